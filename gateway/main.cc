@@ -1,7 +1,6 @@
 // The program: parses the command line, creates the parts of the gateway and connects them, and ends on SIGTERM.
 
-#include <google/protobuf/stubs/logging.h>
-#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -23,7 +22,6 @@
 #include "absl/time/clock.h"
 #include "gateway/admin/liveness.h"
 #include "gateway/admin/readiness.h"
-#include "gateway/admin/self_check.h"
 #include "gateway/admin/server.h"
 #include "gateway/audit/key.h"
 #include "gateway/audit/open.h"
@@ -36,21 +34,25 @@
 #include "gateway/config/loader.h"
 #include "gateway/config/reloader.h"
 #include "gateway/config/settled_file.h"
+#include "gateway/door/grpc_release.h"
+#include "gateway/door/handshake_failures.h"
 #include "gateway/help_text.h"
 #include "gateway/measured_methods.h"
 #include "gateway/metrics/metrics.h"
+#include "gateway/process/descriptor_limit.h"
 #include "gateway/process/end_bound.h"
+#include "gateway/process/free_memory.h"
 #include "gateway/process/hardening.h"
+#include "gateway/process/library_logs.h"
 #include "gateway/process/log.h"
 #include "gateway/process/usage.h"
 #include "gateway/server.h"
 #include "gateway/store/restored_calls.h"
-#include "gateway/tls/handshake_failures.h"
-#include "gateway/tls/server_credentials.h"
 #include "gateway/tokens/key_pool.h"
 #include "stamp/key_generator.h"
 #include "stamp/secret/memory.h"
 #include "translate/operation_table.h"
+#include "webhooks/http/current_tls.h"
 #include "webhooks/log/restored.h"
 
 namespace stampgate {
@@ -64,8 +66,8 @@ constexpr absl::string_view kVersion = "0.1.0";
 // How long the audit log and the event log may take to close, after the time within which calls must end.
 constexpr absl::Duration kCloseTime = absl::Seconds(5);
 
-constexpr absl::Duration kSelfCheckInterval = absl::Seconds(2);
-constexpr absl::Duration kSelfCheckTimeout = absl::Seconds(2);
+constexpr absl::Duration kCheckInterval = absl::Seconds(2);
+constexpr absl::Duration kCheckTimeout = absl::Seconds(2);
 
 int Fail(const absl::Status& status) {
   std::cerr << status.message() << "\n";
@@ -97,6 +99,7 @@ int Check(const CommandLine& line) {
   absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
   if (!loaded.ok()) return Fail(loaded.status());
   const Config& config = loaded->config;
+  if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return Fail(status);
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return Fail(operations.status());
   for (const std::string& warning : config.warnings()) std::cerr << warning << " (warning)\n";
@@ -106,9 +109,9 @@ int Check(const CommandLine& line) {
 }
 
 // Loads the TLS files of the gRPC port. Returns null if the config has no TLS.
-absl::StatusOr<std::unique_ptr<ServerTls>> OpenTls(const Config& config) {
+absl::StatusOr<std::unique_ptr<CurrentTls>> OpenTls(const Config& config) {
   if (!config->has_tls()) return nullptr;
-  return ServerTls::Create(FilesOf(config->tls()), absl::Now);
+  return CurrentTls::Load(FilesOf(config->tls()), TlsProtocol::kHttp2, absl::Now());
 }
 
 // The state that the admin port's pages show.
@@ -158,16 +161,16 @@ absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& h
 
 // Reloads the TLS files of the gRPC port. Even if ReloadCallersTls returns an error, the served certificate can have
 // changed, because a part of the reload can have succeeded.
-absl::Status ReloadCallersTls(ServerTls* tls, Metrics& metrics) {
+absl::Status ReloadCallersTls(CurrentTls* tls, Metrics& metrics) {
   if (tls == nullptr) return absl::OkStatus();
-  const absl::StatusOr<bool> changed = tls->Reload();
+  const absl::StatusOr<bool> changed = tls->Reload(absl::Now());
   if (!changed.ok() || *changed) metrics.CountReload("certificates", changed.ok());
   metrics.SetCertificateNotAfter(tls->not_after());
   return changed.status();
 }
 
 // Reloads the certificates of the gRPC port and of the webhook port. If one reload fails, the other still takes effect.
-absl::Status ReloadTls(ServerTls* tls, Server& server, Metrics& metrics) {
+absl::Status ReloadTls(CurrentTls* tls, Server& server, Metrics& metrics) {
   absl::Status callers = ReloadCallersTls(tls, metrics);
   absl::Status webhooks = server.ReloadWebhookTls();
   if (callers.ok()) return webhooks;
@@ -193,11 +196,13 @@ int Serve(const CommandLine& line) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  if (absl::Status status = RaiseDescriptorLimit(); !status.ok()) return FailToStart(status);
   TokenKeyPool token_keys;
   SettledFile config_file(line.config);
   absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
   if (!loaded.ok()) return FailToStart(loaded.status());
   const Config config = loaded->config;
+  if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return FailToStart(status);
   if (config->log().level() == config::v1::LOG_LEVEL_WARNING) SetLowestLogged(Severity::kWarning);
   CurrentAccess access(std::move(loaded->access));
   Health health;
@@ -209,7 +214,7 @@ int Serve(const CommandLine& line) {
   if (!config->audit().file().empty()) health.metrics.SetAuditFailing(false);
   absl::StatusOr<std::unique_ptr<Audit>> audit = OpenAudit(config, health);
   if (!audit.ok()) return FailToStart(audit.status());
-  absl::StatusOr<std::unique_ptr<ServerTls>> tls = OpenTls(config);
+  absl::StatusOr<std::unique_ptr<CurrentTls>> tls = OpenTls(config);
   if (!tls.ok()) return FailToStart(tls.status());
   if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
   std::atomic<bool> failed = false;
@@ -237,17 +242,26 @@ int Serve(const CommandLine& line) {
   Reloader reloader({.file = std::move(config_file),
                      .config = config,
                      .token_keys = token_keys,
-                     .reload_more = [&] { return ReloadTls(tls->get(), **server, health.metrics); },
+                     .reload_more =
+                         [&] {
+                           (*server)->DismissStrangers();
+                           // After a flood of calls or handshakes, much of the heap is free.
+                           ReturnFreeMemory();
+                           return ReloadTls(tls->get(), **server, health.metrics);
+                         },
                      .metrics = &health.metrics},
                     access);
   if (*admin != nullptr) {
-    const auto check = *tls == nullptr ? CheckPlaintextPort : CheckTlsPort;
-    health.liveness.Start([check, address = (*server)->address()] { return check(address, kSelfCheckTimeout); },
-                          kSelfCheckInterval);
+    health.liveness.Start([&server] { return (*server)->CheckPort(kCheckTimeout); }, kCheckInterval);
   }
   health.readiness.Clear(Readiness::kStarting);
   if (!(*server)->webhook_url().empty()) std::cout << "webhooks on " << (*server)->webhook_url() << "\n";
   std::cout << "listening on " << (*server)->address() << std::endl;
+  if (!IsMaintainedGrpc(grpc::Version())) {
+    Log(Severity::kWarning, "old_grpc",
+        {{"message", absl::StrCat("the gateway is built with gRPC ", grpc::Version(),
+                                  ", whose HTTP/2 has known faults: do not use it in production")}});
+  }
   Log(Severity::kInfo, "started",
       {{"address", (*server)->address()},
        {"upstream", config->upstream().base_url()},
@@ -259,8 +273,7 @@ int Serve(const CommandLine& line) {
   health.liveness.Drain();
   const absl::Duration grace = ToDuration(config->calls().drain_grace());
   const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(grace);
-  auto* const bound = new EndBound(grace + kCloseTime);
-  bound->WaitFor("calls");
+  auto* const bound = new EndBound(grace + kCloseTime, "calls");
   (*server)->Drain(grace);
   // The audit log is closed before the store, so that the stop record of the audit log is written even if the disk of
   // the store hangs.
@@ -330,10 +343,7 @@ int Main(int argc, char** argv) {
   absl::StatusOr<CommandLine> line = ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
   const bool serve = line.ok() && line->command == CommandLine::Command::kServe;
   if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
-  // Without this line, Protocol Buffers would write to standard error pieces of input that it cannot parse.
-  google::protobuf::SetLogHandler(nullptr);
-  // Turns off gRPC's log, which a client without a valid certificate could fill.
-  gpr_set_log_function([](gpr_log_func_args* /*line*/) {});
+  SilenceLibraries();
   if (absl::Status status = CountFailedHandshakes(); !status.ok()) return Fail(status);
   // libcurl would write the keys of every TLS session to the file that this variable names.
   unsetenv("SSLKEYLOGFILE");

@@ -1,21 +1,21 @@
 #include "gateway/server.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <iterator>
+#include <optional>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/random/random.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
@@ -23,8 +23,10 @@
 #include "gateway/calls/disk_waits.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/config/duration.h"
+#include "gateway/door/door.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/service.h"
+#include "gateway/grpc_port.h"
 #include "gateway/operations/environment.h"
 #include "gateway/operations/operation_service.h"
 #include "gateway/operations/stamp_service.h"
@@ -33,7 +35,7 @@
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/process/worker_threads.h"
-#include "gateway/server_sockets.h"
+#include "gateway/reflection/service.h"
 #include "gateway/store/sqlite_call_store.h"
 #include "gateway/upstream/client.h"
 #include "google/protobuf/descriptor.h"
@@ -43,11 +45,7 @@
 namespace stampgate {
 namespace {
 
-constexpr int kMillis = 1000;
-
-// gRPC's limit for the size of a message. It is above every limit that can be configured: for a message that exceeds
-// the configured limit, the caller must get the gateway's own error and not the error of gRPC.
-constexpr int kMaxReceiveBytes = 8 << 20;
+constexpr char kHealthServiceName[] = "grpc.health.v1.Health";
 
 // How long a drain waits so that callers can read final statuses before their connection ends.
 constexpr std::chrono::milliseconds kLastWords(500);
@@ -58,34 +56,11 @@ constexpr std::chrono::milliseconds kRefusalTime(100);
 // How often the gateway logs the number of lines that it has left out of the log.
 constexpr absl::Duration kLinesReport = absl::Seconds(10);
 
+// How often the gateway measures the connections.
+constexpr absl::Duration kUsageReport = absl::Seconds(1);
+
 // How often a drain searches for connections without calls.
 constexpr std::chrono::milliseconds kLook(20);
-
-// Limits the age of connections, because the gateway checks a caller's certificate only when the caller connects. When
-// a connection has reached the maximum age, callers have five more minutes to open their streams again on another
-// connection.
-void LimitAge(grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 30 * 60 * kMillis);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 5 * 60 * kMillis);
-}
-
-// Sets gRPC's limits, which protect against peers that are slow, send nothing, or use too much. gRPC's arguments are in
-// milliseconds.
-void Harden(grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(kMaxReceiveBytes);
-  // Turns off compression, because gRPC decompresses a message before it checks the size.
-  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
-  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1024);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 8192);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5 * kMillis);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60 * kMillis);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20 * kMillis);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 30 * kMillis);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 15 * 60 * kMillis);
-}
 
 UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics) {
   UpstreamClient::Options options;
@@ -161,6 +136,10 @@ class GrpcServer : public Server {
         lines_report_("call-lines", kLinesReport, [this] { lines_.ReportLeftOut(); }),
         timestamps_(TimestampFloor(store.get()), config.replica().index(), config.replica().count()),
         store_(std::move(store)),
+        in_flight_({.calls = config.calls().max_in_flight(),
+                    .calls_per_caller = config.calls().max_in_flight_per_caller(),
+                    .request_bytes = config.calls().max_in_flight_bytes(),
+                    .request_bytes_per_caller = config.calls().max_in_flight_bytes_per_caller()}),
         upstream_(std::move(upstream)),
         environment_{*operations_,
                      parts.access,
@@ -172,7 +151,6 @@ class GrpcServer : public Server {
                      {parts.audit, disk_waits_, parts.metrics, &lines_},
                      ToDuration(config.calls().default_deadline()),
                      ToDuration(config.calls().max_deadline()),
-                     config.calls().max_request_bytes(),
                      config.upstream().forward_traceparent(),
                      [] { return absl::Now(); },
                      RandomOfThread},
@@ -183,19 +161,21 @@ class GrpcServer : public Server {
                            .recorders = {parts.audit, disk_waits_, parts.metrics, &lines_},
                            .in_flight = in_flight_,
                            .plans = event_plans_,
-                           .max_request_bytes = config.calls().max_request_bytes(),
                            .heartbeat_interval = ToDuration(config.events().heartbeat_interval()),
                            .ending = ending_,
                            .random = RandomOfThread,
                            .now = [] { return absl::Now(); }},
         event_service_(event_environment_),
         stamp_service_(environment_),
+        serves_reflection_(config.reflection()),
         tls_(parts.tls) {
     if (events_ == nullptr) return;
     event_environment_.source = &events_->feed();
     event_environment_.encoder = &events_->encoder();
     event_environment_.subscriptions = &events_->subscriptions();
     event_environment_.body_reads = &events_->body_reads();
+    event_environment_.queries = &events_->queries();
+    event_environment_.unsent_bytes = &events_->unsent_bytes();
     event_environment_.log = events_->log_identity();
   }
 
@@ -204,43 +184,44 @@ class GrpcServer : public Server {
     GrpcServer::CloseStore(absl::ZeroDuration());
   }
 
-  absl::Status Listen(const std::string& address) {
+  absl::Status Listen(const config::v1::Config& config) {
     if (absl::Status status = PlanEventRequests(); !status.ok()) return status;
     if (store_ != nullptr) {
       absl::StatusOr<std::unique_ptr<TimestampReserve>> mark = TimestampReserve::Start(*store_, timestamps_, absl::Now);
       if (!mark.ok()) return mark.status();
       timestamp_reserve_ = *std::move(mark);
     }
+    if (absl::Status status = MakeReflection(); !status.ok()) return status;
     grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
-    Harden(builder);
-    if (tls_ != nullptr) LimitAge(builder);
-    int port = 0;
-    builder.AddListeningPort(address, tls_ == nullptr ? grpc::InsecureServerCredentials() : tls_->credentials(), &port);
+    SetGrpcLimits(config, builder);
+    absl::StatusOr<std::unique_ptr<Door>> door =
+        Door::Create(DoorOptionsOf(config, tls_, environment_.access, environment_.recorders), builder);
+    if (!door.ok()) return door.status();
+    door_ = *std::move(door);
     for (const auto& service : services_) builder.RegisterService(service.get());
     builder.RegisterService(&event_service_);
     builder.RegisterService(&stamp_service_);
-    const std::set<int> others = ListeningSockets();
+    if (reflection_ != nullptr) builder.RegisterService(reflection_.get());
     server_ = builder.BuildAndStart();
-    std::set<int> listeners = ListeningSockets();
-    for (const int fd : others) listeners.erase(fd);
-    sockets_ = std::make_unique<ServerSockets>(listeners);
-    if (server_ == nullptr || port == 0) {
-      return absl::UnavailableError(absl::StrCat("cannot listen on ", address, ": is the port in use?"));
-    }
-    address_ = absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+    if (server_ == nullptr) return absl::InternalError("gRPC does not start the server");
     // By default gRPC reports only the health of the whole server.
-    for (const Operation& operation : operations_->operations()) {
-      server_->GetHealthCheckService()->SetServingStatus(operation.method->service()->full_name(), true);
-    }
-    for (const char* name : {kEventServiceName, kStampServiceName}) {
-      server_->GetHealthCheckService()->SetServingStatus(name, true);
+    for (const std::string& name : ApiServices()) server_->GetHealthCheckService()->SetServingStatus(name, true);
+    door_->Open();
+    if (environment_.recorders.metrics != nullptr) {
+      usage_report_.emplace("grpc-usage", kUsageReport, [this] {
+        const Door::Usage usage = door_->usage();
+        environment_.recorders.metrics->SetConnections(usage.connections, usage.handshakes, usage.held_bytes);
+      });
     }
     return absl::OkStatus();
   }
 
-  const std::string& address() const override { return address_; }
+  void DismissStrangers() override { door_->DismissStrangers(); }
+
+  absl::Status CheckPort(absl::Duration timeout) override { return door_->Check(timeout); }
+
+  const std::string& address() const override { return door_->address(); }
 
   std::string webhook_url() const override { return events_ == nullptr ? std::string() : events_->webhook_url(); }
 
@@ -254,18 +235,19 @@ class GrpcServer : public Server {
     in_flight_.Drain();
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     if (events_ != nullptr) events_->Drain();
-    sockets_->StopListening();
+    usage_report_.reset();
+    if (reflection_ != nullptr) reflection_->Drain();
+    door_->StopListening();
     EndCalls(began, deadline);
     // Waits until no call is being refused. If a client calls continuously, some call is always being refused. Closing
     // the connection of this client during a refusal does no harm, so the wait has a short limit.
     in_flight_.WaitUntilNoneRefused(std::min(deadline, Clock::now() + kRefusalTime));
-    sockets_->CloseConnections([](int /*remote_port*/) { return false; });
-    sockets_->WaitForPeers(std::min(deadline, Clock::now() + kLastWords));
-    // Immediately cancels the remaining calls: the calls of gRPC's own services, and the calls that did not end in
-    // time.
+    door_->CloseConnections({});
+    door_->WaitForPeers(std::min(deadline, Clock::now() + kLastWords));
+    // Immediately cancels the remaining calls: the calls of gRPC's own health service, and the calls that did not end
+    // in time.
     server_->Shutdown(std::chrono::system_clock::now());
     server_->Wait();
-    sockets_ = nullptr;
     server_ = nullptr;
     upstream_->Shutdown(Left(deadline));
   }
@@ -293,7 +275,7 @@ class GrpcServer : public Server {
     while (Clock::now() < end) {
       const bool none = in_flight_.WaitUntilNone(std::min(end, Clock::now() + kLook));
       const Clock::time_point now = Clock::now();
-      if (none && (now >= warned || !sockets_->HaveConnections())) return;
+      if (none && (now >= warned || !door_->HaveConnections())) return;
       if (now >= warned) CloseIdleConnections();
       if (none) std::this_thread::sleep_for(kLook);
       if (!ending_ && now >= last_words) {
@@ -306,18 +288,39 @@ class GrpcServer : public Server {
     }
   }
 
-  // Closes the connections on which no admitted call is in flight. The peer of a call contains the client's address and
-  // port of the connection. To find the connection of a call, it is sufficient to compare the ports.
+  // Closes the connections on which no admitted call is in flight.
   void CloseIdleConnections() {
-    std::set<int> busy;
-    bool known = true;
-    in_flight_.ForEach([&](const grpc::CallbackServerContext& call) {
-      const std::string peer = call.peer();
-      int port = 0;
-      known = known && absl::SimpleAtoi(absl::string_view(peer).substr(peer.rfind(':') + 1), &port);
-      busy.insert(port);
-    });
-    if (known) sockets_->CloseConnections([&busy](int remote_port) { return busy.contains(remote_port); });
+    std::set<std::string> busy;
+    in_flight_.ForEach([&](const grpc::CallbackServerContext& call) { busy.insert(call.peer()); });
+    door_->CloseConnections(busy);
+  }
+
+  // Returns the full names of the services of the API.
+  std::set<std::string> ApiServices() const {
+    std::set<std::string> names = {kEventServiceName, kStampServiceName};
+    for (const Operation& operation : operations_->operations()) {
+      names.emplace(operation.method->service()->full_name());
+    }
+    return names;
+  }
+
+  // Makes the reflection service, if the config wants it.
+  absl::Status MakeReflection() {
+    if (!serves_reflection_) return absl::OkStatus();
+    std::set<std::string> names = ApiServices();
+    names.insert(kHealthServiceName);
+    names.insert(std::begin(kReflectionServices), std::end(kReflectionServices));
+    CallRecorders recorders = environment_.recorders;
+    recorders.audit = nullptr;
+    absl::StatusOr<std::unique_ptr<ReflectionService>> service =
+        ReflectionService::Create({.services = {names.begin(), names.end()},
+                                   .access = environment_.access,
+                                   .recorders = recorders,
+                                   .in_flight = in_flight_,
+                                   .random = RandomOfThread});
+    if (!service.ok()) return service.status();
+    reflection_ = *std::move(service);
+    return absl::OkStatus();
   }
 
   absl::Status PlanEventRequests() {
@@ -348,10 +351,12 @@ class GrpcServer : public Server {
   EventEnvironment event_environment_;
   EventService event_service_;
   StampService stamp_service_;
-  const ServerTls* const tls_;
+  const bool serves_reflection_;
+  std::unique_ptr<ReflectionService> reflection_;  // null if reflection is not served
+  const CurrentTls* const tls_;
+  std::unique_ptr<Door> door_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<ServerSockets> sockets_;  // the sockets of server_
-  std::string address_;
+  std::optional<PeriodicTask> usage_report_;
 };
 
 }  // namespace
@@ -373,7 +378,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   }
   auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store),
                                              *std::move(upstream), std::move(events));
-  if (absl::Status status = server->Listen(config->listen_address()); !status.ok()) return status;
+  if (absl::Status status = server->Listen(*config); !status.ok()) return status;
   return server;
 }
 

@@ -13,7 +13,7 @@
 #include "gateway/config/config.h"
 #include "gateway/events/pipeline.h"
 #include "gateway/metrics/metrics.h"
-#include "gateway/tls/server_credentials.h"
+#include "webhooks/http/current_tls.h"
 
 namespace stampgate {
 
@@ -25,7 +25,7 @@ class Server {
     const CurrentAccess& access;
     AuditLog* audit = nullptr;             // if null, the server records no calls
     Metrics* metrics = nullptr;            // if null, the server counts no calls
-    const ServerTls* tls = nullptr;        // if null, the server uses no TLS, which is allowed on loopback only
+    const CurrentTls* tls = nullptr;       // if null, the server uses no TLS, which is allowed on loopback only
     EventPipeline::Observers events = {};  // for the event log
     std::function<void()> on_fatal =
         {};  // called on any thread if the call store has failed and cannot continue; the process should then end
@@ -38,6 +38,13 @@ class Server {
 
   // If Drain was not called, ends all calls and connections immediately.
   virtual ~Server() = default;
+
+  // Checks that the threads of the gRPC port respond; see Door::Check. Must not be called after Drain has begun.
+  virtual absl::Status CheckPort(absl::Duration timeout) = 0;
+
+  // Ends the connections of identities that are callers no more; see Door::DismissStrangers. Call it when the config
+  // has changed. Does nothing after Drain.
+  virtual void DismissStrangers() = 0;
 
   // Returns the configured host and the actual port, such as "127.0.0.1:7443".
   virtual const std::string& address() const = 0;

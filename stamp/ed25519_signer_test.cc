@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "stamp/key_file.h"
 #include "stamp/stamp_testing.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -42,7 +43,7 @@ TEST(Ed25519SignerTest, ReturnsTheSignaturesThatRfc8032Publishes) {
   for (const auto& expected : cases) {
     std::shared_ptr<const Signer> signer = MakeFrom(expected.seed);
     EXPECT_EQ(signer->public_key_hex(), expected.public_key);
-    EXPECT_EQ(SignNow(*signer, absl::HexStringToBytes(expected.body)), expected.signature);
+    EXPECT_EQ(SignNow(*signer, DecodeHex(expected.body).value()), expected.signature);
   }
 }
 

@@ -23,6 +23,7 @@
 #include "gtest/gtest.h"
 #include "stamp/key_file.h"
 #include "stamp/stamp_testing.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -118,13 +119,11 @@ Hidden RandomScalar() {
 std::string Der(Curve curve, absl::string_view scalar) {
   switch (curve) {
     case Curve::kP256:
-      return absl::StrCat(absl::HexStringToBytes("30310201010420"), scalar,
-                          absl::HexStringToBytes("a00a06082a8648ce3d030107"));
+      return absl::StrCat(DecodeHex("30310201010420").value(), scalar, DecodeHex("a00a06082a8648ce3d030107").value());
     case Curve::kSecp256k1:
-      return absl::StrCat(absl::HexStringToBytes("302e0201010420"), scalar,
-                          absl::HexStringToBytes("a00706052b8104000a"));
+      return absl::StrCat(DecodeHex("302e0201010420").value(), scalar, DecodeHex("a00706052b8104000a").value());
     case Curve::kEd25519:
-      return absl::StrCat(absl::HexStringToBytes("302e020100300506032b657004220420"), scalar);
+      return absl::StrCat(DecodeHex("302e020100300506032b657004220420").value(), scalar);
   }
   return "";
 }

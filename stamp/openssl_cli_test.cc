@@ -12,6 +12,7 @@
 #include "stamp/request_body.h"
 #include "stamp/stamp_testing.h"
 #include "stamp/stamper.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -28,7 +29,7 @@ void ExpectGenuine(Curve curve, int bodies) {
     const std::string body =
         absl::StrCat("{\"i\":", i, ",\"fill\":\"", std::string(static_cast<size_t>(i) * 7, 'x'), "\"}\n");
     Stamper::Stamp(signer, "/", RequestBody(body), [&](absl::StatusOr<StampedRequest> request) {
-      const std::string signature = absl::HexStringToBytes(StampMember(request.value().header_value(), "signature"));
+      const std::string signature = DecodeHex(StampMember(request.value().header_value(), "signature")).value();
       WriteTemp(absl::StrCat(CurveName(curve), "/", i, ".body"), body);
       WriteTemp(absl::StrCat(CurveName(curve), "/", i, ".signature"), signature);
     });

@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 #include "stamp/stamp_testing.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -29,8 +30,7 @@ std::string Element(absl::string_view tag, absl::string_view content) {
 }
 
 std::string Sec1(absl::string_view scalar, absl::string_view rest) {
-  return Pem("EC PRIVATE KEY",
-             absl::HexStringToBytes(Element("30", absl::StrCat("020101", Element("04", scalar), rest))));
+  return Pem("EC PRIVATE KEY", DecodeHex(Element("30", absl::StrCat("020101", Element("04", scalar), rest))).value());
 }
 
 std::string Sec1Public(absl::string_view public_key) {
@@ -94,9 +94,9 @@ TEST(PemKeyTest, TheErrorForABadKeyNamesItsFault) {
   const std::string ed25519 = OutputOf("openssl genpkey -algorithm ed25519");
   // In this version 2 block, the public key does not belong to the seed.
   const std::string ed25519_other =
-      Pem("PRIVATE KEY",
-          absl::HexStringToBytes(absl::StrCat("3051020101300506032b657004220420", kScalar, "812100",
-                                              "19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1")));
+      Pem("PRIVATE KEY", DecodeHex(absl::StrCat("3051020101300506032b657004220420", kScalar, "812100",
+                                                "19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1"))
+                             .value());
   const std::string der = "its PEM block does not hold a well-formed private key";
   const std::string range = "its scalar is not between 1 and the curve's order";
   const std::string length = "its scalar is not 32 bytes long";
@@ -120,7 +120,7 @@ TEST(PemKeyTest, TheErrorForABadKeyNamesItsFault) {
       {Sec1(kScalar, ""), "it does not name its curve"},
       {Sec1(kScalar, absl::StrCat(kNamedP256, "0500")), der},
       {Sec1(kScalar, absl::StrCat(kNamedP256, "a100")), der},
-      {Pem("EC PARAMETERS", absl::HexStringToBytes("06052b8104000a")) + good, "it names two different curves"},
+      {Pem("EC PARAMETERS", DecodeHex("06052b8104000a").value()) + good, "it names two different curves"},
       {Pem("EC PRIVATE KEY", ""), der},
       {Pem("PRIVATE KEY", "\x30\x03\x02\x01"), der},
       {absl::StrReplaceAll(good, {{"EC PRIVATE", "PRIVATE"}}), der},

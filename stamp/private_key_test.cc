@@ -5,12 +5,13 @@
 
 #include "absl/strings/escaping.h"
 #include "gtest/gtest.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
 
 PrivateKey MakeKey(Curve curve, absl::string_view hex) {
-  const std::string bytes = absl::HexStringToBytes(hex);
+  const std::string bytes = DecodeHex(hex).value();
   SecretBytes scalar = SecretBytes::Create(bytes.size()).value();
   std::copy(bytes.begin(), bytes.end(), scalar.data());
   return {curve, std::move(scalar)};
@@ -79,7 +80,7 @@ TEST(PrivateKeyTest, APublicKeyMatchesOnlyItsOwnTwoForms) {
   EXPECT_TRUE(key.Matches(key.encoded));
   EXPECT_TRUE(key.Matches(key.uncompressed));
   EXPECT_FALSE(key.Matches(""));
-  EXPECT_FALSE(key.Matches(absl::HexStringToBytes(kOrders[0].negated)));
+  EXPECT_FALSE(key.Matches(DecodeHex(kOrders[0].negated).value()));
   EXPECT_FALSE(DerivePublicKey(MakeKey(Curve::kEd25519, kOne)).value().Matches(""));
 }
 

@@ -11,6 +11,7 @@
 #include "stamp/make_signer.h"
 #include "stamp/request_body.h"
 #include "stamp/stamper.h"
+#include "translate/json/hex.h"
 
 ABSL_FLAG(std::string, key, "", "The key file.");
 
@@ -24,7 +25,7 @@ int main(int argc, char** argv) {
   const std::shared_ptr<const stampgate::Signer> signer = stampgate::MakeSigner(*std::move(key)).value();
   for (std::string line; std::getline(std::cin, line);) {
     stampgate::Stamper::Stamp(
-        signer, "/", stampgate::RequestBody(absl::HexStringToBytes(line)),
+        signer, "/", stampgate::RequestBody(stampgate::DecodeHex(line).value()),
         [](absl::StatusOr<stampgate::StampedRequest> request) { std::cout << request.value().header_value() << "\n"; });
   }
 }

@@ -24,6 +24,7 @@
 #include "gtest/gtest.h"
 #include "stamp/request_body.h"
 #include "stamp/secret/openssl_ptr.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -120,8 +121,8 @@ const std::vector<StampVector>& StampVectors() {
 }
 
 bool Verifies(Curve curve, absl::string_view public_key_hex, absl::string_view body, absl::string_view signature_hex) {
-  const std::string public_key = absl::HexStringToBytes(public_key_hex);
-  const std::string signature = absl::HexStringToBytes(signature_hex);
+  const std::string public_key = DecodeHex(public_key_hex).value();
+  const std::string signature = DecodeHex(signature_hex).value();
   if (curve != Curve::kEd25519) return VerifiesEcdsa(curve, public_key, body, signature);
   return signature.size() == crypto_sign_BYTES &&
          crypto_sign_verify_detached(reinterpret_cast<const uint8_t*>(signature.data()),
@@ -179,7 +180,7 @@ std::string PublicKeyDer(Curve curve, absl::string_view public_key_hex) {
       prefix = "302a300506032b6570032100";
       break;
   }
-  return absl::HexStringToBytes(absl::StrCat(prefix, public_key_hex));
+  return DecodeHex(absl::StrCat(prefix, public_key_hex)).value();
 }
 
 bool RunCommand(const std::string& command) { return std::system(command.c_str()) == 0; }
@@ -203,7 +204,7 @@ int LockedKb() {
 }
 
 bool IsSanitized() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(STAMPGATE_ASAN) || defined(__SANITIZE_THREAD__)
   return true;
 #else
   return false;

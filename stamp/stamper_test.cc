@@ -1,7 +1,7 @@
 #include "stamp/stamper.h"
 
 #include <algorithm>
-#include <latch>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -103,7 +103,7 @@ TEST(StamperTest, RejectsASignatureOrPublicKeyThatIsNotHex) {
 // on the signer's own thread.
 class RemoteSigner final : public Signer {
  public:
-  RemoteSigner(std::shared_ptr<const Signer> local, std::latch* allowed, std::thread* thread)
+  RemoteSigner(std::shared_ptr<const Signer> local, std::future<void>* allowed, std::thread* thread)
       : local_(std::move(local)), allowed_(allowed), thread_(thread) {}
 
   absl::string_view public_key_hex() const override { return local_->public_key_hex(); }
@@ -117,7 +117,7 @@ class RemoteSigner final : public Signer {
 
  private:
   const std::shared_ptr<const Signer> local_;
-  std::latch* const allowed_;
+  std::future<void>* const allowed_;
   std::thread* const thread_;
 };
 
@@ -125,7 +125,8 @@ class RemoteSigner final : public Signer {
 TEST(StamperTest, TheBodyAndTheSignerLiveUntilTheSignerHasCalledBack) {
   const StampVector& vector = StampVectors()[0];
   for (const std::string& body : {std::string("{}"), std::string(100000, 'x')}) {
-    std::latch allowed(1);
+    std::promise<void> allow;
+    std::future<void> allowed = allow.get_future();
     std::thread thread;
     std::thread::id done_on;
     std::unique_ptr<StampedRequest> result;
@@ -139,7 +140,7 @@ TEST(StamperTest, TheBodyAndTheSignerLiveUntilTheSignerHasCalledBack) {
     });
     EXPECT_EQ(result, nullptr);
     const std::thread::id thread_id = thread.get_id();
-    allowed.count_down();
+    allow.set_value();
     thread.join();
     ASSERT_NE(result, nullptr);
     EXPECT_EQ(done_on, thread_id);

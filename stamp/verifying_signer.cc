@@ -17,6 +17,7 @@
 #include "stamp/request_body.h"
 #include "stamp/secret/import_key.h"
 #include "stamp/secret/openssl_ptr.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -84,7 +85,7 @@ class VerifyingSigner final : public Signer {
   void Sign(const RequestBody& body, Done done) const override {
     signer_->Sign(body,
                   [verifier = verifier_, &body, done = std::move(done)](absl::StatusOr<std::string> signature) mutable {
-                    if (signature.ok() && !verifier->Verifies(body, absl::HexStringToBytes(*signature))) {
+                    if (signature.ok() && !verifier->Verifies(body, DecodeHex(*signature).value_or(""))) {
                       signature = absl::InternalError("the signature does not verify");
                     }
                     std::move(done)(std::move(signature));
@@ -102,7 +103,7 @@ class VerifyingSigner final : public Signer {
 absl::StatusOr<std::shared_ptr<const Signer>> MakeVerifyingSigner(std::shared_ptr<const Signer> signer) {
   const std::optional<Curve> curve = ParseScheme(signer->scheme());
   if (!curve.has_value()) return absl::InvalidArgumentError("the signer's scheme is unknown");
-  EvpPkeyPtr key = ImportPublicKey(*curve, absl::HexStringToBytes(signer->public_key_hex()));
+  EvpPkeyPtr key = ImportPublicKey(*curve, DecodeHex(signer->public_key_hex()).value_or(""));
   if (key == nullptr) {
     ERR_clear_error();
     return absl::InvalidArgumentError("the signer's public key is not a key of its scheme");

@@ -2,6 +2,10 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
 
+# Includes precompiled headers.
+def _include(precompiled):
+    return ["-include", "third_party/precompiled/%s.h" % precompiled]
+
 def unit(
         name,
         deps = [],
@@ -9,6 +13,7 @@ def unit(
         test_size = "small",
         test_data = [],
         test_tags = [],
+        debian12_source = None,
         **kwargs):
     """Defines the library of NAME.h and NAME.cc, and the test of NAME_test.cc if this file exists.
 
@@ -19,15 +24,23 @@ def unit(
       test_size: the size of the test.
       test_data: the files that the test reads.
       test_tags: the tags of the test.
+      debian12_source: the source file that replaces NAME.cc in a build with --config=debian12.
       **kwargs: passed on to the library.
     """
+    srcs = native.glob([name + ".cc"], allow_empty = True)
+    if debian12_source:
+        srcs = select({
+            "//third_party:debian12": [debian12_source],
+            "//conditions:default": srcs,
+        })
     cc_library(
         name = name,
-        srcs = native.glob([name + ".cc"], allow_empty = True),
+        srcs = srcs,
         hdrs = native.glob([name + ".h"], allow_empty = True),
+        copts = _include("libraries"),
         # Without this option, Bazel would also build a shared library, which nothing uses.
         linkstatic = True,
-        deps = deps,
+        deps = deps + ["//third_party/precompiled:libraries"],
         **kwargs
     )
     if native.glob([name + "_test.cc"], allow_empty = True):
@@ -45,8 +58,15 @@ def unit_test(name, deps, size = "small", data = [], **kwargs):
         name = name,
         size = size,
         srcs = [name + ".cc"],
-        # The test depends on Debian's shared libraries, so it must run again if a Debian package changes.
-        data = data + ["@machine//:debian_packages"],
-        deps = deps + ["//third_party:gtest"],
+        copts = _include("libraries_test"),
+        # With Debian 12's own libraries, the test must run again if a Debian package changes.
+        data = data + select({
+            "//third_party:debian12": ["@machine//:debian_packages"],
+            "//conditions:default": [],
+        }),
+        deps = deps + [
+            "//third_party:gtest",
+            "//third_party/precompiled:libraries_test",
+        ],
         **kwargs
     )

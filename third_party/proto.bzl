@@ -1,5 +1,6 @@
-"""A rule that generates C++ code from .proto files with Debian's protoc."""
+"""A rule that generates C++ code from .proto files with the protoc of the package root."""
 
+load("@base//:base.bzl", "ROOT")
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
 def cc_protos(name, srcs, root, deps = [], **kwargs):
@@ -7,7 +8,7 @@ def cc_protos(name, srcs, root, deps = [], **kwargs):
 
     Args:
       name: the name of the library. NAME_protos is a filegroup of the sources, for protos that import them.
-      srcs: .proto files of this package.
+      srcs: .proto files of this package, in the tree or made by a rule.
       root: the directory to which import paths are relative; it is relative to the execution root.
       deps: other cc_protos libraries that `srcs` import from.
       **kwargs: passed on to the library.
@@ -26,7 +27,8 @@ def cc_protos(name, srcs, root, deps = [], **kwargs):
         outs = outs,
         testonly = kwargs.get("testonly"),
         cmd = " ".join(
-            ["/usr/bin/protoc", "--cpp_out=$(BINDIR)/" + root, "-I", root] +
+            [ROOT + "/usr/bin/protoc", "--cpp_out=$(BINDIR)/" + root, "-I", root] +
+            ["$$(test -d $(BINDIR)/{0} && echo -I $(BINDIR)/{0})".format(root)] +
             ["$$(for dir in proto external/googleapis; do test -d $$dir && echo -I $$dir; done)"] +
             ["$(location %s)" % src for src in srcs],
         ),

@@ -16,7 +16,9 @@ void Collect(const MessagePlan& plan, const Message& message, ActivitySummary& s
       summary.id = message.GetReflection()->GetString(message, field.field);
     } else if (field.role == v1::FIELD_ROLE_ACTIVITY_STATUS &&
                message.GetReflection()->HasField(message, field.field)) {
-      summary.status = message.GetReflection()->GetEnum(message, field.field)->name();
+      const int status = message.GetReflection()->GetEnumValue(message, field.field);
+      const google::protobuf::EnumValueDescriptor* value = field.field->enum_type()->FindValueByNumber(status);
+      if (value != nullptr) summary.status = std::string(value->name());
     }
   }
 }

@@ -134,7 +134,7 @@ TEST(CapturedRequestsTest, TheTestsCompareEveryOperationAndEveryCapturedBody) {
   for (const auto& [path, body] : Captured()) EXPECT_EQ(paths.count(path), 1u) << path;
   for (const Operation& operation : Operations().operations()) {
     if (operation.kind == v1::OPERATION_KIND_DISCOVERY) continue;
-    EXPECT_EQ(methods.count(operation.method->name()), 1u) << operation.full_name;
+    EXPECT_EQ(methods.count(std::string(operation.method->name())), 1u) << operation.full_name;
   }
 }
 

@@ -90,7 +90,7 @@ std::optional<v1::ClientStamp> TakeClientStamp(const Operation& operation, Messa
   const FieldDescriptor* field = operation.request->client_stamp;
   if (field == nullptr || !reflection.HasField(request, field)) return std::nullopt;
   v1::ClientStamp stamp;
-  stamp.Swap(google::protobuf::DynamicCastToGenerated<v1::ClientStamp>(reflection.MutableMessage(&request, field)));
+  stamp.Swap(dynamic_cast<v1::ClientStamp*>(reflection.MutableMessage(&request, field)));
   CheckFields(operation, request, stamp, violations);
 
   std::string path;

@@ -256,7 +256,7 @@ TEST(ClientStampedRequestTest, AClientStampWithABodyButNoStampIsRejected) {
   const Operation& operation = OperationOf("StampLogin");
   auto request = Stamped(operation, kLogin);
   Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
-  google::protobuf::DynamicCastToGenerated<v1::ClientStamp>(stamp)->clear_stamp();
+  dynamic_cast<v1::ClientStamp*>(stamp)->clear_stamp();
   const absl::Status status = CheckAndRender(operation, *request).status();
   EXPECT_THAT(DetailsOf(status).violations,
               ElementsAre(Pair("client_stamp", "must hold a stamp: api_key, web_authn or attested")));

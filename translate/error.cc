@@ -1,8 +1,5 @@
 #include "translate/error.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <algorithm>
 #include <map>
 
@@ -10,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "google/rpc/error_details.pb.h"
+#include "translate/serialize.h"
 
 namespace stampgate {
 namespace {
@@ -34,16 +32,11 @@ std::string TypeUrl() {
   return absl::StrCat(kTypePrefix, Detail::descriptor()->full_name());
 }
 
-// Adds `detail` to `status`. Serializes the entries of maps in a fixed order, so that equal details give equal bytes.
+// Adds `detail` to `status`. Equal details give equal bytes.
 template <typename Detail>
 void SetDetail(const Detail& detail, absl::Status& status) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream output(&stream);
-  output.SetSerializationDeterministic(true);
-  detail.SerializeToCodedStream(&output);
-  output.Trim();
-  status.SetPayload(absl::StrCat(kTypePrefix, Detail::descriptor()->full_name()), absl::Cord(std::move(bytes)));
+  status.SetPayload(absl::StrCat(kTypePrefix, absl::string_view(Detail::descriptor()->full_name())),
+                    absl::Cord(SerializeDeterministically(detail)));
 }
 
 // Returns the status of `error` with only its first `violation_count` violations.

@@ -49,7 +49,7 @@ std::string StringField(const Message& message, const FieldPlan& field) {
 }
 
 void Add(const FieldPlan& field, absl::string_view description, Violations& violations) {
-  violations.Add([&] { return Violation{field.field->name(), std::string(description)}; });
+  violations.Add([&] { return Violation{std::string(field.field->name()), std::string(description)}; });
 }
 
 void CheckMembers(const FieldPlan& field, std::string text, Violations& violations) {

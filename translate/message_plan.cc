@@ -61,7 +61,7 @@ std::string Quoted(absl::string_view text) {
 
 std::string EnumJson(const EnumValueDescriptor* value) {
   const std::string& name = value->options().GetExtension(v1::enum_value).json_name();
-  return name.empty() ? value->name() : name;
+  return name.empty() ? std::string(value->name()) : name;
 }
 
 }  // namespace

@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "HasRepeatedRole.value has a role, so it must be a single string"},
         FaultCase{testing::HasFaultInside::descriptor(),
                   "HasDouble.value has type double, which has no JSON form here"}),
-    [](const auto& info) { return info.param.descriptor->name(); });
+    [](const auto& info) { return std::string(info.param.descriptor->name()); });
 
 }  // namespace
 }  // namespace stampgate

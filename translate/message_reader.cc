@@ -287,7 +287,7 @@ class MessageReader {
       if (absl::ParseTime(absl::RFC3339_full, *value.string(), &time, &error)) {
         const int64_t seconds = absl::ToUnixSeconds(time);
         if (seconds >= kMinSeconds && seconds <= kMaxSeconds) {
-          auto* timestamp = google::protobuf::DynamicCastToGenerated<Timestamp>(target());
+          auto* timestamp = dynamic_cast<Timestamp*>(target());
           timestamp->set_seconds(seconds);
           timestamp->set_nanos(static_cast<int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
         }
@@ -310,7 +310,7 @@ class MessageReader {
     });
     if (!status.ok()) return status;
     if (seconds.value.has_value() && nanos.value.has_value()) {
-      auto* timestamp = google::protobuf::DynamicCastToGenerated<Timestamp>(target());
+      auto* timestamp = dynamic_cast<Timestamp*>(target());
       timestamp->set_seconds(*seconds.value);
       timestamp->set_nanos(static_cast<int32_t>(*nanos.value));
     }

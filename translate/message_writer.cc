@@ -24,7 +24,7 @@ void AppendObject(const Message& message, const MessagePlan& plan, std::string& 
 }
 
 void AppendTimestamp(const Message& message, std::string& out) {
-  const auto& timestamp = *google::protobuf::DynamicCastToGenerated<google::protobuf::Timestamp>(&message);
+  const auto& timestamp = dynamic_cast<const google::protobuf::Timestamp&>(message);
   absl::StrAppend(&out, "{\"seconds\":\"", timestamp.seconds(), "\",\"nanos\":\"", timestamp.nanos(), "\"}");
 }
 

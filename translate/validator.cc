@@ -171,7 +171,7 @@ class Validator {
 
   void CheckTimestamp(const Message& message) {
     CheckUnknownFields(message, Path(), violations_);
-    const auto& time = *google::protobuf::DynamicCastToGenerated<google::protobuf::Timestamp>(&message);
+    const auto& time = dynamic_cast<const google::protobuf::Timestamp&>(message);
     if (time.seconds() < TimeUtil::kTimestampMinSeconds || time.seconds() > TimeUtil::kTimestampMaxSeconds ||
         time.nanos() < 0 || time.nanos() > 999999999) {
       Add("must be a time of the years 1 to 9999 with 0 to 999999999 nanoseconds");

@@ -1,23 +1,24 @@
-// Prints the list of the image's software, as SPDX 2.3 in JSON: node sbom.mjs BINARY PACKAGE...
+// Prints the list of the image's software, as SPDX 2.3 in JSON: node sbom.mjs BINARY IMAGE_BINARY RECORDS PACKAGE...
 //
-// The list contains the binary, the Debian packages that the arguments name, and the packages whose headers or protos
-// are compiled into the binary. The output does not depend on the time or the machine.
+// BINARY runs on this machine, and IMAGE_BINARY is the same program as it is in the image. RECORDS is a folder with
+// Debian's record of each package. The list contains IMAGE_BINARY, the Debian packages that the arguments name, and the
+// packages whose headers or protos are compiled into the binary. The output does not depend on the time or the machine.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 
-const [binary, ...names] = process.argv.slice(2);
+const [binary, imageBinary, records, ...names] = process.argv.slice(2);
 const ours = new URL('../../', import.meta.url);
 
-const query = (...args) => execFileSync('dpkg-query', args, { encoding: 'utf8' });
-
-const FORMAT = '${binary:Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\t${Homepage}\n';
-
 function debianPackages(packages) {
-  return query('--show', `--showformat=${FORMAT}`, ...packages).trimEnd().split('\n').map((line) => {
-    const [fullName, version, architecture, source, sourceVersion, homepage] = line.split('\t');
-    const name = fullName.replace(/:.*/, '');
-    const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}&distro=debian-12`;
+  return packages.map((name) => {
+    const record = readFileSync(join(records, name), 'utf8');
+    const value = (key) => new RegExp(`^${key}: (.*)$`, 'm').exec(record)?.[1];
+    const [version, architecture, homepage] = ['Version', 'Architecture', 'Homepage'].map(value);
+    // A package without this field is built from the source package of the same name and version.
+    const [, source, sourceVersion = version] = /^(\S+)(?: \((.*)\))?$/.exec(value('Source') ?? name);
+    const purl = `pkg:deb/debian/${name}@${encodeURIComponent(version)}?arch=${architecture}&distro=debian-sid`;
     return {
       SPDXID: `SPDXRef-deb-${name.replace(/[^A-Za-z0-9.-]/g, '-')}`,
       name,
@@ -53,7 +54,7 @@ function npmPackage(name) {
   };
 }
 
-const sha256 = createHash('sha256').update(readFileSync(binary)).digest('hex');
+const sha256 = createHash('sha256').update(readFileSync(imageBinary)).digest('hex');
 const stampgate = {
   SPDXID: 'SPDXRef-stampgate',
   name: 'stampgate',
@@ -69,7 +70,7 @@ const stampgate = {
 const shipped = debianPackages(names);
 // Two packages are compiled into the binary: Boost, for its HTTP parser in headers; and an npm package with the protos
 // of google.rpc.
-const [boost] = query('--search', '/usr/include/boost/version.hpp').split(':');
+const boost = readdirSync(records).find((name) => /^libboost[0-9.]+-dev$/.test(name));
 const compiledIn = [...debianPackages([boost]), npmPackage('google-proto-files')];
 
 const relate = (from, relationshipType, to) => ({

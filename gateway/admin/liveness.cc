@@ -14,8 +14,11 @@ void Liveness::Start(std::function<absl::Status()> check, absl::Duration interva
 }
 
 void Liveness::Drain() {
-  std::lock_guard lock(mutex_);
-  draining_ = true;
+  {
+    std::lock_guard lock(mutex_);
+    draining_ = true;
+  }
+  task_ = nullptr;  // waits for a check in progress
 }
 
 void Liveness::Check() {

@@ -31,7 +31,7 @@ class Liveness {
   void Start(std::function<absl::Status()> check, absl::Duration interval);
 
   // From now on, Answer returns 200. A draining process accepts no new connections, so the check would fail, but nobody
-  // should kill the process before it has ended its calls.
+  // should kill the process before it has ended its calls. Waits for a check in progress.
   void Drain();
 
   // Returns 503 before Start, after a failed check, and if no check has ended for kMaxSilence; otherwise 200.

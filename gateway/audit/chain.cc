@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -40,7 +41,7 @@ std::string MacHex(const AuditMac& mac) { return absl::BytesToHexString(AsText(m
 
 std::optional<AuditMac> ParseMacHex(absl::string_view hex) {
   if (hex.size() != kHexBytes || !IsLowerHex(hex)) return std::nullopt;
-  const std::string bytes = absl::HexStringToBytes(hex);
+  const std::string bytes = DecodeHex(hex).value();
   AuditMac mac;
   std::copy(bytes.begin(), bytes.end(), mac.begin());
   return mac;

@@ -9,7 +9,7 @@
 #include "absl/strings/strip.h"
 #include "gateway/audit/record.h"
 #include "gateway/callers/metadata.h"
-#include "gateway/callers/peer.h"
+#include "gateway/callers/peer_of_call.h"
 #include "stamp/secret/sha256.h"
 #include "translate/error.h"
 

@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
+#include "translate/json/hex.h"
 #include "translate/method_table.h"
 
 namespace stampgate {
@@ -33,7 +34,7 @@ Caller::Caller(const config::v1::Caller& caller)
       has_token_(caller.has_token()) {
   for (const std::string& hex : caller.token_sha256()) {
     std::array<uint8_t, 32>& digest = token_digests_.emplace_back();
-    const std::string bytes = absl::HexStringToBytes(hex);
+    const std::string bytes = DecodeHex(hex).value_or("");
     std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
   }
   for (const config::v1::Grant& grant : caller.grants()) {

@@ -30,8 +30,7 @@ Question QuestionOf(const Operation& operation, const google::protobuf::Message&
   return question;
 }
 
-Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
-                                const google::protobuf::Message& request) {
+Caller::Decision DecideByMethod(const Caller& caller, const Operation& operation) {
   // If a grant lists at least one general operation, allows every general operation at this step. Validation can
   // thereby report that the caller must call the operation's own method. Authorize decides later whether a grant lists
   // the operation of this call.
@@ -40,6 +39,15 @@ Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation
     allowed.allowed = true;
     return allowed;
   }
+  Question question;
+  question.method = operation.full_name;
+  question.general = operation.general;
+  return caller.Decide(question);
+}
+
+Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
+                                const google::protobuf::Message& request) {
+  if (operation.general) return DecideByMethod(caller, operation);
   Question question = QuestionOf(operation, request);
   question.request = nullptr;
   // An empty organization has two possible causes: the organization is in the body that a client stamped, which the

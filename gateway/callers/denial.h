@@ -14,10 +14,14 @@ namespace stampgate {
 // Returns the question that a call of `operation` asks the policy. The question refers to `operation` and `request`.
 Question QuestionOf(const Operation& operation, const google::protobuf::Message& request);
 
-// Decides whether a grant of `caller` allows the operation for the organization of `request`. Ignores the other values
-// of `request`. For a general operation, decides only whether a grant lists at least one general operation, not
-// necessarily this one. The gateway calls this function before it validates the request, because validation takes time
-// proportional to the size of the request.
+// Decides whether a grant of `caller` allows the operation for any organization. For a general operation, decides only
+// whether a grant lists at least one general operation, not necessarily this one. The gateway calls this function
+// before it decodes the request, because decoding takes time and memory proportional to the size of the request.
+Caller::Decision DecideByMethod(const Caller& caller, const Operation& operation);
+
+// Decides like DecideByMethod. If the operation is not general, only grants for the organization of `request` count.
+// Ignores the other values of `request`. The gateway calls this function before it validates the request, because
+// validation takes time proportional to the size of the request.
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
                                 const google::protobuf::Message& request);
 

@@ -1,6 +1,6 @@
 // Checks the metadata of a call against gRPC's specification.
 //
-// These checks are needed because gRPC 1.51 accepts header bytes that the specification forbids. It also enforces its
+// These checks are needed because gRPC 1.51 accepted header bytes that the specification forbids. It also enforced its
 // size limit only on peers that announce support for the limit.
 #ifndef STAMPGATE_GATEWAY_CALLERS_METADATA_H_
 #define STAMPGATE_GATEWAY_CALLERS_METADATA_H_

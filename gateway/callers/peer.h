@@ -2,13 +2,10 @@
 #ifndef STAMPGATE_GATEWAY_CALLERS_PEER_H_
 #define STAMPGATE_GATEWAY_CALLERS_PEER_H_
 
-#include <grpcpp/security/auth_context.h>
-#include <grpcpp/server_context.h>
+#include <openssl/x509.h>
 
 #include <string>
 #include <vector>
-
-#include "absl/strings/string_view.h"
 
 namespace stampgate {
 
@@ -21,16 +18,13 @@ struct Peer {
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
-// Returns the peer of a call. The server must use the credentials of ServerTls, which verified the certificate, or
-// insecure credentials.
+// Returns the peer that has proven to own `certificate`.
 //
 // The gateway uses only the certificate's subject alternative names, never the subject. If a certificate contains
 // several URIs, or a URI that is not a SPIFFE ID, it proves no identity, not even by a DNS name. The gateway ignores
-// DNS names that are wildcards or malformed. peer_names.h defines the valid forms of names.
-Peer PeerOf(const grpc::ServerContextBase& call);
-
-// Returns the peer from the two parts of a call. `address` is the result of grpc::ServerContextBase::peer().
-Peer PeerOf(const grpc::AuthContext& context, absl::string_view address);
+// DNS names that are wildcards or malformed. peer_names.h defines the valid forms of names. A certificate whose names
+// OpenSSL cannot read proves no identity.
+Peer PeerOfCertificate(const X509& certificate);
 
 // Returns the name by which the audit log, the log and errors refer to an unknown caller. The name is made from the
 // identity that the connection has shown. It is in brackets, which no caller's name in the config contains. Names from

@@ -47,7 +47,7 @@ class CallLog {
   void End(
       const absl::Status& status, absl::FunctionRef<CallFacts()> facts = [] { return CallFacts(); });
 
-  // Logs that the gateway refused the call because the gateway drains.
+  // Logs that the gateway refused the call because the gateway drains or because too many calls are in flight.
   void EndRefused(const absl::Status& status);
 
   // Logs "late_outcome": the outcome of an exchange that continued after the caller had received its reply. `outcome`

@@ -20,9 +20,9 @@ void CallRecord::EndLate(const absl::Status& status, const CallFacts& facts, con
   audit_.End(status, facts.activity, facts.fingerprint);
 }
 
-void CallRecord::EndRefused(const std::string& stranger, const absl::Status& status) {
+void CallRecord::EndRefused(const std::string& caller, const absl::Status& status) {
   metrics_.End(status);
-  log_.SetCaller(stranger);
+  log_.SetCaller(caller);
   log_.EndRefused(status);
 }
 

@@ -62,9 +62,10 @@ class CallRecord {
   // the outcome. `status` is the status that corresponds to this outcome.
   void EndLate(const absl::Status& status, const CallFacts& facts, const LogFields& outcome);
 
-  // Records that the gateway refuses the call because the gateway drains. `stranger` is the name that StrangerName
-  // returns for the peer.
-  void EndRefused(const std::string& stranger, const absl::Status& status);
+  // Records that the gateway refuses the call because the gateway drains or because too many calls are in flight.
+  // `caller` is the caller's name in the config or, if the gateway does not know the caller, the StrangerName of the
+  // peer.
+  void EndRefused(const std::string& caller, const absl::Status& status);
 
  private:
   CallAudit audit_;

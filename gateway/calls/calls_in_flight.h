@@ -1,11 +1,20 @@
-// The calls and streams in progress: a drain waits for them and admits no more.
+// The calls and streams in progress: limits their number, and a drain waits for them and admits no more.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALLS_IN_FLIGHT_H_
 #define STAMPGATE_GATEWAY_CALLS_CALLS_IN_FLIGHT_H_
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <limits>
 #include <mutex>
-#include <unordered_set>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gateway/calls/caller_quota.h"
+#include "gateway/calls/shutting_down.h"
 
 namespace stampgate {
 
@@ -17,16 +26,46 @@ class CallsInFlight {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Returns true if it admits the call; End must then be called when the call ends. After Drain, returns false; the
-  // call must then be refused, and EndRefused must be called when the refusal has been sent.
-  bool Begin(const Context& call) {
-    std::lock_guard lock(mutex_);
-    if (draining_) {
+  // How much the admitted calls can hold at the same time.
+  struct Limits {
+    size_t calls = std::numeric_limits<size_t>::max();
+    size_t calls_per_caller = std::numeric_limits<size_t>::max();
+    size_t request_bytes = std::numeric_limits<size_t>::max();
+    size_t request_bytes_per_caller = std::numeric_limits<size_t>::max();
+  };
+
+  CallsInFlight() : CallsInFlight(Limits()) {}
+  explicit CallsInFlight(const Limits& limits)
+      : calls_(QuotaOf("calls", limits.calls, limits.calls_per_caller)),
+        bytes_(QuotaOf("bytes of requests", limits.request_bytes, limits.request_bytes_per_caller)) {}
+
+  // Returns OK if it admits the call, whose request has `request_bytes`; End must then be called when the call ends.
+  // Otherwise the call must be refused with the error, and EndRefused must be called when the refusal has been sent.
+  // Errors: UNAVAILABLE (SHUTTING_DOWN) after Drain; RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if the limits in all leave no
+  // space for the call.
+  absl::Status Begin(const Context& call, size_t request_bytes = 0) {
+    absl::StatusOr<CallerShare> count = calls_.Take();
+    absl::StatusOr<CallerShare> bytes = bytes_.Take(request_bytes);
+    {
+      std::lock_guard lock(mutex_);
+      if (!draining_ && count.ok() && bytes.ok()) {
+        admitted_.emplace(&call, Shares{*std::move(count), *std::move(bytes)});
+        return absl::OkStatus();
+      }
       ++refused_;
-      return false;
+      if (!draining_) return count.ok() ? bytes.status() : count.status();
     }
-    admitted_.insert(&call);
-    return true;
+    return ShuttingDown();
+  }
+
+  // Counts the admitted call for `caller`. Does nothing if the call already counts for a caller. Errors:
+  // RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if the limits of the caller leave no space for the call; the call must then end
+  // with the error.
+  absl::Status SetCaller(const Context& call, absl::string_view caller) {
+    std::lock_guard lock(mutex_);
+    Shares& shares = admitted_.at(&call);
+    if (absl::Status status = shares.count.SetCaller(caller); !status.ok()) return status;
+    return shares.bytes.SetCaller(caller);
   }
 
   void End(const Context& call) {
@@ -62,14 +101,30 @@ class CallsInFlight {
   template <typename Visit>
   void ForEach(Visit visit) const {
     std::lock_guard lock(mutex_);
-    for (const Context* call : admitted_) visit(*call);
+    for (const auto& [call, shares] : admitted_) visit(*call);
   }
 
  private:
+  struct Shares {
+    CallerShare count;
+    CallerShare bytes;
+  };
+
+  static CallerQuota::Options QuotaOf(const char* what, size_t max, size_t max_per_caller) {
+    return {.max = max,
+            .max_per_caller = max_per_caller,
+            .what = what,
+            .reason = v1::ERROR_REASON_TOO_MANY_CALLS,
+            .retry_delay = absl::Seconds(1),
+            .effect = "; nothing was sent upstream"};
+  }
+
   // A mutex of the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::unordered_set<const Context*> admitted_;
+  CallerQuota calls_;
+  CallerQuota bytes_;
+  std::unordered_map<const Context*, Shares> admitted_;
   int refused_ = 0;
   bool draining_ = false;
 };

@@ -5,6 +5,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "translate/error.h"
+
 namespace stampgate {
 namespace {
 
@@ -18,7 +21,7 @@ TEST(CallsInFlightTest, DoesNotWaitIfNoCallIsAdmitted) {
   Calls calls;
   const int call = 1;
   EXPECT_TRUE(calls.WaitUntilNone(kPast));
-  EXPECT_TRUE(calls.Begin(call));
+  EXPECT_TRUE(calls.Begin(call).ok());
   calls.End(call);
   EXPECT_TRUE(calls.WaitUntilNone(kPast));
 }
@@ -26,7 +29,7 @@ TEST(CallsInFlightTest, DoesNotWaitIfNoCallIsAdmitted) {
 TEST(CallsInFlightTest, StopsWaitingAtTheDeadline) {
   Calls calls;
   const int call = 1;
-  calls.Begin(call);
+  ASSERT_TRUE(calls.Begin(call).ok());
   EXPECT_FALSE(calls.WaitUntilNone(kPast));
 }
 
@@ -34,8 +37,8 @@ TEST(CallsInFlightTest, WaitsForTheLastAdmittedCall) {
   Calls calls;
   const int first = 1;
   const int second = 2;
-  calls.Begin(first);
-  calls.Begin(second);
+  ASSERT_TRUE(calls.Begin(first).ok());
+  ASSERT_TRUE(calls.Begin(second).ok());
   calls.End(first);
   std::thread last([&] { calls.End(second); });
   EXPECT_TRUE(calls.WaitUntilNone(HangBound()));
@@ -46,9 +49,9 @@ TEST(CallsInFlightTest, ADrainRefusesNewCallsAndWaitsForOldOnes) {
   Calls calls;
   const int before = 1;
   const int after = 2;
-  EXPECT_TRUE(calls.Begin(before));
+  EXPECT_TRUE(calls.Begin(before).ok());
   calls.Drain();
-  EXPECT_FALSE(calls.Begin(after));
+  EXPECT_EQ(ErrorReasonOf(calls.Begin(after)), "SHUTTING_DOWN");
   EXPECT_FALSE(calls.WaitUntilNone(kPast));
   calls.End(before);
   EXPECT_TRUE(calls.WaitUntilNone(kPast)) << "a refused call must not delay the drain";
@@ -57,15 +60,72 @@ TEST(CallsInFlightTest, ADrainRefusesNewCallsAndWaitsForOldOnes) {
   EXPECT_TRUE(calls.WaitUntilNoneRefused(kPast));
 }
 
+TEST(CallsInFlightTest, RefusesCallsBeyondTheMaximumUntilAnotherCallEnds) {
+  Calls calls({.calls = 2});
+  const std::vector<int> numbers = {0, 1, 2};
+  ASSERT_TRUE(calls.Begin(numbers[0]).ok());
+  ASSERT_TRUE(calls.Begin(numbers[1]).ok());
+  const absl::Status refused = calls.Begin(numbers[2]);
+  EXPECT_TRUE(absl::IsResourceExhausted(refused));
+  EXPECT_EQ(ErrorReasonOf(refused), "TOO_MANY_CALLS");
+  EXPECT_EQ(refused.message(), "the gateway may have at most 2 calls at the same time; nothing was sent upstream");
+  EXPECT_FALSE(calls.WaitUntilNoneRefused(kPast));
+  calls.EndRefused();
+  EXPECT_TRUE(calls.WaitUntilNoneRefused(kPast));
+  calls.End(numbers[0]);
+  EXPECT_TRUE(calls.Begin(numbers[2]).ok());
+}
+
+TEST(CallsInFlightTest, ACallerAtItsMaximumLeavesPlacesToOtherCallers) {
+  Calls calls({.calls = 3, .calls_per_caller = 1});
+  const std::vector<int> numbers = {0, 1, 2};
+  for (const int& number : numbers) ASSERT_TRUE(calls.Begin(number).ok());
+  EXPECT_TRUE(calls.SetCaller(numbers[0], "a").ok());
+  EXPECT_TRUE(calls.SetCaller(numbers[0], "a").ok()) << "the call already counts for its caller";
+  const absl::Status refused = calls.SetCaller(numbers[1], "a");
+  EXPECT_EQ(ErrorReasonOf(refused), "TOO_MANY_CALLS");
+  EXPECT_EQ(refused.message(), "caller a may have at most 1 calls at the same time; nothing was sent upstream");
+  EXPECT_TRUE(calls.SetCaller(numbers[2], "b").ok());
+  calls.End(numbers[0]);
+  EXPECT_TRUE(calls.SetCaller(numbers[1], "a").ok());
+}
+
+TEST(CallsInFlightTest, RefusesRequestsBeyondTheMaximumOfBytes) {
+  Calls calls({.request_bytes = 100, .request_bytes_per_caller = 60});
+  const std::vector<int> numbers = {0, 1, 2, 3};
+  ASSERT_TRUE(calls.Begin(numbers[0], 50).ok());
+  ASSERT_TRUE(calls.SetCaller(numbers[0], "a").ok());
+  ASSERT_TRUE(calls.Begin(numbers[1], 20).ok());
+  const absl::Status of_caller = calls.SetCaller(numbers[1], "a");
+  EXPECT_EQ(ErrorReasonOf(of_caller), "TOO_MANY_CALLS");
+  EXPECT_EQ(of_caller.message(),
+            "caller a may have at most 60 bytes of requests at the same time; nothing was sent upstream");
+  EXPECT_TRUE(calls.SetCaller(numbers[1], "b").ok());
+  const absl::Status in_all = calls.Begin(numbers[2], 31);
+  EXPECT_EQ(ErrorReasonOf(in_all), "TOO_MANY_CALLS");
+  EXPECT_EQ(in_all.message(),
+            "the gateway may have at most 100 bytes of requests at the same time; nothing was sent upstream");
+  EXPECT_TRUE(calls.Begin(numbers[3], 30).ok());
+  calls.End(numbers[0]);
+  EXPECT_TRUE(calls.Begin(numbers[2], 31).ok());
+}
+
+TEST(CallsInFlightTest, ADrainRefusesACallBeyondTheMaximumAsShuttingDown) {
+  Calls calls({.calls = 0});
+  const int call = 1;
+  calls.Drain();
+  EXPECT_EQ(ErrorReasonOf(calls.Begin(call)), "SHUTTING_DOWN");
+}
+
 TEST(CallsInFlightTest, VisitsTheAdmittedCalls) {
   Calls calls;
   const int first = 1;
   const int second = 2;
   const int refused = 3;
-  calls.Begin(first);
-  calls.Begin(second);
+  ASSERT_TRUE(calls.Begin(first).ok());
+  ASSERT_TRUE(calls.Begin(second).ok());
   calls.Drain();
-  calls.Begin(refused);
+  EXPECT_FALSE(calls.Begin(refused).ok());
   calls.End(first);
   std::vector<int> seen;
   calls.ForEach([&](int call) { seen.push_back(call); });
@@ -78,7 +138,7 @@ TEST(CallsInFlightTest, AfterADrainHasFoundNoCallNoNewCallIsAdmitted) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) {
       threads.emplace_back([&calls] {
-        for (const int call = 0; calls.Begin(call);) calls.End(call);
+        for (const int call = 0; calls.Begin(call).ok();) calls.End(call);
         calls.EndRefused();
       });
     }

@@ -1,4 +1,4 @@
-// Ends a call that arrives while the gateway drains.
+// Ends a call that arrives while the gateway drains, or while too many calls are in flight.
 #ifndef STAMPGATE_GATEWAY_CALLS_REFUSED_CALL_H_
 #define STAMPGATE_GATEWAY_CALLS_REFUSED_CALL_H_
 
@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "gateway/callers/peer.h"
+#include "gateway/callers/peer_of_call.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/calls_in_flight.h"

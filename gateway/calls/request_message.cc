@@ -14,11 +14,7 @@ absl::Status InvalidRequest(std::string message) {
       GatewayError(absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST, std::move(message)));
 }
 
-absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes, google::protobuf::Message& request) {
-  if (bytes.Length() > max_bytes) {
-    return InvalidRequest(
-        absl::StrCat("the request message is ", bytes.Length(), " bytes long; the limit is ", max_bytes));
-  }
+absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message& request) {
   grpc::ByteBuffer copy = bytes;  // the reader needs a mutable buffer; the copy shares the slices of `bytes`
   grpc::ProtoBufferReader reader(&copy);
   if (request.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
@@ -27,7 +23,7 @@ absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes, goog
 
 grpc::ByteBuffer EncodeResponse(const google::protobuf::Message& response) {
   grpc::Slice slice(response.ByteSizeLong());
-  response.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
+  static_cast<void>(response.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin())));
   return grpc::ByteBuffer(&slice, 1);
 }
 

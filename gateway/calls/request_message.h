@@ -15,9 +15,9 @@ namespace stampgate {
 // Returns INVALID_ARGUMENT (INVALID_REQUEST) with `message`.
 absl::Status InvalidRequest(std::string message);
 
-// Parses `bytes` into `request`. Returns InvalidRequest if `bytes` is longer than `max_bytes`, or if `bytes` is not a
-// message of the type of `request`.
-absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, size_t max_bytes, google::protobuf::Message& request);
+// Parses `bytes` into `request`. Returns InvalidRequest if `bytes` is not a message of the type of `request`. gRPC has
+// already checked the length of `bytes`.
+absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message& request);
 
 // Returns the serialized response.
 grpc::ByteBuffer EncodeResponse(const google::protobuf::Message& response);

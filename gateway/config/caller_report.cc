@@ -65,6 +65,17 @@ std::string DescribeKeys(const config::v1::Config& config, const OrganizationSet
   return text;
 }
 
+// Returns lines that state with which certificates the caller connects; none if it connects without a certificate.
+std::string DescribeCertificates(const config::v1::Caller& caller) {
+  if (caller.spiffe_ids().empty() && caller.dns_names().empty()) return "";
+  std::string text = absl::StrCat(caller.name(), " connects with a client certificate that has\n");
+  for (const std::string& id : caller.spiffe_ids()) absl::StrAppend(&text, "  the only URI ", id, "\n");
+  for (const std::string& name : caller.dns_names()) absl::StrAppend(&text, "  no URI, and the DNS name ", name, "\n");
+  absl::StrAppend(&text,
+                  "a certificate of no caller is refused in the TLS handshake, with the alert bad certificate\n");
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_view name) {
@@ -74,7 +85,8 @@ absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_vi
   std::vector<UnreadOrganizations> unread;
   absl::c_copy_if(config.unread(), std::back_inserter(unread),
                   [&](const auto& each) { return each.caller == caller - callers.begin(); });
-  std::string text = absl::StrCat(name, " may call\n", absl::StrJoin(DescribeGrants(*caller), "\n"), "\n");
+  std::string text = absl::StrCat(DescribeCertificates(*caller), name, " may call\n",
+                                  absl::StrJoin(DescribeGrants(*caller), "\n"), "\n");
   const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, unread));
   if (!keys.empty()) absl::StrAppend(&text, "where a grant names no key, its calls are signed with\n", keys);
   for (const UnreadOrganizations& each : unread) {

@@ -60,6 +60,21 @@ TEST_F(CallerReportTest, ListsTheMethodsThatTheCallerMayCallAndTheKeys) {
             "  key treasury: t\n");
 }
 
+TEST_F(CallerReportTest, ListsTheCertificatesOfTheCaller) {
+  const auto report = Describe(absl::StrCat(
+      kKeys,
+      "callers: [{name: c, spiffe_ids: ['spiffe://a/b', 'spiffe://a/c'], dns_names: [d.example], grants: []}]\n"));
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(*report,
+            "c connects with a client certificate that has\n"
+            "  the only URI spiffe://a/b\n"
+            "  the only URI spiffe://a/c\n"
+            "  no URI, and the DNS name d.example\n"
+            "a certificate of no caller is refused in the TLS handshake, with the alert bad certificate\n"
+            "c may call\n"
+            "nothing\n");
+}
+
 TEST_F(CallerReportTest, AnUnknownCallerIsAnError) {
   const absl::Status status = Describe(absl::StrCat(kKeys, "callers: [{name: c, loopback: true}]\n"), "d").status();
   EXPECT_EQ(status, absl::NotFoundError("no caller is called d"));

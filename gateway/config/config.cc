@@ -21,7 +21,6 @@
 #include "gateway/config/fault_report.h"
 #include "gateway/config/named_files.h"
 #include "gateway/config/yaml_reader.h"
-#include "gateway/tls/client_certificate_filter.h"
 #include "gateway/upstream/base_url.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/util/time_util.h"
@@ -59,6 +58,22 @@ config::v1::Config Defaults() {
   *calls.mutable_max_deadline() = TimeUtil::SecondsToDuration(30);
   calls.set_max_request_bytes(1 << 20);
   *calls.mutable_drain_grace() = TimeUtil::SecondsToDuration(25);
+  config::v1::Connections& connections = *config.mutable_connections();
+  connections.set_max(4096);
+  connections.set_max_per_identity(512);
+  connections.set_max_handshakes(256);
+  *connections.mutable_handshake_timeout() = TimeUtil::SecondsToDuration(5);
+  connections.set_max_streams(1024);
+  connections.set_max_header_bytes(8192);
+  connections.set_max_resets_per_second(500);
+  connections.set_max_control_frames_per_second(500);
+  connections.set_max_bytes_per_connection(32 << 20);
+  connections.set_max_bytes_per_identity(64 << 20);
+  connections.set_max_bytes(128 << 20);
+  calls.set_max_in_flight(8192);
+  calls.set_max_in_flight_per_caller(1024);
+  calls.set_max_in_flight_bytes(64 << 20);
+  calls.set_max_in_flight_bytes_per_caller(16 << 20);
   config.mutable_log()->set_level(config::v1::LOG_LEVEL_INFO);
   config.mutable_log()->set_calls(false);
   config.mutable_replica()->set_index(0);
@@ -69,6 +84,9 @@ config::v1::Config Defaults() {
   *events.mutable_deduplication_age() = TimeUtil::HoursToDuration(720);
   *events.mutable_heartbeat_interval() = TimeUtil::SecondsToDuration(15);
   events.set_max_subscribers(1000);
+  events.set_max_subscribers_per_caller(250);
+  events.set_max_unsent_bytes(192 << 20);
+  events.set_max_unsent_bytes_per_caller(64 << 20);
   config::v1::Webhooks& webhooks = *config.mutable_webhooks();
   webhooks.set_max_body_bytes(4 << 20);
   webhooks.set_max_connections(256);
@@ -183,9 +201,7 @@ void CheckTls(const config::v1::Config& config, ConfigReport& report) {
 absl::Status CheckTlsContents(const TlsFiles& files, const ConfigSnapshot& snapshot) {
   const absl::StatusOr<TlsSnapshot> tls = MakeTlsSnapshot(files, snapshot.contents);
   if (!tls.ok()) return tls.status();
-  if (absl::Status status = CheckTlsSnapshot(*tls, files, snapshot.now).status(); !status.ok()) return status;
-  // Only the gRPC port asks clients for certificates. So `files` without a client CA file are those of another port.
-  return files.client_ca_file.empty() ? absl::OkStatus() : CheckThatGrpcCanRead(*tls, files);
+  return CheckTlsSnapshot(*tls, files, snapshot.now).status();
 }
 
 void CheckCallerTls(const config::v1::Config& config, const ConfigSnapshot& snapshot, ConfigReport& report) {
@@ -216,7 +232,7 @@ void CheckAdmin(const config::v1::Admin& admin, ConfigReport& report) {
 
 void CheckBaseUrl(const std::string& url, ConfigReport& report) {
   const absl::Status status = ParseBaseUrl(url).status();
-  if (!status.ok()) report.Add("upstream.base_url", std::string(absl::StripPrefix(status.message(), "base_url ")));
+  if (!status.ok()) report.Add("upstream.base_url", absl::StripPrefix(status.message(), "base_url "));
 }
 
 void CheckOperatorName(absl::string_view name, ConfigReport& report) {
@@ -314,6 +330,11 @@ void CheckCalls(const config::v1::Calls& calls, ConfigReport& report) {
     report.Add("calls.default_deadline", absl::StrCat("must not be above max_deadline, which is ",
                                                       absl::FormatDuration(ToDuration(calls.max_deadline()))));
   }
+}
+
+void CheckConnections(const config::v1::Connections& connections, ConfigReport& report) {
+  CheckRange(connections.handshake_timeout(), absl::Milliseconds(100), "connections.handshake_timeout", report,
+             absl::Minutes(1));
 }
 
 void CheckReplica(const config::v1::Replica& replica, ConfigReport& report) {
@@ -414,11 +435,13 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckListenAddress(config, report);
   CheckRange(config.reload_interval(), absl::Milliseconds(100), "reload_interval", report);
   CheckTls(config, report);
+  if (!config.has_reflection()) config.set_reflection(!config.has_tls());
   CheckAudit(config.audit(), report);
   CheckAdmin(config.admin(), report);
   CheckOperatorName(config.operator_name(), report);
   CheckKeys(config.keys(), report);
   CheckUpstream(config.upstream(), report);
+  CheckConnections(config.connections(), report);
   CheckCalls(config.calls(), report);
   CheckReplica(config.replica(), report);
   CheckStore(config, report);

@@ -96,10 +96,26 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_FALSE(values.upstream().forward_traceparent());
   EXPECT_EQ(values.log().level(), config::v1::LOG_LEVEL_INFO);
   EXPECT_FALSE(values.log().calls());
+  EXPECT_TRUE(values.reflection());
   EXPECT_EQ(ToDuration(values.calls().default_deadline()), absl::Seconds(15));
   EXPECT_EQ(ToDuration(values.calls().max_deadline()), absl::Seconds(30));
   EXPECT_EQ(ToDuration(values.calls().drain_grace()), absl::Seconds(25));
   EXPECT_EQ(values.calls().max_request_bytes(), 1u << 20);
+  EXPECT_EQ(values.connections().max(), 4096u);
+  EXPECT_EQ(values.connections().max_per_identity(), 512u);
+  EXPECT_EQ(values.connections().max_handshakes(), 256u);
+  EXPECT_EQ(ToDuration(values.connections().handshake_timeout()), absl::Seconds(5));
+  EXPECT_EQ(values.connections().max_streams(), 1024u);
+  EXPECT_EQ(values.connections().max_header_bytes(), 8192u);
+  EXPECT_EQ(values.connections().max_resets_per_second(), 500u);
+  EXPECT_EQ(values.connections().max_control_frames_per_second(), 500u);
+  EXPECT_EQ(values.connections().max_bytes_per_connection(), 32u << 20);
+  EXPECT_EQ(values.connections().max_bytes_per_identity(), 64u << 20);
+  EXPECT_EQ(values.connections().max_bytes(), 128u << 20);
+  EXPECT_EQ(values.calls().max_in_flight(), 8192u);
+  EXPECT_EQ(values.calls().max_in_flight_per_caller(), 1024u);
+  EXPECT_EQ(values.calls().max_in_flight_bytes(), 64u << 20);
+  EXPECT_EQ(values.calls().max_in_flight_bytes_per_caller(), 16u << 20);
   EXPECT_EQ(values.replica().index(), 0u);
   EXPECT_EQ(values.replica().count(), 1u);
   EXPECT_EQ(values.events().file(), "");
@@ -108,6 +124,9 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(ToDuration(values.events().deduplication_age()), absl::Hours(720));
   EXPECT_EQ(ToDuration(values.events().heartbeat_interval()), absl::Seconds(15));
   EXPECT_EQ(values.events().max_subscribers(), 1000u);
+  EXPECT_EQ(values.events().max_subscribers_per_caller(), 250u);
+  EXPECT_EQ(values.events().max_unsent_bytes(), 192u << 20);
+  EXPECT_EQ(values.events().max_unsent_bytes_per_caller(), 64u << 20);
   EXPECT_EQ(values.webhooks().listen_address(), "");
   EXPECT_EQ(values.webhooks().max_body_bytes(), 4u << 20);
   EXPECT_EQ(values.webhooks().max_connections(), 256u);
@@ -129,9 +148,9 @@ void CollectEmptyFields(const Descriptor* descriptor, const std::string& prefix,
                         std::vector<EmptyField>& fields) {
   for (int i = 0; i < descriptor->field_count(); ++i) {
     const google::protobuf::FieldDescriptor& field = *descriptor->field(i);
-    const std::string path = prefix + field.name();
+    const std::string path = absl::StrCat(prefix, absl::string_view(field.name()));
     const auto with = [&](const std::string& value) {
-      return absl::StrReplaceAll(text, {{"%", absl::StrCat(field.name(), ": ", value)}});
+      return absl::StrReplaceAll(text, {{"%", absl::StrCat(absl::string_view(field.name()), ": ", value)}});
     };
     const bool is_text = field.cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING;
     if (field.is_repeated() || is_text) {
@@ -176,7 +195,8 @@ TEST(ConfigTest, TheExampleShowsTheDefaults) {
 
 void ExpectMentioned(const std::string& text, const Descriptor& type) {
   for (int i = 0; i < type.field_count(); ++i) {
-    EXPECT_TRUE(absl::StrContains(text, type.field(i)->name() + ":")) << type.field(i)->full_name();
+    EXPECT_TRUE(absl::StrContains(text, absl::StrCat(absl::string_view(type.field(i)->name()), ":")))
+        << type.field(i)->full_name();
     const Descriptor* inner = type.field(i)->message_type();
     if (inner != nullptr && inner->file() == type.file()) ExpectMentioned(text, *inner);
   }
@@ -296,13 +316,32 @@ TEST(ConfigTest, NumbersStayWithinTheirLimits) {
     uint64_t minimum;
     uint64_t maximum;
   };
-  for (const Row& row : {Row{"upstream", "max_connections", 1, 1024}, Row{"upstream", "max_detached", 1, 1024},
+  for (const Row& row : {Row{"upstream", "max_connections", 1, 1024},
+                         Row{"upstream", "max_detached", 1, 1024},
                          Row{"upstream", "max_response_bytes", 64 << 10, 64 << 20},
-                         Row{"calls", "max_request_bytes", 64 << 10, 4 << 20}}) {
+                         Row{"calls", "max_request_bytes", 64 << 10, 4 << 20},
+                         Row{"connections", "max", 16, 65536},
+                         Row{"connections", "max_per_identity", 1, 65536},
+                         Row{"connections", "max_handshakes", 16, 4096},
+                         Row{"connections", "max_streams", 1, 65536},
+                         Row{"connections", "max_header_bytes", 4096, 65536},
+                         Row{"connections", "max_resets_per_second", 10, 100000},
+                         Row{"connections", "max_control_frames_per_second", 10, 100000},
+                         Row{"connections", "max_bytes_per_connection", 8 << 20, 1 << 30},
+                         Row{"connections", "max_bytes_per_identity", 8 << 20, 1 << 30},
+                         Row{"connections", "max_bytes", 8 << 20, uint64_t{16} << 30},
+                         Row{"calls", "max_in_flight", 1, 1'000'000},
+                         Row{"calls", "max_in_flight_per_caller", 1, 1'000'000},
+                         Row{"calls", "max_in_flight_bytes", 4 << 20, uint64_t{16} << 30},
+                         Row{"calls", "max_in_flight_bytes_per_caller", 4 << 20, uint64_t{16} << 30},
+                         Row{"events", "max_subscribers_per_caller", 1, 100'000},
+                         Row{"events", "max_unsent_bytes", 4 << 20, uint64_t{16} << 30},
+                         Row{"events", "max_unsent_bytes_per_caller", 4 << 20, uint64_t{16} << 30}}) {
     const auto report = [&](uint64_t value) {
       const bool upstream = absl::string_view(row.section) == "upstream";
-      return ReportOf(absl::StrCat(kKeys, "upstream:\n  base_url: https://host\n", upstream ? "" : "calls:\n", "  ",
-                                   row.field, ": ", value, "\n"));
+      return ReportOf(absl::StrCat(kKeys, "upstream:\n  base_url: https://host\n",
+                                   upstream ? "" : absl::StrCat(row.section, ":\n"), "  ", row.field, ": ", value,
+                                   "\n"));
     };
     const std::string fault =
         absl::StrCat(row.section, ".", row.field, ": must be from ", row.minimum, " to ", row.maximum);
@@ -329,6 +368,13 @@ TEST(ConfigTest, DurationsStayWithinTheirLimits) {
   EXPECT_EQ(calls("default_deadline: 31s"),
             "f:3:27: calls.default_deadline: must not be above max_deadline, which is 30s");
   EXPECT_EQ(calls("max_deadline: 5s"), "f:3:8: calls.default_deadline: must not be above max_deadline, which is 5s");
+  const auto handshake = [](absl::string_view timeout) {
+    return ReportOf(absl::StrCat(kMinimal, "connections: {handshake_timeout: ", timeout, "}\n"));
+  };
+  for (const char* timeout : {"100ms", "1m"}) EXPECT_EQ(handshake(timeout), "");
+  for (const char* timeout : {"99ms", "61s"}) {
+    EXPECT_EQ(handshake(timeout), "f:3:34: connections.handshake_timeout: must be from 100ms to 1m");
+  }
 }
 
 TEST(ConfigTest, TheCaFileMustBeReadable) {
@@ -610,6 +656,19 @@ TEST(ConfigTest, AReloadChecksOnlyTheFilesOfTheReloadedPart) {
   EXPECT_THAT(FaultsOf(ConfigFiles::kReloaded),
               ElementsAre("keys[0].file", "token_issuers[0].jwks_file", "token_issuers[1].ca_file",
                           "callers[0].grants[0].organizations_file", "callers[1].grants[1].organizations_file"));
+}
+
+TEST(ConfigTest, WithTlsReflectionIsServedOnlyIfTheConfigWantsIt) {
+  const auto serves = [](absl::string_view more) {
+    const std::string text = absl::StrCat(kNamesFiles, more);
+    const absl::StatusOr<Config> config = Parse(ReadTestSnapshot(text, "/nowhere/f", ConfigFiles::kPolicy));
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config.ok() && (*config)->reflection();
+  };
+  EXPECT_FALSE(serves(""));
+  EXPECT_TRUE(serves("reflection: true\n"));
+  EXPECT_FALSE(serves("reflection: false\n"));
+  EXPECT_FALSE((**ParseWithCallers(absl::StrCat(kMinimal, "reflection: false\n"), "f")).reflection());
 }
 
 TEST(ConfigTest, APolicyIsReadWithoutSecretsAndNamesItsUnreadOrganizations) {

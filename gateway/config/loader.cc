@@ -1,8 +1,5 @@
 #include "gateway/config/loader.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,20 +13,10 @@
 #include "gateway/tokens/key_set.h"
 #include "stamp/secret/memory.h"
 #include "stamp/secret/sha256.h"
+#include "translate/serialize.h"
 
 namespace stampgate {
 namespace {
-
-// Returns the serialized message. Equal messages give equal bytes.
-std::string SerializeDeterministically(const google::protobuf::Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream output(&stream);
-  output.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&output);
-  output.Trim();
-  return bytes;
-}
 
 // Returns a digest of everything in Access. The digest is not secret: the log and the audit log contain it.
 std::string VersionOf(const config::v1::Config& config, absl::string_view public_keys, absl::string_view key_sets) {

@@ -30,8 +30,8 @@ class Reloader {
     SettledFile file;          // the config file; the gateway must make this object before it loads the config
     Config config;             // the config with which the gateway started
     TokenKeyPool& token_keys;  // the pool with which the config was loaded; only the reloader may use the pool now
-    // Reloads other files, such as certificates, each time the reloader checks the config. If it returns an error, the
-    // reloader logs the error and continues.
+    // Reloads other files, such as certificates, and does other work of the same interval, each time the reloader
+    // checks the config. If it returns an error, the reloader logs the error and continues.
     std::function<absl::Status()> reload_more;
     Metrics* metrics = nullptr;  // if not null, counts the reloads
     std::function<absl::Time()> now = absl::Now;

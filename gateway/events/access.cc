@@ -33,15 +33,17 @@ void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAc
 }
 
 void BeginEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done) {
-  AuthorizeEvents(identity, record, [&record, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
-    if (!access.ok()) return done(std::move(access));
-    const KnownCaller caller = access->caller;
-    record.audit().AllowRead(
-        caller, [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
-          if (!allowed.ok()) return done(allowed);
-          done(std::move(access));
-        });
-  });
+  AuthorizeEvents(
+      identity, record, [&identity, &record, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
+        if (!access.ok()) return done(std::move(access));
+        const KnownCaller caller = access->caller;
+        if (absl::Status counted = identity.count(*caller.caller); !counted.ok()) return done(counted);
+        record.audit().AllowRead(
+            caller, [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
+              if (!allowed.ok()) return done(allowed);
+              done(std::move(access));
+            });
+      });
 }
 
 }  // namespace stampgate

@@ -34,8 +34,8 @@ using OnEventAccess = absl::AnyInvocable<void(absl::StatusOr<EventAccess>)>;
 // method.
 void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done);
 
-// Does the same as AuthorizeEvents at the beginning of a call. Also records that the call is allowed. Errors: those of
-// AuthorizeEvents and of CallAudit::AllowRead.
+// Does the same as AuthorizeEvents at the beginning of a call. Also counts the call for its caller, and records that
+// the call is allowed. Errors: those of AuthorizeEvents, of CallsInFlight::SetCaller and of CallAudit::AllowRead.
 void BeginEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done);
 
 }  // namespace stampgate

@@ -34,7 +34,7 @@ void EventBodyRead::Begin(const grpc::ByteBuffer& bytes) {
   if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return End(status);
   name_ = NameOf(request);
   offset_ = request.offset_bytes();
-  absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.body_reads->Take();
+  absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.body_reads->Take(access_.caller.caller->name());
   if (!slot.ok()) return End(slot.status());
   slot_ = *std::move(slot);
   ReadOn();
@@ -65,7 +65,12 @@ void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, Ev
   response.set_chunk(event.body.substr(offset_, kPieceBytes));
   offset_ += response.chunk().size();
   whole_ = offset_ == event.body.size();
-  output_.Send(EncodeResponse(response));
+  const grpc::ByteBuffer message = EncodeResponse(response);
+  absl::StatusOr<CallerShare> unsent =
+      environment_.unsent_bytes->TakeFor(access_.caller.caller->name(), message.Length());
+  if (!unsent.ok()) return End(unsent.status());
+  unsent_ = *std::move(unsent);
+  output_.Send(message);
 }
 
 // The call runs this function if the policy has changed since this caller was authorized. Authorizes the caller again,
@@ -88,6 +93,7 @@ absl::Status EventBodyRead::ExpiredAtOffset() const {
 }
 
 void EventBodyRead::OnSent(bool ok) {
+  unsent_.reset();
   if (!ok) return End(absl::CancelledError("the caller has left"));
   if (whole_) return End(absl::OkStatus());
   ReadOn();

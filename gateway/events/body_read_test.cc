@@ -177,9 +177,9 @@ TEST_F(EventBodyReadTest, WithoutALogEveryCallIsRejected) {
 }
 
 TEST_F(EventBodyReadTest, AReadBeyondTheLimitIsRejectedAndSubscriptionsDoNotCount) {
-  const std::unique_ptr<StreamSlot> subscription = *subscriptions_.Take();
-  std::unique_ptr<StreamSlot> first = *body_reads_.Take();
-  const std::unique_ptr<StreamSlot> second = *body_reads_.Take();
+  const std::unique_ptr<StreamSlot> subscription = *subscriptions_.Take("another");
+  std::unique_ptr<StreamSlot> first = *body_reads_.Take("another");
+  const std::unique_ptr<StreamSlot> second = *body_reads_.Take("another");
   Start("event_id: 'event-1'");
   EXPECT_THAT(End(), StatusIs(Code::kResourceExhausted));
   EXPECT_EQ(Reason(), "TOO_MANY_SUBSCRIBERS");
@@ -194,6 +194,15 @@ TEST_F(EventBodyReadTest, AReadBeyondTheLimitIsRejectedAndSubscriptionsDoNotCoun
   EXPECT_THAT(output.end(), Optional(absl::OkStatus()));
   EXPECT_EQ(body_reads_.taken(), 1u);
   call_ = nullptr;
+}
+
+TEST_F(EventBodyReadTest, APieceBeyondTheMaximumOfUnsentBytesEndsTheRead) {
+  absl::StatusOr<CallerShare> most = unsent_bytes_.TakeFor("another", kMaxUnsentBytes - 1);
+  Start("event_id: 'event-1'");
+  source_.Serve();
+  EXPECT_THAT(End(), StatusIs(Code::kResourceExhausted));
+  EXPECT_EQ(Reason(), "TOO_MANY_SUBSCRIBERS");
+  EXPECT_FALSE(output_.has_message());
 }
 
 TEST_F(EventBodyReadTest, AnEventThatTheLogDoesNotHaveIsAnError) {

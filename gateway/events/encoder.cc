@@ -56,7 +56,7 @@ grpc::Slice AsField(const v1::Event& event) {
   auto* at = const_cast<uint8_t*>(slice.begin());
   at = CodedOutputStream::WriteVarint32ToArray(tag, at);
   at = CodedOutputStream::WriteVarint32ToArray(size, at);
-  event.SerializeWithCachedSizesToArray(at);
+  static_cast<void>(event.SerializeWithCachedSizesToArray(at));
   return slice;
 }
 
@@ -94,7 +94,7 @@ void EventEncoder::Decode(const Event& event, v1::Event& message) const {
 
 EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
   google::protobuf::Arena arena;
-  v1::Event& message = *google::protobuf::Arena::CreateMessage<v1::Event>(&arena);
+  v1::Event& message = *google::protobuf::Arena::Create<v1::Event>(&arena);
   Event& event = logged.event;
   message.set_cursor(EncodeCursor(log_, {logged.position, logged.digest}));
   message.set_event_id(event.event_id);

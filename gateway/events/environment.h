@@ -6,12 +6,12 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <functional>
 
 #include "absl/time/time.h"
 #include "gateway/callers/access.h"
 #include "gateway/calls/call_record.h"
+#include "gateway/calls/caller_quota.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/encoder.h"
@@ -24,19 +24,20 @@ namespace stampgate {
 
 // The environment, and every object to which it points, must outlive all calls.
 struct EventEnvironment {
-  // The next four pointers are the objects of the event log. If no event log is configured, they are null, and every
+  // The next six pointers are the objects of the event log. If no event log is configured, they are null, and every
   // call ends with EVENTS_NOT_CONFIGURED.
   EventSource* source = nullptr;
   const EventEncoder* encoder = nullptr;
   StreamSlots* subscriptions = nullptr;
   StreamSlots* body_reads = nullptr;
+  CallerQuota* queries = nullptr;       // the calls of GetEvent and ListEvents in progress
+  CallerQuota* unsent_bytes = nullptr;  // the bytes of messages with events that are not sent yet
   LogIdentity log = {};
 
   const CurrentAccess& access;
   CallRecorders recorders;
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
   const MessagePlans& plans;  // contains the plans of the request messages
-  size_t max_request_bytes = 0;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
 
   // True once the grace period of a drain is nearly over. Calls that can take long must end when this is true.

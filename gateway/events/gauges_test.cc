@@ -60,7 +60,7 @@ class EventGaugesTest : public testing::Test {
   std::unique_ptr<EventLog> log_;
   std::unique_ptr<const EventEncoder> encoder_;
   std::unique_ptr<EventFeed> feed_;
-  StreamSlots subscriptions_{10, "subscriptions"};
+  StreamSlots subscriptions_{10, 10, "subscriptions"};
   std::unique_ptr<EventGauges> gauges_;
 };
 
@@ -78,8 +78,8 @@ TEST_F(EventGaugesTest, TheMetricsHaveTheLargestLagOfASubscriber) {
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n"));
   for (int number = 1; number <= 5; ++number) Store(number);
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 0\n")) << "there is no subscriber";
-  const std::unique_ptr<StreamSlot> first = *subscriptions_.Take();
-  std::unique_ptr<StreamSlot> second = *subscriptions_.Take();
+  const std::unique_ptr<StreamSlot> first = *subscriptions_.Take("a");
+  std::unique_ptr<StreamSlot> second = *subscriptions_.Take("a");
   first->SetPosition(2);
   second->SetPosition(4);
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_subscriber_lag_events 3\n"));

@@ -8,9 +8,11 @@
 #include <string>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gateway/callers/access.h"
 #include "gateway/callers/authenticator.h"
+#include "gateway/callers/caller.h"
+#include "gateway/events/environment.h"
 
 namespace stampgate {
 
@@ -20,13 +22,16 @@ struct CallIdentity {
   // Errors: those of Authenticate.
   std::function<void(absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done)> find;
 
+  // Counts the call for `caller`: see CallsInFlight::SetCaller.
+  std::function<absl::Status(const Caller& caller)> count;
+
   // Returns the name of an unknown caller for the log and the audit log: see StrangerName.
   std::function<std::string()> stranger;
 };
 
-// Returns the identity that the connection and the metadata of a gRPC call show. `current` and `context` must outlive
-// the result.
-CallIdentity IdentityOf(const CurrentAccess& current, const grpc::CallbackServerContext& context);
+// Returns the identity that the connection and the metadata of a gRPC call show. `environment` and `context` must
+// outlive the result.
+CallIdentity IdentityOf(const EventEnvironment& environment, const grpc::CallbackServerContext& context);
 
 }  // namespace stampgate
 

@@ -74,7 +74,7 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
                                                                     UpstreamClient& upstream, Observers observers,
                                                                     Metrics* metrics) {
-  std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events().max_subscribers(), metrics));
+  std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events(), metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log =
       OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal), metrics));
   if (!log.ok()) return log.status();
@@ -134,9 +134,9 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   return pipeline;
 }
 
-EventPipeline::EventPipeline(size_t max_streams, Metrics* metrics)
+EventPipeline::EventPipeline(const config::v1::Events& config, Metrics* metrics)
     : metrics_(metrics),
-      subscriptions_(max_streams, "subscriptions",
+      subscriptions_(config.max_subscribers(), config.max_subscribers_per_caller(), "subscriptions",
                      [metrics](int change) {
                        if (metrics == nullptr) return;
                        if (change > 0) {
@@ -145,7 +145,17 @@ EventPipeline::EventPipeline(size_t max_streams, Metrics* metrics)
                          metrics->SubscriberLeft();
                        }
                      }),
-      body_reads_(max_streams, "body reads"),
+      body_reads_(config.max_subscribers(), config.max_subscribers_per_caller(), "body reads"),
+      queries_({.max = config.max_subscribers(),
+                .max_per_caller = config.max_subscribers_per_caller(),
+                .what = "calls of GetEvent and ListEvents",
+                .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
+                .retry_delay = absl::Seconds(1)}),
+      unsent_bytes_({.max = config.max_unsent_bytes(),
+                     .max_per_caller = config.max_unsent_bytes_per_caller(),
+                     .what = "bytes of events that are not sent yet",
+                     .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
+                     .retry_delay = absl::Seconds(1)}),
       delivery_log_([] { return absl::Now(); },
                     [](absl::string_view event, const LogFields& fields) { Log(Severity::kWarning, event, fields); }) {}
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "gateway/calls/caller_quota.h"
 #include "gateway/events/encoder.h"
 #include "gateway/events/feed.h"
 #include "gateway/events/gauges.h"
@@ -50,6 +51,8 @@ class EventPipeline {
   EventFeed& feed() { return *feed_; }
   StreamSlots& subscriptions() { return subscriptions_; }
   StreamSlots& body_reads() { return body_reads_; }
+  CallerQuota& queries() { return queries_; }
+  CallerQuota& unsent_bytes() { return unsent_bytes_; }
   const EventEncoder& encoder() const { return *encoder_; }
   const LogIdentity& log_identity() const { return log_->identity(); }
 
@@ -69,7 +72,7 @@ class EventPipeline {
   void Close(absl::Duration grace);
 
  private:
-  EventPipeline(size_t max_streams, Metrics* metrics);
+  EventPipeline(const config::v1::Events& config, Metrics* metrics);
 
   void ReportCertificate();
   void ReportPeers();
@@ -80,6 +83,8 @@ class EventPipeline {
   // Each member may use the members above it.
   StreamSlots subscriptions_;
   StreamSlots body_reads_;
+  CallerQuota queries_;
+  CallerQuota unsent_bytes_;
   DeliveryLog delivery_log_;
   std::unique_ptr<EventLog> log_;
   std::unique_ptr<const EventEncoder> encoder_;

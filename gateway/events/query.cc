@@ -39,7 +39,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
 
   void List(const grpc::ByteBuffer& bytes) {
     v1::ListEventsRequest request;
-    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return End(status);
+    if (absl::Status status = Read(bytes, request); !status.ok()) return End(status);
     absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter(), access_.visible);
     if (!filter.ok()) return End(filter.status());
     absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
@@ -62,7 +62,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
 
   void Get(const grpc::ByteBuffer& bytes) {
     v1::GetEventRequest request;
-    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return End(status);
+    if (absl::Status status = Read(bytes, request); !status.ok()) return End(status);
     environment_.source->Run([self = shared_from_this(), name = NameOf(request)](absl::StatusOr<EventReader*> reader) {
       if (!reader.ok()) return self->End(ShuttingDown());
       absl::StatusOr<std::optional<LoggedEvent>> found = (*reader)->Find(name, self->access_.Filter());
@@ -74,15 +74,34 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
   }
 
  private:
+  absl::Status Read(const grpc::ByteBuffer& bytes, google::protobuf::Message& request) {
+    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return status;
+    absl::StatusOr<CallerShare> query = environment_.queries->TakeFor(access_.caller.caller->name());
+    if (!query.ok()) return query.status();
+    response_.query = *std::move(query);
+    return absl::OkStatus();
+  }
+
   void OnPage(absl::StatusOr<EventPage> page) {
     if (absl::IsAborted(page.status())) return End(ShuttingDown());
     if (!page.ok()) return End(page.status());
     End(EncodePage(environment_.log, *page, page->through.position >= environment_.source->latest()));
   }
 
-  void End(absl::StatusOr<grpc::ByteBuffer> response) {
-    record_.End(response.status());
-    on_response_(std::move(response));
+  void End(const absl::StatusOr<grpc::ByteBuffer>& message) {
+    const absl::Status status = message.ok() ? Hold(*message) : message.status();
+    record_.End(status);
+    if (!status.ok()) return on_response_(status);
+    on_response_(std::move(response_));
+  }
+
+  absl::Status Hold(const grpc::ByteBuffer& message) {
+    absl::StatusOr<CallerShare> unsent =
+        environment_.unsent_bytes->TakeFor(access_.caller.caller->name(), message.Length());
+    if (!unsent.ok()) return unsent.status();
+    response_.unsent = *std::move(unsent);
+    response_.message = message;
+    return absl::OkStatus();
   }
 
   const EventEnvironment& environment_;
@@ -90,6 +109,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
   OnEventResponse on_response_;
   CallRecord record_;
   EventAccess access_;
+  EventResponse response_;
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
-#include "gateway/calls/shutting_down.h"
 #include "gateway/events/identity.h"
 #include "gateway/events/method.h"
 #include "gateway/events/query.h"
@@ -21,10 +20,13 @@ class QueryReactor : public grpc::ServerUnaryReactor {
 
   void Start(decltype(ListEvents)& query, const grpc::ByteBuffer& request, grpc::ByteBuffer* response) {
     const TraceContext trace = TraceOf(context_, environment_.random);
-    query(environment_, IdentityOf(environment_.access, context_), trace.trace_id(), request,
-          [this, response](absl::StatusOr<grpc::ByteBuffer> result) {
+    query(environment_, IdentityOf(environment_, context_), trace.trace_id(), request,
+          [this, response](absl::StatusOr<EventResponse> result) {
             const absl::Status status = result.status();
-            if (status.ok()) *response = *std::move(result);
+            if (status.ok()) {
+              response_ = *std::move(result);
+              *response = response_.message;
+            }
             Finish(ToGrpcStatus(status));
           });
   }
@@ -37,13 +39,14 @@ class QueryReactor : public grpc::ServerUnaryReactor {
 
   const EventEnvironment& environment_;
   grpc::CallbackServerContext& context_;
+  EventResponse response_;  // holds the caller's shares until gRPC has sent the response
 };
 
 grpc::ServerUnaryReactor* StartQuery(decltype(ListEvents)& query, const char* method,
                                      const EventEnvironment& environment, grpc::CallbackServerContext& context,
                                      const grpc::ByteBuffer& request, grpc::ByteBuffer* response) {
-  if (!environment.in_flight.Begin(context)) {
-    return new RefusedCall<grpc::ServerUnaryReactor>(environment, context, method, ShuttingDown());
+  if (const absl::Status admitted = environment.in_flight.Begin(context, request.Length()); !admitted.ok()) {
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment, context, method, admitted);
   }
   auto* reactor = new QueryReactor(environment, context);
   reactor->Start(query, request, response);

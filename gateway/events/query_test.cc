@@ -33,11 +33,11 @@ using Code = absl::StatusCode;
 constexpr char kEarliest[] = "end: LOG_END_EARLIEST";
 
 template <typename Response>
-Response Parse(const absl::StatusOr<grpc::ByteBuffer>& bytes) {
+Response Parse(const absl::StatusOr<EventResponse>& result) {
   Response response;
-  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  EXPECT_TRUE(result.ok()) << result.status();
   grpc::Slice slice;
-  if (!bytes.ok() || !bytes->DumpToSingleSlice(&slice).ok()) return response;
+  if (!result.ok() || !result->message.DumpToSingleSlice(&slice).ok()) return response;
   EXPECT_TRUE(response.ParseFromArray(slice.begin(), static_cast<int>(slice.size())));
   return response;
 }
@@ -54,6 +54,7 @@ class EventQueryTest : public EventCallTest {
   EventQueryTest() { log_.Grow(4); }
   ~EventQueryTest() override {
     EXPECT_TRUE(response_.has_value()) << "each test must end its call";
+    response_.reset();
     EXPECT_THAT(lines(), SizeIs(1)) << "the end is recorded once";
   }
 
@@ -67,7 +68,7 @@ class EventQueryTest : public EventCallTest {
   }
 
   OnEventResponse OnResponse() {
-    return [this](absl::StatusOr<grpc::ByteBuffer> response) {
+    return [this](absl::StatusOr<EventResponse> response) {
       EXPECT_FALSE(response_.has_value()) << "a second response";
       EXPECT_FALSE(source_.is_busy()) << "a response during a read";
       response_ = std::move(response);
@@ -80,7 +81,7 @@ class EventQueryTest : public EventCallTest {
   std::string Reason() const { return DetailsOf(Error()).reason; }
 
   grpc::ByteBuffer request_;
-  std::optional<absl::StatusOr<grpc::ByteBuffer>> response_;
+  std::optional<absl::StatusOr<EventResponse>> response_;
 };
 
 TEST_F(EventQueryTest, APageHasItsEventsAndTheCursorAfterThem) {
@@ -240,10 +241,41 @@ TEST_F(EventQueryTest, AGetWithoutAnEventIsRejected) {
   EXPECT_EQ(Reason(), "INVALID_REQUEST");
 }
 
-TEST_F(EventQueryTest, ARequestOverTheLimitIsRejected) {
-  environment_.max_request_bytes = 4;
+TEST_F(EventQueryTest, ACallBeyondTheMaximumOfItsCallerIsRejected) {
+  counted_ = ToStatus(GatewayError(Code::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_CALLS, "too many"));
   Get("event_id: 'event-3'");
-  EXPECT_EQ(Reason(), "INVALID_REQUEST");
+  EXPECT_EQ(Reason(), "TOO_MANY_CALLS");
+  EXPECT_THAT(lines(), ElementsAre("call_refused"));
+}
+
+TEST_F(EventQueryTest, AQueryBeyondTheMaximumIsRejectedWithoutARead) {
+  const absl::StatusOr<CallerShare> first = queries_.TakeFor("another");
+  const absl::StatusOr<CallerShare> second = queries_.TakeFor("another");
+  Get("event_id: 'event-3'");
+  EXPECT_THAT(Error(), StatusIs(Code::kResourceExhausted));
+  EXPECT_EQ(Reason(), "TOO_MANY_SUBSCRIBERS");
+  EXPECT_EQ(source_.asked(), nullptr);
+}
+
+TEST_F(EventQueryTest, AQueryIsInProgressUntilItsResponseIsSent) {
+  Get("event_id: 'event-3'");
+  EXPECT_EQ(queries_.taken(), 1u);
+  source_.Serve();
+  EXPECT_EQ(queries_.taken(), 1u);
+  ASSERT_TRUE(response_->ok());
+  EXPECT_EQ(unsent_bytes_.taken(), (*response_)->message.Length());
+  **response_ = EventResponse();
+  EXPECT_EQ(queries_.taken(), 0u);
+  EXPECT_EQ(unsent_bytes_.taken(), 0u);
+}
+
+TEST_F(EventQueryTest, AResponseBeyondTheMaximumOfUnsentBytesIsRejected) {
+  const absl::StatusOr<CallerShare> most = unsent_bytes_.TakeFor("another", kMaxUnsentBytes - 10);
+  Get("event_id: 'event-3'");
+  source_.Serve();
+  EXPECT_THAT(Error(), StatusIs(Code::kResourceExhausted));
+  EXPECT_EQ(Reason(), "TOO_MANY_SUBSCRIBERS");
+  EXPECT_EQ(unsent_bytes_.taken(), kMaxUnsentBytes - 10);
 }
 
 TEST_F(EventQueryTest, WithoutALogEveryCallIsRejected) {

@@ -40,7 +40,7 @@ absl::Time TimeOf(const google::protobuf::Timestamp& timestamp) {
 
 absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
                               google::protobuf::Message& request) {
-  if (absl::Status status = DecodeRequest(bytes, environment.max_request_bytes, request); !status.ok()) return status;
+  if (absl::Status status = DecodeRequest(bytes, request); !status.ok()) return status;
   Violations violations;
   Validate(request, *environment.plans.Find(request.GetDescriptor()), violations);
   if (!violations.empty()) return ViolationError(std::move(violations));

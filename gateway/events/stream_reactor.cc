@@ -6,7 +6,6 @@
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
-#include "gateway/calls/shutting_down.h"
 #include "gateway/events/body_read.h"
 #include "gateway/events/identity.h"
 #include "gateway/events/method.h"
@@ -28,7 +27,7 @@ class StreamReactor : public Reactor, public StreamCall::Output {
   template <typename Call>
   void Start(const grpc::ByteBuffer& request) {
     const TraceContext trace = TraceOf(context_, environment_.random);
-    call_ = std::make_shared<Call>(environment_, IdentityOf(environment_.access, context_), trace.trace_id(), *this);
+    call_ = std::make_shared<Call>(environment_, IdentityOf(environment_, context_), trace.trace_id(), *this);
     call_->Start(request);
   }
 
@@ -59,8 +58,9 @@ class StreamReactor : public Reactor, public StreamCall::Output {
 
 Reactor* StartSubscription(const EventEnvironment& environment, grpc::CallbackServerContext* context,
                            const grpc::ByteBuffer* request) {
-  if (!environment.in_flight.Begin(*context)) {
-    return new RefusedCall<Reactor>(environment, *context, kSubscribe, SubscriptionRefusal(environment, *request));
+  if (const absl::Status admitted = environment.in_flight.Begin(*context, request->Length()); !admitted.ok()) {
+    return new RefusedCall<Reactor>(environment, *context, kSubscribe,
+                                    SubscriptionRefusal(environment, *request, admitted));
   }
   auto* reactor = new StreamReactor(environment, *context);
   reactor->Start<Subscription>(*request);
@@ -69,8 +69,8 @@ Reactor* StartSubscription(const EventEnvironment& environment, grpc::CallbackSe
 
 Reactor* StartBodyRead(const EventEnvironment& environment, grpc::CallbackServerContext* context,
                        const grpc::ByteBuffer* request) {
-  if (!environment.in_flight.Begin(*context)) {
-    return new RefusedCall<Reactor>(environment, *context, kReadEventBody, ShuttingDown());
+  if (const absl::Status admitted = environment.in_flight.Begin(*context, request->Length()); !admitted.ok()) {
+    return new RefusedCall<Reactor>(environment, *context, kReadEventBody, admitted);
   }
   auto* reactor = new StreamReactor(environment, *context);
   reactor->Start<EventBodyRead>(*request);

@@ -1,39 +1,34 @@
 #include "gateway/events/stream_slots.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/memory/memory.h"
-#include "absl/strings/str_cat.h"
-#include "translate/error.h"
+#include "absl/time/time.h"
 
 namespace stampgate {
 
-StreamSlots::StreamSlots(size_t max, absl::string_view streams, std::function<void(int change)> on_change)
-    : max_(max), streams_(streams), on_change_(std::move(on_change)) {}
+StreamSlots::StreamSlots(size_t max, size_t max_per_caller, absl::string_view streams,
+                         std::function<void(int change)> on_change)
+    : quota_({.max = max,
+              .max_per_caller = max_per_caller,
+              .what = std::string(streams),
+              .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
+              .retry_delay = absl::Seconds(10)}),
+      on_change_(std::move(on_change)) {}
 
-absl::StatusOr<std::unique_ptr<StreamSlot>> StreamSlots::Take() {
+absl::StatusOr<std::unique_ptr<StreamSlot>> StreamSlots::Take(absl::string_view caller) {
+  absl::StatusOr<CallerShare> share = quota_.TakeFor(caller);
+  if (!share.ok()) return share.status();
   std::unique_ptr<StreamSlot> slot;
   {
     std::lock_guard lock(mutex_);
-    if (positions_.size() < max_) {
-      positions_.emplace_back();
-      slot = absl::WrapUnique(new StreamSlot(*this, std::prev(positions_.end())));
-    }
-  }
-  if (slot == nullptr) {
-    Error error = GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
-                               absl::StrCat("the gateway already serves the maximum number of ", streams_));
-    error.retry_delay = absl::Seconds(10);
-    return ToStatus(error);
+    positions_.emplace_back();
+    slot = absl::WrapUnique(new StreamSlot(*this, *std::move(share), std::prev(positions_.end())));
   }
   if (on_change_) on_change_(1);
   return slot;
-}
-
-size_t StreamSlots::taken() const {
-  std::lock_guard lock(mutex_);
-  return positions_.size();
 }
 
 std::optional<Position> StreamSlots::Furthest() const {

@@ -43,7 +43,7 @@ void Subscription::Read(const grpc::ByteBuffer& bytes) {
   filter_ = *std::move(filter);
   absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
   if (!start.ok()) return End(start.status());
-  absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.subscriptions->Take();
+  absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.subscriptions->Take(access_.caller.caller->name());
   if (!slot.ok()) return End(slot.status());
   slot_ = *std::move(slot);
   environment_.source->Run([self = shared_from_this(), start = *std::move(start),
@@ -61,6 +61,7 @@ void Subscription::Begin(const EventStart& start, EventReader& reader) {
 }
 
 void Subscription::OnSent(bool ok) {
+  unsent_.reset();
   sent_ = environment_.steady_now();
   if (!ok) return End(CallerGone());
   ReadOn();
@@ -113,11 +114,16 @@ void Subscription::Reauthorize() {
   });
 }
 
-// Only Send moves `place_` past events that this caller receives. So if an error ends the call before Send, the cursor
-// in the error is the place up to which the caller has received its events.
+// Only Send moves `place_` past events that this caller receives. So if an error ends the call before the message is
+// sent, the cursor in the error is the place up to which the caller has received its events.
 void Subscription::Send(const EventPage& page) {
+  const grpc::ByteBuffer message = EncodePage(environment_.log, page);
+  absl::StatusOr<CallerShare> unsent =
+      environment_.unsent_bytes->TakeFor(access_.caller.caller->name(), message.Length());
+  if (!unsent.ok()) return End(unsent.status());
+  unsent_ = *std::move(unsent);
   place_ = page.through;
-  output_.Send(EncodePage(environment_.log, page));
+  output_.Send(message);
 }
 
 absl::Status Subscription::ExpiredAtPlace() const {
@@ -137,11 +143,13 @@ void Subscription::End(const absl::Status& status) {
   output_.End(status);
 }
 
-absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc::ByteBuffer& request) {
+absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc::ByteBuffer& request,
+                                 const absl::Status& why) {
+  if (!absl::IsUnavailable(why)) return why;
   v1::SubscribeRequest message;
-  if (environment.source == nullptr || !DecodeRequest(request, environment.max_request_bytes, message).ok() ||
+  if (environment.source == nullptr || !DecodeRequest(request, message).ok() ||
       !DecodeCursor(environment.log, message.cursor()).ok()) {
-    return ShuttingDown();
+    return why;
   }
   return ShuttingDown(message.cursor());
 }

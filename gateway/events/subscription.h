@@ -7,11 +7,13 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gateway/calls/call_record.h"
+#include "gateway/calls/caller_quota.h"
 #include "gateway/events/access.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
@@ -61,15 +63,17 @@ class Subscription : public StreamCall, public std::enable_shared_from_this<Subs
   std::shared_ptr<const EventFilter> filter_;
   std::unique_ptr<StreamSlot> slot_;
   EventSource::ReaderId reader_ = 0;
-  EventPlace place_;        // the caller has received every event up to this place that passes `filter_`
-  Clock::time_point sent_;  // when the last message was sent
+  EventPlace place_;                   // the caller has received every event up to this place that passes `filter_`
+  Clock::time_point sent_;             // when the last message was sent
+  std::optional<CallerShare> unsent_;  // the bytes of the message that is being sent
   std::atomic<bool> cancelled_ = false;
 };
 
-// Returns the error for a subscription that the gateway rejects while it drains. The error contains the cursor of the
-// request, just as the error that ends a running subscription contains a cursor. So a caller continues in the same way
-// after both errors. The error contains nothing else from the request.
-absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc::ByteBuffer& request);
+// Returns the error for a subscription that CallsInFlight::Begin has refused with `why`. While the gateway drains, the
+// error contains the cursor of the request, just as the error that ends a running subscription contains a cursor. So a
+// caller continues in the same way after both errors. The error contains nothing else from the request.
+absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc::ByteBuffer& request,
+                                 const absl::Status& why);
 
 }  // namespace stampgate
 

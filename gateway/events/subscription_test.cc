@@ -12,9 +12,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/calls/caller_quota.h"
+#include "gateway/calls/shutting_down.h"
 #include "gateway/events/fake_output.h"
 #include "gateway/events/feed.h"
 #include "gateway/events/testing.h"
+#include "translate/error.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
 
@@ -220,8 +223,8 @@ TEST_F(SubscriptionTest, WithoutALogEveryCallIsRejected) {
 }
 
 TEST_F(SubscriptionTest, ASubscriptionBeyondTheMaximumIsRejectedUntilAnotherEnds) {
-  const std::unique_ptr<StreamSlot> first = *subscriptions_.Take();
-  std::unique_ptr<StreamSlot> second = *subscriptions_.Take();
+  const std::unique_ptr<StreamSlot> first = *subscriptions_.Take("another");
+  std::unique_ptr<StreamSlot> second = *subscriptions_.Take("another");
   Start(kEarliest);
   EXPECT_THAT(End(), StatusIs(Code::kResourceExhausted));
   EXPECT_EQ(Reason(), "TOO_MANY_SUBSCRIBERS");
@@ -239,6 +242,27 @@ TEST_F(SubscriptionTest, ASubscriptionBeyondTheMaximumIsRejectedUntilAnotherEnds
   EXPECT_EQ(subscriptions_.taken(), 1u) << "the slot is free once the subscription has ended";
   EXPECT_THAT(lines(), SizeIs(2));
   call_ = nullptr;
+}
+
+TEST_F(SubscriptionTest, AMessageBeyondTheMaximumOfUnsentBytesEndsTheSubscription) {
+  log_.Grow(4);
+  StartAt(0);
+  const absl::StatusOr<CallerShare> most = unsent_bytes_.TakeFor("another", kMaxUnsentBytes - 10);
+  source_.Give(PageOf(1, 4));
+  EXPECT_FALSE(output_.has_message());
+  EXPECT_THAT(End(), StatusIs(Code::kResourceExhausted));
+  EXPECT_EQ(Reason(), "TOO_MANY_SUBSCRIBERS");
+}
+
+TEST_F(SubscriptionTest, TheBytesOfAMessageCountUntilItIsSent) {
+  log_.Grow(4);
+  StartAt(0);
+  EXPECT_EQ(unsent_bytes_.taken(), 0u);
+  source_.Give(PageOf(1, 4));
+  EXPECT_EQ(unsent_bytes_.taken(), output_.Take().size());
+  OnSent(false);
+  EXPECT_EQ(unsent_bytes_.taken(), 0u);
+  EXPECT_THAT(End(), StatusIs(Code::kCancelled));
 }
 
 // ---- Requests that start at an event that the log does not have ----
@@ -486,7 +510,7 @@ TEST_F(SubscriptionTest, ARefusalContainsTheCursorOnlyIfItBelongsToThisLog) {
   const auto cursor_of = [this](const EventEnvironment& environment, const std::string& cursor) {
     v1::SubscribeRequest request;
     request.set_cursor(cursor);
-    const absl::Status status = SubscriptionRefusal(environment, BytesOf(request));
+    const absl::Status status = SubscriptionRefusal(environment, BytesOf(request), ShuttingDown());
     EXPECT_EQ(DetailsOf(status).reason, "SHUTTING_DOWN");
     return DetailsOf(status).metadata["cursor"];
   };
@@ -495,9 +519,13 @@ TEST_F(SubscriptionTest, ARefusalContainsTheCursorOnlyIfItBelongsToThisLog) {
   EventEnvironment without = environment_;
   without.source = nullptr;
   EXPECT_EQ(cursor_of(without, CursorAt(7)), "");
-  EventEnvironment small = environment_;
-  small.max_request_bytes = 1;
-  EXPECT_EQ(cursor_of(small, CursorAt(7)), "");
+}
+
+TEST_F(SubscriptionTest, ARefusalForAnotherReasonThanADrainContainsNoCursor) {
+  const absl::Status why = ToStatus(GatewayError(Code::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_CALLS, "many"));
+  v1::SubscribeRequest request;
+  request.set_cursor(CursorAt(7));
+  EXPECT_EQ(SubscriptionRefusal(environment_, BytesOf(request), why), why);
 }
 
 // ---- Callers that leave ----
@@ -723,7 +751,7 @@ TEST_F(SubscriptionThreadsTest, AFeedThatIsDestroyedEndsASubscriptionThatItHasNo
 TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 100;
-  StreamSlots slots(2 * kThreads, "subscriptions");
+  StreamSlots slots(2 * kThreads, 2 * kThreads, "subscriptions");
   environment_.subscriptions = &slots;
   std::atomic<bool> done = false;
   std::thread growth([this, &done] {

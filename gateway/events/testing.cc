@@ -26,12 +26,13 @@ EventCallTest::EventCallTest()
                    .encoder = encoder_.get(),
                    .subscriptions = &subscriptions_,
                    .body_reads = &body_reads_,
+                   .queries = &queries_,
+                   .unsent_bytes = &unsent_bytes_,
                    .log = log_.identity(),
                    .access = access_,
                    .recorders = {nullptr, disk_waits_, nullptr, &call_lines_},
                    .in_flight = in_flight_,
                    .plans = plans_,
-                   .max_request_bytes = 64 << 10,
                    .heartbeat_interval = kHeartbeat,
                    .ending = ending_,
                    .random = [] { return 1; },
@@ -52,6 +53,8 @@ EventCallTest::EventCallTest()
 EventCallTest::~EventCallTest() {
   EXPECT_EQ(subscriptions_.taken(), 0u);
   EXPECT_EQ(body_reads_.taken(), 0u);
+  EXPECT_EQ(queries_.taken(), 0u);
+  EXPECT_EQ(unsent_bytes_.taken(), 0u);
   EXPECT_FALSE(source_.is_busy());
 }
 
@@ -71,6 +74,7 @@ CallIdentity EventCallTest::Identity() {
                   done(Find());
                 }
               },
+          .count = [this](const Caller&) { return counted_; },
           .stranger = [] { return "(nobody)"; }};
 }
 

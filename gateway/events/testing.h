@@ -21,6 +21,7 @@
 #include "gateway/callers/access.h"
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/call_lines.h"
+#include "gateway/calls/caller_quota.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/disk_waits.h"
 #include "gateway/events/encoder.h"
@@ -39,11 +40,12 @@ namespace stampgate {
 // Returns the serialized `request` of EventService.
 grpc::ByteBuffer BytesOf(const google::protobuf::Message& request);
 
-// The fixture of the tests. At the end of each test, checks that every call has freed its stream slot, and that no call
+// The fixture of the tests. At the end of each test, checks that the calls hold no slot and no bytes, and that no call
 // waits for the source.
 class EventCallTest : public ::testing::Test {
  protected:
   static constexpr size_t kMaxStreams = 2;
+  static constexpr size_t kMaxUnsentBytes = 4 << 20;
   static constexpr absl::Duration kHeartbeat = absl::Seconds(30);
 
   EventCallTest();
@@ -81,8 +83,18 @@ class EventCallTest : public ::testing::Test {
 
   FakeEventLog log_;
   const std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create("Service", log_.identity());
-  StreamSlots subscriptions_{kMaxStreams, "subscriptions"};
-  StreamSlots body_reads_{kMaxStreams, "body reads"};
+  StreamSlots subscriptions_{kMaxStreams, kMaxStreams, "subscriptions"};
+  StreamSlots body_reads_{kMaxStreams, kMaxStreams, "body reads"};
+  CallerQuota queries_{{.max = kMaxStreams,
+                        .max_per_caller = kMaxStreams,
+                        .what = "queries",
+                        .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
+                        .retry_delay = absl::Seconds(1)}};
+  CallerQuota unsent_bytes_{{.max = kMaxUnsentBytes,
+                             .max_per_caller = kMaxUnsentBytes,
+                             .what = "bytes",
+                             .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
+                             .retry_delay = absl::Seconds(1)}};
   CurrentAccess access_{nullptr};
   DiskWaits disk_waits_;
   // Returns the event names of the process's log lines. Each call of the event service writes one line when it ends.
@@ -102,6 +114,7 @@ class EventCallTest : public ::testing::Test {
   EventEnvironment environment_;
 
   absl::Status stranger_;
+  absl::Status counted_;  // the result of counting a call for its caller
   absl::Time token_end_ = absl::InfiniteFuture();
   bool hold_identity_ = false;
   std::atomic<int> identified_ = 0;  // how often a call has searched for its caller

@@ -106,6 +106,10 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       webhook_certificate_not_after_(AddGauges(registry_,
                                                "stampgate_webhook_tls_certificate_not_after_timestamp_seconds",
                                                "When the certificate of the webhook port expires, in Unix time.")),
+      connections_(AddGauge(registry_, "stampgate_connections", "Connections to the gRPC port.")),
+      handshakes_(AddGauge(registry_, "stampgate_tls_handshakes", "TLS handshakes in progress on the gRPC port.")),
+      held_bytes_(AddGauge(registry_, "stampgate_connection_held_bytes",
+                           "Memory that the connections to the gRPC port hold for unfinished calls, in bytes.")),
       dropped_log_lines_(AddCounters(registry_, "stampgate_log_lines_dropped_total",
                                      "Log lines that were dropped because the reader of the log was too slow.")
                              .Add({})),
@@ -149,6 +153,11 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                             "Failed TLS handshakes of callers, by the step that failed.");
   for (size_t i = 0; i < failed_handshakes_.size(); ++i) {
     failed_handshakes_[i] = &handshakes.Add({{"reason", kHandshakeFailures[i]}});
+  }
+  Family<Counter>& closed = AddCounters(registry_, "stampgate_connections_closed_total",
+                                        "Connections of callers that the gateway closed, by the exceeded limit.");
+  for (size_t i = 0; i < closed_connections_.size(); ++i) {
+    closed_connections_[i] = &closed.Add({{"reason", kConnectionBounds[i]}});
   }
 
   Family<Counter>& errors =
@@ -257,6 +266,12 @@ void Metrics::SetAuditHead(uint64_t sequence, const std::string& head) {
 void Metrics::SetAuditFailing(bool failing) { audit_failing_.Add({}).Set(failing ? 1 : 0); }
 
 void Metrics::SetAuditFileBytes(int64_t bytes) { audit_file_bytes_.Add({}).Set(static_cast<double>(bytes)); }
+
+void Metrics::SetConnections(size_t connections, size_t handshakes, int64_t held_bytes) {
+  connections_.Set(static_cast<double>(connections));
+  handshakes_.Set(static_cast<double>(handshakes));
+  held_bytes_.Set(static_cast<double>(held_bytes));
+}
 
 void Metrics::SetUpstreamLane(size_t lane, int in_flight, int waiting) {
   upstream_lanes_[lane].in_flight->Set(in_flight);

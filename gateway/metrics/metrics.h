@@ -30,8 +30,12 @@
 namespace stampgate {
 
 // Names of the reasons for failed TLS handshakes of callers, indexed by HandshakeFailure.
-inline constexpr std::array<const char*, 5> kHandshakeFailures = {"no_hello", "hello_refused", "no_certificate",
-                                                                  "certificate_refused", "unfinished"};
+inline constexpr std::array<const char*, 6> kHandshakeFailures = {
+    "no_hello", "hello_refused", "no_certificate", "certificate_refused", "unfinished", "no_caller"};
+
+// Names of the bounds for which connections of callers are closed, indexed by Excess.
+inline constexpr std::array<const char*, 7> kConnectionBounds = {
+    "header_bytes", "resets", "control_frames", "connections", "bytes", "bytes_of_identity", "bytes_of_all"};
 
 // Numbers about the process. Other code collects them and passes them to Render.
 struct ProcessNumbers {
@@ -65,6 +69,12 @@ class Metrics {
   void CallLeft();
   // Counts the end of a call with its status and its duration. Must be called between CallBegan and CallLeft.
   void CallEnded(absl::string_view method, const absl::Status& status, absl::Duration duration);
+
+  // Counts a connection of a caller that was closed because it exceeded a bound: an index of kConnectionBounds.
+  void CountClosedConnection(size_t bound) { closed_connections_[bound]->Increment(); }
+  // Sets the number of connections to the gRPC port, the number of TLS handshakes in progress, and the bytes that the
+  // connections hold for unfinished calls.
+  void SetConnections(size_t connections, size_t handshakes, int64_t held_bytes);
 
   void SubscriberCame() { subscribers_.Increment(); }
   void SubscriberLeft() { subscribers_.Decrement(); }
@@ -209,6 +219,10 @@ class Metrics {
   Gauges& webhook_certificate_not_after_;
   std::array<UpstreamLane, kUpstreamLanes.size()> upstream_lanes_;
   std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};
+  std::array<prometheus::Counter*, kConnectionBounds.size()> closed_connections_{};
+  prometheus::Gauge& connections_;
+  prometheus::Gauge& handshakes_;
+  prometheus::Gauge& held_bytes_;
   prometheus::Counter& dropped_log_lines_;
   prometheus::Gauge& resident_bytes_;
   prometheus::Gauge& open_descriptors_;

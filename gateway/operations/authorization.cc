@@ -9,18 +9,18 @@ namespace {
 
 using Purpose = RequestedOperation::Purpose;
 
-AuditDecision DecisionOf(const RequestedOperation& requested, const Question& question) {
+AuditDecision DecisionOf(const Operation& operation, Purpose purpose, const Question& question) {
   AuditDecision decision = DecisionAbout(question);
-  decision.client_stamped = requested.purpose == Purpose::kSendStamped;
-  if (requested.purpose == Purpose::kPrepare) decision.prepared_method = requested.operation.full_name;
+  decision.client_stamped = purpose == Purpose::kSendStamped;
+  if (purpose == Purpose::kPrepare) decision.prepared_method = operation.full_name;
   return decision;
 }
 
-absl::Status Deny(const KnownCaller& caller, const RequestedOperation& requested, AuditDecision decision,
-                  std::string why, CallRecord& record) {
+absl::Status Deny(const KnownCaller& caller, const Operation& operation, AuditDecision decision, std::string why,
+                  CallRecord& record) {
   decision.reason = std::move(why);
   record.audit().Deny(caller, std::move(decision));
-  return Denied(*caller.caller, requested.operation.full_name);
+  return Denied(*caller.caller, operation.full_name);
 }
 
 }  // namespace
@@ -35,20 +35,27 @@ absl::Status RecognizeCaller(const absl::StatusOr<KnownCaller>& caller, const st
   return caller.status();
 }
 
+absl::Status CheckMethod(const KnownCaller& caller, const Operation& operation, Purpose purpose, CallRecord& record) {
+  Caller::Decision decided = DecideByMethod(*caller.caller, operation);
+  if (decided.allowed) return absl::OkStatus();
+  return Deny(caller, operation, DecisionOf(operation, purpose, Question()), std::move(decided.why), record);
+}
+
 absl::Status CheckGrants(const KnownCaller& caller, const RequestedOperation& requested, CallRecord& record) {
   Caller::Decision decided = DecideByGrants(*caller.caller, requested.operation, requested.request);
   if (decided.allowed) return absl::OkStatus();
-  AuditDecision decision = DecisionOf(requested, QuestionOf(requested.operation, requested.request));
-  return Deny(caller, requested, std::move(decision), std::move(decided.why), record);
+  AuditDecision decision =
+      DecisionOf(requested.operation, requested.purpose, QuestionOf(requested.operation, requested.request));
+  return Deny(caller, requested.operation, std::move(decision), std::move(decided.why), record);
 }
 
 absl::StatusOr<Permission> Authorize(const KnownCaller& caller, const RequestedOperation& requested,
                                      CallRecord& record) {
   const Question question = QuestionOf(requested.operation, requested.request);
-  AuditDecision decision = DecisionOf(requested, question);
+  AuditDecision decision = DecisionOf(requested.operation, requested.purpose, question);
   Caller::Decision decided = caller.caller->Decide(question);
   if (decided.allowed) return Permission{std::move(decided.key), std::move(decision)};
-  return Deny(caller, requested, std::move(decision), std::move(decided.why), record);
+  return Deny(caller, requested.operation, std::move(decision), std::move(decided.why), record);
 }
 
 }  // namespace stampgate

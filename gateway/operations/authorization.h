@@ -28,11 +28,12 @@ struct RequestedOperation {
   Purpose purpose = Purpose::kSend;
 };
 
-// Callers can rely on the order of the checks. First, CheckGrants checks that a grant has the method and the
-// organization. Second, the gateway checks the request against the rules for its fields. Last, Authorize checks the
-// values of the request against the grants. The check of the rules takes time for every byte of a request. So the
-// gateway omits it for a caller whose grants lack the method or the organization. All other callers get the same error
-// for the same faulty request, whichever values their grants allow.
+// Callers can rely on the order of the checks. First, CheckMethod checks that a grant has the method, before the
+// gateway decodes the request. Second, CheckGrants checks that a grant has the method for the organization. Third, the
+// gateway checks the request against the rules for its fields. Last, Authorize checks the values of the request against
+// the grants. Decoding and the check of the rules take time for every byte of a request. So the gateway omits them for
+// a caller whose grants lack the method or the organization. All other callers get the same error for the same faulty
+// request, whichever values their grants allow.
 //
 // If a function below denies the call, it records the denial in the audit log.
 
@@ -40,6 +41,11 @@ struct RequestedOperation {
 // and returns the error.
 absl::Status RecognizeCaller(const absl::StatusOr<KnownCaller>& caller, const std::string& stranger,
                              CallRecord& record);
+
+// Returns PERMISSION_DENIED if no grant allows `operation` for any organization. The record of the denial contains
+// neither an organization nor a general operation, because the gateway has not decoded the request.
+absl::Status CheckMethod(const KnownCaller& caller, const Operation& operation, RequestedOperation::Purpose purpose,
+                         CallRecord& record);
 
 // Returns PERMISSION_DENIED if no grant allows the operation for the organization of the request.
 absl::Status CheckGrants(const KnownCaller& caller, const RequestedOperation& requested, CallRecord& record);

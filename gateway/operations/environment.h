@@ -4,7 +4,6 @@
 
 #include <grpcpp/server_context.h>
 
-#include <cstddef>
 #include <functional>
 
 #include "absl/time/time.h"
@@ -32,7 +31,6 @@ struct CallEnvironment {
   CallRecorders recorders;
   absl::Duration default_deadline;  // the time for upstream's part of a call whose caller has set no deadline
   absl::Duration max_deadline;
-  size_t max_request_bytes;
   bool forward_traceparent;  // whether the gateway sends the trace of a call to upstream
   std::function<absl::Time()> now;
   RandomNumber random;

@@ -4,10 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "stamp/secret/sha256.h"
 #include "translate/error.h"
+#include "translate/serialize.h"
 #include "translate/violations.h"
 
 namespace stampgate {
@@ -50,14 +49,7 @@ std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Messag
   const std::unique_ptr<Message> keyless(request.New());
   keyless->CopyFrom(request);
   keyless->GetReflection()->ClearField(keyless.get(), operation.idempotency_key->field);
-  std::string bytes = absl::StrCat(operation.full_name, "\n");
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    keyless->SerializeToCodedStream(&coded);
-  }
-  return Sha256(bytes);
+  return Sha256(absl::StrCat(operation.full_name, "\n", SerializeDeterministically(*keyless)));
 }
 
 std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {

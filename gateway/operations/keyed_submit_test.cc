@@ -57,7 +57,7 @@ google::rpc::ErrorInfo InfoOf(const absl::Status& status) {
   google::rpc::ErrorInfo info;
   const google::rpc::Status rpc = ToRpcStatus(status);
   for (const auto& detail : rpc.details()) {
-    if (detail.Is<google::rpc::ErrorInfo>()) detail.UnpackTo(&info);
+    if (detail.UnpackTo(&info)) break;
   }
   return info;
 }

@@ -46,6 +46,7 @@ void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string&
                           const grpc::ByteBuffer& request, absl::Duration time_left) {
   started_ = UpstreamClient::Clock::now();
   absl::Status status = Authenticate(std::move(caller), stranger);
+  if (status.ok()) status = CheckMethod();
   if (status.ok()) status = Decode(request);
   if (status.ok()) status = CheckGrants();
   if (status.ok()) status = Validate();
@@ -62,8 +63,12 @@ absl::Status OperationCall::Authenticate(absl::StatusOr<KnownCaller> caller, con
   return absl::OkStatus();
 }
 
+absl::Status OperationCall::CheckMethod() {
+  return stampgate::CheckMethod(caller_, operation_, RequestedOperation::Purpose::kSend, record_);
+}
+
 absl::Status OperationCall::Decode(const grpc::ByteBuffer& bytes) {
-  if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, *request_); !status.ok()) {
+  if (absl::Status status = DecodeRequest(bytes, *request_); !status.ok()) {
     return status;
   }
   const google::protobuf::FieldDescriptor* stamp = operation_.request->client_stamp;

@@ -68,6 +68,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
 
   // The steps, in the order in which they run. If a step fails, the call ends with the step's status.
   absl::Status Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger);
+  absl::Status CheckMethod();
   absl::Status Decode(const grpc::ByteBuffer& bytes);
   absl::Status CheckGrants();
   absl::Status Validate();

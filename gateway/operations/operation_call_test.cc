@@ -268,23 +268,43 @@ TEST_F(OperationCallTest, BytesThatAreNoRequestAreRefused) {
   EXPECT_THAT(LogEvents(), ElementsAre("call_refused"));
 }
 
-TEST_F(OperationCallTest, ARequestThatIsTooLongIsRefused) {
-  const absl::Status status = StartBytes("GetPolicy", BytesOf(std::string((1 << 20) + 1, 'x'))).Wait();
-  EXPECT_THAT(status, StatusIs(Code::kInvalidArgument, HasSubstr("1048577 bytes long")));
-}
-
-TEST_F(OperationCallTest, AMethodWithoutAGrantIsDeniedBeforeTheRulesAreChecked) {
+TEST_F(OperationCallTest, AMethodWithoutAGrantIsDeniedBeforeTheRequestIsDecoded) {
   UseAudit();
   SetGrants("grants {methods: 'PolicyService/GetPolicy' organizations: 'o'}");
-  const absl::Status status = Start("CreatePolicies", R"pb(organization_id: "o")pb").Wait();
+  const absl::Status status = StartBytes("CreatePolicies", BytesOf(std::string("\xff\xff"))).Wait();
   EXPECT_THAT(status, StatusIs(Code::kPermissionDenied));
   EXPECT_EQ(DetailsOf(status).reason, "DENIED_BY_POLICY");
   const std::vector<std::string> denials = AuditLines("deny");
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(Member(denials[0], "caller"), "payments");
-  EXPECT_EQ(Member(denials[0], "organization_id"), "o");
+  EXPECT_EQ(Member(denials[0], "organization_id"), "");
   EXPECT_EQ(Member(denials[0], "reason"), "no grant has this method");
   EXPECT_EQ(Member(denials[0], "policy_version"), "policy-1");
+}
+
+TEST_F(OperationCallTest, AGeneralOperationWithoutAnyGrantIsDeniedBeforeTheRequestIsDecoded) {
+  UseAudit();
+  SetGrants("grants {classes: POLICY_CLASS_QUERY organizations: 'o'}");
+  const absl::Status status = StartBytes("SubmitOperation", BytesOf(std::string("\xff\xff"))).Wait();
+  EXPECT_EQ(DetailsOf(status).reason, "DENIED_BY_POLICY");
+  ASSERT_THAT(AuditLines("deny"), SizeIs(1));
+}
+
+TEST_F(OperationCallTest, AnOrganizationWithoutAGrantIsDeniedBeforeTheRulesAreChecked) {
+  UseAudit();
+  SetGrants("grants {methods: 'PolicyService/CreatePolicies' organizations: 'o'}");
+  const absl::Status status = Start("CreatePolicies", R"pb(organization_id: "keyless")pb").Wait();
+  EXPECT_EQ(DetailsOf(status).reason, "DENIED_BY_POLICY");
+  const std::vector<std::string> denials = AuditLines("deny");
+  ASSERT_THAT(denials, SizeIs(1));
+  EXPECT_EQ(Member(denials[0], "organization_id"), "keyless");
+  EXPECT_EQ(Member(denials[0], "reason"), "no grant has this method for this organization");
+}
+
+TEST_F(OperationCallTest, ARequestThatCannotBeDecodedIsRefusedAsInvalidIfAGrantHasTheMethod) {
+  SetGrants("grants {methods: 'PolicyService/CreatePolicies' organizations: 'o'}");
+  const absl::Status status = StartBytes("CreatePolicies", BytesOf(std::string("\xff\xff"))).Wait();
+  EXPECT_EQ(DetailsOf(status).reason, "INVALID_REQUEST");
 }
 
 TEST_F(OperationCallTest, ARequestThatBreaksARuleIsRefusedBeforeThePolicyChecksItsValues) {

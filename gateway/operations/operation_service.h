@@ -11,7 +11,7 @@
 
 namespace stampgate {
 
-// One gRPC service whose methods are operations. gRPC's reflection lists this service like a generated one.
+// One gRPC service whose methods are operations. Server reflection lists this service like a generated one.
 class OperationService : public grpc::Service {
  public:
   // Registers `operation`. `environment` and `operation` must outlive the service.

@@ -37,7 +37,7 @@ const Operation* FindOperation(const OperationTable& table, absl::string_view na
 
 }  // namespace
 
-absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v1::PrepareRequest& request) {
+absl::StatusOr<const Operation*> FindOperationOf(const OperationTable& table, const v1::PrepareRequest& request) {
   if (!request.GetReflection()->GetUnknownFields(request).empty()) {
     return Invalid("", "has fields that this gateway does not know");
   }
@@ -49,18 +49,22 @@ absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v
   if (operation == nullptr || operation->kind == v1::OPERATION_KIND_DISCOVERY) {
     return Invalid("method", "must be a method whose requests are stamped, such as \"PolicyService/GetPolicy\"");
   }
-  std::unique_ptr<Message> message(operation->request_prototype->New());
+  return operation;
+}
+
+absl::StatusOr<Preparation> ReadPreparation(const Operation& operation, const v1::PrepareRequest& request) {
+  std::unique_ptr<Message> message(operation.request_prototype->New());
   if (!message->ParseFromString(request.request())) {
     return Invalid("request", absl::StrCat("must be a serialized ", message->GetDescriptor()->full_name()));
   }
-  if (message->GetReflection()->HasField(*message, operation->request->client_stamp)) {
+  if (message->GetReflection()->HasField(*message, operation.request->client_stamp)) {
     return Invalid("request", "must have no client_stamp: the client makes it from the response to this call");
   }
-  if (operation->idempotency_key != nullptr &&
-      message->GetReflection()->HasField(*message, operation->idempotency_key->field)) {
+  if (operation.idempotency_key != nullptr &&
+      message->GetReflection()->HasField(*message, operation.idempotency_key->field)) {
     return Invalid("request", "must have no idempotency_key: a request with a client_stamp cannot have one");
   }
-  return Preparation{operation, std::move(message)};
+  return Preparation{&operation, std::move(message)};
 }
 
 absl::StatusOr<PreparedBody> Prepare(const Operation& operation, const RenderedRequest& rendered,

@@ -22,10 +22,12 @@ struct Preparation {
   std::unique_ptr<google::protobuf::Message> request;  // has the operation's request type
 };
 
-// Finds the operation that `request` names, and parses the message in `request`. Does not check the rules for the
-// fields of this message, because CheckedRequest checks them. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if `request`
-// does not have the form that the proto file requires.
-absl::StatusOr<Preparation> ReadPreparation(const OperationTable& table, const v1::PrepareRequest& request);
+// FindOperationOf returns the operation that `request` names. ReadPreparation parses the message in `request`, which
+// must be a request of `operation`. It does not check the rules for the fields of this message, because CheckedRequest
+// checks them. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if `request` does not have the form that the proto file
+// requires.
+absl::StatusOr<const Operation*> FindOperationOf(const OperationTable& table, const v1::PrepareRequest& request);
+absl::StatusOr<Preparation> ReadPreparation(const Operation& operation, const v1::PrepareRequest& request);
 
 struct PreparedBody {
   v1::PrepareResponse response;

@@ -16,6 +16,8 @@ void PrepareCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& s
                         const grpc::ByteBuffer& request, absl::Duration /*time_left*/) {
   absl::Status status = Authenticate(std::move(caller), stranger);
   if (status.ok()) status = Decode(request);
+  if (status.ok()) status = CheckMethod();
+  if (status.ok()) status = DecodeInner();
   if (status.ok()) status = CheckGrants();
   if (status.ok()) status = Validate();
   if (status.ok()) status = Authorize();
@@ -31,9 +33,18 @@ absl::Status PrepareCall::Authenticate(absl::StatusOr<KnownCaller> caller, const
 }
 
 absl::Status PrepareCall::Decode(const grpc::ByteBuffer& bytes) {
-  v1::PrepareRequest request;
-  if (absl::Status status = DecodeRequest(bytes, environment_.max_request_bytes, request); !status.ok()) return status;
-  absl::StatusOr<Preparation> preparation = ReadPreparation(environment_.operations, request);
+  if (absl::Status status = DecodeRequest(bytes, request_); !status.ok()) return status;
+  const absl::StatusOr<const Operation*> operation = FindOperationOf(environment_.operations, request_);
+  if (operation.ok()) operation_ = *operation;
+  return operation.status();
+}
+
+absl::Status PrepareCall::CheckMethod() {
+  return stampgate::CheckMethod(caller_, *operation_, RequestedOperation::Purpose::kPrepare, record_);
+}
+
+absl::Status PrepareCall::DecodeInner() {
+  absl::StatusOr<Preparation> preparation = ReadPreparation(*operation_, request_);
   if (!preparation.ok()) return preparation.status();
   preparation_ = *std::move(preparation);
   facts_.organization_id =

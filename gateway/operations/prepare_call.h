@@ -18,6 +18,7 @@
 #include "gateway/operations/environment.h"
 #include "gateway/operations/prepare.h"
 #include "gateway/operations/unary_handler.h"
+#include "translate/operation_table.h"
 #include "translate/request_translator.h"
 
 namespace stampgate {
@@ -42,6 +43,8 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   // The steps, in the order in which they run.
   absl::Status Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger);
   absl::Status Decode(const grpc::ByteBuffer& bytes);
+  absl::Status CheckMethod();
+  absl::Status DecodeInner();
   absl::Status CheckGrants();
   absl::Status Validate();
   absl::Status Authorize();
@@ -56,6 +59,8 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   CallRecord record_;
   CallFacts facts_;
   KnownCaller caller_;
+  v1::PrepareRequest request_;
+  const Operation* operation_ = nullptr;  // the operation that the request names; set by Decode
   Preparation preparation_;
   std::optional<CheckedRequest> checked_;
   Permission permission_;

@@ -137,10 +137,13 @@ TEST_F(PrepareCallTest, BytesThatAreNoRequestAreRefused) {
               ElementsAre(Pair("method", HasSubstr("must"))));
 }
 
-TEST_F(PrepareCallTest, AMethodWithoutAGrantIsDeniedBeforeTheRulesAreChecked) {
+TEST_F(PrepareCallTest, AMethodWithoutAGrantIsDeniedBeforeTheInnerRequestIsDecoded) {
   UseAudit();
   SetGrants("grants {methods: 'PolicyService/GetPolicy' organizations: 'o'}");
-  const absl::Status status = Start("PolicyService", "CreatePolicies", R"pb(organization_id: "o")pb").Wait();
+  v1::PrepareRequest request;
+  request.set_method("PolicyService/CreatePolicies");
+  request.set_request("\xff\xff");
+  const absl::Status status = StartBytes(BytesOf(request)).Wait();
   EXPECT_EQ(DetailsOf(status).reason, "DENIED_BY_POLICY");
   EXPECT_EQ(DetailsOf(status).metadata["method"], "PolicyService/CreatePolicies");
   const std::vector<std::string> denials = AuditLines("deny");

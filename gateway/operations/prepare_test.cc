@@ -42,7 +42,9 @@ class PrepareTest : public ::testing::Test {
     v1::PrepareRequest request;
     request.set_method(method);
     request.set_request(bytes);
-    absl::StatusOr<Preparation> preparation = ReadPreparation(Operations(), request);
+    const absl::StatusOr<const Operation*> operation = FindOperationOf(Operations(), request);
+    if (!operation.ok()) return operation.status();
+    absl::StatusOr<Preparation> preparation = ReadPreparation(**operation, request);
     if (!preparation.ok()) return preparation.status();
     auto rendered = CheckAndRenderUnstamped(*preparation->operation, *preparation->request);
     if (!rendered.ok()) return rendered.status();
@@ -177,7 +179,7 @@ TEST_F(PrepareTest, ARequestThatCannotBePreparedIsRefused) {
               ElementsAre(Pair("organization_id", "is required"), Pair("parameters", "is required")));
   v1::PrepareRequest request;
   request.GetReflection()->MutableUnknownFields(&request)->AddVarint(9, 1);
-  EXPECT_THAT(ReadPreparation(Operations(), request), StatusIs(Code::kInvalidArgument));
+  EXPECT_THAT(FindOperationOf(Operations(), request), StatusIs(Code::kInvalidArgument));
 }
 
 TEST_F(PrepareTest, TheRulesOfGeneralOperationsAreChecked) {

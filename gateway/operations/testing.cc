@@ -231,7 +231,7 @@ absl::Status Replies::Wait() const {
 void Replies::WaitFor(google::protobuf::Message& response) const {
   EXPECT_EQ(Wait(), absl::OkStatus());
   std::lock_guard lock(state_->mutex);
-  EXPECT_EQ(DecodeRequest(state_->bytes, 8 << 20, response), absl::OkStatus());
+  EXPECT_EQ(DecodeRequest(state_->bytes, response), absl::OkStatus());
 }
 
 CallTest::CallTest()
@@ -288,7 +288,6 @@ const CallEnvironment& CallTest::environment() {
         .recorders = {.audit = audit_.get(), .disk_waits = waits_, .metrics = nullptr, .lines = &lines_},
         .default_deadline = absl::Seconds(30),
         .max_deadline = absl::Seconds(60),
-        .max_request_bytes = 1 << 20,
         .forward_traceparent = forward_traceparent_,
         .now = [this] { return now_; },
         .random = [] { return 7; }});

@@ -7,11 +7,11 @@
 
 #include "absl/time/time.h"
 #include "gateway/callers/authenticator.h"
-#include "gateway/callers/peer.h"
+#include "gateway/callers/peer_of_call.h"
+#include "gateway/calls/call_record.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
-#include "gateway/calls/shutting_down.h"
 
 namespace stampgate {
 namespace {
@@ -29,26 +29,38 @@ absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
 // an exchange with upstream can continue after the reply.
 class UnaryCall final : public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(const CallEnvironment& environment, grpc::CallbackServerContext& context, grpc::ByteBuffer& response,
-            MakeHandler make_handler)
+  UnaryCall(const CallEnvironment& environment, absl::string_view method, grpc::CallbackServerContext& context,
+            grpc::ByteBuffer& response, MakeHandler make_handler)
       : environment_(environment),
+        method_(method),
         context_(context),
         response_(response),
-        handler_(make_handler(TraceOf(context, environment.random),
-                              [this](const absl::Status& status, const grpc::ByteBuffer& bytes) {
-                                response_ = bytes;
-                                Finish(ToGrpcStatus(status));
-                              })) {}
+        trace_(TraceOf(context, environment.random)),
+        handler_(make_handler(trace_, [this](const absl::Status& status, const grpc::ByteBuffer& bytes) {
+          response_ = bytes;
+          Finish(ToGrpcStatus(status));
+        })) {}
 
   void Start(const grpc::ByteBuffer& request) {
     Authenticate(environment_.access, context_,
                  [this, handler = handler_, &request](absl::StatusOr<KnownCaller> caller) {
+                   if (caller.ok()) {
+                     const std::string& name = caller->caller->name();
+                     const absl::Status counted = environment_.in_flight.SetCaller(context_, name);
+                     if (!counted.ok()) return Refuse(name, counted);
+                   }
                    const std::string stranger = caller.ok() ? "" : StrangerName(PeerOf(context_));
                    handler->Start(std::move(caller), stranger, request, TimeLeft(context_));
                  });
   }
 
  private:
+  // Ends the call without its handler.
+  void Refuse(const std::string& caller, const absl::Status& status) {
+    CallRecord(environment_.recorders, method_, trace_.trace_id()).EndRefused(caller, status);
+    Finish(ToGrpcStatus(status));
+  }
+
   void OnCancel() override { handler_->Cancel(); }
 
   void OnDone() override {
@@ -62,8 +74,10 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
   bool InternalInlineable() override { return true; }
 
   const CallEnvironment& environment_;
+  const absl::string_view method_;
   grpc::CallbackServerContext& context_;
   grpc::ByteBuffer& response_;
+  const TraceContext trace_;
   const std::shared_ptr<UnaryHandler> handler_;
 };
 
@@ -72,10 +86,10 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
 grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, absl::string_view method,
                                          grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, MakeHandler make_handler) {
-  if (!environment.in_flight.Begin(*context)) {
-    return new RefusedCall<grpc::ServerUnaryReactor>(environment, *context, method, ShuttingDown());
+  if (const absl::Status admitted = environment.in_flight.Begin(*context, request->Length()); !admitted.ok()) {
+    return new RefusedCall<grpc::ServerUnaryReactor>(environment, *context, method, admitted);
   }
-  auto* call = new UnaryCall(environment, *context, *response, make_handler);
+  auto* call = new UnaryCall(environment, method, *context, *response, make_handler);
   call->Start(*request);
   return call;
 }

@@ -21,8 +21,8 @@ using MakeHandler =
     absl::FunctionRef<std::shared_ptr<UnaryHandler>(const TraceContext& trace, UnaryHandler::Reply reply)>;
 
 // Starts a call and returns its reactor, which deletes itself. `method` is the method's full name. Authenticates the
-// caller, and then starts the handler that `make_handler` returns. While the gateway drains, refuses the call. Never
-// blocks.
+// caller, and then starts the handler that `make_handler` returns. Refuses the call while the gateway drains, or if too
+// many calls are in flight. Never blocks. `method` must outlive the call.
 grpc::ServerUnaryReactor* StartUnaryCall(const CallEnvironment& environment, absl::string_view method,
                                          grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
                                          grpc::ByteBuffer* response, MakeHandler make_handler);

@@ -63,7 +63,7 @@ void CollectDangerousFields(const Descriptor* descriptor, std::set<const Descrip
   for (int i = 0; i < descriptor->field_count(); ++i) {
     const FieldDescriptor* field = descriptor->field(i);
     const v1::FieldGuard guard = field->options().GetExtension(v1::field).guard();
-    if (guard == v1::FIELD_GUARD_DANGEROUS) names.insert(field->name());
+    if (guard == v1::FIELD_GUARD_DANGEROUS) names.emplace(field->name());
     if (field->message_type() != nullptr) CollectDangerousFields(field->message_type(), visited, names);
   }
 }

@@ -5,10 +5,8 @@
 
 #include <cstdint>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "stamp/secret/openssl_ptr.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -26,9 +24,9 @@ bool HasKnownForm(absl::string_view bytes) {
 }  // namespace
 
 std::optional<std::string> DecodeExportKey(absl::string_view hex) {
-  if (hex.size() % 2 != 0 || !absl::c_all_of(hex, absl::ascii_isxdigit)) return std::nullopt;
-  const std::string bytes = absl::HexStringToBytes(hex);
-  if (!HasKnownForm(bytes)) return std::nullopt;
+  const std::optional<std::string> decoded_hex = DecodeHex(hex);
+  if (!decoded_hex.has_value() || !HasKnownForm(*decoded_hex)) return std::nullopt;
+  const std::string& bytes = *decoded_hex;
   const EcGroupPtr curve(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1));
   const EcPointPtr point(curve == nullptr ? nullptr : EC_POINT_new(curve.get()));
   std::string compressed(kCompressedBytes, '\0');

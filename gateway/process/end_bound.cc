@@ -9,7 +9,7 @@
 
 namespace stampgate {
 
-EndBound::EndBound(absl::Duration patience) {
+EndBound::EndBound(absl::Duration patience, const char* what) : what_(what) {
   // In this standard library, sleep_for uses the monotonic clock.
   StartThread("end-bound", [this, patience] {
     std::this_thread::sleep_for(absl::ToChronoNanoseconds(patience));

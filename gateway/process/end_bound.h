@@ -16,8 +16,8 @@ namespace stampgate {
 class EndBound {
  public:
   // Ends the process after `patience` if the process still runs, even if it is inside exit(). The limit cannot be
-  // cancelled. Requires that only one EndBound is created, and that it is never destroyed.
-  explicit EndBound(absl::Duration patience);
+  // cancelled. Requires that only one EndBound is created, and that it is never destroyed. `what` is as for WaitFor.
+  EndBound(absl::Duration patience, const char* what);
 
   EndBound(const EndBound&) = delete;
   EndBound& operator=(const EndBound&) = delete;
@@ -28,7 +28,7 @@ class EndBound {
   void WaitFor(const char* what) { what_ = what; }
 
  private:
-  std::atomic<const char*> what_ = "";
+  std::atomic<const char*> what_;
 };
 
 }  // namespace stampgate

@@ -19,8 +19,7 @@ struct Hanging {
 TEST(EndBoundDeathTest, EndsAHangingProcessAndLogsTheStep) {
   EXPECT_EXIT(
       {
-        auto* bound = new EndBound(absl::Milliseconds(1));
-        bound->WaitFor("the disk");
+        new EndBound(absl::Milliseconds(1), "the disk");
         pause();
       },
       ExitedWithCode(1), "\"severity\":\"WARNING\",\"event\":\"not_ended_in_time\",\"waited_for\":\"the disk\"");
@@ -30,7 +29,7 @@ TEST(EndBoundDeathTest, EndsAProcessThatHangsInExit) {
   EXPECT_EXIT(
       {
         static Hanging hanging;
-        new EndBound(absl::Milliseconds(1));
+        new EndBound(absl::Milliseconds(1), "threads");
         exit(0);
       },
       ExitedWithCode(1), "not_ended_in_time");
@@ -39,7 +38,7 @@ TEST(EndBoundDeathTest, EndsAProcessThatHangsInExit) {
 TEST(EndBoundDeathTest, DoesNotAffectAProcessThatEndsInTime) {
   EXPECT_EXIT(
       {
-        new EndBound(absl::Hours(1));
+        new EndBound(absl::Hours(1), "threads");
         exit(0);
       },
       ExitedWithCode(0), "^$");

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gateway/tokens/testing.h"
+#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -102,7 +103,7 @@ TEST(TokenKeyTest, AP256SignatureMustBeTwoNumbersBelowTheOrder) {
   const std::string s = good.substr(32);
   const std::string zero(32, '\0');
   const std::string one = std::string(31, '\0') + '\1';
-  const std::string order = absl::HexStringToBytes("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551");
+  const std::string order = DecodeHex("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551").value();
   const std::string most(32, '\xff');
   for (const std::string& bad : {std::string(),
                                  good.substr(1),

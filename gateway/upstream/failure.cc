@@ -61,9 +61,10 @@ TransportFailure DescribeFailure(CURLcode code, const ExchangeProgress& progress
   failure.detail = curl_easy_strerror(code);
   if (failure.body_sent && (before_request || code == CURLE_ABORTED_BY_CALLBACK)) {
     failure.detail = "The connection ended without an answer, and the request is not repeated";
-  } else if (!message.empty()) {
-    // The message can contain names that upstream has chosen, such as the host in a certificate. So the detail contains
-    // only the beginning of the message, without unprintable characters.
+  } else if (before_request && !message.empty()) {
+    // A message about a response could repeat secrets from the response. This message can contain names that upstream
+    // has chosen, such as the host in a certificate. So the detail contains only the beginning of the message, without
+    // unprintable characters.
     absl::StrAppend(&failure.detail, ": ", message.substr(0, 200));
     for (char& c : failure.detail) {
       if (!absl::ascii_isprint(c)) c = '?';

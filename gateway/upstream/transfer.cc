@@ -121,7 +121,8 @@ bool CurlTransfer::SetOptions(const std::string& base_url, const UpstreamOptions
 
   // Connections.
   set(CURLOPT_HTTP_VERSION, static_cast<long>(options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  set(CURLOPT_PIPEWAIT, options.http2 ? 1L : 0L);  // otherwise a burst would open a connection for each call
+  // CURLOPT_PIPEWAIT stays off, so a burst opens a connection for each call, up to the limit. With this option, libcurl
+  // 8.23 never starts the calls that wait for a connection if upstream does not support HTTP/2.
   set(CURLOPT_TCP_NODELAY, 1L);
   set(CURLOPT_CONNECTTIMEOUT_MS, Milliseconds(options.connect_timeout));
   set(CURLOPT_TIMEOUT_MS, Milliseconds(options.exchange_timeout));

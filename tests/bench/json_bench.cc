@@ -81,11 +81,11 @@ int Main() {
   const std::vector<std::function<void()>> parts = {
       [&] {
         Arena arena;
-        ok &= ReadJsonMessage(ours, **plan, *Arena::CreateMessage<Response>(&arena)).ok();
+        ok &= ReadJsonMessage(ours, **plan, *Arena::Create<Response>(&arena)).ok();
       },
       [&] {
         Arena arena;
-        ok &= google::protobuf::util::JsonStringToMessage(utils, Arena::CreateMessage<Response>(&arena), lenient).ok();
+        ok &= google::protobuf::util::JsonStringToMessage(utils, Arena::Create<Response>(&arena), lenient).ok();
       },
       [&] {
         std::string json;

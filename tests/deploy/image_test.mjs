@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
-  chownSync, copyFileSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync,
+  chmodSync, chownSync, copyFileSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { QUERY, SUBMIT } from '../end_to_end/failures.mjs';
 import { HANG_MS, eventsConfig, freeCaller, run, scratch, startGateway } from '../end_to_end/harness.mjs';
@@ -15,6 +15,11 @@ import { apiKeyNamed } from '../simulator/testing.mjs';
 import { USER, collectTree, runner, whyNoRun } from './image_tree.mjs';
 
 const tree = collectTree({ after });
+
+// The package root with which the gateway is built: the gateway's loader is in it.
+const print = ['--print-interpreter', binary('gateway/stampgate')];
+const interpreter = execFileSync('patchelf', print, { encoding: 'utf8' }).trim();
+const packageRoot = interpreter.replace(/\/usr\/lib\/.*$/, '');
 
 /** Returns every path in the image's tree, relative to the tree's root, with the result of lstat. */
 function contents(folder = '') {
@@ -49,7 +54,7 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
 
   it('contains nothing of the machine that built it: no key, no CA certificate, no path', () => {
     const bundle = readFileSync(join(tree, 'etc/ssl/certs/ca-certificates.crt'), 'utf8');
-    const packaged = execFileSync('dpkg-query', ['--listfiles', 'ca-certificates'], { encoding: 'utf8' })
+    const packaged = readFileSync(join(packageRoot, 'var/lib/dpkg/status.d/ca-certificates.list'), 'utf8')
       .split('\n').filter((path) => /^\/usr\/share\/ca-certificates\/.*\.crt$/.test(path));
     assert.ok(packaged.length > 100);
     assert.equal(bundle.match(/^-----BEGIN CERTIFICATE-----$/gm).length, packaged.length);
@@ -76,13 +81,13 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
       .filter((each) => each.relationshipType === type && each.spdxElementId === 'SPDXRef-stampgate')
       .map(({ relatedSpdxElement }) => sbom.packages.find(({ SPDXID }) => SPDXID === relatedSpdxElement));
 
-    // Asks dpkg which package owns each library on this machine, independently of the names that collect wrote.
-    const linked = execFileSync('ldd', [binary('gateway/stampgate')], { encoding: 'utf8' });
+    // Looks up which package of the package root owns each library, independently of the names that collect wrote.
+    const records = join(packageRoot, 'var/lib/dpkg/status.d');
+    const lists = readdirSync(records).filter((name) => name.endsWith('.list'))
+      .map((name) => [name.replace('.list', ''), new Set(readFileSync(join(records, name), 'utf8').split('\n'))]);
+    const linked = execFileSync(interpreter, ['--list', binary('gateway/stampgate')], { encoding: 'utf8' });
     const paths = [...linked.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path);
-    const owners = paths.map((path) => {
-      const said = spawnSync('dpkg-query', ['--search', path, `/usr${path}`], { encoding: 'utf8' }).stdout;
-      return said.split(':')[0];
-    });
+    const owners = paths.map((path) => lists.find(([, files]) => files.has(path.replace(packageRoot, '')))[0]);
     const expected = [...new Set([...owners, 'base-files', 'ca-certificates', 'openssl'])].sort();
     assert.deepEqual(related('DEPENDS_ON').map(({ name }) => name).sort(), expected);
     assert.deepEqual(readdirSync(join(tree, 'var/lib/dpkg/status.d')).sort(), expected);
@@ -92,20 +97,29 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
       assert.ok(externalRefs[0].referenceLocator.startsWith(`pkg:deb/debian/${name}@`));
       assert.ok(lstatSync(join(tree, 'usr/share/doc', name, 'copyright')).size > 0);
     }
-    assert.deepEqual(related('STATIC_LINK').map(({ name }) => name), ['libboost1.74-dev', 'google-proto-files']);
+    assert.deepEqual(related('STATIC_LINK').map(({ name }) => name), ['libboost1.92-dev', 'google-proto-files']);
   });
 
   it('is not made if a library of the program belongs to no Debian package', (t) => {
     const folder = scratch(t);
-    const linked = execFileSync('ldd', [binary('gateway/stampgate')], { encoding: 'utf8' });
+    const linked = execFileSync(interpreter, ['--list', binary('gateway/stampgate')], { encoding: 'utf8' });
     const [, sodium] = /libsodium\S* => (\S+)/.exec(linked);
-    copyFileSync(sodium, join(folder, 'libsodium.so.23'));
+    copyFileSync(sodium, join(folder, basename(sodium)));
+    const other = join(folder, 'stampgate');
+    copyFileSync(binary('gateway/stampgate'), other);
+    chmodSync(other, 0o755);
+    execFileSync('patchelf', ['--force-rpath', '--set-rpath', `${folder}:${dirname(sodium)}`, other]);
+    const { status, stderr } = spawnSync(join(root, 'deploy/image/collect'), [other, join(folder, 'root')], { encoding: 'utf8' });
+    assert.equal(status, 1);
+    assert.match(stderr, /libsodium\S* belongs to no Debian package/);
+  });
+
+  it('is not made from a program that is not built with the package root', (t) => {
     const { status, stderr } = spawnSync(
-      join(root, 'deploy/image/collect'), [binary('gateway/stampgate'), join(folder, 'root')],
-      { encoding: 'utf8', env: { ...process.env, LD_LIBRARY_PATH: folder } },
+      join(root, 'deploy/image/collect'), ['/bin/sh', join(scratch(t), 'root')], { encoding: 'utf8' },
     );
     assert.equal(status, 1);
-    assert.match(stderr, /libsodium\.so\.23 belongs to no Debian package/);
+    assert.match(stderr, /is not built with the package root/);
   });
 });
 

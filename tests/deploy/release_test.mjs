@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { scratch } from '../end_to_end/harness.mjs';
-import { binary, root } from '../paths.mjs';
+import { binary, installed, root } from '../paths.mjs';
 import { USER, collectTree } from './image_tree.mjs';
 
 const VERSION = '1.2.3-rc.1';
@@ -76,7 +76,10 @@ describe('a release', () => {
     }
     const generated = join(scratch({ after }), 'generated');
     mkdirSync(generated);
-    execFileSync('protoc', ['-I', api, `--python_out=${generated}`, ...protos], { cwd: api });
+    execFileSync('/usr/bin/python3', ['-m', 'grpc_tools.protoc', '-I', api, `--python_out=${generated}`, ...protos], {
+      cwd: api,
+      env: { ...process.env, PYTHONPATH: installed('readme-python', 'tests/readme/requirements.txt') },
+    });
     assert.equal(filesIn(generated).length, protos.length);
   });
 

@@ -63,7 +63,11 @@ async function records(file, kind, count) {
 
 const verify = (...args) => run(['audit', 'verify', ...args]);
 
-const limited = { name: 'loopback', loopback: true, grants: [{ classes: ['query'], organizations: [ORGANIZATION] }] };
+const limited = {
+  name: 'loopback',
+  loopback: true,
+  grants: [{ classes: ['query'], general_operations: [{ path: 'whoami' }], organizations: [ORGANIZATION] }],
+};
 
 describe('in the audit log of a working gateway', async () => {
   const folder = scratch({ after });
@@ -227,10 +231,10 @@ describe('the records of denials', async () => {
 
   test('have the caller, the method, the organization and the reason, and nothing is sent', async () => {
     const denied = [
-      [SUBMIT.method, ORGANIZATION, SUBMIT.request],
-      [QUERY.method, subOrganization(1), { ...QUERY.request, organization_id: subOrganization(1) }],
+      [SUBMIT.method, SUBMIT.request],
+      [QUERY.method, { ...QUERY.request, organization_id: subOrganization(1) }],
     ];
-    for (const [method, , request] of denied) {
+    for (const [method, request] of denied) {
       const error = await gateway.refusal(method, request);
       assert.deepEqual([error.code, error.info.reason], [code.PERMISSION_DENIED, 'DENIED_BY_POLICY']);
     }
@@ -238,7 +242,8 @@ describe('the records of denials', async () => {
     assert.deepEqual(
       found.map(({ caller, method, organization_id, reason }) => [caller, method, organization_id, reason]),
       [
-        ['loopback', `/stampgate.v1.${SUBMIT.method}`, ORGANIZATION, 'no grant has this method'],
+        // The gateway has not decoded this request.
+        ['loopback', `/stampgate.v1.${SUBMIT.method}`, undefined, 'no grant has this method'],
         ['loopback', `/stampgate.v1.${QUERY.method}`, subOrganization(1), 'no grant has this method for this organization'],
       ],
     );
@@ -267,7 +272,7 @@ describe('the records of denials', async () => {
         [ours('StampService/Prepare'), ours(SUBMIT.method), undefined, undefined],
       ],
     );
-    for (const { organization_id } of found()) assert.equal(organization_id, ORGANIZATION);
+    assert.deepEqual(found().map(({ organization_id }) => organization_id), [ORGANIZATION, ORGANIZATION, undefined]);
   });
 
   test('name a stranger by its connection', async (t) => {

@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   }
   // Refers to a message of the error details, so that the program links all of these messages. The JSON printer finds
   // them by their names.
-  google::rpc::BadRequest::descriptor();
+  static_cast<void>(google::rpc::BadRequest::descriptor());
 
   const std::string request(std::istreambuf_iterator<char>(std::cin), {});
   Metadata metadata;

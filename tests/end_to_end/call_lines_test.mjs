@@ -44,7 +44,7 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
   const { gateway, simulator } = await startStack({ after }, { config: { callers, audit } });
   const support = asCaller(gateway, 'support');
 
-  it('that no grant allows: with caller, method, organization and reason', async () => {
+  it('that no grant allows: with caller, method and reason', async () => {
     const { answer, id } = await traced(support, SUBMIT.method, SUBMIT.request);
     assert.equal(answer.code, code.PERMISSION_DENIED);
     assert.deepEqual(await lineOf(gateway, 'call_refused', id), {
@@ -53,7 +53,6 @@ describe('a refused call has a line', { timeout: HANG_MS, concurrency: false }, 
       request_id: id,
       caller: 'support',
       method: `/stampgate.v1.${SUBMIT.method}`,
-      organization_id: ORGANIZATION,
       code: 'PERMISSION_DENIED',
       reason: 'DENIED_BY_POLICY',
       message: answer.details,

@@ -1,7 +1,10 @@
 // Tests TLS between callers and the gateway: client certificates identify callers, and all certificates can change
 // while the gateway runs.
 import assert from 'node:assert/strict';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { Duplex } from 'node:stream';
@@ -13,6 +16,8 @@ import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { ADMIN, metricsOf, statusOf } from './admin_port.mjs';
 import { makeAuthority } from './certificates.mjs';
 import { HANG_MS, auditConfig, run, scratch, startGateway } from './harness.mjs';
+import { logLines } from './log_lines.mjs';
+import { reconfigure } from './policy_callers.mjs';
 import { LONG, until } from './processes.mjs';
 
 const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
@@ -84,7 +89,7 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     { folder },
   );
   const failuresBy = (metrics, reason) => metrics.get(`stampgate_tls_handshakes_failed_total{reason="${reason}"}`);
-  const REASONS = ['no_hello', 'hello_refused', 'no_certificate', 'certificate_refused', 'unfinished'];
+  const REASONS = ['no_hello', 'hello_refused', 'no_certificate', 'certificate_refused', 'unfinished', 'no_caller'];
   /** The number of failed handshakes by reason. */
   const failedHandshakes = async () => {
     const metrics = await metricsOf(gateway);
@@ -95,8 +100,6 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
 
   test('counts no failed handshake before one fails', async () => {
     await reached();
-    // The gateway's own check connects to the port and disconnects in the middle of a handshake.
-    assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
     assert.deepEqual(await failedHandshakes(), NONE);
   });
 
@@ -147,20 +150,28 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     }
   });
 
-  for (const [title, name] of [
-    ['another SPIFFE ID', 'URI:spiffe://example.org/other'],
-    ['a SPIFFE ID with an additional path segment', `URI:${PAYMENTS}/more`],
-    ['a SPIFFE ID in different case', 'URI:spiffe://example.org/Payments'],
-    ['two URIs', `URI:${PAYMENTS},URI:spiffe://example.org/other`],
-    ['a URI beside the DNS name', 'URI:https://example.org,DNS:support.example.org'],
-    ['a wildcard', 'DNS:*.example.org'],
-    ['an address', 'IP:127.0.0.1'],
+  for (const [title, name, logged] of [
+    ['another SPIFFE ID', 'URI:spiffe://example.org/other', '(spiffe://example.org/other)'],
+    ['a SPIFFE ID with an additional path segment', `URI:${PAYMENTS}/more`, `(${PAYMENTS}/more)`],
+    ['a SPIFFE ID in different case', 'URI:spiffe://example.org/Payments', '(spiffe://example.org/Payments)'],
+    ['two URIs', `URI:${PAYMENTS},URI:spiffe://example.org/other`, '(nobody)'],
+    ['a URI beside the DNS name', 'URI:https://example.org,DNS:support.example.org', '(nobody)'],
+    ['a wildcard', 'DNS:*.example.org', '(nobody)'],
+    ['an address', 'IP:127.0.0.1', '(nobody)'],
+    ['another DNS name', 'DNS:other.example.org', '(dns:other.example.org)'],
   ]) {
-    test(`identifies no caller by ${title}`, async () => {
+    test(`refuses in the handshake a client with ${title}`, async () => {
       simulator.reset();
-      const error = await attempt(gateway, servers, clientOf(clients, name));
-      assert.deepEqual([error.code, error.info?.reason], [code.UNAUTHENTICATED, 'CALLER_NOT_RECOGNIZED']);
+      const before = await failedHandshakes();
+      const lines = (await logLines(gateway, 0, 'connection_refused')).length;
+      const error = await attempt(gateway, servers, clientOf(clients, name), { deadlineMs: 3000 });
+      assert.ok([code.UNAVAILABLE, code.DEADLINE_EXCEEDED].includes(error.code), `${error.code}`);
       assert.equal(simulator.stats().requests, 0);
+      await until(async () => (await failedHandshakes()).no_caller > before.no_caller, 'the handshake is counted');
+      // The client of the test before can have connected once more.
+      const logs = async () => (await logLines(gateway, lines + 1, 'connection_refused')).slice(lines);
+      await until(async () => (await logs()).some(({ peer }) => peer === logged), 'the refusal is logged');
+      for (const line of await logs()) assert.equal(line.message, 'no configured caller has this identity');
     });
   }
 
@@ -177,6 +188,27 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
       assert.ok([code.UNAVAILABLE, code.DEADLINE_EXCEEDED].includes(error.code), `${error.code}`);
       assert.equal(simulator.stats().requests, 0);
       await until(async () => (await failedHandshakes())[reason] > before[reason], 'the handshake is counted');
+    });
+  }
+
+  for (const version of ['tls1_2', 'tls1_3']) {
+    test(`lets openssl s_client resume no session with ${version}`, async () => {
+      const { cert, key } = clientOf(clients, `URI:${PAYMENTS}`);
+      const [certFile, keyFile, session] = ['cert', 'key', 'session'].map((name) => join(folder, `s_client-${version}.${name}`));
+      writeFileSync(certFile, cert);
+      writeFileSync(keyFile, key);
+      const client = (...more) =>
+        spawnSync('openssl', [
+          's_client', '-connect', `127.0.0.1:${port}`, `-${version}`, '-alpn', 'h2', '-cert', certFile, '-key', keyFile,
+          '-CAfile', servers.file, ...more,
+        ], { input: '', encoding: 'utf8', timeout: HANG_MS }).stdout; // prettier-ignore
+      // The option -reconnect connects five more times with the session of the first connection.
+      const outputs = [client('-reconnect'), client('-sess_out', session)];
+      if (existsSync(session)) outputs.push(client('-sess_in', session));
+      for (const output of outputs) {
+        assert.match(output, /^New, TLSv1\.\d, Cipher is/m);
+        assert.doesNotMatch(output, /^Reused, /m);
+      }
     });
   }
 
@@ -217,6 +249,31 @@ test('after a change of the authority, clients of the old one are refused and cl
   files.serve(undefined, readFileSync(next.file));
   await until(async () => !(await works(old)), 'the old authority is gone');
   assert.ok(await works(fresh));
+});
+
+test('when an identity is a caller no more, its connection ends within five seconds, and others continue', { timeout: HANG_MS }, async (t) => {
+  const files = makeFiles(t);
+  const { servers, clients } = files;
+  const { gateway } = await start(t, files);
+  const support = clientOf(clients, 'DNS:support.example.org');
+  const staying = channel(gateway, servers, clientOf(clients, `URI:${PAYMENTS}`));
+  t.after(() => staying.close());
+  await call(staying, ...QUERY);
+  const [, port] = gateway.address.split(':');
+  const session = connectHttp2(`https://127.0.0.1:${port}`, {
+    ...support, ca: readFileSync(servers.file), servername: 'gateway.example',
+  });
+  const goAway = once(session, 'goaway');
+  const closed = once(session, 'close');
+  await once(session, 'remoteSettings');
+  await reconfigure(gateway, { callers: CALLERS.filter(({ name }) => name !== 'support') });
+  const began = performance.now();
+  const [errorCode, , text] = await goAway;
+  assert.deepEqual([errorCode, `${text}`], [0, 'the identity of the certificate belongs to no caller any more']);
+  await closed;
+  t.diagnostic(`the connection ended ${Math.round(performance.now() - began)} ms after the reload`);
+  assert.equal((await call(staying, ...QUERY)).policy?.policy_id, identifier(6));
+  assert.ok((await attempt(gateway, servers, support, { deadlineMs: 3000 })) instanceof Error);
 });
 
 test('certificates change without a failed call, also while the files are temporarily invalid', { timeout: LONG ? 20 * HANG_MS : HANG_MS }, async (t) => {

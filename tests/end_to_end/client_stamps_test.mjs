@@ -234,7 +234,7 @@ describe('a body that a client wrote', () => {
 
   test('of more bytes than calls.max_request_bytes is refused', async () => {
     const error = await refusalOf(LOGIN, `${' '.repeat(1 << 20)}${JSON.stringify(at())}`);
-    assert.equal(error.code, code.INVALID_ARGUMENT);
+    assert.equal(error.code, code.RESOURCE_EXHAUSTED);
     assert.equal(simulator.stats().requests, 0);
   });
 });

@@ -2,7 +2,7 @@
 import { connect } from 'node:net';
 import { HANG_MS } from './harness.mjs';
 
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+export const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const DATA = 0;
 const HEADERS = 1;
 const RST_STREAM = 3;
@@ -14,7 +14,8 @@ const ACK = 1;
 const END_HEADERS = 4;
 const MAX_FRAME = 16384;
 
-function frame(type, flags, stream, payload = Buffer.alloc(0)) {
+/** An HTTP/2 frame. */
+export function frame(type, flags, stream, payload = Buffer.alloc(0)) {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head[3] = type;
@@ -24,7 +25,7 @@ function frame(type, flags, stream, payload = Buffer.alloc(0)) {
 }
 
 /** A text in HPACK's form, without Huffman coding. */
-function literal(text) {
+export function literal(text) {
   const bytes = Buffer.from(text, 'latin1');
   if (bytes.length < 127) return Buffer.concat([Buffer.of(bytes.length), bytes]);
   const length = [127];

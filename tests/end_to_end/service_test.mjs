@@ -1,15 +1,15 @@
-// Tests the gRPC server: health, reflection, upstream's name, and the end of the process.
+// Tests the gRPC server: health, upstream's name, and the end of the process.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { code, connect, methods } from '../clients/gateway.mjs';
-import { checkHealth, describeSymbol, listServices, watchHealth } from '../clients/standard_services.mjs';
+import { checkHealth, watchHealth } from '../clients/standard_services.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { failureOf } from './failures.mjs';
 import { HANG_MS, startStack } from './harness.mjs';
 
 const SERVICES = [...new Set([...methods.keys()].map((name) => `stampgate.v1.${name.split('/')[0]}`))].sort();
 
-describe('health and reflection', async () => {
+describe('health', async () => {
   const { gateway } = await startStack({ after });
 
   test('the server and each service are SERVING', async () => {
@@ -20,33 +20,6 @@ describe('health and reflection', async () => {
 
   test('health returns NOT_FOUND for an unknown service', async () => {
     await assert.rejects(checkHealth(gateway.client, 'stampgate.v1.Nothing'), { code: code.NOT_FOUND });
-  });
-
-  test('reflection lists every service', async () => {
-    const standard = ['grpc.health.v1.Health', 'grpc.reflection.v1alpha.ServerReflection'];
-    // gRPC itself serves health. Some versions list it, others do not.
-    const listed = (await listServices(gateway.client)).filter((name) => name !== standard[0]);
-    assert.deepEqual(listed, [standard[1], ...SERVICES]);
-  });
-
-  test('reflection describes each service with its methods and options', async () => {
-    for (const service of SERVICES) {
-      const file = await describeSymbol(gateway.client, service);
-      const described = file.service.find(({ name }) => service === `stampgate.v1.${name}`);
-      const expected = [...methods.keys()].filter((name) => `stampgate.v1.${name}`.startsWith(`${service}/`));
-      assert.deepEqual(described.method.map(({ name }) => `${described.name}/${name}`).sort(), expected.sort());
-    }
-  });
-
-  test('reflection describes every service that it lists, and health', async () => {
-    const listed = await listServices(gateway.client);
-    for (const service of new Set([...listed, 'grpc.health.v1.Health'])) {
-      const file = await describeSymbol(gateway.client, service);
-      assert.ok(file, service);
-      assert.ok(file.service.some(({ name }) => `${file.package}.${name}` === service), service);
-    }
-    const health = await describeSymbol(gateway.client, 'grpc.health.v1.Health');
-    assert.deepEqual(health.service[0].method.map(({ name }) => name), ['Check', 'Watch']);
   });
 
   test('an unknown method ends with UNIMPLEMENTED', async () => {

@@ -44,7 +44,7 @@ const LIBRARIES = new Map([
 function librariesOf(text) {
   const paths = [...text.matchAll(/^#include [<"]([^>"]+)[>"]/gm)].map(([, path]) => path);
   const names = [...LIBRARIES.keys()].filter((name) =>
-    LIBRARIES.get(name).some((start) => paths.some((path) => path.startsWith(start) && !path.startsWith('grpc/health/'))),
+    LIBRARIES.get(name).some((start) => paths.some((path) => path.startsWith(start) && !/^grpc\/(health|reflection)\//.test(path))),
   );
   return new Set(names.map((name) => `//third_party:${name}`));
 }
@@ -90,8 +90,8 @@ export function allowedArrows(files) {
   const allowed = new Map();
   for (const [path, text] of files) {
     if (!path.endsWith('README.md')) continue;
-    for (const [, folder, uses] of text.matchAll(/^\| \[`([a-z/]+)`\]\([^)]*\) \|.*\| ([^|]*) \|$/gm)) {
-      allowed.set(folder, new Set([...uses.matchAll(/`([a-z/]+)`/g)].map(([, used]) => used)));
+    for (const [, folder, uses] of text.matchAll(/^\| \[`([a-z0-9/]+)`\]\([^)]*\) \|.*\| ([^|]*) \|$/gm)) {
+      allowed.set(folder, new Set([...uses.matchAll(/`([a-z0-9/]+)`/g)].map(([, used]) => used)));
     }
   }
   return allowed;

@@ -69,7 +69,7 @@ std::string WaitAbseil(int64_t ms) {
   absl::Mutex mutex;
   absl::CondVar never;
   const int64_t start = MonotonicMs();
-  absl::MutexLock lock(&mutex);
+  absl::MutexLock lock(mutex);
   const absl::Time end = absl::Now() + absl::Milliseconds(ms);
   while (!never.WaitWithDeadline(&mutex, end)) continue;
   return std::to_string(MonotonicMs() - start);

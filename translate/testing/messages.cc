@@ -63,7 +63,7 @@ void SetOne(Message& message, const FieldPlan& plan, const Values& values) {
           : reflection.SetEnumValue(&message, field, values.enum_number(plan));
       break;
     case JsonForm::kTimestamp:
-      values.time(*google::protobuf::DynamicCastToGenerated<Timestamp>(sub()));
+      values.time(dynamic_cast<Timestamp&>(*sub()));
       break;
     case JsonForm::kMessage:
       values.message(*sub(), *plan.message);
@@ -84,11 +84,11 @@ bool IsExcluded(const FieldPlan& field, const MessagePlan& plan, int choice) {
 bool IsKey(const FieldPlan& field) { return field.role == v1::FIELD_ROLE_IDEMPOTENCY_KEY; }
 
 std::string FullText(const FieldPlan& plan) {
-  if (plan.form != JsonForm::kString) return "{\"text\":\"" + plan.field->name() + "\"}";
+  if (plan.form != JsonForm::kString) return absl::StrCat("{\"text\":\"", absl::string_view(plan.field->name()), "\"}");
   if (plan.role == v1::FIELD_ROLE_PATH) return "unlisted_path";
   if (plan.role == v1::FIELD_ROLE_ACTIVITY_TYPE) return "ACTIVITY_TYPE_UNLISTED";
   if (plan.guard == v1::FIELD_GUARD_AMOUNT) return "1";
-  return plan.max_bytes.has_value() || plan.max_characters.has_value() ? std::string("x") : plan.field->name();
+  return plan.max_bytes.has_value() || plan.max_characters.has_value() ? "x" : std::string(plan.field->name());
 }
 
 std::vector<int> EnumNumbers(const FieldPlan& plan) {

@@ -3,12 +3,11 @@
 #include <utility>
 
 #include "stamp/secret/sha256.h"
-#include "webhooks/http/tls_context.h"
 
 namespace stampgate {
 
-absl::StatusOr<std::unique_ptr<CurrentTls>> CurrentTls::Load(TlsFiles files, absl::Time now) {
-  std::unique_ptr<CurrentTls> tls(new CurrentTls(std::move(files)));
+absl::StatusOr<std::unique_ptr<CurrentTls>> CurrentTls::Load(TlsFiles files, TlsProtocol protocol, absl::Time now) {
+  std::unique_ptr<CurrentTls> tls(new CurrentTls(std::move(files), protocol));
   if (absl::Status status = tls->Reload(now).status(); !status.ok()) return status;
   return tls;
 }
@@ -25,12 +24,13 @@ absl::StatusOr<bool> CurrentTls::Reload(absl::Time now) {
   const std::lock_guard reloading(reloading_);
   const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
   if (!snapshot.ok()) return snapshot.status();
-  const Digest digest = {Sha256(snapshot->certificates), Sha256(snapshot->private_key.text())};
+  const Digest digest = {Sha256(snapshot->certificates), Sha256(snapshot->private_key.text()),
+                         Sha256(snapshot->client_cas)};
   if (const std::shared_ptr<Served> current = served_.Get(); current != nullptr && current->digest == digest)
     return false;
   const absl::StatusOr<absl::Time> not_after = CheckTlsSnapshot(*snapshot, files_, now);
   if (!not_after.ok()) return not_after.status();
-  absl::StatusOr<boost::asio::ssl::context> context = MakeTlsServerContext(*snapshot);
+  absl::StatusOr<boost::asio::ssl::context> context = MakeTlsServerContext(*snapshot, protocol_);
   if (!context.ok()) return context.status();
   served_.Set(std::make_shared<Served>(Served{*std::move(context), *not_after, digest}));
   return true;

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "webhooks/http/tls_context.h"
 #include "webhooks/http/tls_files.h"
 #include "webhooks/threads/current.h"
 
@@ -20,7 +21,7 @@ namespace stampgate {
 class CurrentTls {
  public:
   // Reads the files. Errors: those of ReadTlsFiles, CheckTlsSnapshot and MakeTlsServerContext.
-  static absl::StatusOr<std::unique_ptr<CurrentTls>> Load(TlsFiles files, absl::Time now);
+  static absl::StatusOr<std::unique_ptr<CurrentTls>> Load(TlsFiles files, TlsProtocol protocol, absl::Time now);
 
   // Returns the TLS context for new connections. A connection keeps the context with which it began.
   std::shared_ptr<boost::asio::ssl::context> context() const;
@@ -35,8 +36,8 @@ class CurrentTls {
   absl::StatusOr<bool> Reload(absl::Time now);
 
  private:
-  // Digests of the certificates and of the key, by which Reload detects a change.
-  using Digest = std::array<std::array<uint8_t, 32>, 2>;
+  // Digests of the certificates, of the key, and of the CAs of clients, by which Reload detects a change.
+  using Digest = std::array<std::array<uint8_t, 32>, 3>;
 
   struct Served {
     boost::asio::ssl::context context;
@@ -44,9 +45,10 @@ class CurrentTls {
     Digest digest;
   };
 
-  explicit CurrentTls(TlsFiles files) : files_(std::move(files)) {}
+  CurrentTls(TlsFiles files, TlsProtocol protocol) : files_(std::move(files)), protocol_(protocol) {}
 
   const TlsFiles files_;
+  const TlsProtocol protocol_;
   std::mutex reloading_;
   Current<Served> served_;  // null only before the first successful Reload
 };

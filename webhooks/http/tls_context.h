@@ -1,4 +1,4 @@
-// Makes the TLS context of a server from its certificate and key.
+// Makes the TLS context of a server from its certificate, its key and the CAs of its clients.
 #ifndef STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_
 #define STAMPGATE_WEBHOOKS_HTTP_TLS_CONTEXT_H_
 
@@ -9,10 +9,15 @@
 
 namespace stampgate {
 
-// Returns a context that accepts TLS 1.2 and later, and asks clients for no certificate. If a client negotiates a
-// protocol (ALPN), only HTTP/1.1 is accepted. Requires that `snapshot` has passed CheckTlsSnapshot. Errors:
-// kInvalidArgument if OpenSSL still refuses `snapshot`; kResourceExhausted if memory is short.
-absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const TlsSnapshot& snapshot);
+// The protocol that a port serves over TLS.
+enum class TlsProtocol { kHttp11, kHttp2 };
+
+// Returns a context that accepts TLS 1.2 and later, and resumes no TLS sessions: each connection is a full handshake,
+// in which the client's certificate is verified. If `snapshot` has CAs of clients, the context requires a certificate
+// that one of them has issued; otherwise it asks clients for no certificate. If a client negotiates a protocol (ALPN),
+// only `protocol` is accepted. Requires that `snapshot` has passed CheckTlsSnapshot. Errors: kInvalidArgument if
+// OpenSSL still refuses `snapshot`; kResourceExhausted if memory is short.
+absl::StatusOr<boost::asio::ssl::context> MakeTlsServerContext(const TlsSnapshot& snapshot, TlsProtocol protocol);
 
 }  // namespace stampgate
 

@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "translate/json/hex.h"
 #include "webhooks/keys/jwk_set.h"
 
 namespace stampgate {
@@ -31,7 +32,7 @@ std::string Key(absl::string_view kid, absl::string_view x, absl::string_view mo
 
 std::string Set(absl::string_view keys) { return absl::StrCat(R"({"keys":[)", keys, "]}"); }
 
-std::string EncodeKey(absl::string_view hex) { return absl::WebSafeBase64Escape(absl::HexStringToBytes(hex)); }
+std::string EncodeKey(absl::string_view hex) { return absl::WebSafeBase64Escape(DecodeHex(hex).value()); }
 
 std::string ErrorOf(std::string json) {
   absl::StatusOr<KeySet> set = KeySet::Parse(std::move(json), "Service");
@@ -173,9 +174,8 @@ TEST(KeySetTest, RefusesAKeyOfSmallOrder) {
 
 TEST(KeySetTest, RefusesAKeyOutsideOfThePrimeOrderGroup) {
   // The sum of a valid key and a point of order 8.
-  const std::string good = absl::HexStringToBytes(kPublicKey);
-  const std::string torsion =
-      absl::HexStringToBytes("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a");
+  const std::string good = DecodeHex(kPublicKey).value();
+  const std::string torsion = DecodeHex("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a").value();
   std::string mixed(32, '\0');
   ASSERT_EQ(
       crypto_core_ed25519_add(reinterpret_cast<uint8_t*>(mixed.data()), reinterpret_cast<const uint8_t*>(good.data()),
@@ -185,9 +185,9 @@ TEST(KeySetTest, RefusesAKeyOutsideOfThePrimeOrderGroup) {
            mixed,
            // y = 2 is not on the curve. y = 3 is on the curve but not in the group, and p + 3 is another encoding of y
            // = 3.
-           absl::HexStringToBytes("0200000000000000000000000000000000000000000000000000000000000000"),
-           absl::HexStringToBytes("0300000000000000000000000000000000000000000000000000000000000000"),
-           absl::HexStringToBytes("f0ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
+           DecodeHex("0200000000000000000000000000000000000000000000000000000000000000").value(),
+           DecodeHex("0300000000000000000000000000000000000000000000000000000000000000").value(),
+           DecodeHex("f0ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f").value(),
            std::string(32, '\xff'),
        }) {
     EXPECT_EQ(RefusalOf(Key("b", absl::WebSafeBase64Escape(point))), "key 1: x is not a point of the prime-order group")

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "webhooks/receiver/peer_source.h"
+#include "webhooks/http/source.h"
 
 namespace stampgate {
 namespace {

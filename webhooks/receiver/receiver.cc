@@ -101,7 +101,8 @@ absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions option
   if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
   std::unique_ptr<CurrentTls> tls;
   if (!options.tls_certificate_file.empty()) {
-    auto loaded = CurrentTls::Load({options.tls_certificate_file, options.tls_private_key_file}, absl::Now());
+    auto loaded = CurrentTls::Load({options.tls_certificate_file, options.tls_private_key_file}, TlsProtocol::kHttp11,
+                                   absl::Now());
     if (!loaded.ok()) return loaded.status();
     tls = *std::move(loaded);
   }

@@ -166,8 +166,10 @@ const std::vector<Case>& Cases() {
        Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^3^abc^0^X-Service-Signature: a^^"),
        "200",
        {"abc"}},
-      {"a trailer that is a length",
-       Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^0^Content-Length: 5^^"), "400."},
+      {"a trailer that is a length, which has no effect",
+       Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^0^Content-Length: 5^^"),
+       "200",
+       {""}},
       {"a folded trailer", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^0^A: b^ c^^"), "200", {""}},
       {"a trailer with a bare LF", Lines("POST /hook HTTP/1.1^Host: h^Transfer-Encoding: chunked^^0^A: b\n^^"), "400."},
 

@@ -21,6 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "translate/json/hex.h"
 #include "webhooks/verification/delivery_headers.h"
 #include "webhooks/verification/verifier_testing.h"
 
@@ -83,7 +84,7 @@ std::string KeySetOf(simdjson::dom::element root, simdjson::dom::element deliver
   }
   std::vector<std::string> jwks;
   for (simdjson::dom::element key : keys) {
-    const std::string point = absl::HexStringToBytes(std::string(std::string_view(key["publicKey"])));
+    const std::string point = DecodeHex(std::string(std::string_view(key["publicKey"]))).value();
     std::string_view algorithm;
     jwks.push_back(absl::StrCat(R"({"kty":"OKP","crv":"Ed25519","kid":")", std::string(std::string_view(key["keyId"])),
                                 R"(","x":")", absl::WebSafeBase64Escape(point), "\""));
@@ -351,7 +352,7 @@ std::string MessageOf(Delivery& delivery) {
 // Returns the order of Ed25519's prime-order group, as little-endian bytes.
 const std::string& GroupOrder() {
   static const auto* const order =
-      new std::string(absl::HexStringToBytes("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010"));
+      new std::string(DecodeHex("edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010").value());
   return *order;
 }
 
@@ -360,7 +361,7 @@ TEST(VerifierTest, RejectsAnUnreducedScalar) {
   Inbox inbox(sender.KeySet());
   Delivery delivery = sender.Sign("e", "{}", kNow);
   ASSERT_EQ(inbox.Outcome(delivery), "OK");
-  const std::string signature = absl::HexStringToBytes(Header(delivery, "Signature"));
+  const std::string signature = DecodeHex(Header(delivery, "Signature")).value();
   // Replaces the signature's scalar S by S + L, S + 2L, and so on, where L is the order of the group, as long as the
   // sum fits into 32 bytes. A verifier that does not check the range treats each sum as S.
   std::string scalar = signature.substr(32);
@@ -372,7 +373,7 @@ TEST(VerifierTest, RejectsAnUnreducedScalar) {
 }
 
 TEST(VerifierTest, RejectsASignatureThatWouldBeValidForEveryMessage) {
-  const std::string one = absl::HexStringToBytes("0100000000000000000000000000000000000000000000000000000000000000");
+  const std::string one = DecodeHex("0100000000000000000000000000000000000000000000000000000000000000").value();
   const TestSender sender("good");
   Inbox inbox(absl::StrCat(R"({"keys":[)", sender.Key(), R"(,{"kid":"identity","kty":"OKP","crv":"Ed25519","x":")",
                            absl::WebSafeBase64Escape(one), R"("}]})"));
@@ -428,7 +429,7 @@ TEST(VerifierTest, RejectsASignatureWhoseRHasSmallOrder) {
                         "0100000000000000000000000000000000000000000000000000000000000080",
                         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
                         "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"}) {
-    Header(delivery, "Signature") = sign_with(absl::HexStringToBytes(r));
+    Header(delivery, "Signature") = sign_with(DecodeHex(r).value());
     EXPECT_EQ(inbox.Outcome(delivery), "invalid_signature") << r;
   }
 }

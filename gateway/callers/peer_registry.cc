@@ -1,0 +1,87 @@
+#include "gateway/callers/peer_registry.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace stampgate {
+namespace {
+
+constexpr char kPrefix[] = "/connection/";
+constexpr uint64_t kNone = 0;
+
+// The entries are in several parts, so that calls on different connections seldom wait for each other.
+struct Part {
+  std::mutex mutex;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<const Peer>> peers;
+  std::deque<uint64_t> ended;  // the connections in `peers` that have ended, in this order
+};
+
+constexpr size_t kParts = 16;
+
+// Never destroyed: gRPC may end connections while the process exits.
+Part& PartOf(uint64_t id) {
+  static auto& parts = *new std::array<Part, kParts>;
+  return parts[id % parts.size()];
+}
+
+uint64_t NextId() {
+  static std::atomic<uint64_t> last = kNone;
+  return ++last;
+}
+
+}  // namespace
+
+RegisteredPeer::RegisteredPeer(Peer peer) : id_(NextId()) {
+  Part& part = PartOf(id_);
+  auto entry = std::make_shared<const Peer>(std::move(peer));
+  const std::lock_guard lock(part.mutex);
+  part.peers.emplace(id_, std::move(entry));
+}
+
+RegisteredPeer::RegisteredPeer(RegisteredPeer&& other) noexcept : id_(std::exchange(other.id_, kNone)) {}
+
+RegisteredPeer::~RegisteredPeer() {
+  if (id_ == kNone) return;
+  Part& part = PartOf(id_);
+  const std::lock_guard lock(part.mutex);
+  part.ended.push_back(id_);
+  if (part.ended.size() <= kKept / kParts) return;
+  part.peers.erase(part.ended.front());
+  part.ended.pop_front();
+}
+
+std::string RegisteredPeer::path() const { return absl::StrCat(kPrefix, id_); }
+
+std::optional<uint64_t> ConnectionIdOf(absl::string_view address) {
+  if (absl::ConsumePrefix(&address, "unix-abstract:stampgate-")) {
+    address.remove_prefix(std::min(address.find('/'), address.size()));
+  } else if (!absl::ConsumePrefix(&address, "unix:")) {
+    return std::nullopt;
+  }
+  uint64_t id = kNone;
+  if (!absl::ConsumePrefix(&address, kPrefix) || !absl::SimpleAtoi(address, &id)) return std::nullopt;
+  return id;
+}
+
+Peer FindPeer(uint64_t id) {
+  Part& part = PartOf(id);
+  std::shared_ptr<const Peer> peer;
+  {
+    const std::lock_guard lock(part.mutex);
+    const auto found = part.peers.find(id);
+    if (found != part.peers.end()) peer = found->second;
+  }
+  return peer == nullptr ? Peer{} : *peer;
+}
+
+}  // namespace stampgate

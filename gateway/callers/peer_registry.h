@@ -1,0 +1,49 @@
+// The identities of the connected peers, by which a call finds the identity of its caller.
+//
+// gRPC gives a call only the address of its connection as a text. The gateway accepts connections itself, and gives
+// each connection a unique path as its address.
+#ifndef STAMPGATE_GATEWAY_CALLERS_PEER_REGISTRY_H_
+#define STAMPGATE_GATEWAY_CALLERS_PEER_REGISTRY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "gateway/callers/peer.h"
+
+namespace stampgate {
+
+// An entry of the registry, which is one for the whole process and thread-safe. After the destructor, the registry
+// still keeps the entry until kKept further connections have ended: a call can outlive its connection, and the audit
+// log must name its caller all the same.
+class RegisteredPeer {
+ public:
+  static constexpr size_t kKept = 4096;
+
+  explicit RegisteredPeer(Peer peer);
+  RegisteredPeer(RegisteredPeer&& other) noexcept;
+  RegisteredPeer& operator=(RegisteredPeer&&) = delete;
+  ~RegisteredPeer();
+
+  // The number of the connection. No two connections of the process have the same number.
+  uint64_t id() const { return id_; }
+
+  // The address of the connection, such as "/connection/7".
+  std::string path() const;
+
+ private:
+  uint64_t id_;
+};
+
+// Returns the number of the connection from a call's address, such as "unix:/connection/7", or with Debian 12's gRPC
+// "unix-abstract:stampgate-8a5c/connection/7".
+std::optional<uint64_t> ConnectionIdOf(absl::string_view address);
+
+// Returns the registered peer; a stranger if the number is not registered.
+Peer FindPeer(uint64_t id);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CALLERS_PEER_REGISTRY_H_

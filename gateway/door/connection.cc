@@ -1,0 +1,435 @@
+#include "gateway/door/connection.h"
+
+#include <grpc/event_engine/slice.h>
+#include <grpc/slice.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/socket_base.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/system/error_code.hpp>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+using boost::system::error_code;
+using grpc_event_engine::experimental::Slice;
+
+// The size of a TLS record. The connections share one buffer of this size on each thread, so that a connection on which
+// nothing arrives uses no buffer.
+constexpr size_t kRecordBytes = 16384;
+thread_local std::array<char, kRecordBytes> record;
+
+// After this many reads in a row, the other connections of the thread get their turn, even if more bytes have arrived.
+constexpr int kReadsInARow = 8;
+
+// How long sent bytes may stay unacknowledged, or a peer may accept no bytes.
+constexpr std::chrono::milliseconds kUnreadTime(20'000);
+
+// How long a connection that must pause waits before it tries to read again.
+constexpr std::chrono::milliseconds kPause(10);
+
+// How long the socket of an expelled peer stays open, so that the peer can read why.
+constexpr std::chrono::seconds kLinger(1);
+
+// Codes of HTTP/2 (RFC 9113, section 7).
+constexpr uint32_t kNoError = 0;
+constexpr uint32_t kEnhanceYourCalm = 11;
+
+// Returns an HTTP/2 frame of stream 0 without flags.
+std::string Frame(uint8_t type, absl::string_view payload) {
+  std::string frame;
+  for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift);
+  frame += static_cast<char>(type);
+  frame.append(5, '\0');
+  absl::StrAppend(&frame, payload);
+  return frame;
+}
+
+std::string SettingsFrame() { return Frame(4, ""); }
+
+// The last stream id in the frame is the largest possible, so that the peer regards no call as refused.
+std::string GoAwayFrame(uint32_t code, absl::string_view why) {
+  std::string payload = "\x7f\xff\xff\xff";
+  for (const int shift : {24, 16, 8, 0}) payload += static_cast<char>(code >> shift);
+  absl::StrAppend(&payload, why);
+  return Frame(7, payload);
+}
+
+FrameMeter::Time Now() { return std::chrono::steady_clock::now(); }
+
+absl::Status Closed() { return absl::CancelledError("the connection is closed"); }
+
+// Copies the first bytes of `from` to `record`, and returns their number.
+size_t Gather(grpc_event_engine::experimental::SliceBuffer& from) {
+  size_t size = 0;
+  for (size_t i = 0; i < from.Count() && size < record.size(); ++i) {
+    const Slice slice = from.RefSlice(i);
+    const size_t part = std::min(slice.size(), record.size() - size);
+    memcpy(record.data() + size, slice.data(), part);
+    size += part;
+  }
+  return size;
+}
+
+}  // namespace
+
+Connection::Connection(Socket socket, std::shared_ptr<boost::asio::ssl::context> tls)
+    : tls_(std::move(tls)), socket_(std::move(socket)), fd_(socket_.native_handle()) {
+  error_code ignored;
+  socket_.non_blocking(true, ignored);
+  socket_.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
+  // gRPC closes no connection on which a write is in progress, so the system must end the connection of a peer that
+  // reads nothing.
+  const int limit_ms = static_cast<int>(kUnreadTime.count());
+  setsockopt(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
+  if (tls_ == nullptr) return;
+  ssl_.reset(SSL_new(tls_->native_handle()));
+  if (ssl_ == nullptr || SSL_set_fd(ssl_.get(), fd_) != 1) {
+    closed_ = true;
+    return;
+  }
+  SSL_set_accept_state(ssl_.get());
+  SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // Otherwise, one read would not end while the peer sends messages of TLS itself.
+  SSL_clear_mode(ssl_.get(), SSL_MODE_AUTO_RETRY);
+}
+
+Connection::~Connection() {
+  error_code ignored;
+  socket_.close(ignored);
+}
+
+void Connection::Handshake(Done done) {
+  const std::lock_guard lock(mutex_);
+  absl::Status error = Closed();
+  const Attempt attempt = closed_ ? Attempt::kFailed : TryHandshake(error);
+  if (attempt == Attempt::kDone) return Post(std::move(done), absl::OkStatus());
+  if (attempt == Attempt::kFailed) return Post(std::move(done), std::move(error));
+  handshake_ = Operation{std::move(done), nullptr};
+  WaitFor(attempt);
+}
+
+void Connection::Inspect(absl::FunctionRef<void(SSL*)> inspect) {
+  const std::lock_guard lock(mutex_);
+  if (ssl_ != nullptr) inspect(ssl_.get());
+}
+
+void Connection::Begin(Bounds bounds) {
+  const std::lock_guard lock(mutex_);
+  frames_.emplace(bounds.frames, Now());
+  bounds_ = std::move(bounds);
+}
+
+bool Connection::Read(Done on_read, SliceBuffer* into) {
+  const std::lock_guard lock(mutex_);
+  absl::Status error = Closed();
+  const Attempt attempt = closed_ || expelled_ ? Attempt::kFailed : TryRead(*into, error);
+  if (attempt == Attempt::kDone) {
+    if (++reads_in_a_row_ < kReadsInARow) return true;
+    reads_in_a_row_ = 0;
+    Post(std::move(on_read), absl::OkStatus());
+    return false;
+  }
+  reads_in_a_row_ = 0;
+  if (attempt == Attempt::kFailed) {
+    Post(std::move(on_read), std::move(error));
+    return false;
+  }
+  read_ = Operation{std::move(on_read), into};
+  WaitFor(attempt);
+  return false;
+}
+
+bool Connection::Write(Done on_written, SliceBuffer* from) {
+  const std::lock_guard lock(mutex_);
+  absl::Status error = Closed();
+  const Attempt attempt = closed_ || ended_ ? Attempt::kFailed : TryWrite(*from, error);
+  if (attempt == Attempt::kDone) return true;
+  if (attempt == Attempt::kFailed) {
+    Post(std::move(on_written), std::move(error));
+    return false;
+  }
+  write_ = Operation{std::move(on_written), from};
+  WaitFor(attempt);
+  return false;
+}
+
+void Connection::GoAway(absl::string_view why) {
+  const std::lock_guard lock(mutex_);
+  // gRPC's own GOAWAY names the last call that it accepts. A second frame must not name a later one.
+  if (closed_ || ended_ || frames_->has_sent_go_away()) return;
+  AddGoAway(kNoError, why);
+}
+
+void Connection::Expel(Excess excess) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || ended_ || !bounds_.has_value()) return;
+  ExpelNow(excess);
+  if (!read_.has_value()) return;
+  Post(std::move(read_->done), Closed());
+  read_.reset();
+}
+
+void Connection::ExpelLater(Excess excess) {
+  boost::asio::post(socket_.get_executor(), [self = shared_from_this(), excess] { self->Expel(excess); });
+}
+
+void Connection::CloseAfter(std::chrono::seconds delay) {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  end_timer_.emplace(socket_.get_executor(), delay);
+  end_timer_->async_wait([weak = weak_from_this()](error_code error) {
+    const std::shared_ptr<Connection> self = weak.lock();
+    if (error || self == nullptr) return;
+    self->EndWrites();
+    self->Close();
+  });
+}
+
+void Connection::Refuse(Excess excess) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || ended_) return;
+  AddGoAway(kEnhanceYourCalm, MessageOf(excess));
+  EndWritesNow();
+  Linger();
+}
+
+void Connection::Linger() {
+  auto timer = std::make_shared<boost::asio::steady_timer>(socket_.get_executor(), kLinger);
+  timer->async_wait([self = shared_from_this(), timer](error_code) { self->Close(); });
+}
+
+void Connection::AddGoAway(uint32_t code, absl::string_view why) {
+  if (!std::exchange(has_begun_to_write_, true)) own_frames_.Append(Slice::FromCopiedString(SettingsFrame()));
+  own_frames_.Append(Slice::FromCopiedString(GoAwayFrame(code, why)));
+  if (write_.has_value()) return;
+  absl::Status ignored;
+  const Attempt attempt = SendOwnFrames(ignored);
+  if (attempt == Attempt::kWaitsToRead || attempt == Attempt::kWaitsToWrite) WaitFor(attempt);
+}
+
+void Connection::ExpelNow(Excess excess) {
+  expelled_ = true;
+  bounds_->account->TakeOut();
+  AddGoAway(kEnhanceYourCalm, MessageOf(excess));
+  EndWritesNow();
+  Linger();
+  boost::asio::post(socket_.get_executor(), [on_excess = bounds_->on_excess, excess] { on_excess(excess); });
+}
+
+bool Connection::EndWrites() {
+  const std::lock_guard lock(mutex_);
+  return EndWritesNow();
+}
+
+bool Connection::EndWritesNow() {
+  if (closed_ || ended_) return false;
+  ended_ = true;
+  if (write_.has_value()) {
+    Post(std::move(write_->done), Closed());
+    write_.reset();
+  }
+  if (ssl_ != nullptr && SSL_is_init_finished(ssl_.get()) == 1) SSL_shutdown(ssl_.get());
+  ERR_clear_error();
+  shutdown(fd_, SHUT_WR);
+  return true;
+}
+
+bool Connection::WaitForPeer(std::chrono::milliseconds timeout) {
+  pollfd peer = {.fd = fd_, .events = POLLRDHUP, .revents = 0};
+  return poll(&peer, 1, static_cast<int>(timeout.count())) != 0;
+}
+
+void Connection::Close() {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return;
+  closed_ = true;
+  if (bounds_.has_value()) bounds_->account->TakeOut();
+  end_timer_.reset();
+  for (std::optional<Operation>* operation : {&handshake_, &read_, &write_}) {
+    if (!operation->has_value()) continue;
+    Post(std::move((*operation)->done), Closed());
+    operation->reset();
+  }
+  error_code ignored;
+  socket_.cancel(ignored);
+  if (ended_) return;
+  if (ssl_ != nullptr && SSL_is_init_finished(ssl_.get()) == 1) SSL_shutdown(ssl_.get());
+  ERR_clear_error();
+  socket_.close(ignored);
+}
+
+Connection::Attempt Connection::TryHandshake(absl::Status& error) {
+  ERR_clear_error();
+  const int result = SSL_do_handshake(ssl_.get());
+  return result == 1 ? Attempt::kDone : AfterSslError(result, error);
+}
+
+Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) {
+  if (bounds_->account->MustPause()) return Attempt::kPauses;
+  size_t size = 0;
+  if (ssl_ != nullptr) {
+    ERR_clear_error();
+    const int result = SSL_read_ex(ssl_.get(), record.data(), record.size(), &size);
+    if (result != 1) return AfterSslError(result, error);
+  } else {
+    const ssize_t result = recv(fd_, record.data(), record.size(), 0);
+    if (result < 0 && (errno == EAGAIN || errno == EINTR)) return Attempt::kWaitsToRead;
+    if (result <= 0) {
+      error = absl::UnavailableError("the peer has closed the connection");
+      return Attempt::kFailed;
+    }
+    size = static_cast<size_t>(result);
+  }
+  if (const std::optional<Excess> excess = Count(size); excess.has_value() && !ended_) {
+    ExpelNow(*excess);
+    error = absl::ResourceExhaustedError(MessageOf(*excess));
+    return Attempt::kFailed;
+  }
+  // Copies the bytes, so that a few bytes do not keep a whole record in memory.
+  into.Append(Slice(grpc_slice_from_copied_buffer(record.data(), size)));
+  return Attempt::kDone;
+}
+
+std::optional<Excess> Connection::Count(size_t size) {
+  const FrameMeter::Time now = Now();
+  if (const auto excess = frames_->Receive({record.data(), size}, now); excess.has_value()) return excess;
+  SetHeld(now);
+  return bounds_->account->Check();
+}
+
+void Connection::SetHeld(FrameMeter::Time now) {
+  if (!expelled_) bounds_->account->Set(frames_->open_streams() + frames_->recent_resets(now), frames_->open_bytes());
+}
+
+void Connection::Recount() {
+  const std::lock_guard lock(mutex_);
+  if (!closed_) SetHeld(Now());
+}
+
+Connection::Attempt Connection::TryWrite(SliceBuffer& from, absl::Status& error) {
+  if (!is_within_write_) {
+    if (const Attempt attempt = SendOwnFrames(error); attempt != Attempt::kDone) return attempt;
+    const FrameMeter::Time now = Now();
+    for (size_t i = 0; i < from.Count(); ++i) frames_->Send(from.RefSlice(i).as_string_view(), now);
+    SetHeld(now);
+    has_begun_to_write_ = true;
+    is_within_write_ = true;
+  }
+  if (const Attempt attempt = SendAll(from, error); attempt != Attempt::kDone) return attempt;
+  is_within_write_ = false;
+  return SendOwnFrames(error);
+}
+
+// Sends them only between two frames of gRPC. Otherwise, they wait until the next write ends.
+Connection::Attempt Connection::SendOwnFrames(absl::Status& error) {
+  if (frames_.has_value() && !frames_->is_between_sent_frames()) return Attempt::kDone;
+  return SendAll(own_frames_, error);
+}
+
+Connection::Attempt Connection::SendAll(SliceBuffer& from, absl::Status& error) {
+  while (from.Length() > 0) {
+    size_t sent = 0;
+    const Attempt attempt = Send(record.data(), Gather(from), sent, error);
+    if (attempt != Attempt::kDone) return attempt;
+    SliceBuffer gone;
+    from.MoveFirstNBytesIntoSliceBuffer(sent, gone);
+  }
+  return Attempt::kDone;
+}
+
+Connection::Attempt Connection::Send(const char* bytes, size_t size, size_t& sent, absl::Status& error) {
+  if (ssl_ != nullptr) {
+    ERR_clear_error();
+    const int result = SSL_write_ex(ssl_.get(), bytes, size, &sent);
+    return result == 1 ? Attempt::kDone : AfterSslError(result, error);
+  }
+  const ssize_t result = send(fd_, bytes, size, MSG_NOSIGNAL);
+  if (result < 0 && (errno == EAGAIN || errno == EINTR)) return Attempt::kWaitsToWrite;
+  if (result < 0) {
+    error = absl::UnavailableError("the peer has closed the connection");
+    return Attempt::kFailed;
+  }
+  sent = static_cast<size_t>(result);
+  return Attempt::kDone;
+}
+
+Connection::Attempt Connection::AfterSslError(int result, absl::Status& error) {
+  switch (SSL_get_error(ssl_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+      return Attempt::kWaitsToRead;
+    case SSL_ERROR_WANT_WRITE:
+      return Attempt::kWaitsToWrite;
+    default:
+      ERR_clear_error();
+      error = absl::UnavailableError("the peer has closed the connection, or has broken the rules of TLS");
+      return Attempt::kFailed;
+  }
+}
+
+void Connection::WaitFor(Attempt attempt) {
+  const bool reads = attempt != Attempt::kWaitsToWrite;
+  bool& waits = reads ? waits_to_read_ : waits_to_write_;
+  if (waits) return;
+  if (attempt == Attempt::kPauses) {
+    auto timer = std::make_shared<boost::asio::steady_timer>(socket_.get_executor(), kPause);
+    timer->async_wait([self = shared_from_this(), timer](error_code) { self->OnReady(Attempt::kWaitsToRead); });
+  } else {
+    socket_.async_wait(reads ? Socket::wait_read : Socket::wait_write,
+                       [self = shared_from_this(), attempt](error_code) { self->OnReady(attempt); });
+  }
+  waits = true;
+}
+
+void Connection::Post(Done done, absl::Status status) {
+  boost::asio::post(socket_.get_executor(),
+                    [done = std::make_shared<Done>(std::move(done)), status = std::move(status)] { (*done)(status); });
+}
+
+void Connection::OnReady(Attempt waited) {
+  struct Ended {
+    std::optional<Operation> operation;
+    absl::Status status;
+  };
+  std::array<Ended, 3> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    (waited == Attempt::kWaitsToRead ? waits_to_read_ : waits_to_write_) = false;
+    if (closed_) return;
+    // TLS may have to read before it can write, and the reverse, so both are tried.
+    const auto continue_with = [this](std::optional<Operation>& operation, Ended& result, auto attempt_it) {
+      if (!operation.has_value()) return;
+      const Attempt attempt = attempt_it(*operation, result.status);
+      if (attempt != Attempt::kDone && attempt != Attempt::kFailed) return WaitFor(attempt);
+      result.operation = std::exchange(operation, std::nullopt);
+    };
+    continue_with(handshake_, ended[0], [this](Operation&, absl::Status& error) { return TryHandshake(error); });
+    continue_with(write_, ended[1],
+                  [this](Operation& write, absl::Status& error) { return TryWrite(*write.buffer, error); });
+    if (!write_.has_value() && own_frames_.Length() > 0 && !ended_) {
+      absl::Status ignored;
+      const Attempt attempt = SendOwnFrames(ignored);
+      if (attempt == Attempt::kWaitsToRead || attempt == Attempt::kWaitsToWrite) WaitFor(attempt);
+    }
+    continue_with(read_, ended[2],
+                  [this](Operation& read, absl::Status& error) { return TryRead(*read.buffer, error); });
+  }
+  for (Ended& each : ended) {
+    if (each.operation.has_value()) each.operation->done(std::move(each.status));
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,166 @@
+// One connection of the gRPC port: its socket and, with TLS, its TLS session.
+#ifndef STAMPGATE_GATEWAY_DOOR_CONNECTION_H_
+#define STAMPGATE_GATEWAY_DOOR_CONNECTION_H_
+
+#include <grpc/event_engine/slice_buffer.h>
+#include <openssl/ssl.h>
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "gateway/door/excess.h"
+#include "gateway/door/frame_meter.h"
+#include "gateway/door/holdings.h"
+
+namespace stampgate {
+
+// A connection that the port has accepted. Thread-safe. Callbacks run on a thread that runs the io_context of the
+// socket, with no lock held, and never inside of the function that received them. A Connection must be owned by a
+// shared_ptr. The process must ignore SIGPIPE.
+//
+// The functions Read and Write do what gRPC's EventEngine::Endpoint requires: at most one of each is in progress.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
+  using SliceBuffer = grpc_event_engine::experimental::SliceBuffer;
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+
+  // What limits the connection while gRPC uses it.
+  struct Bounds {
+    FrameMeter::Limits frames;
+    std::shared_ptr<Holdings::Account> account;
+    std::function<void(Excess)> on_excess;  // called once at most, on a thread of the connection
+  };
+
+  // If `tls` is null, the connection has no TLS. Otherwise Handshake must be called before Read and Write.
+  Connection(Socket socket, std::shared_ptr<boost::asio::ssl::context> tls);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // Performs the server's side of the TLS handshake, and calls `done` once. Errors: kUnavailable if the handshake
+  // fails; kCancelled after Close.
+  void Handshake(Done done);
+
+  // Calls `inspect` with the TLS session, while no other thread uses it. Must be called only with TLS.
+  void Inspect(absl::FunctionRef<void(SSL*)> inspect);
+
+  // Must be called once before Read and Write. When the peer exceeds a bound, the connection ends as in Expel.
+  void Begin(Bounds bounds);
+
+  // Appends the bytes that have arrived to `into`. Returns true if bytes have arrived already. Otherwise returns false,
+  // and calls `on_read` when bytes arrive. Errors: kUnavailable if the connection has ended; kCancelled after Close.
+  bool Read(Done on_read, SliceBuffer* into);
+
+  // Sends all bytes of `from`, and removes them. Returns true if all bytes are sent. Otherwise returns false, and calls
+  // `on_written` when all bytes are sent. Errors: as for Read.
+  bool Write(Done on_written, SliceBuffer* from);
+
+  // Sends the HTTP/2 frame GOAWAY with NO_ERROR and the text `why`: the client finishes its calls, and begins no new
+  // call on this connection. Must be called after Begin. Does nothing if the connection has ended, or if gRPC has sent
+  // GOAWAY already.
+  void GoAway(absl::string_view why);
+
+  // Ends the connection because of `excess`. First sends GOAWAY with ENHANCE_YOUR_CALM and MessageOf(excess), unless
+  // the peer has not accepted an earlier write, or the last frame that gRPC has written is incomplete.
+  void Expel(Excess excess);
+
+  // Updates the account for the time that has passed. Must be called after Begin.
+  void Recount();
+
+  // Calls Expel on a thread of the connection. Never blocks.
+  void ExpelLater(Excess excess);
+
+  // Ends the connection after `delay`. Does nothing if it has ended until then.
+  void CloseAfter(std::chrono::seconds delay);
+
+  // Refuses a client before Begin: the client reads GOAWAY with ENHANCE_YOUR_CALM and MessageOf(excess), and then the
+  // end.
+  void Refuse(Excess excess);
+
+  // The event loop of the connection. Callbacks run on its threads.
+  Socket::executor_type executor() { return socket_.get_executor(); }
+
+  // Ends the sending side: the peer reads all bytes that were sent, and then the end. Every later Write fails. Returns
+  // false, and does nothing, after Close or an earlier EndWrites. After a first EndWrites that returns true, the socket
+  // stays open until the destructor, also after Close: closing it while bytes of the peer arrive would reset the
+  // connection, and the peer would lose what it has not read yet.
+  bool EndWrites();
+
+  // Waits until the peer has closed its side, or `timeout` has passed. Returns whether it has. Must be called only if
+  // EndWrites has returned true.
+  bool WaitForPeer(std::chrono::milliseconds timeout);
+
+  // Closes the connection. Calls in progress fail with kCancelled.
+  void Close();
+
+ private:
+  // The state of an operation after an attempt.
+  enum class Attempt { kDone, kWaitsToRead, kWaitsToWrite, kPauses, kFailed };
+  struct Operation {
+    Done done;
+    SliceBuffer* buffer = nullptr;  // null for the handshake
+  };
+  struct FreeSsl {
+    void operator()(SSL* ssl) const { SSL_free(ssl); }
+  };
+
+  // Call these functions with the mutex held.
+  Attempt TryHandshake(absl::Status& error);
+  Attempt TryRead(SliceBuffer& into, absl::Status& error);
+  Attempt TryWrite(SliceBuffer& from, absl::Status& error);
+  Attempt SendAll(SliceBuffer& from, absl::Status& error);
+  Attempt SendOwnFrames(absl::Status& error);
+  void AddGoAway(uint32_t code, absl::string_view why);
+  void ExpelNow(Excess excess);
+  bool EndWritesNow();
+  void Linger();
+  // Counts the first `size` bytes of the thread's buffer as received. Returns the bound that they exceed.
+  std::optional<Excess> Count(size_t size);
+  void SetHeld(FrameMeter::Time now);
+  Attempt Send(const char* bytes, size_t size, size_t& sent, absl::Status& error);
+  Attempt AfterSslError(int result, absl::Status& error);
+  void WaitFor(Attempt attempt);
+  void Post(Done done, absl::Status status);
+
+  // Continues the operations in progress, because the socket can be read or written.
+  void OnReady(Attempt waited);
+
+  const std::shared_ptr<boost::asio::ssl::context> tls_;
+  std::mutex mutex_;
+  Socket socket_;
+  const int fd_;
+  std::unique_ptr<SSL, FreeSsl> ssl_;
+  std::optional<Operation> handshake_;
+  std::optional<Operation> read_;
+  std::optional<Operation> write_;
+  int reads_in_a_row_ = 0;  // reads that have returned true
+  std::optional<Bounds> bounds_;
+  std::optional<FrameMeter> frames_;
+  SliceBuffer own_frames_;                              // frames of the connection itself, which gRPC has not written
+  std::optional<boost::asio::steady_timer> end_timer_;  // of CloseAfter
+  bool has_begun_to_write_ = false;
+  bool expelled_ = false;
+  bool is_within_write_ = false;  // whether a part of the bytes of a Write has been sent, but not all
+  bool waits_to_read_ = false;
+  bool waits_to_write_ = false;
+  bool ended_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_DOOR_CONNECTION_H_

@@ -1,0 +1,414 @@
+#include "gateway/door/door.h"
+
+#include <fcntl.h>
+#include <grpc/grpc.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ip/v6_only.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/system/error_code.hpp>
+#include <deque>
+#include <exception>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/callers/peer_registry.h"
+#include "gateway/door/caller_check.h"
+#include "gateway/door/connection.h"
+#include "gateway/door/entrance.h"
+#include "gateway/door/handshakes.h"
+#include "gateway/door/open_connections.h"
+#include "webhooks/http/acceptor.h"
+#include "webhooks/http/listen_address.h"
+#include "webhooks/http/source.h"
+#include "webhooks/threads/start_thread.h"
+
+namespace stampgate {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr absl::string_view kHttp2 = "h2";
+
+// How long to wait before the next accept after a failed one.
+constexpr std::chrono::milliseconds kAcceptAgain(20);
+
+// How many refused connections stay open for a second, so that their clients can read the reason.
+constexpr size_t kMaxRefused = 64;
+
+// How often the door updates what connections hold.
+constexpr std::chrono::seconds kRecount(1);
+
+// How long a client whose identity is no caller any more may still finish its calls.
+constexpr std::chrono::seconds kDismissal(4);
+
+constexpr absl::string_view kDismissed = "the identity of the certificate belongs to no caller any more";
+
+// How long the destructor waits until gRPC has released the last connections.
+constexpr std::chrono::seconds kConnectionsEnd(1);
+
+// Keeps gRPC's library initialized. The callbacks of the last connections need it, also after the server has ended.
+struct GrpcLibrary {
+  GrpcLibrary() { grpc_init(); }
+  ~GrpcLibrary() { grpc_shutdown(); }
+};
+
+// An event loop on a thread of its own. The connections are divided among the loops.
+class Loop {
+ public:
+  explicit Loop(const std::string& name)
+      : work_(asio::make_work_guard(io_)), thread_(StartThread(name, [this] { RunHandlers([this] { io_.run(); }); })) {}
+  // Runs the tasks that are posted, and ends when none is left.
+  ~Loop() {
+    work_.reset();
+    thread_.join();
+  }
+
+  asio::io_context& io() { return io_; }
+
+ private:
+  asio::io_context io_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  std::thread thread_;
+};
+
+using Loops = std::shared_ptr<std::vector<std::unique_ptr<Loop>>>;
+
+// A thread for each core, 16 at most.
+size_t LoopCount() { return std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 16); }
+
+// Returns the owner of the certificate; nothing if the client has sent no valid certificate or has not chosen HTTP/2.
+std::optional<Peer> VerifiedPeer(SSL* ssl) {
+  const unsigned char* protocol = nullptr;
+  unsigned int size = 0;
+  SSL_get0_alpn_selected(ssl, &protocol, &size);
+  const X509* certificate = SSL_get0_peer_certificate(ssl);
+  if (protocol == nullptr || absl::string_view(reinterpret_cast<const char*>(protocol), size) != kHttp2 ||
+      certificate == nullptr || SSL_get_verify_result(ssl) != X509_V_OK) {
+    return std::nullopt;
+  }
+  return PeerOfCertificate(*certificate);
+}
+
+class PassiveDoor : public Door {
+ public:
+  explicit PassiveDoor(const Options& options)
+      : options_(options),
+        holdings_(std::make_shared<Holdings>(options.holdings)),
+        handshakes_(options.max_handshakes) {
+    for (size_t i = 0; i < LoopCount(); ++i) loops_->push_back(std::make_unique<Loop>(absl::StrCat("grpc-", i)));
+    acceptor_.emplace(io());
+    timer_.emplace(io());
+    recount_timer_.emplace(io());
+    reserve_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+
+  ~PassiveDoor() override {
+    PassiveDoor::StopListening();
+    // gRPC releases the last connections on its own threads. If that takes too long, the loops must never be destroyed.
+    if (!open_->WaitUntilNone(kConnectionsEnd)) static_cast<void>(std::make_unique<Loops>(loops_).release());
+    open_->ForgetClosed();
+    timer_.reset();
+    recount_timer_.reset();
+    acceptor_.reset();
+    if (reserve_ >= 0) close(reserve_);
+  }
+
+  absl::Status Bind(grpc::ServerBuilder& builder) {
+    const absl::StatusOr<ListenAddress> address = ParseListenAddress(options_.address);
+    if (!address.ok()) return address.status();
+    error_code error;
+    const tcp::endpoint endpoint(asio::ip::make_address(address->ip, error), address->port);
+    if (!error) acceptor_->open(endpoint.protocol(), error);
+    if (!error) acceptor_->set_option(asio::socket_base::reuse_address(true), error);
+    if (!error && endpoint.protocol() == tcp::v6()) acceptor_->set_option(asio::ip::v6_only(false), error);
+    if (!error) acceptor_->bind(endpoint, error);
+    if (!error) acceptor_->listen(asio::socket_base::max_listen_connections, error);
+    const tcp::endpoint local = error ? tcp::endpoint() : acceptor_->local_endpoint(error);
+    if (error) {
+      return absl::UnavailableError(absl::StrCat("cannot listen on ", options_.address, ": ", error.message()));
+    }
+    address_ = absl::StrCat(options_.address.substr(0, options_.address.rfind(':')), ":", local.port());
+    entrance_ = Entrance::Create(builder);
+    return absl::OkStatus();
+  }
+
+  const std::string& address() const override { return address_; }
+
+  void Open() override {
+    asio::post(io(), [this] {
+      Accept();
+      RecountLater();
+    });
+  }
+
+  void StopListening() override {
+    // Shared, because set_value may still run when wait() returns.
+    const auto closed = std::make_shared<std::promise<void>>();
+    asio::post(io(), [this, closed] {
+      error_code ignored;
+      stopped_ = true;
+      acceptor_->close(ignored);
+      timer_->cancel();
+      recount_timer_->cancel();
+      closed->set_value();
+    });
+    closed->get_future().wait();
+    handshakes_.CloseAll();
+    const std::unique_lock nobody_enters(entering_);
+    open_->Stop();
+  }
+
+  absl::Status Check(absl::Duration timeout) override {
+    const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
+    std::vector<std::future<void>> answers;
+    for (const std::unique_ptr<Loop>& loop : *loops_) {
+      auto answer = std::make_shared<std::promise<void>>();
+      answers.push_back(answer->get_future());
+      asio::post(loop->io(), [answer] { answer->set_value(); });
+    }
+    for (const std::future<void>& answer : answers) {
+      if (answer.wait_until(deadline) != std::future_status::ready) {
+        return absl::UnavailableError("a thread of the gRPC port does not respond");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Usage usage() const override {
+    return {.connections = open_->size(), .handshakes = handshakes_.size(), .held_bytes = holdings_->bytes()};
+  }
+
+  void DismissStrangers() override {
+    if (options_.tls == nullptr) return;
+    for (const std::shared_ptr<Connection>& connection : open_->TakeStrangers(options_.is_caller)) {
+      connection->GoAway(kDismissed);
+      connection->CloseAfter(kDismissal);
+    }
+  }
+
+  bool HaveConnections() const override { return open_->HaveOpen(); }
+
+  void CloseConnections(const std::set<std::string>& kept) override {
+    std::set<uint64_t> ids;
+    for (const std::string& address : kept) {
+      if (const std::optional<uint64_t> id = ConnectionIdOf(address); id.has_value()) ids.insert(*id);
+    }
+    open_->CloseExcept(ids);
+  }
+
+  void WaitForPeers(std::chrono::steady_clock::time_point deadline) override {
+    for (const std::shared_ptr<Connection>& connection : open_->closed()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+      if (left.count() <= 0 || !connection->WaitForPeer(left)) return;
+    }
+  }
+
+ private:
+  // A handshake in progress, and its time limit.
+  struct Guest {
+    std::shared_ptr<Connection> connection;
+    Connection::Socket::executor_type executor;
+    CallerCheck check;
+    asio::steady_timer timer{executor};
+    bool has_ended = false;
+  };
+
+  // The loop that accepts.
+  asio::io_context& io() { return loops_->front()->io(); }
+
+  // The functions below are called on the loop that accepts.
+
+  void Accept() {
+    if (stopped_) return;
+    if (open_->size() >= options_.max_connections) return AcceptLater();
+    asio::io_context& next = (*loops_)[next_++ % loops_->size()]->io();
+    acceptor_->async_accept(next, [this](error_code error, Connection::Socket socket) {
+      if (stopped_) return;
+      if (!error) {
+        AdmitOrDrop(std::move(socket));
+      } else if (error == asio::error::no_descriptors || error == error_code(ENFILE, error.category())) {
+        DropOne();
+        return AcceptLater();
+      } else if (error != asio::error::connection_aborted) {
+        return AcceptLater();
+      }
+      Accept();
+    });
+  }
+
+  // Resets count as held memory for some seconds, also if no further bytes of the connection arrive.
+  void RecountLater() {
+    if (stopped_) return;
+    recount_timer_->expires_after(kRecount);
+    recount_timer_->async_wait([this](error_code error) {
+      if (error) return;
+      open_->Recount();
+      RecountLater();
+    });
+  }
+
+  void AcceptLater() {
+    timer_->expires_after(kAcceptAgain);
+    timer_->async_wait([this](error_code) { Accept(); });
+  }
+
+  // Closes one connection that waits in the system's queue, for which there is no descriptor: its client learns at once
+  // that the port cannot serve it.
+  void DropOne() {
+    if (reserve_ >= 0) close(reserve_);
+    error_code ignored;
+    tcp::socket dropped(io());
+    acceptor_->non_blocking(true, ignored);
+    acceptor_->accept(dropped, ignored);
+    dropped.close(ignored);
+    reserve_ = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+
+  // Asio throws if memory is short. Then only this connection is lost.
+  void AdmitOrDrop(Connection::Socket socket) {
+    try {
+      Admit(std::move(socket));
+    } catch (const std::exception&) {
+    }
+  }
+
+  void Admit(Connection::Socket socket) {
+    error_code error;
+    const asio::ip::address remote = socket.remote_endpoint(error).address();
+    if (error) return;
+    const Connection::Socket::executor_type executor = socket.get_executor();
+    auto connection =
+        std::make_shared<Connection>(std::move(socket), options_.tls == nullptr ? nullptr : options_.tls->context());
+    if (options_.tls == nullptr) {
+      return Enter(std::move(connection),
+                   Peer{.plaintext_loopback = IsLoopbackIp(PlainText(remote)), .spiffe_id = {}, .dns_names = {}});
+    }
+    auto guest = std::make_shared<Guest>(Guest{connection, executor, CallerCheck(options_.is_caller)});
+    handshakes_.Add(connection, SourceOf(remote));
+    connection->Inspect([&guest](SSL* ssl) { guest->check.Begin(ssl); });
+    asio::post(executor, [this, guest] {
+      guest->timer.expires_after(absl::ToChronoNanoseconds(options_.handshake_timeout));
+      // The guest does not outlive the handshake, and both callbacks run on one thread.
+      guest->timer.async_wait([slow = std::weak_ptr<Guest>(guest)](error_code) {
+        if (const std::shared_ptr<Guest> left = slow.lock(); left != nullptr && !left->has_ended) {
+          left->connection->Close();
+        }
+      });
+      guest->connection->Handshake([this, guest](const absl::Status& status) {
+        guest->has_ended = true;
+        guest->timer.cancel();
+        handshakes_.Remove(guest->connection.get());
+        std::optional<Peer> peer;
+        guest->connection->Inspect([&](SSL* ssl) {
+          CallerCheck::End(ssl);
+          if (status.ok()) peer = VerifiedPeer(ssl);
+        });
+        if (peer.has_value()) return Enter(guest->connection, *peer);
+        guest->connection->Close();
+        if (guest->check.refused().has_value() && options_.on_stranger) options_.on_stranger(*guest->check.refused());
+      });
+    });
+  }
+
+  // Gives the connection to gRPC. Thread-safe.
+  void Enter(std::shared_ptr<Connection> connection, const Peer& peer) {
+    const auto on_excess = [on_excess = options_.on_excess, peer](Excess excess) {
+      if (on_excess) on_excess(peer, excess);
+    };
+    const std::shared_ptr<Holdings::Account> account =
+        holdings_->Open(StrangerName(peer), [weak = std::weak_ptr<Connection>(connection)](Excess excess) {
+          // Not immediately, because the lock of another connection is held.
+          if (const std::shared_ptr<Connection> largest = weak.lock()) largest->ExpelLater(excess);
+        });
+    if (account == nullptr) {
+      Refuse(connection, Excess::kConnections);
+      return on_excess(Excess::kConnections);
+    }
+    absl::Cleanup close_account = [&] { holdings_->Close(*account); };
+    connection->Begin({.frames = options_.frames, .account = account, .on_excess = on_excess});
+    RegisteredPeer registered(peer);
+    const uint64_t id = registered.id();
+    const std::shared_lock entering(entering_);
+    if (!open_->Add(id, connection, peer)) return connection->Close();
+    std::move(close_account).Cancel();
+    std::shared_ptr<void> use(nullptr, [open = open_, holdings = holdings_, account, id](void*) {
+      holdings->Close(*account);
+      open->Remove(id);
+    });
+    entrance_->Admit(std::move(connection), std::move(registered), std::move(use));
+    // The config may have changed since the handshake.
+    if (options_.tls != nullptr && !options_.is_caller(peer)) DismissStrangers();
+  }
+
+  // Ends a connection that must not enter. If many such connections are still open, their clients learn no reason.
+  // Thread-safe.
+  void Refuse(const std::shared_ptr<Connection>& connection, Excess excess) {
+    const std::lock_guard lock(refused_mutex_);
+    while (!refused_.empty() && refused_.front().expired()) refused_.pop_front();
+    if (refused_.size() >= kMaxRefused) return connection->Close();
+    refused_.push_back(connection);
+    connection->Refuse(excess);
+  }
+
+  // An IPv4 address that is mapped into IPv6 as an IPv4 address.
+  static std::string PlainText(const asio::ip::address& address) {
+    if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+      return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+    }
+    return address.to_string();
+  }
+
+  const GrpcLibrary library_;
+  const Options options_;
+  std::string address_;
+  std::unique_ptr<Entrance> entrance_;
+  // Held while a connection is given to gRPC. If that happened while the server ends, gRPC would crash.
+  std::shared_mutex entering_;
+  const std::shared_ptr<OpenConnections> open_ = std::make_shared<OpenConnections>();
+  const std::shared_ptr<Holdings> holdings_;
+  Handshakes handshakes_;
+  std::mutex refused_mutex_;
+  std::deque<std::weak_ptr<Connection>> refused_;
+  const Loops loops_ = std::make_shared<std::vector<std::unique_ptr<Loop>>>();
+  std::optional<asio::basic_socket_acceptor<tcp, asio::io_context::executor_type>> acceptor_;
+  std::optional<asio::steady_timer> timer_;
+  std::optional<asio::steady_timer> recount_timer_;
+  size_t next_ = 0;
+  bool stopped_ = false;
+  int reserve_ = -1;  // a descriptor that DropOne can use
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Door>> Door::Create(const Options& options, grpc::ServerBuilder& builder) {
+  try {
+    auto door = std::make_unique<PassiveDoor>(options);
+    if (absl::Status status = door->Bind(builder); !status.ok()) return status;
+    return door;
+  } catch (const std::exception& error) {  // no descriptor or no memory for the event loops
+    return absl::UnavailableError(absl::StrCat("cannot listen on ", options.address, ": ", error.what()));
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,97 @@
+// Accepts the connections of the gRPC port, and passes them to gRPC.
+//
+// gRPC's own listener has no bound on connections and handshakes, and decides itself which TLS sessions it resumes.
+// Therefore the gateway accepts the connections, performs the TLS handshakes, and gives gRPC only connections whose
+// client certificate is verified.
+#ifndef STAMPGATE_GATEWAY_DOOR_DOOR_H_
+#define STAMPGATE_GATEWAY_DOOR_DOOR_H_
+
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/callers/peer.h"
+#include "gateway/door/excess.h"
+#include "gateway/door/frame_meter.h"
+#include "gateway/door/holdings.h"
+#include "webhooks/http/current_tls.h"
+
+namespace stampgate {
+
+// The port of one gRPC server. Thread-safe.
+class Door {
+ public:
+  struct Options {
+    std::string address;              // a text for ParseListenAddress; if the port is 0, the system chooses a port
+    const CurrentTls* tls = nullptr;  // outlives the door; if null, the port has no TLS
+    // Further connections wait in the system's queue; those whose handshake is in progress still enter.
+    size_t max_connections = 4096;
+    // Further handshakes displace others; see Handshakes.
+    size_t max_handshakes = 256;
+    absl::Duration handshake_timeout = absl::Seconds(5);
+    FrameMeter::Limits frames = {};
+    Holdings::Limits holdings = {};
+    // Required with `tls`: whether the config in force has a caller with this identity. Other clients are refused in
+    // the handshake. Must not block.
+    std::function<bool(const Peer&)> is_caller = {};
+    // Called when a client is refused because its valid certificate belongs to no caller. Must not block.
+    std::function<void(const Peer&)> on_stranger = {};
+    // Called when the connection of a client is closed because it exceeds a bound. Must not block.
+    std::function<void(const Peer&, Excess)> on_excess = {};
+  };
+
+  // How much of the bounds is used.
+  struct Usage {
+    size_t connections = 0;
+    size_t handshakes = 0;
+    int64_t held_bytes = 0;  // see Holdings
+  };
+
+  // Binds the address, and adds the port to `builder`. Errors: kInvalidArgument, kUnavailable.
+  static absl::StatusOr<std::unique_ptr<Door>> Create(const Options& options, grpc::ServerBuilder& builder);
+
+  // Destroy the door after the server. Closes all connections.
+  virtual ~Door() = default;
+
+  // Returns the configured host and the actual port, such as "127.0.0.1:7443".
+  virtual const std::string& address() const = 0;
+
+  // Begins to accept connections. Call it once, when the server has started.
+  virtual void Open() = 0;
+
+  // Checks that every thread of the port runs a task within `timeout`. Error: kUnavailable. Blocks until then.
+  virtual absl::Status Check(absl::Duration timeout) = 0;
+
+  virtual Usage usage() const = 0;
+
+  // Ends the connections of identities that are callers no more: sends GOAWAY, so that their clients begin no new call,
+  // and closes the connections four seconds later. Call it when the config has changed.
+  virtual void DismissStrangers() = 0;
+
+  // Refuses new connections, and closes those that wait in the system's queue and those in handshakes. Call it before
+  // the server is shut down: when it returns, no connection is on its way to gRPC.
+  virtual void StopListening() = 0;
+
+  // Whether there is a connection whose sending side is not closed.
+  virtual bool HaveConnections() const = 0;
+
+  // Closes the sending side of all connections, except for those in `kept`: addresses of calls, as gRPC's
+  // ServerContext::peer() returns them. The peers of the closed connections read what was sent before, and then the
+  // end.
+  virtual void CloseConnections(const std::set<std::string>& kept) = 0;
+
+  // Waits until the peers of all connections whose sending side is closed have closed their side too, or until
+  // `deadline`.
+  virtual void WaitForPeers(std::chrono::steady_clock::time_point deadline) = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_DOOR_DOOR_H_

@@ -1,0 +1,188 @@
+// Tests what the door does to the clients of identities: it refuses those of no caller, and closes the connections that
+// exceed a bound.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <openssl/x509v3.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gateway/door/door.h"
+#include "gateway/door/door_fixture.h"
+#include "gateway/door/testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using ::testing::UnorderedElementsAre;
+
+class DoorForCallersTest : public DoorTest {
+ protected:
+  void SetUp() override {
+    DoorTest::SetUp();
+    Open({.address = "", .tls = tls_.get()});
+  }
+
+  void TearDown() override { server_ = nullptr; }
+
+  void Open(Door::Options options) {
+    server_ = nullptr;
+    options.is_caller = [this](const Peer& peer) {
+      const std::lock_guard lock(mutex_);
+      return callers_.contains(Describe(peer));
+    };
+    options.on_stranger = [this](const Peer& peer) { Report(absl::StrCat("refused: ", Describe(peer))); };
+    options.on_excess = [this](const Peer& peer, Excess excess) {
+      Report(absl::StrCat(Describe(peer), ": ", MessageOf(excess)));
+    };
+    server_ = std::make_unique<PeerServer>(std::move(options));
+  }
+
+  TestIdentity Issue(const std::string& name) const {
+    return authority_.Issue({.names = {{GEN_URI, absl::StrCat("spiffe://test/", name)}}});
+  }
+
+  void SetCallers(std::set<std::string> callers) {
+    const std::lock_guard lock(mutex_);
+    callers_ = std::move(callers);
+  }
+
+  void Report(std::string text) {
+    const std::lock_guard lock(mutex_);
+    reports_.push_back(std::move(text));
+    reported_.notify_all();
+  }
+
+  // Waits until there are `count` reports, and returns them.
+  std::vector<std::string> WaitForReports(size_t count) {
+    std::unique_lock lock(mutex_);
+    reported_.wait_for(lock, std::chrono::seconds(60), [&] { return reports_.size() >= count; });
+    return reports_;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable reported_;
+  std::set<std::string> callers_ = {"spiffe spiffe://test/known", "spiffe spiffe://test/other"};
+  std::vector<std::string> reports_;
+};
+
+TEST_F(DoorForCallersTest, RefusesCertificatesOfNoCallerInTheHandshake) {
+  const TestIdentity stranger = Issue("stranger");
+  const TestIdentity nobody = authority_.Issue({.names = {}});
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    const RawTlsClient::Options options{.min_version = version, .max_version = version};
+    RawTlsClient client(server_->port(), stranger, options);
+    EXPECT_EQ(client.handshaken(), version == TLS1_3_VERSION);
+    EXPECT_FALSE(client.HearsHttp2());
+    EXPECT_FALSE(RawTlsClient(server_->port(), nobody, options).HearsHttp2());
+    EXPECT_TRUE(RawTlsClient(server_->port(), Issue("known"), options).HearsHttp2());
+  }
+  EXPECT_THAT(WaitForReports(4), UnorderedElementsAre("refused: spiffe spiffe://test/stranger", "refused: stranger",
+                                                      "refused: spiffe spiffe://test/stranger", "refused: stranger"));
+}
+
+TEST_F(DoorForCallersTest, DoesNotReportAnInvalidCertificateAsAStranger) {
+  const TestIdentity expired = authority_.Issue({.names = {{GEN_URI, "spiffe://test/stranger"}},
+                                                 .not_before = absl::Now() - absl::Hours(2),
+                                                 .not_after = absl::Now() - absl::Hours(1)});
+  EXPECT_FALSE(RawTlsClient(server_->port(), expired).HearsHttp2());
+  EXPECT_FALSE(RawTlsClient(server_->port(), Issue("stranger")).HearsHttp2());
+  EXPECT_THAT(WaitForReports(1), ElementsAre("refused: spiffe spiffe://test/stranger"));
+}
+
+TEST_F(DoorForCallersTest, AnIdentityThatIsNoCallerAnyMoreLosesItsConnections) {
+  RawTlsClient known(server_->port(), Issue("known"));
+  RawTlsClient removed(server_->port(), Issue("other"));
+  ASSERT_TRUE(known.HearsHttp2() && removed.HearsHttp2());
+  SetCallers({"spiffe spiffe://test/known"});
+  PeerClient caller(server_->port(), authority_.certificate(), Issue("known"));
+  ASSERT_TRUE(caller.Call().status.ok());
+
+  const auto began = std::chrono::steady_clock::now();
+  server_->door().DismissStrangers();
+  EXPECT_EQ(removed.ReadGoAway(), "0 the identity of the certificate belongs to no caller any more");
+  std::printf("the connection ended after %.1f s\n",
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+  EXPECT_TRUE(caller.Call().status.ok());
+  for (int i = 0; i < 6000 && server_->door().usage().connections != 2; ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_EQ(server_->door().usage().connections, 2u);
+}
+
+TEST_F(DoorForCallersTest, AnIdentityHasABoundOnConnections) {
+  Open({.address = "", .tls = tls_.get(), .holdings = {.max_connections_per_identity = 2}});
+  std::vector<std::unique_ptr<RawTlsClient>> clients;
+  for (const char* name : {"known", "known", "other"}) {
+    clients.push_back(std::make_unique<RawTlsClient>(server_->port(), Issue(name)));
+    EXPECT_TRUE(clients.back()->HearsHttp2());
+  }
+  EXPECT_EQ(RawTlsClient(server_->port(), Issue("known")).ReadGoAway(),
+            "11 the connections with this certificate's identity exceed connections.max_per_identity");
+  EXPECT_THAT(WaitForReports(1), ElementsAre(HasSubstr("connections.max_per_identity")));
+  EXPECT_TRUE(RawTlsClient(server_->port(), Issue("other")).HearsHttp2());
+}
+
+TEST_F(DoorForCallersTest, AConnectionThatExceedsABoundReadsWhichOne) {
+  Open({.address = "",
+        .tls = tls_.get(),
+        .frames = {.max_header_bytes = 20000, .max_resets_per_second = 10, .max_control_frames_per_second = 10},
+        .holdings = {.max_bytes_per_connection = 1 << 20}});
+  const std::string preface = absl::StrCat(kHttp2Preface, Http2Frame(0, 4, 0, 0));
+  std::string resets;
+  for (uint32_t stream = 1; stream < 220; stream += 2) {
+    absl::StrAppend(&resets, Http2Frame(20, 1, 4, stream), Http2Frame(4, 3, 0, stream));
+  }
+  std::string pings;
+  for (int i = 0; i < 200; ++i) absl::StrAppend(&pings, Http2Frame(8, 6, 0, 0));
+  const std::string headers = absl::StrCat(Http2LongHeaders(16000, 0, 1), Http2Frame(16000, 9, 0, 1));
+  const std::pair<std::string, std::string> cases[] = {
+      {resets, "max_resets_per_second"}, {pings, "max_control_frames_per_second"}, {headers, "max_header_bytes"}};
+  for (const auto& [flood, bound] : cases) {
+    RawTlsClient client(server_->port(), Issue("known"));
+    ASSERT_TRUE(client.HearsHttp2());
+    EXPECT_TRUE(client.Send(preface + flood));
+    EXPECT_THAT(client.ReadGoAway(), AllOf(StartsWith("11 "), HasSubstr(bound)));
+  }
+  EXPECT_THAT(WaitForReports(3), UnorderedElementsAre(HasSubstr("max_resets"), HasSubstr("max_control_frames"),
+                                                      HasSubstr("max_header_bytes")));
+  // The negative control: with higher bounds, the same frames do not exceed them.
+  Open({.address = "",
+        .tls = tls_.get(),
+        .frames = {.max_header_bytes = 64000, .max_resets_per_second = 100, .max_control_frames_per_second = 100}});
+  for (const auto& [flood, bound] : cases) {
+    RawTlsClient client(server_->port(), Issue("known"));
+    EXPECT_TRUE(client.Send(absl::StrCat(preface, flood, Http2Frame(8, 7, 0, 0))));  // ends with GOAWAY
+    client.EndWrites();
+    EXPECT_THAT(client.ReadGoAway(), Not(HasSubstr("connections.")));
+  }
+  EXPECT_THAT(WaitForReports(3), SizeIs(3));
+}
+
+TEST_F(DoorForCallersTest, UnfinishedRequestsHaveBounds) {
+  Open({.address = "", .tls = tls_.get(), .holdings = {.max_bytes_per_connection = 1 << 20}});
+  std::string requests = absl::StrCat(kHttp2Preface, Http2Frame(0, 4, 0, 0));
+  for (uint32_t stream = 1; stream < 300; stream += 2) absl::StrAppend(&requests, Http2Frame(1, 1, 4, stream));
+  RawTlsClient client(server_->port(), Issue("known"));
+  EXPECT_TRUE(client.Send(requests));
+  EXPECT_THAT(client.ReadGoAway(), HasSubstr("connections.max_bytes_per_connection"));
+  EXPECT_THAT(WaitForReports(1), ElementsAre(HasSubstr("max_bytes_per_connection")));
+}
+
+}  // namespace
+}  // namespace stampgate

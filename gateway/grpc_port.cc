@@ -1,0 +1,90 @@
+#include "gateway/grpc_port.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "gateway/audit/record.h"
+#include "gateway/callers/peer.h"
+#include "gateway/calls/call_lines.h"
+#include "gateway/config/duration.h"
+#include "gateway/door/excess.h"
+#include "gateway/metrics/metrics.h"
+#include "gateway/process/log.h"
+
+namespace stampgate {
+namespace {
+
+constexpr int kMillis = 1000;
+
+// The header files of Debian 12's gRPC do not define this name.
+constexpr char kAbsoluteMaxMetadataSize[] = "grpc.absolute_max_metadata_size";
+
+// gRPC rejects a call whose metadata is too large. The gateway closes a connection that sends this multiple.
+constexpr size_t kHeaderBytesFactor = 4;
+
+// Limits the age of connections, because the gateway checks a caller's certificate only when the caller connects. When
+// a connection has reached the maximum age, callers have five more minutes to open their streams again on another
+// connection.
+void LimitAge(grpc::ServerBuilder& builder) {
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 30 * 60 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 5 * 60 * kMillis);
+}
+
+// Logs that the gateway has ended the connection of `peer`.
+void LogConnection(const CallRecorders& recorders, absl::string_view event, const Peer& peer, absl::string_view why) {
+  const std::string name = AuditValue(StrangerName(peer));
+  if (!recorders.lines->Admit(event, name)) return;
+  recorders.lines->WriteLine(Severity::kWarning, event, {{"peer", name}, {"message", std::string(why)}});
+}
+
+}  // namespace
+
+void SetGrpcLimits(const config::v1::Config& config, grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(config.calls().max_request_bytes()));
+  // Turns off compression, because gRPC decompresses a message before it checks the size.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  const int header_bytes = static_cast<int>(config.connections().max_header_bytes());
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(config.connections().max_streams()));
+  // gRPC rejects some calls between the two limits at random.
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, header_bytes);
+  builder.AddChannelArgument(kAbsoluteMaxMetadataSize, header_bytes);
+  // The time until a new connection has sent its HTTP/2 settings.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 5 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 60 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 30 * kMillis);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 15 * 60 * kMillis);
+  if (config.has_tls()) LimitAge(builder);
+}
+
+Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* tls, const CurrentAccess& access,
+                            const CallRecorders& recorders) {
+  const config::v1::Connections& connections = config.connections();
+  Door::Options options{.address = config.listen_address(), .tls = tls};
+  options.max_connections = connections.max();
+  options.max_handshakes = connections.max_handshakes();
+  options.handshake_timeout = ToDuration(connections.handshake_timeout());
+  options.frames.max_header_bytes = kHeaderBytesFactor * connections.max_header_bytes();
+  options.frames.max_resets_per_second = static_cast<int>(connections.max_resets_per_second());
+  options.frames.max_control_frames_per_second = static_cast<int>(connections.max_control_frames_per_second());
+  options.holdings.max_connections_per_identity = connections.max_per_identity();
+  options.holdings.max_bytes_per_connection = static_cast<int64_t>(connections.max_bytes_per_connection());
+  options.holdings.max_bytes_per_identity = static_cast<int64_t>(connections.max_bytes_per_identity());
+  options.holdings.max_bytes = static_cast<int64_t>(connections.max_bytes());
+  options.is_caller = [&access](const Peer& peer) { return !access.Get()->callers.Find(peer).empty(); };
+  options.on_stranger = [&recorders](const Peer& peer) {
+    LogConnection(recorders, "connection_refused", peer, "no configured caller has this identity");
+  };
+  static_assert(kConnectionBounds.size() == kExcessCount);
+  options.on_excess = [&recorders](const Peer& peer, Excess excess) {
+    if (recorders.metrics != nullptr) recorders.metrics->CountClosedConnection(static_cast<size_t>(excess));
+    LogConnection(recorders, "connection_closed", peer, MessageOf(excess));
+  };
+  return options;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,49 @@
+#include "gateway/reflection/open_streams.h"
+
+#include <utility>
+
+#include "gateway/calls/shutting_down.h"
+
+namespace stampgate {
+
+OpenStreams::OpenStreams(Options options) : options_(std::move(options)) {}
+
+absl::Status OpenStreams::Open(Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  if (draining_) return ShuttingDown();
+  streams_[&stream] = {&stream, options_.now()};
+  // Holds the lock, so that the stream cannot end, and be destroyed, before Begin has returned.
+  stream.Begin();
+  return absl::OkStatus();
+}
+
+void OpenStreams::Touch(const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  streams_.at(&stream).touched = options_.now();
+}
+
+void OpenStreams::Close(const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  streams_.erase(&stream);
+}
+
+void OpenStreams::ExpireIdle() {
+  const std::lock_guard lock(mutex_);
+  const Clock::time_point limit = options_.now() - absl::ToChronoNanoseconds(options_.idle_timeout);
+  for (const auto& [key, entry] : streams_) {
+    if (entry.touched <= limit) entry.stream->Expire();
+  }
+}
+
+void OpenStreams::Drain() {
+  const std::lock_guard lock(mutex_);
+  draining_ = true;
+  for (const auto& [key, entry] : streams_) entry.stream->Drain();
+}
+
+bool OpenStreams::draining() const {
+  const std::lock_guard lock(mutex_);
+  return draining_;
+}
+
+}  // namespace stampgate
