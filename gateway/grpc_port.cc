@@ -35,7 +35,7 @@ void LimitAge(grpc::ServerBuilder& builder) {
 // Logs that the gateway has ended the connection of `peer`.
 void LogConnection(const CallRecorders& recorders, absl::string_view event, const Peer& peer, absl::string_view why) {
   const std::string name = AuditValue(StrangerName(peer));
-  if (!recorders.lines->Admit(event, name)) return;
+  if (recorders.lines == nullptr || !recorders.lines->Admit(event, name)) return;
   recorders.lines->WriteLine(Severity::kWarning, event, {{"peer", name}, {"message", std::string(why)}});
 }
 

@@ -27,6 +27,7 @@
 #include "gateway/audit/open.h"
 #include "gateway/audit/verifier.h"
 #include "gateway/callers/access.h"
+#include "gateway/callers/peer_of_call.h"
 #include "gateway/command_line.h"
 #include "gateway/config/caller_report.h"
 #include "gateway/config/config.h"
@@ -344,6 +345,7 @@ int Main(int argc, char** argv) {
   const bool serve = line.ok() && line->command == CommandLine::Command::kServe;
   if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
   SilenceLibraries();
+  KeepPeersOfEndedCalls();
   if (absl::Status status = CountFailedHandshakes(); !status.ok()) return Fail(status);
   // libcurl would write the keys of every TLS session to the file that this variable names.
   unsetenv("SSLKEYLOGFILE");

@@ -58,7 +58,7 @@ def unit_test(name, deps, size = "small", data = [], **kwargs):
         name = name,
         size = size,
         srcs = [name + ".cc"],
-        copts = _include("libraries_test"),
+        copts = _include("libraries_for_tests"),
         # With Debian 12's own libraries, the test must run again if a Debian package changes.
         data = data + select({
             "//third_party:debian12": ["@machine//:debian_packages"],
@@ -66,7 +66,7 @@ def unit_test(name, deps, size = "small", data = [], **kwargs):
         }),
         deps = deps + [
             "//third_party:gtest",
-            "//third_party/precompiled:libraries_test",
+            "//third_party/precompiled:libraries_for_tests",
         ],
         **kwargs
     )

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "gateway/callers/peer_of_call.h"
 #include "gateway/door/door.h"
 #include "gateway/door/door_fixture.h"
 #include "gateway/door/testing.h"
@@ -35,6 +36,8 @@ using ::testing::UnorderedElementsAre;
 
 class DoorForCallersTest : public DoorTest {
  protected:
+  static void SetUpTestSuite() { KeepPeersOfEndedCalls(); }
+
   void SetUp() override {
     DoorTest::SetUp();
     Open({.address = "", .tls = tls_.get()});
@@ -123,6 +126,12 @@ TEST_F(DoorForCallersTest, AnIdentityThatIsNoCallerAnyMoreLosesItsConnections) {
   EXPECT_TRUE(caller.Call().status.ok());
   for (int i = 0; i < 6000 && server_->door().usage().connections != 2; ++i) absl::SleepFor(absl::Milliseconds(10));
   EXPECT_EQ(server_->door().usage().connections, 2u);
+}
+
+TEST_F(DoorForCallersTest, ACancelledCallStillHasItsPeer) {
+  PeerClient caller(server_->port(), authority_.certificate(), Issue("known"));
+  EXPECT_EQ(caller.Call(PeerServer::kCancelledMethod).status.error_code(), grpc::StatusCode::CANCELLED);
+  EXPECT_EQ(server_->PeerOfCancelledCall(), "spiffe spiffe://test/known");
 }
 
 TEST_F(DoorForCallersTest, AnIdentityHasABoundOnConnections) {

@@ -54,6 +54,23 @@ class TellPeer : public grpc::ServerGenericBidiReactor {
   grpc::ByteBuffer answer_;
 };
 
+class CancelCall : public grpc::ServerGenericBidiReactor {
+ public:
+  CancelCall(const grpc::GenericCallbackServerContext& context, std::promise<std::string>& peer)
+      : context_(context), peer_(peer) {
+    context.TryCancel();
+  }
+  void OnCancel() override {
+    peer_.set_value(Describe(PeerOf(context_)));
+    Finish(grpc::Status::CANCELLED);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  const grpc::GenericCallbackServerContext& context_;
+  std::promise<std::string>& peer_;
+};
+
 std::string TextOf(const grpc::ByteBuffer& buffer) {
   grpc::Slice slice;
   if (!buffer.Valid() || !buffer.DumpToSingleSlice(&slice).ok()) return "";
@@ -76,6 +93,7 @@ void Use(SSL_CTX* context, const TestIdentity& identity) {
 
 grpc::ServerGenericBidiReactor* PeerServer::Service::CreateReactor(grpc::GenericCallbackServerContext* context) {
   ++calls;
+  if (context->method() == kCancelledMethod) return new CancelCall(*context, cancelled_peer);
   return new TellPeer(Describe(PeerOf(*context)));
 }
 
@@ -122,14 +140,14 @@ PeerClient::PeerClient(int port, const std::string& authorities, const std::opti
 PeerClient::PeerClient(const std::string& target)
     : channel_(grpc::CreateChannel(target, grpc::InsecureChannelCredentials())) {}
 
-PeerClient::Answer PeerClient::Call() {
+PeerClient::Answer PeerClient::Call(const std::string& method) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(kHangSeconds));
   const grpc::ByteBuffer request(nullptr, 0);
   grpc::ByteBuffer response;
   std::promise<grpc::Status> status;
   grpc::GenericStub stub(channel_);
-  stub.UnaryCall(&context, "/test/WhoAmI", {}, &request, &response,
+  stub.UnaryCall(&context, method, {}, &request, &response,
                  [&](grpc::Status result) { status.set_value(std::move(result)); });
   Answer answer{status.get_future().get(), ""};
   answer.peer = TextOf(response);

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,7 +31,8 @@ std::string Http2Frame(size_t size, char type, char flags, uint32_t stream);
 // Returns a HEADERS frame with the beginning of one long field.
 std::string Http2LongHeaders(size_t size, char flags, uint32_t stream);
 
-// A gRPC server that answers every call of every method with the text that Describe returns for the call's peer.
+// A gRPC server that answers every call with the text that Describe returns for the call's peer, and cancels every call
+// of kCancelledMethod.
 class PeerServer {
  public:
   // Opens a door with `options`. If the address is empty, the server listens on 127.0.0.1, on a port that the system
@@ -42,10 +44,16 @@ class PeerServer {
   Door& door() { return *door_; }
   int calls() const { return service_.calls; }
 
+  static constexpr char kCancelledMethod[] = "/test/Cancelled";
+  // Waits for a call of kCancelledMethod. Returns the text that Describe returned after the call was cancelled. Must be
+  // called once at most.
+  std::string PeerOfCancelledCall() { return service_.cancelled_peer.get_future().get(); }
+
  private:
   struct Service : grpc::CallbackGenericService {
     grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
     std::atomic<int> calls = 0;
+    std::promise<std::string> cancelled_peer;
   };
 
   Service service_;
@@ -70,7 +78,7 @@ class PeerClient {
     grpc::Status status;
     std::string peer;  // the text with which the server answered
   };
-  Answer Call();
+  Answer Call(const std::string& method = "/test/WhoAmI");
 
  private:
   std::shared_ptr<grpc::Channel> channel_;

@@ -6,7 +6,7 @@ def precompiled(name, textual_hdrs = [], **kwargs):
     """Precompiles the headers that NAME.cc includes. A file uses the result with `-include` and NAME.h.
 
     GCC uses the result only for files with the same options. `.bazelrc` has options of its own for files whose names end
-    in "_test.cc". Therefore the precompiled headers of tests have such a name too.
+    in "_test.cc" or "_tests.cc": tests, and the precompiled headers of tests.
 
     Args:
       name: the name of the library, whose headers are NAME.h and its precompiled form, NAME.h.gch.
