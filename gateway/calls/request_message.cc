@@ -18,6 +18,8 @@ absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Mess
   grpc::ByteBuffer copy = bytes;  // the reader needs a mutable buffer; the copy shares the slices of `bytes`
   grpc::ProtoBufferReader reader(&copy);
   if (request.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();
+  // Any field may have the bytes of another one, such as a secret, which then must not get into the log.
+  request.Clear();
   return InvalidRequest(absl::StrCat("the request is not a ", request.GetDescriptor()->full_name(), " message"));
 }
 

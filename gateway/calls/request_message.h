@@ -15,8 +15,8 @@ namespace stampgate {
 // Returns INVALID_ARGUMENT (INVALID_REQUEST) with `message`.
 absl::Status InvalidRequest(std::string message);
 
-// Parses `bytes` into `request`. Returns InvalidRequest if `bytes` is not a message of the type of `request`. gRPC has
-// already checked the length of `bytes`.
+// Parses `bytes` into `request`. Returns InvalidRequest if `bytes` is not a message of the type of `request`, which is
+// empty then. gRPC has already checked the length of `bytes`.
 absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message& request);
 
 // Returns the serialized response.

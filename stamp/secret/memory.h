@@ -6,7 +6,7 @@
 
 namespace stampgate {
 
-// Prepares libsodium and OpenSSL's secure arena (256 KiB of locked memory). Only the first call does this; later calls
+// Prepares libsodium and OpenSSL's secure arena (1 MiB of locked memory). Only the first call does this; later calls
 // return the status of the first. All code in stamp/ calls this function before it handles a key, so that no key is
 // ever in unlocked memory. Thread-safe.
 //

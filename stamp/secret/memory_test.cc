@@ -1,8 +1,11 @@
 #include "stamp/secret/memory.h"
 
 #include <openssl/crypto.h>
+#include <openssl/ssl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "stamp/stamp_testing.h"
@@ -10,7 +13,7 @@
 namespace stampgate {
 namespace {
 
-// The first two tests need a process in which the arena is not set up. They must run before the last test, which sets
+// The first two tests need a process in which the arena is not set up. They must run before the other tests, which set
 // up the arena.
 TEST(KeyMemoryTest, FailsIfMemoryCannotBeLocked) {
   if (IsSanitized()) GTEST_SKIP() << "the sanitizer reports every mlock as a success";
@@ -44,7 +47,22 @@ TEST(KeyMemoryTest, SetsUpAndLocksTheArenaOnlyOnce) {
   ASSERT_EQ(InitializeKeyMemory(), absl::OkStatus());
   ASSERT_EQ(InitializeKeyMemory(), absl::OkStatus());
   EXPECT_TRUE(CRYPTO_secure_malloc_initialized());
-  EXPECT_EQ(LockedKb() - before, 256);
+  EXPECT_EQ(LockedKb() - before, 1024);
+}
+
+// The client's part of a key exchange is in the arena from the beginning of a handshake to the server's response.
+TEST(KeyMemoryTest, TheArenaHoldsTheKeysOfManyHandshakes) {
+  ASSERT_EQ(InitializeKeyMemory(), absl::OkStatus());
+  SSL_CTX* const context = SSL_CTX_new(TLS_client_method());
+  std::vector<SSL*> clients;
+  for (int i = 0; i < 400; ++i) {
+    SSL* const client = clients.emplace_back(SSL_new(context));
+    SSL_set_bio(client, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    SSL_set_connect_state(client);
+    EXPECT_EQ(SSL_get_error(client, SSL_do_handshake(client)), SSL_ERROR_WANT_READ) << i;
+  }
+  for (SSL* const client : clients) SSL_free(client);
+  SSL_CTX_free(context);
 }
 
 }  // namespace

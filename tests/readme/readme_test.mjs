@@ -139,7 +139,7 @@ test('buf generate creates a Go package with the clients', { timeout: HANG_MS },
   const path = [goPrograms, buf].join(delimiter);
   const place = scratch(t);
   const text = command('buf generate').replaceAll('proto', join(root, 'proto'));
-  const { status, stderr } = await shell(place, `PATH=${path}:$PATH\n${text}`);
+  const { status, stderr } = await shell(place, `export PATH=${path}:$PATH BUF_CACHE_DIR=$PWD/cache\n${text}`);
   assert.equal(status, 0, stderr);
   const stub = readFileSync(join(place, 'gen/stampgate/v1/wallet_service_grpc.pb.go'), 'utf8');
   return assert.match(stub, /^package stampgatev1$[^]*^type WalletServiceClient interface/m);

@@ -675,7 +675,9 @@ describe('a fault', () => {
     const { done } = webhooks.send({ body: BODY, faults: [{ kind: 'slowBody', ms: 1 }] });
     await receiver.waitForBytes(1);
     receiver.disconnect();
-    assert.deepEqual((await done)[0].attempts.map(({ error, status }) => error ?? status), ['ECONNRESET', 200]);
+    const [first, second] = (await done)[0].attempts;
+    assert.ok(['ECONNRESET', 'EPIPE'].includes(first.error), first.error);
+    assert.equal(second.status, 200);
     assert.equal(webhooks.stats().held, 0);
   }));
 
