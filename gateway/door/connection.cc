@@ -279,7 +279,11 @@ Connection::Attempt Connection::TryHandshake(absl::Status& error) {
 }
 
 Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) {
-  if (bounds_->account->MustPause()) return Attempt::kPauses;
+  if (bounds_->account->MustPause()) {
+    // If all connections of an identity paused without this check, none of them would ever end.
+    const std::optional<Excess> excess = bounds_->account->Check();
+    return excess.has_value() ? Exceeds(*excess, error) : Attempt::kPauses;
+  }
   size_t size = 0;
   if (ssl_ != nullptr) {
     ERR_clear_error();
@@ -294,14 +298,16 @@ Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) 
     }
     size = static_cast<size_t>(result);
   }
-  if (const std::optional<Excess> excess = Count(size); excess.has_value() && !ended_) {
-    ExpelNow(*excess);
-    error = absl::ResourceExhaustedError(MessageOf(*excess));
-    return Attempt::kFailed;
-  }
+  if (const std::optional<Excess> excess = Count(size); excess.has_value() && !ended_) return Exceeds(*excess, error);
   // Copies the bytes, so that a few bytes do not keep a whole record in memory.
   into.Append(Slice(grpc_slice_from_copied_buffer(record.data(), size)));
   return Attempt::kDone;
+}
+
+Connection::Attempt Connection::Exceeds(Excess excess, absl::Status& error) {
+  ExpelNow(excess);
+  error = absl::ResourceExhaustedError(MessageOf(excess));
+  return Attempt::kFailed;
 }
 
 std::optional<Excess> Connection::Count(size_t size) {

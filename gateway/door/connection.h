@@ -128,6 +128,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void ExpelNow(Excess excess);
   bool EndWritesNow();
   void Linger();
+  Attempt Exceeds(Excess excess, absl::Status& error);
   // Counts the first `size` bytes of the thread's buffer as received. Returns the bound that they exceed.
   std::optional<Excess> Count(size_t size);
   void SetHeld(FrameMeter::Time now);

@@ -91,7 +91,9 @@ class ConnectionTest : public ::testing::Test {
   const std::shared_ptr<Holdings> holdings_ = std::make_shared<Holdings>(
       Holdings::Limits{.max_bytes_per_connection = 1 << 20, .max_bytes_per_identity = 100'000});
   const std::shared_ptr<Holdings::Account> own_ = holdings_->Open("a", [](Excess) {});
-  const std::shared_ptr<Holdings::Account> other_ = holdings_->Open("a", [](Excess) {});
+  std::promise<Excess> others_excess_;
+  const std::shared_ptr<Holdings::Account> other_ =
+      holdings_->Open("a", [this](Excess excess) { others_excess_.set_value(excess); });
   std::promise<Excess> excess_;
   SliceBuffer from_;
   SliceBuffer into_;
@@ -149,6 +151,22 @@ TEST_F(ConnectionTest, ReadsNothingWhileItMustPause) {
   other_->Set(0, 150'000);
   EXPECT_TRUE(Wait(read).ok());
   EXPECT_EQ(into_.Length(), absl::string_view(kHttp2Preface).size());
+}
+
+// Otherwise, connections that pause would wait for each other.
+TEST_F(ConnectionTest, AConnectionThatMustPauseEndsTheLargestConnection) {
+  other_->Set(0, 150'001);
+  std::future<absl::Status> read = Read();
+  EXPECT_EQ(others_excess_.get_future().get(), Excess::kBytesOfIdentity);
+  EXPECT_EQ(read.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+}
+
+TEST_F(ConnectionTest, AConnectionThatMustPauseEndsIfItIsTheLargest) {
+  other_->Set(0, 60'000);
+  own_->Set(0, 100'000);
+  std::future<absl::Status> read = Read();
+  EXPECT_EQ(Wait(read).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(excess_.get_future().get(), Excess::kBytesOfIdentity);
 }
 
 TEST_F(ConnectionTest, CloseEndsAReadThatPauses) {
