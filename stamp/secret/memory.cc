@@ -6,8 +6,8 @@
 namespace stampgate {
 namespace {
 
-// A thread that signs uses about 256 bytes, and a TLS handshake with upstream 2 KiB, in which OpenSSL keeps the gateway's
-// part of the key exchange. The arena is large enough for 400 handshakes at the same time.
+// A thread that signs uses about 256 bytes, and a TLS handshake with upstream 2 KiB, in which OpenSSL keeps the
+// gateway's part of the key exchange. The arena is large enough for 400 handshakes at the same time.
 constexpr size_t kArenaBytes = 1 << 20;
 constexpr size_t kMinArenaBlockBytes = 16;
 
