@@ -146,7 +146,7 @@ TEST_F(ConnectionTest, ExpelsAPeerThatDoesNotReadWithoutGoAway) {
 TEST_F(ConnectionTest, ReadsNothingWhileItMustPause) {
   other_->Set(0, 150'001);
   std::future<absl::Status> read = Read();
-  asio::write(peer_, asio::buffer(absl::string_view(kHttp2Preface)));
+  asio::write(peer_, asio::buffer(std::string(kHttp2Preface)));
   EXPECT_EQ(read.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   other_->Set(0, 150'000);
   EXPECT_TRUE(Wait(read).ok());
