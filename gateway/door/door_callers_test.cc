@@ -1,6 +1,7 @@
 // Tests what the door does to the clients of identities: it refuses those of no caller, and closes the connections that
 // exceed a bound.
 #include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <openssl/x509v3.h>
 
@@ -21,6 +22,7 @@
 #include "gateway/callers/peer_of_call.h"
 #include "gateway/door/door.h"
 #include "gateway/door/door_fixture.h"
+#include "gateway/door/grpc_release.h"
 #include "gateway/door/testing.h"
 
 namespace stampgate {
@@ -129,6 +131,7 @@ TEST_F(DoorForCallersTest, AnIdentityThatIsNoCallerAnyMoreLosesItsConnections) {
 }
 
 TEST_F(DoorForCallersTest, ACancelledCallStillHasItsPeer) {
+  if (!IsMaintainedGrpc(grpc::Version())) GTEST_SKIP() << "gRPC 1.51 always forgets the peer";
   PeerClient caller(server_->port(), authority_.certificate(), Issue("known"));
   EXPECT_EQ(caller.Call(PeerServer::kCancelledMethod).status.error_code(), grpc::StatusCode::CANCELLED);
   EXPECT_EQ(server_->PeerOfCancelledCall(), "spiffe spiffe://test/known");
