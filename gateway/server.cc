@@ -21,7 +21,6 @@
 #include "absl/time/clock.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/disk_waits.h"
-#include "gateway/calls/trace_context.h"
 #include "gateway/config/duration.h"
 #include "gateway/door/door.h"
 #include "gateway/events/environment.h"

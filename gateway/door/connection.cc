@@ -282,7 +282,7 @@ Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) 
   if (bounds_->account->MustPause()) {
     // If all connections of an identity paused without this check, none of them would ever end.
     const std::optional<Excess> excess = bounds_->account->Check();
-    return excess.has_value() ? Exceeds(*excess, error) : Attempt::kPauses;
+    return excess.has_value() && !ended_ ? Exceeds(*excess, error) : Attempt::kPauses;
   }
   size_t size = 0;
   if (ssl_ != nullptr) {

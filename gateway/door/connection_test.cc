@@ -1,4 +1,4 @@
-// Tests what a connection does while its peer does not read, and while it must not read itself.
+// Tests when a connection sends its frames, what it does while it must not read, and how its operations end.
 #include "gateway/door/connection.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,6 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -167,6 +166,16 @@ TEST_F(ConnectionTest, AConnectionThatMustPauseEndsIfItIsTheLargest) {
   std::future<absl::Status> read = Read();
   EXPECT_EQ(Wait(read).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(excess_.get_future().get(), Excess::kBytesOfIdentity);
+}
+
+TEST_F(ConnectionTest, AConnectionThatEndsPausesAndIsNotExpelled) {
+  own_->Set(0, 160'000);
+  EXPECT_TRUE(connection_->EndWrites());
+  std::future<absl::Status> read = Read();
+  asio::write(peer_, asio::buffer(std::string(kHttp2Preface)));
+  EXPECT_EQ(read.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  own_->Set(0, 0);
+  EXPECT_TRUE(Wait(read).ok());
 }
 
 TEST_F(ConnectionTest, CloseEndsAReadThatPauses) {
