@@ -35,6 +35,7 @@
 #include "gateway/config/loader.h"
 #include "gateway/config/reloader.h"
 #include "gateway/config/settled_file.h"
+#include "gateway/door/grpc_engine.h"
 #include "gateway/door/grpc_release.h"
 #include "gateway/door/handshake_failures.h"
 #include "gateway/help_text.h"
@@ -55,6 +56,7 @@
 #include "translate/operation_table.h"
 #include "webhooks/http/current_tls.h"
 #include "webhooks/log/restored.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {
@@ -96,7 +98,9 @@ int CheckCaller(const CommandLine& line) {
 
 int Check(const CommandLine& line) {
   if (!line.as.empty()) return CheckCaller(line);
-  TokenKeyPool token_keys;
+  absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start();
+  if (!loops.ok()) return Fail(loops.status());
+  TokenKeyPool token_keys(*loops);
   absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
   if (!loaded.ok()) return Fail(loaded.status());
   const Config& config = loaded->config;
@@ -198,7 +202,9 @@ int Serve(const CommandLine& line) {
   signal(SIGPIPE, SIG_IGN);
 
   if (absl::Status status = RaiseDescriptorLimit(); !status.ok()) return FailToStart(status);
-  TokenKeyPool token_keys;
+  absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start();
+  if (!loops.ok()) return FailToStart(loops.status());
+  TokenKeyPool token_keys(*loops);
   SettledFile config_file(line.config);
   absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
   if (!loaded.ok()) return FailToStart(loaded.status());
@@ -226,8 +232,10 @@ int Serve(const CommandLine& line) {
     health.readiness.Set(why);
     kill(getpid(), SIGTERM);
   };
+  const GrpcEngine engine(*loops);
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(config, {.access = access,
+                             .loops = *loops,
                              .audit = *audit == nullptr ? nullptr : &(*audit)->log(),
                              .metrics = &health.metrics,
                              .tls = tls->get(),

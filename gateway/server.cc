@@ -40,6 +40,7 @@
 #include "google/protobuf/descriptor.h"
 #include "translate/message_plan.h"
 #include "translate/operation_table.h"
+#include "webhooks/threads/core_count.h"
 
 namespace stampgate {
 namespace {
@@ -71,7 +72,6 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics
   options.max_detached = static_cast<int>(upstream.max_detached());
   options.max_idle = ToDuration(upstream.max_idle());
   options.max_response_bytes = static_cast<int64_t>(upstream.max_response_bytes());
-  options.http2 = upstream.http2();
   if (metrics != nullptr) {
     options.observe_detached = [metrics](int count, std::chrono::steady_clock::time_point oldest) {
       metrics->SetDetachedExchanges(count, oldest);
@@ -122,15 +122,13 @@ uint64_t RandomOfThread() {
   return generator();
 }
 
-// Returns one thread for each core, because a signature needs only CPU time; 16 at most.
-int SigningThreads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16); }
-
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
              std::unique_ptr<CallStore> store, std::unique_ptr<UpstreamClient> upstream,
              std::unique_ptr<EventPipeline> events)
-      : operations_(std::move(operations)),
+      : loops_(parts.loops),
+        operations_(std::move(operations)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
         lines_report_("call-lines", kLinesReport, [this] { lines_.ReportLeftOut(); }),
         timestamps_(TimestampFloor(store.get()), config.replica().index(), config.replica().count()),
@@ -144,6 +142,7 @@ class GrpcServer : public Server {
                      parts.access,
                      timestamps_,
                      *upstream_,
+                     *loops_,
                      signing_,
                      in_flight_,
                      store_.get(),
@@ -195,7 +194,7 @@ class GrpcServer : public Server {
     grpc::ServerBuilder builder;
     SetGrpcLimits(config, builder);
     absl::StatusOr<std::unique_ptr<Door>> door =
-        Door::Create(DoorOptionsOf(config, tls_, environment_.access, environment_.recorders), builder);
+        Door::Create(DoorOptionsOf(config, tls_, environment_.access, environment_.recorders), loops_, builder);
     if (!door.ok()) return door.status();
     door_ = *std::move(door);
     for (const auto& service : services_) builder.RegisterService(service.get());
@@ -332,6 +331,7 @@ class GrpcServer : public Server {
     return absl::OkStatus();
   }
 
+  const std::shared_ptr<EventLoops> loops_;
   const std::unique_ptr<const OperationTable> operations_;
   CallLines lines_;
   PeriodicTask lines_report_;
@@ -341,7 +341,7 @@ class GrpcServer : public Server {
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   DiskWaits disk_waits_;
   const std::unique_ptr<UpstreamClient> upstream_;
-  WorkerThreads signing_{"signing", SigningThreads()};
+  WorkerThreads signing_{"signing", static_cast<int>(CoreCount())};  // one for each core: signing needs only CPU time
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;
   const std::unique_ptr<EventPipeline> events_;  // null if there is no event log
@@ -364,7 +364,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
-      UpstreamClient::Create(OptionsOf(config->upstream(), parts.metrics));
+      UpstreamClient::Create(OptionsOf(config->upstream(), parts.metrics), parts.loops);
   if (!upstream.ok()) return upstream.status();
   absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
   if (!store.ok()) return store.status();

@@ -14,6 +14,7 @@
 #include "gateway/events/pipeline.h"
 #include "gateway/metrics/metrics.h"
 #include "webhooks/http/current_tls.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 
@@ -23,6 +24,7 @@ class Server {
   // The objects that a server uses. They must outlive the server.
   struct Parts {
     const CurrentAccess& access;
+    std::shared_ptr<EventLoops> loops;     // the loops on which the calls run
     AuditLog* audit = nullptr;             // if null, the server records no calls
     Metrics* metrics = nullptr;            // if null, the server counts no calls
     const CurrentTls* tls = nullptr;       // if null, the server uses no TLS, which is allowed on loopback only

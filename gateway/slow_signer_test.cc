@@ -21,6 +21,7 @@
 #include "gateway/upstream/scripted_server.h"
 #include "stamp/request_body.h"
 #include "stampgate/v1/policy_service.pb.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {
@@ -73,7 +74,8 @@ TEST(SlowSignerTest, ASlowSignatureDelaysNoOtherCall) {
   access->keys.Add(config->keys(0), std::make_shared<PatientSigner>());
   access->callers = CallerDirectory(*config);
   const CurrentAccess current(std::move(access));
-  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(config, {.access = current});
+  absl::StatusOr<std::unique_ptr<Server>> server =
+      Server::Start(config, {.access = current, .loops = std::make_shared<EventLoops>(2)});
   ASSERT_TRUE(server.ok()) << server.status();
 
   grpc::TemplatedGenericStub<v1::GetPolicyRequest, v1::GetPolicyResponse> stub(

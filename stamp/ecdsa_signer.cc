@@ -54,6 +54,8 @@ class EcdsaSigner final : public Signer {
   absl::string_view public_key_hex() const override { return public_key_hex_; }
   absl::string_view scheme() const override { return StampScheme(curve_); }
   void Sign(const RequestBody& body, Done done) const override { std::move(done)(SignNow(body.sha256())); }
+  // OpenSSL has fast code for P-256 only.
+  bool is_slow() const override { return curve_ != Curve::kP256; }
 
  private:
   absl::StatusOr<std::string> SignNow(const std::array<uint8_t, 32>& digest) const {

@@ -29,6 +29,10 @@ class Signer {
   // Signs `body` and calls `done` exactly once. If the key is in this process, calls `done` before Sign returns;
   // otherwise possibly later, on another thread. `body` must exist and stay unchanged until `done` is called.
   virtual void Sign(const RequestBody& body, Done done) const = 0;
+
+  // Whether Sign uses its thread for longer than about a tenth of a millisecond. Such a signer must not run on a thread
+  // that other calls need.
+  virtual bool is_slow() const { return false; }
 };
 
 }  // namespace stampgate

@@ -20,6 +20,7 @@ class StampedRequest {
   const std::string& path() const { return path_; }
   // The bytes that were stamped, which are sent unchanged.
   const std::string& body() const { return body_; }
+  std::string TakeBody() && { return std::move(body_); }
   // The header that contains the stamp.
   const std::string& header_name() const { return header_name_; }
   const std::string& header_value() const { return header_value_; }

@@ -81,6 +81,7 @@ class VerifyingSigner final : public Signer {
 
   absl::string_view public_key_hex() const override { return signer_->public_key_hex(); }
   absl::string_view scheme() const override { return signer_->scheme(); }
+  bool is_slow() const override { return signer_->is_slow(); }
 
   void Sign(const RequestBody& body, Done done) const override {
     signer_->Sign(body,

@@ -5,10 +5,7 @@ extern "C" __attribute__((visibility("default"))) const char* __tsan_default_sup
   return
       // Abseil's library is not instrumented, so TSan does not see that its counter of references orders the last use
       // of a Status before its end.
-      "race:absl::*::Status::Unref\n"
-      // libuv removes a descriptor from its epoll set even if libcurl has already closed the descriptor. Another thread
-      // can already use the same number for another descriptor, and TSan reports this as a race.
-      "called_from_lib:libuv.so\n";
+      "race:absl::*::Status::Unref\n";
 }
 
 // NOLINTNEXTLINE(bugprone-reserved-identifier): ASan calls this function.

@@ -22,6 +22,7 @@
 #include "webhooks/http/peer_stream.h"
 #include "webhooks/http/request_reader.h"
 #include "webhooks/http/response.h"
+#include "webhooks/threads/run_handlers.h"
 #include "webhooks/threads/start_thread.h"
 
 namespace stampgate {

@@ -319,6 +319,7 @@ void CheckUpstream(const config::v1::Upstream& upstream, ConfigReport& report) {
   CheckRange(upstream.connect_timeout(), absl::Milliseconds(1), "upstream.connect_timeout", report);
   CheckRange(upstream.exchange_timeout(), absl::Milliseconds(1), "upstream.exchange_timeout", report);
   CheckRange(upstream.max_idle(), absl::Seconds(1), "upstream.max_idle", report);
+  if (upstream.http2()) report.Add("upstream.http2", "is no longer supported: remove it");
 }
 
 void CheckCalls(const config::v1::Calls& calls, ConfigReport& report) {

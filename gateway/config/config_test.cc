@@ -357,6 +357,8 @@ TEST(ConfigTest, DurationsStayWithinTheirLimits) {
   EXPECT_EQ(UpstreamReport("connect_timeout: 0"), "f:2:55: upstream.connect_timeout: must be from 1ms to 10m");
   EXPECT_EQ(UpstreamReport("exchange_timeout: 601s"), "f:2:56: upstream.exchange_timeout: must be from 1ms to 10m");
   EXPECT_EQ(UpstreamReport("max_idle: 999ms"), "f:2:48: upstream.max_idle: must be from 1s to 10m");
+  EXPECT_EQ(UpstreamReport("http2: true"), "f:2:45: upstream.http2: is no longer supported: remove it");
+  EXPECT_EQ(UpstreamReport("http2: false"), "");
   EXPECT_EQ(UpstreamReport("max_idle: -5s"), "f:2:48: upstream.max_idle: must be from 1s to 10m");
   const auto calls = [](absl::string_view members) {
     return ReportOf(absl::StrCat(kMinimal, "calls: {", members, "}\n"));

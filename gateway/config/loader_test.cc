@@ -16,6 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "gateway/config/snapshot.h"
 #include "gateway/policy/testing.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {
@@ -51,7 +52,7 @@ class LoadingTest : public ::testing::Test {
   }
 
   const std::string folder_ = NewTestFolder();
-  TokenKeyPool token_keys_;
+  TokenKeyPool token_keys_{std::make_shared<EventLoops>(1)};
 };
 
 TEST_F(LoadingTest, ReturnsTheKeysAndTheCallersOfTheConfig) {
@@ -155,7 +156,7 @@ MountedFolder::Files State(int number) {
 // The test replaces all files at the same moment, but the loader reads them one after the other. If the loader read
 // them only once, it could mix old rules with new keys.
 TEST(LoadTest, OldAndNewFilesAreNeverMixed) {
-  TokenKeyPool token_keys;
+  TokenKeyPool token_keys(std::make_shared<EventLoops>(1));
   std::vector<std::string> points;
   for (int number = 0; number < 9; ++number) {
     MountedFolder folder(State(number));
@@ -193,7 +194,7 @@ TEST(LoadTest, OldAndNewFilesAreNeverMixed) {
 
 // LoadSnapshot must parse the bytes in memory, because the files on the disk can change after the snapshot was read.
 TEST(LoadTest, ASnapshotIsLoadedWithoutItsFiles) {
-  TokenKeyPool token_keys;
+  TokenKeyPool token_keys(std::make_shared<EventLoops>(1));
   MountedFolder folder(State(3));
   const absl::StatusOr<ConfigSnapshot> snapshot = ConfigSource(folder.PathOf("f"), ConfigFiles::kReloaded).Read();
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();

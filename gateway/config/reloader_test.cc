@@ -23,6 +23,7 @@
 #include "gateway/config/settled_file.h"
 #include "gateway/policy/testing.h"
 #include "webhooks/http/test_certificates.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {
@@ -161,7 +162,7 @@ class ReloaderTest : public ::testing::Test {
   std::atomic<int64_t> now_seconds_ = 1767323045;
   std::atomic<SettledFile::Time> steady_now_ = SettledFile::Time();
 
-  TokenKeyPool token_keys_;
+  TokenKeyPool token_keys_{std::make_shared<EventLoops>(1)};
   std::unique_ptr<MountedFolder> folder_;
   std::unique_ptr<CurrentAccess> access_;
   std::unique_ptr<Reloader> reloader_;

@@ -38,7 +38,7 @@ TEST(ConfigReaderTest, TextFillsEveryKindOfField) {
                      "  connect_timeout: 1m2.5s\n"
                      "  max_connections: 4294967295\n"
                      "  max_response_bytes: 18446744073709551615\n"
-                     "  http2: true\n"
+                     "  forward_traceparent: true\n"
                      "keys:\n"
                      "  - {name: a, organizations: [x, 'y', '0012']}\n"
                      "  - name: b\n",
@@ -50,7 +50,7 @@ TEST(ConfigReaderTest, TextFillsEveryKindOfField) {
   EXPECT_EQ(config.upstream().connect_timeout().nanos(), 500'000'000);
   EXPECT_EQ(config.upstream().max_connections(), 4294967295u);
   EXPECT_EQ(config.upstream().max_response_bytes(), 18446744073709551615u);
-  EXPECT_TRUE(config.upstream().http2());
+  EXPECT_TRUE(config.upstream().forward_traceparent());
   ASSERT_EQ(config.keys_size(), 2);
   EXPECT_EQ(absl::StrJoin(config.keys(0).organizations(), ","), "x,y,0012");
   EXPECT_EQ(config.keys(1).name(), "b");
@@ -147,11 +147,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn(std::vector<Refusal>{
         {"unknown_key", "upstream:\n  zzz: 1\n", "2:3 upstream.zzz: unknown key"},
         {"misspelt_key", "upstream:\n  baseUrl: x\n", "2:3 upstream.baseUrl: unknown key; did you mean base_url?"},
-        {"merge_key", "upstream: {<<: {http2: true}}\n", "1:12 upstream.<<: unknown key"},
+        {"merge_key", "upstream: {<<: {forward_traceparent: true}}\n", "1:12 upstream.<<: unknown key"},
         {"repeated_key", "replica: {}\ncalls: {}\nreplica: {}\n", "3:1 replica: is given twice, first in line 1"},
         {"key_without_text", "{[a]: b}\n", "1:2 : has a key that is not text"},
         {"null_key", "upstream: {~: b}\n", "1:12 upstream: has no value"},
-        {"no_value", "upstream:\n  base_url:\n  http2: true\n", "2:3 upstream.base_url: has no value"},
+        {"no_value", "upstream:\n  base_url:\n  forward_traceparent: true\n", "2:3 upstream.base_url: has no value"},
         {"null_value", "operator_name: ~\n", "1:1 operator_name: has no value"},
         {"null_element", "keys:\n  - name: a\n    organizations: [~]\n", "3:21 keys[0].organizations[0]: has no value"},
         {"bare_number_in_a_list", "keys:\n  - organizations: [a, 0012]\n",
@@ -163,8 +163,8 @@ INSTANTIATE_TEST_SUITE_P(
         {"text_is_a_list", "operator_name: [a]\n", "1:16 operator_name: must be text"},
         {"list_is_text", "keys: a\n", "1:7 keys: must be a list"},
         {"list_is_a_mapping", "keys: {name: a}\n", "1:7 keys: must be a list"},
-        {"bool_is_yes", "upstream: {http2: yes}\n", "1:19 upstream.http2: must be true or false"},
-        {"bool_is_quoted", "upstream: {http2: 'true'}\n", "1:19 upstream.http2: must be true or false"},
+        {"bool_is_yes", "upstream: {forward_traceparent: yes}\n", "1:33 upstream.forward_traceparent: must be true or false"},
+        {"bool_is_quoted", "upstream: {forward_traceparent: 'true'}\n", "1:33 upstream.forward_traceparent: must be true or false"},
         {"number_is_negative", "replica: {count: -1}\n",
          "1:18 replica.count: must be a whole number from 0 to 4294967295"},
         {"number_is_too_large", "replica: {count: 4294967296}\n",
@@ -185,7 +185,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"tag", "operator_name: !!str x\n", "1:16 operator_name: has a tag, which is refused"},
         {"second_document", "replica: {}\n---\nreplica: {}\n", "2:1 : has a second document"},
         {"not_yaml", "replica: {}\nupstream: {\n", "3:1 : is not YAML: end of map flow not found"},
-        {"tab_indents", "upstream:\n\thttp2: true\n", "2:7 : is not YAML: illegal map value"},
+        {"tab_indents", "upstream:\n\tforward_traceparent: true\n", "2:21 : is not YAML: illegal map value"},
         {"not_utf8", "# fine\noperator_name: \xC3\x28\n", "2:1 : is not UTF-8"},
         {"utf16", std::string("\xFF\xFE{\0}\0", 6), "1:1 : is not UTF-8\n1:4 : has a control character"},
         {"end_of_text_character", "replica: {}\n \x04\nunknown: 1\n", "2:2 : has a control character"},
@@ -204,13 +204,13 @@ TEST(ConfigReaderTest, EveryFaultIsReportedInTheOrderOfTheText) {
   EXPECT_EQ(FaultsOf("listen_adress: x\n"
                      "upstream:\n"
                      "  max_connections: lots\n"
-                     "  http2: 1\n"
+                     "  forward_traceparent: 1\n"
                      "keys:\n"
                      "  - nam: a\n"
                      "  - name: {}\n"),
             "1:1 listen_adress: unknown key; did you mean listen_address?\n"
             "3:20 upstream.max_connections: must be a whole number from 0 to 4294967295\n"
-            "4:10 upstream.http2: must be true or false\n"
+            "4:24 upstream.forward_traceparent: must be true or false\n"
             "6:5 keys[0].nam: unknown key; did you mean name?\n"
             "7:11 keys[1].name: must be text");
 }

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 namespace {
@@ -105,6 +106,8 @@ Connection::Connection(Socket socket, std::shared_ptr<boost::asio::ssl::context>
   SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   // Otherwise, one read would not end while the peer sends messages of TLS itself.
   SSL_clear_mode(ssl_.get(), SSL_MODE_AUTO_RETRY);
+  // One call of the system then reads a whole record, or several.
+  SSL_set_read_ahead(ssl_.get(), 1);
 }
 
 Connection::~Connection() {
@@ -136,7 +139,8 @@ void Connection::Begin(Bounds bounds) {
 bool Connection::Read(Done on_read, SliceBuffer* into) {
   const std::lock_guard lock(mutex_);
   absl::Status error = Closed();
-  const Attempt attempt = closed_ || expelled_ ? Attempt::kFailed : TryRead(*into, error);
+  Attempt attempt = Attempt::kFailed;
+  if (!closed_ && !expelled_) attempt = may_have_more_ ? TryRead(*into, error) : Attempt::kWaitsToRead;
   if (attempt == Attempt::kDone) {
     if (++reads_in_a_row_ < kReadsInARow) return true;
     reads_in_a_row_ = 0;
@@ -156,6 +160,12 @@ bool Connection::Read(Done on_read, SliceBuffer* into) {
 bool Connection::Write(Done on_written, SliceBuffer* from) {
   const std::lock_guard lock(mutex_);
   absl::Status error = Closed();
+  if (!closed_ && !ended_ && IsOnLoop()) {
+    write_ = Operation{std::move(on_written), from};
+    is_put_off_ = true;
+    boost::asio::post(socket_.get_executor(), [self = shared_from_this()] { self->Flush(); });
+    return false;
+  }
   const Attempt attempt = closed_ || ended_ ? Attempt::kFailed : TryWrite(*from, error);
   if (attempt == Attempt::kDone) return true;
   if (attempt == Attempt::kFailed) {
@@ -237,11 +247,15 @@ bool Connection::EndWrites() {
 
 bool Connection::EndWritesNow() {
   if (closed_ || ended_) return false;
-  ended_ = true;
   if (write_.has_value()) {
-    Post(std::move(write_->done), Closed());
+    absl::Status status = Closed();
+    if (std::exchange(is_put_off_, false) && TryWrite(*write_->buffer, status) == Attempt::kDone) {
+      status = absl::OkStatus();
+    }
+    Post(std::move(write_->done), std::move(status));
     write_.reset();
   }
+  ended_ = true;
   if (ssl_ != nullptr && SSL_is_init_finished(ssl_.get()) == 1) SSL_shutdown(ssl_.get());
   ERR_clear_error();
   shutdown(fd_, SHUT_WR);
@@ -289,6 +303,7 @@ Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) 
     ERR_clear_error();
     const int result = SSL_read_ex(ssl_.get(), record.data(), record.size(), &size);
     if (result != 1) return AfterSslError(result, error);
+    may_have_more_ = SSL_has_pending(ssl_.get()) == 1;
   } else {
     const ssize_t result = recv(fd_, record.data(), record.size(), 0);
     if (result < 0 && (errno == EAGAIN || errno == EINTR)) return Attempt::kWaitsToRead;
@@ -297,6 +312,7 @@ Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) 
       return Attempt::kFailed;
     }
     size = static_cast<size_t>(result);
+    may_have_more_ = size == record.size();
   }
   if (const std::optional<Excess> excess = Count(size); excess.has_value() && !ended_) return Exceeds(*excess, error);
   // Copies the bytes, so that a few bytes do not keep a whole record in memory.
@@ -386,6 +402,24 @@ Connection::Attempt Connection::AfterSslError(int result, absl::Status& error) {
   }
 }
 
+bool Connection::IsOnLoop() {
+  const EventLoop* const current = EventLoop::Current();
+  return current != nullptr && &current->io() == &socket_.get_executor().context();
+}
+
+void Connection::Flush() {
+  std::optional<Operation> ended;
+  absl::Status status;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(is_put_off_, false) || closed_) return;
+    const Attempt attempt = TryWrite(*write_->buffer, status);
+    if (attempt != Attempt::kDone && attempt != Attempt::kFailed) return WaitFor(attempt);
+    ended = std::exchange(write_, std::nullopt);
+  }
+  ended->done(std::move(status));
+}
+
 void Connection::WaitFor(Attempt attempt) {
   const bool reads = attempt != Attempt::kWaitsToWrite;
   bool& waits = reads ? waits_to_read_ : waits_to_write_;
@@ -423,6 +457,7 @@ void Connection::OnReady(Attempt waited) {
       result.operation = std::exchange(operation, std::nullopt);
     };
     continue_with(handshake_, ended[0], [this](Operation&, absl::Status& error) { return TryHandshake(error); });
+    is_put_off_ = false;
     continue_with(write_, ended[1],
                   [this](Operation& write, absl::Status& error) { return TryWrite(*write.buffer, error); });
     if (!write_.has_value() && own_frames_.Length() > 0 && !ended_) {

@@ -61,12 +61,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Must be called once before Read and Write. When the peer exceeds a bound, the connection ends as in Expel.
   void Begin(Bounds bounds);
 
-  // Appends the bytes that have arrived to `into`. Returns true if bytes have arrived already. Otherwise returns false,
-  // and calls `on_read` when bytes arrive. Errors: kUnavailable if the connection has ended; kCancelled after Close.
+  // Appends the bytes that have arrived to `into`. Returns true if it has appended bytes. Otherwise returns false, and
+  // calls `on_read` when it has. Errors: kUnavailable if the connection has ended; kCancelled after Close.
   bool Read(Done on_read, SliceBuffer* into);
 
   // Sends all bytes of `from`, and removes them. Returns true if all bytes are sent. Otherwise returns false, and calls
-  // `on_written` when all bytes are sent. Errors: as for Read.
+  // `on_written` when all bytes are sent. Errors: as for Read. On the thread of the event loop, sends the bytes only
+  // after the handlers that are ready to run, because the responses of several calls can then leave together.
   bool Write(Done on_written, SliceBuffer* from);
 
   // Sends the HTTP/2 frame GOAWAY with NO_ERROR and the text `why`: the client finishes its calls, and begins no new
@@ -135,10 +136,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Attempt Send(const char* bytes, size_t size, size_t& sent, absl::Status& error);
   Attempt AfterSslError(int result, absl::Status& error);
   void WaitFor(Attempt attempt);
+  bool IsOnLoop();
   void Post(Done done, absl::Status status);
 
   // Continues the operations in progress, because the socket can be read or written.
   void OnReady(Attempt waited);
+
+  // Begins the write that Write has put off.
+  void Flush();
 
   const std::shared_ptr<boost::asio::ssl::context> tls_;
   std::mutex mutex_;
@@ -156,6 +161,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool has_begun_to_write_ = false;
   bool expelled_ = false;
   bool is_within_write_ = false;  // whether a part of the bytes of a Write has been sent, but not all
+  bool is_put_off_ = false;       // whether Write has put off write_
+  bool may_have_more_ = true;     // whether bytes may have arrived that were not read
   bool waits_to_read_ = false;
   bool waits_to_write_ = false;
   bool ended_ = false;

@@ -1,23 +1,25 @@
-// Tests when a connection sends its frames, what it does while it must not read, and how its operations end.
+// Tests when a connection sends and reads.
 #include "gateway/door/connection.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
+#include <functional>
 #include <future>
+#include <random>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/door/testing.h"
+#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 namespace {
@@ -37,9 +39,9 @@ constexpr absl::string_view kGoAway("\0\0\x0b\7\0\0\0\0\0\x7f\xff\xff\xff\0\0\0\
 class ConnectionTest : public ::testing::Test {
  protected:
   ConnectionTest() {
-    tcp::acceptor listener(io_, tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0));
+    tcp::acceptor listener(loop_.io(), tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0));
     peer_.connect(listener.local_endpoint());
-    Connection::Socket socket(io_);
+    Connection::Socket socket(loop_.io());
     listener.accept(socket);
     connection_ = std::make_shared<Connection>(std::move(socket), nullptr);
     connection_->Begin(
@@ -48,9 +50,21 @@ class ConnectionTest : public ::testing::Test {
 
   ~ConnectionTest() override {
     connection_->Close();
-    work_.reset();
-    thread_.join();
+    connection_ = nullptr;
+    error_code ignored;
+    peer_.close(ignored);
+    loop_.Stop();
     for (const auto& account : {own_, other_}) holdings_->Close(*account);
+  }
+
+  // Runs `task` on the loop of the connection, and waits for its end.
+  void OnLoop(const std::function<void()>& task) {
+    std::promise<void> end;
+    loop_.Run([&] {
+      task();
+      end.set_value();
+    });
+    end.get_future().wait();
   }
 
   // Starts to write `bytes`. Returns the status, which is available when the write has ended.
@@ -96,11 +110,9 @@ class ConnectionTest : public ::testing::Test {
   std::promise<Excess> excess_;
   SliceBuffer from_;
   SliceBuffer into_;
-  asio::io_context io_;
-  asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
-  tcp::socket peer_{io_};
+  EventLoop loop_{"test"};
+  tcp::socket peer_{loop_.io()};
   std::shared_ptr<Connection> connection_;
-  std::thread thread_{[this] { io_.run(); }};
 };
 
 TEST_F(ConnectionTest, GoAwayFollowsAWriteThatThePeerHasNotAccepted) {
@@ -140,6 +152,90 @@ TEST_F(ConnectionTest, ExpelsAPeerThatDoesNotReadWithoutGoAway) {
   const std::string received = PeerReads(frames.size());
   EXPECT_LT(received.size(), frames.size());
   EXPECT_TRUE(absl::StartsWith(frames, received));
+}
+
+TEST_F(ConnectionTest, OnTheLoopAWriteIsPutOffToTheEndOfTheTurn) {
+  const std::string frame = Http2Frame(100, 0, 0, 1);
+  std::future<absl::Status> written;
+  OnLoop([&] {
+    written = Write(frame);
+    EXPECT_EQ(written.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+    char byte;
+    EXPECT_LT(recv(peer_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT), 0);
+  });
+  EXPECT_EQ(PeerReads(frame.size()), frame);
+  EXPECT_TRUE(Wait(written).ok());
+}
+
+TEST_F(ConnectionTest, EndWritesSendsTheWriteThatIsPutOff) {
+  const std::string frame = Http2Frame(100, 0, 0, 1);
+  std::future<absl::Status> written;
+  OnLoop([&] {
+    written = Write(frame);
+    EXPECT_TRUE(connection_->EndWrites());
+  });
+  EXPECT_EQ(PeerReads(frame.size() + 1), frame);
+  EXPECT_TRUE(Wait(written).ok());
+}
+
+TEST_F(ConnectionTest, CloseEndsAWriteThatIsPutOff) {
+  std::future<absl::Status> written;
+  OnLoop([&] {
+    written = Write(Http2Frame(100, 0, 0, 1));
+    connection_->Close();
+  });
+  EXPECT_EQ(Wait(written).code(), absl::StatusCode::kCancelled);
+}
+
+// Writes frames and sends GOAWAY at random moments, on the loop and on this thread, while the peer reads random
+// amounts.
+TEST_F(ConnectionTest, ThePeerReadsEveryFrameWholeAndInOrder) {
+  std::mt19937 random(1);
+  const std::string goaway(kGoAway);
+  std::string expected = Http2Frame(0, 4, 0, 0);
+  int goaways = 0;
+  std::string received;
+  Write(expected);  // before a first write, GoAway would also send SETTINGS
+  const auto read_some = [&](size_t size) { absl::StrAppend(&received, PeerReads(size)); };
+  for (int round = 0; round < 300; ++round) {
+    std::string frames;
+    for (uint32_t i = random() % 4 + 1; i > 0; --i) absl::StrAppend(&frames, Http2Frame(random() % 20000, 0, 0, 1));
+    // gRPC may end a write in the middle of a frame.
+    const size_t part = random() % 2 == 0 ? frames.size() : random() % frames.size() + 1;
+    for (const std::string& bytes : {frames.substr(0, part), frames.substr(part)}) {
+      if (bytes.empty()) continue;
+      std::future<absl::Status> written;
+      const bool on_loop = random() % 2 == 0;
+      const bool goes_away = random() % 8 == 0;
+      const auto write = [&] {
+        written = Write(bytes);
+        if (goes_away) connection_->GoAway("why");
+      };
+      on_loop ? OnLoop(write) : write();
+      goaways += goes_away ? 1 : 0;
+      expected += bytes;
+      read_some(bytes.size());  // perhaps not the last bytes, if there are frames of the connection between them
+      EXPECT_TRUE(Wait(written).ok());
+    }
+  }
+  connection_->EndWrites();
+  read_some(1 << 20);
+  // Without the frames of the connection, the peer has read exactly what was written.
+  std::string rest;
+  int seen = 0;
+  for (size_t at = 0; at + 9 <= received.size();) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(received[at + i]); };
+    const size_t size = 9 + (size_t{byte(0)} << 16 | size_t{byte(1)} << 8 | byte(2));
+    const std::string frame = received.substr(at, size);
+    if (frame == goaway) {
+      ++seen;
+    } else {
+      rest += frame;
+    }
+    at += size;
+  }
+  EXPECT_TRUE(rest == expected);
+  EXPECT_EQ(seen, goaways);
 }
 
 TEST_F(ConnectionTest, ReadsNothingWhileItMustPause) {

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/error.hpp>
-#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -24,7 +23,6 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -36,10 +34,8 @@
 #include "gateway/door/entrance.h"
 #include "gateway/door/handshakes.h"
 #include "gateway/door/open_connections.h"
-#include "webhooks/http/acceptor.h"
 #include "webhooks/http/listen_address.h"
 #include "webhooks/http/source.h"
-#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 namespace {
@@ -73,30 +69,6 @@ struct GrpcLibrary {
   ~GrpcLibrary() { grpc_shutdown(); }
 };
 
-// An event loop on a thread of its own. The connections are divided among the loops.
-class Loop {
- public:
-  explicit Loop(const std::string& name)
-      : work_(asio::make_work_guard(io_)), thread_(StartThread(name, [this] { RunHandlers([this] { io_.run(); }); })) {}
-  // Runs the tasks that are posted, and ends when none is left.
-  ~Loop() {
-    work_.reset();
-    thread_.join();
-  }
-
-  asio::io_context& io() { return io_; }
-
- private:
-  asio::io_context io_{1};
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::thread thread_;
-};
-
-using Loops = std::shared_ptr<std::vector<std::unique_ptr<Loop>>>;
-
-// A thread for each core, 16 at most.
-size_t LoopCount() { return std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 16); }
-
 // Returns the owner of the certificate; nothing if the client has sent no valid certificate or has not chosen HTTP/2.
 std::optional<Peer> VerifiedPeer(SSL* ssl) {
   const unsigned char* protocol = nullptr;
@@ -112,11 +84,11 @@ std::optional<Peer> VerifiedPeer(SSL* ssl) {
 
 class PassiveDoor : public Door {
  public:
-  explicit PassiveDoor(const Options& options)
+  PassiveDoor(const Options& options, std::shared_ptr<EventLoops> loops)
       : options_(options),
+        loops_(std::move(loops)),
         holdings_(std::make_shared<Holdings>(options.holdings)),
         handshakes_(options.max_handshakes) {
-    for (size_t i = 0; i < LoopCount(); ++i) loops_->push_back(std::make_unique<Loop>(absl::StrCat("grpc-", i)));
     acceptor_.emplace(io());
     timer_.emplace(io());
     recount_timer_.emplace(io());
@@ -125,12 +97,14 @@ class PassiveDoor : public Door {
 
   ~PassiveDoor() override {
     PassiveDoor::StopListening();
-    // gRPC releases the last connections on its own threads. If that takes too long, the loops must never be destroyed.
-    if (!open_->WaitUntilNone(kConnectionsEnd)) static_cast<void>(std::make_unique<Loops>(loops_).release());
+    // Runs the handlers that use the door: those that are queued, and those that these queue.
+    for (int i = 0; i < 2; ++i) loops_->WaitForTasks();
+    // If gRPC runs on threads of its own, it releases the last connections later. If that takes too long, the loops
+    // must never be destroyed.
+    if (!open_->WaitUntilNone(kConnectionsEnd)) {
+      static_cast<void>(std::make_unique<std::shared_ptr<EventLoops>>(loops_).release());
+    }
     open_->ForgetClosed();
-    timer_.reset();
-    recount_timer_.reset();
-    acceptor_.reset();
     if (reserve_ >= 0) close(reserve_);
   }
 
@@ -182,10 +156,10 @@ class PassiveDoor : public Door {
   absl::Status Check(absl::Duration timeout) override {
     const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
     std::vector<std::future<void>> answers;
-    for (const std::unique_ptr<Loop>& loop : *loops_) {
-      auto answer = std::make_shared<std::promise<void>>();
-      answers.push_back(answer->get_future());
-      asio::post(loop->io(), [answer] { answer->set_value(); });
+    for (size_t i = 0; i < loops_->size(); ++i) {
+      std::promise<void> answer;
+      answers.push_back(answer.get_future());
+      (*loops_)[i].Run([answer = std::move(answer)]() mutable { answer.set_value(); });
     }
     for (const std::future<void>& answer : answers) {
       if (answer.wait_until(deadline) != std::future_status::ready) {
@@ -235,14 +209,14 @@ class PassiveDoor : public Door {
   };
 
   // The loop that accepts.
-  asio::io_context& io() { return loops_->front()->io(); }
+  asio::io_context& io() { return (*loops_)[0].io(); }
 
   // The functions below are called on the loop that accepts.
 
   void Accept() {
     if (stopped_) return;
     if (open_->size() >= options_.max_connections) return AcceptLater();
-    asio::io_context& next = (*loops_)[next_++ % loops_->size()]->io();
+    asio::io_context& next = (*loops_)[next_++ % loops_->size()].io();
     acceptor_->async_accept(next, [this](error_code error, Connection::Socket socket) {
       if (stopped_) return;
       if (!error) {
@@ -381,6 +355,7 @@ class PassiveDoor : public Door {
 
   const GrpcLibrary library_;
   const Options options_;
+  const std::shared_ptr<EventLoops> loops_;
   std::string address_;
   std::unique_ptr<Entrance> entrance_;
   // Held while a connection is given to gRPC. If that happened while the server ends, gRPC would crash.
@@ -390,7 +365,6 @@ class PassiveDoor : public Door {
   Handshakes handshakes_;
   std::mutex refused_mutex_;
   std::deque<std::weak_ptr<Connection>> refused_;
-  const Loops loops_ = std::make_shared<std::vector<std::unique_ptr<Loop>>>();
   std::optional<asio::basic_socket_acceptor<tcp, asio::io_context::executor_type>> acceptor_;
   std::optional<asio::steady_timer> timer_;
   std::optional<asio::steady_timer> recount_timer_;
@@ -401,12 +375,13 @@ class PassiveDoor : public Door {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Door>> Door::Create(const Options& options, grpc::ServerBuilder& builder) {
+absl::StatusOr<std::unique_ptr<Door>> Door::Create(const Options& options, std::shared_ptr<EventLoops> loops,
+                                                   grpc::ServerBuilder& builder) {
   try {
-    auto door = std::make_unique<PassiveDoor>(options);
+    auto door = std::make_unique<PassiveDoor>(options, std::move(loops));
     if (absl::Status status = door->Bind(builder); !status.ok()) return status;
     return door;
-  } catch (const std::exception& error) {  // no descriptor or no memory for the event loops
+  } catch (const std::exception& error) {  // no descriptor or no memory
     return absl::UnavailableError(absl::StrCat("cannot listen on ", options.address, ": ", error.what()));
   }
 }

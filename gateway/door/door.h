@@ -22,6 +22,7 @@
 #include "gateway/door/frame_meter.h"
 #include "gateway/door/holdings.h"
 #include "webhooks/http/current_tls.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 
@@ -54,10 +55,12 @@ class Door {
     int64_t held_bytes = 0;  // see Holdings
   };
 
-  // Binds the address, and adds the port to `builder`. Errors: kInvalidArgument, kUnavailable.
-  static absl::StatusOr<std::unique_ptr<Door>> Create(const Options& options, grpc::ServerBuilder& builder);
+  // Binds the address, and adds the port to `builder`. The port divides its connections among `loops`. Errors:
+  // kInvalidArgument, kUnavailable.
+  static absl::StatusOr<std::unique_ptr<Door>> Create(const Options& options, std::shared_ptr<EventLoops> loops,
+                                                      grpc::ServerBuilder& builder);
 
-  // Destroy the door after the server. Closes all connections.
+  // Destroy the door after the server, and before the loops stop. Closes all connections.
   virtual ~Door() = default;
 
   // Returns the configured host and the actual port, such as "127.0.0.1:7443".

@@ -204,7 +204,7 @@ TEST_F(DoorTest, ServesSeveralPorts) {
 TEST_F(DoorTest, ListensOnAddressesAlone) {
   const auto listens_at = [&](const std::string& address) {
     grpc::ServerBuilder builder;
-    return Door::Create({.address = address, .tls = tls_.get()}, builder).ok();
+    return Door::Create({.address = address, .tls = tls_.get()}, std::make_shared<EventLoops>(1), builder).ok();
   };
   for (const char* address : {"127.0.0.1:0", "localhost:0", "[::1]:0"}) EXPECT_TRUE(listens_at(address)) << address;
   for (const char* address : {"example.invalid:0", "ip6-localhost:0", "unix:/nowhere", "127.0.0.1", ":0"}) {

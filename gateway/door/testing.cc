@@ -102,7 +102,7 @@ PeerServer::PeerServer(Door::Options options) {
   if (options.address.empty()) options.address = "127.0.0.1:0";
   if (!options.is_caller) options.is_caller = [](const Peer&) { return true; };
   grpc::ServerBuilder builder;
-  absl::StatusOr<std::unique_ptr<Door>> door = Door::Create(options, builder);
+  absl::StatusOr<std::unique_ptr<Door>> door = Door::Create(options, loops_, builder);
   Must(door.ok());
   door_ = *std::move(door);
   Must(absl::SimpleAtoi(door_->address().substr(door_->address().rfind(':') + 1), &port_));

@@ -19,6 +19,7 @@
 #include "gateway/callers/peer.h"
 #include "gateway/door/door.h"
 #include "webhooks/http/test_certificates.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 
@@ -57,6 +58,7 @@ class PeerServer {
   };
 
   Service service_;
+  const std::shared_ptr<EventLoops> loops_ = std::make_shared<EventLoops>(2);
   std::unique_ptr<Door> door_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;

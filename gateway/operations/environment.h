@@ -16,6 +16,7 @@
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
 #include "translate/operation_table.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 
@@ -25,7 +26,8 @@ struct CallEnvironment {
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
-  WorkerThreads& signing;  // signs for calls that would otherwise sign on a thread that writes to a disk
+  EventLoops& loops;       // run the steps of calls
+  WorkerThreads& signing;  // runs slow signers
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
   CallStore* store;  // if null, the gateway refuses calls with an idempotency key
   CallRecorders recorders;

@@ -1,6 +1,7 @@
 #include "gateway/operations/operation_call.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,7 @@ OperationCall::OperationCall(const CallEnvironment& environment, const Operation
                              Reply reply)
     : environment_(environment),
       operation_(operation),
+      loop_(environment.loops[environment.loops.Here()]),
       trace_(trace),
       reply_(std::move(reply)),
       record_(environment.recorders, operation.full_name, trace_.trace_id()),
@@ -165,7 +167,10 @@ void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
   auto guarded = environment_.recorders.disk_waits.Guard<CallStore::Begun>(
       [call = shared_from_this(), rendered = std::move(rendered),
        fit = std::move(fit)](absl::StatusOr<CallStore::Begun> begun) mutable {
-        call->OnRemembered(std::move(rendered), fit, std::move(begun));
+        EventLoop& loop = call->loop_;
+        loop.Run(
+            [call = std::move(call), rendered = std::move(rendered), fit = std::move(fit),
+             begun = std::move(begun)]() mutable { call->OnRemembered(std::move(rendered), fit, std::move(begun)); });
       },
       [store = environment_.store](const CallStore::Begun& begun) {
         if (begun.attempt.has_value()) store->End(*begun.attempt, {.kind = AttemptEnd::Kind::kNotSent});
@@ -175,7 +180,6 @@ void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
 
 void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& fit,
                                  absl::StatusOr<CallStore::Begun> begun) {
-  on_disk_thread_ = true;
   if (!begun.ok()) return End(StoreUnavailable());
   if (begun->attempt.has_value()) {
     attempt_ = SubmitAttempt(*environment_.store, *begun->attempt);
@@ -205,14 +209,19 @@ void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
 // Makes the audit log write the decision to allow the body, before the gateway stamps anything.
 void OperationCall::Record() {
   const bool audited = environment_.recorders.audit != nullptr;
-  on_disk_thread_ = on_disk_thread_ || audited;
   AuditDecision& decision = permission_.decision;
   if (audited && body_.has_value()) decision.body_sha256 = body_->HexDigest();
-  record_.audit().Allow(caller_, std::move(decision), [call = shared_from_this()](const absl::Status& recorded) {
-    if (!recorded.ok()) return call->EndUnsent(recorded);
-    if (call->EndIfCallerLeft()) return;
-    std::visit([&call](const auto& way) { call->SendAs(way); }, call->way_);
-  });
+  record_.audit().Allow(caller_, std::move(decision),
+                        [call = shared_from_this(), audited](const absl::Status& recorded) {
+                          if (!audited) return call->OnRecorded(recorded);
+                          call->loop_.Run([call, recorded] { call->OnRecorded(recorded); });
+                        });
+}
+
+void OperationCall::OnRecorded(const absl::Status& recorded) {
+  if (!recorded.ok()) return EndUnsent(recorded);
+  if (EndIfCallerLeft()) return;
+  std::visit([this](const auto& way) { SendAs(way); }, way_);
 }
 
 void OperationCall::SendAs(const Discover& /*way*/) {
@@ -223,20 +232,26 @@ void OperationCall::SendAs(const Forward& way) {
   Send(way.stamp.Stamp(std::move(path_), (*std::move(body_)).TakeBytes()));
 }
 
-// Signing takes 30 to 600 microseconds. If a thread that writes to a disk signed, the records of all other calls would
-// wait.
 void OperationCall::SendAs(const SignWith& way) {
-  if (!on_disk_thread_) return Sign(*way.key);
+  if (!way.key->signer->is_slow()) return Sign(*way.key);
   environment_.signing.Run([call = shared_from_this(), key = way.key] { call->Sign(*key); });
 }
 
 void OperationCall::Sign(const NamedSigner& key) {
-  Stamper::Stamp(key.signer, std::move(path_), *std::move(body_),
-                 [call = shared_from_this()](absl::StatusOr<StampedRequest> request) {
-                   if (request.ok()) return call->Send(*std::move(request));
-                   call->EndUnsent(ToStatus(GatewayError(StatusCode::kInternal, v1::ERROR_REASON_SIGNING_FAILED,
-                                                         "the request could not be signed")));
-                 });
+  // A fast signer returns its signature on this thread, and the call stays on it.
+  const std::thread::id here = key.signer->is_slow() ? std::thread::id() : std::this_thread::get_id();
+  Stamper::Stamp(
+      key.signer, std::move(path_), *std::move(body_),
+      [call = shared_from_this(), here](absl::StatusOr<StampedRequest> request) {
+        if (std::this_thread::get_id() == here) return call->OnSigned(std::move(request));
+        call->loop_.Run([call, request = std::move(request)]() mutable { call->OnSigned(std::move(request)); });
+      });
+}
+
+void OperationCall::OnSigned(absl::StatusOr<StampedRequest> request) {
+  if (request.ok()) return Send(*std::move(request));
+  EndUnsent(ToStatus(
+      GatewayError(StatusCode::kInternal, v1::ERROR_REASON_SIGNING_FAILED, "the request could not be signed")));
 }
 
 void OperationCall::Send(StampedRequest request) {

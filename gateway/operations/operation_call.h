@@ -33,6 +33,7 @@
 #include "translate/request_translator.h"
 #include "translate/upstream_error.h"
 #include "translate/upstream_outcome.h"
+#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 
@@ -40,9 +41,9 @@ namespace stampgate {
 // continues after the reply, until the outcome is recorded.
 //
 // Only one step runs at a time, but Cancel can run at the same time as a step. The thread that calls Start runs the
-// first steps. If the request has an idempotency key, the call store's thread runs the steps after Remember. If the
-// gateway has an audit log, the audit log's thread runs the steps after Record. Neither of these threads signs: a
-// thread of `signing` then signs and sends. The upstream client's thread translates the outcome and replies.
+// first steps, usually the event loop of the caller's connection. After a step that waits for a disk or for a slow
+// signer, this loop runs the next steps. The loop on which the exchange with upstream began, which is nearly always the
+// same one, translates the outcome and replies.
 class OperationCall final : public UnaryHandler, public std::enable_shared_from_this<OperationCall> {
  public:
   // `environment` and `operation` must outlive this.
@@ -79,10 +80,12 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void Remember(RenderedRequest rendered, absl::Status fit);
   void OnRemembered(RenderedRequest rendered, const absl::Status& fit, absl::StatusOr<CallStore::Begun> begun);
   void Record();
+  void OnRecorded(const absl::Status& recorded);
   void SendAs(const Discover& way);
   void SendAs(const Forward& way);
   void SendAs(const SignWith& way);
   void Sign(const NamedSigner& key);
+  void OnSigned(absl::StatusOr<StampedRequest> request);
   void Send(StampedRequest request);
   void OnOutcome(UpstreamOutcome outcome);
   void OnLateOutcome(UpstreamOutcome outcome);
@@ -103,6 +106,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
 
   const CallEnvironment& environment_;
   const Operation& operation_;
+  EventLoop& loop_;  // the loop of the call
   const TraceContext trace_;
   Reply reply_;
   CallRecord record_;
@@ -123,7 +127,6 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   std::string fingerprint_;                      // set for a submit
   std::array<uint8_t, 32> request_sha256_ = {};  // set for a submit with an idempotency key
   SubmitAttempt attempt_;                        // set for a submit with an idempotency key
-  bool on_disk_thread_ = false;                  // whether a thread that writes to a disk runs the current step
   bool goes_on_ = false;                         // whether the exchange continues after the reply, until OnLateOutcome
 
   std::mutex mutex_;  // guards cancelled_ and exchange_

@@ -149,7 +149,7 @@ class OperationCallTest : public CallTest {
   Call StartKeyed() {
     UseStore();
     Call call = Start("CreatePolicies", kKeyedCreate);
-    store_.Answer(Began(5));
+    AnswerStore(Began(5));
     upstream_.WaitForSent();
     return call;
   }
@@ -463,6 +463,7 @@ TEST_F(OperationCallTest, CallsThatTheGatewayDoesNotSignAreRecordedWithoutAKey) 
 TEST_F(OperationCallTest, ASlowSignatureDoesNotDelayTheDecisionOfAnotherCall) {
   UseAudit();
   std::latch may_sign(1);
+  signer_->slow = true;
   signer_->while_signing = [&may_sign] { may_sign.wait(); };
   const Call signing = Start("GetPolicy", kGet);
   const Call other = Start("GetWebhookKeySet", "");
@@ -481,7 +482,7 @@ TEST_F(OperationCallTest, IfTheDecisionCannotBeRecordedNothingIsSigned) {
   UseStore();
   disk_.Fail(FaultyCalls::Call::kWrite, ENOSPC);
   const Call call = Start("CreatePolicies", kKeyedCreate);
-  store_.Answer(Began(5));
+  AnswerStore(Began(5));
   const absl::Status status = call.Wait();
   EXPECT_THAT(status, StatusIs(Code::kUnavailable));
   EXPECT_EQ(DetailsOf(status).reason, "AUDIT_UNAVAILABLE");
@@ -542,7 +543,7 @@ TEST_F(OperationCallTest, AKeyedSubmitWhoseSignatureFailsIsStoredAsNotSent) {
   UseStore();
   signer_->Fail(absl::InternalError("no"));
   const Call call = Start("CreatePolicies", kKeyedCreate);
-  store_.Answer(Began(5));
+  AnswerStore(Began(5));
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "SIGNING_FAILED");
   ASSERT_THAT(store_.ends(), SizeIs(1));
   EXPECT_EQ(store_.ends()[0].first, 5u);
@@ -565,7 +566,7 @@ TEST_F(OperationCallTest, ANewKeyIsStoredBeforeAnythingIsSigned) {
   EXPECT_EQ(signer_->signatures(), 0);
   EXPECT_THAT(upstream_.sent(), IsEmpty());
 
-  store_.Answer(Began(5));
+  AnswerStore(Began(5));
   EXPECT_EQ(upstream_.WaitForSent().body, CreateBody(kNowMs));
   EXPECT_NE(signer_->thread(), std::this_thread::get_id());  // the test's thread acts as the store's thread
   upstream_.End(1, AnswerOf(200, kActivity));
@@ -611,7 +612,7 @@ TEST_F(OperationCallTest, AKeyOfAnotherRequestIsRefused) {
   const Call call = Start("CreatePolicies", kKeyedCreate);
   KeyRecord record = RecordAt(kNowMs - 1000, {.kind = Kind::kDone, .activity_id = "a-9"});
   record.request_sha256[0] ^= 1;
-  store_.Answer(Known(record));
+  AnswerStore(Known(record));
   const absl::Status status = call.Wait();
   EXPECT_THAT(status, StatusIs(Code::kInvalidArgument));
   EXPECT_EQ(DetailsOf(status).reason, "IDEMPOTENCY_KEY_REUSED");
@@ -623,12 +624,12 @@ TEST_F(OperationCallTest, ARepeatedRequestSendsTheSameBytesAgain) {
   UseStore();
   const uint64_t first_ms = kNowMs - 600'000;
   const Call call = Start("CreatePolicies", kKeyedCreate);
-  store_.Answer(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
+  AnswerStore(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
   ASSERT_THAT(store_.submits(), SizeIs(2));
   EXPECT_EQ(store_.submits()[1].body_sha256, Sha256(CreateBody(first_ms)));
   EXPECT_EQ(store_.submits()[1].timestamp_ms, first_ms);
   EXPECT_TRUE(store_.submits()[1].begins);
-  store_.Answer(Began(6));
+  AnswerStore(Began(6));
   EXPECT_EQ(upstream_.WaitForSent().body, CreateBody(first_ms));
   upstream_.End(1, Failure(Cause::kTimeout, /*body_sent=*/true));
   const absl::Status status = call.Wait();
@@ -640,8 +641,8 @@ TEST_F(OperationCallTest, ARepeatedRequestAsksTheStoreAtMostTwice) {
   UseStore();
   const uint64_t first_ms = kNowMs - 600'000;
   const Call call = Start("CreatePolicies", kKeyedCreate);
-  store_.Answer(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
-  store_.Answer(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
+  AnswerStore(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
+  AnswerStore(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "OUTCOME_NOT_STORED");
   EXPECT_THAT(store_.submits(), SizeIs(2));
 }
@@ -650,10 +651,10 @@ TEST_F(OperationCallTest, ASubmitThatIsTooOldToRepeatIsAnsweredFromTheStore) {
   UseStore();
   const uint64_t first_ms = kNowMs - 3'300'000;
   const Call done = Start("CreatePolicies", kKeyedCreate);
-  store_.Answer(Known(RecordAt(first_ms, {.kind = Kind::kDone, .activity_id = "a-9", .activity_status = "x"})));
+  AnswerStore(Known(RecordAt(first_ms, {.kind = Kind::kDone, .activity_id = "a-9", .activity_status = "x"})));
   EXPECT_EQ(done.replies.WaitFor<v1::CreatePoliciesResponse>().activity().id(), "a-9");
   const Call unknown = Start("CreatePolicies", kKeyedCreate);
-  store_.Answer(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
+  AnswerStore(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
   const absl::Status status = unknown.Wait();
   EXPECT_EQ(DetailsOf(status).reason, "OUTCOME_NOT_STORED");
   EXPECT_EQ(DetailsOf(status).metadata["fingerprint"], RequestBody(CreateBody(first_ms)).Fingerprint());
@@ -666,7 +667,7 @@ TEST_F(OperationCallTest, AKeyThatTheStoreMayHaveLostIsRefused) {
   const Call call = Start("CreatePolicies", kKeyedCreate);
   CallStore::Begun uncertain;
   uncertain.unknown_until = absl::Hours(2);
-  store_.Answer(uncertain);
+  AnswerStore(uncertain);
   const absl::Status status = call.Wait();
   EXPECT_EQ(DetailsOf(status).reason, "IDEMPOTENCY_KEY_UNCERTAIN");
   EXPECT_EQ(DetailsOf(status).retry_delay, absl::Hours(2));
@@ -676,7 +677,7 @@ TEST_F(OperationCallTest, AKeyThatTheStoreMayHaveLostIsRefused) {
 TEST_F(OperationCallTest, AStoreThatFailsEndsTheCall) {
   UseStore();
   const Call call = Start("CreatePolicies", kKeyedCreate);
-  store_.Answer(absl::ResourceExhaustedError("the disk is full"));
+  AnswerStore(absl::ResourceExhaustedError("the disk is full"));
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "IDEMPOTENCY_UNAVAILABLE");
   EXPECT_THAT(upstream_.sent(), IsEmpty());
 }
@@ -693,15 +694,15 @@ TEST_F(OperationCallTest, IfNoTimestampIsFreeAKeyedCallCanOnlyRepeatAnEarlierSub
   const Call unknown = Start("CreatePolicies", kKeyedCreate);
   ASSERT_THAT(store_.submits(), SizeIs(1));
   EXPECT_FALSE(store_.submits()[0].begins);
-  store_.Answer(CallStore::Begun());
+  AnswerStore(CallStore::Begun());
   EXPECT_EQ(DetailsOf(unknown.Wait()).reason, "TIMESTAMPS_EXHAUSTED");
 
   // The earlier submit already has a timestamp, so the call can repeat it.
   const Call known = Start("CreatePolicies", kKeyedCreate);
-  store_.Answer(Known(RecordAt(kNowMs - 5, {.kind = Kind::kUnknown})));
+  AnswerStore(Known(RecordAt(kNowMs - 5, {.kind = Kind::kUnknown})));
   ASSERT_THAT(store_.submits(), SizeIs(3));
   EXPECT_TRUE(store_.submits()[2].begins);
-  store_.Answer(Began(7));
+  AnswerStore(Began(7));
   EXPECT_EQ(upstream_.WaitForSent().body, CreateBody(kNowMs - 5));
   upstream_.End(1, AnswerOf(200, kActivity));
   EXPECT_EQ(known.Wait(), absl::OkStatus());
@@ -712,7 +713,7 @@ TEST_F(OperationCallTest, ATimestampThatIsTooOldIsRefusedForANewKey) {
   const Call call = Start("CreatePolicies", absl::StrCat("timestamp_ms: 1 ", kKeyedCreate));
   ASSERT_THAT(store_.submits(), SizeIs(1));
   EXPECT_FALSE(store_.submits()[0].begins);
-  store_.Answer(CallStore::Begun());
+  AnswerStore(CallStore::Begun());
   EXPECT_THAT(DetailsOf(call.Wait()).violations, ElementsAre(Pair("timestamp_ms", HasSubstr("55 minutes"))));
 }
 
@@ -721,7 +722,7 @@ TEST_F(OperationCallTest, ADrainEndsACallThatWaitsForTheStore) {
   const Call call = Start("CreatePolicies", kKeyedCreate);
   waits_.EndAll();
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "IDEMPOTENCY_UNAVAILABLE");
-  store_.Answer(Began(5));  // arrives after the call has ended
+  AnswerStore(Began(5));  // arrives after the call has ended
   ASSERT_THAT(store_.ends(), SizeIs(1));
   EXPECT_EQ(store_.ends()[0].second.kind, Kind::kNotSent);
   EXPECT_THAT(upstream_.sent(), IsEmpty());
@@ -917,7 +918,7 @@ TEST_F(OperationCallTest, AKeyedSubmitThatItsCallerLeavesWhileTheStoreBeginsItIs
   UseStore();
   const Call call = Start("CreatePolicies", kKeyedCreate);
   call.Cancel();
-  store_.Answer(Began(5));
+  AnswerStore(Began(5));
   EXPECT_THAT(call.Wait(), StatusIs(Code::kCancelled));
   EXPECT_THAT(upstream_.sent(), IsEmpty());
   ASSERT_THAT(store_.ends(), SizeIs(1));

@@ -256,9 +256,11 @@ CallTest::CallTest()
 CallTest::~CallTest() = default;
 
 void CallTest::TearDown() {
-  // Waits until the audit log's thread and the signing threads have finished their work.
+  // Waits until the audit log's thread, the loop and the signing threads have finished their work.
   if (audit_ != nullptr) audit_->Close();
+  loops_.WaitForTasks();
   signing_ = nullptr;
+  loops_.WaitForTasks();
   for (const Watched& watched : watched_) {
     EXPECT_EQ(watched.replies.count(), 1);
     EXPECT_TRUE(watched.call.expired()) << "something still holds the call";
@@ -275,6 +277,11 @@ void CallTest::UseAudit() {
                .value();
 }
 
+void CallTest::AnswerStore(absl::StatusOr<CallStore::Begun> begun) {
+  store_.Answer(std::move(begun));
+  loops_.WaitForTasks();
+}
+
 const CallEnvironment& CallTest::environment() {
   if (!environment_.has_value()) {
     environment_.emplace(CallEnvironment{
@@ -282,6 +289,7 @@ const CallEnvironment& CallTest::environment() {
         .access = current_access_,
         .timestamps = timestamps_,
         .upstream = upstream_,
+        .loops = loops_,
         .signing = *signing_,
         .in_flight = in_flight_,
         .store = with_store_ ? &store_ : nullptr,

@@ -38,6 +38,7 @@
 #include "stamp/request_body.h"
 #include "stamp/signer.h"
 #include "translate/upstream_outcome.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 
@@ -103,7 +104,10 @@ class FakeSigner final : public Signer {
   absl::string_view public_key_hex() const override { return "02ab"; }
   absl::string_view scheme() const override { return "SCHEME"; }
   void Sign(const RequestBody& body, Done done) const override;
+  bool is_slow() const override { return slow; }
 
+  // The result of is_slow.
+  bool slow = false;
   // Sign calls this function before it returns the signature. The test must set it before the call starts.
   std::function<void()> while_signing;
 
@@ -181,9 +185,8 @@ class Replies {
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-// The fixture of the tests of calls. Without an audit log and a call store, a call runs on the test's thread. With an
-// audit log, the audit log's thread writes the decision and runs the next steps of the call. With an audit log or a
-// call store, a thread of `signing` signs.
+// The fixture of the tests of calls. Without an audit log and a call store, a call runs on the test's thread. With one
+// of them, the loop runs the steps after the decision is written. If the signer is slow, a thread of `signing` signs.
 //
 // At the end of each test, the fixture checks that every call has replied once, and that nothing still refers to the
 // call.
@@ -203,6 +206,9 @@ class CallTest : public ::testing::Test {
   void SetGrants(const std::string& grants);
   void UseStore() { with_store_ = true; }
   void UseAudit();
+
+  // Answers the oldest Begin of the store that the test has not answered, and waits for the next steps of its call.
+  void AnswerStore(absl::StatusOr<CallStore::Begun> begun);
 
   KnownCaller caller() const { return {access_, caller_.get()}; }
   const CallEnvironment& environment();
@@ -235,6 +241,7 @@ class CallTest : public ::testing::Test {
   std::unique_ptr<const Caller> caller_;
   const std::string audit_path_;
   std::unique_ptr<AuditLog> audit_;
+  EventLoops loops_{1};
   std::unique_ptr<WorkerThreads> signing_;
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   mutable std::mutex mutex_;

@@ -23,6 +23,7 @@
 #include "grpc/reflection/v1/reflection.pb.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/testing/operations.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {
@@ -111,7 +112,7 @@ class ReflectionServiceTest : public ::testing::Test {
     ASSERT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);
     grpc::ServerBuilder builder;
-    auto door = Door::Create({.address = "127.0.0.1:0"}, builder);
+    auto door = Door::Create({.address = "127.0.0.1:0"}, loops_, builder);
     ASSERT_TRUE(door.ok()) << door.status();
     door_ = *std::move(door);
     builder.RegisterService(service_.get());
@@ -146,6 +147,7 @@ class ReflectionServiceTest : public ::testing::Test {
                              }}};
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   std::unique_ptr<ReflectionService> service_;
+  const std::shared_ptr<EventLoops> loops_ = std::make_shared<EventLoops>(1);
   std::unique_ptr<Door> door_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

@@ -23,14 +23,15 @@ void LogFetch(const std::string& issuer, const absl::Status& status, const Token
   }
 }
 
-absl::StatusOr<std::unique_ptr<UpstreamClient>> MakeClient(const std::string& base_url, const std::string& ca_file) {
+absl::StatusOr<std::unique_ptr<UpstreamClient>> MakeClient(const std::string& base_url, const std::string& ca_file,
+                                                           std::shared_ptr<EventLoops> loops) {
   UpstreamClient::Options options;
   options.base_url = base_url;
   options.ca_file = ca_file;
   options.connect_timeout = kKeySetTime;
   options.exchange_timeout = kKeySetTime;
   options.max_response_bytes = kMaxKeySetBytes;
-  return UpstreamClient::Create(options);
+  return UpstreamClient::Create(options, std::move(loops));
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ absl::StatusOr<std::shared_ptr<TokenKeys>> TokenKeyPool::Get(const config::v1::T
   if (const auto known = sources_.find(id); known != sources_.end()) return known->second.keys;
   absl::StatusOr<KeySetUrl> url = ParseKeySetUrl(issuer.jwks_url());
   if (!url.ok()) return url.status();
-  absl::StatusOr<std::unique_ptr<UpstreamClient>> client = MakeClient(url->base_url, issuer.ca_file());
+  absl::StatusOr<std::unique_ptr<UpstreamClient>> client = MakeClient(url->base_url, issuer.ca_file(), loops_);
   if (!client.ok()) return client.status();
   FetchedTokenKeys::Options options;
   options.now = [] { return absl::Now(); };

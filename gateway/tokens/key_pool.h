@@ -6,11 +6,13 @@
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "gateway/tokens/keys.h"
 #include "gateway/upstream/client.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 
@@ -20,7 +22,8 @@ namespace stampgate {
 // keys may run on that thread.
 class TokenKeyPool {
  public:
-  TokenKeyPool() = default;
+  // The keys are fetched on `loops`, which must run until this object is destroyed.
+  explicit TokenKeyPool(std::shared_ptr<EventLoops> loops) : loops_(std::move(loops)) {}
   ~TokenKeyPool();
 
   TokenKeyPool(const TokenKeyPool&) = delete;
@@ -43,6 +46,7 @@ class TokenKeyPool {
     void Close();
   };
 
+  const std::shared_ptr<EventLoops> loops_;
   std::map<std::tuple<std::string, std::string, std::string>, Source> sources_;  // by name, jwks_url and ca_file
 };
 

@@ -16,6 +16,7 @@
 #include "gateway/tokens/issuers.h"
 #include "gateway/tokens/testing.h"
 #include "gateway/upstream/scripted_server.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {
@@ -70,7 +71,7 @@ absl::Status Find(TokenKeys& keys, const std::string& key_id = "a") {
 
 TEST(TokenKeyPoolTest, FindFetchesTheKeysFromTheUrl) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks(), "200 OK", "Cache-Control: max-age=3600\r\n")));
-  TokenKeyPool pool;
+  TokenKeyPool pool(std::make_shared<EventLoops>(1));
   absl::StatusOr<std::shared_ptr<TokenKeys>> keys = pool.Get(IssuerAt(UrlOf(server)));
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_EQ(server.connections(), 0);
@@ -84,7 +85,7 @@ TEST(TokenKeyPoolTest, FindFetchesTheKeysFromTheUrl) {
 
 TEST(TokenKeyPoolTest, KeepsKeysWhenTheConfigIsReloaded) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
-  TokenKeyPool pool;
+  TokenKeyPool pool(std::make_shared<EventLoops>(1));
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
   EXPECT_TRUE(Find(*keys).ok());
   pool.Tidy();
@@ -100,7 +101,7 @@ TEST(TokenKeyPoolTest, KeepsKeysWhenTheConfigIsReloaded) {
 
 TEST(TokenKeyPoolTest, TidyReleasesUnusedKeys) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
-  TokenKeyPool pool;
+  TokenKeyPool pool(std::make_shared<EventLoops>(1));
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
   std::weak_ptr<TokenKeys> weak = keys;
   pool.Tidy();
@@ -119,7 +120,7 @@ TEST(TokenKeyPoolTest, TidyFetchesKeysBeforeATokenNeedsThem) {
       asked.Set(true);
     }
   });
-  TokenKeyPool pool;
+  TokenKeyPool pool(std::make_shared<EventLoops>(1));
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
   pool.Tidy();
   EXPECT_TRUE(asked.Wait());
@@ -138,7 +139,7 @@ TEST(TokenKeyPoolTest, RefusesAnIncompleteOrWrongResponse) {
       connection.Write(response);
       connection.Close();
     });
-    TokenKeyPool pool;
+    TokenKeyPool pool(std::make_shared<EventLoops>(1));
     std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
     EXPECT_TRUE(absl::IsUnavailable(Find(*keys))) << response.substr(0, 60);
   }
@@ -148,7 +149,7 @@ TEST(TokenKeyPoolTest, TrustsOnlyAServerWithACertificateOfTheCaFile) {
   const TestCertificate certificate = MakeCertificate("127.0.0.1");
   const auto serve = ScriptedServer::Always(JsonResponse(Jwks()));
   ScriptedServer server(serve, ScriptedServer::Tls{certificate});
-  TokenKeyPool pool;
+  TokenKeyPool pool(std::make_shared<EventLoops>(1));
   config::v1::TokenIssuer issuer = IssuerAt(absl::StrCat("https://127.0.0.1:", server.port(), "/keys"));
   std::shared_ptr<TokenKeys> keys = *pool.Get(issuer);
   EXPECT_TRUE(absl::IsUnavailable(Find(*keys)));
@@ -167,7 +168,7 @@ TEST(TokenKeyPoolTest, TrustsOnlyAServerWithACertificateOfTheCaFile) {
 }
 
 TEST(TokenKeyPoolTest, GetRefusesAUrlThatCannotBeUsed) {
-  TokenKeyPool pool;
+  TokenKeyPool pool(std::make_shared<EventLoops>(1));
   for (const char* url : {"", "https://host", "http://host.example/keys", "ftp://127.0.0.1/keys",
                           "https://u:p@host/keys", "https://host/a b", "https://host/a#b", "host/keys"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(pool.Get(IssuerAt(url)).status())) << url;
@@ -181,7 +182,7 @@ TEST(TokenKeyPoolTest, MayBeDestroyedDuringAFetch) {
   });
   Outcome<absl::Status> outcome;
   {
-    TokenKeyPool pool;
+    TokenKeyPool pool(std::make_shared<EventLoops>(1));
     std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
     keys->Find(TokenAlgorithm::kEs256, "a", [&](const absl::StatusOr<TokenKey>& key) { outcome.Set(key.status()); });
   }
@@ -193,7 +194,7 @@ TEST(TokenKeyPoolTest, MayBeDestroyedDuringAFetch) {
 TEST(TokenKeyPoolTest, TheLastUserOfKeysMayEndOnTheThreadThatFetches) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
   for (int round = 0; round < 20; ++round) {
-    TokenKeyPool pool;
+    TokenKeyPool pool(std::make_shared<EventLoops>(1));
     Outcome<std::string> outcome;
     {
       std::vector<TokenIssuerRule> rules = {{"issuer", "https://issuer", {"gate"}, *pool.Get(IssuerAt(UrlOf(server)))}};
@@ -214,7 +215,7 @@ TEST(TokenKeyPoolTest, TheLastUserOfKeysMayEndOnTheThreadThatFetches) {
 
 TEST(TokenKeyPoolTest, FindReturnsAnOutcomeOnEveryThread) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(Jwks())));
-  TokenKeyPool pool;
+  TokenKeyPool pool(std::make_shared<EventLoops>(1));
   std::shared_ptr<TokenKeys> keys = *pool.Get(IssuerAt(UrlOf(server)));
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -1,11 +1,9 @@
-// The HTTP client for upstream: libcurl's multi interface on its own event loop.
+// The HTTP client for upstream.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_CLIENT_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_CLIENT_H_
 
 #include <chrono>
-#include <cstdint>
 #include <memory>
-#include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
@@ -13,17 +11,18 @@
 #include "gateway/upstream/options.h"
 #include "stamp/stamped_request.h"
 #include "translate/upstream_outcome.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 
-// Sends requests to one base URL. Thread-safe. Never sends a POST twice: the client makes no retries and follows no
-// redirects. By itself, libcurl would send a request again if a reused connection breaks. The client prevents this if a
-// byte of the first request may have left.
+// Sends requests to one base URL, with HTTP/1.1. Thread-safe. Never sends a POST twice: the client makes no retries and
+// follows no redirects.
 //
-// The client calls `done` and `late` on its own thread. They must not block, destroy the client or call Shutdown, but
-// may call its other functions. The client calls `done` exactly once: perhaps before Post or Get returns, and at the
-// latest in the destructor. It calls `late` at most once. The body of an HttpAnswer has 64 bytes of spare capacity,
-// which the JSON reader needs.
+// libcurl opens the connections; each event loop keeps its own. A call belongs to the loop on which it begins, or to
+// any loop if it begins on another thread. The client calls `done` and `late` on the thread of this loop. They must not
+// block, destroy the client or call Shutdown, but may call its other functions. The client calls `done` exactly once:
+// perhaps before Post or Get returns, and at the latest in the destructor. It calls `late` at most once. The body of an
+// HttpAnswer has 64 bytes of spare capacity, which the JSON reader needs.
 class UpstreamClient {
  public:
   using Clock = std::chrono::steady_clock;
@@ -31,23 +30,16 @@ class UpstreamClient {
   using Lane = UpstreamLane;
   using Options = UpstreamOptions;
 
-  struct CallOptions {
-    Lane lane = Lane::kSubmit;
-    // When the caller must have its outcome. A call whose deadline has already passed ends with kTimeout and sends
-    // nothing. A call that gets no free connection of its lane before its deadline ends with kNoPlace.
-    Clock::time_point deadline = Clock::time_point::max();
-    // The value of the request's traceparent header. If it is empty, the request has no such header.
-    std::string traceparent = "";
-  };
+  using CallOptions = UpstreamCallOptions;
+  using CallId = UpstreamCallId;
+  using Done = UpstreamDone;
 
-  using Done = absl::AnyInvocable<void(UpstreamOutcome)>;
-  using CallId = uint64_t;
+  // The loops must run until the client is destroyed. Errors: kInvalidArgument for an option that cannot be used,
+  // kInternal if libcurl lacks an option that the promises above need, kResourceExhausted if there is no memory.
+  static absl::StatusOr<std::unique_ptr<UpstreamClient>> Create(const Options& options,
+                                                                std::shared_ptr<EventLoops> loops);
 
-  // Errors: kInvalidArgument for an option that cannot be used, kResourceExhausted if the system gives no descriptors,
-  // kInternal if libcurl lacks an option that the promises above need.
-  static absl::StatusOr<std::unique_ptr<UpstreamClient>> Create(const Options& options);
-
-  // Ends all exchanges, as Shutdown with a grace of zero does.
+  // Ends all exchanges, as Shutdown with a grace of zero does. Must not be called on the thread of a loop.
   virtual ~UpstreamClient() = default;
 
   // Starts an exchange. `done` gets the caller's outcome. If this outcome is a TransportFailure with `goes_on`, the
@@ -63,7 +55,7 @@ class UpstreamClient {
 
   // Waits until all exchanges, including detached ones, have ended, but not longer than `grace`. Then ends the
   // remaining exchanges with kShutdown. Exchanges that are started after this call end with kShutdown immediately. May
-  // be called again.
+  // be called again. Must not be called on the thread of a loop.
   virtual void Shutdown(absl::Duration grace) = 0;
 };
 

@@ -153,7 +153,7 @@ UpstreamClient::Options OptionsFor(const ScriptedServer& server) {
 }
 
 std::unique_ptr<UpstreamClient> Connect(const UpstreamClient::Options& options) {
-  auto client = UpstreamClient::Create(options);
+  auto client = UpstreamClient::Create(options, std::make_shared<EventLoops>(1));
   if (!client.ok()) {
     ADD_FAILURE() << client.status();
     std::abort();
@@ -595,6 +595,7 @@ TEST(UpstreamClient, SendsNothingOnAConnectionThatIsNoLongerQuiet) {
         },
         certificate);
     RestingConnection([&](Connection& connection) { connection.Write(first + stale); }, nothing, certificate);
+    RestingConnection([&](Connection& connection) { connection.WriteTogether({first, stale}); }, nothing, certificate);
   }
 }
 
@@ -628,11 +629,9 @@ class TlsTest : public ::testing::Test {
  protected:
   std::string CaFile(const TestCertificate& certificate) { return WriteFile("ca.pem", certificate.certificate_pem); }
 
-  UpstreamOutcome PostTo(const ScriptedServer& server, const std::string& host, const std::string& ca_file,
-                         bool http2 = false) {
+  UpstreamOutcome PostTo(const ScriptedServer& server, const std::string& host, const std::string& ca_file) {
     UpstreamClient::Options options = OptionsFor(absl::StrCat("https://", host, ":", server.port()));
     options.ca_file = ca_file;
-    options.http2 = http2;
     auto client = Connect(options);
     const UpstreamOutcome first = Post(*client);
     const UpstreamOutcome second = Post(*client);
@@ -643,9 +642,9 @@ class TlsTest : public ::testing::Test {
 
 TEST_F(TlsTest, VerifiesAndKeepsAlive) {
   const TestCertificate certificate = MakeCertificate("127.0.0.1");
-  for (const bool http2 : {false, true}) {  // the server does not agree to HTTP/2
+  {
     ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")), ScriptedServer::Tls{certificate});
-    EXPECT_THAT(PostTo(server, "127.0.0.1", CaFile(certificate), http2), IsAnswer(200, "{}"));
+    EXPECT_THAT(PostTo(server, "127.0.0.1", CaFile(certificate)), IsAnswer(200, "{}"));
     EXPECT_THAT(server.requests(), SizeIs(2));
     EXPECT_EQ(server.connections(), 1);
   }
@@ -967,23 +966,6 @@ TEST(UpstreamClient, BeginsNoSubmitWhileDetachedSubmitsFillTheirPlaces) {
   for (int i = 4; i < 7; ++i) EXPECT_GE(oldest[i], oldest[0]) << i;
 }
 
-TEST(UpstreamClient, KeepsLanesApartWhereUpstreamSpeaksNoHttp2) {
-  const TestCertificate certificate = MakeCertificate("127.0.0.1");
-  HoldingServer holding(ScriptedServer::Tls{certificate});
-  UpstreamClient::Options options = OptionsFor(absl::StrCat("https://127.0.0.1:", holding.server.port()));
-  options.ca_file = WriteFile("lanes.pem", certificate.certificate_pem);
-  options.http2 = true;
-  options.max_connections = 2;
-  auto client = Connect(options);
-  std::vector<Slot> slots(20);
-  for (Slot& slot : slots) client->Post(Stamper::Make("/hold", "{}"), {}, slot.callback(), nullptr);
-  holding.WaitUntilHeld(2);
-  for (const Lane lane : {Lane::kQuery, Lane::kKeySet}) EXPECT_THAT(PostQuick(*client, lane), IsAnswer(200, "{}"));
-  holding.WaitUntilHeld(2);
-  holding.release.Set();
-  for (Slot& slot : slots) EXPECT_THAT(slot.Wait(), IsAnswer(200, "{}"));
-}
-
 // Many calls.
 
 // Responds to each request with the request's body, so that a test detects a response to another request.
@@ -1076,6 +1058,70 @@ TEST(UpstreamClient, AThousandCallsShareAHundredConnections) {
   EXPECT_EQ(server.connections(), kConnections);
 }
 
+// Several loops.
+
+TEST(UpstreamClient, ACallEndsOnTheLoopOnWhichItBegan) {
+  ScriptedServer server(Echo());
+  const auto loops = std::make_shared<EventLoops>(3);
+  auto client = *UpstreamClient::Create(OptionsFor(server), loops);
+  constexpr int kCalls = 300;
+  std::vector<Slot> slots(kCalls);
+  std::atomic<int> strayed = 0;
+  for (int i = 0; i < kCalls; ++i) {
+    EventLoop& loop = (*loops)[i % 3];
+    loop.Run([&, i] {
+      client->Post(
+          Stamper::Make("/p", absl::StrCat(i)), {},
+          [&, done = slots[i].callback()](UpstreamOutcome outcome) mutable {
+            if (EventLoop::Current() != &loop) ++strayed;
+            done(std::move(outcome));
+          },
+          nullptr);
+    });
+  }
+  for (int i = 0; i < kCalls; ++i) EXPECT_THAT(slots[i].Wait(), IsAnswer(200, absl::StrCat(i)));
+  EXPECT_EQ(strayed, 0);
+}
+
+TEST(UpstreamClient, TheLoopsShareThePlaces) {
+  HoldingServer holding;
+  const auto loops = std::make_shared<EventLoops>(3);
+  UpstreamClient::Options options = OptionsFor(holding.server);
+  options.max_connections = 2;
+  auto client = *UpstreamClient::Create(options, loops);
+  std::vector<Slot> slots(9);
+  std::vector<UpstreamClient::CallId> ids(slots.size());
+  for (size_t i = 0; i < slots.size(); ++i) {
+    (*loops)[i % 3].Run(
+        [&, i] { ids[i] = client->Post(Stamper::Make("/hold", "{}"), {}, slots[i].callback(), nullptr); });
+    loops->WaitForTasks();
+  }
+  holding.WaitUntilHeld(2);
+  // Calls that wait may be cancelled on any thread.
+  for (const size_t i : {2, 3, 8}) client->Cancel(ids[i]);
+  for (const size_t i : {2, 3, 8}) EXPECT_THAT(slots[i].Wait(), Failed(Cause::kCancelled, false));
+  holding.WaitUntilHeld(2);
+  holding.release.Set();
+  for (const size_t i : {0, 1, 4, 5, 6, 7}) EXPECT_THAT(slots[i].Wait(), IsAnswer(200, "{}"));
+}
+
+TEST(UpstreamClient, ShutdownEndsTheCallsOfAllLoops) {
+  HangingServer hanging;
+  const auto loops = std::make_shared<EventLoops>(3);
+  auto client = *UpstreamClient::Create(OptionsFor(hanging.server), loops);
+  std::vector<Slot> slots(9);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    (*loops)[i % 3].Run([&, i] { client->Post(Stamper::Make("/p", "{}"), {}, slots[i].callback(), nullptr); });
+  }
+  hanging.received.Wait();
+  loops->WaitForTasks();
+  client->Shutdown(absl::Milliseconds(20));
+  for (Slot& slot : slots) {
+    EXPECT_EQ(slot.calls(), 1);
+    EXPECT_THAT(slot.Wait(), AnyOf(Failed(Cause::kShutdown, true), Failed(Cause::kShutdown, false)));
+  }
+}
+
 TEST(UpstreamClient, MayBeCalledFromItsCallbacks) {
   ScriptedServer server(Echo());
   auto client = Connect(OptionsFor(server));
@@ -1156,7 +1202,7 @@ TEST(UpstreamClient, RefusesOptionsThatCannotBeUsed) {
   const auto code = [](const std::function<void(UpstreamClient::Options&)>& change) {
     UpstreamClient::Options options = OptionsFor("http://127.0.0.1:1");
     change(options);
-    return UpstreamClient::Create(options).status().code();
+    return UpstreamClient::Create(options, std::make_shared<EventLoops>(1)).status().code();
   };
   using Options = UpstreamClient::Options;
   const auto invalid = absl::StatusCode::kInvalidArgument;
@@ -1216,49 +1262,20 @@ TEST(ParseBaseUrl, RefusesEverythingElse) {
   }
 }
 
-TEST(DescribeFailure, MapsLibcurlsCodes) {
-  struct Row {
-    CURLcode code;
-    ExchangeProgress progress;
-    Cause cause;
-    bool body_sent;
-  };
-  const ExchangeProgress none;
-  const ExchangeProgress connected = {.connected = true};
-  const ExchangeProgress sent = {.connected = true, .body_sent = true};
-  for (const Row& row : {
-           Row{CURLE_COULDNT_RESOLVE_HOST, none, Cause::kUnreachable, false},
-           Row{CURLE_COULDNT_CONNECT, none, Cause::kUnreachable, false},
-           Row{CURLE_COULDNT_CONNECT, sent, Cause::kBroken, true},
-           Row{CURLE_OPERATION_TIMEDOUT, none, Cause::kUnreachable, false},
-           Row{CURLE_OPERATION_TIMEDOUT, connected, Cause::kTimeout, false},
-           Row{CURLE_OPERATION_TIMEDOUT, sent, Cause::kTimeout, true},
-           Row{CURLE_SSL_CONNECT_ERROR, none, Cause::kTls, false},
-           Row{CURLE_PEER_FAILED_VERIFICATION, none, Cause::kTls, false},
-           Row{CURLE_SSL_CACERT_BADFILE, none, Cause::kTls, false},
-           Row{CURLE_SSL_CONNECT_ERROR, sent, Cause::kBroken, true},
-           Row{CURLE_SEND_FAIL_REWIND, none, Cause::kBroken, true},
-           Row{CURLE_ABORTED_BY_CALLBACK, sent, Cause::kBroken, true},
-           Row{CURLE_GOT_NOTHING, sent, Cause::kBroken, true},
-           Row{CURLE_PARTIAL_FILE, sent, Cause::kBroken, true},
-           Row{CURLE_SEND_ERROR, connected, Cause::kBroken, false},
-           Row{CURLE_RECV_ERROR, sent, Cause::kBroken, true},
-           Row{CURLE_HTTP2_STREAM, sent, Cause::kBroken, true},
-           Row{CURLE_WRITE_ERROR, sent, Cause::kBroken, true},
-           Row{CURLE_WRITE_ERROR, {.body_sent = true, .too_large = true}, Cause::kTooLarge, true},
-           Row{CURLE_FILESIZE_EXCEEDED, sent, Cause::kTooLarge, true},
-           Row{CURLE_OUT_OF_MEMORY, connected, Cause::kBroken, false},
-           Row{CURLE_LDAP_CANNOT_BIND, sent, Cause::kBroken, true},
-       }) {
-    const TransportFailure failure = DescribeFailure(row.code, row.progress, "");
-    EXPECT_EQ(failure.cause, row.cause) << row.code;
-    EXPECT_EQ(failure.body_sent, row.body_sent) << row.code;
+TEST(ConnectFailure, MapsLibcurlsCodes) {
+  for (const auto& [code, cause] :
+       {std::pair(CURLE_COULDNT_RESOLVE_HOST, Cause::kUnreachable),
+        std::pair(CURLE_COULDNT_CONNECT, Cause::kUnreachable), std::pair(CURLE_OPERATION_TIMEDOUT, Cause::kUnreachable),
+        std::pair(CURLE_SSL_CONNECT_ERROR, Cause::kTls), std::pair(CURLE_PEER_FAILED_VERIFICATION, Cause::kTls),
+        std::pair(CURLE_SSL_CACERT_BADFILE, Cause::kTls), std::pair(CURLE_OUT_OF_MEMORY, Cause::kBroken),
+        std::pair(CURLE_LDAP_CANNOT_BIND, Cause::kBroken)}) {
+    const TransportFailure failure = ConnectFailure(code, "");
+    EXPECT_EQ(failure.cause, cause) << code;
+    EXPECT_FALSE(failure.body_sent) << code;
     EXPECT_FALSE(failure.detail.empty());
   }
-  EXPECT_EQ(DescribeFailure(CURLE_COULDNT_CONNECT, none, "a\r\nb\x1b[0m").detail,
-            "Could not connect to server: a??b?[0m");
-  EXPECT_LE(DescribeFailure(CURLE_COULDNT_CONNECT, none, std::string(5000, 'x')).detail.size(), 300u);
-  EXPECT_EQ(DescribeFailure(CURLE_RECV_ERROR, sent, "a secret").detail, "Failure when receiving data from the peer");
+  EXPECT_EQ(ConnectFailure(CURLE_COULDNT_CONNECT, "a\r\nb\x1b[0m").detail, "Could not connect to server: a??b?[0m");
+  EXPECT_LE(ConnectFailure(CURLE_COULDNT_CONNECT, std::string(5000, 'x')).detail.size(), 300u);
 }
 
 }  // namespace

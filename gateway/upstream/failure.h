@@ -9,16 +9,9 @@
 
 namespace stampgate {
 
-// How far an exchange came before it failed.
-struct ExchangeProgress {
-  bool connected = false;  // the connection was ready for a request, including its TLS
-  bool body_sent = false;  // a byte of the body may have left
-  bool too_large = false;  // the response body exceeded the limit
-};
-
-// Returns the failure that libcurl's `code` means. `message` is the content of libcurl's error buffer. An unknown code
-// means kBroken. If a byte of the body may have left, the cause is never one that means that nothing was sent.
-TransportFailure DescribeFailure(CURLcode code, const ExchangeProgress& progress, absl::string_view message);
+// Returns the failure that libcurl's `code` means for an attempt to connect, in which nothing is sent. `message` is the
+// content of libcurl's error buffer. An unknown code means kBroken.
+TransportFailure ConnectFailure(CURLcode code, absl::string_view message);
 
 }  // namespace stampgate
 

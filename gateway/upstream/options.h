@@ -1,4 +1,4 @@
-// The options of the HTTP client for upstream.
+// The options of the HTTP client for upstream, and of its calls.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_OPTIONS_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_OPTIONS_H_
 
@@ -7,7 +7,9 @@
 #include <functional>
 #include <string>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "translate/upstream_outcome.h"
 
 namespace stampgate {
 
@@ -27,9 +29,8 @@ struct UpstreamOptions {
   absl::Duration connect_timeout = absl::Seconds(5);
   // The time limit of each exchange, even of a detached one. The time in which a call waits for a place does not count.
   absl::Duration exchange_timeout = absl::Seconds(30);
-  // The number of places in the lane of submits, and also in the lane of queries. A place is a connection, which
-  // carries one call at a time or, with HTTP/2, a hundred. Further calls wait in their lane, in order of arrival,
-  // without a connection.
+  // The number of places in the lane of submits, and also in the lane of queries. A call needs a place, and has a
+  // connection of its own then. Further calls wait in their lane, in order of arrival, without a connection.
   int max_connections = 64;
   // The number of places for detached submits. While all of them are taken, no submit begins. Submits that began
   // earlier can still be detached, so more than `max_detached` submits can be detached, but always fewer than the sum
@@ -39,12 +40,9 @@ struct UpstreamOptions {
   absl::Duration max_idle = absl::Seconds(50);
   // The maximum size of a response body. A larger body is a TransportFailure.
   int64_t max_response_bytes = 8 << 20;
-  // Whether the client uses HTTP/2 over TLS if upstream agrees. A connection then carries up to 100 calls at the same
-  // time.
-  bool http2 = false;
   // Called when a submit was detached, and when a detached submit has ended. `count` is the number of detached submits,
   // and `oldest` is the time at which the oldest of them was detached. The client calls this function and the two below
-  // on its own thread. They must not block, and may be empty.
+  // on any thread, and the first two with a lock held. They must not block or call the client, and may be empty.
   std::function<void(int count, std::chrono::steady_clock::time_point oldest)> observe_detached;
   // Called when one of these numbers has changed: `in_flight` is the number of calls that have a place of the lane, and
   // `waiting` is the number of calls that wait for such a place. Detached submits do not count.
@@ -52,6 +50,18 @@ struct UpstreamOptions {
   // Called when an exchange has ended. `duration` is the time since its call got a place.
   std::function<void(UpstreamLane lane, absl::Duration duration)> observe_exchange;
 };
+
+struct UpstreamCallOptions {
+  UpstreamLane lane = UpstreamLane::kSubmit;
+  // When the caller must have its outcome. A call whose deadline has already passed ends with kTimeout and sends
+  // nothing. A call that gets no free connection of its lane before its deadline ends with kNoPlace.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  // The value of the request's traceparent header. If it is empty, the request has no such header.
+  std::string traceparent = "";
+};
+
+using UpstreamCallId = uint64_t;
+using UpstreamDone = absl::AnyInvocable<void(UpstreamOutcome)>;
 
 // A GET without a stamp. Its path comes from an operation's options in the protos, or from the config.
 struct DiscoveryRequest {

@@ -110,6 +110,13 @@ void ScriptedServer::Connection::Write(absl::string_view bytes) {
   }
 }
 
+void ScriptedServer::Connection::WriteTogether(const std::vector<std::string>& texts) {
+  const auto cork = [this](int on) { setsockopt(socket_, IPPROTO_TCP, TCP_CORK, &on, sizeof(on)); };
+  cork(1);
+  for (const std::string& text : texts) Write(text);
+  cork(0);
+}
+
 void ScriptedServer::Connection::WaitForClose() {
   while (ReadMore()) {
   }

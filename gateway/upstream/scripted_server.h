@@ -37,6 +37,8 @@ class ScriptedServer {
     // Reads up to and including `end`. Returns false if the peer closes the connection before that.
     bool ReadUntil(absl::string_view end);
     void Write(absl::string_view bytes);
+    // Writes each text in a TLS record of its own, if there is TLS, but all records in one segment.
+    void WriteTogether(const std::vector<std::string>& texts);
     // Blocks until the peer or the server's destructor closes the connection.
     void WaitForClose();
     // Close ends the connection with FIN. After Reset, the connection ends with RST when the script returns.

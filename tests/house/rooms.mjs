@@ -36,7 +36,6 @@ const LIBRARIES = new Map([
   ['simdjson', ['simdjson.h']],
   ['sodium', ['sodium.h', 'sodium/']],
   ['sqlite', ['sqlite3.h']],
-  ['uv', ['uv.h']],
   ['yaml', ['yaml-cpp/']],
 ]);
 

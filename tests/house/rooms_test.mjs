@@ -50,9 +50,9 @@ describe('the check of the folders', () => {
   it('reports a library that a file includes and its rule omits, and one that a rule names and no file includes', () => {
     const faults = faultsWith('gateway/audit/record.cc', (text) => text.replace(/^#include "/m, '#include <curl/curl.h>\n$&'));
     assert.deepEqual(faults, ['//gateway/audit:record includes //third_party:curl, which it does not name']);
-    const unused = (text) => text.replace('"//third_party:absl"', '"//third_party:absl", "//third_party:uv"');
+    const unused = (text) => text.replace('"//third_party:absl"', '"//third_party:absl", "//third_party:yaml"');
     const [fault] = faultsWith('gateway/audit/BUILD.bazel', unused);
-    assert.match(fault, /names \/\/third_party:uv and does not include it$/);
+    assert.match(fault, /names \/\/third_party:yaml and does not include it$/);
   });
 
   it('reports a rule that depends on a rule that does not exist', () => {

@@ -8,7 +8,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/wait_traits.hpp>
 #include <chrono>
-#include <exception>
 #include <functional>
 #include <string>
 
@@ -17,20 +16,6 @@
 #include "webhooks/http/peer_stream.h"
 
 namespace stampgate {
-
-// Calls `body`, which runs the handlers of an io_context, until `body` returns without an exception. Our code throws no
-// exceptions, but Asio can throw one if memory is short. In that case, only the handler that threw is lost, together
-// with the objects that only this handler owned.
-template <typename Body>
-void RunHandlers(Body body) {
-  while (true) {
-    try {
-      body();
-      return;
-    } catch (const std::exception&) {
-    }
-  }
-}
 
 // A listening socket. Not thread-safe, but several threads may run the socket's handlers in `io`. Destroy the Acceptor
 // after these threads have ended.

@@ -16,6 +16,7 @@
 #include "webhooks/http/current_tls.h"
 #include "webhooks/receiver/connection.h"
 #include "webhooks/receiver/state.h"
+#include "webhooks/threads/run_handlers.h"
 #include "webhooks/threads/start_thread.h"
 
 namespace stampgate {

@@ -1,0 +1,53 @@
+// Reads one HTTP response from bytes that arrive in pieces.
+#ifndef STAMPGATE_GATEWAY_UPSTREAM_RESPONSE_READER_H_
+#define STAMPGATE_GATEWAY_UPSTREAM_RESPONSE_READER_H_
+
+#include <boost/beast/http/parser.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "translate/upstream_outcome.h"
+#include "webhooks/http/growing_body.h"
+
+namespace stampgate {
+
+// Reads the response to one GET or POST with the parser of Boost.Beast (RFC 9112). Skips interim responses, such as 100
+// Continue. Not thread-safe.
+class ResponseReader {
+ public:
+  enum class State { kMore, kDone, kMalformed, kTooLarge };
+
+  // The body may have `max_body_bytes` at most.
+  explicit ResponseReader(int64_t max_body_bytes);
+
+  // Reads the next bytes of the connection. Must not be called again after another result than kMore.
+  State Read(absl::string_view bytes);
+
+  // Returns kDone if the response is complete because the peer has ended the connection, and otherwise kMalformed.
+  State ReadEnd();
+
+  // After kDone, returns whether the connection can carry another exchange. It cannot if bytes follow the response.
+  bool keeps_connection() const { return keeps_connection_; }
+
+  // After kDone, returns the response. The body has kJsonPadding bytes of spare capacity. Contains the headers about
+  // caches only if `for_cache` is true.
+  HttpAnswer TakeAnswer(bool for_cache);
+
+ private:
+  using Parser = boost::beast::http::response_parser<GrowingBody>;
+
+  void Begin();
+  State Parse(absl::string_view& bytes);
+
+  const int64_t max_body_bytes_;
+  std::optional<Parser> parser_;
+  std::string unparsed_;  // the beginning of an element that is not complete
+  int interim_responses_ = 0;
+  bool keeps_connection_ = false;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_UPSTREAM_RESPONSE_READER_H_

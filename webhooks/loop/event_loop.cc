@@ -1,0 +1,43 @@
+#include "webhooks/loop/event_loop.h"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+#include "webhooks/threads/run_handlers.h"
+#include "webhooks/threads/start_thread.h"
+
+namespace stampgate {
+namespace {
+
+thread_local EventLoop* current = nullptr;
+
+}  // namespace
+
+EventLoop::EventLoop(const std::string& name)
+    : work_(boost::asio::make_work_guard(io_)), timers_(io_), thread_(StartThread(name, [this] {
+        current = this;
+        RunHandlers([this] { io_.run(); });
+      })) {}
+
+EventLoop::~EventLoop() { Stop(); }
+
+EventLoop* EventLoop::Current() { return current; }
+
+void EventLoop::Run(Task task) {
+  boost::asio::post(io_, [task = std::move(task)]() mutable { std::move(task)(); });
+}
+
+TimerQueue::Id EventLoop::RunAfter(absl::Duration delay, Task task) { return timers_.Add(delay, std::move(task)); }
+
+bool EventLoop::CancelTimer(const TimerQueue::Id& id) { return timers_.Cancel(id); }
+
+void EventLoop::Stop() {
+  if (!thread_.joinable()) return;
+  Run([this] {
+    timers_.Clear();
+    work_.reset();
+  });
+  thread_.join();
+}
+
+}  // namespace stampgate

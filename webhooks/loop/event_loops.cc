@@ -1,0 +1,48 @@
+#include "webhooks/loop/event_loops.h"
+
+#include <algorithm>
+#include <exception>
+#include <future>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "webhooks/threads/core_count.h"
+
+namespace stampgate {
+
+absl::StatusOr<std::shared_ptr<EventLoops>> EventLoops::Start() {
+  try {
+    return std::make_shared<EventLoops>(CoreCount());
+  } catch (const std::exception& error) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot start an event loop: ", error.what()));
+  }
+}
+
+EventLoops::EventLoops(size_t count) {
+  for (size_t i = 0; i < std::max<size_t>(count, 1); ++i) {
+    loops_.push_back(std::make_unique<EventLoop>(absl::StrCat("loop-", i)));
+  }
+}
+
+size_t EventLoops::Here() {
+  if (const EventLoop* const current = EventLoop::Current(); current != nullptr) {
+    for (size_t i = 0; i < loops_.size(); ++i) {
+      if (loops_[i].get() == current) return i;
+    }
+  }
+  return next_.fetch_add(1, std::memory_order_relaxed) % loops_.size();
+}
+
+void EventLoops::WaitForTasks() {
+  std::vector<std::future<void>> ends;
+  for (const std::unique_ptr<EventLoop>& loop : loops_) {
+    std::promise<void> end;
+    ends.push_back(end.get_future());
+    loop->Run([end = std::move(end)]() mutable { end.set_value(); });
+  }
+  for (const std::future<void>& end : ends) end.wait();
+}
+
+}  // namespace stampgate

@@ -1,0 +1,41 @@
+// The event loops of the process.
+#ifndef STAMPGATE_WEBHOOKS_LOOP_EVENT_LOOPS_H_
+#define STAMPGATE_WEBHOOKS_LOOP_EVENT_LOOPS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "webhooks/loop/event_loop.h"
+
+namespace stampgate {
+
+// Several event loops, among which the connections are divided. Thread-safe.
+class EventLoops {
+ public:
+  // Starts one loop for each core (see CoreCount). Error: kResourceExhausted if the system has no descriptor or no thread
+  // left.
+  static absl::StatusOr<std::shared_ptr<EventLoops>> Start();
+
+  // Starts `count` loops, at least one. Throws as EventLoop does.
+  explicit EventLoops(size_t count);
+
+  size_t size() const { return loops_.size(); }
+  EventLoop& operator[](size_t index) const { return *loops_[index]; }
+
+  // Returns the index of the loop that runs the calling thread. On any other thread, returns one index after the other.
+  size_t Here();
+
+  // Waits until every loop has run the tasks that it has queued now. Must not be called on the thread of a loop.
+  void WaitForTasks();
+
+ private:
+  std::vector<std::unique_ptr<EventLoop>> loops_;
+  std::atomic<size_t> next_ = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_LOOP_EVENT_LOOPS_H_
