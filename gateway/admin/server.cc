@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/wait_traits.hpp>
 #include <boost/system/error_code.hpp>
@@ -12,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -22,8 +20,7 @@
 #include "webhooks/http/peer_stream.h"
 #include "webhooks/http/request_reader.h"
 #include "webhooks/http/response.h"
-#include "webhooks/threads/run_handlers.h"
-#include "webhooks/threads/start_thread.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {
@@ -31,7 +28,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 using Clock = std::chrono::steady_clock;
-using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, PeerStream::Strand>;
+using Timer = asio::basic_waitable_timer<Clock, asio::wait_traits<Clock>, PeerStream::Executor>;
 
 std::string Render(const AdminAnswer& answer, bool with_body) {
   std::string bytes = absl::StrCat(
@@ -61,7 +58,7 @@ AdminAnswer Plain(int http_status) { return {http_status, absl::StrCat(StatusPhr
 class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
  public:
   AdminConnection(const AdminPages& pages, PeerStream::Socket socket)
-      : pages_(pages), stream_(std::move(socket), nullptr), timer_(stream_.strand()) {}
+      : pages_(pages), stream_(std::move(socket), nullptr), timer_(stream_.executor()) {}
 
   void Start(std::chrono::milliseconds timeout) {
     timer_.expires_after(timeout);
@@ -130,11 +127,16 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
 class AsioAdminServer final : public AdminServer {
  public:
   AsioAdminServer(Options options, AdminPages pages)
-      : options_(std::move(options)), pages_(std::move(pages)), acceptor_(io_) {}
+      : options_(std::move(options)), pages_(std::move(pages)), loops_(1, "admin"), acceptor_(loops_) {}
 
   ~AsioAdminServer() override {
-    io_.stop();
-    if (thread_.joinable()) thread_.join();
+    acceptor_.Close();
+    loops_[0].Run([this] {
+      for (const Place& place : places_) {
+        if (const auto connection = place.connection.lock()) connection->Close();
+      }
+    });
+    loops_.WaitForTasks();
   }
 
   absl::Status Listen() {
@@ -145,7 +147,6 @@ class AsioAdminServer final : public AdminServer {
 
   void Start() {
     acceptor_.Start([this](PeerStream::Socket socket) { Welcome(std::move(socket)); });
-    thread_ = StartThread("admin", [this] { RunHandlers([this] { io_.run(); }); });
   }
 
   const std::string& url() const override { return url_; }
@@ -177,13 +178,12 @@ class AsioAdminServer final : public AdminServer {
 
   const Options options_;
   const AdminPages pages_;
-  // The pending handlers of `io_` own connections, which use the members above. Only one thread runs the handlers, so
-  // no two handlers run at the same time.
-  boost::asio::io_context io_{1};
-  Acceptor acceptor_;
-  std::list<Place> places_;  // in order of arrival
+  std::list<Place> places_;  // in order of arrival; used only on the loop
   std::string url_;
-  std::thread thread_;
+  // A loop of its own, because the pages report whether the loops of the calls respond. It waits for the connections,
+  // which use the members above.
+  EventLoops loops_;
+  Acceptor acceptor_;
 };
 
 }  // namespace

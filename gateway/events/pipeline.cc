@@ -72,8 +72,9 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
-                                                                    UpstreamClient& upstream, Observers observers,
-                                                                    Metrics* metrics) {
+                                                                    UpstreamClient& upstream,
+                                                                    const std::shared_ptr<EventLoops>& loops,
+                                                                    Observers observers, Metrics* metrics) {
   std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events(), metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log =
       OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal), metrics));
@@ -121,7 +122,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   ReceiverOptions options = ReceiverOptionsOf(config.webhooks());
   options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
   absl::StatusOr<std::unique_ptr<Receiver>> receiver =
-      Receiver::Start(std::move(options), [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {
+      Receiver::Start(std::move(options), loops, [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {
         intake->Take(std::move(delivery), std::move(answer));
       });
   if (!receiver.ok()) return receiver.status();

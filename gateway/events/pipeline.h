@@ -23,6 +23,7 @@
 #include "stampgate/config/v1/config.pb.h"
 #include "webhooks/keys/key_set_cache.h"
 #include "webhooks/log/event_log.h"
+#include "webhooks/loop/event_loops.h"
 #include "webhooks/receiver/intake.h"
 #include "webhooks/receiver/receiver.h"
 #include "webhooks/verification/verifier.h"
@@ -39,11 +40,13 @@ class EventPipeline {
   };
 
   // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and
-  // fetches the key set through `upstream`. `metrics` may be null. `upstream` and `metrics` must outlive the pipeline.
+  // fetches the key set through `upstream`. `metrics` may be null. `upstream`, `loops` and `metrics` must outlive the
+  // pipeline.
   // Errors: those of OpenSqliteEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
-                                                              UpstreamClient& upstream, Observers observers,
-                                                              Metrics* metrics = nullptr);
+                                                              UpstreamClient& upstream,
+                                                              const std::shared_ptr<EventLoops>& loops,
+                                                              Observers observers, Metrics* metrics = nullptr);
 
   // Closes the pipeline without a grace period.
   ~EventPipeline();

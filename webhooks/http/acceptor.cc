@@ -2,8 +2,7 @@
 
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/strand.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/system/error_code.hpp>
 #include <utility>
 
@@ -24,8 +23,7 @@ constexpr std::chrono::milliseconds kAcceptAgain(100);
 
 }  // namespace
 
-Acceptor::Acceptor(asio::io_context& io)
-    : io_(io), strand_(asio::make_strand(io)), acceptor_(strand_), timer_(strand_) {}
+Acceptor::Acceptor(EventLoops& loops) : loops_(loops), acceptor_(loops[0].io()), timer_(loops[0].io()) {}
 
 absl::Status Acceptor::Listen(absl::string_view listen_address) {
   const absl::StatusOr<ListenAddress> address = ParseListenAddress(listen_address);
@@ -47,17 +45,22 @@ absl::Status Acceptor::Listen(absl::string_view listen_address) {
 
 void Acceptor::Start(OnConnection on_connection) {
   on_connection_ = std::move(on_connection);
-  asio::post(strand_, [this] { Accept(); });
+  loops_[0].Run([this] { Accept(); });
 }
 
 void Acceptor::Close() {
-  error_code ignored;
-  acceptor_.close(ignored);
-  timer_.cancel();
+  loops_[0].Run([this] {
+    error_code ignored;
+    acceptor_.close(ignored);
+    timer_.cancel();
+  });
+  // Waits for the handlers, too, which the task above queues.
+  for (int i = 0; i < 2; ++i) loops_.WaitForTasks();
 }
 
 void Acceptor::Accept() {
-  acceptor_.async_accept(asio::make_strand(io_.get_executor()), [this](error_code error, PeerStream::Socket socket) {
+  asio::io_context& next = loops_[next_++ % loops_.size()].io();
+  acceptor_.async_accept(next, [this](error_code error, PeerStream::Socket socket) {
     if (!acceptor_.is_open()) return;
     if (error && error != asio::error::connection_aborted) return AcceptLater();
     if (!error) Give(std::move(socket));

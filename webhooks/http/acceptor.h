@@ -4,28 +4,31 @@
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/wait_traits.hpp>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "webhooks/http/peer_stream.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 
-// A listening socket. Not thread-safe, but several threads may run the socket's handlers in `io`. Destroy the Acceptor
-// after these threads have ended.
+// A listening socket, whose connections are divided among event loops. Not thread-safe.
 class Acceptor {
  public:
-  // Receives each accepted connection, which has its own strand. Calls of this function do not overlap.
+  // Receives each accepted connection, which belongs to one of the loops. Runs on the first loop.
   using OnConnection = std::function<void(PeerStream::Socket)>;
 
-  // Throws an exception of Asio if no file descriptor is available.
-  explicit Acceptor(boost::asio::io_context& io);
+  // The loops must outlive the Acceptor. Throws an exception of Asio if no file descriptor is available.
+  explicit Acceptor(EventLoops& loops);
+  ~Acceptor() { Close(); }
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
 
   // Listens on `listen_address`, a text for ParseListenAddress. If the port in this text is 0, the system chooses a
   // port. Errors: kInvalidArgument, kUnavailable.
@@ -38,7 +41,8 @@ class Acceptor {
   // connection is lost.
   void Start(OnConnection on_connection);
 
-  // Stops accepting connections. Call Close when no thread runs `io`.
+  // Stops accepting connections. `on_connection` is not called any more when Close has returned. Must not be called on
+  // the thread of a loop.
   void Close();
 
  private:
@@ -48,10 +52,10 @@ class Acceptor {
   void AcceptLater();
   void Give(PeerStream::Socket socket);
 
-  boost::asio::io_context& io_;
-  const PeerStream::Strand strand_;
-  boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, PeerStream::Strand> acceptor_;
-  boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, PeerStream::Strand> timer_;
+  EventLoops& loops_;
+  boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, PeerStream::Executor> acceptor_;
+  boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, PeerStream::Executor> timer_;
+  size_t next_ = 0;  // the loop of the next connection
   OnConnection on_connection_;
   std::string address_;
 };

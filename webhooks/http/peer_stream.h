@@ -8,7 +8,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
 #include <memory>
@@ -19,12 +18,12 @@
 
 namespace stampgate {
 
-// A connection to one peer. Not thread-safe: call its functions on the socket's strand. Callbacks run on the strand,
-// never inside of the function that received them. The stream must live until all callbacks have run.
+// A connection to one peer. Not thread-safe: call its functions on the event loop of the socket. Callbacks run on this
+// loop, never inside of the function that received them. The stream must live until all callbacks have run.
 class PeerStream {
  public:
-  using Strand = boost::asio::strand<boost::asio::io_context::executor_type>;
-  using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Strand>;
+  using Executor = boost::asio::io_context::executor_type;
+  using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, Executor>;
   using Done = absl::AnyInvocable<void(boost::system::error_code)>;
   using OnBytes = absl::AnyInvocable<void(boost::system::error_code, size_t)>;
 
@@ -32,7 +31,7 @@ class PeerStream {
   // later.
   PeerStream(Socket socket, std::shared_ptr<boost::asio::ssl::context> tls);
 
-  Strand strand() { return socket_.get_executor(); }
+  Executor executor() { return socket_.get_executor(); }
   bool has_tls() const { return tls_.has_value(); }
 
   void Handshake(Done done);

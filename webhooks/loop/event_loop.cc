@@ -1,9 +1,9 @@
 #include "webhooks/loop/event_loop.h"
 
 #include <boost/asio/post.hpp>
+#include <exception>
 #include <utility>
 
-#include "webhooks/threads/run_handlers.h"
 #include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
@@ -11,12 +11,24 @@ namespace {
 
 thread_local EventLoop* current = nullptr;
 
+// Runs the handlers of `io` until none is left. Our code throws no exceptions, but Asio can throw one if memory is
+// short. In that case, only the handler that threw is lost, together with the objects that only this handler owned.
+void RunHandlers(boost::asio::io_context& io) {
+  while (true) {
+    try {
+      io.run();
+      return;
+    } catch (const std::exception&) {
+    }
+  }
+}
+
 }  // namespace
 
 EventLoop::EventLoop(const std::string& name)
     : work_(boost::asio::make_work_guard(io_)), timers_(io_), thread_(StartThread(name, [this] {
         current = this;
-        RunHandlers([this] { io_.run(); });
+        RunHandlers(io_);
       })) {}
 
 EventLoop::~EventLoop() { Stop(); }

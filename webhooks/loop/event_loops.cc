@@ -20,9 +20,9 @@ absl::StatusOr<std::shared_ptr<EventLoops>> EventLoops::Start() {
   }
 }
 
-EventLoops::EventLoops(size_t count) {
+EventLoops::EventLoops(size_t count, absl::string_view name) {
   for (size_t i = 0; i < std::max<size_t>(count, 1); ++i) {
-    loops_.push_back(std::make_unique<EventLoop>(absl::StrCat("loop-", i)));
+    loops_.push_back(std::make_unique<EventLoop>(absl::StrCat(name, "-", i)));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
@@ -19,8 +20,8 @@ class EventLoops {
   // left.
   static absl::StatusOr<std::shared_ptr<EventLoops>> Start();
 
-  // Starts `count` loops, at least one. Throws as EventLoop does.
-  explicit EventLoops(size_t count);
+  // Starts `count` loops, at least one, with the names NAME-0, NAME-1, ... of `name`. Throws as EventLoop does.
+  explicit EventLoops(size_t count, absl::string_view name = "loop");
 
   size_t size() const { return loops_.size(); }
   EventLoop& operator[](size_t index) const { return *loops_[index]; }

@@ -29,9 +29,8 @@ std::string SourceOfPeer(const PeerStream::Socket& socket) {
 // is destroyed without a call.
 class PendingAnswer {
  public:
-  PendingAnswer(std::shared_ptr<ReceiverState> state, std::shared_ptr<HttpConnection> connection,
-                std::unique_ptr<DeliveryCount::Token> token)
-      : state_(std::move(state)), connection_(std::move(connection)), token_(std::move(token)) {}
+  PendingAnswer(std::shared_ptr<HttpConnection> connection, std::unique_ptr<DeliveryCount::Token> token)
+      : connection_(std::move(connection)), token_(std::move(token)) {}
   PendingAnswer(PendingAnswer&&) = default;
   PendingAnswer& operator=(PendingAnswer&&) = delete;
   ~PendingAnswer() { (*this)(503); }
@@ -39,29 +38,26 @@ class PendingAnswer {
   void operator()(int http_status) {
     if (connection_ == nullptr) return;
     connection_->Reply(http_status, std::move(token_));
-    // Releases the connection first, because it refers to the state.
     connection_.reset();
-    state_.reset();
   }
 
  private:
-  std::shared_ptr<ReceiverState> state_;
   std::shared_ptr<HttpConnection> connection_;
   std::unique_ptr<DeliveryCount::Token> token_;
 };
 
 }  // namespace
 
-HttpConnection::HttpConnection(ReceiverState& state, PeerStream::Socket socket)
+HttpConnection::HttpConnection(std::shared_ptr<ReceiverState> state, PeerStream::Socket socket)
     : ConnectedPeer(SourceOfPeer(socket)),
-      state_(state),
-      stream_(std::move(socket), state.tls == nullptr ? nullptr : state.tls->context()),
-      timer_(stream_.strand()) {}
+      state_(std::move(state)),
+      stream_(std::move(socket), state_->tls == nullptr ? nullptr : state_->tls->context()),
+      timer_(stream_.executor()) {}
 
-HttpConnection::~HttpConnection() { state_.peers.Leave(this); }
+HttpConnection::~HttpConnection() { state_->peers.Leave(this); }
 
 void HttpConnection::Start() {
-  asio::post(stream_.strand(), [self = shared_from_this()] {
+  asio::post(stream_.executor(), [self = shared_from_this()] {
     if (self->phase_ == Phase::kClosed) return;
     if (!self->stream_.has_tls()) {
       self->BeginRequest();
@@ -79,23 +75,23 @@ void HttpConnection::Start() {
 }
 
 void HttpConnection::Close() {
-  asio::post(stream_.strand(), [self = shared_from_this()] { self->CloseNow(); });
+  asio::post(stream_.executor(), [self = shared_from_this()] { self->CloseNow(); });
 }
 
 void HttpConnection::CloseIfIdle() {
-  asio::post(stream_.strand(), [self = shared_from_this()] {
+  asio::post(stream_.executor(), [self = shared_from_this()] {
     if (self->phase_ == Phase::kIdle) self->CloseNow();
   });
 }
 
 void HttpConnection::BeginRequest() {
-  request_.emplace(state_.options.max_body_bytes);
+  request_.emplace(state_->options.max_body_bytes);
   phase_ = Phase::kIdle;
   progress().Await(Clock::now());
   if (!unread().empty()) {
     OnBytes(0);  // the peer has already sent the next request
   } else {
-    SetDeadline(state_.options.idle_timeout);
+    SetDeadline(state_->options.idle_timeout);
     Read();
   }
 }
@@ -121,7 +117,7 @@ void HttpConnection::OnBytes(size_t count) {
     phase_ = Phase::kHead;
     request_began_ = Clock::now();
     progress().Await(request_began_);
-    SetDeadline(std::min(state_.options.head_timeout, state_.options.request_timeout));
+    SetDeadline(std::min(state_->options.head_timeout, state_->options.request_timeout));
   }
   progress().Received(count);
   if (phase_ == Phase::kHead) {
@@ -149,13 +145,13 @@ void HttpConnection::ReadHead() {
       break;
   }
   const RequestHead& head = request_->head();
-  if (state_.paths.Has(head.target)) state_.peers.Prove(this, Clock::now());
+  if (state_->paths.Has(head.target)) state_->peers.Prove(this, Clock::now());
   if (const std::optional<HttpRefusal> refusal = RefusalOf(head)) {
     Refuse(*refusal);
     return;
   }
   phase_ = Phase::kBody;
-  SetDeadline(state_.options.request_timeout - absl::FromChrono(Clock::now() - request_began_));
+  SetDeadline(state_->options.request_timeout - absl::FromChrono(Clock::now() - request_began_));
   const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
   if (!head.expects_continue || !has_body || !unread().empty()) {
     ReadBody();
@@ -172,10 +168,10 @@ void HttpConnection::ReadHead() {
 }
 
 std::optional<HttpRefusal> HttpConnection::RefusalOf(const RequestHead& head) const {
-  if (state_.deliveries.closed()) return HttpRefusal::kDraining;
-  if (!state_.paths.Has(head.target)) return HttpRefusal::kNotFound;
+  if (state_->deliveries.closed()) return HttpRefusal::kDraining;
+  if (!state_->paths.Has(head.target)) return HttpRefusal::kNotFound;
   if (head.method != "POST") return HttpRefusal::kMethodNotAllowed;
-  if (head.content_length.value_or(0) > state_.options.max_body_bytes) return HttpRefusal::kTooLarge;
+  if (head.content_length.value_or(0) > state_->options.max_body_bytes) return HttpRefusal::kTooLarge;
   if (head.expects_something_else) return HttpRefusal::kExpectationFailed;
   return std::nullopt;
 }
@@ -201,7 +197,7 @@ void HttpConnection::ReadBody() {
 }
 
 void HttpConnection::HandOver() {
-  std::unique_ptr<DeliveryCount::Token> token = state_.deliveries.Begin();
+  std::unique_ptr<DeliveryCount::Token> token = state_->deliveries.Begin();
   if (token == nullptr) {
     Refuse(HttpRefusal::kDraining);
     return;
@@ -210,21 +206,21 @@ void HttpConnection::HandOver() {
   progress().Excuse();
   ClearDeadline();
   Delivery delivery{std::move(request_->head().fields), std::move(request_->body())};
-  state_.take(std::move(delivery), PendingAnswer(state_.shared_from_this(), shared_from_this(), std::move(token)));
+  state_->take(std::move(delivery), PendingAnswer(shared_from_this(), std::move(token)));
 }
 
 void HttpConnection::Refuse(HttpRefusal refusal) {
-  if (state_.options.on_refused) state_.options.on_refused(refusal);
+  if (state_->options.on_refused) state_->options.on_refused(refusal);
   SendAnswer(HttpStatus(refusal), AfterAnswer::kClose);
 }
 
 void HttpConnection::Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token) {
-  // Posts even if Reply already runs on the strand, because `take` can call the Answer while HandOver is still running.
-  asio::post(stream_.strand(), [self = shared_from_this(), http_status, token = std::move(token)]() mutable {
+  // Posts even if Reply already runs on the loop, because `take` can call the Answer while HandOver is still running.
+  asio::post(stream_.executor(), [self = shared_from_this(), http_status, token = std::move(token)]() mutable {
     if (self->phase_ != Phase::kWorking) return;
     self->token_ = std::move(token);
     const bool keep_alive =
-        self->request_->head().keep_alive && !self->state_.deliveries.closed() && !self->state_.peers.IsCrowded();
+        self->request_->head().keep_alive && !self->state_->deliveries.closed() && !self->state_->peers.IsCrowded();
     self->SendAnswer(http_status, keep_alive ? AfterAnswer::kKeepAlive : AfterAnswer::kClose);
   });
 }
@@ -238,7 +234,7 @@ void HttpConnection::SendAnswer(int http_status, AfterAnswer after) {
     self->token_.reset();
     if (self->phase_ == Phase::kClosed) return;
     // A drain also closes connections whose last response contained keep-alive.
-    if (error || (after == AfterAnswer::kKeepAlive && self->state_.deliveries.closed())) {
+    if (error || (after == AfterAnswer::kKeepAlive && self->state_->deliveries.closed())) {
       self->CloseNow();
     } else if (after == AfterAnswer::kClose) {
       self->End();
@@ -250,7 +246,7 @@ void HttpConnection::SendAnswer(int http_status, AfterAnswer after) {
 
 void HttpConnection::End() {
   phase_ = Phase::kEnding;
-  state_.peers.Retire(this);
+  state_->peers.Retire(this);
   SetDeadline(kPatience);
   stream_.End(asio::buffer(buffer_), [self = shared_from_this()](error_code) { self->CloseNow(); });
 }
@@ -261,7 +257,7 @@ void HttpConnection::CloseNow() {
   token_.reset();
   stream_.Close();
   timer_.cancel();
-  state_.peers.Leave(this);
+  state_->peers.Leave(this);
 }
 
 void HttpConnection::SetDeadline(absl::Duration delay) {

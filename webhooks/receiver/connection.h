@@ -26,10 +26,11 @@
 namespace stampgate {
 
 // A connection of the receiver. Its pending operation, which is a read, a write, a timer or the Answer, keeps the
-// connection alive. All functions except Start, Close, CloseIfIdle and Reply run on the socket's strand.
+// connection alive. All functions except Start, Close, CloseIfIdle and Reply run on the event
+// loop of the socket.
 class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(ReceiverState& state, PeerStream::Socket socket);
+  HttpConnection(std::shared_ptr<ReceiverState> state, PeerStream::Socket socket);
   ~HttpConnection() override;
 
   HttpConnection(const HttpConnection&) = delete;
@@ -71,10 +72,10 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
 
   absl::string_view unread() const { return absl::string_view(buffer_.data() + begin_, end_ - begin_); }
 
-  ReceiverState& state_;
+  const std::shared_ptr<ReceiverState> state_;
   PeerStream stream_;
   boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
-                                    PeerStream::Strand>
+                                    PeerStream::Executor>
       timer_;
   Phase phase_ = Phase::kHandshake;
 

@@ -5,9 +5,7 @@
 #include <exception>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -16,8 +14,6 @@
 #include "webhooks/http/current_tls.h"
 #include "webhooks/receiver/connection.h"
 #include "webhooks/receiver/state.h"
-#include "webhooks/threads/run_handlers.h"
-#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 namespace {
@@ -26,19 +22,15 @@ using Clock = std::chrono::steady_clock;
 
 class AsioReceiver final : public Receiver {
  public:
-  explicit AsioReceiver(std::shared_ptr<ReceiverState> state) : state_(std::move(state)), acceptor_(state_->io) {}
+  AsioReceiver(std::shared_ptr<ReceiverState> state, std::shared_ptr<EventLoops> loops)
+      : state_(std::move(state)), loops_(std::move(loops)), acceptor_(*loops_) {}
 
   ~AsioReceiver() override {
-    state_->io.stop();
-    for (std::thread& thread : threads_) thread.join();
-
-    // Runs the remaining handlers on this thread, the only one left, with closed sockets and a `take` that ignores
-    // deliveries. This destroys the connections.
-    state_->take = [](const Delivery&, Answer) {};
     acceptor_.Close();
     for (const std::shared_ptr<ConnectedPeer>& peer : state_->peers.All()) peer->Close();
-    state_->io.restart();
-    RunHandlers([this] { state_->io.poll(); });
+    // A handler that runs now can displace a peer, which closes it on another loop. After two rounds all connections
+    // are closed, and `take` is not called any more.
+    for (int i = 0; i < 2; ++i) loops_->WaitForTasks();
   }
 
   absl::Status Listen() {
@@ -47,11 +39,8 @@ class AsioReceiver final : public Receiver {
     return absl::OkStatus();
   }
 
-  void StartThreads() {
+  void Accept() {
     acceptor_.Start([this](PeerStream::Socket socket) { Welcome(std::move(socket)); });
-    for (int i = 0; i < state_->options.threads; ++i) {
-      threads_.push_back(StartThread("webhooks", [this] { RunHandlers([this] { state_->io.run(); }); }));
-    }
   }
 
   const std::string& url() const override { return url_; }
@@ -77,19 +66,18 @@ class AsioReceiver final : public Receiver {
 
  private:
   void Welcome(PeerStream::Socket socket) {
-    const auto connection = std::make_shared<HttpConnection>(*state_, std::move(socket));
+    const auto connection = std::make_shared<HttpConnection>(state_, std::move(socket));
     if (state_->peers.Admit(connection)) connection->Start();
   }
 
   const std::shared_ptr<ReceiverState> state_;
+  const std::shared_ptr<EventLoops> loops_;
   Acceptor acceptor_;
   std::string url_;
-  std::vector<std::thread> threads_;
 };
 
 absl::Status CheckOptions(const ReceiverOptions& options) {
   if (options.max_connections < 1) return absl::InvalidArgumentError("max_connections must be at least 1");
-  if (options.threads < 1) return absl::InvalidArgumentError("threads must be at least 1");
   if (options.tls_certificate_file.empty() != options.tls_private_key_file.empty()) {
     return absl::InvalidArgumentError("TLS needs both a certificate file and a private key file");
   }
@@ -98,7 +86,8 @@ absl::Status CheckOptions(const ReceiverOptions& options) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions options, TakeDelivery take) {
+absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions options, std::shared_ptr<EventLoops> loops,
+                                                           TakeDelivery take) {
   if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
   std::unique_ptr<CurrentTls> tls;
   if (!options.tls_certificate_file.empty()) {
@@ -107,11 +96,11 @@ absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions option
     if (!loaded.ok()) return loaded.status();
     tls = *std::move(loaded);
   }
-  try {  // Asio's constructors throw if the system has no more descriptors or threads
+  try {  // Asio's constructors throw if the system has no more descriptors
     auto state = std::make_shared<ReceiverState>(std::move(options), std::move(take), std::move(tls));
-    auto receiver = std::make_unique<AsioReceiver>(std::move(state));
+    auto receiver = std::make_unique<AsioReceiver>(std::move(state), std::move(loops));
     if (absl::Status listening = receiver->Listen(); !listening.ok()) return listening;
-    receiver->StartThreads();
+    receiver->Accept();
     return receiver;
   } catch (const std::exception& error) {
     return absl::UnavailableError(absl::StrCat("cannot start: ", error.what()));

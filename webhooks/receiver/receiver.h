@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "webhooks/loop/event_loops.h"
 #include "webhooks/receiver/peer_table.h"
 #include "webhooks/receiver/receiver_options.h"
 
@@ -20,11 +21,14 @@ namespace stampgate {
 // A running server. Thread-safe.
 class Receiver {
  public:
-  // Starts a server that passes deliveries to `take`. Errors: kInvalidArgument for invalid options; kUnavailable if the
+  // Starts a server that passes deliveries to `take`, and whose connections are divided among `loops`. The loops must
+  // run until every Answer was called or destroyed. Errors: kInvalidArgument for invalid options; kUnavailable if the
   // server cannot listen on the address; those of CurrentTls::Load if the TLS files cannot be used.
-  static absl::StatusOr<std::unique_ptr<Receiver>> Start(ReceiverOptions options, TakeDelivery take);
+  static absl::StatusOr<std::unique_ptr<Receiver>> Start(ReceiverOptions options, std::shared_ptr<EventLoops> loops,
+                                                         TakeDelivery take);
 
-  // Closes all connections immediately. Deliveries whose Answer is still pending get no response.
+  // Closes all connections immediately. Deliveries whose Answer is still pending get no response. Must not be
+  // called on the thread of a loop.
   virtual ~Receiver() = default;
 
   // Returns the server's URL without a path, such as "http://127.0.0.1:34567".

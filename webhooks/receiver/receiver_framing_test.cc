@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "webhooks/http/test_client.h"
+#include "webhooks/loop/event_loops.h"
 #include "webhooks/receiver/receiver.h"
 
 namespace stampgate {
@@ -263,7 +264,7 @@ class FramingTest : public testing::Test {
       std::lock_guard lock(mutex_);
       refusals_.push_back(refusal);
     };
-    auto receiver = Receiver::Start(options, [this](Delivery delivery, Answer answer) {
+    auto receiver = Receiver::Start(options, std::make_shared<EventLoops>(2), [this](Delivery delivery, Answer answer) {
       for (const HeaderField& field : delivery.headers) {
         EXPECT_NE(field.name, "X-Service-Signature") << "only a trailer field has this name";
       }

@@ -19,7 +19,7 @@ namespace stampgate {
 // call, the sender gets 503.
 using Answer = absl::AnyInvocable<void(int http_status)>;
 
-// Processes a delivery. The receiver calls it on one of its threads. Must not block.
+// Processes a delivery. The receiver calls it on the loop of the connection. Must not block.
 using TakeDelivery = std::function<void(Delivery delivery, Answer answer)>;
 
 struct ReceiverOptions {
@@ -38,12 +38,11 @@ struct ReceiverOptions {
   // The minimum rate of PeerTable. If proven peers occupy places that are reserved for unproven peers, the table closes
   // the proven peer that is furthest behind this rate. A peer whose delivery is being processed is never behind.
   size_t min_bytes_per_second = 1024;
-  int threads = 2;
   // PEM files. Set both or neither. Without them, the receiver serves plain HTTP.
   std::string tls_certificate_file;
   std::string tls_private_key_file;
-  // If set, called for every request that the receiver refuses, before it sends the response. Called on any of its
-  // threads, also during its destruction. Must not block.
+  // If set, called for every request that the receiver refuses, before it sends the response. Called on any loop,
+  // also during its destruction. Must not block.
   std::function<void(HttpRefusal)> on_refused;
 };
 

@@ -23,6 +23,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/http/test_client.h"
+#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {
@@ -88,8 +89,15 @@ class Inbox {
   std::vector<Item> items_;
 };
 
-std::unique_ptr<Receiver> Start(const ReceiverOptions& options, TakeDelivery take) {
-  auto receiver = Receiver::Start(options, std::move(take));
+// The loops outlive every receiver, so that an Answer may be called later.
+std::shared_ptr<EventLoops> Loops() {
+  static const auto loops = std::make_shared<EventLoops>(2);
+  return loops;
+}
+
+std::unique_ptr<Receiver> Start(const ReceiverOptions& options, TakeDelivery take,
+                                const std::shared_ptr<EventLoops>& loops = Loops()) {
+  auto receiver = Receiver::Start(options, loops, std::move(take));
   if (!receiver.ok()) {
     ADD_FAILURE() << receiver.status();
     std::abort();
@@ -131,7 +139,7 @@ TEST(ReceiverTest, SendsTheStatusThatTheAnswerGets) {
 TEST(ReceiverTest, ListensOnIpv6) {
   ReceiverOptions options = LocalOptions();
   options.listen_address = "[::1]:0";
-  const auto receiver = Receiver::Start(options, &AnswerOk);
+  const auto receiver = Receiver::Start(options, Loops(), &AnswerOk);
   if (receiver.status().code() == absl::StatusCode::kUnavailable) GTEST_SKIP() << "this machine has no IPv6";
   ASSERT_TRUE(receiver.ok()) << receiver.status();
   EXPECT_THAT((*receiver)->url(), HasSubstr("http://[::1]:"));
@@ -144,19 +152,18 @@ TEST(ReceiverTest, RejectsUnusableOptions) {
   const auto start = [](const std::function<void(ReceiverOptions&)>& change) {
     ReceiverOptions options = LocalOptions();
     change(options);
-    return Receiver::Start(options, &AnswerOk).status().code();
+    return Receiver::Start(options, Loops(), &AnswerOk).status().code();
   };
   using absl::StatusCode;
   EXPECT_EQ(start([](auto& options) { options.listen_address = "somewhere:80"; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(start([](auto& options) { options.max_connections = 0; }), StatusCode::kInvalidArgument);
-  EXPECT_EQ(start([](auto& options) { options.threads = 0; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(start([](auto& options) { options.tls_private_key_file = "key.pem"; }), StatusCode::kInvalidArgument);
   EXPECT_EQ(start([](auto& options) { options.listen_address = "192.0.2.1:0"; }), StatusCode::kUnavailable);
 
   const auto first = Start(LocalOptions(), &AnswerOk);
   ReceiverOptions same = LocalOptions();
   same.listen_address = first->url().substr(sizeof("http://") - 1);
-  const absl::Status taken = Receiver::Start(same, &AnswerOk).status();
+  const absl::Status taken = Receiver::Start(same, Loops(), &AnswerOk).status();
   EXPECT_EQ(taken.code(), StatusCode::kUnavailable);
   EXPECT_THAT(std::string(taken.message()), HasSubstr(same.listen_address));
 }
@@ -565,6 +572,8 @@ TEST(ReceiverTest, ClosesANewPeerIfAllPlacesHaveBusyProvenPeers) {
     newcomer.Send(Post("4"));
     inbox.Next().answer(200);
     answer = Statuses(newcomer.ReadAnswer());
+    // Then the peer has left its place, and the receiver does not refuse the next one.
+    if (answer != "200") newcomer.ReadToEnd();
   }
   EXPECT_EQ(answer, "200");
   EXPECT_EQ(second.ReadToEnd(), "") << "the second peer was idle when a new peer became proven";
@@ -646,8 +655,7 @@ TEST(ReceiverTest, DrainReturnsAfterTheResponsesAreSent) {
 // Uses up all file descriptors for a while, and therefore runs in its own process.
 [[noreturn]] void AcceptAfterExhaustion() {
   ReceiverOptions options = LocalOptions();
-  options.threads = 1;
-  const auto receiver = Start(options, &AnswerOk);
+  const auto receiver = Start(options, &AnswerOk, std::make_shared<EventLoops>(1));
   HttpTestClient kept(receiver->url());
   const auto kept_works = [&kept] { return kept.Send(Post("{}")) && Statuses(kept.ReadAnswer()) == "200"; };
   if (!kept_works()) std::_Exit(1);
@@ -660,7 +668,7 @@ TEST(ReceiverTest, DrainReturnsAfterTheResponsesAreSent) {
   filling.pop_back();
   HttpTestClient waiting(receiver->url());  // uses the last descriptor, so it cannot be accepted
   waiting.Send(Post("{}"));
-  // The receiver's only thread still serves this client after it has failed to accept the other one.
+  // The only loop still serves this client after it has failed to accept the other one.
   for (int i = 0; i < 10; ++i) {
     if (!kept_works()) std::_Exit(3);
   }

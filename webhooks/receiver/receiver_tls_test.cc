@@ -21,6 +21,7 @@
 #include "translate/testing/status_is.h"
 #include "webhooks/http/test_certificates.h"
 #include "webhooks/http/test_client.h"
+#include "webhooks/loop/event_loops.h"
 #include "webhooks/receiver/receiver.h"
 
 namespace stampgate {
@@ -127,7 +128,7 @@ class ReceiverTlsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const Credentials good = Store(folder_, "good", MakeIdentity());
-    auto receiver = Receiver::Start(TlsOptions(good), [](const Delivery& delivery, Answer answer) {
+    auto receiver = Receiver::Start(TlsOptions(good), std::make_shared<EventLoops>(2), [](const Delivery& delivery, Answer answer) {
       answer(delivery.body == "abc" || delivery.body.size() > 1000000 ? 200 : 400);
     });
     ASSERT_TRUE(receiver.ok()) << receiver.status();
@@ -192,7 +193,7 @@ TEST(ReceiverTlsFilesTest, StartRefusesUnusableTlsFiles) {
   const Credentials good = Store(folder, "good", MakeIdentity());
   const Credentials other = Store(folder, "other", MakeIdentity());
   const auto start = [](const Credentials& credentials) {
-    return Receiver::Start(TlsOptions(credentials), [](const Delivery&, Answer) {}).status();
+    return Receiver::Start(TlsOptions(credentials), std::make_shared<EventLoops>(2), [](const Delivery&, Answer) {}).status();
   };
   EXPECT_THAT(start({"/nowhere.pem", good.key_file}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere.pem: ")));
@@ -210,7 +211,7 @@ class ReceiverTlsReloadTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Put(first_);
-    auto receiver = Receiver::Start(TlsOptions(files_), [](const Delivery&, Answer answer) { answer(200); });
+    auto receiver = Receiver::Start(TlsOptions(files_), std::make_shared<EventLoops>(2), [](const Delivery&, Answer answer) { answer(200); });
     ASSERT_TRUE(receiver.ok()) << receiver.status();
     receiver_ = *std::move(receiver);
   }
@@ -324,7 +325,7 @@ TEST_F(ReceiverTlsReloadTest, ReloadMayRunWhilePeersConnect) {
 TEST(ReceiverWithoutTlsTest, ReloadTlsReturnsFalseWithoutTls) {
   ReceiverOptions options;
   options.listen_address = "127.0.0.1:0";
-  const auto receiver = Receiver::Start(options, [](const Delivery&, Answer) {});
+  const auto receiver = Receiver::Start(options, std::make_shared<EventLoops>(2), [](const Delivery&, Answer) {});
   ASSERT_TRUE(receiver.ok()) << receiver.status();
   EXPECT_EQ((*receiver)->ReloadTls(absl::Now()).value(), false);
   EXPECT_EQ((*receiver)->certificate_not_after(), std::nullopt);

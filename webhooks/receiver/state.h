@@ -2,7 +2,6 @@
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_STATE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_STATE_H_
 
-#include <boost/asio/io_context.hpp>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -15,26 +14,22 @@
 
 namespace stampgate {
 
-// The receiver and every pending Answer own the state together, so that an Answer may be called after the receiver was
-// destroyed. Such a call does nothing. Connections refer to the state, but do not own it.
-struct ReceiverState : std::enable_shared_from_this<ReceiverState> {
+// The receiver and its connections own the state together. A pending Answer owns its connection, and may be called after
+// the receiver was destroyed; then it does nothing.
+struct ReceiverState {
   ReceiverState(ReceiverOptions receiver_options, TakeDelivery take_delivery, std::unique_ptr<CurrentTls> current_tls)
       : options(std::move(receiver_options)),
         paths(options.paths),
         take(std::move(take_delivery)),
         tls(std::move(current_tls)),
-        peers(static_cast<size_t>(options.max_connections), options.min_bytes_per_second),
-        io(options.threads) {}
+        peers(static_cast<size_t>(options.max_connections), options.min_bytes_per_second) {}
 
   const ReceiverOptions options;
   const PathSet paths;
-  TakeDelivery take;
+  const TakeDelivery take;
   const std::unique_ptr<CurrentTls> tls;  // null for plain HTTP
   PeerTable peers;
   DeliveryCount deliveries;
-  // `io` is the last member, so that it is destroyed first. Its pending handlers own connections, and connections use
-  // the other members.
-  boost::asio::io_context io;
 };
 
 }  // namespace stampgate

@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <thread>
 
@@ -29,24 +29,25 @@ size_t CoreCount() {
   // The system refuses the small mask only if the machine has more cores than fit in it.
   const bool fits = sched_getaffinity(0, sizeof(cores), &cores) == 0;
   const size_t count = fits ? static_cast<size_t>(CPU_COUNT(&cores)) : std::thread::hardware_concurrency();
-  return CoreCountInGroup(std::min(count, kMaxCores), "/sys/fs/cgroup", "/proc/self/cgroup");
+  return CoreCountInGroup(std::clamp<size_t>(count, 1, kMaxCores), "/sys/fs/cgroup", "/proc/self/cgroup");
 }
 
 size_t CoreCountInGroup(size_t cores, const std::string& root, const std::string& membership) {
-  // The quota of every group above limits the process, too.
   std::string group = GroupIn(membership);
-  while (!group.empty()) {
+  if (group.empty()) return cores;
+  // The quota of every group above limits the process, too.
+  while (true) {
     while (group.ends_with('/')) group.pop_back();
     // The file contains two times in microseconds, or `max` instead of the first one.
     std::ifstream file(root + group + "/cpu.max");
-    double quota_us = 0;
-    double period_us = 0;
+    int64_t quota_us = 0;
+    int64_t period_us = 0;
     if (file >> quota_us >> period_us && quota_us > 0 && period_us > 0) {
-      cores = std::min(cores, static_cast<size_t>(std::ceil(quota_us / period_us)));
+      cores = std::min(cores, static_cast<size_t>((quota_us - 1) / period_us + 1));
     }
-    group.resize(std::min(group.rfind('/'), group.size()));
+    if (group.empty()) return cores;
+    group.resize(group.rfind('/'));
   }
-  return std::max<size_t>(cores, 1);
 }
 
 }  // namespace stampgate
