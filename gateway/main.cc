@@ -57,6 +57,7 @@
 #include "webhooks/http/current_tls.h"
 #include "webhooks/log/restored.h"
 #include "webhooks/loop/event_loops.h"
+#include "webhooks/threads/core_count.h"
 
 namespace stampgate {
 namespace {
@@ -98,7 +99,7 @@ int CheckCaller(const CommandLine& line) {
 
 int Check(const CommandLine& line) {
   if (!line.as.empty()) return CheckCaller(line);
-  absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start();
+  absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(CoreCount(), "loop");
   if (!loops.ok()) return Fail(loops.status());
   TokenKeyPool token_keys(*loops);
   absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
@@ -202,7 +203,7 @@ int Serve(const CommandLine& line) {
   signal(SIGPIPE, SIG_IGN);
 
   if (absl::Status status = RaiseDescriptorLimit(); !status.ok()) return FailToStart(status);
-  absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start();
+  absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(CoreCount(), "loop");
   if (!loops.ok()) return FailToStart(loops.status());
   TokenKeyPool token_keys(*loops);
   SettledFile config_file(line.config);

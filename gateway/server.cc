@@ -371,7 +371,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   std::unique_ptr<EventPipeline> events;
   if (!config->events().file().empty()) {
     absl::StatusOr<std::unique_ptr<EventPipeline>> started =
-        EventPipeline::Start(*config, **upstream, parts.loops, parts.events, parts.metrics);
+        EventPipeline::Start(*config, **upstream, parts.events, parts.metrics);
     if (!started.ok()) return started.status();
     events = *std::move(started);
   }

@@ -1,23 +1,26 @@
 #include "translate/activity_summary.h"
 
+#include <cstdint>
+#include <optional>
+
 #include "absl/algorithm/container.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/json/reader.h"
 #include "translate/json/writer.h"
+#include "translate/wire_fields.h"
+#include "translate/wire_writer.h"
 
 namespace stampgate {
 namespace {
 
-using google::protobuf::Message;
-
-void Collect(const MessagePlan& plan, const Message& message, ActivitySummary& summary) {
+void Collect(const MessagePlan& plan, absl::string_view message, ActivitySummary& summary) {
   for (const FieldPlan& field : plan.fields) {
     if (field.role == v1::FIELD_ROLE_ACTIVITY_ID) {
-      summary.id = message.GetReflection()->GetString(message, field.field);
-    } else if (field.role == v1::FIELD_ROLE_ACTIVITY_STATUS &&
-               message.GetReflection()->HasField(message, field.field)) {
-      const int status = message.GetReflection()->GetEnumValue(message, field.field);
-      const google::protobuf::EnumValueDescriptor* value = field.field->enum_type()->FindValueByNumber(status);
+      summary.id = std::string(FindBytes(message, field.field->number()).value_or(""));
+    } else if (field.role == v1::FIELD_ROLE_ACTIVITY_STATUS) {
+      const std::optional<uint64_t> status = FindVarint(message, field.field->number());
+      if (!status.has_value()) continue;
+      const auto* value = field.field->enum_type()->FindValueByNumber(static_cast<int>(*status));
       if (value != nullptr) summary.status = std::string(value->name());
     }
   }
@@ -46,13 +49,13 @@ bool HasActivityId(const MessagePlan& plan) {
   return absl::c_any_of(plan.fields, [](const FieldPlan& field) { return field.role == v1::FIELD_ROLE_ACTIVITY_ID; });
 }
 
-void Fill(const MessagePlan& plan, const ActivitySummary& summary, Message& message) {
+void Write(const MessagePlan& plan, const ActivitySummary& summary, WireWriter& message) {
   for (const FieldPlan& field : plan.fields) {
     if (field.role == v1::FIELD_ROLE_ACTIVITY_ID) {
-      message.GetReflection()->SetString(&message, field.field, summary.id);
+      if (!summary.id.empty()) message.String(field.field->number(), summary.id);
     } else if (field.role == v1::FIELD_ROLE_ACTIVITY_STATUS) {
       const auto* value = field.field->enum_type()->FindValueByName(summary.status);
-      if (value != nullptr) message.GetReflection()->SetEnum(&message, field.field, value);
+      if (value != nullptr) message.Varint(field.field->number(), static_cast<uint64_t>(value->number()));
     }
   }
 }
@@ -68,28 +71,32 @@ std::string TextOfSummary(const ActivitySummary& summary) {
 
 }  // namespace
 
-ActivitySummary SummaryOf(const MessagePlan& plan, const Message& response) {
+ActivitySummary SummaryOf(const MessagePlan& plan, absl::string_view response) {
   if (plan.json_members != nullptr) {
-    return SummaryOfText(response.GetReflection()->GetString(response, plan.json_members->field));
+    return SummaryOfText(std::string(FindBytes(response, plan.json_members->field->number()).value_or("")));
   }
   ActivitySummary summary;
   for (const FieldPlan& field : plan.fields) {
     if (field.form != JsonForm::kMessage || field.field->is_repeated()) continue;
-    if (!response.GetReflection()->HasField(response, field.field)) continue;
-    Collect(*field.message, response.GetReflection()->GetMessage(response, field.field), summary);
+    const std::optional<absl::string_view> inside = FindBytes(response, field.field->number());
+    if (inside.has_value()) Collect(*field.message, *inside, summary);
   }
   return summary;
 }
 
-void SetSummary(const MessagePlan& plan, const ActivitySummary& summary, Message& response) {
-  const google::protobuf::Reflection& reflection = *response.GetReflection();
+std::string ResponseOf(const MessagePlan& plan, const ActivitySummary& summary) {
+  WireWriter response;
   if (plan.json_members != nullptr) {
-    return reflection.SetString(&response, plan.json_members->field, TextOfSummary(summary));
+    response.String(plan.json_members->field->number(), TextOfSummary(summary));
+    return response.Take();
   }
   for (const FieldPlan& field : plan.fields) {
     if (field.form != JsonForm::kMessage || field.field->is_repeated() || !HasActivityId(*field.message)) continue;
-    Fill(*field.message, summary, *reflection.MutableMessage(&response, field.field));
+    const WireWriter::Mark mark = response.Begin(field.field->number());
+    Write(*field.message, summary, response);
+    response.End(mark);
   }
+  return response.Take();
 }
 
 }  // namespace stampgate

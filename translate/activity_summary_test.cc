@@ -12,7 +12,7 @@ class ActivitySummaryTest : public testing::Test {
  protected:
   template <typename Response>
   ActivitySummary Of(const Response& response) {
-    return SummaryOf(**plans_.Compile(Response::descriptor()), response);
+    return SummaryOf(**plans_.Compile(Response::descriptor()), response.SerializeAsString());
   }
 
   MessagePlans plans_{"Service"};
@@ -60,22 +60,23 @@ TEST_F(ActivitySummaryTest, ATextWithoutAnActivityHasAnEmptySummary) {
   }
 }
 
-TEST_F(ActivitySummaryTest, SummaryOfReturnsWhatSetSummarySet) {
+TEST_F(ActivitySummaryTest, AResponseOfASummaryContainsOnlyTheSummary) {
   const ActivitySummary summary = {"a-\"1", "ACTIVITY_STATUS_REJECTED"};
-  v1::CreatePoliciesResponse typed;
-  SetSummary(**plans_.Compile(typed.GetDescriptor()), summary, typed);
-  EXPECT_EQ(typed.activity().id(), summary.id);
-  EXPECT_EQ(typed.activity().status(), v1::ACTIVITY_STATUS_REJECTED);
+  v1::CreatePoliciesResponse expected;
+  expected.mutable_activity()->set_id(summary.id);
+  expected.mutable_activity()->set_status(v1::ACTIVITY_STATUS_REJECTED);
+  EXPECT_EQ(ResponseOf(**plans_.Compile(expected.GetDescriptor()), summary), expected.SerializeAsString());
   v1::SubmitOperationResponse text;
-  SetSummary(**plans_.Compile(text.GetDescriptor()), summary, text);
+  EXPECT_TRUE(text.ParseFromString(ResponseOf(**plans_.Compile(text.GetDescriptor()), summary)));
   EXPECT_EQ(text.answer(), R"({"activity":{"id":"a-\"1","status":"ACTIVITY_STATUS_REJECTED"}})");
   EXPECT_EQ(Of(text).id, summary.id);
   EXPECT_EQ(Of(text).status, summary.status);
 }
 
-TEST_F(ActivitySummaryTest, SetSummaryOmitsAStatusThatTheEnumDoesNotList) {
+TEST_F(ActivitySummaryTest, AResponseOfASummaryOmitsAStatusThatTheEnumDoesNotList) {
   v1::CreatePoliciesResponse response;
-  SetSummary(**plans_.Compile(response.GetDescriptor()), {"a-1", "ACTIVITY_STATUS_OF_NEXT_YEAR"}, response);
+  EXPECT_TRUE(response.ParseFromString(
+      ResponseOf(**plans_.Compile(response.GetDescriptor()), {"a-1", "ACTIVITY_STATUS_OF_NEXT_YEAR"})));
   EXPECT_EQ(response.activity().id(), "a-1");
   EXPECT_EQ(response.activity().status(), v1::ACTIVITY_STATUS_UNSPECIFIED);
 }

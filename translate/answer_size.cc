@@ -1,7 +1,6 @@
 #include "translate/answer_size.h"
 
 #include "absl/strings/str_cat.h"
-#include "translate/activity_summary.h"
 #include "translate/error.h"
 
 namespace stampgate {
@@ -19,14 +18,13 @@ Error TooLarge(absl::string_view done, size_t bytes, absl::string_view advice) {
 
 }  // namespace
 
-absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Message& response, size_t bytes) {
+absl::Status AnswerTooLarge(const SentCall& call, const ActivitySummary& activity, size_t bytes) {
   const bool submit = call.operation.is_submit();
   Error error = TooLarge("the call was carried out", bytes,
                          submit ? "do not repeat the call: the metadata identify its activity" : "request less data");
   if (submit) {
     error.metadata.emplace_back("fingerprint", call.fingerprint);
     error.metadata.emplace_back("timestamp_ms", absl::StrCat(call.timestamp_ms));
-    const ActivitySummary activity = SummaryOf(*call.operation.response, response);
     if (!activity.id.empty()) error.metadata.emplace_back("activity_id", activity.id);
     if (!activity.status.empty()) error.metadata.emplace_back("activity_status", activity.status);
   }

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
-#include "google/protobuf/message.h"
+#include "translate/activity_summary.h"
 #include "translate/upstream_error.h"
 
 namespace stampgate {
@@ -14,11 +14,11 @@ namespace stampgate {
 // proxies also count the frame or the metadata; the margin of 64 KiB is for these.
 inline constexpr size_t kMaxAnswerBytes = (4 << 20) - (64 << 10);
 
-// Returns the error that the caller gets in place of `response`, the response to `call`, if its size `bytes` exceeds
+// Returns the error that the caller gets in place of the response to `call` if its size `bytes` exceeds
 // kMaxAnswerBytes. The code is OUT_OF_RANGE (ANSWER_TOO_LARGE), for which no client library repeats a call by itself.
 // The message states that upstream has carried out the call. The metadata contain `bytes` and kMaxAnswerBytes. For a
-// submit, they also contain the fingerprint, the timestamp, and the activity's id and status.
-absl::Status AnswerTooLarge(const SentCall& call, const google::protobuf::Message& response, size_t bytes);
+// submit, they also contain the fingerprint, the timestamp, and the id and the status of `activity`.
+absl::Status AnswerTooLarge(const SentCall& call, const ActivitySummary& activity, size_t bytes);
 
 // Returns the error that the caller gets in place of a body that the gateway prepared for a client's stamp, if its size
 // `bytes` exceeds kMaxAnswerBytes. The code, the reason and the sizes in the metadata are as in AnswerTooLarge.

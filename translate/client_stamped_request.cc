@@ -28,11 +28,14 @@ class BodyReader {
 
   // Fills `request` from `body`, and adds the violations of the body. May increase the capacity of `body`.
   void Read(std::string& body, Message& request) {
-    absl::Status status = ReadJsonRequest(
-        body, *operation_.request, request,
+    const absl::StatusOr<std::string> message = ReadJsonRequest(
+        body, *operation_.request,
         [&](const std::string& pointer, absl::string_view text) { return TakeUnrecognized(pointer, text); },
         [&](const std::string& pointer) { AddToBody(absl::StrCat("must have the list, which may be []: ", pointer)); });
-    if (!status.ok()) return AddToBody(absl::StrCat("must be the JSON text of an object: ", status.message()));
+    if (!message.ok()) {
+      return AddToBody(absl::StrCat("must be the JSON text of an object: ", message.status().message()));
+    }
+    if (!request.MergeFromString(*message)) return AddToBody("must be readable");
     if (!type_.empty() && !has_type_) AddToBody(absl::StrCat("must have the type ", operation_.activity_type));
     const FieldPlan* time = operation_.timestamp_ms;
     if (time != nullptr && !request.GetReflection()->HasField(request, time->field)) {

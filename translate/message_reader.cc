@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -17,13 +18,12 @@
 #include "google/protobuf/timestamp.pb.h"
 #include "translate/json/reader.h"
 #include "translate/json/writer.h"
+#include "translate/wire_writer.h"
 
 namespace stampgate {
 namespace {
 
 using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
 using google::protobuf::Timestamp;
 using Kind = JsonValue::Kind;
 
@@ -31,6 +31,12 @@ using Kind = JsonValue::Kind;
 constexpr int64_t kMinSeconds = -62135596800;
 constexpr int64_t kMaxSeconds = 253402300799;
 constexpr int64_t kMaxNanos = 999999999;
+
+// A google.protobuf.Timestamp.
+struct Time {
+  int64_t seconds = 0;
+  int64_t nanos = 0;
+};
 
 // A JSON value read as an integer of type T.
 template <typename T>
@@ -84,13 +90,13 @@ class MessageReader {
   MessageReader(Side side, OnUnrecognized unrecognized, OnMissingList missing_list)
       : side_(side), unrecognized_(unrecognized), missing_list_(missing_list) {}
 
-  absl::Status ReadObject(JsonValue& object, const MessagePlan& plan, Message& message) {
-    const Reflection& reflection = *message.GetReflection();
+  absl::Status ReadObject(JsonValue& object, const MessagePlan& plan) {
     const FieldPlan* rest = plan.json_members;
-    if (rest != nullptr && side_ == Side::kAnswer) return ReadMembers(object, *rest, message);
+    if (rest != nullptr && side_ == Side::kAnswer) return ReadMembers(object, *rest);
     std::string rest_text;
     std::vector<const FieldPlan*> missing;
     if (side_ == Side::kRequest) missing = plan.required_lists;
+    SetOneofs set_oneofs;
     bool nameless = false;
     size_t next = 0;  // the field expected next: upstream mostly sends members in the order of the proto
     absl::Status status = object.ForEachMember([&](absl::string_view name, JsonValue& value) -> absl::Status {
@@ -106,14 +112,14 @@ class MessageReader {
       }
       if (value.kind() != Kind::kNull) missing.erase(std::remove(missing.begin(), missing.end(), field), missing.end());
       path_.push_back({name, 0});
-      absl::Status status = field != nullptr  ? ReadField(value, *field, message, reflection)
+      absl::Status status = field != nullptr  ? ReadField(value, *field, set_oneofs)
                             : rest != nullptr ? AppendMember(name, value, rest_text)
                                               : Keep(value);
       path_.pop_back();
       return status;
     });
     if (!status.ok()) return status;
-    if (!rest_text.empty()) reflection.SetString(&message, rest->field, rest_text + "}");
+    if (!rest_text.empty()) wire_.String(rest->field->number(), rest_text + "}");
     for (const FieldPlan* list : missing) {
       path_.push_back({list->json_name, 0});
       missing_list_(Pointer());
@@ -122,7 +128,13 @@ class MessageReader {
     return nameless ? Keep(object) : absl::OkStatus();
   }
 
+  // Returns the message after ReadObject.
+  std::string TakeMessage() { return wire_.Take(); }
+
  private:
+  // The oneofs of a message of which a member is set.
+  using SetOneofs = absl::InlinedVector<const google::protobuf::OneofDescriptor*, 2>;
+
   struct Step {
     absl::string_view name;  // the member's name; its data() is null for an element
     size_t index = 0;
@@ -140,133 +152,114 @@ class MessageReader {
     return absl::OkStatus();
   }
 
-  absl::Status ReadMembers(JsonValue& object, const FieldPlan& field, Message& message) {
+  absl::Status ReadMembers(JsonValue& object, const FieldPlan& field) {
     absl::StatusOr<absl::string_view> text = object.Text();
     if (!text.ok()) return text.status();
-    message.GetReflection()->SetString(&message, field.field, std::string(*text));
+    wire_.String(field.field->number(), *text);
     return absl::OkStatus();
   }
 
-  absl::Status ReadField(JsonValue& value, const FieldPlan& plan, Message& message, const Reflection& reflection) {
+  absl::Status ReadField(JsonValue& value, const FieldPlan& plan, SetOneofs& set_oneofs) {
     const FieldDescriptor* field = plan.field;
     // A null means an absent value, except for a field that contains JSON text.
     if (value.kind() == Kind::kNull && (field->is_repeated() || plan.form != JsonForm::kJsonText))
       return absl::OkStatus();
-    if (field->is_repeated()) {
-      if (value.kind() != Kind::kArray) return Keep(value);
-      return value.ForEachElement([&](size_t index, JsonValue& element) {
-        path_.push_back({absl::string_view(), index});
-        absl::Status status = ReadElement(element, plan, message, reflection);
-        path_.pop_back();
-        return status;
-      });
-    }
-    // Setting a second member of a oneof would clear the first.
-    if (field->real_containing_oneof() != nullptr && reflection.HasOneof(message, field->real_containing_oneof())) {
-      return Keep(value);
-    }
+    if (field->is_repeated()) return ReadList(value, plan);
+    const google::protobuf::OneofDescriptor* const oneof = field->real_containing_oneof();
+    if (oneof == nullptr) return ReadValue(value, plan);
+    // A reader of the message would ignore the first of two members of a oneof.
+    if (absl::c_linear_search(set_oneofs, oneof)) return Keep(value);
+    const size_t before = wire_.size();
+    absl::Status status = ReadValue(value, plan);
+    if (wire_.size() > before) set_oneofs.push_back(oneof);
+    return status;
+  }
+
+  absl::Status ReadList(JsonValue& value, const FieldPlan& plan) {
+    if (value.kind() != Kind::kArray) return Keep(value);
+    std::optional<WireWriter::Mark> packed;
+    absl::Status status = value.ForEachElement([&](size_t index, JsonValue& element) {
+      if (index == 0 && plan.field->is_packable()) packed = wire_.Begin(plan.field->number());
+      path_.push_back({absl::string_view(), index});
+      absl::Status read = ReadValue(element, plan);
+      path_.pop_back();
+      return read;
+    });
+    if (packed.has_value()) wire_.End(*packed);
+    return status;
+  }
+
+  // Writes the value of a field, or one element of a list. A list gets exactly one element, even if `value` cannot be
+  // converted.
+  absl::Status ReadValue(JsonValue& value, const FieldPlan& plan) {
+    const bool is_element = plan.field->is_repeated();
     switch (plan.form) {
-      case JsonForm::kString:
-        if (value.kind() != Kind::kString || !value.string().has_value()) return Keep(value);
-        reflection.SetString(&message, field, std::string(*value.string()));
-        return absl::OkStatus();
+      case JsonForm::kString: {
+        const bool readable = value.kind() == Kind::kString && value.string().has_value();
+        if (readable || is_element) WriteString(plan, readable ? *value.string() : absl::string_view());
+        return readable ? absl::OkStatus() : Keep(value);
+      }
       case JsonForm::kJsonText: {
         absl::StatusOr<absl::string_view> text = value.Text();
-        if (text.ok()) reflection.SetString(&message, field, std::string(*text));
+        if (text.ok()) WriteString(plan, *text);
         return text.status();
       }
-      case JsonForm::kBool:
-        if (value.kind() != Kind::kTrue && value.kind() != Kind::kFalse) return Keep(value);
-        reflection.SetBool(&message, field, value.kind() == Kind::kTrue);
-        return absl::OkStatus();
+      case JsonForm::kBool: {
+        const bool readable = value.kind() == Kind::kTrue || value.kind() == Kind::kFalse;
+        if (readable || is_element) WriteInteger(plan, value.kind() == Kind::kTrue ? 1 : 0);
+        return readable ? absl::OkStatus() : Keep(value);
+      }
       case JsonForm::kUint64:
-        return SetInteger(value, ReadInteger<uint64_t>(value, Kind::kString),
-                          [&](uint64_t n) { reflection.SetUInt64(&message, field, n); });
+        return ReadIntegerField<uint64_t>(value, Kind::kString, plan);
       case JsonForm::kInt64:
-        return SetInteger(value, ReadInteger<int64_t>(value, Kind::kString),
-                          [&](int64_t n) { reflection.SetInt64(&message, field, n); });
+        return ReadIntegerField<int64_t>(value, Kind::kString, plan);
       case JsonForm::kUint32:
-        return SetInteger(value, ReadInteger<uint32_t>(value, Kind::kNumber),
-                          [&](uint32_t n) { reflection.SetUInt32(&message, field, n); });
+        return ReadIntegerField<uint32_t>(value, Kind::kNumber, plan);
       case JsonForm::kInt32:
-        return SetInteger(value, ReadInteger<int32_t>(value, Kind::kNumber),
-                          [&](int32_t n) { reflection.SetInt32(&message, field, n); });
-      case JsonForm::kEnum:
-        if (std::optional<int> number = EnumNumber(value, plan)) {
-          reflection.SetEnumValue(&message, field, *number);
-          return absl::OkStatus();
-        }
-        return Keep(value);
+        return ReadIntegerField<int32_t>(value, Kind::kNumber, plan);
+      case JsonForm::kEnum: {
+        const std::optional<int> number = EnumNumber(value, plan);
+        if (number.has_value() || is_element) WriteInteger(plan, Extended(number.value_or(0)));
+        return number.has_value() ? absl::OkStatus() : Keep(value);
+      }
       case JsonForm::kTimestamp:
-        return ReadTimestamp(value, [&] { return reflection.MutableMessage(&message, field); });
-      case JsonForm::kMessage:
-        if (value.kind() != Kind::kObject) return Keep(value);
-        return ReadObject(value, *plan.message, *reflection.MutableMessage(&message, field));
+        return ReadTimestamp(value, plan);
+      case JsonForm::kMessage: {
+        const bool readable = value.kind() == Kind::kObject;
+        if (!readable && !is_element) return Keep(value);
+        const WireWriter::Mark mark = wire_.Begin(plan.field->number());
+        absl::Status status = readable ? ReadObject(value, *plan.message) : Keep(value);
+        wire_.End(mark);
+        return status;
+      }
       case JsonForm::kJsonMembers:
         break;
     }
     return absl::InternalError("a field of form kJsonMembers was read as a member");
   }
 
-  // Adds exactly one element to the list, even if `value` cannot be converted.
-  absl::Status ReadElement(JsonValue& value, const FieldPlan& plan, Message& message, const Reflection& reflection) {
-    const FieldDescriptor* field = plan.field;
-    switch (plan.form) {
-      case JsonForm::kString: {
-        const bool readable = value.kind() == Kind::kString && value.string().has_value();
-        reflection.AddString(&message, field, readable ? std::string(*value.string()) : std::string());
-        return readable ? absl::OkStatus() : Keep(value);
-      }
-      case JsonForm::kJsonText: {
-        absl::StatusOr<absl::string_view> text = value.Text();
-        if (text.ok()) reflection.AddString(&message, field, std::string(*text));
-        return text.status();
-      }
-      case JsonForm::kBool: {
-        reflection.AddBool(&message, field, value.kind() == Kind::kTrue);
-        return value.kind() == Kind::kTrue || value.kind() == Kind::kFalse ? absl::OkStatus() : Keep(value);
-      }
-      case JsonForm::kUint64:
-        return AddInteger(value, ReadInteger<uint64_t>(value, Kind::kString),
-                          [&](uint64_t n) { reflection.AddUInt64(&message, field, n); });
-      case JsonForm::kInt64:
-        return AddInteger(value, ReadInteger<int64_t>(value, Kind::kString),
-                          [&](int64_t n) { reflection.AddInt64(&message, field, n); });
-      case JsonForm::kUint32:
-        return AddInteger(value, ReadInteger<uint32_t>(value, Kind::kNumber),
-                          [&](uint32_t n) { reflection.AddUInt32(&message, field, n); });
-      case JsonForm::kInt32:
-        return AddInteger(value, ReadInteger<int32_t>(value, Kind::kNumber),
-                          [&](int32_t n) { reflection.AddInt32(&message, field, n); });
-      case JsonForm::kEnum: {
-        std::optional<int> number = EnumNumber(value, plan);
-        reflection.AddEnumValue(&message, field, number.value_or(0));
-        return number.has_value() ? absl::OkStatus() : Keep(value);
-      }
-      case JsonForm::kTimestamp: {
-        Message* element = reflection.AddMessage(&message, field);
-        return ReadTimestamp(value, [&] { return element; });
-      }
-      case JsonForm::kMessage: {
-        Message* element = reflection.AddMessage(&message, field);
-        if (value.kind() != Kind::kObject) return Keep(value);
-        return ReadObject(value, *plan.message, *element);
-      }
-      case JsonForm::kJsonMembers:
-        break;
-    }
-    return absl::InternalError("a field of form kJsonMembers was read as an element");
+  // Whether a message without the field has the same value as one whose field is zero or empty.
+  static bool HasDefault(const FieldPlan& plan) { return !plan.field->has_presence() && !plan.field->is_repeated(); }
+
+  void WriteString(const FieldPlan& plan, absl::string_view text) {
+    if (!text.empty() || !HasDefault(plan)) wire_.String(plan.field->number(), text);
   }
 
-  template <typename T, typename Set>
-  absl::Status SetInteger(JsonValue& value, const Integer<T>& integer, Set set) {
-    if (integer.value.has_value()) set(*integer.value);
-    return integer.exact ? absl::OkStatus() : Keep(value);
+  void WriteInteger(const FieldPlan& plan, uint64_t number) {
+    if (plan.field->is_repeated()) return wire_.Packed(number);
+    if (number != 0 || !HasDefault(plan)) wire_.Varint(plan.field->number(), number);
   }
 
-  template <typename T, typename Add>
-  absl::Status AddInteger(JsonValue& value, const Integer<T>& integer, Add add) {
-    add(integer.value.value_or(0));
+  // The wire form of every negative integer has 64 bits.
+  static uint64_t Extended(int64_t number) { return static_cast<uint64_t>(number); }
+  static uint64_t Extended(uint64_t number) { return number; }
+  static uint64_t Extended(int32_t number) { return Extended(int64_t{number}); }
+  static uint64_t Extended(uint32_t number) { return number; }
+
+  template <typename T>
+  absl::Status ReadIntegerField(JsonValue& value, Kind expected, const FieldPlan& plan) {
+    const Integer<T> integer = ReadInteger<T>(value, expected);
+    if (integer.value.has_value() || plan.field->is_repeated()) WriteInteger(plan, Extended(integer.value.value_or(0)));
     return integer.exact ? absl::OkStatus() : Keep(value);
   }
 
@@ -277,28 +270,33 @@ class MessageReader {
     return number->second;
   }
 
-  // Reads a timestamp into the message that `target` returns. Calls `target`, which may create the message, only if the
-  // timestamp can be converted.
-  template <typename Target>
-  absl::Status ReadTimestamp(JsonValue& value, Target target) {
+  absl::Status ReadTimestamp(JsonValue& value, const FieldPlan& plan) {
+    std::optional<Time> time;
+    bool exact = false;
     if (value.kind() == Kind::kString && value.string().has_value()) {
-      absl::Time time;
-      std::string error;
-      if (absl::ParseTime(absl::RFC3339_full, *value.string(), &time, &error)) {
-        const int64_t seconds = absl::ToUnixSeconds(time);
-        if (seconds >= kMinSeconds && seconds <= kMaxSeconds) {
-          auto* timestamp = dynamic_cast<Timestamp*>(target());
-          timestamp->set_seconds(seconds);
-          timestamp->set_nanos(static_cast<int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
-        }
-      }
-      return Keep(value);
+      time = ParseTime(*value.string());
+    } else if (value.kind() == Kind::kObject) {
+      if (absl::Status status = ReadTimestampObject(value, time, exact); !status.ok()) return status;
     }
-    if (value.kind() != Kind::kObject) return Keep(value);
+    if (time.has_value() || plan.field->is_repeated()) WriteTime(plan, time.value_or(Time()));
+    return exact ? absl::OkStatus() : Keep(value);
+  }
+
+  static std::optional<Time> ParseTime(absl::string_view text) {
+    absl::Time time;
+    std::string error;
+    if (!absl::ParseTime(absl::RFC3339_full, text, &time, &error)) return std::nullopt;
+    const int64_t seconds = absl::ToUnixSeconds(time);
+    if (seconds < kMinSeconds || seconds > kMaxSeconds) return std::nullopt;
+    return Time{seconds, (time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)};
+  }
+
+  // Sets `exact` to whether the writer would write the same object.
+  static absl::Status ReadTimestampObject(JsonValue& object, std::optional<Time>& time, bool& exact) {
     Integer<int64_t> seconds{0, true};
     Integer<int64_t> nanos{0, true};
     bool has_more = false;
-    absl::Status status = value.ForEachMember([&](absl::string_view name, JsonValue& member) {
+    absl::Status status = object.ForEachMember([&](absl::string_view name, JsonValue& member) {
       if (name == "seconds") {
         seconds = ReadTimestampMember(member, kMinSeconds, kMaxSeconds);
       } else if (name == "nanos") {
@@ -308,13 +306,16 @@ class MessageReader {
       }
       return absl::OkStatus();
     });
-    if (!status.ok()) return status;
-    if (seconds.value.has_value() && nanos.value.has_value()) {
-      auto* timestamp = dynamic_cast<Timestamp*>(target());
-      timestamp->set_seconds(*seconds.value);
-      timestamp->set_nanos(static_cast<int32_t>(*nanos.value));
-    }
-    return seconds.exact && nanos.exact && !has_more ? absl::OkStatus() : Keep(value);
+    if (seconds.value.has_value() && nanos.value.has_value()) time = Time{*seconds.value, *nanos.value};
+    exact = seconds.exact && nanos.exact && !has_more;
+    return status;
+  }
+
+  void WriteTime(const FieldPlan& plan, const Time& time) {
+    const WireWriter::Mark mark = wire_.Begin(plan.field->number());
+    if (time.seconds != 0) wire_.Varint(Timestamp::kSecondsFieldNumber, Extended(time.seconds));
+    if (time.nanos != 0) wire_.Varint(Timestamp::kNanosFieldNumber, Extended(time.nanos));
+    wire_.End(mark);
   }
 
   static Integer<int64_t> ReadTimestampMember(const JsonValue& value, int64_t min, int64_t max) {
@@ -347,41 +348,42 @@ class MessageReader {
   const OnUnrecognized unrecognized_;
   const OnMissingList missing_list_;
   std::vector<Step> path_;
+  WireWriter wire_;
 };
 
-absl::Status Read(std::string& json, const MessagePlan& plan, Message& message, MessageReader::Side side,
-                  OnUnrecognized unrecognized, OnMissingList missing_list) {
-  return ReadJsonObject(json, [&](JsonValue& root) {
-    return MessageReader(side, unrecognized, missing_list).ReadObject(root, plan, message);
-  });
+absl::StatusOr<std::string> Read(std::string& json, const MessagePlan& plan, MessageReader::Side side,
+                                 OnUnrecognized unrecognized, OnMissingList missing_list) {
+  MessageReader reader(side, unrecognized, missing_list);
+  absl::Status status = ReadJsonObject(json, [&](JsonValue& root) { return reader.ReadObject(root, plan); });
+  if (!status.ok()) return status;
+  return reader.TakeMessage();
 }
 
 }  // namespace
 
-absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, Message& message) {
-  return ReadJsonMessage(json, plan, message, message, plan.unrecognized);
-}
-
-absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, Message& message, Message& holder,
-                             const FieldDescriptor* unrecognized) {
-  return Read(
-      json, plan, message, MessageReader::Side::kAnswer,
-      [&](const std::string& pointer, absl::string_view text) -> absl::Status {
-        if (unrecognized == nullptr) {
-          return absl::InvalidArgumentError(absl::StrCat("there is no field for ", pointer));
-        }
-        Message* entry = holder.GetReflection()->AddMessage(&holder, unrecognized);
-        const google::protobuf::Descriptor* type = entry->GetDescriptor();
-        entry->GetReflection()->SetString(entry, type->map_key(), pointer);
-        entry->GetReflection()->SetString(entry, type->map_value(), std::string(text));
+absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan) {
+  WireWriter kept;
+  absl::StatusOr<std::string> message =
+      ReadJsonMessage(json, plan, [&](const std::string& pointer, absl::string_view text) -> absl::Status {
+        const FieldDescriptor* const field = plan.unrecognized;
+        if (field == nullptr) return absl::InvalidArgumentError(absl::StrCat("there is no field for ", pointer));
+        const WireWriter::Mark mark = kept.Begin(field->number());
+        kept.String(field->message_type()->map_key()->number(), pointer);
+        kept.String(field->message_type()->map_value()->number(), text);
+        kept.End(mark);
         return absl::OkStatus();
-      },
-      [](const std::string&) {});
+      });
+  if (message.ok()) message->append(kept.Take());
+  return message;
 }
 
-absl::Status ReadJsonRequest(std::string& json, const MessagePlan& plan, Message& message, OnUnrecognized unrecognized,
-                             OnMissingList missing_list) {
-  return Read(json, plan, message, MessageReader::Side::kRequest, unrecognized, missing_list);
+absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized) {
+  return Read(json, plan, MessageReader::Side::kAnswer, unrecognized, [](const std::string&) {});
+}
+
+absl::StatusOr<std::string> ReadJsonRequest(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized,
+                                            OnMissingList missing_list) {
+  return Read(json, plan, MessageReader::Side::kRequest, unrecognized, missing_list);
 }
 
 }  // namespace stampgate

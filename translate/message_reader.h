@@ -1,4 +1,4 @@
-// Parses JSON into a protobuf message by its plan, without losing any value.
+// Translates JSON to the bytes of a protobuf message by its plan, without losing any value.
 //
 // Text that is not strict JSON is an error. If no field can hold a value exactly, the reader stores the JSON text of
 // the value under its JSON Pointer (RFC 6901), or passes both to a callback. Such a value is: a member that the proto
@@ -19,22 +19,11 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "google/protobuf/message.h"
 #include "translate/message_plan.h"
 
 namespace stampgate {
-
-// Fills the empty `message` from `json`, whose capacity it may increase. Stores values that no field can hold in the
-// map field `unrecognized` of the message. If the message has no such field, a value that no field can hold is an
-// error. Errors: kInvalidArgument, with a message that names the offset or the JSON Pointer of the fault and does not
-// quote `json`.
-absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, google::protobuf::Message& message);
-
-// Like the function above, for a message inside `holder`. Stores values that no field can hold in the map field
-// `unrecognized` of `holder`. Their pointers begin at the root of `json`.
-absl::Status ReadJsonMessage(std::string& json, const MessagePlan& plan, google::protobuf::Message& message,
-                             google::protobuf::Message& holder, const google::protobuf::FieldDescriptor* unrecognized);
 
 // Receives the JSON Pointer and the JSON text of a value that no field can hold. If it returns an error, the parsing
 // ends with that error.
@@ -44,11 +33,21 @@ using OnUnrecognized = absl::FunctionRef<absl::Status(const std::string& pointer
 // protobuf message does not distinguish an absent list from an empty one.
 using OnMissingList = absl::FunctionRef<void(const std::string& pointer)>;
 
-// Fills `message` from the body of a request; this is the inverse of AppendJsonMembers. If the message has a field of
-// form kJsonMembers, stores in this field all members that have no field of their own. Calls `unrecognized` for every
-// value that no field can hold, and `missing_list` for every required list that is absent or null.
-absl::Status ReadJsonRequest(std::string& json, const MessagePlan& plan, google::protobuf::Message& message,
-                             OnUnrecognized unrecognized, OnMissingList missing_list);
+// Returns the bytes of the message of `plan` that `json` contains. May increase the capacity of `json`. Stores values
+// that no field can hold in the map field `unrecognized` of the message. If the message has no such field, a value that
+// no field can hold is an error. Errors: kInvalidArgument, with a message that names the offset or the JSON Pointer of
+// the fault and does not quote `json`.
+absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan);
+
+// Like the function above, but calls `unrecognized` for every value that no field can hold.
+absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized);
+
+// Returns the bytes of the message that the body of a request contains; this is the inverse of AppendJsonMembers. If
+// the message has a field of form kJsonMembers, stores in this field all members that have no field of their own. Calls
+// `unrecognized` for every value that no field can hold, and `missing_list` for every required list that is absent or
+// null.
+absl::StatusOr<std::string> ReadJsonRequest(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized,
+                                            OnMissingList missing_list);
 
 }  // namespace stampgate
 

@@ -33,7 +33,10 @@ const MessagePlan& PlanOf(const google::protobuf::Descriptor* descriptor) {
 
 template <typename T>
 absl::Status Read(std::string json, T& message) {
-  return ReadJsonMessage(json, PlanOf(T::descriptor()), message);
+  const absl::StatusOr<std::string> bytes = ReadJsonMessage(json, PlanOf(T::descriptor()));
+  if (!bytes.ok()) return bytes.status();
+  EXPECT_TRUE(message.ParseFromString(*bytes)) << json;
+  return absl::OkStatus();
 }
 
 template <typename T>

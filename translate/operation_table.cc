@@ -85,7 +85,6 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   operation.request = *request;
   operation.response = *response;
   operation.request_prototype = MessageFactory::generated_factory()->GetPrototype(method->input_type());
-  operation.response_prototype = MessageFactory::generated_factory()->GetPrototype(method->output_type());
 
   if (operation.response->unrecognized == nullptr && operation.response->json_members == nullptr) {
     return Fault(method, "needs a map<string, string> unrecognized in its response");

@@ -28,7 +28,6 @@ struct Operation : ApiMethod {
   bool stamped_by_client = false;  // true if only clients may stamp it
 
   const google::protobuf::Message* request_prototype = nullptr;
-  const google::protobuf::Message* response_prototype = nullptr;
   const MessagePlan* request = nullptr;
   const MessagePlan* response = nullptr;
 

@@ -103,7 +103,6 @@ TEST(OperationTableTest, EveryOperationHasThePlansAndPrototypesOfItsMessages) {
     EXPECT_EQ(operation.request->descriptor, operation.method->input_type());
     EXPECT_EQ(operation.response->descriptor, operation.method->output_type());
     EXPECT_EQ(operation.request_prototype->GetDescriptor(), operation.method->input_type());
-    EXPECT_EQ(operation.response_prototype->GetDescriptor(), operation.method->output_type());
     EXPECT_EQ(operation.organization_id != nullptr, operation.kind != v1::OPERATION_KIND_DISCOVERY);
     EXPECT_EQ(operation.timestamp_ms != nullptr, operation.kind == kSubmit);
     EXPECT_EQ(operation.path_segment != nullptr, operation.general);

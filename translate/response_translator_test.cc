@@ -28,7 +28,10 @@ using ::testing::StartsWith;
 absl::Status Translate(absl::string_view method, UpstreamOutcome outcome, Message& response) {
   const Operation& operation = OperationOf(method);
   SentCall call{operation, *operation.request_prototype, 1755500000000, "sha256:0123"};
-  return TranslateOutcome(std::move(outcome), call, response);
+  const absl::StatusOr<std::string> bytes = TranslateOutcome(std::move(outcome), call);
+  if (!bytes.ok()) return bytes.status();
+  EXPECT_TRUE(response.ParseFromString(*bytes));
+  return absl::OkStatus();
 }
 
 HttpAnswer Ok(std::string body) {

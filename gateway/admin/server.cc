@@ -136,7 +136,6 @@ class AsioAdminServer final : public AdminServer {
         if (const auto connection = place.connection.lock()) connection->Close();
       }
     });
-    loops_.WaitForTasks();
   }
 
   absl::Status Listen() {

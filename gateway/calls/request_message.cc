@@ -29,4 +29,9 @@ grpc::ByteBuffer EncodeResponse(const google::protobuf::Message& response) {
   return grpc::ByteBuffer(&slice, 1);
 }
 
+grpc::ByteBuffer BufferOf(const std::string& response) {
+  const grpc::Slice slice(response);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
 }  // namespace stampgate

@@ -22,6 +22,9 @@ absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Mess
 // Returns the serialized response.
 grpc::ByteBuffer EncodeResponse(const google::protobuf::Message& response);
 
+// Returns `response`, a serialized message, in gRPC's form.
+grpc::ByteBuffer BufferOf(const std::string& response);
+
 }  // namespace stampgate
 
 #endif  // STAMPGATE_GATEWAY_CALLS_REQUEST_MESSAGE_H_

@@ -247,12 +247,9 @@ bool Connection::EndWrites() {
 
 bool Connection::EndWritesNow() {
   if (closed_ || ended_) return false;
+  TryPutOffWrite();
   if (write_.has_value()) {
-    absl::Status status = Closed();
-    if (std::exchange(is_put_off_, false) && TryWrite(*write_->buffer, status) == Attempt::kDone) {
-      status = absl::OkStatus();
-    }
-    Post(std::move(write_->done), std::move(status));
+    Post(std::move(write_->done), Closed());
     write_.reset();
   }
   ended_ = true;
@@ -260,6 +257,13 @@ bool Connection::EndWritesNow() {
   ERR_clear_error();
   shutdown(fd_, SHUT_WR);
   return true;
+}
+
+void Connection::TryPutOffWrite() {
+  absl::Status error;
+  if (!std::exchange(is_put_off_, false) || TryWrite(*write_->buffer, error) != Attempt::kDone) return;
+  Post(std::move(write_->done), absl::OkStatus());
+  write_.reset();
 }
 
 bool Connection::WaitForPeer(std::chrono::milliseconds timeout) {
@@ -270,6 +274,7 @@ bool Connection::WaitForPeer(std::chrono::milliseconds timeout) {
 void Connection::Close() {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
+  TryPutOffWrite();
   closed_ = true;
   if (bounds_.has_value()) bounds_->account->TakeOut();
   end_timer_.reset();

@@ -105,7 +105,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // EndWrites has returned true.
   bool WaitForPeer(std::chrono::milliseconds timeout);
 
-  // Closes the connection. Calls in progress fail with kCancelled.
+  // Closes the connection. Calls in progress fail with kCancelled. Before, sends as much of a write that was put off as
+  // the system accepts; a write that is sent completely ends with OK.
   void Close();
 
  private:
@@ -128,6 +129,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void AddGoAway(uint32_t code, absl::string_view why);
   void ExpelNow(Excess excess);
   bool EndWritesNow();
+  // Begins the write that Write has put off, because the sending side ends before Flush runs.
+  void TryPutOffWrite();
   void Linger();
   Attempt Exceeds(Excess excess, absl::Status& error);
   // Counts the first `size` bytes of the thread's buffer as received. Returns the bound that they exceed.

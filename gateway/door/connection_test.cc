@@ -178,13 +178,28 @@ TEST_F(ConnectionTest, EndWritesSendsTheWriteThatIsPutOff) {
   EXPECT_TRUE(Wait(written).ok());
 }
 
-TEST_F(ConnectionTest, CloseEndsAWriteThatIsPutOff) {
+TEST_F(ConnectionTest, CloseSendsTheWriteThatIsPutOff) {
+  const std::string frame = Http2Frame(100, 0, 0, 1);
   std::future<absl::Status> written;
   OnLoop([&] {
-    written = Write(Http2Frame(100, 0, 0, 1));
+    written = Write(frame);
+    connection_->Close();
+  });
+  EXPECT_EQ(PeerReads(frame.size() + 1), frame);
+  EXPECT_TRUE(Wait(written).ok());
+}
+
+TEST_F(ConnectionTest, CloseEndsAWriteThatIsPutOffAndThatThePeerDoesNotAccept) {
+  const std::string frames = ManyFrames();
+  std::future<absl::Status> written;
+  OnLoop([&] {
+    written = Write(frames);
     connection_->Close();
   });
   EXPECT_EQ(Wait(written).code(), absl::StatusCode::kCancelled);
+  const std::string read = PeerReads(frames.size());
+  EXPECT_LT(read.size(), frames.size());
+  EXPECT_TRUE(frames.starts_with(read));
 }
 
 // Writes frames and sends GOAWAY at random moments, on the loop and on this thread, while the peer reads random

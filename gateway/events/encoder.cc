@@ -84,10 +84,14 @@ void EventEncoder::Decode(const Event& event, v1::Event& message) const {
   std::string json;
   json.reserve(event.body.size() + kJsonPadding);
   json = event.body;
-  static const FieldDescriptor* const unrecognized = v1::Event::descriptor()->FindFieldByName("unrecognized");
   google::protobuf::Message* body = message.GetReflection()->MutableMessage(&message, decoded->second.field);
-  if (!ReadJsonMessage(json, *decoded->second.plan, *body, message, unrecognized).ok()) {
-    // This does not happen, because the verifier has read the type from the body.
+  const absl::StatusOr<std::string> bytes =
+      ReadJsonMessage(json, *decoded->second.plan, [&message](const std::string& pointer, absl::string_view text) {
+        message.mutable_unrecognized()->emplace(pointer, std::string(text));
+        return absl::OkStatus();
+      });
+  if (!bytes.ok() || !body->ParseFromString(*bytes)) {
+    // This does not happen, because the verifier has read the type from the body, and the reader writes valid messages.
     SetOmitted(v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT, message);
   }
 }

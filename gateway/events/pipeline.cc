@@ -16,6 +16,10 @@ namespace {
 // Two threads read, so that one can read while the other waits for the disk or decodes a large event.
 constexpr int kReaderThreads = 2;
 
+// Anybody may connect to the webhook port, and verifying a large delivery takes milliseconds. On loops of its own, the
+// port delays no call.
+constexpr size_t kWebhookLoops = 2;
+
 constexpr absl::Duration kWatchInterval = absl::Seconds(1);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 
@@ -72,9 +76,8 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
-                                                                    UpstreamClient& upstream,
-                                                                    const std::shared_ptr<EventLoops>& loops,
-                                                                    Observers observers, Metrics* metrics) {
+                                                                    UpstreamClient& upstream, Observers observers,
+                                                                    Metrics* metrics) {
   std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events(), metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log =
       OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal), metrics));
@@ -121,10 +124,14 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
                                });
   ReceiverOptions options = ReceiverOptionsOf(config.webhooks());
   options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
+  absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(kWebhookLoops, "webhooks");
+  if (!loops.ok()) return loops.status();
+  pipeline->webhook_loops_ = *std::move(loops);
   absl::StatusOr<std::unique_ptr<Receiver>> receiver =
-      Receiver::Start(std::move(options), loops, [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {
-        intake->Take(std::move(delivery), std::move(answer));
-      });
+      Receiver::Start(std::move(options), pipeline->webhook_loops_,
+                      [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {
+                        intake->Take(std::move(delivery), std::move(answer));
+                      });
   if (!receiver.ok()) return receiver.status();
   {
     const std::lock_guard lock(pipeline->reloading_);

@@ -40,13 +40,11 @@ class EventPipeline {
   };
 
   // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and
-  // fetches the key set through `upstream`. `metrics` may be null. `upstream`, `loops` and `metrics` must outlive the
-  // pipeline.
+  // fetches the key set through `upstream`. `metrics` may be null. `upstream` and `metrics` must outlive the pipeline.
   // Errors: those of OpenSqliteEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
-                                                              UpstreamClient& upstream,
-                                                              const std::shared_ptr<EventLoops>& loops,
-                                                              Observers observers, Metrics* metrics = nullptr);
+                                                              UpstreamClient& upstream, Observers observers,
+                                                              Metrics* metrics = nullptr);
 
   // Closes the pipeline without a grace period.
   ~EventPipeline();
@@ -81,6 +79,8 @@ class EventPipeline {
   void ReportPeers();
 
   Metrics* const metrics_;
+  // The loops of the webhook port. They outlive the log and the verifier, which hold the answers of deliveries.
+  std::shared_ptr<EventLoops> webhook_loops_;
   std::mutex reloading_;  // guards the start, the reloads and the end of receiver_
 
   // Each member may use the members above it.

@@ -68,16 +68,14 @@ absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now) {
   return ViolationError(std::move(violations));
 }
 
-absl::Status StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>& wanted, const Operation& operation,
-                          Message& response) {
+absl::StatusOr<ActivitySummary> StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>& wanted) {
   if (record.request_sha256 != wanted) {
     return ToStatus(GatewayError(StatusCode::kInvalidArgument, v1::ERROR_REASON_IDEMPOTENCY_KEY_REUSED,
                                  "an earlier call used this idempotency_key for another request"));
   }
   switch (record.outcome.kind) {
     case AttemptEnd::Kind::kDone:
-      SetSummary(*operation.response, {record.outcome.activity_id, record.outcome.activity_status}, response);
-      return absl::OkStatus();
+      return ActivitySummary{record.outcome.activity_id, record.outcome.activity_status};
     case AttemptEnd::Kind::kRefused:
       return StoredRefusal(record.outcome);
     case AttemptEnd::Kind::kNotSent:

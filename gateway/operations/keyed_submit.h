@@ -39,15 +39,14 @@ std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedR
 // key for such a submit, because upstream would refuse a repetition of the submit.
 absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now);
 
-// Returns the status of a call whose idempotency key is stored, and for which the gateway must not send anything.
+// Returns the result of a call whose idempotency key is stored, and for which the gateway must not send anything.
 // `wanted` is the digest of the call's request. The results are:
 //
-//   OK                  upstream has an activity; sets only the activity's id and status in `response`
+//   the summary         upstream has this activity
 //   the stored error    upstream refused the submit
 //   UNKNOWN             OUTCOME_NOT_STORED: it is not known whether upstream carried the submit out
 //   INVALID_ARGUMENT    IDEMPOTENCY_KEY_REUSED: the key belongs to another request
-absl::Status StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>& wanted, const Operation& operation,
-                          google::protobuf::Message& response);
+absl::StatusOr<ActivitySummary> StoredAnswer(const KeyRecord& record, const std::array<uint8_t, 32>& wanted);
 
 // Returns FAILED_PRECONDITION (IDEMPOTENCY_NOT_CONFIGURED): the gateway has no call store.
 absl::Status NoStore();

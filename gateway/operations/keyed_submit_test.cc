@@ -105,25 +105,22 @@ TEST(CheckTimestampOfKeyTest, RefusesATimestampThatIsTooOldToBeRepeated) {
   }
 }
 
-TEST(StoredAnswerTest, ForAnActivityContainsOnlyItsIdAndStatus) {
-  v1::CreatePoliciesResponse response;
-  const absl::Status status = StoredAnswer(
+TEST(StoredAnswerTest, ForAnActivityIsItsIdAndStatus) {
+  const absl::StatusOr<ActivitySummary> stored = StoredAnswer(
       RecordOf({.kind = Kind::kDone, .activity_id = "a-1", .activity_status = "ACTIVITY_STATUS_COMPLETED"}),
-      DigestOf(kRequest), CreatePolicies(), response);
-  EXPECT_TRUE(status.ok()) << status;
-  v1::CreatePoliciesResponse expected;
-  expected.mutable_activity()->set_id("a-1");
-  expected.mutable_activity()->set_status(v1::ACTIVITY_STATUS_COMPLETED);
-  EXPECT_EQ(response.SerializeAsString(), expected.SerializeAsString());
+      DigestOf(kRequest));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->id, "a-1");
+  EXPECT_EQ(stored->status, "ACTIVITY_STATUS_COMPLETED");
 }
 
 TEST(StoredAnswerTest, ForARefusalIsTheStoredCodeAndReason) {
-  v1::CreatePoliciesResponse response;
   const absl::Status status = StoredAnswer(RecordOf({.kind = Kind::kRefused,
                                                      .code = absl::StatusCode::kNotFound,
                                                      .domain = "upstream",
                                                      .reason = "ORGANIZATION_NOT_FOUND"}),
-                                           DigestOf(kRequest), CreatePolicies(), response);
+                                           DigestOf(kRequest))
+                                  .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(InfoOf(status).domain(), "upstream");
   EXPECT_EQ(InfoOf(status).reason(), "ORGANIZATION_NOT_FOUND");
@@ -132,8 +129,7 @@ TEST(StoredAnswerTest, ForARefusalIsTheStoredCodeAndReason) {
 // The status must not claim that upstream did not carry out the submit.
 TEST(StoredAnswerTest, WithoutAKnownOutcomeIsUnknownAndContainsTheFingerprint) {
   for (const Kind kind : {Kind::kUnknown, Kind::kNotSent}) {
-    v1::CreatePoliciesResponse response;
-    const absl::Status status = StoredAnswer(RecordOf({.kind = kind}), DigestOf(kRequest), CreatePolicies(), response);
+    const absl::Status status = StoredAnswer(RecordOf({.kind = kind}), DigestOf(kRequest)).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);
     const google::rpc::ErrorInfo info = InfoOf(status);
     EXPECT_EQ(info.reason(), "OUTCOME_NOT_STORED");
@@ -145,19 +141,15 @@ TEST(StoredAnswerTest, WithoutAKnownOutcomeIsUnknownAndContainsTheFingerprint) {
 TEST(StoredAnswerTest, ForADamagedKeyContainsNoFingerprint) {
   KeyRecord record;
   record.request_sha256 = DigestOf(kRequest);
-  v1::CreatePoliciesResponse response;
-  const absl::Status status = StoredAnswer(record, DigestOf(kRequest), CreatePolicies(), response);
+  const absl::Status status = StoredAnswer(record, DigestOf(kRequest)).status();
   EXPECT_EQ(InfoOf(status).reason(), "OUTCOME_NOT_STORED");
   EXPECT_TRUE(InfoOf(status).metadata().empty());
 }
 
 TEST(StoredAnswerTest, ForAnotherRequestIsAnError) {
-  v1::CreatePoliciesResponse response;
-  const absl::Status status =
-      StoredAnswer(RecordOf({.kind = Kind::kDone, .activity_id = "a-1"}), {}, CreatePolicies(), response);
+  const absl::Status status = StoredAnswer(RecordOf({.kind = Kind::kDone, .activity_id = "a-1"}), {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(InfoOf(status).reason(), "IDEMPOTENCY_KEY_REUSED");
-  EXPECT_EQ(response.ByteSizeLong(), 0u);
 }
 
 TEST(EndOfTest, ReturnsWhetherTheSubmitWasCarriedOut) {

@@ -11,7 +11,6 @@
 #include "gateway/operations/client_stamp_field.h"
 #include "gateway/operations/submit_timestamp.h"
 #include "stamp/stamper.h"
-#include "translate/activity_summary.h"
 #include "translate/answer_size.h"
 #include "translate/error.h"
 #include "translate/response_translator.h"
@@ -41,8 +40,7 @@ OperationCall::OperationCall(const CallEnvironment& environment, const Operation
       trace_(trace),
       reply_(std::move(reply)),
       record_(environment.recorders, operation.full_name, trace_.trace_id()),
-      request_(operation.request_prototype->New(&arena_)),
-      response_(operation.response_prototype->New(&arena_)) {}
+      request_(operation.request_prototype->New(&arena_)) {}
 
 void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
                           const grpc::ByteBuffer& request, absl::Duration time_left) {
@@ -197,7 +195,10 @@ void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& f
       return Remember(std::move(rendered), absl::OkStatus());
     }
   }
-  Answer(StoredAnswer(record, request_sha256_, operation_, *response_));
+  absl::StatusOr<ActivitySummary> stored = StoredAnswer(record, request_sha256_);
+  if (!stored.ok()) return End(stored.status());
+  activity_ = *std::move(stored);
+  Answer(ResponseOf(*operation_.response, activity_));
 }
 
 void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
@@ -308,30 +309,26 @@ bool OperationCall::EndIfCallerLeft() {
 void OperationCall::OnOutcome(UpstreamOutcome outcome) {
   const std::optional<TransportFailure> failure = FailureOf(outcome);
   goes_on_ = failure.has_value() && failure->goes_on;
-  const absl::Status status = Translate(std::move(outcome), *response_);
-  if (!goes_on_) EndAttempt(failure, status, *response_);
-  Answer(status);
+  const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
+  if (response.ok()) activity_ = SummaryOf(*operation_.response, *response);
+  if (!goes_on_) EndAttempt(failure, response.status(), activity_);
+  Answer(response);
 }
 
 void OperationCall::OnLateOutcome(UpstreamOutcome outcome) {
   const LogFields field = FieldOf(outcome);
   const std::optional<TransportFailure> failure = FailureOf(outcome);
-  const std::unique_ptr<Message> response(operation_.response_prototype->New());
-  const absl::Status status = Translate(std::move(outcome), *response);
-  EndAttempt(failure, status, *response);
-  record_.EndLate(status, Facts(*response), field);
+  const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
+  ActivitySummary activity;
+  if (response.ok()) activity = SummaryOf(*operation_.response, *response);
+  EndAttempt(failure, response.status(), activity);
+  record_.EndLate(response.status(), Facts(activity), field);
 }
 
-absl::Status OperationCall::Translate(UpstreamOutcome outcome, Message& response) const {
-  return TranslateOutcome(std::move(outcome), Sent(), response);
-}
-
-void OperationCall::Answer(const absl::Status& status) {
-  if (!status.ok()) return End(status);
-  const grpc::ByteBuffer response = EncodeResponse(*response_);
-  const size_t size = response.Length();
-  if (size > kMaxAnswerBytes) return End(AnswerTooLarge(Sent(), *response_, size));
-  End(status, response);
+void OperationCall::Answer(const absl::StatusOr<std::string>& response) {
+  if (!response.ok()) return End(response.status());
+  if (response->size() > kMaxAnswerBytes) return End(AnswerTooLarge(Sent(), activity_, response->size()));
+  End(absl::OkStatus(), BufferOf(*response));
 }
 
 // Ends a call that has sent nothing upstream.
@@ -341,7 +338,7 @@ void OperationCall::EndUnsent(const absl::Status& status) {
 }
 
 void OperationCall::End(const absl::Status& status, const grpc::ByteBuffer& response) {
-  const auto facts = [this] { return Facts(*response_); };
+  const auto facts = [this] { return Facts(activity_); };
   if (goes_on_) {
     record_.Answer(status, facts);
   } else {
@@ -351,9 +348,8 @@ void OperationCall::End(const absl::Status& status, const grpc::ByteBuffer& resp
 }
 
 void OperationCall::EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status,
-                               const Message& response) {
-  attempt_.End(EndOf(failure.has_value() ? &*failure : nullptr, status,
-                     status.ok() ? SummaryOf(*operation_.response, response) : ActivitySummary()));
+                               const ActivitySummary& activity) {
+  attempt_.End(EndOf(failure.has_value() ? &*failure : nullptr, status, activity));
 }
 
 RequestedOperation OperationCall::Requested() const {
@@ -367,14 +363,14 @@ SentCall OperationCall::Sent() const {
   return sent;
 }
 
-// `response` is empty if upstream did not answer. `response` can be too large to be sent to the caller.
-CallFacts OperationCall::Facts(const Message& response) const {
+// `activity` is empty if upstream did not answer. The response can be too large to be sent to the caller.
+CallFacts OperationCall::Facts(const ActivitySummary& activity) const {
   CallFacts facts;
   facts.organization_id = std::string(QuestionOf(operation_, *request_).organization_id.value_or(""));
   if (const auto* sign = std::get_if<SignWith>(&way_); sign != nullptr && sign->key != nullptr) {
     facts.key = sign->key->name;
   }
-  facts.activity = SummaryOf(*operation_.response, response);
+  facts.activity = activity;
   facts.fingerprint = fingerprint_;
   return facts;
 }

@@ -29,6 +29,7 @@
 #include "stamp/client_stamp.h"
 #include "stamp/request_body.h"
 #include "stamp/stamped_request.h"
+#include "translate/activity_summary.h"
 #include "translate/operation_table.h"
 #include "translate/request_translator.h"
 #include "translate/upstream_error.h"
@@ -89,16 +90,16 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void Send(StampedRequest request);
   void OnOutcome(UpstreamOutcome outcome);
   void OnLateOutcome(UpstreamOutcome outcome);
-  absl::Status Translate(UpstreamOutcome outcome, Message& response) const;
-  void Answer(const absl::Status& status);
+  void Answer(const absl::StatusOr<std::string>& response);
   void End(const absl::Status& status, const grpc::ByteBuffer& response = {});
 
   void FixBody(uint64_t timestamp_ms, RequestBody body);
   void EndUnsent(const absl::Status& status);
-  void EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status, const Message& response);
+  void EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status,
+                  const ActivitySummary& activity);
   RequestedOperation Requested() const;
   SentCall Sent() const;
-  CallFacts Facts(const Message& response) const;
+  CallFacts Facts(const ActivitySummary& activity) const;
   UpstreamClient::CallOptions OptionsIn(Lane lane) const;
   UpstreamClient::Done ToOutcome();
   void SetExchange(UpstreamClient::CallId id);
@@ -111,8 +112,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   Reply reply_;
   CallRecord record_;
   google::protobuf::Arena arena_;
-  Message* const request_;   // allocated on the arena
-  Message* const response_;  // allocated on the arena
+  Message* const request_;  // allocated on the arena
 
   KnownCaller caller_;
   bool client_stamped_ = false;
@@ -127,6 +127,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   std::string fingerprint_;                      // set for a submit
   std::array<uint8_t, 32> request_sha256_ = {};  // set for a submit with an idempotency key
   SubmitAttempt attempt_;                        // set for a submit with an idempotency key
+  ActivitySummary activity_;                     // of the response
   bool goes_on_ = false;                         // whether the exchange continues after the reply, until OnLateOutcome
 
   std::mutex mutex_;  // guards cancelled_ and exchange_

@@ -97,6 +97,7 @@ Connector::Easy Connector::MakeEasy(const std::string& base_url, const UpstreamO
 Connector::AttemptId Connector::Connect(Done done) {
   const AttemptId id = ++last_id_;
   auto attempt = std::make_unique<Attempt>();
+  attempt->id = id;
   attempt->done = std::move(done);
   attempts_.emplace(id, std::move(attempt));
   BeginQueued();
@@ -123,7 +124,7 @@ void Connector::Begin(AttemptId id) {
   attempt.easy = MakeEasy(base_url_, options_);
   CURL* const easy = attempt.easy.get();
   if (easy != nullptr && curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, attempt.error) == CURLE_OK &&
-      curl_easy_setopt(easy, CURLOPT_PRIVATE, reinterpret_cast<void*>(id)) == CURLE_OK &&
+      curl_easy_setopt(easy, CURLOPT_PRIVATE, &attempt) == CURLE_OK &&
       curl_multi_add_handle(multi_.get(), easy) == CURLM_OK) {
     return;
   }
@@ -205,9 +206,9 @@ void Connector::Act(curl_socket_t descriptor, int events) {
   while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
     if (message->msg != CURLMSG_DONE) continue;
     const CURLcode code = message->data.result;
-    void* id = nullptr;
-    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &id);
-    End(reinterpret_cast<AttemptId>(id), code);
+    Attempt* attempt = nullptr;
+    curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &attempt);
+    if (attempt != nullptr) End(attempt->id, code);
   }
 }
 

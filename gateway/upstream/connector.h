@@ -58,6 +58,7 @@ class Connector {
   };
   using Easy = std::unique_ptr<CURL, CleanEasy>;
   struct Attempt {
+    AttemptId id = 0;
     Easy easy;  // null while the attempt is queued
     std::chrono::steady_clock::time_point queued_at = std::chrono::steady_clock::now();
     Done done;

@@ -63,8 +63,8 @@ int Main() {
   MessagePlans plans("Service");
   const auto plan = plans.Compile(Response::descriptor());
   Response message;
-  if (!plan.ok() || !ReadJsonMessage(ours, **plan, message).ok())
-    return Fail("the file of --envelope cannot be parsed");
+  const absl::StatusOr<std::string> bytes = plan.ok() ? ReadJsonMessage(ours, **plan) : plan.status();
+  if (!bytes.ok() || !message.ParseFromString(*bytes)) return Fail("the file of --envelope cannot be parsed");
   if (message.unrecognized_size() > 0) return Fail("the file of --envelope has members that the proto does not define");
   std::string utils;
   Response same;
@@ -76,16 +76,16 @@ int Main() {
     return Fail("Protocol Buffers' JSON util does not parse the same message");
   }
 
-  // Like a call of the gateway, each part parses into a new message on a new arena, or renders into a new string.
+  // Like a call of the gateway, each part translates JSON to the bytes of a message, or renders a message into a new
+  // string.
   bool ok = true;
   const std::vector<std::function<void()>> parts = {
+      [&] { ok &= ReadJsonMessage(ours, **plan).ok(); },
       [&] {
         Arena arena;
-        ok &= ReadJsonMessage(ours, **plan, *Arena::Create<Response>(&arena)).ok();
-      },
-      [&] {
-        Arena arena;
-        ok &= google::protobuf::util::JsonStringToMessage(utils, Arena::Create<Response>(&arena), lenient).ok();
+        auto* const response = Arena::Create<Response>(&arena);
+        ok &= google::protobuf::util::JsonStringToMessage(utils, response, lenient).ok();
+        ok &= !response->SerializeAsString().empty();
       },
       [&] {
         std::string json;

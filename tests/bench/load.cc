@@ -1,15 +1,20 @@
-// Keeps a fixed number of gRPC calls to a server in flight. Measures the server's CPU for each call, the calls per
-// second, and the latency. Prints one line of name=value pairs. Exits with 1 if a call failed.
+// Keeps a fixed number of gRPC calls to a server in flight, or begins calls at fixed times. Measures the server's CPU
+// for each call, the calls per second, and the latency. Prints one line of name=value pairs. Exits with 1 if a call
+// failed.
 
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -19,6 +24,7 @@
 #include "absl/time/time.h"
 #include "stampgate/v1/policy_service.pb.h"
 #include "stampgate/v1/wallet_service.pb.h"
+#include "tests/bench/latencies.h"
 #include "tests/bench/process_cpu.h"
 
 ABSL_FLAG(std::string, target, "", "host:port of the server");
@@ -26,6 +32,10 @@ ABSL_FLAG(int, pid, 0, "process id of the server");
 ABSL_FLAG(std::string, call, "query",
           "query (ListWalletAccounts), submit (CreatePolicies) or keyed_submit (with an idempotency key)");
 ABSL_FLAG(int, in_flight, 64, "number of calls in flight");
+ABSL_FLAG(
+    int, rate, 0,
+    "calls to begin each second, of which at most --in_flight are in flight; 0 begins a call when the previous one "
+    "has ended");
 ABSL_FLAG(int, channels, 8, "number of connections that the calls share");
 ABSL_FLAG(absl::Duration, warm_up, absl::Milliseconds(400), "duration of the load before the measurement");
 ABSL_FLAG(absl::Duration, measure, absl::Seconds(5), "duration of the measurement");
@@ -118,50 +128,89 @@ class Load {
   }
 
   bool Run() {
-    for (Slot& slot : slots_) Start(slot);
-    return RunUntil(absl::Now() + absl::GetFlag(FLAGS_warm_up)) && Measure() && Drain();
+    for (Slot& slot : slots_) idle_.push_back(&slot);
+    std::thread starter;
+    if (absl::GetFlag(FLAGS_rate) != 0) {
+      starter = std::thread([this] { StartAtRate(); });
+    } else {
+      StartIdle();
+    }
+    const bool ok = RunUntil(absl::Now() + absl::GetFlag(FLAGS_warm_up)) && Measure();
+    ended_ = true;
+    if (starter.joinable()) starter.join();
+    return ok && Drain();
   }
 
  private:
-  void Start(Slot& slot) {
-    slot.started = absl::Now();
+  void Start(Slot& slot, absl::Time started) {
+    slot.started = started;
     slot.context.emplace();
     slot.reader = slot.stub->PrepareUnaryCall(&*slot.context, requests_.method(), requests_.Next(), &queue_);
     slot.reader->StartCall();
     slot.reader->Finish(&slot.response, &slot.status, &slot);
   }
 
-  // Waits until a call ends and returns its slot. Returns null if no call ends within kHang, or if the call failed.
-  Slot* Next() {
+  Slot* TakeIdle() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return nullptr;
+    Slot* const slot = idle_.back();
+    idle_.pop_back();
+    return slot;
+  }
+
+  void StartIdle() {
+    while (Slot* const slot = TakeIdle()) Start(*slot, absl::Now());
+  }
+
+  // Starts calls at constant times. Runs on a thread of its own, because gRPC's queues wait for whole milliseconds. If
+  // all slots are in use, a call starts late, and the delay is part of its latency.
+  void StartAtRate() {
+    prctl(PR_SET_TIMERSLACK, 1);
+    absl::Time next = absl::Now();
+    while (!ended_) {
+      absl::SleepFor(next - absl::Now());
+      Slot* const slot = TakeIdle();
+      if (slot == nullptr) {
+        absl::SleepFor(absl::Microseconds(100));
+        continue;
+      }
+      Start(*slot, next);
+      next += absl::Seconds(1) / absl::GetFlag(FLAGS_rate);
+    }
+  }
+
+  // Waits until a call ends. Returns false if no call ends within kHang, or if the call failed.
+  bool Wait() {
     void* tag = nullptr;
     bool ok = false;
     if (queue_.AsyncNext(&tag, &ok, absl::ToChronoTime(absl::Now() + kHang)) != grpc::CompletionQueue::GOT_EVENT) {
       std::fprintf(stderr, "load: no call has ended in %s\n", absl::FormatDuration(kHang).c_str());
-      return nullptr;
+      return false;
     }
     auto* slot = static_cast<Slot*>(tag);
     if (!slot->status.ok()) {
       std::fprintf(stderr, "load: %s failed with code %d: %s\n", requests_.method().c_str(), slot->status.error_code(),
                    slot->status.error_message().c_str());
-      return nullptr;
+      return false;
     }
-    latencies_.push_back(absl::Now() - slot->started);
+    latencies_.Add(absl::Now() - slot->started);
     response_bytes_ += slot->response.Length();
-    return slot;
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(slot);
+    return true;
   }
 
-  // Repeats calls until `end`, but at least one.
+  // Repeats calls until `end`, but at least until one has ended.
   bool RunUntil(absl::Time end) {
     do {
-      Slot* slot = Next();
-      if (slot == nullptr) return false;
-      Start(*slot);
+      if (!Wait()) return false;
+      if (absl::GetFlag(FLAGS_rate) == 0) StartIdle();
     } while (absl::Now() < end);
     return true;
   }
 
   bool Measure() {
-    latencies_.clear();
+    latencies_.Clear();
     response_bytes_ = 0;
     std::optional<Instant> begin = Look();
     if (!begin.has_value() || !RunUntil(begin->time + absl::GetFlag(FLAGS_measure))) return false;
@@ -172,8 +221,8 @@ class Load {
   }
 
   bool Drain() {
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      if (Next() == nullptr) return false;
+    while (idle_.size() < slots_.size()) {
+      if (!Wait()) return false;
     }
     return true;
   }
@@ -189,21 +238,19 @@ class Load {
 
   void Print(const Instant& begin, const Instant& end) {
     const auto calls = static_cast<double>(latencies_.size());
-    std::sort(latencies_.begin(), latencies_.end());
-    const auto percentile = [this](double share) {
-      return absl::ToDoubleMilliseconds(latencies_[static_cast<size_t>(share * (latencies_.size() - 1))]);
-    };
-    std::printf(
-        "cpu_us=%.2f per_second=%.0f p50_ms=%.2f p99_ms=%.2f request_bytes=%zu response_bytes=%.0f calls=%.0f\n",
-        absl::ToDoubleMicroseconds(end.cpu - begin.cpu) / calls, calls / absl::ToDoubleSeconds(end.time - begin.time),
-        percentile(0.5), percentile(0.99), requests_.size(), static_cast<double>(response_bytes_) / calls, calls);
+    latencies_.Print(end.cpu - begin.cpu, end.time - begin.time);
+    std::printf(" request_bytes=%zu response_bytes=%.0f\n", requests_.size(),
+                static_cast<double>(response_bytes_) / calls);
   }
 
   RequestMaker requests_;
   grpc::CompletionQueue queue_;
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   std::vector<Slot> slots_;
-  std::vector<absl::Duration> latencies_;
+  std::atomic<bool> ended_ = false;
+  std::mutex mutex_;
+  std::vector<Slot*> idle_;  // guarded by mutex_ until ended_
+  Latencies latencies_;
   uint64_t response_bytes_ = 0;
 };
 

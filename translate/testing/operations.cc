@@ -39,6 +39,12 @@ const MessagePlan& PlanOf(const google::protobuf::Message& message) {
   return **plan;
 }
 
+std::unique_ptr<google::protobuf::Message> NewResponse(const Operation& operation) {
+  const google::protobuf::Descriptor* type = operation.method->output_type();
+  return std::unique_ptr<google::protobuf::Message>(
+      google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
+}
+
 bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& message) {
   const bool parsed = google::protobuf::TextFormat::ParseFromString(text_proto, &message);
   EXPECT_TRUE(parsed) << message.GetTypeName() << ": " << text_proto;

@@ -26,6 +26,9 @@ const MessagePlan& PlanOf(const google::protobuf::Message& message);
 // `text_proto` cannot be parsed.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto);
 
+// Returns an empty response message of `operation`.
+std::unique_ptr<google::protobuf::Message> NewResponse(const Operation& operation);
+
 // ParseTextProto fills `message`, and Proto returns a message of type T, from protobuf text format. Both fail the test
 // if `text_proto` cannot be parsed.
 bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& message);

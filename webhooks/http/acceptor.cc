@@ -1,8 +1,8 @@
 #include "webhooks/http/acceptor.h"
 
 #include <boost/asio/error.hpp>
-#include <boost/asio/ip/address.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/system/error_code.hpp>
 #include <utility>
 
@@ -49,6 +49,7 @@ void Acceptor::Start(OnConnection on_connection) {
 }
 
 void Acceptor::Close() {
+  if (std::exchange(closed_, true)) return;
   loops_[0].Run([this] {
     error_code ignored;
     acceptor_.close(ignored);

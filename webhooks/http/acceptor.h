@@ -24,7 +24,7 @@ class Acceptor {
   // Receives each accepted connection, which belongs to one of the loops. Runs on the first loop.
   using OnConnection = std::function<void(PeerStream::Socket)>;
 
-  // The loops must outlive the Acceptor. Throws an exception of Asio if no file descriptor is available.
+  // The loops must outlive the Acceptor. Throws an exception if memory is short.
   explicit Acceptor(EventLoops& loops);
   ~Acceptor() { Close(); }
   Acceptor(const Acceptor&) = delete;
@@ -56,6 +56,7 @@ class Acceptor {
   boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, PeerStream::Executor> acceptor_;
   boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, PeerStream::Executor> timer_;
   size_t next_ = 0;  // the loop of the next connection
+  bool closed_ = false;
   OnConnection on_connection_;
   std::string address_;
 };

@@ -8,13 +8,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/threads/core_count.h"
 
 namespace stampgate {
 
-absl::StatusOr<std::shared_ptr<EventLoops>> EventLoops::Start() {
+absl::StatusOr<std::shared_ptr<EventLoops>> EventLoops::Start(size_t count, absl::string_view name) {
   try {
-    return std::make_shared<EventLoops>(CoreCount());
+    return std::make_shared<EventLoops>(count, name);
   } catch (const std::exception& error) {
     return absl::ResourceExhaustedError(absl::StrCat("cannot start an event loop: ", error.what()));
   }

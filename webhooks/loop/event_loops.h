@@ -1,4 +1,4 @@
-// The event loops of the process.
+// Several event loops.
 #ifndef STAMPGATE_WEBHOOKS_LOOP_EVENT_LOOPS_H_
 #define STAMPGATE_WEBHOOKS_LOOP_EVENT_LOOPS_H_
 
@@ -16,11 +16,11 @@ namespace stampgate {
 // Several event loops, among which the connections are divided. Thread-safe.
 class EventLoops {
  public:
-  // Starts one loop for each core (see CoreCount). Error: kResourceExhausted if the system has no descriptor or no thread
-  // left.
-  static absl::StatusOr<std::shared_ptr<EventLoops>> Start();
+  // Starts `count` loops, at least one, with the names NAME-0, NAME-1, ... of `name`. Error: kResourceExhausted if the
+  // system has no descriptor or no thread left.
+  static absl::StatusOr<std::shared_ptr<EventLoops>> Start(size_t count, absl::string_view name);
 
-  // Starts `count` loops, at least one, with the names NAME-0, NAME-1, ... of `name`. Throws as EventLoop does.
+  // Like Start, but throws as EventLoop does.
   explicit EventLoops(size_t count, absl::string_view name = "loop");
 
   size_t size() const { return loops_.size(); }

@@ -26,8 +26,9 @@
 namespace stampgate {
 
 // A connection of the receiver. Its pending operation, which is a read, a write, a timer or the Answer, keeps the
-// connection alive. All functions except Start, Close, CloseIfIdle and Reply run on the event
-// loop of the socket.
+// connection alive. All functions except Start, Close, CloseIfIdle and Reply run on the event loop of the socket. The
+// constructor runs on the first loop, and the destructor on any thread, when the connection is closed or was never
+// started.
 class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(std::shared_ptr<ReceiverState> state, PeerStream::Socket socket);

@@ -47,12 +47,13 @@ bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer) {
       const auto oldest = OldestUnprovenOfLargestSource();
       displaced = oldest->peer.lock();
       const bool is_refused = oldest->key == peer.get();
+      // If there is no memory to close it, it stays in the table.
+      if (!is_refused && displaced != nullptr) displaced->Close();
       Erase(oldest);
       ++(is_refused ? refused_ : unproven_displaced_);
       if (is_refused) return false;
     }
   }
-  if (displaced != nullptr) displaced->Close();
   return true;
 }
 
@@ -78,10 +79,10 @@ void PeerTable::Prove(const ConnectedPeer* peer, PeerProgress::Time now) {
       held.push_back(std::move(other));
     }
     if (last == nullptr) return;
+    last->Close();
     Erase(Find(last.get()));
     ++proven_displaced_;
   }
-  last->Close();
 }
 
 bool PeerTable::IsCrowded() const {

@@ -48,7 +48,7 @@ class ConnectedPeer {
   virtual ~ConnectedPeer() = default;
 
   // Close closes the connection. CloseIfIdle closes it only if no request is in progress. Both may be called from any
-  // thread. They do not block, so the connection is closed later.
+  // thread. They neither block nor call the table, so the connection is closed later.
   virtual void Close() = 0;
   virtual void CloseIfIdle() = 0;
 

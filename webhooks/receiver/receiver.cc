@@ -87,7 +87,7 @@ absl::Status CheckOptions(const ReceiverOptions& options) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions options, std::shared_ptr<EventLoops> loops,
-                                                           TakeDelivery take) {
+                                                          TakeDelivery take) {
   if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
   std::unique_ptr<CurrentTls> tls;
   if (!options.tls_certificate_file.empty()) {
@@ -96,7 +96,7 @@ absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions option
     if (!loaded.ok()) return loaded.status();
     tls = *std::move(loaded);
   }
-  try {  // Asio's constructors throw if the system has no more descriptors
+  try {  // the constructors throw if memory is short
     auto state = std::make_shared<ReceiverState>(std::move(options), std::move(take), std::move(tls));
     auto receiver = std::make_unique<AsioReceiver>(std::move(state), std::move(loops));
     if (absl::Status listening = receiver->Listen(); !listening.ok()) return listening;

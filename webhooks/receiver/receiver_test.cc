@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -402,6 +403,60 @@ TEST(ReceiverTest, ReceiverMayBeDestroyedWhileOtherThreadsCallAnswers) {
       const std::string answer = client->ReadToEnd();
       EXPECT_TRUE(answer.empty() || Statuses(answer) == "200") << answer;
     }
+  }
+}
+
+// Connects, sends `request` up to three times, and reads what arrives. Ignores all errors, because the receiver may be
+// destroyed meanwhile.
+void RequestRepeatedly(int port, const std::string& request) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
+    std::string response(1000, '\0');
+    for (int i = 0; i < 3; ++i) {
+      if (send(client, request.data(), request.size(), MSG_NOSIGNAL) <= 0) break;
+      if (recv(client, response.data(), response.size(), 0) <= 0) break;
+    }
+  }
+  close(client);
+}
+
+// Clients connect, displace each other, send deliveries and request unknown paths while the receiver is destroyed.
+TEST(ReceiverTest, CallsNothingAfterItWasDestroyed) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 60; ++round) {
+    std::atomic<bool> is_destroyed = false;
+    std::atomic<int> late = 0;
+    std::atomic<int> taken = 0;
+    ReceiverOptions options = LocalOptions();
+    options.max_connections = 2;
+    options.on_refused = [&](HttpRefusal) { late += is_destroyed ? 1 : 0; };
+    auto receiver = Start(options, [&](const Delivery&, Answer answer) {
+      late += is_destroyed ? 1 : 0;
+      ++taken;
+      answer(200);
+    });
+    const int port = std::stoi(receiver->url().substr(receiver->url().rfind(':') + 1));
+    std::atomic<bool> ends = false;
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 4; ++i) {
+      clients.emplace_back([&, i] {
+        const std::string request = i % 2 == 0 ? Post("{}") : "GET /unknown HTTP/1.1\r\nHost: h\r\n\r\n";
+        while (!ends) RequestRepeatedly(port, request);
+      });
+    }
+    const int wanted = static_cast<int>(random() % 20);
+    const auto end = std::chrono::steady_clock::now() + kHang;
+    while (taken < wanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    receiver.reset();
+    is_destroyed = true;
+    ends = true;
+    for (std::thread& client : clients) client.join();
+    EXPECT_EQ(late, 0);
+    EXPECT_GE(taken, wanted);
   }
 }
 

@@ -128,9 +128,10 @@ class ReceiverTlsTest : public ::testing::Test {
  protected:
   void SetUp() override {
     const Credentials good = Store(folder_, "good", MakeIdentity());
-    auto receiver = Receiver::Start(TlsOptions(good), std::make_shared<EventLoops>(2), [](const Delivery& delivery, Answer answer) {
-      answer(delivery.body == "abc" || delivery.body.size() > 1000000 ? 200 : 400);
-    });
+    auto receiver =
+        Receiver::Start(TlsOptions(good), std::make_shared<EventLoops>(2), [](const Delivery& delivery, Answer answer) {
+          answer(delivery.body == "abc" || delivery.body.size() > 1000000 ? 200 : 400);
+        });
     ASSERT_TRUE(receiver.ok()) << receiver.status();
     receiver_ = *std::move(receiver);
   }
@@ -193,7 +194,8 @@ TEST(ReceiverTlsFilesTest, StartRefusesUnusableTlsFiles) {
   const Credentials good = Store(folder, "good", MakeIdentity());
   const Credentials other = Store(folder, "other", MakeIdentity());
   const auto start = [](const Credentials& credentials) {
-    return Receiver::Start(TlsOptions(credentials), std::make_shared<EventLoops>(2), [](const Delivery&, Answer) {}).status();
+    return Receiver::Start(TlsOptions(credentials), std::make_shared<EventLoops>(2), [](const Delivery&, Answer) {})
+        .status();
   };
   EXPECT_THAT(start({"/nowhere.pem", good.key_file}),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("/nowhere.pem: ")));
@@ -211,7 +213,8 @@ class ReceiverTlsReloadTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Put(first_);
-    auto receiver = Receiver::Start(TlsOptions(files_), std::make_shared<EventLoops>(2), [](const Delivery&, Answer answer) { answer(200); });
+    auto receiver = Receiver::Start(TlsOptions(files_), std::make_shared<EventLoops>(2),
+                                    [](const Delivery&, Answer answer) { answer(200); });
     ASSERT_TRUE(receiver.ok()) << receiver.status();
     receiver_ = *std::move(receiver);
   }

@@ -14,8 +14,8 @@
 
 namespace stampgate {
 
-// The receiver and its connections own the state together. A pending Answer owns its connection, and may be called after
-// the receiver was destroyed; then it does nothing.
+// The receiver and its connections own the state together. A pending Answer owns its connection, and may be called
+// after the receiver was destroyed; then it does nothing.
 struct ReceiverState {
   ReceiverState(ReceiverOptions receiver_options, TakeDelivery take_delivery, std::unique_ptr<CurrentTls> current_tls)
       : options(std::move(receiver_options)),

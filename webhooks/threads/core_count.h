@@ -7,9 +7,9 @@
 
 namespace stampgate {
 
-// Returns the number of cores on which this process may run at the same time: at least one, and 16 at most, because each
-// core costs a loop with its own connections. This is the number of cores in the affinity mask of the thread, or the CPU
-// quota of the process's control group (cgroups v2) if that is smaller. A part of a core counts as a core.
+// Returns the number of cores on which this process may run at the same time: at least one, and 16 at most, because
+// each core costs a loop with its own connections. This is the number of cores in the affinity mask of the thread, or
+// the CPU quota of the process's control group (cgroups v2) if that is smaller. A part of a core counts as a core.
 size_t CoreCount();
 
 // The same for other files. `root` is the mount point of the control groups, and `membership` is a file like

@@ -168,4 +168,7 @@ export class Stack {
   }
 }
 
-const lastLines = ({ output }) => output.trim().split('\n').slice(-3).join(' | ');
+function lastLines({ output }) {
+  const lines = output.trim().split('\n');
+  return [...lines.slice(0, -3).filter((line) => line.includes('"ERROR"')), ...lines.slice(-3)].join(' | ');
+}

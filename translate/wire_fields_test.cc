@@ -1,0 +1,38 @@
+#include "translate/wire_fields.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "translate/wire_writer.h"
+
+namespace stampgate {
+namespace {
+
+std::string Message() {
+  WireWriter writer;
+  writer.String(1, "first");
+  writer.Varint(2, 300);
+  writer.String(3, "");
+  writer.String(1, "second");
+  writer.Varint(2, 7);
+  return writer.Take();
+}
+
+TEST(WireFieldsTest, ReturnTheLastValueOfAField) {
+  const std::string message = Message();
+  EXPECT_EQ(FindBytes(message, 1), "second");
+  EXPECT_EQ(FindBytes(message, 3), "");
+  EXPECT_EQ(FindVarint(message, 2), 7u);
+}
+
+TEST(WireFieldsTest, ReturnNothingForAnAbsentFieldOrAnotherType) {
+  const std::string message = Message();
+  EXPECT_EQ(FindBytes(message, 2), std::nullopt);
+  EXPECT_EQ(FindBytes(message, 4), std::nullopt);
+  EXPECT_EQ(FindVarint(message, 1), std::nullopt);
+  EXPECT_EQ(FindVarint("", 1), std::nullopt);
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,52 @@
+#include "translate/wire_writer.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <utility>
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedOutputStream;
+
+uint32_t Tag(int field, WireFormatLite::WireType type) { return WireFormatLite::MakeTag(field, type); }
+
+}  // namespace
+
+void WireWriter::String(int field, absl::string_view value) {
+  AppendVarint(Tag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+  AppendVarint(value.size());
+  bytes_.append(value.data(), value.size());
+}
+
+void WireWriter::Varint(int field, uint64_t value) {
+  AppendVarint(Tag(field, WireFormatLite::WIRETYPE_VARINT));
+  AppendVarint(value);
+}
+
+WireWriter::Mark WireWriter::Begin(int field) {
+  AppendVarint(Tag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+  bytes_.push_back('\0');  // the length, which End sets
+  return bytes_.size();
+}
+
+void WireWriter::End(Mark mark) {
+  const size_t size = bytes_.size() - mark;
+  const size_t width = CodedOutputStream::VarintSize64(size);
+  if (width > 1) bytes_.insert(mark, width - 1, '\0');
+  static_cast<void>(CodedOutputStream::WriteVarint64ToArray(size, reinterpret_cast<uint8_t*>(&bytes_[mark - 1])));
+}
+
+void WireWriter::Packed(uint64_t value) { AppendVarint(value); }
+
+std::string WireWriter::Take() { return std::exchange(bytes_, std::string()); }
+
+void WireWriter::AppendVarint(uint64_t value) {
+  uint8_t bytes[10];
+  const uint8_t* const end = CodedOutputStream::WriteVarint64ToArray(value, bytes);
+  bytes_.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(end - bytes));
+}
+
+}  // namespace stampgate

@@ -1,0 +1,46 @@
+// Writes the bytes of a protobuf message, field by field.
+#ifndef STAMPGATE_TRANSLATE_WIRE_WRITER_H_
+#define STAMPGATE_TRANSLATE_WIRE_WRITER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace stampgate {
+
+// Appends fields to one string, in any order. Not thread-safe.
+class WireWriter {
+ public:
+  // The place of a field that has begun.
+  using Mark = size_t;
+
+  void String(int field, absl::string_view value);
+
+  // Writes an integer, a bool or an enum. A negative integer must be extended to 64 bits.
+  void Varint(int field, uint64_t value);
+
+  // Begins a message or a packed list, whose content is what is written until End. Other fields may begin and end
+  // inside.
+  Mark Begin(int field);
+  void End(Mark mark);
+
+  // Writes an element of a packed list.
+  void Packed(uint64_t value);
+
+  // Returns the number of bytes so far. In a field that has begun, the number can still grow.
+  size_t size() const { return bytes_.size(); }
+
+  // Returns the message, and leaves none.
+  std::string Take();
+
+ private:
+  void AppendVarint(uint64_t value);
+
+  std::string bytes_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_TRANSLATE_WIRE_WRITER_H_
