@@ -4,8 +4,6 @@
 #include <sqlite3.h>
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "absl/flags/flag.h"
@@ -14,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
+#include "tests/bench/read_file.h"
 
 ABSL_FLAG(std::string, file, "", "the database, which must not exist yet");
 ABSL_FLAG(std::string, body, "", "file with the body of every row");
@@ -24,9 +23,7 @@ namespace stampgate::bench {
 namespace {
 
 int Main() {
-  std::ostringstream text;
-  text << std::ifstream(absl::GetFlag(FLAGS_body), std::ios::binary).rdbuf();
-  const std::string body = text.str();
+  const std::string body = ReadFile(absl::GetFlag(FLAGS_body));
   sqlite3* database = nullptr;
   sqlite3_stmt* insert = nullptr;
   if (sqlite3_open(absl::GetFlag(FLAGS_file).c_str(), &database) != SQLITE_OK ||

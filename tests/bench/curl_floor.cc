@@ -8,10 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,6 +21,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
+#include "tests/bench/read_file.h"
 
 ABSL_FLAG(std::string, base_url, "", "https://host:port");
 ABSL_FLAG(std::string, ca_file, "", "PEM file");
@@ -33,12 +32,6 @@ ABSL_FLAG(absl::Duration, measure, absl::Seconds(2), "duration of the measuremen
 
 namespace stampgate::bench {
 namespace {
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 struct CapturedRequest {
   std::string path;

@@ -13,11 +13,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +29,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "tests/bench/latencies.h"
 #include "tests/bench/process_cpu.h"
+#include "tests/bench/read_file.h"
 #include "tests/bench/sent_header.h"
 #include "webhooks/verification/testing.h"
 
@@ -47,12 +47,6 @@ namespace stampgate::bench {
 namespace {
 
 constexpr absl::Duration kHang = absl::Seconds(60);
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // The bytes of a signed request. When the request is sent, only the digits of the sent time are changed.
 struct Request {
@@ -153,7 +147,7 @@ class Deliverer {
     const int warm_up = absl::GetFlag(FLAGS_warm_up);
     for (int i = 0; i < warm_up + absl::GetFlag(FLAGS_count); ++i) requests_.push_back(maker.Next());
     if (!Deliver(warm_up)) return false;
-    latencies_.clear();
+    latencies_.Clear();
     const std::optional<Instant> begin = Look();
     if (!begin.has_value() || !Deliver(requests_.size())) return false;
     const std::optional<Instant> end = Look();
@@ -201,7 +195,7 @@ class Deliverer {
       const std::optional<int> status = connection->Receive();
       if (!status.has_value()) continue;
       if (*status != 200) return Fail(*status == 0 ? "a connection was closed" : absl::StrCat("HTTP ", *status));
-      latencies_.push_back(absl::Now() - connection->sent());
+      latencies_.Add(absl::Now() - connection->sent());
       free_.push_back(connection);
     }
     return true;
@@ -213,15 +207,8 @@ class Deliverer {
   }
 
   void Print(const Instant& begin, const Instant& end, size_t body_size) {
-    const auto count = static_cast<double>(latencies_.size());
-    std::sort(latencies_.begin(), latencies_.end());
-    const auto percentile = [this](double share) {
-      return absl::ToDoubleMilliseconds(latencies_[static_cast<size_t>(share * (latencies_.size() - 1))]);
-    };
-    std::printf("cpu_us=%.2f per_second=%.0f p50_ms=%.3f p99_ms=%.3f body_bytes=%zu deliveries=%.0f\n",
-                absl::ToDoubleMicroseconds(end.cpu - begin.cpu) / count,
-                count / absl::ToDoubleSeconds(end.time - begin.time), percentile(0.5), percentile(0.99), body_size,
-                count);
+    latencies_.Print(end.cpu - begin.cpu, end.time - begin.time);
+    std::printf(" body_bytes=%zu\n", body_size);
   }
 
   const int poll_;
@@ -229,7 +216,7 @@ class Deliverer {
   std::vector<Connection*> free_;
   std::vector<Request> requests_;
   size_t next_ = 0;
-  std::vector<absl::Duration> latencies_;
+  Latencies latencies_;
 };
 
 int Main() {

@@ -7,10 +7,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <mutex>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -23,6 +21,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
+#include "tests/bench/read_file.h"
 #include "webhooks/keys/key_set_cache.h"
 #include "webhooks/log/cursor.h"
 #include "webhooks/log/sqlite_event_log.h"
@@ -41,12 +40,6 @@ namespace {
 // The number of events that are made first and then appended together, so that nothing else uses the CPU while the
 // appends are measured.
 constexpr int kBatch = 500;
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 // Makes verified events, because an event log accepts no others. Unlike MakeVerifiedEvent, sets up the key and the
 // verifier only once for all events.

@@ -8,9 +8,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,6 +17,7 @@
 #include "absl/time/time.h"
 #include "stampgate/v1/policy_service.pb.h"
 #include "tests/bench/process_cpu.h"
+#include "tests/bench/read_file.h"
 #include "translate/message_plan.h"
 #include "translate/message_reader.h"
 #include "translate/message_writer.h"
@@ -57,9 +56,7 @@ int Fail(const char* what) {
 }
 
 int Main() {
-  std::ostringstream file;
-  file << std::ifstream(absl::GetFlag(FLAGS_envelope), std::ios::binary).rdbuf();
-  std::string ours = file.str();
+  std::string ours = ReadFile(absl::GetFlag(FLAGS_envelope));
   MessagePlans plans("Service");
   const auto plan = plans.Compile(Response::descriptor());
   Response message;

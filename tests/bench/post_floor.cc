@@ -13,9 +13,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -29,6 +27,7 @@
 #include "absl/time/time.h"
 #include "tests/bench/latencies.h"
 #include "tests/bench/process_cpu.h"
+#include "tests/bench/read_file.h"
 
 ABSL_FLAG(std::string, base_url, "", "https://IP:PORT");
 ABSL_FLAG(std::string, ca_file, "", "PEM file");
@@ -40,12 +39,6 @@ ABSL_FLAG(absl::Duration, measure, absl::Seconds(2), "duration of the measuremen
 
 namespace stampgate::bench {
 namespace {
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 struct Connection {
   SSL* ssl = nullptr;

@@ -5,8 +5,6 @@
 #include <openssl/evp.h>
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "absl/flags/flag.h"
@@ -14,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
+#include "tests/bench/read_file.h"
 
 ABSL_FLAG(std::string, body, "", "file to sign");
 ABSL_FLAG(absl::Duration, measure, absl::Seconds(1), "duration of the measurement");
@@ -22,9 +21,7 @@ namespace stampgate::bench {
 namespace {
 
 int Main() {
-  std::ostringstream text;
-  text << std::ifstream(absl::GetFlag(FLAGS_body), std::ios::binary).rdbuf();
-  const std::string body = text.str();
+  const std::string body = ReadFile(absl::GetFlag(FLAGS_body));
   EVP_PKEY* const key = EVP_EC_gen("P-256");
   EVP_PKEY_CTX* const context = EVP_PKEY_CTX_new_from_pkey(nullptr, key, nullptr);
   EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);

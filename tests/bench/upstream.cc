@@ -21,7 +21,6 @@
 #include <fstream>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -33,6 +32,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "tests/bench/read_file.h"
 
 ABSL_FLAG(std::string, certificate, "", "PEM file");
 ABSL_FLAG(std::string, key, "", "PEM file");
@@ -42,12 +42,6 @@ ABSL_FLAG(std::string, capture, "", "folder in which the first request to each p
 
 namespace stampgate::bench {
 namespace {
-
-std::string ReadFile(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 std::string AnswerOf(const std::string& path) {
   const std::string body = ReadFile(path);

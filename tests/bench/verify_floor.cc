@@ -4,8 +4,6 @@
 #include <sodium.h>
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "absl/flags/flag.h"
@@ -13,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
+#include "tests/bench/read_file.h"
 
 ABSL_FLAG(std::string, body, "", "file with the signed message");
 ABSL_FLAG(absl::Duration, measure, absl::Seconds(1), "duration of the measurement");
@@ -21,9 +20,7 @@ namespace stampgate::bench {
 namespace {
 
 int Main() {
-  std::ostringstream text;
-  text << std::ifstream(absl::GetFlag(FLAGS_body), std::ios::binary).rdbuf();
-  const std::string body = text.str();
+  const std::string body = ReadFile(absl::GetFlag(FLAGS_body));
   const auto* bytes = reinterpret_cast<const unsigned char*>(body.data());
   unsigned char public_key[crypto_sign_PUBLICKEYBYTES];
   unsigned char secret_key[crypto_sign_SECRETKEYBYTES];
