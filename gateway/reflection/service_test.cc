@@ -119,7 +119,10 @@ class ReflectionServiceTest : public ::testing::Test {
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
     door_->Open();
-    channel_ = grpc::CreateChannel(door_->address(), grpc::InsecureChannelCredentials());
+    // Otherwise the client's window could grow until it holds all responses of a test.
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    channel_ = grpc::CreateCustomChannel(door_->address(), grpc::InsecureChannelCredentials(), arguments);
   }
 
   std::unique_ptr<ClientStream> Open(const char* method = kV1) const {
@@ -239,7 +242,7 @@ TEST_F(ReflectionServiceTest, AnIdleStreamEndsWithOk) {
 }
 
 TEST_F(ReflectionServiceTest, AStreamWhoseCallerDoesNotReadIsCancelled) {
-  Start({.idle_timeout = absl::Milliseconds(100)});
+  Start({.idle_timeout = absl::Milliseconds(500)});
   // On a busy machine, this thread can be so slow that the stream is idle before the responses fill the window.
   StatusCode code = StatusCode::OK;
   for (int tries = 0; code == StatusCode::OK && tries < 50; ++tries) {
