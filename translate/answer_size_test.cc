@@ -7,7 +7,6 @@
 #include <string>
 
 #include "stampgate/v1/general_service.pb.h"
-#include "stampgate/v1/policy_service.pb.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
@@ -46,6 +45,16 @@ TEST(AnswerSizeTest, TheErrorOfASubmitIdentifiesTheActivity) {
               ElementsAre(Pair("activity_id", "act-1"), Pair("activity_status", "ACTIVITY_STATUS_COMPLETED"),
                           Pair("answer_bytes", "5000000"), Pair("fingerprint", "sha256:0123"),
                           Pair("max_answer_bytes", "4128768"), Pair("timestamp_ms", "1755500000000")));
+}
+
+TEST(AnswerSizeTest, TheErrorOfAGeneralSubmitIdentifiesTheActivity) {
+  const SentCall call = Call("SubmitOperation");
+  v1::SubmitOperationResponse response;
+  response.set_answer(R"({"activity":{"id":"act-2","status":"ACTIVITY_STATUS_PENDING"}})");
+  const ActivitySummary activity = SummaryOf(*call.operation.response, response.SerializeAsString());
+  const Details details = DetailsOf(AnswerTooLarge(call, activity, 5000000));
+  EXPECT_EQ(details.metadata.at("activity_id"), "act-2");
+  EXPECT_EQ(details.metadata.at("activity_status"), "ACTIVITY_STATUS_PENDING");
 }
 
 TEST(AnswerSizeTest, TheErrorOfASubmitWithoutAnActivityNamesNone) {
