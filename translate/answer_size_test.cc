@@ -24,8 +24,8 @@ using ::testing::Pair;
 
 SentCall Call(const char* method) {
   const Operation& operation = OperationOf(method);
-  return {operation, *operation.request_prototype, operation.is_submit() ? 1755500000000u : 0u,
-          operation.is_submit() ? "sha256:0123" : ""};
+  static const auto& none = *new ParsedMessage(*operation.request);
+  return {operation, none, operation.is_submit() ? 1755500000000u : 0u, operation.is_submit() ? "sha256:0123" : ""};
 }
 
 TEST(AnswerSizeTest, TheLimitIsBelowTheLimitOfClientLibraries) {

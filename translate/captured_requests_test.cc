@@ -104,8 +104,8 @@ TEST_P(CapturedRequestTest, ACapturedBodyThatAClientStampedParsesToTheSameReques
   v1::ClientStamp stamp;
   stamp.set_body(body);
   stamp.set_api_key("a stamp");
-  std::unique_ptr<google::protobuf::Message> request(operation.request_prototype->New());
-  request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp)->CopyFrom(stamp);
+  std::unique_ptr<google::protobuf::Message> request = testing::NewRequest(operation);
+  request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp->field)->CopyFrom(stamp);
   if (operation.general) {
     const auto* path = operation.path_segment->field;
     request->GetReflection()->SetString(request.get(), path, expected->GetReflection()->GetString(*expected, path));
@@ -115,7 +115,8 @@ TEST_P(CapturedRequestTest, ACapturedBodyThatAClientStampedParsesToTheSameReques
 
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(operation.is_submit() ? rendered->SubmitBody(0) : rendered->QueryBody(), body);
-  EXPECT_EQ(request->SerializeAsString(), expected->SerializeAsString()) << request->DebugString();
+  EXPECT_EQ(testing::StampedRequestIn(operation, *request)->SerializeAsString(), expected->SerializeAsString())
+      << request->DebugString();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CapturedRequestTest, ::testing::ValuesIn(Inputs()), [](const auto& info) {

@@ -8,13 +8,13 @@
 #include "translate/json/writer.h"
 #include "translate/message_reader.h"
 #include "translate/validator.h"
+#include "translate/wire_fields.h"
+#include "translate/wire_writer.h"
 
 namespace stampgate {
 namespace {
 
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
+using google::protobuf::Arena;
 
 void Add(absl::string_view field, absl::string_view description, Violations& violations) {
   violations.Add([&] { return Violation{std::string(field), std::string(description)}; });
@@ -26,21 +26,23 @@ class BodyReader {
     if (!operation.activity_type.empty()) AppendJsonString(operation.activity_type, type_);
   }
 
-  // Fills `request` from `body`, and adds the violations of the body. May increase the capacity of `body`.
-  void Read(std::string& body, Message& request) {
-    const absl::StatusOr<std::string> message = ReadJsonRequest(
+  // Returns the bytes of the request that `body` contains, and adds the violations of the body. May increase the
+  // capacity of `body`.
+  std::string Read(std::string& body) {
+    absl::StatusOr<std::string> message = ReadJsonRequest(
         body, *operation_.request,
         [&](const std::string& pointer, absl::string_view text) { return TakeUnrecognized(pointer, text); },
         [&](const std::string& pointer) { AddToBody(absl::StrCat("must have the list, which may be []: ", pointer)); });
     if (!message.ok()) {
-      return AddToBody(absl::StrCat("must be the JSON text of an object: ", message.status().message()));
+      AddToBody(absl::StrCat("must be the JSON text of an object: ", message.status().message()));
+      return "";
     }
-    if (!request.MergeFromString(*message)) return AddToBody("must be readable");
     if (!type_.empty() && !has_type_) AddToBody(absl::StrCat("must have the type ", operation_.activity_type));
     const FieldPlan* time = operation_.timestamp_ms;
-    if (time != nullptr && !request.GetReflection()->HasField(request, time->field)) {
+    if (time != nullptr && !FindVarint(*message, time->field->number()).has_value()) {
       AddToBody(absl::StrCat("must have a ", time->json_name));
     }
+    return *std::move(message);
   }
 
  private:
@@ -70,16 +72,18 @@ class BodyReader {
   bool has_type_ = false;
 };
 
-void CheckFields(const Operation& operation, const Message& request, const v1::ClientStamp& stamp,
+void CheckFields(const Operation& operation, const ParsedMessage& request, const v1::ClientStamp& stamp,
                  Violations& violations) {
-  CheckUnknownFields(request, "", violations);
-  CheckUnknownFields(stamp, "client_stamp", violations);
-  std::vector<const FieldDescriptor*> set;
-  request.GetReflection()->ListFields(request, &set);
-  for (const FieldDescriptor* field : set) {
-    if (field == operation.request->client_stamp) continue;
-    if (operation.path_segment != nullptr && field == operation.path_segment->field) continue;
-    Add(field->name(), "must not be set together with client_stamp", violations);
+  CheckUnknownFields(request, violations);
+  const auto& unknown = stamp.GetReflection()->GetUnknownFields(stamp);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    Add("client_stamp",
+        absl::StrCat("holds field number ", unknown.field(i).number(), ", which this gateway does not know"),
+        violations);
+  }
+  for (const FieldPlan& field : operation.request->fields) {
+    if (&field == operation.request->client_stamp || &field == operation.path_segment || !request.Has(field)) continue;
+    Add(field.field->name(), "must not be set together with client_stamp", violations);
   }
   if (stamp.stamp_case() == v1::ClientStamp::STAMP_NOT_SET) {
     Add("client_stamp", "must hold a stamp: api_key, web_authn or attested", violations);
@@ -88,20 +92,33 @@ void CheckFields(const Operation& operation, const Message& request, const v1::C
 
 }  // namespace
 
-std::optional<v1::ClientStamp> TakeClientStamp(const Operation& operation, Message& request, Violations& violations) {
-  const Reflection& reflection = *request.GetReflection();
-  const FieldDescriptor* field = operation.request->client_stamp;
-  if (field == nullptr || !reflection.HasField(request, field)) return std::nullopt;
-  v1::ClientStamp stamp;
-  stamp.Swap(dynamic_cast<v1::ClientStamp*>(reflection.MutableMessage(&request, field)));
-  CheckFields(operation, request, stamp, violations);
+std::optional<ClientStampedRequest> ReadClientStampedRequest(const Operation& operation, const ParsedMessage& request,
+                                                             Arena& arena, Violations& violations) {
+  const FieldPlan* field = operation.request->client_stamp;
+  if (field == nullptr || !request.Has(*field)) return std::nullopt;
+  ClientStampedRequest read{{}, request};
+  for (const FieldValue& part : request.Values(*field)) {
+    const absl::string_view bytes = part.text();
+    if (!read.stamp.MergeFromString({bytes.data(), bytes.size()})) {
+      Add("client_stamp", "must be a ClientStamp message", violations);
+      return read;
+    }
+  }
+  CheckFields(operation, request, read.stamp, violations);
 
-  std::string path;
-  if (operation.path_segment != nullptr) path = reflection.GetString(request, operation.path_segment->field);
-  request.Clear();
-  if (operation.path_segment != nullptr) reflection.SetString(&request, operation.path_segment->field, std::move(path));
-  BodyReader(operation, violations).Read(*stamp.mutable_body(), request);
-  return stamp;
+  auto* const bytes = Arena::Create<std::string>(&arena);
+  if (const FieldPlan* path = operation.path_segment) {
+    WireWriter writer;
+    writer.String(path->field->number(), request.Text(*path));
+    *bytes = writer.Take();
+  }
+  bytes->append(BodyReader(operation, violations).Read(*read.stamp.mutable_body()));
+  if (const ParsedMessage* parsed = ParseMessage(*operation.request, *bytes, arena)) {
+    read.request = *parsed;
+  } else {
+    Add("client_stamp.body", "must be readable", violations);
+  }
+  return read;
 }
 
 }  // namespace stampgate

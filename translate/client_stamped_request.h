@@ -5,16 +5,21 @@
 
 #include <optional>
 
-#include "google/protobuf/message.h"
+#include "google/protobuf/arena.h"
 #include "stampgate/v1/client_stamp.pb.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 #include "translate/violations.h"
 
 namespace stampgate {
 
-// If `request`, a message of the operation's request type, has a client_stamp: removes the stamp from `request`, fills
-// the other fields from the stamped body, and returns the stamp. Otherwise returns nothing and leaves `request`
-// unchanged.
+struct ClientStampedRequest {
+  v1::ClientStamp stamp;  // contains the stamped body
+  ParsedMessage request;  // the fields that the body contains, and the field of role FIELD_ROLE_PATH
+};
+
+// Reads `request`, a message of the operation's request type. Returns nothing if it has no client_stamp. The result
+// refers to the same bytes as `request`, and to `arena`.
 //
 // Adds a violation for each of these faults:
 //   - the body is not a strict JSON object
@@ -25,12 +30,12 @@ namespace stampgate {
 //   - the body lacks a required list
 //   - another field than client_stamp is set (except the field of role FIELD_ROLE_PATH)
 //   - `request` or its client_stamp has a field that the proto does not define
-//   - client_stamp contains a body but no stamp
+//   - client_stamp contains a body but no stamp, or is not a ClientStamp message
 //
-// Checks neither the form of the stamp nor the rules of the message's fields. After a violation, the content of
-// `request` is undefined.
-std::optional<v1::ClientStamp> TakeClientStamp(const Operation& operation, google::protobuf::Message& request,
-                                               Violations& violations);
+// Checks neither the form of the stamp nor the rules of the message's fields. After a violation, the content of the
+// result is undefined.
+std::optional<ClientStampedRequest> ReadClientStampedRequest(const Operation& operation, const ParsedMessage& request,
+                                                             google::protobuf::Arena& arena, Violations& violations);
 
 }  // namespace stampgate
 

@@ -14,6 +14,7 @@
 #include "translate/testing/json_dom.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 #include "translate/testing/rendering.h"
 #include "translate/testing/status.h"
 #include "translate/validator.h"
@@ -48,9 +49,9 @@ v1::ClientStamp StampOver(std::string body) {
 }
 
 std::unique_ptr<Message> Stamped(const Operation& operation, std::string body) {
-  std::unique_ptr<Message> request(operation.request_prototype->New());
+  std::unique_ptr<Message> request = testing::NewRequest(operation);
   request->GetReflection()
-      ->MutableMessage(request.get(), operation.request->client_stamp)
+      ->MutableMessage(request.get(), operation.request->client_stamp->field)
       ->CopyFrom(StampOver(std::move(body)));
   return request;
 }
@@ -62,7 +63,7 @@ absl::StatusOr<RenderedRequest> Translate(absl::string_view method, std::string 
   const Operation& operation = OperationOf(method);
   std::unique_ptr<Message> stamped = Stamped(operation, std::move(body));
   absl::StatusOr<RenderedRequest> rendered = CheckAndRender(operation, *stamped);
-  if (request != nullptr) *request = std::move(stamped);
+  if (request != nullptr) *request = testing::StampedRequestIn(operation, *stamped);
   return rendered;
 }
 
@@ -144,18 +145,28 @@ TEST(ClientStampedRequestTest, TheBodyOfAQueryFillsTheFieldsOfTheRequest) {
                                                                    pagination_options { limit: 5 })pb")));
 }
 
-TEST(ClientStampedRequestTest, ARequestWithoutAStampIsLeftUnchanged) {
-  const Operation& operation = OperationOf("GetPolicy");
-  auto request = RequestOf(operation, R"pb(organization_id: "o" policy_id: "p")pb");
-  const std::string before = request->SerializeAsString();
-  Violations violations;
-  EXPECT_EQ(TakeClientStamp(operation, *request, violations), std::nullopt);
-  EXPECT_TRUE(violations.empty());
-  EXPECT_EQ(request->SerializeAsString(), before);
+TEST(ClientStampedRequestTest, ARequestWithoutAStampIsNotRead) {
+  const auto has_stamp = [](absl::string_view method, const std::string& text_proto) {
+    const Operation& operation = OperationOf(method);
+    testing::Parsed request(operation, text_proto);
+    Violations violations;
+    const bool read = ReadClientStampedRequest(operation, *request, request.arena(), violations).has_value();
+    EXPECT_TRUE(violations.empty());
+    return read;
+  };
+  EXPECT_FALSE(has_stamp("GetPolicy", R"pb(organization_id: "o" policy_id: "p")pb"));
   // A request type that has no field client_stamp never contains a stamp.
-  EXPECT_EQ(
-      TakeClientStamp(OperationOf("GetWebhookKeySet"), *RequestOf(OperationOf("GetWebhookKeySet"), ""), violations),
-      std::nullopt);
+  EXPECT_FALSE(has_stamp("GetWebhookKeySet", ""));
+}
+
+TEST(ClientStampedRequestTest, AStampThatIsNotAMessageIsAViolation) {
+  const Operation& operation = OperationOf("GetPolicy");
+  const std::string bytes = "\x7a\x03\x0a\x05x";  // client_stamp, whose body ends too early
+  google::protobuf::Arena arena;
+  const ParsedMessage* request = ParseMessage(*operation.request, bytes, arena);
+  ASSERT_NE(request, nullptr);
+  const absl::Status status = CheckedRequest::Check(Operations(), operation, *request, arena).status();
+  EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair("client_stamp", "must be a ClientStamp message")));
 }
 
 // Renders a request of every operation, and parses the rendered body as if a client had stamped it. The result must be
@@ -166,7 +177,7 @@ TEST(ClientStampedRequestTest, ABodyThatTheGatewayRenderedParsesToTheSameRequest
     if (operation.kind == v1::OPERATION_KIND_DISCOVERY) continue;
     SCOPED_TRACE(operation.full_name);
     for (int round = 0; round < 30; ++round) {
-      std::unique_ptr<Message> request(operation.request_prototype->New());
+      std::unique_ptr<Message> request = testing::NewRequest(operation);
       testing::FillFully(*request, *operation.request, round);
       // Uses random values instead if they break no rule.
       std::unique_ptr<Message> varied(request->New());
@@ -197,7 +208,7 @@ TEST(ClientStampedRequestTest, ABodyThatTheGatewayRenderedParsesToTheSameRequest
       EXPECT_EQ(again->timestamp_ms, rendered->timestamp_ms);
       EXPECT_EQ(again->members, rendered->members);
       if (operation.request->json_members == nullptr) {
-        EXPECT_EQ(stamped->SerializeAsString(), request->SerializeAsString());
+        EXPECT_EQ(testing::StampedRequestIn(operation, *stamped)->SerializeAsString(), request->SerializeAsString());
       }
     }
   }
@@ -224,7 +235,7 @@ TEST(ClientStampedRequestTest, AFieldThatIsSetBesideTheStampIsRejected) {
 TEST(ClientStampedRequestTest, AFieldThatTheProtoDoesNotDefineIsRejected) {
   const Operation& operation = OperationOf("StampLogin");
   auto request = Stamped(operation, kLogin);
-  Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
+  Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp->field);
   stamp->GetReflection()->MutableUnknownFields(stamp)->AddVarint(5, 1);
   request->GetReflection()->MutableUnknownFields(request.get())->AddVarint(99, 1);
   const absl::Status status = CheckAndRender(operation, *request).status();
@@ -240,7 +251,7 @@ TEST(ClientStampedRequestTest, ALoginWithoutAClientStampIsRefused) {
   for (const Operation& operation : Operations().operations()) {
     if (!operation.stamped_by_client) continue;
     ++operations;
-    std::unique_ptr<Message> request(operation.request_prototype->New());
+    std::unique_ptr<Message> request = testing::NewRequest(operation);
     testing::FillFully(*request, *operation.request, 1);
     ASSERT_THAT(CheckAndRenderUnstamped(operation, *request), StatusIs(Code::kOk));
     const absl::Status status = CheckAndRender(operation, *request).status();
@@ -255,7 +266,7 @@ TEST(ClientStampedRequestTest, ALoginWithoutAClientStampIsRefused) {
 TEST(ClientStampedRequestTest, AClientStampWithABodyButNoStampIsRejected) {
   const Operation& operation = OperationOf("StampLogin");
   auto request = Stamped(operation, kLogin);
-  Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp);
+  Message* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp->field);
   dynamic_cast<v1::ClientStamp*>(stamp)->clear_stamp();
   const absl::Status status = CheckAndRender(operation, *request).status();
   EXPECT_THAT(DetailsOf(status).violations,
@@ -385,7 +396,7 @@ TEST(ClientStampedRequestTest, TheParametersMayContainGenerateAppProofs) {
   for (const Operation& operation : Operations().operations()) {
     if (!operation.is_submit() || operation.general) continue;
     SCOPED_TRACE(operation.full_name);
-    std::unique_ptr<Message> plain(operation.request_prototype->New());
+    std::unique_ptr<Message> plain = testing::NewRequest(operation);
     testing::FillFully(*plain, *operation.request, 1);
     const std::string body = CheckAndRenderUnstamped(operation, *plain)->SubmitBody(1);
     for (const char* flag : {"true", "false", "null"}) {
@@ -397,7 +408,8 @@ TEST(ClientStampedRequestTest, TheParametersMayContainGenerateAppProofs) {
       ASSERT_THAT(rendered, StatusIs(Code::kOk));
       EXPECT_EQ(rendered->SubmitBody(7), stamped_body);
       plain->GetReflection()->SetUInt64(plain.get(), operation.timestamp_ms->field, 1);
-      EXPECT_TRUE(MessageDifferencer::Equals(*request, *plain)) << request->DebugString();
+      EXPECT_TRUE(MessageDifferencer::Equals(*testing::StampedRequestIn(operation, *request), *plain))
+          << request->DebugString();
     }
   }
   EXPECT_THAT(ViolationsOf("GetPolicy", R"({"organizationId":"o","policyId":"p","generateAppProofs":true})"),
@@ -458,7 +470,8 @@ TEST(ClientStampedRequestTest, TheBodyMustFollowTheRulesOfTheMessage) {
 TEST(ClientStampedRequestTest, TheValidatorRejectsAMessageThatStillContainsAStamp) {
   const Operation& operation = OperationOf("GetWalletAccount");
   Violations violations;
-  Validate(*Stamped(operation, R"({"organizationId":"o","walletId":"w"})"), *operation.request, violations);
+  Validate(*testing::Parsed(*Stamped(operation, R"({"organizationId":"o","walletId":"w"})"), *operation.request),
+           violations);
   ASSERT_FALSE(violations.empty());
   EXPECT_EQ(violations.kept().front().description, "must not hold client_stamp here");
 }
@@ -491,7 +504,7 @@ TEST(ClientStampedRequestTest, ThePathOfAGeneralSubmitIsSetBesideTheStamp) {
   EXPECT_EQ(rendered->path, "/public/v1/submit/init_otp");
   EXPECT_EQ(rendered->SubmitBody(6), body);
   EXPECT_EQ(rendered->timestamp_ms, 5u);
-  EXPECT_TRUE(MessageDifferencer::Equals(*request, *RequestOf(operation, R"pb(
+  EXPECT_TRUE(MessageDifferencer::Equals(*testing::StampedRequestIn(operation, *request), *RequestOf(operation, R"pb(
     timestamp_ms: 5
     organization_id: "o"
     parameters: "{\"otpLength\": 6.0}"
@@ -516,8 +529,8 @@ TEST(ClientStampedRequestTest, MembersWithoutAFieldAreTheParametersOfAGeneralQue
   request = Stamped(operation, R"({"organizationId":"o"})");
   request->MergeFrom(*RequestOf(operation, R"pb(path: "whoami")pb"));
   ASSERT_THAT(CheckAndRender(operation, *request), StatusIs(Code::kOk));
-  EXPECT_TRUE(
-      MessageDifferencer::Equals(*request, *RequestOf(operation, R"pb(organization_id: "o" path: "whoami")pb")));
+  EXPECT_TRUE(MessageDifferencer::Equals(*testing::StampedRequestIn(operation, *request),
+                                         *RequestOf(operation, R"pb(organization_id: "o" path: "whoami")pb")));
 }
 
 TEST(ClientStampedRequestTest, AGeneralOperationCannotReplaceATypedOne) {

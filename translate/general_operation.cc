@@ -12,8 +12,6 @@
 namespace stampgate {
 namespace {
 
-using google::protobuf::Message;
-
 constexpr absl::string_view kTypePrefix = "ACTIVITY_TYPE_";
 constexpr size_t kMaxPathBytes = 64;
 constexpr size_t kMaxTypeBytes = 80;
@@ -44,10 +42,6 @@ bool IsActivityType(absl::string_view text) {
   });
 }
 
-std::string StringField(const Message& message, const FieldPlan& field) {
-  return message.GetReflection()->GetString(message, field.field);
-}
-
 void Add(const FieldPlan& field, absl::string_view description, Violations& violations) {
   violations.Add([&] { return Violation{std::string(field.field->name()), std::string(description)}; });
 }
@@ -68,17 +62,17 @@ void CheckMembers(const FieldPlan& field, std::string text, Violations& violatio
 
 }  // namespace
 
-void CheckGeneralOperation(const OperationTable& table, const Operation& operation, const Message& request,
+void CheckGeneralOperation(const OperationTable& table, const Operation& operation, const ParsedMessage& request,
                            Violations& violations) {
   // Ignores an empty path or type; the validator reports it.
-  const std::string segment = StringField(request, *operation.path_segment);
+  const absl::string_view segment = request.Text(*operation.path_segment);
   if (!segment.empty() && !IsPathSegment(segment)) {
     Add(*operation.path_segment, "must be 1 to 64 characters of a-z, 0-9 and _", violations);
   } else if (table.ListsPathSegment(segment)) {
     Add(*operation.path_segment, "belongs to an operation that has a method of its own: call that method", violations);
   }
   if (const FieldPlan* field = operation.activity_type_field) {
-    const std::string type = StringField(request, *field);
+    const absl::string_view type = request.Text(*field);
     if (!type.empty() && !IsActivityType(type)) {
       Add(*field, "must be ACTIVITY_TYPE_ and 1 to 80 characters of A-Z, 0-9 and _", violations);
     } else if (table.ListsActivityType(type)) {
@@ -86,8 +80,8 @@ void CheckGeneralOperation(const OperationTable& table, const Operation& operati
     }
   }
   const FieldPlan* members = operation.request->json_members;
-  if (members != nullptr && request.GetReflection()->HasField(request, members->field)) {
-    CheckMembers(*members, StringField(request, *members), violations);
+  if (members != nullptr && request.Has(*members)) {
+    CheckMembers(*members, std::string(request.Text(*members)), violations);
   }
 }
 

@@ -3,8 +3,8 @@
 #ifndef STAMPGATE_TRANSLATE_GENERAL_OPERATION_H_
 #define STAMPGATE_TRANSLATE_GENERAL_OPERATION_H_
 
-#include "google/protobuf/message.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 #include "translate/violations.h"
 
 namespace stampgate {
@@ -16,8 +16,8 @@ namespace stampgate {
 //     stamp covers the body but not the path, a stamped body with such a member could also be sent as a submit
 //   - a query has a top-level member whose name is not ASCII; upstream's parser might read the name as that of a member
 //     that only submits have
-void CheckGeneralOperation(const OperationTable& table, const Operation& operation,
-                           const google::protobuf::Message& request, Violations& violations);
+void CheckGeneralOperation(const OperationTable& table, const Operation& operation, const ParsedMessage& request,
+                           Violations& violations);
 
 }  // namespace stampgate
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "stampgate/v1/general_service.pb.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 
 namespace stampgate {
 namespace {
@@ -29,7 +30,8 @@ constexpr char kTypeForm[] = "must be ACTIVITY_TYPE_ and 1 to 80 characters of A
 
 Found Check(absl::string_view method, const google::protobuf::Message& request) {
   Violations violations;
-  CheckGeneralOperation(Operations(), OperationOf(method), request, violations);
+  CheckGeneralOperation(Operations(), OperationOf(method), *testing::Parsed(request, *OperationOf(method).request),
+                        violations);
   Found found;
   for (const Violation& violation : violations.kept()) found.emplace_back(violation.field, violation.description);
   return found;

@@ -17,10 +17,14 @@ using google::protobuf::Descriptor;
 using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
 
-constexpr absl::string_view kUnrecognized = "unrecognized";
-
 absl::Status Fault(const FieldDescriptor* field, absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(field->full_name(), " ", what));
+}
+
+bool IsUnrecognized(const FieldDescriptor* field) { return field->is_map() && field->name() == "unrecognized"; }
+
+bool IsClientStamp(const FieldDescriptor* field) {
+  return !field->is_repeated() && field->message_type() == v1::ClientStamp::descriptor();
 }
 
 absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_form) {
@@ -46,6 +50,7 @@ absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_
       return JsonForm::kEnum;
     case FieldDescriptor::TYPE_MESSAGE:
       if (field->message_type() == google::protobuf::Timestamp::descriptor()) return JsonForm::kTimestamp;
+      if (IsUnrecognized(field) || IsClientStamp(field)) return JsonForm::kOpaque;
       if (!field->is_map()) return JsonForm::kMessage;
       return Fault(field, "is a map, which has no JSON form here");
     default:
@@ -73,6 +78,13 @@ const FieldPlan* MessagePlan::Find(absl::string_view proto_name) const {
   return nullptr;
 }
 
+const FieldPlan* MessagePlan::FindNumber(int number) const {
+  const auto found = std::lower_bound(fields.begin(), fields.end(), number, [](const FieldPlan& field, int wanted) {
+    return field.field->number() < wanted;
+  });
+  return found == fields.end() || found->field->number() != number ? nullptr : &*found;
+}
+
 MessagePlans::MessagePlans(absl::string_view operator_name) : operator_name_(absl::AsciiStrToLower(operator_name)) {}
 
 absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descriptor) {
@@ -88,15 +100,11 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   for (int i = 0; i < descriptor->field_count(); ++i) order.push_back(descriptor->field(i));
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->number() < b->number(); });
   for (const FieldDescriptor* field : order) {
-    if (field->is_map() && field->name() == kUnrecognized) {
-      plan.unrecognized = field;
-    } else if (!field->is_repeated() && field->message_type() == v1::ClientStamp::descriptor()) {
-      plan.client_stamp = field;
-    } else if (absl::Status status = CompileField(field, plan); !status.ok()) {
-      return status;
-    }
+    if (absl::Status status = CompileField(field, plan); !status.ok()) return status;
   }
   for (const FieldPlan& field : plan.fields) {
+    if (IsUnrecognized(field.field)) plan.unrecognized = &field;
+    if (IsClientStamp(field.field)) plan.client_stamp = &field;
     if (field.required && field.field->is_repeated()) plan.required_lists.push_back(&field);
     if (field.form == JsonForm::kJsonMembers) {
       if (plan.json_members != nullptr) return Fault(field.field, "is a second field whose text form is JSON members");
@@ -136,7 +144,8 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   compiled.may_be_empty = rule.may_be_empty();
   compiled.secret = rule.secret();
   compiled.role = rule.role();
-  compiled.in_json = rule.role() != v1::FIELD_ROLE_PATH && rule.role() != v1::FIELD_ROLE_IDEMPOTENCY_KEY;
+  compiled.in_json =
+      *form != JsonForm::kOpaque && rule.role() != v1::FIELD_ROLE_PATH && rule.role() != v1::FIELD_ROLE_IDEMPOTENCY_KEY;
   if (rule.has_minimum()) compiled.minimum = rule.minimum();
   if (rule.has_maximum()) compiled.maximum = rule.maximum();
   if (rule.has_max_bytes()) compiled.max_bytes = rule.max_bytes();
@@ -156,7 +165,7 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
                                                      : "has a role, so it must be a single string");
   }
 
-  if (*form == JsonForm::kMessage) {
+  if (*form == JsonForm::kMessage || *form == JsonForm::kTimestamp) {
     absl::StatusOr<const MessagePlan*> message = Compile(field->message_type());
     if (!message.ok()) return message.status();
     compiled.message = *message;

@@ -31,6 +31,7 @@ enum class JsonForm {
   kMessage,      // an object
   kJsonText,     // a JSON value; the proto field contains its JSON text
   kJsonMembers,  // members beside those of the other fields; the proto field contains an object's JSON text
+  kOpaque,       // none: the field is not part of the JSON, and the plan does not describe its messages
 };
 
 // The mapping and the rules of one field. A FieldPlan contains all options that rendering, parsing and validation need,
@@ -45,14 +46,14 @@ struct FieldPlan {
   bool may_be_empty = false;
   bool secret = false;
   v1::FieldRole role = v1::FIELD_ROLE_UNSPECIFIED;
-  bool in_json = true;  // false if fields of this role are not part of the JSON
+  bool in_json = true;  // false if fields of this form or role are not part of the JSON
   std::optional<uint64_t> minimum;
   std::optional<uint64_t> maximum;
   std::optional<uint32_t> max_bytes;
   std::optional<uint32_t> max_characters;
   v1::FieldGuard guard = v1::FIELD_GUARD_UNSPECIFIED;
 
-  const MessagePlan* message = nullptr;                // the plan of the field's message, for a kMessage
+  const MessagePlan* message = nullptr;                // the plan of the field's message, for a kMessage or kTimestamp
   absl::flat_hash_map<std::string, int> enum_numbers;  // for a kEnum: from JSON text to number, without the zero value
   absl::flat_hash_map<int, std::string> enum_json;     // for a kEnum: from number to quoted JSON text
 };
@@ -63,14 +64,16 @@ struct MessagePlan {
   std::vector<FieldPlan> fields;                                          // ordered by field number
   absl::flat_hash_map<absl::string_view, const FieldPlan*> by_json_name;  // without the field of form kJsonMembers
   const FieldPlan* json_members = nullptr;                                // the field of form kJsonMembers, or null
-  const google::protobuf::FieldDescriptor* unrecognized = nullptr;        // the map field of that name, or null
-  // The field of type ClientStamp, which is never in the JSON, or null.
-  const google::protobuf::FieldDescriptor* client_stamp = nullptr;
+  const FieldPlan* unrecognized = nullptr;  // the map field of that name, which is opaque, or null
+  const FieldPlan* client_stamp = nullptr;  // the field of type ClientStamp, which is opaque, or null
   std::vector<const FieldPlan*> at_most_one;
   std::vector<const FieldPlan*> required_lists;
 
   // Returns the plan of the field with this proto name, or null.
   const FieldPlan* Find(absl::string_view proto_name) const;
+
+  // Returns the plan of the field with this number, or null.
+  const FieldPlan* FindNumber(int number) const;
 };
 
 // Owns the plans of all messages that operations use. The program compiles the plans at its start; later, threads only

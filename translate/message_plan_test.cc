@@ -108,9 +108,10 @@ TEST_F(MessagePlanTest, ThePlanContainsTheRulesOfEachField) {
 
 TEST_F(MessagePlanTest, TheUnrecognizedMapIsNotAMemberOfTheJson) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
-  EXPECT_THAT(plan.Find("unrecognized"), IsNull());
+  ASSERT_NE(plan.unrecognized, nullptr);
+  EXPECT_EQ(plan.unrecognized->form, JsonForm::kOpaque);
   EXPECT_FALSE(plan.by_json_name.contains("unrecognized"));
-  EXPECT_EQ(plan.unrecognized, Everything::descriptor()->FindFieldByName("unrecognized"));
+  EXPECT_EQ(plan.unrecognized->field, Everything::descriptor()->FindFieldByName("unrecognized"));
   EXPECT_THAT(PlanOf(v1::Policy::descriptor()).unrecognized, IsNull());
 }
 

@@ -233,6 +233,7 @@ class MessageReader {
         return status;
       }
       case JsonForm::kJsonMembers:
+      case JsonForm::kOpaque:
         break;
     }
     return absl::InternalError("a field of form kJsonMembers was read as a member");
@@ -365,11 +366,11 @@ absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan
   WireWriter kept;
   absl::StatusOr<std::string> message =
       ReadJsonMessage(json, plan, [&](const std::string& pointer, absl::string_view text) -> absl::Status {
-        const FieldDescriptor* const field = plan.unrecognized;
+        const FieldPlan* const field = plan.unrecognized;
         if (field == nullptr) return absl::InvalidArgumentError(absl::StrCat("there is no field for ", pointer));
-        const WireWriter::Mark mark = kept.Begin(field->number());
-        kept.String(field->message_type()->map_key()->number(), pointer);
-        kept.String(field->message_type()->map_value()->number(), text);
+        const WireWriter::Mark mark = kept.Begin(field->field->number());
+        kept.String(field->field->message_type()->map_key()->number(), pointer);
+        kept.String(field->field->message_type()->map_value()->number(), text);
         kept.End(mark);
         return absl::OkStatus();
       });

@@ -2,30 +2,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/timestamp.pb.h"
 #include "translate/json/writer.h"
 
 namespace stampgate {
 namespace {
 
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
-
-bool IsRendered(const Message& message, const Reflection& reflection, const FieldPlan& plan) {
-  if (!plan.field->is_repeated()) return reflection.HasField(message, plan.field);
-  return plan.required || reflection.FieldSize(message, plan.field) > 0;
-}
-
-void AppendObject(const Message& message, const MessagePlan& plan, std::string& out) {
-  out.push_back('{');
-  AppendJsonMembers(message, plan, /*left_out=*/nullptr, out);
-  out.push_back('}');
-}
-
-void AppendTimestamp(const Message& message, std::string& out) {
-  const auto& timestamp = dynamic_cast<const google::protobuf::Timestamp&>(message);
-  absl::StrAppend(&out, "{\"seconds\":\"", timestamp.seconds(), "\",\"nanos\":\"", timestamp.nanos(), "\"}");
+void AppendTimestamp(const ParsedMessage& message, std::string& out) {
+  const Timestamp timestamp = TimestampOf(message);
+  absl::StrAppend(&out, "{\"seconds\":\"", timestamp.seconds, "\",\"nanos\":\"", timestamp.nanos, "\"}");
 }
 
 // In a valid message, `number` is a value that the enum lists.
@@ -38,86 +22,46 @@ void AppendEnum(const FieldPlan& plan, int number, std::string& out) {
   }
 }
 
-void AppendString(const FieldPlan& plan, const std::string& value, std::string& out) {
-  if (plan.form == JsonForm::kJsonText) {
-    absl::string_view text = absl::StripAsciiWhitespace(value);
-    out.append(text.data(), text.size());
-  } else {
-    AppendJsonString(value, out);
-  }
+void AppendJsonText(absl::string_view text, std::string& out) {
+  absl::StrAppend(&out, absl::StripAsciiWhitespace(text));
 }
 
-void AppendValue(const Message& message, const Reflection& reflection, const FieldPlan& plan, std::string& out) {
-  const FieldDescriptor* field = plan.field;
-  std::string scratch;
+void AppendValue(const FieldPlan& plan, const FieldValue& value, std::string& out) {
   switch (plan.form) {
     case JsonForm::kString:
+      AppendJsonString(value.text(), out);
+      break;
     case JsonForm::kJsonText:
-      AppendString(plan, reflection.GetStringReference(message, field, &scratch), out);
+      AppendJsonText(value.text(), out);
       break;
     case JsonForm::kBool:
-      out.append(reflection.GetBool(message, field) ? "true" : "false");
+      out.append(value.number() != 0 ? "true" : "false");
       break;
     case JsonForm::kUint64:
-      absl::StrAppend(&out, "\"", reflection.GetUInt64(message, field), "\"");
+      absl::StrAppend(&out, "\"", value.number(), "\"");
       break;
     case JsonForm::kInt64:
-      absl::StrAppend(&out, "\"", reflection.GetInt64(message, field), "\"");
+      absl::StrAppend(&out, "\"", static_cast<int64_t>(value.number()), "\"");
       break;
     case JsonForm::kUint32:
-      absl::StrAppend(&out, reflection.GetUInt32(message, field));
+      absl::StrAppend(&out, value.number());
       break;
     case JsonForm::kInt32:
-      absl::StrAppend(&out, reflection.GetInt32(message, field));
+      absl::StrAppend(&out, static_cast<int32_t>(value.number()));
       break;
     case JsonForm::kEnum:
-      AppendEnum(plan, reflection.GetEnumValue(message, field), out);
+      AppendEnum(plan, static_cast<int>(value.number()), out);
       break;
     case JsonForm::kTimestamp:
-      AppendTimestamp(reflection.GetMessage(message, field), out);
+      AppendTimestamp(value.message(), out);
       break;
     case JsonForm::kMessage:
-      AppendObject(reflection.GetMessage(message, field), *plan.message, out);
+      out.push_back('{');
+      AppendJsonMembers(value.message(), /*left_out=*/nullptr, out);
+      out.push_back('}');
       break;
     case JsonForm::kJsonMembers:
-      break;
-  }
-}
-
-void AppendElement(const Message& message, const Reflection& reflection, const FieldPlan& plan, int i,
-                   std::string& out) {
-  const FieldDescriptor* field = plan.field;
-  std::string scratch;
-  switch (plan.form) {
-    case JsonForm::kString:
-    case JsonForm::kJsonText:
-      AppendString(plan, reflection.GetRepeatedStringReference(message, field, i, &scratch), out);
-      break;
-    case JsonForm::kBool:
-      out.append(reflection.GetRepeatedBool(message, field, i) ? "true" : "false");
-      break;
-    case JsonForm::kUint64:
-      absl::StrAppend(&out, "\"", reflection.GetRepeatedUInt64(message, field, i), "\"");
-      break;
-    case JsonForm::kInt64:
-      absl::StrAppend(&out, "\"", reflection.GetRepeatedInt64(message, field, i), "\"");
-      break;
-    case JsonForm::kUint32:
-      absl::StrAppend(&out, reflection.GetRepeatedUInt32(message, field, i));
-      break;
-    case JsonForm::kInt32:
-      absl::StrAppend(&out, reflection.GetRepeatedInt32(message, field, i));
-      break;
-    case JsonForm::kEnum:
-      AppendEnum(plan, reflection.GetRepeatedEnumValue(message, field, i), out);
-      break;
-    case JsonForm::kTimestamp:
-      AppendTimestamp(reflection.GetRepeatedMessage(message, field, i), out);
-      break;
-    case JsonForm::kMessage:
-      AppendObject(reflection.GetRepeatedMessage(message, field, i), *plan.message, out);
-      break;
-    case JsonForm::kJsonMembers:
+    case JsonForm::kOpaque:
       break;
   }
 }
@@ -130,18 +74,18 @@ absl::string_view Members(absl::string_view object) {
 
 }  // namespace
 
-void AppendJsonMembers(const Message& message, const MessagePlan& plan, const FieldPlan* left_out, std::string& out) {
-  const Reflection& reflection = *message.GetReflection();
+void AppendJsonMembers(const ParsedMessage& message, const FieldPlan* left_out, std::string& out) {
   bool first = true;
   auto separate = [&] {
     if (!first) out.push_back(',');
     first = false;
   };
-  for (const FieldPlan& field : plan.fields) {
-    if (&field == left_out || !field.in_json || !IsRendered(message, reflection, field)) continue;
+  for (const FieldPlan& field : message.plan().fields) {
+    const absl::Span<const FieldValue> values = message.Values(field);
+    const bool is_list = field.field->is_repeated();
+    if (&field == left_out || !field.in_json || (values.empty() && !(is_list && field.required))) continue;
     if (field.form == JsonForm::kJsonMembers) {
-      std::string scratch;
-      absl::string_view members = Members(reflection.GetStringReference(message, field.field, &scratch));
+      const absl::string_view members = Members(values.front().text());
       if (members.empty()) continue;
       separate();
       out.append(members.data(), members.size());
@@ -149,15 +93,14 @@ void AppendJsonMembers(const Message& message, const MessagePlan& plan, const Fi
     }
     separate();
     out.append(field.json_key);
-    if (!field.field->is_repeated()) {
-      AppendValue(message, reflection, field, out);
+    if (!is_list) {
+      AppendValue(field, values.front(), out);
       continue;
     }
     out.push_back('[');
-    const int size = reflection.FieldSize(message, field.field);
-    for (int i = 0; i < size; ++i) {
-      if (i > 0) out.push_back(',');
-      AppendElement(message, reflection, field, i, out);
+    for (const FieldValue& value : values) {
+      if (&value != values.begin()) out.push_back(',');
+      AppendValue(field, value, out);
     }
     out.push_back(']');
   }

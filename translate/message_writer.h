@@ -1,20 +1,18 @@
-// Renders a protobuf message as JSON by its plan. Orders the fields by number and writes no white space, so that equal
+// Renders a request message as JSON by its plan. Orders the fields by number and writes no white space, so that equal
 // messages give equal bytes. Requires a message that the validator accepted; checks nothing itself.
 #ifndef STAMPGATE_TRANSLATE_MESSAGE_WRITER_H_
 #define STAMPGATE_TRANSLATE_MESSAGE_WRITER_H_
 
 #include <string>
 
-#include "google/protobuf/message.h"
-#include "translate/message_plan.h"
+#include "translate/parsed_message.h"
 
 namespace stampgate {
 
 // Appends the JSON members of the fields of `message` to `out`, with commas between them, without the braces of the
 // object. Omits fields that are not set, fields whose role excludes them from the body, and the field `left_out` (which
 // may be null).
-void AppendJsonMembers(const google::protobuf::Message& message, const MessagePlan& plan, const FieldPlan* left_out,
-                       std::string& out);
+void AppendJsonMembers(const ParsedMessage& message, const FieldPlan* left_out, std::string& out);
 
 }  // namespace stampgate
 

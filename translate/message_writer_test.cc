@@ -11,6 +11,7 @@
 #include "translate/testing/json_dom.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 #include "translate/testing/testing.pb.h"
 
 namespace stampgate {
@@ -20,14 +21,9 @@ using ::stampgate::testing::Everything;
 using ::stampgate::testing::JsonOf;
 using ::stampgate::testing::Proto;
 
-const MessagePlan& PlanOf(const google::protobuf::Descriptor* descriptor) {
-  static auto* const plans = new MessagePlans("Service");
-  return **plans->Compile(descriptor);
-}
-
 std::string Write(const google::protobuf::Message& message) {
   std::string out;
-  AppendJsonMembers(message, PlanOf(message.GetDescriptor()), /*left_out=*/nullptr, out);
+  AppendJsonMembers(*testing::Parsed(message), /*left_out=*/nullptr, out);
   return absl::StrCat("{", out, "}");
 }
 
@@ -127,7 +123,7 @@ TEST(MessageWriterTest, TheLeftOutFieldAndThePathAreNotWritten) {
   auto request = testing::RequestOf(
       submit, R"pb(timestamp_ms: 1 organization_id: "o" parameters: "{}" path: "p" activity_type: "T")pb");
   std::string out;
-  AppendJsonMembers(*request, *submit.request, submit.timestamp_ms, out);
+  AppendJsonMembers(*testing::Parsed(*request, *submit.request), submit.timestamp_ms, out);
   EXPECT_EQ(out, R"("organizationId":"o","parameters":{},"type":"T")");
 }
 
@@ -144,7 +140,7 @@ TEST(MessageWriterTest, TheMembersOfTheParametersAreWrittenBesideTheOtherFields)
         testing::RequestOf(query, R"pb(organization_id: "o" path: "p")pb");
     request->GetReflection()->SetString(request.get(), query.request->Find("parameters")->field, row.parameters);
     std::string out;
-    AppendJsonMembers(*request, *query.request, /*left_out=*/nullptr, out);
+    AppendJsonMembers(*testing::Parsed(*request, *query.request), /*left_out=*/nullptr, out);
     EXPECT_EQ(out, row.json);
   }
 }
@@ -153,7 +149,7 @@ TEST(MessageWriterTest, EqualMessagesGiveEqualBytes) {
   testing::Random random(7);
   for (int i = 0; i < 500; ++i) {
     Everything message;
-    testing::FillRandomly(message, PlanOf(Everything::descriptor()), random);
+    testing::FillRandomly(message, testing::PlanOf(message), random);
     Everything copy;
     ASSERT_TRUE(copy.ParseFromString(message.SerializeAsString()));
     EXPECT_EQ(Write(copy), Write(message));

@@ -10,7 +10,6 @@
 namespace stampgate {
 namespace {
 
-using google::protobuf::MessageFactory;
 using google::protobuf::MethodDescriptor;
 
 absl::Status Fault(const MethodDescriptor* method, absl::string_view what) {
@@ -84,7 +83,6 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   if (!response.ok()) return response.status();
   operation.request = *request;
   operation.response = *response;
-  operation.request_prototype = MessageFactory::generated_factory()->GetPrototype(method->input_type());
 
   if (operation.response->unrecognized == nullptr && operation.response->json_members == nullptr) {
     return Fault(method, "needs a map<string, string> unrecognized in its response");
@@ -99,8 +97,9 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
         operation.organization_id->field->is_repeated()) {
       return Fault(method, "needs a required string organization_id in its request");
     }
-    const google::protobuf::FieldDescriptor* client_stamp = operation.request->client_stamp;
-    if (client_stamp == nullptr || client_stamp->name() != "client_stamp" || client_stamp->number() != 15) {
+    const FieldPlan* client_stamp = operation.request->client_stamp;
+    if (client_stamp == nullptr || client_stamp->field->name() != "client_stamp" ||
+        client_stamp->field->number() != 15) {
       return Fault(method, "needs a ClientStamp client_stamp = 15 in its request");
     }
   }

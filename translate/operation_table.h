@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
-#include "google/protobuf/message.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/message_plan.h"
 #include "translate/method_table.h"
@@ -27,7 +26,6 @@ struct Operation : ApiMethod {
   std::string activity_type;       // for a typed submit; otherwise empty
   bool stamped_by_client = false;  // true if only clients may stamp it
 
-  const google::protobuf::Message* request_prototype = nullptr;
   const MessagePlan* request = nullptr;
   const MessagePlan* response = nullptr;
 

@@ -12,8 +12,7 @@
 
 namespace stampgate {
 
-using google::protobuf::Message;
-using google::protobuf::Reflection;
+using google::protobuf::Arena;
 
 std::string RenderedRequest::SubmitBody(uint64_t timestamp_ms) const {
   if (client_stamp.has_value()) return client_stamp->body();
@@ -25,53 +24,57 @@ std::string RenderedRequest::QueryBody() const {
 }
 
 absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table, const Operation& operation,
-                                                     Message& request, bool needs_client_stamp) {
+                                                     const ParsedMessage& request, Arena& arena,
+                                                     bool needs_client_stamp) {
   Violations violations;
-  std::optional<v1::ClientStamp> client_stamp = TakeClientStamp(operation, request, violations);
+  CheckedRequest checked(operation, request);
+  if (auto stamped = ReadClientStampedRequest(operation, request, arena, violations)) {
+    checked.request_ = stamped->request;
+    checked.client_stamp_ = std::move(stamped->stamp);
+  }
   if (!violations.empty()) return ViolationError(std::move(violations));
-  if (needs_client_stamp && !client_stamp.has_value()) {
+  if (needs_client_stamp && !checked.client_stamp_.has_value()) {
     violations.Add([] {
       return Violation{"client_stamp", "is required: upstream acts for the party that stamps this"};
     });
   }
-  Validate(request, *operation.request, violations);
-  if (operation.general) CheckGeneralOperation(table, operation, request, violations);
+  Validate(checked.request_, violations);
+  if (operation.general) CheckGeneralOperation(table, operation, checked.request_, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
-  return CheckedRequest(operation, request, std::move(client_stamp));
+  return checked;
 }
 
 absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table, const Operation& operation,
-                                                     Message& request) {
-  return Check(table, operation, request, operation.stamped_by_client);
+                                                     const ParsedMessage& request, Arena& arena) {
+  return Check(table, operation, request, arena, operation.stamped_by_client);
 }
 
 absl::StatusOr<CheckedRequest> CheckedRequest::CheckUnstamped(const OperationTable& table, const Operation& operation,
-                                                              Message& request) {
-  return Check(table, operation, request, /*needs_client_stamp=*/false);
+                                                              const ParsedMessage& request, Arena& arena) {
+  return Check(table, operation, request, arena, /*needs_client_stamp=*/false);
 }
 
 RenderedRequest CheckedRequest::Render() && {
-  const Reflection& reflection = *message_->GetReflection();
   RenderedRequest rendered;
   rendered.client_stamp = std::move(client_stamp_);
   rendered.path = operation_->path;
-  if (operation_->general) rendered.path += reflection.GetString(*message_, operation_->path_segment->field);
+  if (operation_->general) absl::StrAppend(&rendered.path, request_.Text(*operation_->path_segment));
   if (operation_->organization_id != nullptr) {
-    rendered.organization_id = reflection.GetString(*message_, operation_->organization_id->field);
+    rendered.organization_id = std::string(request_.Text(*operation_->organization_id));
   }
-  if (operation_->timestamp_ms != nullptr && reflection.HasField(*message_, operation_->timestamp_ms->field)) {
-    rendered.timestamp_ms = reflection.GetUInt64(*message_, operation_->timestamp_ms->field);
+  if (operation_->timestamp_ms != nullptr && request_.Has(*operation_->timestamp_ms)) {
+    rendered.timestamp_ms = request_.Number(*operation_->timestamp_ms);
   }
   if (operation_->idempotency_key != nullptr) {
-    rendered.idempotency_key = reflection.GetString(*message_, operation_->idempotency_key->field);
+    rendered.idempotency_key = std::string(request_.Text(*operation_->idempotency_key));
   }
   if (!operation_->activity_type.empty()) {
     rendered.type_member = "\"type\":";
     AppendJsonString(operation_->activity_type, rendered.type_member);
     rendered.type_member += ',';
   }
-  rendered.members.reserve(message_->ByteSizeLong() + 256);
-  AppendJsonMembers(*message_, *operation_->request, operation_->timestamp_ms, rendered.members);
+  rendered.members.reserve(512);
+  AppendJsonMembers(request_, operation_->timestamp_ms, rendered.members);
   return rendered;
 }
 

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/status/statusor.h"
-#include "google/protobuf/message.h"
+#include "google/protobuf/arena.h"
 #include "stampgate/v1/client_stamp.pb.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 
 namespace stampgate {
 
@@ -36,41 +36,43 @@ struct RenderedRequest {
   std::string QueryBody() const;
 };
 
-// A request that passed all checks. A CheckedRequest refers to an Operation and a request message. Both must outlive
-// the CheckedRequest, and the message must not change.
+// A request that passed all checks. A CheckedRequest refers to an Operation, and to the bytes and the arena of a
+// ParsedMessage. They must outlive the CheckedRequest.
 class CheckedRequest {
  public:
-  // Checks `request`, a message of the operation's request type. If `request` has a client_stamp, fills the other
-  // fields of `request` from the stamped body first, so that a request that a client stamped is checked like any other.
-  // The gateway will stamp a request without a client_stamp, so such a request is an error if only clients may stamp
-  // the operation.
+  // Checks `request`, a message of the operation's request type. If `request` has a client_stamp, checks the request
+  // that the stamped body contains like any other request, and allocates it on `arena`. The gateway will stamp a
+  // request without a client_stamp, so such a request is an error if only clients may stamp the operation.
   //
   // Errors: kInvalidArgument with ErrorInfo INVALID_REQUEST and a BadRequest that lists the violations. An error
   // depends only on the request, and quotes no value of it.
   static absl::StatusOr<CheckedRequest> Check(const OperationTable& table, const Operation& operation,
-                                              google::protobuf::Message& request);
+                                              const ParsedMessage& request, google::protobuf::Arena& arena);
 
   // Like Check, for a request whose body is prepared for a client that will stamp it: allows operations that only
   // clients may stamp.
   static absl::StatusOr<CheckedRequest> CheckUnstamped(const OperationTable& table, const Operation& operation,
-                                                       google::protobuf::Message& request);
+                                                       const ParsedMessage& request, google::protobuf::Arena& arena);
+
+  // The request. If it has a client_stamp: the request that the stamped body contains.
+  const ParsedMessage& request() const { return request_; }
 
   // The same value as RenderedRequest::client_stamp.
   const std::optional<v1::ClientStamp>& client_stamp() const { return client_stamp_; }
 
-  // Renders the request as JSON. Equal messages give equal bytes.
+  // Renders the request as JSON. Equal requests give equal bytes.
   RenderedRequest Render() &&;
 
  private:
-  CheckedRequest(const Operation& operation, const google::protobuf::Message& message,
-                 std::optional<v1::ClientStamp> client_stamp)
-      : operation_(&operation), message_(&message), client_stamp_(std::move(client_stamp)) {}
+  CheckedRequest(const Operation& operation, const ParsedMessage& request)
+      : operation_(&operation), request_(request) {}
 
   static absl::StatusOr<CheckedRequest> Check(const OperationTable& table, const Operation& operation,
-                                              google::protobuf::Message& request, bool needs_client_stamp);
+                                              const ParsedMessage& request, google::protobuf::Arena& arena,
+                                              bool needs_client_stamp);
 
   const Operation* operation_;
-  const google::protobuf::Message* message_;
+  ParsedMessage request_;
   std::optional<v1::ClientStamp> client_stamp_;
 };
 

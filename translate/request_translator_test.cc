@@ -158,7 +158,7 @@ TEST(RequestTranslatorTest, AnErrorQuotesNoValue) {
 TEST(RequestTranslatorTest, TheSameMessageGivesTheSameBytes) {
   for (const Operation& operation : Operations().operations()) {
     SCOPED_TRACE(operation.full_name);
-    std::unique_ptr<Message> request(operation.request_prototype->New());
+    std::unique_ptr<Message> request = testing::NewRequest(operation);
     testing::FillFully(*request, *operation.request);
     std::unique_ptr<Message> copy(request->New());
     ASSERT_TRUE(copy->ParseFromString(request->SerializeAsString()));

@@ -13,6 +13,7 @@
 #include "translate/response_translator.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -27,7 +28,7 @@ std::string FullAnswer(const Operation& operation, Random& random) {
   const std::unique_ptr<Message> response = testing::NewResponse(operation);
   testing::FillFully(*response, *operation.response, static_cast<int>(Below(random, 20)));
   std::string members;
-  AppendJsonMembers(*response, *operation.response, /*left_out=*/nullptr, members);
+  AppendJsonMembers(*testing::Parsed(*response, *operation.response), /*left_out=*/nullptr, members);
   return absl::StrCat("{", members, "}");
 }
 
@@ -67,7 +68,7 @@ TEST(ResponseFuzzTest, ADamagedResponseGivesAMessageOrAnError) {
       const bool json = CheckJsonObject(answer.body).ok();
 
       const absl::StatusOr<std::string> response =
-          TranslateOutcome(answer, SentCall{operation, *operation.request_prototype, 1, "sha256:0123"});
+          TranslateOutcome(answer, SentCall{operation, ParsedMessage(*operation.request), 1, "sha256:0123"});
 
       if (response.ok()) {
         ++read;
@@ -97,7 +98,8 @@ TEST(ResponseFuzzTest, ADamagedErrorBodyStillGivesAnError) {
             "INVALID_EMAIL"},{"fieldViolations":[{"field":"a.b[0]","description":"hush-hush-hush"}]}]})";
     for (size_t damages = Below(random, 4); damages > 0; --damages) Damage(answer.body, random);
     const std::string body = answer.body;
-    const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, "sha256:0123"});
+    const absl::Status status =
+        ErrorFromAnswer(answer, SentCall{operation, *testing::Parsed(*request, *operation.request), 1, "sha256:0123"});
     ASSERT_FALSE(status.ok());
     ASSERT_NE(status.code(), absl::StatusCode::kUnavailable) << body;
     google::rpc::Status sent;

@@ -27,7 +27,8 @@ using ::testing::StartsWith;
 
 absl::Status Translate(absl::string_view method, UpstreamOutcome outcome, Message& response) {
   const Operation& operation = OperationOf(method);
-  SentCall call{operation, *operation.request_prototype, 1755500000000, "sha256:0123"};
+  const ParsedMessage request(*operation.request);
+  SentCall call{operation, request, 1755500000000, "sha256:0123"};
   const absl::StatusOr<std::string> bytes = TranslateOutcome(std::move(outcome), call);
   if (!bytes.ok()) return bytes.status();
   EXPECT_TRUE(response.ParseFromString(*bytes));

@@ -14,8 +14,6 @@ namespace stampgate {
 namespace {
 
 using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
 
 // The length of a piece of a secret. A piece is so long that it does not occur in other text by chance.
 constexpr size_t kPiece = sizeof(uint64_t);
@@ -51,36 +49,21 @@ absl::string_view CutAtCharacter(absl::string_view text, size_t size) {
 
 }  // namespace
 
-Secrets::Secrets(const Message& message, const MessagePlan& plan) { Collect(message, plan); }
+Secrets::Secrets(const ParsedMessage& message) { Collect(message); }
 
-void Secrets::Collect(const Message& message, const MessagePlan& plan) {
-  const Reflection& reflection = *message.GetReflection();
-  for (const FieldPlan& field : plan.fields) {
+void Secrets::Collect(const ParsedMessage& message) {
+  for (const FieldPlan& field : message.plan().fields) {
     if (field.form == JsonForm::kMessage) {
-      if (!field.field->is_repeated()) {
-        if (reflection.HasField(message, field.field)) {
-          Collect(reflection.GetMessage(message, field.field), *field.message);
-        }
-        continue;
-      }
-      for (int i = 0; i < reflection.FieldSize(message, field.field); ++i) {
-        Collect(reflection.GetRepeatedMessage(message, field.field, i), *field.message);
-      }
+      for (const FieldValue& value : message.Values(field)) Collect(value.message());
     } else if (field.secret && field.field->type() == FieldDescriptor::TYPE_STRING) {
-      if (!field.field->is_repeated()) {
-        Add(field, reflection.GetString(message, field.field));
-        continue;
-      }
-      for (int i = 0; i < reflection.FieldSize(message, field.field); ++i) {
-        Add(field, reflection.GetRepeatedString(message, field.field, i));
-      }
+      for (const FieldValue& value : message.Values(field)) Add(field, value.text());
     }
   }
 }
 
-void Secrets::Add(const FieldPlan& field, const std::string& value) {
-  if (field.form == JsonForm::kString) return Add(value);
-  std::string text = value;
+void Secrets::Add(const FieldPlan& field, absl::string_view value) {
+  std::string text(value);
+  if (field.form == JsonForm::kString) return Add(std::move(text));
   // Ignores a text that is not JSON. The validator rejects such a request before it is sent, so upstream cannot quote
   // the text.
   (void)ReadJsonObject(text, [&](JsonValue& root) {

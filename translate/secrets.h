@@ -7,8 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
-#include "google/protobuf/message.h"
-#include "translate/message_plan.h"
+#include "translate/parsed_message.h"
 
 namespace stampgate {
 
@@ -16,8 +15,8 @@ namespace stampgate {
 // strings in the JSON, and its numbers of eight characters or more.
 class Secrets {
  public:
-  // Copies the secrets of `message`, a message that `plan` describes. Takes time proportional to the size of `message`.
-  Secrets(const google::protobuf::Message& message, const MessagePlan& plan);
+  // Copies the secrets of `message`. Takes time proportional to the size of `message`.
+  explicit Secrets(const ParsedMessage& message);
 
   // Adds a secret that is not in the message.
   void Add(std::string secret);
@@ -30,8 +29,8 @@ class Secrets {
   static constexpr size_t kMaxTextBytes = 2048;
 
  private:
-  void Collect(const google::protobuf::Message& message, const MessagePlan& plan);
-  void Add(const FieldPlan& field, const std::string& value);
+  void Collect(const ParsedMessage& message);
+  void Add(const FieldPlan& field, absl::string_view value);
 
   std::vector<std::string> long_;           // secrets of eight bytes or more
   absl::flat_hash_set<std::string> short_;  // secrets of one to seven bytes

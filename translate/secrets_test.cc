@@ -11,6 +11,7 @@
 #include "translate/json/writer.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 #include "translate/testing/testing.pb.h"
 
 namespace stampgate {
@@ -23,15 +24,14 @@ using ::testing::Not;
 
 std::string Strike(absl::string_view method, const std::string& request, absl::string_view text) {
   const Operation& operation = OperationOf(method);
-  return Secrets(*RequestOf(operation, request), *operation.request).Strike(text);
+  return Secrets(*testing::Parsed(operation, request)).Strike(text);
 }
 
 // Removes one secret, the value of a field inside a list, from `text`.
 std::string Strike(const std::string& secret, absl::string_view text) {
-  MessagePlans plans("Service");
   testing::Everything message;
   message.add_secrets(secret);
-  return Secrets(message, **plans.Compile(message.GetDescriptor())).Strike(text);
+  return Secrets(*testing::Parsed(message)).Strike(text);
 }
 
 bool IsUtf8(absl::string_view text) {
@@ -172,7 +172,7 @@ TEST(SecretsTest, ManySecretsTakeLinearTime) {
   for (int i = 0; i < 400000; ++i) {
     request.mutable_parameters()->add_oauth_providers()->set_oidc_token(absl::StrCat("#", i));
   }
-  const Secrets secrets(request, *OperationOf("CreateOauthProviders").request);
+  const Secrets secrets(*testing::Parsed(request));
   EXPECT_EQ(secrets.Strike("provider #399999 and #400000, and 4"), "provider [secret] and [secret]0, and 4");
 }
 

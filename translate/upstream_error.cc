@@ -195,7 +195,7 @@ bool IsRateLimit(const HttpAnswer& answer, const std::optional<ErrorBody>& body)
 std::string SameSubmit(const SentCall& call) {
   if (call.client_stamp.has_value()) return "the same client_stamp";
   const FieldPlan* key = call.operation.idempotency_key;
-  const bool keyed = key != nullptr && call.request.GetReflection()->HasField(call.request, key->field);
+  const bool keyed = key != nullptr && call.request.Has(*key);
   return keyed ? "its idempotency_key" : absl::StrCat("timestamp_ms ", call.timestamp_ms);
 }
 
@@ -221,7 +221,7 @@ Error UpstreamUnavailable(absl::string_view what) {
 // Returns the secrets of the request and of its client stamp. The secrets of a client stamp are the stamp itself and
 // the token that attests a key.
 Secrets SecretsOf(const SentCall& call) {
-  Secrets secrets(call.request, *call.operation.request);
+  Secrets secrets(call.request);
   if (!call.client_stamp.has_value()) return secrets;
   std::string stamp = *call.client_stamp;
   secrets.Add(stamp);

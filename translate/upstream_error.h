@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "google/protobuf/message.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 #include "translate/upstream_outcome.h"
 
 namespace stampgate {
@@ -16,7 +16,7 @@ namespace stampgate {
 // A call that was sent upstream. Refers to objects that must outlive it.
 struct SentCall {
   const Operation& operation;
-  const google::protobuf::Message& request;      // errors quote none of its secrets
+  const ParsedMessage& request;                  // errors quote none of its secrets
   uint64_t timestamp_ms = 0;                     // of a submit; otherwise 0
   std::string fingerprint;                       // of a submit; otherwise empty
   std::optional<std::string> client_stamp = {};  // the value of the stamp's header, if a client made the stamp

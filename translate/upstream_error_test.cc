@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -21,6 +22,7 @@ using ::google::protobuf::Message;
 using ::stampgate::testing::Details;
 using ::stampgate::testing::DetailsOf;
 using ::stampgate::testing::OperationOf;
+using ::stampgate::testing::Parsed;
 using ::stampgate::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::Eq;
@@ -37,13 +39,11 @@ constexpr Kind kQuery = Kind::kQuery;
 
 // Returns a submit (a login, whose token is secret) or a query (for a policy).
 SentCall Call(Kind kind) {
-  static const Message* const login = testing::RequestOf(OperationOf("Oauth"), R"pb(
-                                        organization_id: "org"
-                                        parameters { oidc_token: "hush-hush-hush" target_public_key: "04ab" }
-                                      )pb")
-                                          .release();
-  static const Message* const read =
-      testing::RequestOf(OperationOf("GetPolicy"), R"pb(organization_id: "org" policy_id: "p")pb").release();
+  static const auto& login = *new Parsed(OperationOf("Oauth"), R"pb(
+    organization_id: "org"
+    parameters { oidc_token: "hush-hush-hush" target_public_key: "04ab" }
+  )pb");
+  static const auto& read = *new Parsed(OperationOf("GetPolicy"), R"pb(organization_id: "org" policy_id: "p")pb");
   if (kind == kSubmit) return {OperationOf("Oauth"), *login, 1755500000000, "sha256:0123"};
   return {OperationOf("GetPolicy"), *read, 0, ""};
 }
@@ -64,8 +64,8 @@ void ExpectOutcomeUnknown(const absl::Status& status) {
 }
 
 TEST(OutcomeUnknownTest, TheMessageNamesTheIdempotencyKeyIfTheSubmitHasOne) {
-  const auto keyed = testing::RequestOf(OperationOf("CreatePolicies"),
-                                        R"pb(organization_id: "org" idempotency_key: "a-key-of-the-caller")pb");
+  const Parsed keyed(OperationOf("CreatePolicies"),
+                     R"pb(organization_id: "org" idempotency_key: "a-key-of-the-caller")pb");
   const absl::Status status = ErrorFromFailure({Cause::kTimeout, true, "", false},
                                                {OperationOf("CreatePolicies"), *keyed, 1755500000000, "sha256:0123"});
   EXPECT_EQ(DetailsOf(status).reason, "OUTCOME_UNKNOWN");
@@ -654,18 +654,18 @@ TEST(UpstreamErrorTest, TheSecretsOfTheRequestAreRemovedFromUpstreamsTexts) {
 
 TEST(UpstreamErrorTest, AnUnknownCodeThatContainsASecretIsRemoved) {
   const Operation& operation = OperationOf("Oauth");
-  auto request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "HUSH_HUSH_HUSH" })pb");
+  const Parsed secret(operation, R"pb(parameters { oidc_token: "HUSH_HUSH_HUSH" })pb");
   for (int http : {400, 401, 429, 501, 503}) {
     HttpAnswer answer{http, R"({"message":"m","serviceErrorCode":"HUSH_HUSH"})", {}};
-    const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, ""});
+    const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *secret, 1, ""});
     EXPECT_THAT(ToRpcStatus(status).DebugString(), Not(HasSubstr("HUSH"))) << http;
     EXPECT_THAT(DetailsOf(status).reason,
                 ::testing::AnyOf(absl::StrCat("HTTP_", http), "GATEWAY_CREDENTIAL_REJECTED", "OUTCOME_UNKNOWN"));
   }
   // A known code is returned even if a secret has the same text.
-  request = testing::RequestOf(operation, R"pb(parameters { oidc_token: "INVALID_EMAIL" })pb");
+  const Parsed known(operation, R"pb(parameters { oidc_token: "INVALID_EMAIL" })pb");
   HttpAnswer answer{400, R"({"message":"INVALID_EMAIL","serviceErrorCode":"INVALID_EMAIL"})", {}};
-  const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *request, 1, ""});
+  const absl::Status status = ErrorFromAnswer(answer, SentCall{operation, *known, 1, ""});
   EXPECT_EQ(status.message(), "[secret]");
   EXPECT_EQ(DetailsOf(status).reason, "INVALID_EMAIL");
 }

@@ -8,8 +8,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/timestamp.pb.h"
-#include "google/protobuf/unknown_field_set.h"
 #include "google/protobuf/util/time_util.h"
 #include "translate/amount.h"
 #include "translate/json/reader.h"
@@ -17,8 +15,6 @@
 namespace stampgate {
 namespace {
 
-using google::protobuf::Message;
-using google::protobuf::Reflection;
 using google::protobuf::util::TimeUtil;
 
 bool IsIdempotencyKey(absl::string_view text) {
@@ -35,25 +31,30 @@ class Validator {
  public:
   explicit Validator(Violations& violations) : violations_(violations) {}
 
-  void CheckMessage(const Message& message, const MessagePlan& plan) {
-    const Reflection& reflection = *message.GetReflection();
-    CheckUnknownFields(message, Path(), violations_);
-    if (plan.unrecognized != nullptr && reflection.FieldSize(message, plan.unrecognized) > 0) {
-      Add(absl::StrCat("must not hold ", plan.unrecognized->name(), ", which is for responses"));
+  void CheckMessage(const ParsedMessage& message) {
+    const MessagePlan& plan = message.plan();
+    CheckUnknownFields(message);
+    if (plan.unrecognized != nullptr && message.Has(*plan.unrecognized)) {
+      Add(absl::StrCat("must not hold ", plan.unrecognized->field->name(), ", which is for responses"));
     }
-    if (plan.client_stamp != nullptr && reflection.HasField(message, plan.client_stamp)) {
-      Add(absl::StrCat("must not hold ", plan.client_stamp->name(), " here"));
+    if (plan.client_stamp != nullptr && message.Has(*plan.client_stamp)) {
+      Add(absl::StrCat("must not hold ", plan.client_stamp->field->name(), " here"));
     }
     for (const FieldPlan& field : plan.fields) {
       path_.push_back({&field, -1});
-      if (field.field->is_repeated()) {
-        CheckElements(message, reflection, field);
-      } else {
-        CheckField(message, reflection, field);
-      }
+      CheckField(field, message.Values(field));
       path_.pop_back();
     }
-    CheckExclusion(message, reflection, plan);
+    CheckExclusion(message);
+  }
+
+  void CheckUnknownFields(const ParsedMessage& message) {
+    for (const FieldValue& number : message.unknown()) {
+      violations_.Add([&] {
+        return Violation{Path(),
+                         absl::StrCat("holds field number ", number.number(), ", which this gateway does not know")};
+      });
+    }
   }
 
  private:
@@ -62,80 +63,51 @@ class Validator {
     int index;  // of the element; -1 for the field itself
   };
 
-  void CheckField(const Message& message, const Reflection& reflection, const FieldPlan& plan) {
-    if (!reflection.HasField(message, plan.field)) {
-      if (plan.required) Add(plan.may_be_empty ? "is required (it may be empty, but must be set)" : "is required");
-      return;
+  // A required list may be empty, since it is then rendered as [].
+  void CheckField(const FieldPlan& plan, absl::Span<const FieldValue> values) {
+    if (plan.field->is_repeated()) {
+      for (const FieldValue& value : values) {
+        ++path_.back().index;
+        CheckValue(plan, value);
+      }
+    } else if (!values.empty()) {
+      CheckValue(plan, values.front());
+    } else if (plan.required) {
+      Add(plan.may_be_empty ? "is required (it may be empty, but must be set)" : "is required");
     }
+  }
+
+  void CheckValue(const FieldPlan& plan, const FieldValue& value) {
     switch (plan.form) {
       case JsonForm::kString:
       case JsonForm::kJsonText:
-      case JsonForm::kJsonMembers: {
-        std::string scratch;
-        const std::string& value = reflection.GetStringReference(message, plan.field, &scratch);
-        if (value.empty() && plan.required && !plan.may_be_empty) Add("is required and must not be empty");
-        CheckString(plan, value);
+      case JsonForm::kJsonMembers:
+        CheckString(plan, value.text());
         break;
-      }
       case JsonForm::kEnum:
-        CheckEnum(plan, reflection.GetEnumValue(message, plan.field));
+        CheckEnum(plan, static_cast<int>(value.number()));
         break;
       case JsonForm::kUint64:
-        CheckRange(plan, reflection.GetUInt64(message, plan.field));
-        break;
       case JsonForm::kUint32:
-        CheckRange(plan, reflection.GetUInt32(message, plan.field));
+        CheckRange(plan, value.number());
         break;
       case JsonForm::kMessage:
-        CheckMessage(reflection.GetMessage(message, plan.field), *plan.message);
+        CheckMessage(value.message());
         break;
       case JsonForm::kTimestamp:
-        CheckTimestamp(reflection.GetMessage(message, plan.field));
+        CheckTimestamp(value.message());
         break;
       case JsonForm::kBool:
       case JsonForm::kInt64:
       case JsonForm::kInt32:
+      case JsonForm::kOpaque:
         break;
     }
   }
 
-  // Checks the elements of a list. A required list may be empty, since it is then rendered as [].
-  void CheckElements(const Message& message, const Reflection& reflection, const FieldPlan& plan) {
-    const int size = reflection.FieldSize(message, plan.field);
-    for (int i = 0; i < size; ++i) {
-      path_.back().index = i;
-      switch (plan.form) {
-        case JsonForm::kString:
-        case JsonForm::kJsonText: {
-          std::string scratch;
-          CheckString(plan, reflection.GetRepeatedStringReference(message, plan.field, i, &scratch));
-          break;
-        }
-        case JsonForm::kEnum:
-          CheckEnum(plan, reflection.GetRepeatedEnumValue(message, plan.field, i));
-          break;
-        case JsonForm::kUint64:
-          CheckRange(plan, reflection.GetRepeatedUInt64(message, plan.field, i));
-          break;
-        case JsonForm::kUint32:
-          CheckRange(plan, reflection.GetRepeatedUInt32(message, plan.field, i));
-          break;
-        case JsonForm::kMessage:
-          CheckMessage(reflection.GetRepeatedMessage(message, plan.field, i), *plan.message);
-          break;
-        case JsonForm::kTimestamp:
-          CheckTimestamp(reflection.GetRepeatedMessage(message, plan.field, i));
-          break;
-        case JsonForm::kJsonMembers:
-        case JsonForm::kBool:
-        case JsonForm::kInt64:
-        case JsonForm::kInt32:
-          break;
-      }
-    }
-  }
-
-  void CheckString(const FieldPlan& plan, const std::string& value) {
+  void CheckString(const FieldPlan& plan, absl::string_view value) {
+    const bool single = !plan.field->is_repeated();
+    if (single && value.empty() && plan.required && !plan.may_be_empty) Add("is required and must not be empty");
     if (plan.max_bytes.has_value() && value.size() > *plan.max_bytes) {
       Add(absl::StrCat("must be at most ", *plan.max_bytes, " bytes long, not ", value.size()));
     }
@@ -169,19 +141,19 @@ class Validator {
     if (plan.maximum.has_value() && value > *plan.maximum) Add(absl::StrCat("must be at most ", *plan.maximum));
   }
 
-  void CheckTimestamp(const Message& message) {
-    CheckUnknownFields(message, Path(), violations_);
-    const auto& time = dynamic_cast<const google::protobuf::Timestamp&>(message);
-    if (time.seconds() < TimeUtil::kTimestampMinSeconds || time.seconds() > TimeUtil::kTimestampMaxSeconds ||
-        time.nanos() < 0 || time.nanos() > 999999999) {
+  void CheckTimestamp(const ParsedMessage& message) {
+    CheckUnknownFields(message);
+    const Timestamp time = TimestampOf(message);
+    if (time.seconds < TimeUtil::kTimestampMinSeconds || time.seconds > TimeUtil::kTimestampMaxSeconds ||
+        time.nanos < 0 || time.nanos > 999999999) {
       Add("must be a time of the years 1 to 9999 with 0 to 999999999 nanoseconds");
     }
   }
 
-  void CheckExclusion(const Message& message, const Reflection& reflection, const MessagePlan& plan) {
+  void CheckExclusion(const ParsedMessage& message) {
     std::vector<absl::string_view> set;
-    for (const FieldPlan* field : plan.at_most_one) {
-      if (reflection.HasField(message, field->field)) set.push_back(field->field->name());
+    for (const FieldPlan* field : message.plan().at_most_one) {
+      if (message.Has(*field)) set.push_back(field->field->name());
     }
     if (set.size() > 1) Add(absl::StrCat("must hold at most one of ", absl::StrJoin(set, " and ")));
   }
@@ -203,18 +175,10 @@ class Validator {
 
 }  // namespace
 
-void Validate(const Message& message, const MessagePlan& plan, Violations& violations) {
-  Validator(violations).CheckMessage(message, plan);
-}
+void Validate(const ParsedMessage& message, Violations& violations) { Validator(violations).CheckMessage(message); }
 
-void CheckUnknownFields(const Message& message, const std::string& path, Violations& violations) {
-  const auto& unknown = message.GetReflection()->GetUnknownFields(message);
-  for (int i = 0; i < unknown.field_count(); ++i) {
-    violations.Add([&] {
-      return Violation{
-          path, absl::StrCat("holds field number ", unknown.field(i).number(), ", which this gateway does not know")};
-    });
-  }
+void CheckUnknownFields(const ParsedMessage& message, Violations& violations) {
+  Validator(violations).CheckUnknownFields(message);
 }
 
 }  // namespace stampgate

@@ -4,21 +4,17 @@
 #ifndef STAMPGATE_TRANSLATE_VALIDATOR_H_
 #define STAMPGATE_TRANSLATE_VALIDATOR_H_
 
-#include <string>
-
-#include "google/protobuf/message.h"
-#include "translate/message_plan.h"
+#include "translate/parsed_message.h"
 #include "translate/violations.h"
 
 namespace stampgate {
 
 // Adds every violation in `message` and the messages inside it to `violations`. A description names the broken rule and
 // never quotes a value.
-void Validate(const google::protobuf::Message& message, const MessagePlan& plan, Violations& violations);
+void Validate(const ParsedMessage& message, Violations& violations);
 
-// Adds a violation at `path` for each field of `message` that its proto does not define. Ignores the messages inside
-// `message`.
-void CheckUnknownFields(const google::protobuf::Message& message, const std::string& path, Violations& violations);
+// Adds a violation for each field of `message` that its proto does not define. Ignores the messages inside `message`.
+void CheckUnknownFields(const ParsedMessage& message, Violations& violations);
 
 }  // namespace stampgate
 

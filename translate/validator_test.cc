@@ -18,6 +18,7 @@
 #include "stampgate/v1/wallet_service.pb.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 #include "translate/testing/testing.pb.h"
 
 namespace stampgate {
@@ -40,7 +41,7 @@ using Found = std::vector<std::pair<std::string, std::string>>;  // the field pa
 
 Found Violated(const Message& message, const MessagePlan& plan) {
   Violations violations;
-  Validate(message, plan, violations);
+  Validate(*testing::Parsed(message, plan), violations);
   Found found;
   for (const Violation& violation : violations.kept()) found.emplace_back(violation.field, violation.description);
   return found;
@@ -112,7 +113,7 @@ void ForEachMessageOfEveryRequest(
   for (const Operation& operation : Operations().operations()) {
     SCOPED_TRACE(operation.full_name);
     for (int choice : {0, 1}) {
-      std::unique_ptr<Message> full(operation.request_prototype->New());
+      std::unique_ptr<Message> full = testing::NewRequest(operation);
       testing::FillFully(*full, *operation.request, choice);
       Steps steps;
       ForEachMessage(*full, *operation.request, steps, [&](const Steps& at, const MessagePlan& plan) {
@@ -256,7 +257,7 @@ TEST(ValidatorTest, TheMinimumAndTheMaximumAreStillValid) {
   };
   for (const Row& row : rows) {
     const Operation& operation = OperationOf(row.method);
-    std::unique_ptr<Message> request(operation.request_prototype->New());
+    std::unique_ptr<Message> request = testing::NewRequest(operation);
     testing::FillFully(*request, *operation.request);
     row.set(*request);
     const Found expected = *row.description == 0 ? Found{} : Found{{row.path, row.description}};
@@ -292,7 +293,7 @@ TEST(ValidatorTest, AnIdempotencyKeyMustBeOneTo128VisibleAsciiCharacters) {
     if (!operation.is_submit()) continue;
     SCOPED_TRACE(operation.full_name);
     const auto violated = [&operation](const std::string& key) {
-      std::unique_ptr<Message> request(operation.request_prototype->New());
+      std::unique_ptr<Message> request = testing::NewRequest(operation);
       testing::FillFully(*request, *operation.request);
       request->GetReflection()->SetString(request.get(), operation.idempotency_key->field, key);
       return Violated(*request, *operation.request);
@@ -424,7 +425,7 @@ TEST(ValidatorTest, StoresTwentyViolationsAndCountsAll) {
     policy->set_effect(v1::EFFECT_ALLOW);
   }
   Violations violations;
-  Validate(request, *OperationOf("CreatePolicies").request, violations);
+  Validate(*testing::Parsed(request), violations);
   EXPECT_EQ(violations.count(), 1000u);
   ASSERT_THAT(violations.kept(), SizeIs(20));
   EXPECT_EQ(violations.kept().back().field, "parameters.policies[19].notes");

@@ -12,6 +12,7 @@
 #include "stampgate/v1/earn_service.pb.h"
 #include "translate/method_table.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 
 namespace stampgate {
 namespace {
@@ -67,10 +68,10 @@ TEST(CallerTest, IfAGrantRefusesTheNextGrantDecides) {
   v1::EarnWithdrawRequest request;
   request.mutable_parameters()->set_chain_caip2(v1::EARN_CHAIN_EIP155_1);
   Question question = Ask(kWithdraw, "o");
-  question.request = &request;
-  question.plan = &testing::PlanOf(request);
   const auto key = [&](const char* amount) {
     request.mutable_parameters()->set_amount_value(amount);
+    const testing::Parsed parsed(request);
+    question.request = &*parsed;
     const Caller::Decision decision = caller.Decide(question);
     EXPECT_EQ(decision.allowed, !decision.key.empty());
     EXPECT_EQ(decision.allowed, decision.why.empty());
@@ -91,8 +92,8 @@ TEST(CallerTest, ADenialNamesTheMissingGrant) {
   v1::EarnWithdrawRequest request;
   request.mutable_parameters()->set_amount_value("6");
   Question question = Ask(kWithdraw, "o");
-  question.request = &request;
-  question.plan = &testing::PlanOf(request);
+  const testing::Parsed parsed(request);
+  question.request = &*parsed;
   EXPECT_EQ(caller.Decide(question).why, "amount_value is not within amount_limits");
   EXPECT_EQ(caller.Decide(Ask(kGetPolicy, "p")).why, "no grant has this method for this organization");
   EXPECT_EQ(caller.Decide(Ask("/stampgate.v1.UserService/GetAuthenticators", "o")).why, "no grant has this method");

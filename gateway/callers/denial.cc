@@ -7,26 +7,14 @@
 #include "translate/error.h"
 
 namespace stampgate {
-namespace {
-
-// Takes a reference, because the returned view refers to the text in `message`.
-absl::string_view TextOf(const google::protobuf::Message& message, const FieldPlan* plan) {
-  if (plan == nullptr) return {};
-  std::string unused;
-  return message.GetReflection()->GetStringReference(message, plan->field, &unused);
-}
-
-}  // namespace
-
-Question QuestionOf(const Operation& operation, const google::protobuf::Message& request) {
+Question QuestionOf(const Operation& operation, const ParsedMessage& request) {
   Question question;
   question.method = operation.full_name;
-  if (operation.organization_id != nullptr) question.organization_id = TextOf(request, operation.organization_id);
+  if (operation.organization_id != nullptr) question.organization_id = request.Text(*operation.organization_id);
   question.request = &request;
-  question.plan = operation.request;
   question.general = operation.general;
-  question.general_path = TextOf(request, operation.path_segment);
-  question.general_type = TextOf(request, operation.activity_type_field);
+  if (operation.path_segment != nullptr) question.general_path = request.Text(*operation.path_segment);
+  if (operation.activity_type_field != nullptr) question.general_type = request.Text(*operation.activity_type_field);
   return question;
 }
 
@@ -45,8 +33,7 @@ Caller::Decision DecideByMethod(const Caller& caller, const Operation& operation
   return caller.Decide(question);
 }
 
-Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
-                                const google::protobuf::Message& request) {
+Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation, const ParsedMessage& request) {
   if (operation.general) return DecideByMethod(caller, operation);
   Question question = QuestionOf(operation, request);
   question.request = nullptr;

@@ -6,13 +6,14 @@
 #include "absl/strings/string_view.h"
 #include "gateway/callers/caller.h"
 #include "gateway/policy/grant.h"
-#include "google/protobuf/message.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 
 namespace stampgate {
 
-// Returns the question that a call of `operation` asks the policy. The question refers to `operation` and `request`.
-Question QuestionOf(const Operation& operation, const google::protobuf::Message& request);
+// Returns the question that a call of `operation` asks the policy. The question refers to `operation`, `request` and
+// the bytes of `request`.
+Question QuestionOf(const Operation& operation, const ParsedMessage& request);
 
 // Decides whether a grant of `caller` allows the operation for any organization. For a general operation, decides only
 // whether a grant lists at least one general operation, not necessarily this one. The gateway calls this function
@@ -22,8 +23,7 @@ Caller::Decision DecideByMethod(const Caller& caller, const Operation& operation
 // Decides like DecideByMethod. If the operation is not general, only grants for the organization of `request` count.
 // Ignores the other values of `request`. The gateway calls this function before it validates the request, because
 // validation takes time proportional to the size of the request.
-Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation,
-                                const google::protobuf::Message& request);
+Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation, const ParsedMessage& request);
 
 // Returns PERMISSION_DENIED (DENIED_BY_POLICY). In ErrorInfo.metadata, `caller` is the caller's name in the config, and
 // `method` and `policy_class` are the names that a grant uses. The error is the same whatever the reason for the denial

@@ -20,6 +20,7 @@
 #include "stampgate/v1/wallet_service.pb.h"
 #include "translate/json/reader.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 
 namespace stampgate {
 namespace {
@@ -274,8 +275,8 @@ Caller::Decision Decide(const Caller& caller, const Asked& asked) {
   Question question;
   question.method = method;
   question.organization_id = asked.organization_id;
-  question.request = request.get();
-  if (request != nullptr) question.plan = &testing::PlanOf(*request);
+  std::optional<testing::Parsed> parsed;
+  if (request != nullptr) question.request = &*parsed.emplace(*request);
   question.general = asked.general;
   question.general_path = asked.path;
   question.general_type = asked.type;

@@ -3,20 +3,30 @@
 #define STAMPGATE_GATEWAY_CALLS_REQUEST_MESSAGE_H_
 
 #include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
 
 #include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "google/protobuf/arena.h"
 #include "google/protobuf/message.h"
+#include "translate/message_plan.h"
+#include "translate/parsed_message.h"
 
 namespace stampgate {
 
 // Returns INVALID_ARGUMENT (INVALID_REQUEST) with `message`.
 absl::Status InvalidRequest(std::string message);
 
+// Parses `bytes` by `plan`. The result refers to `plan`, to `joined`, which then holds the bytes, and to `arena`.
+// Returns InvalidRequest if `bytes` is not a message of `plan`. gRPC has already checked the length of `bytes`.
+absl::StatusOr<ParsedMessage> ParseRequest(const grpc::ByteBuffer& bytes, const MessagePlan& plan, grpc::Slice& joined,
+                                           google::protobuf::Arena& arena);
+
 // Parses `bytes` into `request`. Returns InvalidRequest if `bytes` is not a message of the type of `request`, which is
-// empty then. gRPC has already checked the length of `bytes`.
+// empty then.
 absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message& request);
 
 // Returns the serialized response.

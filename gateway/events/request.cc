@@ -41,8 +41,13 @@ absl::Time TimeOf(const google::protobuf::Timestamp& timestamp) {
 absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
                               google::protobuf::Message& request) {
   if (absl::Status status = DecodeRequest(bytes, request); !status.ok()) return status;
+  grpc::Slice joined;
+  google::protobuf::Arena arena;
+  const MessagePlan& plan = *environment.plans.Find(request.GetDescriptor());
+  const absl::StatusOr<ParsedMessage> parsed = ParseRequest(bytes, plan, joined, arena);
+  if (!parsed.ok()) return parsed.status();
   Violations violations;
-  Validate(request, *environment.plans.Find(request.GetDescriptor()), violations);
+  Validate(*parsed, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
   if (environment.source != nullptr) return absl::OkStatus();
   return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_EVENTS_NOT_CONFIGURED,

@@ -9,8 +9,8 @@
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/call_audit.h"
 #include "gateway/calls/call_record.h"
-#include "google/protobuf/message.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 
 namespace stampgate {
 
@@ -24,7 +24,7 @@ struct RequestedOperation {
   };
 
   const Operation& operation;
-  const google::protobuf::Message& request;
+  const ParsedMessage& request;
   Purpose purpose = Purpose::kSend;
 };
 

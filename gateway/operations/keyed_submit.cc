@@ -6,14 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "stamp/secret/sha256.h"
 #include "translate/error.h"
-#include "translate/serialize.h"
 #include "translate/violations.h"
 
 namespace stampgate {
 namespace {
 
 using absl::StatusCode;
-using google::protobuf::Message;
 
 bool IsYoung(uint64_t timestamp_ms, absl::Time now) {
   // A timestamp after the year 9999 counts as old.
@@ -45,11 +43,9 @@ absl::Status StoredRefusal(const AttemptEnd& outcome) {
 
 }  // namespace
 
-std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Message& request) {
-  const std::unique_ptr<Message> keyless(request.New());
-  keyless->CopyFrom(request);
-  keyless->GetReflection()->ClearField(keyless.get(), operation.idempotency_key->field);
-  return Sha256(absl::StrCat(operation.full_name, "\n", SerializeDeterministically(*keyless)));
+std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const ParsedMessage& request) {
+  return Sha256(
+      absl::StrCat(operation.full_name, "\n", SerializeDeterministically(request, operation.idempotency_key)));
 }
 
 std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {

@@ -12,10 +12,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/store/call_store.h"
-#include "google/protobuf/message.h"
 #include "stamp/request_body.h"
 #include "translate/activity_summary.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 #include "translate/request_translator.h"
 #include "translate/upstream_outcome.h"
 
@@ -28,7 +28,7 @@ inline constexpr absl::Duration kMaxRepeatAge = absl::Minutes(55);
 // Returns the digest of a request as its caller sent it, without the idempotency key. Two requests have the same digest
 // if they are equal protobuf messages of the same method. The digest does not depend on how the gateway renders the
 // request.
-std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const google::protobuf::Message& request);
+std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const ParsedMessage& request);
 
 // Returns the body of the submit that `record` describes if the gateway may send this body again. Two conditions must
 // hold: `rendered` still gives the same bytes with the record's timestamp, and this timestamp is younger than

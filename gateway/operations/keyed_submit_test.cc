@@ -17,6 +17,7 @@
 #include "stampgate/v1/policy_service.pb.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 #include "translate/testing/rendering.h"
 
 namespace stampgate {
@@ -36,8 +37,12 @@ const absl::Time kMade = absl::FromUnixMillis(kTimestampMs);
 
 const Operation& CreatePolicies() { return OperationOf("CreatePolicies"); }
 
+std::array<uint8_t, 32> DigestOf(const Operation& operation, const Message& request) {
+  return DigestOfRequest(operation, *testing::Parsed(request, *operation.request));
+}
+
 std::array<uint8_t, 32> DigestOf(const std::string& text_proto) {
-  return DigestOfRequest(CreatePolicies(), *RequestOf(CreatePolicies(), text_proto));
+  return DigestOf(CreatePolicies(), *RequestOf(CreatePolicies(), text_proto));
 }
 
 RenderedRequest Rendered() {
@@ -74,11 +79,11 @@ TEST(DigestOfRequestTest, DependsOnEveryOtherFieldAndOnTheMethod) {
                            R"(organization_id: "p")"}) {
     std::unique_ptr<Message> request = RequestOf(CreatePolicies(), kRequest);
     request->MergeFrom(*RequestOf(CreatePolicies(), more));
-    EXPECT_NE(DigestOfRequest(CreatePolicies(), *request), digest) << more;
+    EXPECT_NE(DigestOf(CreatePolicies(), *request), digest) << more;
   }
   const Operation& other = OperationOf("DeleteSubOrganization");
   const Operation& third = OperationOf("UpdateOrganizationName");
-  EXPECT_NE(DigestOfRequest(other, *RequestOf(other, "")), DigestOfRequest(third, *RequestOf(third, "")));
+  EXPECT_NE(DigestOf(other, *RequestOf(other, "")), DigestOf(third, *RequestOf(third, "")));
 }
 
 TEST(BodyToRepeatTest, ReturnsABodyOnlyIfItsTimestampIsLessThan55MinutesOld) {

@@ -40,7 +40,7 @@ OperationCall::OperationCall(const CallEnvironment& environment, const Operation
       trace_(trace),
       reply_(std::move(reply)),
       record_(environment.recorders, operation.full_name, trace_.trace_id()),
-      request_(operation.request_prototype->New(&arena_)) {}
+      request_(*operation.request) {}
 
 void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
                           const grpc::ByteBuffer& request, absl::Duration time_left) {
@@ -68,18 +68,18 @@ absl::Status OperationCall::CheckMethod() {
 }
 
 absl::Status OperationCall::Decode(const grpc::ByteBuffer& bytes) {
-  if (absl::Status status = DecodeRequest(bytes, *request_); !status.ok()) {
-    return status;
-  }
-  const google::protobuf::FieldDescriptor* stamp = operation_.request->client_stamp;
-  client_stamped_ = stamp != nullptr && request_->GetReflection()->HasField(*request_, stamp);
+  const absl::StatusOr<ParsedMessage> request = ParseRequest(bytes, *operation_.request, bytes_, arena_);
+  if (!request.ok()) return request.status();
+  request_ = *request;
+  const FieldPlan* stamp = operation_.request->client_stamp;
+  client_stamped_ = stamp != nullptr && request_.Has(*stamp);
   return absl::OkStatus();
 }
 
 absl::Status OperationCall::CheckGrants() { return stampgate::CheckGrants(caller_, Requested(), record_); }
 
 absl::Status OperationCall::Validate() {
-  absl::StatusOr<CheckedRequest> checked = CheckedRequest::Check(environment_.operations, operation_, *request_);
+  absl::StatusOr<CheckedRequest> checked = CheckedRequest::Check(environment_.operations, operation_, request_, arena_);
   if (!checked.ok()) return checked.status();
   if (checked->client_stamp().has_value()) {
     absl::StatusOr<ClientStamp> stamp = ReadClientStamp(*checked->client_stamp());
@@ -88,6 +88,7 @@ absl::Status OperationCall::Validate() {
   } else if (operation_.kind != v1::OPERATION_KIND_DISCOVERY) {
     way_ = SignWith();
   }
+  request_ = checked->request();
   checked_ = *std::move(checked);
   return absl::OkStatus();
 }
@@ -143,7 +144,7 @@ void OperationCall::Render() {
   if (fit.ok()) FixBody(*timestamp_ms, RequestBody(rendered.SubmitBody(*timestamp_ms)));
   if (!rendered.idempotency_key.empty()) {
     if (fit.ok()) fit = CheckTimestampOfKey(*timestamp_ms, environment_.now());
-    request_sha256_ = DigestOfRequest(operation_, *request_);
+    request_sha256_ = DigestOfRequest(operation_, request_);
     return Remember(std::move(rendered), std::move(fit));
   }
   if (!fit.ok()) return End(fit);
@@ -354,11 +355,11 @@ void OperationCall::EndAttempt(const std::optional<TransportFailure>& failure, c
 
 RequestedOperation OperationCall::Requested() const {
   using Purpose = RequestedOperation::Purpose;
-  return {operation_, *request_, client_stamped_ ? Purpose::kSendStamped : Purpose::kSend};
+  return {operation_, request_, client_stamped_ ? Purpose::kSendStamped : Purpose::kSend};
 }
 
 SentCall OperationCall::Sent() const {
-  SentCall sent{operation_, *request_, timestamp_ms_, fingerprint_};
+  SentCall sent{operation_, request_, timestamp_ms_, fingerprint_};
   if (const auto* forward = std::get_if<Forward>(&way_)) sent.client_stamp = forward->stamp.value();
   return sent;
 }
@@ -366,7 +367,7 @@ SentCall OperationCall::Sent() const {
 // `activity` is empty if upstream did not answer. The response can be too large to be sent to the caller.
 CallFacts OperationCall::Facts(const ActivitySummary& activity) const {
   CallFacts facts;
-  facts.organization_id = std::string(QuestionOf(operation_, *request_).organization_id.value_or(""));
+  facts.organization_id = std::string(QuestionOf(operation_, request_).organization_id.value_or(""));
   if (const auto* sign = std::get_if<SignWith>(&way_); sign != nullptr && sign->key != nullptr) {
     facts.key = sign->key->name;
   }

@@ -3,6 +3,7 @@
 #define STAMPGATE_GATEWAY_OPERATIONS_OPERATION_CALL_H_
 
 #include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
 
 #include <array>
 #include <cstdint>
@@ -25,12 +26,12 @@
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
 #include "google/protobuf/arena.h"
-#include "google/protobuf/message.h"
 #include "stamp/client_stamp.h"
 #include "stamp/request_body.h"
 #include "stamp/stamped_request.h"
 #include "translate/activity_summary.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 #include "translate/request_translator.h"
 #include "translate/upstream_error.h"
 #include "translate/upstream_outcome.h"
@@ -56,7 +57,6 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void Cancel() override;
 
  private:
-  using Message = google::protobuf::Message;
   using Lane = UpstreamClient::Lane;
 
   // The ways in which the gateway can send the request.
@@ -112,7 +112,8 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   Reply reply_;
   CallRecord record_;
   google::protobuf::Arena arena_;
-  Message* const request_;  // allocated on the arena
+  grpc::Slice bytes_;      // of the request
+  ParsedMessage request_;  // refers to bytes_ and arena_; empty until Decode
 
   KnownCaller caller_;
   bool client_stamped_ = false;

@@ -22,6 +22,7 @@
 #include "stampgate/v1/webhook_service.pb.h"
 #include "translate/answer_size.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -157,7 +158,7 @@ class OperationCallTest : public CallTest {
   // Returns the record that the store has for kKeyedCreate if it was first sent with `timestamp_ms`.
   static KeyRecord RecordAt(uint64_t timestamp_ms, AttemptEnd outcome) {
     const Operation& operation = OperationOf("CreatePolicies");
-    return {.request_sha256 = DigestOfRequest(operation, *RequestOf(operation, kKeyedCreate)),
+    return {.request_sha256 = DigestOfRequest(operation, *testing::Parsed(operation, kKeyedCreate)),
             .body_sha256 = Sha256(CreateBody(timestamp_ms)),
             .timestamp_ms = timestamp_ms,
             .outcome = std::move(outcome)};

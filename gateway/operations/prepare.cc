@@ -14,8 +14,6 @@
 namespace stampgate {
 namespace {
 
-using google::protobuf::Message;
-
 constexpr size_t kMaxMethodBytes = 256;
 
 absl::Status Invalid(absl::string_view field, absl::string_view description) {
@@ -52,19 +50,19 @@ absl::StatusOr<const Operation*> FindOperationOf(const OperationTable& table, co
   return operation;
 }
 
-absl::StatusOr<Preparation> ReadPreparation(const Operation& operation, const v1::PrepareRequest& request) {
-  std::unique_ptr<Message> message(operation.request_prototype->New());
-  if (!message->ParseFromString(request.request())) {
-    return Invalid("request", absl::StrCat("must be a serialized ", message->GetDescriptor()->full_name()));
+absl::StatusOr<ParsedMessage> ParsePreparedRequest(const Operation& operation, const v1::PrepareRequest& request,
+                                                   google::protobuf::Arena& arena) {
+  const ParsedMessage* message = ParseMessage(*operation.request, request.request(), arena);
+  if (message == nullptr) {
+    return Invalid("request", absl::StrCat("must be a serialized ", operation.request->descriptor->full_name()));
   }
-  if (message->GetReflection()->HasField(*message, operation.request->client_stamp)) {
+  if (message->Has(*operation.request->client_stamp)) {
     return Invalid("request", "must have no client_stamp: the client makes it from the response to this call");
   }
-  if (operation.idempotency_key != nullptr &&
-      message->GetReflection()->HasField(*message, operation.idempotency_key->field)) {
+  if (operation.idempotency_key != nullptr && message->Has(*operation.idempotency_key)) {
     return Invalid("request", "must have no idempotency_key: a request with a client_stamp cannot have one");
   }
-  return Preparation{&operation, std::move(message)};
+  return *message;
 }
 
 absl::StatusOr<PreparedBody> Prepare(const Operation& operation, const RenderedRequest& rendered,

@@ -4,30 +4,26 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/operations/timestamp_allocator.h"
-#include "google/protobuf/message.h"
+#include "google/protobuf/arena.h"
 #include "stampgate/v1/stamp_service.pb.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 #include "translate/request_translator.h"
 
 namespace stampgate {
 
-// A request whose body a client will stamp.
-struct Preparation {
-  const Operation* operation = nullptr;
-  std::unique_ptr<google::protobuf::Message> request;  // has the operation's request type
-};
-
-// FindOperationOf returns the operation that `request` names. ReadPreparation parses the message in `request`, which
-// must be a request of `operation`. It does not check the rules for the fields of this message, because CheckedRequest
-// checks them. Errors: INVALID_ARGUMENT (INVALID_REQUEST) if `request` does not have the form that the proto file
-// requires.
+// Returns the operation that `request` names. Errors: INVALID_ARGUMENT (INVALID_REQUEST).
 absl::StatusOr<const Operation*> FindOperationOf(const OperationTable& table, const v1::PrepareRequest& request);
-absl::StatusOr<Preparation> ReadPreparation(const Operation& operation, const v1::PrepareRequest& request);
+
+// Parses the message in `request`, a request of `operation` whose body a client will stamp. Does not check the rules
+// for the fields of this message, because CheckedRequest checks them. The result refers to `request` and to `arena`.
+// Errors: INVALID_ARGUMENT (INVALID_REQUEST) if `request` does not have the form that the proto file requires.
+absl::StatusOr<ParsedMessage> ParsePreparedRequest(const Operation& operation, const v1::PrepareRequest& request,
+                                                   google::protobuf::Arena& arena);
 
 struct PreparedBody {
   v1::PrepareResponse response;

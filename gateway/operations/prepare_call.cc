@@ -44,11 +44,10 @@ absl::Status PrepareCall::CheckMethod() {
 }
 
 absl::Status PrepareCall::DecodeInner() {
-  absl::StatusOr<Preparation> preparation = ReadPreparation(*operation_, request_);
-  if (!preparation.ok()) return preparation.status();
-  preparation_ = *std::move(preparation);
-  facts_.organization_id =
-      std::string(QuestionOf(*preparation_.operation, *preparation_.request).organization_id.value_or(""));
+  const absl::StatusOr<ParsedMessage> prepared = ParsePreparedRequest(*operation_, request_, arena_);
+  if (!prepared.ok()) return prepared.status();
+  prepared_ = *prepared;
+  facts_.organization_id = std::string(QuestionOf(*operation_, *prepared_).organization_id.value_or(""));
   return absl::OkStatus();
 }
 
@@ -56,7 +55,7 @@ absl::Status PrepareCall::CheckGrants() { return stampgate::CheckGrants(caller_,
 
 absl::Status PrepareCall::Validate() {
   absl::StatusOr<CheckedRequest> checked =
-      CheckedRequest::CheckUnstamped(environment_.operations, *preparation_.operation, *preparation_.request);
+      CheckedRequest::CheckUnstamped(environment_.operations, *operation_, *prepared_, arena_);
   if (!checked.ok()) return checked.status();
   checked_ = *std::move(checked);
   return absl::OkStatus();
@@ -71,9 +70,9 @@ absl::Status PrepareCall::Authorize() {
 
 absl::Status PrepareCall::Render() {
   absl::StatusOr<PreparedBody> prepared =
-      Prepare(*preparation_.operation, (*std::move(checked_)).Render(), environment_.timestamps, environment_.now());
+      Prepare(*operation_, (*std::move(checked_)).Render(), environment_.timestamps, environment_.now());
   if (!prepared.ok()) return prepared.status();
-  if (preparation_.operation->is_submit()) facts_.fingerprint = FingerprintOf(prepared->sha256);
+  if (operation_->is_submit()) facts_.fingerprint = FingerprintOf(prepared->sha256);
   if (environment_.recorders.audit != nullptr) permission_.decision.body_sha256 = HexDigest(prepared->sha256);
   response_ = std::move(prepared->response);
   return absl::OkStatus();
@@ -95,7 +94,7 @@ void PrepareCall::End(const absl::Status& status, const grpc::ByteBuffer& respon
 }
 
 RequestedOperation PrepareCall::Requested() const {
-  return {*preparation_.operation, *preparation_.request, RequestedOperation::Purpose::kPrepare};
+  return {*operation_, *prepared_, RequestedOperation::Purpose::kPrepare};
 }
 
 }  // namespace stampgate

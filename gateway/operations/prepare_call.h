@@ -18,7 +18,9 @@
 #include "gateway/operations/environment.h"
 #include "gateway/operations/prepare.h"
 #include "gateway/operations/unary_handler.h"
+#include "google/protobuf/arena.h"
 #include "translate/operation_table.h"
+#include "translate/parsed_message.h"
 #include "translate/request_translator.h"
 
 namespace stampgate {
@@ -59,9 +61,10 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   CallRecord record_;
   CallFacts facts_;
   KnownCaller caller_;
+  google::protobuf::Arena arena_;
   v1::PrepareRequest request_;
-  const Operation* operation_ = nullptr;  // the operation that the request names; set by Decode
-  Preparation preparation_;
+  const Operation* operation_ = nullptr;   // the operation that the request names; set by Decode
+  std::optional<ParsedMessage> prepared_;  // the request whose body is prepared; set by DecodeInner
   std::optional<CheckedRequest> checked_;
   Permission permission_;
   v1::PrepareResponse response_;

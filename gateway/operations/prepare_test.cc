@@ -44,11 +44,12 @@ class PrepareTest : public ::testing::Test {
     request.set_request(bytes);
     const absl::StatusOr<const Operation*> operation = FindOperationOf(Operations(), request);
     if (!operation.ok()) return operation.status();
-    absl::StatusOr<Preparation> preparation = ReadPreparation(**operation, request);
-    if (!preparation.ok()) return preparation.status();
-    auto rendered = CheckAndRenderUnstamped(*preparation->operation, *preparation->request);
-    if (!rendered.ok()) return rendered.status();
-    absl::StatusOr<PreparedBody> prepared = Prepare(*preparation->operation, *rendered, timestamps_, now_);
+    google::protobuf::Arena arena;
+    const absl::StatusOr<ParsedMessage> inner = ParsePreparedRequest(**operation, request, arena);
+    if (!inner.ok()) return inner.status();
+    absl::StatusOr<CheckedRequest> checked = CheckedRequest::CheckUnstamped(Operations(), **operation, *inner, arena);
+    if (!checked.ok()) return checked.status();
+    absl::StatusOr<PreparedBody> prepared = Prepare(**operation, (*std::move(checked)).Render(), timestamps_, now_);
     if (!prepared.ok()) return prepared.status();
     EXPECT_EQ(prepared->sha256, RequestBody(prepared->response.body()).sha256());
     return std::move(prepared->response);
@@ -110,7 +111,7 @@ TEST_F(PrepareTest, EveryPreparedBodyCanBeSentWithAClientsStamp) {
   for (const Operation& operation : Operations().operations()) {
     if (operation.kind == v1::OPERATION_KIND_DISCOVERY) continue;
     SCOPED_TRACE(operation.full_name);
-    std::unique_ptr<Message> request(operation.request_prototype->New());
+    std::unique_ptr<Message> request = testing::NewRequest(operation);
     testing::FillFully(*request, *operation.request);
     auto prepared = PrepareBytes(operation.full_name, request->SerializeAsString());
     ASSERT_THAT(prepared, StatusIs(Code::kOk));
@@ -119,7 +120,7 @@ TEST_F(PrepareTest, EveryPreparedBodyCanBeSentWithAClientsStamp) {
     v1::ClientStamp stamp;
     stamp.set_body(prepared->body());
     stamp.set_web_authn("a stamp");
-    stamped->GetReflection()->MutableMessage(stamped.get(), operation.request->client_stamp)->CopyFrom(stamp);
+    stamped->GetReflection()->MutableMessage(stamped.get(), operation.request->client_stamp->field)->CopyFrom(stamp);
     if (operation.general) {
       stamped->GetReflection()->SetString(stamped.get(), operation.path_segment->field, "unlisted_path");
     }

@@ -33,7 +33,7 @@ Grant::Answer Grant::Ask(const Question& question) const {
     return {Fit::kNotTheOrganization, ""};
   }
   if (question.request == nullptr) return {Fit::kAllowed, ""};
-  std::optional<std::string> why = rules_.Refuse(*question.request, *question.plan);
+  std::optional<std::string> why = rules_.Refuse(*question.request);
   if (why.has_value()) return {Fit::kNotTheValues, *std::move(why)};
   return {Fit::kAllowed, ""};
 }

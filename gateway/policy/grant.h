@@ -11,9 +11,8 @@
 #include "absl/strings/string_view.h"
 #include "gateway/policy/guard_rules.h"
 #include "gateway/policy/organization_set.h"
-#include "google/protobuf/message.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "translate/message_plan.h"
+#include "translate/parsed_message.h"
 
 namespace stampgate {
 
@@ -22,9 +21,8 @@ struct Question {
   absl::string_view method;  // "/stampgate.v1.PolicyService/GetPolicy"
   // The organization of the call, or nullopt if the call has no organization, such as a discovery.
   std::optional<absl::string_view> organization_id;
-  // The decoded request. If a client stamped the call, the request contains the values of the stamped body.
-  const google::protobuf::Message* request = nullptr;
-  const MessagePlan* plan = nullptr;  // the plan of `request`; null only if `request` is null
+  // The request. If a client stamped the call, the request contains the values of the stamped body.
+  const ParsedMessage* request = nullptr;
   // Whether this is a call of GeneralService. For such a call, `general_path` is the last segment of the path, and
   // `general_type` is the activity type, which is empty for a query.
   bool general = false;

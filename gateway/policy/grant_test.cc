@@ -9,6 +9,7 @@
 #include "gateway/policy/method_name.h"
 #include "stampgate/v1/earn_service.pb.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 
 namespace stampgate {
 namespace {
@@ -140,14 +141,16 @@ TEST(GrantTest, TheValuesAreCheckedLast) {
   Question question;
   question.method = "/stampgate.v1.EarnService/EarnWithdraw";
   question.organization_id = "p";
-  question.request = &request;
-  question.plan = &testing::PlanOf(request);
+  const testing::Parsed above(request);
+  question.request = &*above;
   EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheOrganization);
   EXPECT_EQ(grant.Ask(question).why, "");
   question.organization_id = "o";
   EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheValues);
   EXPECT_EQ(grant.Ask(question).why, "amount_value is not within amount_limits");
   request.mutable_parameters()->set_amount_value("5");
+  const testing::Parsed within(request);
+  question.request = &*within;
   EXPECT_EQ(grant.Ask(question).fit, Fit::kAllowed);
   question.method = kGetPolicy;
   EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheMethod);

@@ -16,8 +16,6 @@ namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
 
 // Returns the only field that has this guard. Returns null if no field has the guard. Also returns null if several
 // fields have it, because the gateway cannot know which of them upstream uses.
@@ -33,21 +31,18 @@ const FieldPlan* FindGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
 
 // Whether `message` uses the dangerous field `field`. A bool that is not repeated is used if it is true. Any other
 // field is used if it is set.
-bool SaysSomething(const Message& message, const FieldDescriptor* field) {
-  const Reflection& reflection = *message.GetReflection();
-  if (field->is_repeated()) return reflection.FieldSize(message, field) > 0;
-  if (field->cpp_type() != FieldDescriptor::CPPTYPE_BOOL) return reflection.HasField(message, field);
-  return reflection.GetBool(message, field);
+bool SaysSomething(const ParsedMessage& message, const FieldPlan& field) {
+  if (field.form == JsonForm::kBool && !field.field->is_repeated()) return message.Number(field) != 0;
+  return message.Has(field);
 }
 
 // Returns the text of a string field, or the text that an enum value has in upstream's JSON. Returns an empty text if
 // there is no such text. An empty text is no valid amount, chain or key.
-std::string TextOf(const Message& message, const FieldPlan* plan) {
+std::string TextOf(const ParsedMessage& message, const FieldPlan* plan) {
   if (plan == nullptr || plan->field->is_repeated()) return "";
-  const Reflection& reflection = *message.GetReflection();
-  if (plan->field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) return reflection.GetString(message, plan->field);
+  if (plan->field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) return std::string(message.Text(*plan));
   if (plan->form != JsonForm::kEnum) return "";
-  const int number = reflection.GetEnumValue(message, plan->field);
+  const int number = static_cast<int>(message.Number(*plan));
   const auto text = absl::c_find_if(plan->enum_numbers, [number](const auto& each) { return each.second == number; });
   return text == plan->enum_numbers.end() ? "" : text->first;
 }
@@ -92,34 +87,31 @@ GuardRules::GuardRules(const config::v1::Grant& grant)
   for (const std::string& key : grant.export_public_keys()) export_keys_.insert(DecodeExportKey(key).value_or(key));
 }
 
-std::optional<std::string> GuardRules::Refuse(const Message& request, const MessagePlan& plan) const {
-  const Reflection& reflection = *request.GetReflection();
-  if (std::optional<std::string> why = RefuseAmount(request, plan)) return why;
-  for (const FieldPlan& each : plan.fields) {
-    const FieldDescriptor* field = each.field;
-    if (each.guard == v1::FIELD_GUARD_DANGEROUS && SaysSomething(request, field) &&
-        !dangerous_fields_.contains(field->name())) {
-      return absl::StrCat(field->name(), " needs a grant that names it");
+std::optional<std::string> GuardRules::Refuse(const ParsedMessage& request) const {
+  if (std::optional<std::string> why = RefuseAmount(request)) return why;
+  for (const FieldPlan& field : request.plan().fields) {
+    const auto& name = field.field->name();
+    if (field.guard == v1::FIELD_GUARD_DANGEROUS && SaysSomething(request, field) &&
+        !dangerous_fields_.contains(name)) {
+      return absl::StrCat(name, " needs a grant that names it");
     }
-    if (each.guard == v1::FIELD_GUARD_EXPORT_KEY && !export_keys_.empty()) {
-      const std::optional<std::string> key = DecodeExportKey(TextOf(request, &each));
+    if (field.guard == v1::FIELD_GUARD_EXPORT_KEY && !export_keys_.empty()) {
+      const std::optional<std::string> key = DecodeExportKey(TextOf(request, &field));
       if (!key.has_value() || !export_keys_.contains(*key)) {
-        return absl::StrCat(field->name(), " is not one of export_public_keys");
+        return absl::StrCat(name, " is not one of export_public_keys");
       }
     }
-    if (each.message == nullptr) continue;
-    const int size = field->is_repeated() ? reflection.FieldSize(request, field) : reflection.HasField(request, field);
-    for (int n = 0; n < size; ++n) {
-      const Message& inside = field->is_repeated() ? reflection.GetRepeatedMessage(request, field, n)
-                                                   : reflection.GetMessage(request, field);
-      if (std::optional<std::string> why = Refuse(inside, *each.message)) return why;
+    if (field.form != JsonForm::kMessage) continue;
+    for (const FieldValue& value : request.Values(field)) {
+      if (std::optional<std::string> why = Refuse(value.message())) return why;
     }
   }
   return std::nullopt;
 }
 
-std::optional<std::string> GuardRules::RefuseAmount(const Message& message, const MessagePlan& plan) const {
+std::optional<std::string> GuardRules::RefuseAmount(const ParsedMessage& message) const {
   if (amount_limits_.empty()) return std::nullopt;
+  const MessagePlan& plan = message.plan();
   for (const FieldPlan& field : plan.fields) {
     if (field.guard != v1::FIELD_GUARD_AMOUNT) continue;
     const std::string amount = TextOf(message, &field);

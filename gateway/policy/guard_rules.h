@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "google/protobuf/message.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "translate/message_plan.h"
+#include "translate/parsed_message.h"
 
 namespace stampgate {
 
@@ -27,8 +26,8 @@ class GuardRules {
 
   // Checks the values of `request` at any depth. Returns nullopt if the rules allow all values. Otherwise returns a
   // text that names the field and the rule that refuses, but never the value. If a rule cannot be evaluated, it
-  // refuses. `plan` is the plan of `request`.
-  std::optional<std::string> Refuse(const google::protobuf::Message& request, const MessagePlan& plan) const;
+  // refuses.
+  std::optional<std::string> Refuse(const ParsedMessage& request) const;
 
  private:
   struct AmountLimit {
@@ -37,7 +36,7 @@ class GuardRules {
     std::string max_amount;  // decimal digits; if empty, every amount is allowed, even "MAX"
   };
 
-  std::optional<std::string> RefuseAmount(const google::protobuf::Message& message, const MessagePlan& plan) const;
+  std::optional<std::string> RefuseAmount(const ParsedMessage& message) const;
   bool AllowsAmount(absl::string_view chain, absl::string_view contract, absl::string_view amount) const;
 
   std::vector<AmountLimit> amount_limits_;

@@ -13,6 +13,7 @@
 #include "stampgate/v1/organization_service.pb.h"
 #include "stampgate/v1/wallet_service.pb.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 
 namespace stampgate {
 namespace {
@@ -26,7 +27,7 @@ constexpr char kUncompressedOfOne[] =
 
 // Returns why a grant with these fields refuses `request`, or an empty text if the grant allows it.
 std::string Refusal(const std::string& grant, const google::protobuf::Message& request) {
-  return GuardRules(Proto<config::v1::Grant>(grant)).Refuse(request, testing::PlanOf(request)).value_or("");
+  return GuardRules(Proto<config::v1::Grant>(grant)).Refuse(*testing::Parsed(request)).value_or("");
 }
 
 std::string Withdrawal(const std::string& grant, absl::string_view amount, absl::string_view contract = kContract,

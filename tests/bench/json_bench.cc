@@ -21,6 +21,7 @@
 #include "translate/message_plan.h"
 #include "translate/message_reader.h"
 #include "translate/message_writer.h"
+#include "translate/parsed_message.h"
 
 ABSL_FLAG(std::string, envelope, "", "file with a response of upstream that contains an activity");
 ABSL_FLAG(int, rounds, 5, "number of rounds, of which the median is printed");
@@ -73,8 +74,8 @@ int Main() {
     return Fail("Protocol Buffers' JSON util does not parse the same message");
   }
 
-  // Like a call of the gateway, each part translates JSON to the bytes of a message, or renders a message into a new
-  // string.
+  // Like a call of the gateway, each part translates JSON to the bytes of a message, or parses the bytes of a message
+  // and renders it into a new string.
   bool ok = true;
   const std::vector<std::function<void()>> parts = {
       [&] { ok &= ReadJsonMessage(ours, **plan).ok(); },
@@ -86,12 +87,16 @@ int Main() {
       },
       [&] {
         std::string json;
-        AppendJsonMembers(message, **plan, /*left_out=*/nullptr, json);
+        Arena arena;
+        AppendJsonMembers(*ParseMessage(**plan, *bytes, arena), /*left_out=*/nullptr, json);
         ok &= !json.empty();
       },
       [&] {
+        Arena arena;
+        auto* const parsed = Arena::Create<Response>(&arena);
         std::string json;
-        ok &= google::protobuf::util::MessageToJsonString(message, &json).ok();
+        ok &= parsed->ParseFromString(*bytes);
+        ok &= google::protobuf::util::MessageToJsonString(*parsed, &json).ok();
       },
   };
   std::vector<std::vector<double>> results(parts.size());

@@ -68,6 +68,8 @@ void SetOne(Message& message, const FieldPlan& plan, const Values& values) {
     case JsonForm::kMessage:
       values.message(*sub(), *plan.message);
       break;
+    case JsonForm::kOpaque:
+      break;
   }
 }
 
@@ -245,7 +247,7 @@ void FillRandomly(Message& message, const MessagePlan& plan, Random& random, int
   };
   const int choice = static_cast<int>(Below(random, 1000));
   for (const FieldPlan& field : plan.fields) {
-    if ((field.form == JsonForm::kMessage && depth == 0) || IsKey(field)) continue;
+    if ((field.form == JsonForm::kMessage && depth == 0) || field.form == JsonForm::kOpaque || IsKey(field)) continue;
     if (field.field->real_containing_oneof() != nullptr && IsExcluded(field, plan, choice)) continue;
     if (field.field->is_repeated()) {
       for (size_t n = Below(random, 3); n > 0; --n) SetOne(message, field, values);

@@ -39,10 +39,21 @@ const MessagePlan& PlanOf(const google::protobuf::Message& message) {
   return **plan;
 }
 
-std::unique_ptr<google::protobuf::Message> NewResponse(const Operation& operation) {
-  const google::protobuf::Descriptor* type = operation.method->output_type();
+namespace {
+
+std::unique_ptr<google::protobuf::Message> New(const google::protobuf::Descriptor* type) {
   return std::unique_ptr<google::protobuf::Message>(
       google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
+}
+
+}  // namespace
+
+std::unique_ptr<google::protobuf::Message> NewRequest(const Operation& operation) {
+  return New(operation.method->input_type());
+}
+
+std::unique_ptr<google::protobuf::Message> NewResponse(const Operation& operation) {
+  return New(operation.method->output_type());
 }
 
 bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& message) {
@@ -52,7 +63,7 @@ bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& me
 }
 
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto) {
-  std::unique_ptr<google::protobuf::Message> request(operation.request_prototype->New());
+  std::unique_ptr<google::protobuf::Message> request = NewRequest(operation);
   ParseTextProto(text_proto, *request);
   return request;
 }

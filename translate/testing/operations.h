@@ -18,15 +18,16 @@ const OperationTable& Operations();
 // Returns the operation whose method has this name, such as "GetPolicy". Ends the test program if there is none.
 const Operation& OperationOf(absl::string_view method);
 
-// Returns the plan of the type of `message`. Upstream's name is "Service". Ends the test program if the type has no
-// JSON form.
+// Returns the plan of the type of `message`; it is not one of the plans in Operations(). Upstream's name is "Service".
+// Ends the test program if the type has no JSON form.
 const MessagePlan& PlanOf(const google::protobuf::Message& message);
 
 // Returns the request message of `operation` that `text_proto` describes in protobuf text format. Fails the test if
 // `text_proto` cannot be parsed.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto);
 
-// Returns an empty response message of `operation`.
+// Return an empty request or response message of `operation`.
+std::unique_ptr<google::protobuf::Message> NewRequest(const Operation& operation);
 std::unique_ptr<google::protobuf::Message> NewResponse(const Operation& operation);
 
 // ParseTextProto fills `message`, and Proto returns a message of type T, from protobuf text format. Both fail the test

@@ -1,8 +1,12 @@
 #include "translate/testing/rendering.h"
 
+#include <gtest/gtest.h>
+
 #include <utility>
 
+#include "translate/client_stamped_request.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
 
 namespace stampgate::testing {
 namespace {
@@ -14,13 +18,26 @@ absl::StatusOr<RenderedRequest> Render(absl::StatusOr<CheckedRequest> checked) {
 
 }  // namespace
 
-absl::StatusOr<RenderedRequest> CheckAndRender(const Operation& operation, google::protobuf::Message& request) {
-  return Render(CheckedRequest::Check(Operations(), operation, request));
+absl::StatusOr<RenderedRequest> CheckAndRender(const Operation& operation, const google::protobuf::Message& request) {
+  Parsed parsed(request, *operation.request);
+  return Render(CheckedRequest::Check(Operations(), operation, *parsed, parsed.arena()));
 }
 
 absl::StatusOr<RenderedRequest> CheckAndRenderUnstamped(const Operation& operation,
-                                                        google::protobuf::Message& request) {
-  return Render(CheckedRequest::CheckUnstamped(Operations(), operation, request));
+                                                        const google::protobuf::Message& request) {
+  Parsed parsed(request, *operation.request);
+  return Render(CheckedRequest::CheckUnstamped(Operations(), operation, *parsed, parsed.arena()));
+}
+
+std::unique_ptr<google::protobuf::Message> StampedRequestIn(const Operation& operation,
+                                                            const google::protobuf::Message& stamped) {
+  Parsed parsed(stamped, *operation.request);
+  Violations violations;
+  const auto read = ReadClientStampedRequest(operation, *parsed, parsed.arena(), violations);
+  std::unique_ptr<google::protobuf::Message> request = NewRequest(operation);
+  EXPECT_TRUE(read.has_value() &&
+              request->ParseFromString(SerializeDeterministically(read->request, /*left_out=*/nullptr)));
+  return request;
 }
 
 }  // namespace stampgate::testing

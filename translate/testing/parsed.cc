@@ -1,0 +1,18 @@
+#include "translate/testing/parsed.h"
+
+#include "absl/log/check.h"
+#include "translate/testing/operations.h"
+
+namespace stampgate::testing {
+
+Parsed::Parsed(const google::protobuf::Message& message, const MessagePlan& plan)
+    : bytes_(message.SerializeAsString()), message_(ParseMessage(plan, bytes_, arena_)) {
+  ABSL_CHECK(message_ != nullptr);
+}
+
+Parsed::Parsed(const google::protobuf::Message& message) : Parsed(message, PlanOf(message)) {}
+
+Parsed::Parsed(const Operation& operation, const std::string& text_proto)
+    : Parsed(*RequestOf(operation, text_proto), *operation.request) {}
+
+}  // namespace stampgate::testing
