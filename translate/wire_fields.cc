@@ -25,14 +25,18 @@ void ForEach(absl::string_view message, int field, WireFormatLite::WireType type
 
 }  // namespace
 
-std::optional<absl::string_view> FindBytes(absl::string_view message, int field) {
-  std::optional<absl::string_view> found;
+void ForEachBytes(absl::string_view message, int field, absl::FunctionRef<void(absl::string_view)> each) {
   ForEach(message, field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED, [&](CodedInputStream& input) {
     uint32_t size = 0;
     if (!input.ReadVarint32(&size)) return false;
-    found = message.substr(static_cast<size_t>(input.CurrentPosition()), size);
+    each(message.substr(static_cast<size_t>(input.CurrentPosition()), size));
     return input.Skip(static_cast<int>(size));
   });
+}
+
+std::optional<absl::string_view> FindBytes(absl::string_view message, int field) {
+  std::optional<absl::string_view> found;
+  ForEachBytes(message, field, [&](absl::string_view value) { found = value; });
   return found;
 }
 

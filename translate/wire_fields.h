@@ -5,9 +5,13 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 
 namespace stampgate {
+
+// Calls `each` with every string or message of this number, in their order. `message` must be valid.
+void ForEachBytes(absl::string_view message, int field, absl::FunctionRef<void(absl::string_view)> each);
 
 // Both functions return the value of the last field with this number; nothing if the message has no such field, or if
 // the field has another wire type. `message` must be valid.

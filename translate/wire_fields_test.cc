@@ -1,8 +1,10 @@
 #include "translate/wire_fields.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "translate/wire_writer.h"
 
@@ -24,6 +26,12 @@ TEST(WireFieldsTest, ReturnTheLastValueOfAField) {
   EXPECT_EQ(FindBytes(message, 1), "second");
   EXPECT_EQ(FindBytes(message, 3), "");
   EXPECT_EQ(FindVarint(message, 2), 7u);
+}
+
+TEST(WireFieldsTest, ForEachBytesReturnsEveryValueInItsOrder) {
+  std::vector<std::string> values;
+  ForEachBytes(Message(), 1, [&](absl::string_view value) { values.emplace_back(value); });
+  EXPECT_THAT(values, ::testing::ElementsAre("first", "second"));
 }
 
 TEST(WireFieldsTest, ReturnNothingForAnAbsentFieldOrAnotherType) {

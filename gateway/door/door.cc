@@ -154,19 +154,8 @@ class PassiveDoor : public Door {
   }
 
   absl::Status Check(absl::Duration timeout) override {
-    const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
-    std::vector<std::future<void>> answers;
-    for (size_t i = 0; i < loops_->size(); ++i) {
-      std::promise<void> answer;
-      answers.push_back(answer.get_future());
-      (*loops_)[i].Run([answer = std::move(answer)]() mutable { answer.set_value(); });
-    }
-    for (const std::future<void>& answer : answers) {
-      if (answer.wait_until(deadline) != std::future_status::ready) {
-        return absl::UnavailableError("a thread of the gRPC port does not respond");
-      }
-    }
-    return absl::OkStatus();
+    if (loops_->WaitForTasks(timeout)) return absl::OkStatus();
+    return absl::UnavailableError("a thread of the gRPC port does not respond");
   }
 
   Usage usage() const override {

@@ -2,8 +2,6 @@
 // Prints "ready" when every subscription has begun, and at the end one line of name=value pairs. Exits with 1 if a
 // subscription failed.
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 
@@ -25,6 +23,7 @@
 #include "stampgate/v1/event_service.pb.h"
 #include "tests/bench/process_cpu.h"
 #include "tests/bench/sent_header.h"
+#include "translate/wire_fields.h"
 
 ABSL_FLAG(std::string, target, "", "host:port of the server");
 ABSL_FLAG(int, pid, 0, "process id of the server");
@@ -37,35 +36,16 @@ ABSL_FLAG(int, events, 1000, "number of events that each subscriber receives in 
 namespace stampgate::bench {
 namespace {
 
-using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedInputStream;
-
 constexpr absl::Duration kHang = absl::Seconds(60);
 
-// Calls `each` with every length-delimited field of the number `field`. Scans the message without parsing it, because
-// the subscribers run on the same machine as the server and should not use the CPU that the server needs.
-void ForEach(absl::string_view message, int field, auto each) {
-  CodedInputStream input(reinterpret_cast<const uint8_t*>(message.data()), static_cast<int>(message.size()));
-  const uint32_t wanted = WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-  while (const uint32_t tag = input.ReadTag()) {
-    if (tag != wanted) {
-      if (!WireFormatLite::SkipField(&input, tag)) return;
-      continue;
-    }
-    uint32_t size = 0;
-    if (!input.ReadVarint32(&size)) return;
-    const absl::string_view content = message.substr(input.CurrentPosition(), size);
-    each(content);
-    if (!input.Skip(static_cast<int>(size))) return;
-  }
-}
-
-// Returns the time at which the delivery of the event was sent, if the event has the header of sent_header.h.
+// Returns the time at which the delivery of the event was sent, if the event has the header of sent_header.h. Scans the
+// event without parsing it, because the subscribers run on the same machine as the server and should not use the CPU
+// that the server needs.
 std::optional<absl::Time> SentTime(absl::string_view event) {
   std::optional<absl::Time> sent;
-  ForEach(event, v1::Event::kHeadersFieldNumber, [&](absl::string_view header) {
+  ForEachBytes(event, v1::Event::kHeadersFieldNumber, [&](absl::string_view header) {
     if (!absl::StrContains(header, kSentHeader)) return;
-    ForEach(header, v1::EventHeader::kValueFieldNumber, [&](absl::string_view value) {
+    ForEachBytes(header, v1::EventHeader::kValueFieldNumber, [&](absl::string_view value) {
       int64_t nanos = 0;
       if (absl::SimpleAtoi(value, &nanos)) sent = absl::FromUnixNanos(nanos);
     });
@@ -181,7 +161,7 @@ class Subscribers {
     const absl::string_view message(reinterpret_cast<const char*>(slice.begin()), slice.size());
     ++messages_;
     bytes_ += message.size();
-    ForEach(message, v1::SubscribeResponse::kEventsFieldNumber, [&](absl::string_view event) {
+    ForEachBytes(message, v1::SubscribeResponse::kEventsFieldNumber, [&](absl::string_view event) {
       if (subscriber.events++ == 0) subscriber.to_first = now - subscriber.started;
       if (subscriber.events == absl::GetFlag(FLAGS_skip) + absl::GetFlag(FLAGS_events)) ++done_;
       if (subscriber.events <= absl::GetFlag(FLAGS_skip)) return;

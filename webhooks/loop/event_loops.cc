@@ -1,11 +1,12 @@
 #include "webhooks/loop/event_loops.h"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
-#include <future>
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -35,13 +36,24 @@ size_t EventLoops::Here() {
 }
 
 void EventLoops::WaitForTasks() {
+  for (const std::future<void>& end : EndsOfTasks()) end.wait();
+}
+
+bool EventLoops::WaitForTasks(absl::Duration timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(timeout);
+  const std::vector<std::future<void>> ends = EndsOfTasks();
+  return absl::c_all_of(
+      ends, [&](const std::future<void>& end) { return end.wait_until(deadline) == std::future_status::ready; });
+}
+
+std::vector<std::future<void>> EventLoops::EndsOfTasks() {
   std::vector<std::future<void>> ends;
   for (const std::unique_ptr<EventLoop>& loop : loops_) {
     std::promise<void> end;
     ends.push_back(end.get_future());
     loop->Run([end = std::move(end)]() mutable { end.set_value(); });
   }
-  for (const std::future<void>& end : ends) end.wait();
+  return ends;
 }
 
 }  // namespace stampgate

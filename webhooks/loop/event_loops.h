@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <future>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
@@ -32,7 +34,13 @@ class EventLoops {
   // Waits until every loop has run the tasks that it has queued now. Must not be called on the thread of a loop.
   void WaitForTasks();
 
+  // Like above, but waits for at most `timeout`. Returns false if a loop has not run its tasks by then.
+  bool WaitForTasks(absl::Duration timeout);
+
  private:
+  // Returns one future for each loop, which is ready when the loop has run the tasks that it has queued now.
+  std::vector<std::future<void>> EndsOfTasks();
+
   std::vector<std::unique_ptr<EventLoop>> loops_;
   std::atomic<size_t> next_ = 0;
 };

@@ -99,6 +99,16 @@ TEST(EventLoopsTest, WaitsForTheTasksOfAllLoops) {
   EXPECT_EQ(ran, 400);
 }
 
+TEST(EventLoopsTest, ReportsALoopThatDoesNotRunItsTasksInTime) {
+  EventLoops loops(2);
+  EXPECT_TRUE(loops.WaitForTasks(absl::Minutes(1)));
+  std::promise<void> release;
+  loops[1].Run([&] { release.get_future().wait(); });
+  EXPECT_FALSE(loops.WaitForTasks(absl::Milliseconds(1)));
+  release.set_value();
+  EXPECT_TRUE(loops.WaitForTasks(absl::Minutes(1)));
+}
+
 TEST(EventLoopsTest, ThereIsAtLeastOneLoop) {
   EXPECT_EQ(EventLoops(0).size(), 1u);
   const auto loops = EventLoops::Start(0, "test");
