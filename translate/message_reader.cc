@@ -87,8 +87,9 @@ class MessageReader {
   // receives the members that have no field of their own.
   enum class Side { kAnswer, kRequest };
 
-  MessageReader(Side side, OnUnrecognized unrecognized, OnMissingList missing_list)
-      : side_(side), unrecognized_(unrecognized), missing_list_(missing_list) {}
+  // A message is seldom larger than its JSON, whose size is `json_bytes`.
+  MessageReader(Side side, OnUnrecognized unrecognized, OnMissingList missing_list, size_t json_bytes)
+      : side_(side), unrecognized_(unrecognized), missing_list_(missing_list), wire_(json_bytes) {}
 
   absl::Status ReadObject(JsonValue& object, const MessagePlan& plan) {
     const FieldPlan* rest = plan.json_members;
@@ -348,13 +349,13 @@ class MessageReader {
   const Side side_;
   const OnUnrecognized unrecognized_;
   const OnMissingList missing_list_;
-  std::vector<Step> path_;
+  absl::InlinedVector<Step, 8> path_;
   WireWriter wire_;
 };
 
 absl::StatusOr<std::string> Read(std::string& json, const MessagePlan& plan, MessageReader::Side side,
                                  OnUnrecognized unrecognized, OnMissingList missing_list) {
-  MessageReader reader(side, unrecognized, missing_list);
+  MessageReader reader(side, unrecognized, missing_list, json.size());
   absl::Status status = ReadJsonObject(json, [&](JsonValue& root) { return reader.ReadObject(root, plan); });
   if (!status.ok()) return status;
   return reader.TakeMessage();

@@ -15,7 +15,6 @@ namespace stampgate {
 namespace {
 
 using google::protobuf::Arena;
-using google::protobuf::FieldDescriptor;
 using google::protobuf::OneofDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;

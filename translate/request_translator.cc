@@ -59,9 +59,6 @@ RenderedRequest CheckedRequest::Render() && {
   rendered.client_stamp = std::move(client_stamp_);
   rendered.path = operation_->path;
   if (operation_->general) absl::StrAppend(&rendered.path, request_.Text(*operation_->path_segment));
-  if (operation_->organization_id != nullptr) {
-    rendered.organization_id = std::string(request_.Text(*operation_->organization_id));
-  }
   if (operation_->timestamp_ms != nullptr && request_.Has(*operation_->timestamp_ms)) {
     rendered.timestamp_ms = request_.Number(*operation_->timestamp_ms);
   }

@@ -20,7 +20,6 @@ namespace stampgate {
 //   {"type":"ACTIVITY_TYPE_OAUTH","timestampMs":"1755500000000","organizationId":"...","parameters":{...}}
 struct RenderedRequest {
   std::string path;                      // the path after the base URL
-  std::string organization_id;           // empty for a discovery, which has no organization
   std::optional<uint64_t> timestamp_ms;  // the timestamp of a submit, if the caller chose one
   std::string idempotency_key;           // the key of a submit; empty if the caller set none
   std::string type_member;               // for a typed submit `"type":"...",`; otherwise empty

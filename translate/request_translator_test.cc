@@ -43,7 +43,6 @@ TEST(RequestTranslatorTest, TheBodyOfASubmitHasTheTypeTheTimestampAndTheFields) 
   )pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(rendered->path, "/public/v1/submit/create_policies");
-  EXPECT_EQ(rendered->organization_id, "o");
   EXPECT_EQ(rendered->timestamp_ms, std::nullopt);
   EXPECT_EQ(rendered->SubmitBody(1755500000000),
             R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1755500000000","organizationId":"o",)"
@@ -86,7 +85,6 @@ TEST(RequestTranslatorTest, TheBodyOfAQueryHasOnlyTheFieldsOfTheRequest) {
                                                        pagination_options { limit: 1 })pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(rendered->path, "/public/v1/query/list_wallet_accounts");
-  EXPECT_EQ(rendered->organization_id, "o");
   EXPECT_EQ(rendered->QueryBody(),
             R"({"organizationId":"o","includeWalletDetails":false,"paginationOptions":{"limit":"1"}})");
 }
@@ -95,7 +93,6 @@ TEST(RequestTranslatorTest, ADiscoveryHasNoOrganization) {
   auto rendered = Translate("GetWebhookKeySet", "");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(rendered->path, "/public/v1/discovery/webhooks/jwks");
-  EXPECT_EQ(rendered->organization_id, "");
 }
 
 TEST(RequestTranslatorTest, TheBodyOfAGeneralSubmitHasTheTypeThatTheCallerChose) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -170,7 +171,7 @@ class Validator {
   }
 
   Violations& violations_;
-  std::vector<Step> path_;
+  absl::InlinedVector<Step, 8> path_;
 };
 
 }  // namespace

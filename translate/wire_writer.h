@@ -16,6 +16,9 @@ class WireWriter {
   // The place of a field that has begun.
   using Mark = size_t;
 
+  // `expected` is the likely size of the message, in bytes.
+  explicit WireWriter(size_t expected = 0) { bytes_.reserve(expected); }
+
   void String(int field, absl::string_view value);
 
   // Writes an integer, a bool or an enum. A negative integer must be extended to 64 bits.

@@ -174,6 +174,7 @@ class AuditLog {
   absl::btree_map<AllowId, std::chrono::steady_clock::time_point>
       open_calls_;  // the time at which each open call was allowed; ordered by time
   absl::flat_hash_set<AllowId> open_reads_;
+  bool gathers_ = false;           // the previous group had several allows
   bool failing_ = false;           // the last state that observe_ received
   bool rotation_failing_ = false;  // the last state that observe_rotation_ received
 

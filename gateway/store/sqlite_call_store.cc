@@ -24,6 +24,10 @@ namespace {
 // The maximum number of steps in one transaction, so that the first of many queued steps does not wait for all others.
 constexpr size_t kGroupSteps = 256;
 
+// How long a submit waits for further ones, if the previous group had several. A commit costs more CPU time than a
+// whole call, so under load it should cover many submits.
+constexpr std::chrono::microseconds kGather(300);
+
 // How often the store retries to write ends when the disk is full.
 constexpr std::chrono::seconds kRetryEnds(1);
 
@@ -120,13 +124,14 @@ class SqliteCallStore final : public CallStore {
  private:
   // Queues `waiting`. After an error, `waiting` is unchanged.
   absl::Status Enqueue(WaitingStep& waiting) {
+    bool first;
     {
       std::lock_guard lock(mutex_);
       if (absl::Status refusal = Refusal(); !refusal.ok()) return refusal;
-      ++begins_;
+      first = begins_++ == 0;
       queue_.push_back(std::move(waiting));
     }
-    wake_.notify_one();
+    if (first) wake_.notify_one();
     return absl::OkStatus();
   }
   absl::Status Enqueue(WaitingRaise& waiting) {
@@ -162,6 +167,8 @@ class SqliteCallStore final : public CallStore {
       {
         std::unique_lock lock(mutex_);
         if (!more_to_tidy) WaitForWork(lock);
+        if (gathers_) wake_.wait_for(lock, kGather, [this] { return closed_ || !raises_.empty(); });
+        gathers_ = begins_ > 1;
         if (closed_ && queue_.empty() && raises_.empty()) break;
         raises.swap(raises_);
         if (raises.empty()) group = TakeGroup();
@@ -344,8 +351,9 @@ class SqliteCallStore final : public CallStore {
   std::condition_variable wake_;    // wakes the store's thread
   std::condition_variable tidied_;  // wakes TidyNow
   std::deque<WaitingStep> queue_;
-  size_t begins_ = 0;  // number of submits in the queue
-  size_t ends_ = 0;    // number of ends in the queue; at most one for each begun attempt
+  size_t begins_ = 0;     // number of submits in the queue
+  bool gathers_ = false;  // the previous group had several submits
+  size_t ends_ = 0;       // number of ends in the queue; at most one for each begun attempt
   MonotonicTime ends_due_;
   std::vector<WaitingRaise> raises_;
   std::unordered_map<AttemptId, int64_t> attempts_;  // attempts that have not ended, with the numbers of their rows

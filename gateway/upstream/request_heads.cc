@@ -21,6 +21,13 @@ bool IsHeader(absl::string_view name, absl::string_view value) {
          absl::c_all_of(value, absl::ascii_isprint) && absl::c_any_of(value, absl::ascii_isgraph);
 }
 
+// Returns the line of the header `traceparent`; an empty text if there is no value, and nothing if it is not valid.
+std::optional<std::string> TraceLine(absl::string_view value) {
+  if (value.empty()) return "";
+  if (!IsHeader(kTraceparent, value)) return std::nullopt;
+  return absl::StrCat(kTraceparent, ": ", value, "\r\n");
+}
+
 // Returns the value of the Host header: without the port if it is the scheme's own.
 absl::string_view HostOf(absl::string_view base_url) {
   absl::string_view port = ":80";
@@ -41,26 +48,18 @@ RequestHeads::RequestHeads(absl::string_view base_url)
 
 std::optional<std::string> RequestHeads::PostHead(const StampedRequest& request, absl::string_view traceparent) const {
   if (!IsTarget(request.path()) || !IsHeader(request.header_name(), request.header_value())) return std::nullopt;
-  std::string head =
-      absl::StrCat("POST ", request.path(), fixed_, request.header_name(), ": ", request.header_value(), "\r\n");
-  if (!traceparent.empty()) {
-    if (!IsHeader(kTraceparent, traceparent)) return std::nullopt;
-    absl::StrAppend(&head, kTraceparent, ": ", traceparent, "\r\n");
-  }
-  absl::StrAppend(&head, "Content-Type: application/json\r\n", kAccept, "Content-Length: ", request.body().size(),
-                  "\r\n\r\n");
-  return head;
+  const std::optional<std::string> trace = TraceLine(traceparent);
+  if (!trace.has_value()) return std::nullopt;
+  return absl::StrCat("POST ", request.path(), fixed_, request.header_name(), ": ", request.header_value(), "\r\n",
+                      *trace, "Content-Type: application/json\r\n", kAccept, "Content-Length: ", request.body().size(),
+                      "\r\n\r\n");
 }
 
 std::optional<std::string> RequestHeads::GetHead(const DiscoveryRequest& request, absl::string_view traceparent) const {
   if (!IsTarget(request.path)) return std::nullopt;
-  std::string head = absl::StrCat("GET ", request.path, fixed_);
-  if (!traceparent.empty()) {
-    if (!IsHeader(kTraceparent, traceparent)) return std::nullopt;
-    absl::StrAppend(&head, kTraceparent, ": ", traceparent, "\r\n");
-  }
-  absl::StrAppend(&head, kAccept, "\r\n");
-  return head;
+  const std::optional<std::string> trace = TraceLine(traceparent);
+  if (!trace.has_value()) return std::nullopt;
+  return absl::StrCat("GET ", request.path, fixed_, *trace, kAccept, "\r\n");
 }
 
 }  // namespace stampgate
