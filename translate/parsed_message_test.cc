@@ -218,10 +218,8 @@ TEST_F(ParsedMessageTest, MessagesAreNestedAsDeepAsInProtocolBuffers) {
 
 TEST_F(ParsedMessageTest, AClientStampIsNotParsed) {
   const Operation& operation = testing::OperationOf("GetPolicy");
-  const ParsedMessage* message = ParseMessage(*operation.request,
-                                              Bytes("7a02ffff"
-                                                    "7a0101"),
-                                              arena_);
+  const std::string bytes = Bytes("7a02ffff7a0101");
+  const ParsedMessage* message = ParseMessage(*operation.request, bytes, arena_);
   ASSERT_NE(message, nullptr);
   ASSERT_EQ(message->Values(*operation.request->client_stamp).size(), 2u);
   EXPECT_EQ(message->Values(*operation.request->client_stamp)[1].text(), "\x01");
