@@ -5,9 +5,9 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
-#include "absl/log/check.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "translate/wire_writer.h"
 
@@ -230,7 +230,7 @@ class MessageParser {
 };
 
 absl::Span<const FieldValue> ParsedMessage::Values(const FieldPlan& field) const {
-  ABSL_DCHECK(&field >= plan_->fields.data() && &field < plan_->fields.data() + plan_->fields.size());
+  assert(&field >= plan_->fields.data() && &field < plan_->fields.data() + plan_->fields.size());
   if (lists_ == nullptr) return {};
   const List& list = lists_[&field - plan_->fields.data()];
   return {list.values, list.size};

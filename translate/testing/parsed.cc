@@ -1,13 +1,17 @@
 #include "translate/testing/parsed.h"
 
-#include "absl/log/check.h"
+#include <cstdlib>
+#include <iostream>
+
 #include "translate/testing/operations.h"
 
 namespace stampgate::testing {
 
 Parsed::Parsed(const google::protobuf::Message& message, const MessagePlan& plan)
     : bytes_(message.SerializeAsString()), message_(ParseMessage(plan, bytes_, arena_)) {
-  ABSL_CHECK(message_ != nullptr);
+  if (message_ != nullptr) return;
+  std::cerr << "the bytes are not a " << message.GetTypeName() << std::endl;
+  std::abort();
 }
 
 Parsed::Parsed(const google::protobuf::Message& message) : Parsed(message, PlanOf(message)) {}
