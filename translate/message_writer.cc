@@ -8,7 +8,7 @@ namespace stampgate {
 namespace {
 
 void AppendTimestamp(const ParsedMessage& message, std::string& out) {
-  const Timestamp timestamp = TimestampOf(message);
+  const Timestamp timestamp = TimestampIn(message);
   absl::StrAppend(&out, "{\"seconds\":\"", timestamp.seconds, "\",\"nanos\":\"", timestamp.nanos, "\"}");
 }
 

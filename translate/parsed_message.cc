@@ -246,7 +246,7 @@ absl::string_view ParsedMessage::Text(const FieldPlan& field) const {
   return values.empty() ? absl::string_view() : values.front().text();
 }
 
-Timestamp TimestampOf(const ParsedMessage& message) {
+Timestamp TimestampIn(const ParsedMessage& message) {
   using google::protobuf::Timestamp;
   const auto number = [&](int field) { return message.Number(*message.plan().FindNumber(field)); };
   return {static_cast<int64_t>(number(Timestamp::kSecondsFieldNumber)),

@@ -82,7 +82,7 @@ struct Timestamp {
 };
 
 // `message` must be the value of a field of form kTimestamp.
-Timestamp TimestampOf(const ParsedMessage& message);
+Timestamp TimestampIn(const ParsedMessage& message);
 
 // Parses `bytes` exactly as Protocol Buffers parses them into a message of `plan`: the last value of a field wins,
 // messages are merged, lists may be packed or not, and strings must be UTF-8. Does not parse fields of form kOpaque.

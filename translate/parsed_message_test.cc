@@ -107,7 +107,7 @@ TEST_F(ParsedMessageTest, HoldsTheValuesOfEveryForm) {
   EXPECT_EQ(message.Number(Field("small")), 4294967295u);
   EXPECT_THAT(Numbers(message, "signed_smalls"), ElementsAre(static_cast<uint64_t>(-1), 7));
   EXPECT_EQ(message.Number(Field("color")), 2u);
-  const Timestamp time = TimestampOf(message.Values(Field("time")).front().message());
+  const Timestamp time = TimestampIn(message.Values(Field("time")).front().message());
   EXPECT_EQ(time.seconds, -9);
   EXPECT_EQ(time.nanos, 3);
   const ParsedMessage& inner = message.Values(Field("inner")).front().message();

@@ -144,7 +144,7 @@ class Validator {
 
   void CheckTimestamp(const ParsedMessage& message) {
     CheckUnknownFields(message);
-    const Timestamp time = TimestampOf(message);
+    const Timestamp time = TimestampIn(message);
     if (time.seconds < TimeUtil::kTimestampMinSeconds || time.seconds > TimeUtil::kTimestampMaxSeconds ||
         time.nanos < 0 || time.nanos > 999999999) {
       Add("must be a time of the years 1 to 9999 with 0 to 999999999 nanoseconds");
