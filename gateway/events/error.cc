@@ -2,6 +2,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "webhooks/log/cursor.h"
 
 namespace stampgate {
@@ -18,6 +19,7 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
       return ToStatus(error);
     }
   }
+  if (status.code() == StatusCode::kFailedPrecondition) return NotOfThisHistory(status.message());
   if (status.code() == StatusCode::kDataLoss) {
     const LostEvents lost = reader.Lost();
     Error error = lost.gone
@@ -38,6 +40,10 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
 EventPlace PlaceAt(EventReader& reader, Position position) {
   const absl::StatusOr<ChainDigest> digest = reader.DigestAt(position);
   return {position, digest.ok() ? *digest : ChainDigest{}};
+}
+
+absl::Status NotOfThisHistory(absl::string_view why) {
+  return ToStatus(GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_CURSOR_AHEAD_OF_LOG, std::string(why)));
 }
 
 absl::Status EventNotFound() {

@@ -3,15 +3,19 @@
 #define STAMPGATE_GATEWAY_EVENTS_ERROR_H_
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "translate/error.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
 
 // Returns the error that the caller receives for the error `status`, which `reader` has just returned. The result is
-// OUT_OF_RANGE (EVENTS_TRIMMED), DATA_LOSS (EVENT_DAMAGED, EVENTS_LOST) or UNAVAILABLE (EVENT_LOG_UNAVAILABLE). If
-// `status` is already an error of the gateway, returns it unchanged.
+// OUT_OF_RANGE (EVENTS_TRIMMED), DATA_LOSS (EVENT_DAMAGED, EVENTS_LOST, CURSOR_AHEAD_OF_LOG) or UNAVAILABLE
+// (EVENT_LOG_UNAVAILABLE). If `status` is already an error of the gateway, returns it unchanged.
 absl::Status ToCallerError(const absl::Status& status, EventReader& reader, const LogIdentity& log);
+
+// Returns DATA_LOSS (CURSOR_AHEAD_OF_LOG): the log was restored to an earlier state. `why` is the error's message.
+absl::Status NotOfThisHistory(absl::string_view why);
 
 // Returns NOT_FOUND (EVENT_NOT_FOUND).
 absl::Status EventNotFound();

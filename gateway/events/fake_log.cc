@@ -24,7 +24,8 @@ class FakeEventLog::Reader : public EventReader {
     return LogUsage{1000 * (extent.latest - extent.earliest + 1), absl::FromUnixSeconds(extent.earliest)};
   }
 
-  absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) override {
+  absl::StatusOr<Batch> Read(const EventPlace& place, const EventFilter& filter, const Limits& limits) override {
+    const Position after = place.position;
     CallOnRead();
     std::lock_guard lock(log_.mutex_);
     ++log_.reads_;

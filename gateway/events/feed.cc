@@ -205,21 +205,22 @@ absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReade
   const Position after = request.after.position;
   EventPage page;
   page.through = request.after;
-  if (tail_.Read(after, *request.filter, request.limits, page)) return page;
+  if (tail_.Read(request.after, *request.filter, request.limits, page)) return page;
   const Position latest = this->latest();
-  // The request begins at a place that is in the log. The caller has checked that.
-  if (after >= latest) return page;
+  // The request begins at a place that was in the log. If the place is after the log's end, the log has grown without a
+  // report yet, or was restored to an earlier state.
+  if (after == latest) return page;
   const bool near = latest - after <= kNear;
   EventReader::Limits limits;
   limits.max_events = request.limits.max_events;
   limits.max_bytes = request.limits.max_bytes;
-  absl::StatusOr<EventReader::Batch> batch = reader.Read(after, near ? kEverything : *request.filter, limits);
+  absl::StatusOr<EventReader::Batch> batch = reader.Read(request.after, near ? kEverything : *request.filter, limits);
   if (!batch.ok()) return ToCallerError(batch.status(), reader, log_);
   std::vector<std::shared_ptr<const EncodedEvent>> events;
   for (LoggedEvent& event : batch->events) {
     events.push_back(std::make_shared<const EncodedEvent>(encoder_.Encode(std::move(event))));
   }
-  if (near) tail_.Add(events, latest);
+  if (near) tail_.Add(request.after, events, latest);
   size_t bytes = 0;
   for (const auto& event : events) {
     if (!AddToPage(event, *request.filter, request.limits, bytes, page)) return page;

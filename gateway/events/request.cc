@@ -28,10 +28,6 @@ absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, const std::string& tex
                                "the gateway did not make this cursor"));
 }
 
-absl::Status NotOfThisHistory(absl::string_view why) {
-  return ToStatus(GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_CURSOR_AHEAD_OF_LOG, std::string(why)));
-}
-
 absl::Time TimeOf(const google::protobuf::Timestamp& timestamp) {
   return absl::FromUnixSeconds(timestamp.seconds()) + absl::Nanoseconds(timestamp.nanos());
 }

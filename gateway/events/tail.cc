@@ -2,24 +2,33 @@
 
 namespace stampgate {
 
-bool EventTail::Read(Position after, const EventFilter& filter, const PageLimits& limits, EventPage& page) const {
+bool EventTail::Has(const EventPlace& place) const {
+  if (window_.empty() || place.position < before_.position || place.position > window_.back()->position) return false;
+  const ChainDigest& there =
+      place.position == before_.position ? before_.digest : window_[place.position - before_.position - 1]->digest;
+  constexpr ChainDigest kUnknown = {};
+  return there == place.digest || there == kUnknown || place.digest == kUnknown;
+}
+
+bool EventTail::Read(const EventPlace& after, const EventFilter& filter, const PageLimits& limits,
+                     EventPage& page) const {
   std::lock_guard lock(mutex_);
-  if (window_.empty() || after + 1 < window_.front()->position || after >= window_.back()->position) return false;
+  if (!Has(after) || after.position == window_.back()->position) return false;
   size_t bytes = 0;
-  for (size_t i = after + 1 - window_.front()->position; i < window_.size(); ++i) {
+  for (size_t i = after.position - before_.position; i < window_.size(); ++i) {
     if (!AddToPage(window_[i], filter, limits, bytes, page)) break;
   }
   return true;
 }
 
-void EventTail::Add(const std::vector<std::shared_ptr<const EncodedEvent>>& events, Position latest) {
+void EventTail::Add(const EventPlace& after, const std::vector<std::shared_ptr<const EncodedEvent>>& events,
+                    Position latest) {
   if (events.empty()) return;
   std::lock_guard lock(mutex_);
-  const Position begin = events.front()->position;
-  const bool goes_on = !window_.empty() && begin <= window_.back()->position + 1;
-  if (!goes_on) {
+  if (!Has(after)) {
     if (events.back()->position < latest) return;
     window_.clear();
+    before_ = after;
     bytes_ = 0;
   }
   for (const auto& event : events) {
@@ -30,6 +39,7 @@ void EventTail::Add(const std::vector<std::shared_ptr<const EncodedEvent>>& even
   }
   while (bytes_ > max_bytes_ && window_.size() > 1) {
     bytes_ -= window_.front()->field.size();
+    before_ = {window_.front()->position, window_.front()->digest};
     window_.pop_front();
   }
 }

@@ -36,70 +36,70 @@ std::vector<Position> PositionsOf(const EventPage& page) {
 TEST(EventTailTest, AReadOutsideOfTheWindowFindsNothing) {
   EventTail tail(1 << 20);
   EventPage page;
-  EXPECT_FALSE(tail.Read(0, {}, {}, page));
-  tail.Add(Events(3, 6), 6);
-  EXPECT_FALSE(tail.Read(1, {}, {}, page)) << "event 2 is not in the window";
-  EXPECT_FALSE(tail.Read(6, {}, {}, page)) << "there is no event after 6";
-  EXPECT_FALSE(tail.Read(9, {}, {}, page));
-  ASSERT_TRUE(tail.Read(2, {}, {}, page));
+  EXPECT_FALSE(tail.Read({0}, {}, {}, page));
+  tail.Add({2}, Events(3, 6), 6);
+  EXPECT_FALSE(tail.Read({1}, {}, {}, page)) << "event 2 is not in the window";
+  EXPECT_FALSE(tail.Read({6}, {}, {}, page)) << "there is no event after 6";
+  EXPECT_FALSE(tail.Read({9}, {}, {}, page));
+  ASSERT_TRUE(tail.Read({2}, {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5, 6));
   EXPECT_EQ(page.through.position, 6);
 }
 
 TEST(EventTailTest, TheWindowIsConsecutive) {
   EventTail tail(1 << 20);
-  tail.Add(Events(3, 4), 9);
+  tail.Add({2}, Events(3, 4), 9);
   EventPage page;
-  EXPECT_FALSE(tail.Read(2, {}, {}, page)) << "the events are not at the log's end, so only one reader needs them";
-  tail.Add(Events(3, 6), 6);
-  tail.Add(Events(5, 8), 8);
-  ASSERT_TRUE(tail.Read(2, {}, {}, page));
+  EXPECT_FALSE(tail.Read({2}, {}, {}, page)) << "the events are not at the log's end, so only one reader needs them";
+  tail.Add({2}, Events(3, 6), 6);
+  tail.Add({4}, Events(5, 8), 8);
+  ASSERT_TRUE(tail.Read({2}, {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5, 6, 7, 8));
-  tail.Add(Events(10, 11), 12);
+  tail.Add({9}, Events(10, 11), 12);
   page = {};
-  ASSERT_TRUE(tail.Read(7, {}, {}, page));
+  ASSERT_TRUE(tail.Read({7}, {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(8)) << "event 9 is missing, so events 10 and 11 are ignored";
-  tail.Add(Events(20, 21), 21);
+  tail.Add({19}, Events(20, 21), 21);
   page = {};
-  EXPECT_FALSE(tail.Read(7, {}, {}, page));
-  ASSERT_TRUE(tail.Read(19, {}, {}, page));
+  EXPECT_FALSE(tail.Read({7}, {}, {}, page));
+  ASSERT_TRUE(tail.Read({19}, {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(20, 21));
 }
 
 TEST(EventTailTest, NewEventsReplaceTheOldest) {
   EventTail tail(3 * kEventBytes);
-  tail.Add(Events(1, 5), 5);
+  tail.Add({0}, Events(1, 5), 5);
   EventPage page;
-  EXPECT_FALSE(tail.Read(1, {}, {}, page));
-  ASSERT_TRUE(tail.Read(2, {}, {}, page));
+  EXPECT_FALSE(tail.Read({1}, {}, {}, page));
+  ASSERT_TRUE(tail.Read({2}, {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5));
 }
 
 TEST(EventTailTest, AFilteredPageStillMovesThePlace) {
   EventTail tail(1 << 20);
-  tail.Add(Events(1, 5), 5);
+  tail.Add({0}, Events(1, 5), 5);
   EventPage page;
-  ASSERT_TRUE(tail.Read(0, {.organization_ids = {}, .types = {"even"}}, {}, page));
+  ASSERT_TRUE(tail.Read({0}, {.organization_ids = {}, .types = {"even"}}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(2, 4));
   EXPECT_EQ(page.through.position, 5);
   page = {};
-  ASSERT_TRUE(tail.Read(0, {.organization_ids = {}, .types = {"none"}}, {}, page));
+  ASSERT_TRUE(tail.Read({0}, {.organization_ids = {}, .types = {"none"}}, {}, page));
   EXPECT_THAT(page.events, IsEmpty());
   EXPECT_EQ(page.through.position, 5);
 }
 
 TEST(EventTailTest, APageEndsBeforeAnEventThatDoesNotFit) {
   EventTail tail(1 << 20);
-  tail.Add(Events(1, 9), 9);
+  tail.Add({0}, Events(1, 9), 9);
   EventPage page;
-  ASSERT_TRUE(tail.Read(0, {}, {.max_events = 3, .max_bytes = 1 << 20}, page));
+  ASSERT_TRUE(tail.Read({0}, {}, {.max_events = 3, .max_bytes = 1 << 20}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(1, 2, 3));
   EXPECT_EQ(page.through.position, 3);
   page = {};
-  ASSERT_TRUE(tail.Read(3, {}, {.max_events = 9, .max_bytes = 2 * kEventBytes}, page));
+  ASSERT_TRUE(tail.Read({3}, {}, {.max_events = 9, .max_bytes = 2 * kEventBytes}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(4, 5));
   page = {};
-  ASSERT_TRUE(tail.Read(5, {}, {.max_events = 9, .max_bytes = 1}, page));
+  ASSERT_TRUE(tail.Read({5}, {}, {.max_events = 9, .max_bytes = 1}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(6)) << "a page has one event, however large the event is";
 }
 

@@ -110,7 +110,7 @@ EventPage EventCallTest::PageOf(Position first, Position last) {
   const std::unique_ptr<EventReader> reader = *log_.NewReader();
   EventReader::Limits limits;
   limits.max_events = static_cast<size_t>(last - first + 1);
-  absl::StatusOr<EventReader::Batch> batch = reader->Read(first - 1, {}, limits);
+  absl::StatusOr<EventReader::Batch> batch = reader->Read({first - 1}, {}, limits);
   EXPECT_TRUE(batch.ok()) << batch.status();
   for (LoggedEvent& event : batch->events) {
     page.events.push_back(std::make_shared<const EncodedEvent>(encoder_->Encode(std::move(event))));

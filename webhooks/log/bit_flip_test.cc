@@ -75,7 +75,7 @@ Sight SightOf(const DiskImage& image, const LogSafeguards& safeguards) {
   const Position latest = (*reader)->Extent()->latest;
   std::set<Position> lost;
   for (Position after = 0; after < latest;) {
-    absl::StatusOr<EventReader::Batch> batch = (*reader)->Read(after, {}, {});
+    absl::StatusOr<EventReader::Batch> batch = (*reader)->Read({after}, {}, {});
     if (batch.ok()) {
       for (const LoggedEvent& event : batch->events) {
         if (event.event.event_id == "new") {

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/verification/event.h"
@@ -66,6 +68,12 @@ struct LogIdentity {
   std::array<uint8_t, 32> cursor_key = {};  // secret; a new key invalidates all earlier cursors
 };
 
+// Returns kFailedPrecondition: the log does not have the event that a reader has read at `position`.
+inline absl::Status OfAnotherHistory(Position position) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the event log was restored to an earlier state: it has another event ", position, ", or none"));
+}
+
 // If a write to the disk takes longer than this duration, the log refuses new events.
 inline constexpr absl::Duration kWriteHangsAfter = absl::Seconds(5);
 
@@ -110,11 +118,12 @@ class EventReader {
 
   virtual absl::StatusOr<LogUsage> Usage() = 0;
 
-  // Returns events after the position `after` that pass `filter`, in order. Errors: kOutOfRange if retention has
-  // deleted some events after `after`; kDataLoss if the next events are damaged, are lost, or differ from the events
-  // that were stored. After kDataLoss, Lost() returns the range of these events. If readable events precede lost or
-  // damaged events, Read first returns the readable events without an error.
-  virtual absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) = 0;
+  // Returns events after `after` that pass `filter`, in order. Errors: kOutOfRange if retention has deleted some events
+  // after `after`; kFailedPrecondition if `after` has a digest, and the log does not have the event of this digest at
+  // this position, because the log was restored to an earlier state; kDataLoss if the next events are damaged, are
+  // lost, or differ from the events that were stored. After kDataLoss, Lost() returns the range of these events. If
+  // readable events precede lost or damaged events, Read first returns the readable events without an error.
+  virtual absl::StatusOr<Batch> Read(const EventPlace& after, const EventFilter& filter, const Limits& limits) = 0;
 
   // Returns the range of events that caused the latest kDataLoss. To continue, read after the range's `last`.
   virtual LostEvents Lost() const = 0;

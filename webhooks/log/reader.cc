@@ -159,32 +159,35 @@ absl::StatusOr<LogUsage> LogReader::Usage() {
   return usage;
 }
 
-absl::StatusOr<EventReader::Batch> LogReader::Read(Position after, const EventFilter& filter, const Limits& limits) {
+absl::StatusOr<EventReader::Batch> LogReader::Read(const EventPlace& after, const EventFilter& filter,
+                                                     const Limits& limits) {
   absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
   if (!snapshot.ok()) return snapshot.status();
   const LogRecord& record = snapshot->record();
   Batch batch;
-  batch.through = after;
-  if (after >= snapshot->latest()) return batch;
-  if (after + 1 < record.earliest) {
+  batch.through = after.position;
+  if (after.position > snapshot->latest() && after.digest != ChainDigest{}) return OfAnotherHistory(after.position);
+  if (after.position >= snapshot->latest()) return batch;
+  if (after.position + 1 < record.earliest) {
     return absl::OutOfRangeError(
-        absl::StrCat("retention has deleted event ", after + 1, " and all others before ", record.earliest));
+        absl::StrCat("retention has deleted event ", after.position + 1, " and all others before ", record.earliest));
   }
   absl::Status status = ReadInto(&batch, after, snapshot->latest(), record, filter, limits);
   // First returns the events before the damage. The next Read returns the error.
   if (absl::IsDataLoss(status) && !batch.events.empty()) return batch;
-  if (!status.ok()) return absl::IsDataLoss(status) ? status : Unreadable(status);
+  if (absl::IsDataLoss(status) || absl::IsFailedPrecondition(status)) return status;
+  if (!status.ok()) return Unreadable(status);
   return batch;
 }
 
-absl::Status LogReader::ReadInto(Batch* batch, Position after, Position latest, const LogRecord& record,
+absl::Status LogReader::ReadInto(Batch* batch, const EventPlace& after, Position latest, const LogRecord& record,
                                  const EventFilter& filter, const Limits& limits) {
-  if (last_.position != after) last_ = FindLast(after, record);
+  if (last_.position != after.position) last_ = FindLast(after.position, record);
   size_t bytes = 0;
   size_t looked_at = 0;
   SqliteReset reset(rows_);
-  rows_.Bind(1, after + 1);
-  for (Position expected = after + 1; expected <= latest; ++expected) {
+  rows_.Bind(1, after.position + 1);
+  for (Position expected = after.position + 1; expected <= latest; ++expected) {
     if (batch->events.size() >= limits.max_events || looked_at++ >= limits.max_looked_at) break;
     absl::StatusOr<bool> found = rows_.Step();
     if (absl::IsDataLoss(found.status())) return Damaged(expected, found.status().message());
@@ -193,6 +196,8 @@ absl::Status LogReader::ReadInto(Batch* batch, Position after, Position latest, 
     const EventRow row = RowOf(rows_);
     if (absl::Status status = CheckRow(row, expected, record); !status.ok()) return status;
     if (absl::Status status = CheckChain(row, record); !status.ok()) return status;
+    const bool follows = after.digest == ChainDigest{} || row.previous.empty() || row.previous == AsText(after.digest);
+    if (expected == after.position + 1 && !follows) return OfAnotherHistory(after.position);
     if (filter.Matches(row.organization_id, row.parent_organization_id, row.type)) {
       bytes += static_cast<size_t>(std::max<int64_t>(0, rows_.Number(kBodySizeColumn)));
       if (!batch->events.empty() && bytes > limits.max_bytes) break;
@@ -253,24 +258,9 @@ absl::StatusOr<std::string> LogReader::ReadBody(const EventRow& row) {
 absl::StatusOr<LoggedEvent> LogReader::ToEvent(const EventRow& row) {
   absl::StatusOr<std::string> body = ReadBody(row);
   if (!body.ok()) return body.status();
-  std::optional<std::vector<HeaderField>> headers = DecodeHeaders(row.headers);
-  if (!headers) return Damaged(row.position, "its headers are malformed");
-  LoggedEvent logged;
-  logged.position = row.position;
-  logged.digest = ArrayOf<32>(rows_.Bytes(kChecksumColumn));
-  logged.commit_time = absl::FromUnixMicros(row.commit_us);
-  Event& event = logged.event;
-  event.event_id = std::string(row.event_id);
-  event.key_id = std::string(row.key_id);
-  event.timestamp_ms = row.timestamp_ms;
-  event.signature = ArrayOf<64>(row.signature);
-  event.body = *std::move(body);
-  event.organization_id = std::string(row.organization_id);
-  event.parent_organization_id = std::string(row.parent_organization_id);
-  event.type = std::string(row.type);
-  event.body_sha256 = ArrayOf<32>(row.body_sha256);
-  event.headers = *std::move(headers);
-  return logged;
+  std::optional<LoggedEvent> event = EventOf(row, ArrayOf<32>(rows_.Bytes(kChecksumColumn)), *std::move(body));
+  if (!event) return Damaged(row.position, "its headers are malformed");
+  return *std::move(event);
 }
 
 absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(const EventName& name, const EventFilter& filter) {

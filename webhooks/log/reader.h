@@ -32,7 +32,7 @@ class LogReader : public EventReader {
 
   absl::StatusOr<LogExtent> Extent() override;
   absl::StatusOr<LogUsage> Usage() override;
-  absl::StatusOr<Batch> Read(Position after, const EventFilter& filter, const Limits& limits) override;
+  absl::StatusOr<Batch> Read(const EventPlace& after, const EventFilter& filter, const Limits& limits) override;
   LostEvents Lost() const override { return lost_; }
   absl::StatusOr<ChainDigest> DigestAt(Position position) override;
   absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) override;
@@ -45,7 +45,7 @@ class LogReader : public EventReader {
       : connection_(std::move(connection)), visible_(std::move(visible)) {}
 
   absl::Status Prepare();
-  absl::Status ReadInto(Batch* batch, Position after, Position latest, const LogRecord& record,
+  absl::Status ReadInto(Batch* batch, const EventPlace& after, Position latest, const LogRecord& record,
                         const EventFilter& filter, const Limits& limits);
   absl::StatusOr<std::vector<Position>> PositionsOf(const EventName& name);
   absl::StatusOr<std::optional<LoggedEvent>> EventAt(Position position, absl::string_view event_id,

@@ -45,7 +45,7 @@ absl::Status CheckNewest(const RecoveryReports& reports, LogReader& reader, LogW
   LossReport report(reports.on_loss);
   std::optional<EventPlace> last;
   while (*after < writer.record().latest) {
-    const absl::StatusOr<EventReader::Batch> batch = reader.Read(*after, {}, {});
+    const absl::StatusOr<EventReader::Batch> batch = reader.Read({*after}, {}, {});
     if (batch.ok()) {
       *after = batch->through;
       if (!batch->events.empty()) last = {batch->events.back().position, batch->events.back().digest};

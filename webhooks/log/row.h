@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "webhooks/log/event_log.h"
 #include "webhooks/verification/delivery.h"
+#include "webhooks/verification/event.h"
 
 namespace stampgate {
 
-using Digest = std::array<uint8_t, 32>;
+using Digest = ChainDigest;
 
 inline absl::string_view AsText(const Digest& digest) {
   return absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size());
@@ -36,10 +38,21 @@ struct EventRow {
   absl::string_view previous;  // the checksum of the previous row; empty in rows of version 1
 };
 
+// Returns the bytes of the checksum that do not depend on the log and the event's place: all columns except the
+// position, the commit time and `previous`. The database server of a shared log gets these bytes, and computes the
+// checksum when it has chosen the place.
+std::string EncodeContent(const EventRow& row);
+
 // Returns the checksum over the log's id and all columns with their lengths. If a row was altered, moved or copied from
 // another log, its stored checksum is wrong. The checksum also covers `previous`, with which readers detect that the
 // previous row was replaced.
 Digest ChecksumOf(absl::string_view log_id, const EventRow& row);
+
+// Returns the row of an event, without its place. `headers` are the event's headers, made by EncodeHeaders.
+EventRow RowOf(const Event& event, absl::string_view headers);
+
+// Returns the event of a row with this body, or nothing if its headers are malformed.
+std::optional<LoggedEvent> EventOf(const EventRow& row, const Digest& digest, std::string body);
 
 // EncodeHeaders encodes all headers into the text of one column. DecodeHeaders decodes that text, or returns nothing if
 // it is malformed.

@@ -4,16 +4,16 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstddef>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/disk/exclusive_file.h"
+#include "webhooks/log/event_queue.h"
 #include "webhooks/log/reader.h"
 #include "webhooks/log/recovery.h"
 #include "webhooks/log/schema.h"
@@ -23,38 +23,10 @@
 namespace stampgate {
 namespace {
 
-// Limits of one transaction. Without these limits, the first of many queued events would wait until all others are
-// stored.
-constexpr size_t kBatchEvents = 256;
-constexpr size_t kBatchBytes = 8 << 20;
-
 // The upper limit of max_queued_bytes, and therefore of the size of one event, because SQLite limits the size of a row.
 constexpr size_t kMaxQueuedBytes = 512 << 20;
 // The upper limit of retention_interval, because the AgeClock must advance often.
 constexpr absl::Duration kMaxInterval = absl::Minutes(30);
-
-using Done = absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)>;
-
-struct WaitingEvent {
-  VerifiedEvent event;
-  Done done;
-  size_t bytes;
-};
-
-// Returns the approximate memory of a queued event.
-size_t BytesOf(const Event& event) {
-  size_t bytes = sizeof(WaitingEvent) + event.body.size() + 512;
-  for (const HeaderField& header : event.headers) {
-    bytes += sizeof(HeaderField) + header.name.size() + header.value.size();
-  }
-  return bytes;
-}
-
-absl::Status CannotStore(const absl::Status& why) {
-  const absl::StatusCode code =
-      absl::IsResourceExhausted(why) ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable;
-  return absl::Status(code, absl::StrCat("the event log cannot store: ", why.message()));
-}
 
 class SqliteEventLog final : public EventLog {
  public:
@@ -64,15 +36,15 @@ class SqliteEventLog final : public EventLog {
         identity_(writer->record().identity),
         reported_(*writer->marked()),
         marked_(writer->marked()),
-        writer_(std::move(writer)) {
+        writer_(std::move(writer)),
+        queue_(options_.max_queued_bytes) {
     thread_ = StartThread("event-log", [this] { Run(); });
   }
 
   ~SqliteEventLog() override { Close(); }
 
-  void Append(VerifiedEvent event, Done done) override {
-    const size_t bytes = BytesOf(*event);
-    WaitingEvent waiting{std::move(event), std::move(done), bytes};
+  void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
+    WaitingEvent waiting{std::move(event), std::move(done)};
     if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
   }
 
@@ -123,12 +95,8 @@ class SqliteEventLog final : public EventLog {
       std::lock_guard lock(mutex_);
       if (!failure_.empty()) return absl::UnavailableError(failure_);
       if (closed_) return absl::UnavailableError("the event log is closed");
-      if (waiting.bytes > options_.max_queued_bytes - queued_bytes_) {
-        return absl::ResourceExhaustedError("too many events wait to be stored");
-      }
       first = queue_.empty();
-      queued_bytes_ += waiting.bytes;
-      queue_.push_back(std::move(waiting));
+      if (!queue_.Push(waiting)) return absl::ResourceExhaustedError("too many events wait to be stored");
     }
     if (first) wake_.notify_one();
     return absl::OkStatus();
@@ -149,7 +117,7 @@ class SqliteEventLog final : public EventLog {
         };
         wake_.wait_for(lock, absl::ToChronoNanoseconds(options_.retention_interval), something_to_do);
         if (queue_.empty() && closed_) break;
-        batch = TakeBatch();
+        batch = queue_.TakeBatch();
         trims_wanted = trims_wanted_;
       }
       write_began_ = options_.steady_now().time_since_epoch();
@@ -168,18 +136,6 @@ class SqliteEventLog final : public EventLog {
     trimmed_.notify_all();
   }
 
-  std::vector<WaitingEvent> TakeBatch() {
-    std::vector<WaitingEvent> batch;
-    size_t bytes = 0;
-    while (!queue_.empty() && batch.size() < kBatchEvents &&
-           (batch.empty() || bytes + queue_[0].bytes <= kBatchBytes)) {
-      bytes += queue_[0].bytes;
-      batch.push_back(std::move(queue_[0]));
-      queue_.pop_front();
-    }
-    return batch;
-  }
-
   // Returns an error only if the event log cannot continue.
   absl::Status Store(std::vector<WaitingEvent>* batch) {
     std::vector<const Event*> events;
@@ -196,10 +152,8 @@ class SqliteEventLog final : public EventLog {
     }
     // Reports the growth before the acknowledgements, as SetOnGrowth requires.
     if (can_go_on) ReportGrowth();
-    size_t bytes = 0;
     for (size_t i = 0; i < batch->size(); ++i) {
       WaitingEvent& waiting = (*batch)[i];
-      bytes += waiting.bytes;
       if (can_go_on && outcomes[i]) {
         waiting.done(*outcomes[i]);
       } else {
@@ -208,7 +162,7 @@ class SqliteEventLog final : public EventLog {
     }
     {
       std::lock_guard lock(mutex_);
-      queued_bytes_ -= bytes;
+      queue_.Release(*batch);
     }
     return can_go_on ? writer_->Checkpoint() : status;
   }
@@ -237,12 +191,11 @@ class SqliteEventLog final : public EventLog {
   }
 
   void Fail(const absl::Status& status) {
-    std::deque<WaitingEvent> waiting;
+    std::vector<WaitingEvent> waiting;
     {
       std::lock_guard lock(mutex_);
       failure_ = std::string(CannotStore(status).message());
-      waiting.swap(queue_);
-      queued_bytes_ = 0;
+      waiting = queue_.TakeAll();
     }
     for (WaitingEvent& event : waiting) event.done(CannotStore(status));
     if (options_.on_fatal) options_.on_fatal(status);
@@ -262,8 +215,7 @@ class SqliteEventLog final : public EventLog {
   std::mutex mutex_;
   std::condition_variable wake_;     // wakes the event log's thread
   std::condition_variable trimmed_;  // wakes TrimNow
-  std::deque<WaitingEvent> queue_;
-  size_t queued_bytes_ = 0;  // memory of the queue and of the batch in progress
+  EventQueue queue_;
   bool closed_ = false;
   std::string failure_;  // why the event log cannot continue; empty if it can
   int64_t trims_wanted_ = 0;

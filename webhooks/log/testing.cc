@@ -21,7 +21,7 @@ absl::StatusOr<AppendOutcome> AppendAndWait(EventLog& log, VerifiedEvent event) 
 absl::StatusOr<std::vector<LoggedEvent>> ReadAllAfter(EventReader& reader, Position after) {
   std::vector<LoggedEvent> events;
   for (;;) {
-    absl::StatusOr<EventReader::Batch> batch = reader.Read(after, {}, {});
+    absl::StatusOr<EventReader::Batch> batch = reader.Read({after}, {}, {});
     if (!batch.ok()) return batch.status();
     if (batch->through == after) return events;
     after = batch->through;

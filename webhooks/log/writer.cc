@@ -225,18 +225,9 @@ absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optio
 // Inserts the event at the position next->latest.
 absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   const std::string headers = EncodeHeaders(event.headers);
-  EventRow row;
+  EventRow row = RowOf(event, headers);
   row.position = next->latest;
   row.commit_us = next->latest_commit_us;
-  row.event_id = event.event_id;
-  row.organization_id = event.organization_id;
-  row.parent_organization_id = event.parent_organization_id;
-  row.type = event.type;
-  row.key_id = event.key_id;
-  row.timestamp_ms = event.timestamp_ms;
-  row.signature = absl::string_view(reinterpret_cast<const char*>(event.signature.data()), event.signature.size());
-  row.headers = headers;
-  row.body_sha256 = AsText(event.body_sha256);
   const ChainDigest previous = next->latest_digest;
   row.previous = AsText(previous);
   next->latest_digest = ChecksumOf(AsText(next->identity.id), row);

@@ -1,0 +1,90 @@
+#include "webhooks/postgres/schema.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "webhooks/postgres/schema_sql.h"
+
+namespace stampgate {
+namespace {
+
+// The key of the lock under which a program creates the tables: "stampgat" in ASCII.
+constexpr int64_t kMigrationLock = 0x7374616d70676174;
+
+std::string Quoted(const std::string& name) {
+  return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
+}
+
+// Returns the version of the tables, or 0 if there are none.
+absl::StatusOr<int64_t> VersionOf(PostgresConnection& connection) {
+  absl::StatusOr<std::vector<PostgresResult>> exists = connection.Run({{"SELECT to_regclass('store') IS NOT NULL"}});
+  if (!exists.ok()) return exists.status();
+  if (exists->front().Number(0, 0) == 0) return 0;
+  absl::StatusOr<std::vector<PostgresResult>> version = connection.Run({{"SELECT version FROM store"}});
+  if (!version.ok()) return version.status();
+  return version->front().rows() == 1 ? version->front().Number(0, 0) : 0;
+}
+
+absl::Status NewerVersion(int64_t version) {
+  return absl::FailedPreconditionError(absl::StrCat("the store's tables have version ", version,
+                                                    "; this program uses version ", kStoreVersion));
+}
+
+// Splits a file of SQL at each ";" that ends a line outside of a function's body, because one statement is sent at a
+// time.
+std::vector<PostgresStatement> StatementsOf(absl::string_view sql) {
+  std::vector<PostgresStatement> statements;
+  bool in_body = false;
+  size_t begin = 0;
+  for (size_t at = 0; at < sql.size(); ++at) {
+    if (sql.substr(at, 2) == "$$") {
+      in_body = !in_body;
+      ++at;
+    } else if (sql.substr(at, 2) == ";\n" && !in_body) {
+      statements.push_back({std::string(sql.substr(begin, at - begin))});
+      begin = at + 1;
+    }
+  }
+  return statements;
+}
+
+}  // namespace
+
+absl::Status MigrateStore(PostgresConnection& connection, const std::string& schema) {
+  const absl::StatusOr<int64_t> before = VersionOf(connection);
+  if (!before.ok()) return before.status();
+  if (*before > kStoreVersion) return NewerVersion(*before);
+  if (*before == kStoreVersion) return absl::OkStatus();
+  // The lock ends with the transaction. A program that has waited for it fails, because the tables then exist.
+  std::vector<PostgresStatement> statements = {
+      {"SELECT pg_advisory_xact_lock($1)", PostgresParameters().Bigint(kMigrationLock)},
+      {absl::StrCat("CREATE SCHEMA IF NOT EXISTS ", Quoted(schema))},
+  };
+  for (PostgresStatement& statement : StatementsOf(kSchemaSql)) statements.push_back(std::move(statement));
+  const absl::Status created = connection.Commit(std::move(statements)).status();
+  if (created.ok()) return created;
+  const absl::StatusOr<int64_t> after = VersionOf(connection);
+  return after.ok() && *after == kStoreVersion ? absl::OkStatus() : created;
+}
+
+absl::Status GrantStore(PostgresConnection& connection, const std::string& schema, const std::string& role) {
+  const std::string to = absl::StrCat(" TO ", Quoted(role));
+  return connection
+      .Commit({{absl::StrCat("GRANT USAGE ON SCHEMA ", Quoted(schema), to)},
+               {absl::StrCat("GRANT SELECT ON ALL TABLES IN SCHEMA ", Quoted(schema), to)},
+               {absl::StrCat("GRANT EXECUTE ON FUNCTION create_log, append_events, trim_log, bytes_of_log, position_before", to)}})
+      .status();
+}
+
+absl::Status CheckStore(PostgresConnection& connection) {
+  const absl::StatusOr<int64_t> version = VersionOf(connection);
+  if (!version.ok()) return version.status();
+  if (*version > kStoreVersion) return NewerVersion(*version);
+  if (*version < kStoreVersion) {
+    return absl::FailedPreconditionError("the store's tables are missing or old: run `stampgate store migrate`");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace stampgate

@@ -1,0 +1,29 @@
+// Creates and checks the tables of the store.
+#ifndef STAMPGATE_WEBHOOKS_POSTGRES_SCHEMA_H_
+#define STAMPGATE_WEBHOOKS_POSTGRES_SCHEMA_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "webhooks/postgres/connection.h"
+
+namespace stampgate {
+
+// The version of the tables that this program uses.
+inline constexpr int kStoreVersion = 1;
+
+// Creates the schema and its tables, unless they exist in this version. If several programs call this function at the
+// same time, one of them creates the tables, and the others wait. Errors: kFailedPrecondition if the tables are of a
+// newer version, or if the role lacks a right; those of PostgresConnection::Commit.
+absl::Status MigrateStore(PostgresConnection& connection, const std::string& schema);
+
+// Gives the role `role` the rights that a gateway needs. Errors: those of PostgresConnection::Commit.
+absl::Status GrantStore(PostgresConnection& connection, const std::string& schema, const std::string& role);
+
+// Checks that the tables exist in this version. Errors: kFailedPrecondition if they do not; those of
+// PostgresConnection::Run.
+absl::Status CheckStore(PostgresConnection& connection);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_POSTGRES_SCHEMA_H_

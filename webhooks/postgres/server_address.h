@@ -1,0 +1,33 @@
+// Where the PostgreSQL servers of a store are, and how the gateway logs in.
+#ifndef STAMPGATE_WEBHOOKS_POSTGRES_SERVER_ADDRESS_H_
+#define STAMPGATE_WEBHOOKS_POSTGRES_SERVER_ADDRESS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace stampgate {
+
+struct PostgresAddress {
+  // Each is "host:port" or "[IPv6 address]:port". A host that begins with "/" is the folder of a Unix socket. The
+  // gateway uses the first server that accepts writes.
+  std::vector<std::string> hosts;
+  std::string database;
+  std::string user;
+  std::string schema;         // the schema of the store's tables
+  std::string password_file;  // read for each connection; empty: no password
+  bool plaintext = false;     // whether the connection is without TLS
+  // The CA's certificates, against which the server's certificate and name are verified. Empty: the system's.
+  std::string ca_file;
+  std::string certificate_file;  // the client's certificate; empty: none
+  std::string private_key_file;
+};
+
+// Splits "host:port". Errors: kInvalidArgument.
+absl::StatusOr<std::pair<std::string, std::string>> SplitHostAndPort(const std::string& host);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_POSTGRES_SERVER_ADDRESS_H_

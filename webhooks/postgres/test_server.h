@@ -1,0 +1,72 @@
+// PostgreSQL servers for tests.
+#ifndef STAMPGATE_WEBHOOKS_POSTGRES_TEST_SERVER_H_
+#define STAMPGATE_WEBHOOKS_POSTGRES_TEST_SERVER_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/server_address.h"
+
+namespace stampgate {
+
+// The versions of PostgreSQL that deploy/install has installed: the oldest that the gateway supports, and the newest.
+enum class PostgresVersion { k15, k18 };
+
+// Runs a server, which listens on a Unix socket in a temporary folder. The server does not run as root, because
+// PostgreSQL refuses that. Ends the process of the test if something fails that is not under test.
+class TestPostgres {
+ public:
+  // Creates a cluster with these lines of postgresql.conf, and starts the server.
+  explicit TestPostgres(PostgresVersion version, const std::vector<std::string>& settings = {});
+
+  // Creates a standby of `primary`, which confirms transactions under the name `name`, and starts it.
+  TestPostgres(const TestPostgres& primary, const std::string& name);
+
+  // Kills the server, and deletes the cluster.
+  ~TestPostgres();
+
+  TestPostgres(const TestPostgres&) = delete;
+  TestPostgres& operator=(const TestPostgres&) = delete;
+
+  // Starts the server, and waits until it accepts connections.
+  void Start();
+  // Ends the server at once, as a loss of power does, except that the system keeps what it has not yet written.
+  void Kill();
+  // Stops the server's processes, so that they do not answer, and lets them go on.
+  void Pause();
+  void GoOn();
+  // Makes a standby a primary, and waits until it is one.
+  void Promote();
+
+  // Returns the address of a superuser for the tables in `schema`.
+  PostgresAddress address(const std::string& schema) const;
+
+  // Creates an empty store in a new schema, and returns its address.
+  PostgresAddress NewStore() const;
+
+  // Runs a statement as a superuser, and returns the first column of its first row as text. Returns an empty text if
+  // there is no row.
+  std::string Sql(const std::string& sql, const std::string& schema = "public") const;
+
+  // Changes a setting of the running server, and waits until new connections have it.
+  void Set(const std::string& name, const std::string& value) const;
+
+ private:
+  std::string Program(const std::string& name) const;
+  void Run(const std::vector<std::string>& command) const;
+  pid_t Spawn(const std::vector<std::string>& command) const;
+
+  const PostgresVersion version_;
+  std::string folder_;
+  pid_t server_ = -1;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_POSTGRES_TEST_SERVER_H_

@@ -1,0 +1,68 @@
+// An event log on a PostgreSQL server, which several gateways share.
+//
+// A transaction on the server gives the events their positions, and checks whether they are stored already, so that any
+// gateway may store any event. One thread stores: each transaction has the events that arrived during the previous one.
+// Another thread waits for the notifications of all gateways, and also asks the server every second.
+//
+// The log acknowledges an event only if the server has committed it with synchronous_commit, and required a synchronous
+// standby during the transaction. If the server does not answer or the connection is lost, the log does not know
+// whether the events are stored; upstream sends them again, and the server then recognizes them.
+#ifndef STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_EVENT_LOG_H_
+#define STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_EVENT_LOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "stamp/secret/bytes.h"
+#include "webhooks/log/event_log.h"
+#include "webhooks/postgres/server_address.h"
+
+namespace stampgate {
+
+struct PostgresEventLogOptions {
+  PostgresAddress address;
+  // The key under which the server stores the log's cursor key: kStoreKeyBytes bytes, which all gateways have.
+  const SecretBytes* store_key = nullptr;
+  // Whether the log also accepts a server that requires no synchronous standby, so that the loss of this server can lose
+  // acknowledged events.
+  bool allow_single_server = false;
+  // Retention drops parts of the log, about a sixteenth of its events at a time. It drops a part when the age of its
+  // last event exceeds `retention_age`, or when the events and ids use more than `retention_bytes`. The age follows the
+  // server's clock, but a jump of this clock counts as one hour at most.
+  absl::Duration retention_age = absl::Hours(24 * 7);
+  int64_t retention_bytes = int64_t{10} << 30;
+  // See SqliteEventLogOptions.
+  absl::Duration deduplication_age = absl::Hours(24 * 30);
+  absl::Duration retention_interval = absl::Seconds(10);
+  size_t max_queued_bytes = 64 << 20;
+  // If set, replaces the server's clock. Only tests set it.
+  std::function<absl::Time()> now;
+  // Called on one of the log's threads when the log cannot store events any more, with the reason, and with OK when it
+  // can store events again. Must not block.
+  std::function<void(const absl::Status&)> on_state;
+  // Called on one of the log's threads if the server no longer has an event that this gateway has seen in the log: a
+  // failover has lost the latest transactions, or an administrator has restored the server to an earlier state.
+  // `events` is the last position that the log had, `latest` is the last position that the server has now.
+  std::function<void(Position had, Position latest)> on_taken_back;
+};
+
+inline constexpr size_t kStoreKeyBytes = 32;
+
+// Opens the log. Creates it if the store has no log yet. Errors: kFailedPrecondition if the store's tables are missing
+// or are of another version, if `store_key` is another key than the one with which the log was created, if the login is
+// refused, or if the server's settings lack what the options require; kUnavailable if the server cannot be reached.
+absl::StatusOr<std::unique_ptr<EventLog>> OpenPostgresEventLog(PostgresEventLogOptions options);
+
+// For tests: returns after retention has deleted all events and ids that it must delete now. Requires a `log` from
+// OpenPostgresEventLog whose server can be reached.
+void TrimPostgresLogNow(EventLog& log);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_EVENT_LOG_H_

@@ -1,0 +1,279 @@
+#include "webhooks/postgres_log/postgres_reader.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "stamp/secret/sha256.h"
+#include "webhooks/log/state.h"
+
+namespace stampgate {
+namespace {
+
+// The columns of a row without its body.
+constexpr char kColumns[] =
+    "e.position, e.commit_us, e.event_id, e.organization_id, e.parent_organization_id, e.type, e.key_id,"
+    " e.timestamp_ms, e.signature, e.headers, e.body_sha256, e.previous, e.digest, octet_length(e.body)::bigint";
+constexpr int kDigestColumn = 12;
+constexpr int kBodySizeColumn = 13;
+
+// Requires that the row is not NULL.
+EventRow RowOf(const PostgresResult& rows, int row) {
+  EventRow columns;
+  columns.position = rows.Number(row, 0);
+  columns.commit_us = rows.Number(row, 1);
+  columns.event_id = rows.Bytes(row, 2);
+  columns.organization_id = rows.Bytes(row, 3);
+  columns.parent_organization_id = rows.Bytes(row, 4);
+  columns.type = rows.Bytes(row, 5);
+  columns.key_id = rows.Bytes(row, 6);
+  columns.timestamp_ms = rows.Number(row, 7);
+  columns.signature = rows.Bytes(row, 8);
+  columns.headers = rows.Bytes(row, 9);
+  columns.body_sha256 = rows.Bytes(row, 10);
+  columns.previous = rows.Bytes(row, 11);
+  return columns;
+}
+
+ChainDigest DigestOf(absl::string_view bytes) {
+  ChainDigest digest = {};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
+  return digest;
+}
+
+absl::Status Unreadable(const absl::Status& status) {
+  return absl::UnavailableError(absl::StrCat("the event log cannot be read: ", status.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PostgresReader>> PostgresReader::Open(PostgresAddress address, const LogIdentity& log) {
+  std::unique_ptr<PostgresReader> reader(new PostgresReader(std::move(address), log));
+  if (absl::StatusOr<LogExtent> extent = reader->Extent(); !extent.ok()) return extent.status();
+  return reader;
+}
+
+// Runs `statement`, and reads the state of the log at the same moment.
+absl::StatusOr<PostgresReader::Snapshot> PostgresReader::Look(PostgresStatement statement) {
+  if (connection_ == nullptr || !connection_->usable()) {
+    connection_ = nullptr;
+    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address_);
+    if (!connection.ok()) return Unreadable(connection.status());
+    connection_ = *std::move(connection);
+  }
+  absl::StatusOr<std::vector<PostgresResult>> results =
+      connection_->Run({{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
+                        {"SELECT id, earliest, latest, latest_digest, digest_before FROM log"},
+                        std::move(statement),
+                        {"COMMIT"}});
+  if (!results.ok()) {
+    connection_ = nullptr;  // ends the transaction
+    return absl::IsDataLoss(results.status()) ? results.status() : Unreadable(results.status());
+  }
+  const PostgresResult& head = (*results)[1];
+  if (head.rows() != 1 || head.Bytes(0, 0) != AsText(log_.id)) {
+    return absl::UnavailableError("the server has another event log than when the gateway started");
+  }
+  return Snapshot{{head.Number(0, 1), head.Number(0, 2), DigestOf(head.Bytes(0, 3)), DigestOf(head.Bytes(0, 4))},
+                  std::move((*results)[2])};
+}
+
+absl::Status PostgresReader::Damaged(Position position, absl::string_view how) {
+  lost_ = {position, position, /*gone=*/false};
+  return absl::DataLossError(absl::StrCat("event ", position, " of the log is damaged: ", how));
+}
+
+// Checks that the row is at `expected`, and that its digest is correct.
+absl::Status PostgresReader::CheckRow(const PostgresResult& rows, int row, Position expected) {
+  if (row >= rows.rows() || rows.IsNull(row, 0) || rows.Number(row, 0) != expected) {
+    return Damaged(expected, "it is missing");
+  }
+  if (rows.Bytes(row, kDigestColumn) != AsText(ChecksumOf(AsText(log_.id), RowOf(rows, row)))) {
+    return Damaged(expected, "its checksum is wrong");
+  }
+  return absl::OkStatus();
+}
+
+// Returns the events of the rows `wanted` of `rows`, whose digests are correct, up to the first damaged body. If the
+// first of them is damaged, returns kDataLoss.
+absl::StatusOr<std::vector<LoggedEvent>> PostgresReader::ReadBodies(const PostgresResult& rows,
+                                                                    const std::vector<int>& wanted) {
+  std::vector<LoggedEvent> events;
+  if (wanted.empty()) return events;
+  std::vector<int64_t> positions;
+  for (const int row : wanted) positions.push_back(rows.Number(row, 0));
+  absl::StatusOr<Snapshot> bodies = Look({"SELECT position, body FROM events WHERE position = ANY ($1) ORDER BY position",
+                                          PostgresParameters().Bigints(positions)});
+  if (!bodies.ok()) return bodies.status();
+  if (positions.front() < bodies->head.earliest) return absl::OutOfRangeError("retention has deleted the next events");
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const EventRow row = RowOf(rows, wanted[i]);
+    const int found = static_cast<int>(i);
+    absl::Status damage;
+    std::optional<LoggedEvent> event;
+    if (found >= bodies->result.rows() || bodies->result.Number(found, 0) != row.position) {
+      damage = Damaged(row.position, "it is missing");
+    } else if (row.body_sha256 != AsText(Sha256(bodies->result.Bytes(found, 1)))) {
+      damage = Damaged(row.position, "its body does not match its SHA-256");
+    } else {
+      event = EventOf(row, DigestOf(rows.Bytes(wanted[i], kDigestColumn)), std::string(bodies->result.Bytes(found, 1)));
+      if (!event) damage = Damaged(row.position, "its headers are malformed");
+    }
+    if (!event) return events.empty() ? absl::StatusOr<std::vector<LoggedEvent>>(damage) : std::move(events);
+    events.push_back(*std::move(event));
+  }
+  return events;
+}
+
+absl::StatusOr<LogExtent> PostgresReader::Extent() {
+  absl::StatusOr<Snapshot> snapshot = Look({"SELECT 1"});
+  if (!snapshot.ok()) return snapshot.status();
+  return LogExtent{snapshot->head.earliest, snapshot->head.latest};
+}
+
+absl::StatusOr<LogUsage> PostgresReader::Usage() {
+  absl::StatusOr<Snapshot> snapshot =
+      Look({"SELECT bytes_of_log(), (SELECT commit_us FROM events ORDER BY position LIMIT 1)"});
+  if (!snapshot.ok()) return snapshot.status();
+  LogUsage usage;
+  usage.bytes = snapshot->result.Number(0, 0);
+  if (!snapshot->result.IsNull(0, 1)) usage.oldest = absl::FromUnixMicros(snapshot->result.Number(0, 1));
+  return usage;
+}
+
+absl::StatusOr<EventReader::Batch> PostgresReader::Read(const EventPlace& after, const EventFilter& filter,
+                                                        const Limits& limits) {
+  constexpr ChainDigest kUnknown = {};
+  absl::StatusOr<Snapshot> snapshot =
+      Look({absl::StrCat("SELECT ", kColumns, " FROM events e WHERE e.position > $1 ORDER BY e.position LIMIT $2"),
+            PostgresParameters().Bigint(after.position).Bigint(static_cast<int64_t>(limits.max_looked_at))});
+  if (!snapshot.ok()) return snapshot.status();
+  const Head& head = snapshot->head;
+  const PostgresResult& rows = snapshot->result;
+  Batch batch;
+  batch.through = after.position;
+  if (after.digest != kUnknown) {
+    const bool at_end = after.position == head.latest;
+    if (after.position > head.latest || (at_end && after.digest != head.latest_digest)) {
+      return OfAnotherHistory(after.position);
+    }
+  }
+  if (after.position >= head.latest) return batch;
+  if (after.position + 1 < head.earliest) {
+    return absl::OutOfRangeError(absl::StrCat("retention has deleted event ", after.position + 1,
+                                              " and all others before ", head.earliest));
+  }
+  // The digest of the event before the next row, if it is known.
+  ChainDigest before = after.position == head.earliest - 1 ? head.digest_before : kUnknown;
+  if (after.digest != kUnknown) {
+    if (before != kUnknown && before != after.digest) return OfAnotherHistory(after.position);
+    before = after.digest;
+  }
+  absl::Status damage;
+  std::vector<int> wanted;
+  std::vector<EventPlace> places;  // of the rows that are whole
+  size_t bytes = 0;
+  const Position end =
+      std::min<Position>(head.latest, after.position + static_cast<Position>(limits.max_looked_at));
+  for (Position expected = after.position + 1; expected <= end && wanted.size() < limits.max_events; ++expected) {
+    const int row = static_cast<int>(expected - after.position - 1);
+    damage = CheckRow(rows, row, expected);
+    if (!damage.ok()) break;
+    const EventRow columns = RowOf(rows, row);
+    if (before != kUnknown && columns.previous != AsText(before)) {
+      if (expected == after.position + 1 && after.digest != kUnknown) return OfAnotherHistory(after.position);
+      damage = Damaged(expected, "it does not follow the event before it");
+      break;
+    }
+    if (filter.Matches(columns.organization_id, columns.parent_organization_id, columns.type)) {
+      bytes += static_cast<size_t>(std::max<int64_t>(0, rows.Number(row, kBodySizeColumn)));
+      if (!wanted.empty() && bytes > limits.max_bytes) break;
+      wanted.push_back(row);
+    }
+    before = DigestOf(rows.Bytes(row, kDigestColumn));
+    places.push_back({expected, before});
+  }
+  absl::StatusOr<std::vector<LoggedEvent>> events = ReadBodies(rows, wanted);
+  if (!events.ok() && !absl::IsDataLoss(events.status())) return events.status();
+  if (!events.ok() || events->size() < wanted.size()) {
+    // The body of the row wanted[read] is damaged.
+    const size_t read = events.ok() ? events->size() : 0;
+    const Position damaged = rows.Number(wanted[read], 0);
+    places.resize(static_cast<size_t>(damaged - after.position - 1));
+    if (damage.ok()) damage = Damaged(damaged, "its body cannot be read");
+    if (!events.ok()) damage = events.status();
+  }
+  // First returns the events before the damage. The next Read returns the error.
+  if (!damage.ok() && (!events.ok() || events->empty())) return damage;
+  batch.events = *std::move(events);
+  if (!places.empty()) {
+    batch.through = places.back().position;
+    batch.through_digest = places.back().digest;
+  }
+  return batch;
+}
+
+absl::StatusOr<ChainDigest> PostgresReader::DigestAt(Position position) {
+  absl::StatusOr<Snapshot> snapshot =
+      Look({absl::StrCat("SELECT ", kColumns, " FROM events e WHERE e.position IN ($1, $1 + 1) ORDER BY e.position"),
+            PostgresParameters().Bigint(position)});
+  if (!snapshot.ok()) return snapshot.status();
+  const Head& head = snapshot->head;
+  if (position == head.latest) return head.latest_digest;
+  if (position == head.earliest - 1) return head.digest_before;
+  if (position < head.earliest || position > head.latest) {
+    return absl::OutOfRangeError(absl::StrCat("the log does not have the event ", position));
+  }
+  const PostgresResult& rows = snapshot->result;
+  if (CheckRow(rows, 0, position).ok()) return DigestOf(rows.Bytes(0, kDigestColumn));
+  const int next = rows.rows() - 1;
+  if (next >= 0 && CheckRow(rows, next, position + 1).ok()) return DigestOf(RowOf(rows, next).previous);
+  return Damaged(position, "it cannot be read");
+}
+
+absl::StatusOr<std::optional<LoggedEvent>> PostgresReader::Find(const EventName& name, const EventFilter& filter) {
+  absl::StatusOr<Snapshot> snapshot =
+      Look({absl::StrCat("SELECT ", kColumns,
+                         ", s.position FROM seen s LEFT JOIN events e ON e.position = s.position"
+                         " WHERE s.event_id = $1 AND ($2 OR s.scope = $3) ORDER BY s.position"),
+            PostgresParameters()
+                .Bytes(name.event_id)
+                .Bool(!name.organization_id.has_value())
+                .Bytes(name.organization_id.value_or(""))});
+  if (!snapshot.ok()) return snapshot.status();
+  constexpr int kPositionColumn = kBodySizeColumn + 1;
+  const PostgresResult& rows = snapshot->result;
+  absl::Status damage;
+  for (int row = 0; row < rows.rows(); ++row) {
+    const Position position = rows.Number(row, kPositionColumn);
+    if (position < snapshot->head.earliest) continue;
+    absl::Status status = CheckRow(rows, row, position);
+    if (status.ok() && rows.Bytes(row, 2) != name.event_id) {
+      status = Damaged(position, "its id differs from its id in the index");
+    }
+    if (status.ok()) {
+      const EventRow columns = RowOf(rows, row);
+      if (!filter.Matches(columns.organization_id, columns.parent_organization_id, columns.type)) continue;
+      absl::StatusOr<std::vector<LoggedEvent>> events = ReadBodies(rows, {row});
+      if (events.ok()) return std::move(events->front());
+      if (absl::IsOutOfRange(events.status())) continue;
+      if (!absl::IsDataLoss(events.status())) return events.status();
+      status = events.status();
+    }
+    damage.Update(status);
+  }
+  if (!damage.ok()) return damage;
+  return std::nullopt;
+}
+
+absl::StatusOr<Position> PostgresReader::PlaceOf(absl::Time time) {
+  // Rounds up, because the commit times have no fractions of a microsecond.
+  const int64_t floor_us = absl::ToUnixMicros(time);
+  const int64_t time_us = absl::FromUnixMicros(floor_us) < time && floor_us < INT64_MAX ? floor_us + 1 : floor_us;
+  absl::StatusOr<Snapshot> snapshot =
+      Look({"SELECT position_before($1)", PostgresParameters().Bigint(time_us)});
+  if (!snapshot.ok()) return snapshot.status();
+  return snapshot->result.Number(0, 0);
+}
+
+}  // namespace stampgate
