@@ -160,7 +160,7 @@ absl::StatusOr<LogUsage> LogReader::Usage() {
 }
 
 absl::StatusOr<EventReader::Batch> LogReader::Read(const EventPlace& after, const EventFilter& filter,
-                                                     const Limits& limits) {
+                                                   const Limits& limits) {
   absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
   if (!snapshot.ok()) return snapshot.status();
   const LogRecord& record = snapshot->record();

@@ -193,8 +193,8 @@ absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Run(const std::v
 }
 
 absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Commit(std::vector<PostgresStatement> statements) {
-  statements.insert(statements.begin(), {{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"},
-                                         {"SET LOCAL synchronous_commit = on"}});
+  statements.insert(statements.begin(),
+                    {{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, {"SET LOCAL synchronous_commit = on"}});
   statements.push_back({"COMMIT"});
   absl::StatusOr<std::vector<PostgresResult>> results = Run(statements);
   if (!results.ok()) {

@@ -58,9 +58,10 @@ class PostgresConnection {
   // between BEGIN and COMMIT, the server has rolled back, or will roll back when the connection is closed.
   absl::StatusOr<std::vector<PostgresResult>> Run(const std::vector<PostgresStatement>& statements);
 
-  // Runs `statements` in one transaction with isolation level READ COMMITTED. If Commit returns results, the transaction
-  // is durable as far as the server's settings require. If the server warns during the commit that it did not wait for
-  // its standby, returns kUnavailable; the transaction can then take effect or be lost. Errors: those of Run.
+  // Runs `statements` in one transaction with isolation level READ COMMITTED. If Commit returns results, the
+  // transaction is durable as far as the server's settings require. If the server warns during the commit that it did
+  // not wait for its standby, returns kUnavailable; the transaction can then take effect or be lost. Errors: those of
+  // Run.
   absl::StatusOr<std::vector<PostgresResult>> Commit(std::vector<PostgresStatement> statements);
 
   // Waits until the server sends a notification of LISTEN, until `deadline`, or until `wake`, a file descriptor, can be

@@ -17,8 +17,8 @@ struct DurabilityGaps {
   std::vector<std::string> single;
 };
 
-// Reads the server's settings. Errors: those of PostgresConnection::Run; kFailedPrecondition if the server is older than
-// PostgreSQL 15.
+// Reads the server's settings. Errors: those of PostgresConnection::Run; kFailedPrecondition if the server is older
+// than PostgreSQL 15.
 absl::StatusOr<DurabilityGaps> FindDurabilityGaps(PostgresConnection& connection);
 
 }  // namespace stampgate

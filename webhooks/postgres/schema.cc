@@ -27,8 +27,8 @@ absl::StatusOr<int64_t> VersionOf(PostgresConnection& connection) {
 }
 
 absl::Status NewerVersion(int64_t version) {
-  return absl::FailedPreconditionError(absl::StrCat("the store's tables have version ", version,
-                                                    "; this program uses version ", kStoreVersion));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the store's tables have version ", version, "; this program uses version ", kStoreVersion));
 }
 
 // Splits a file of SQL at each ";" that ends a line outside of a function's body, because one statement is sent at a
@@ -71,9 +71,11 @@ absl::Status MigrateStore(PostgresConnection& connection, const std::string& sch
 absl::Status GrantStore(PostgresConnection& connection, const std::string& schema, const std::string& role) {
   const std::string to = absl::StrCat(" TO ", Quoted(role));
   return connection
-      .Commit({{absl::StrCat("GRANT USAGE ON SCHEMA ", Quoted(schema), to)},
-               {absl::StrCat("GRANT SELECT ON ALL TABLES IN SCHEMA ", Quoted(schema), to)},
-               {absl::StrCat("GRANT EXECUTE ON FUNCTION create_log, append_events, trim_log, bytes_of_log, position_before", to)}})
+      .Commit(
+          {{absl::StrCat("GRANT USAGE ON SCHEMA ", Quoted(schema), to)},
+           {absl::StrCat("GRANT SELECT ON ALL TABLES IN SCHEMA ", Quoted(schema), to)},
+           {absl::StrCat("GRANT EXECUTE ON FUNCTION create_log, append_events, trim_log, bytes_of_log, position_before",
+                         to)}})
       .status();
 }
 

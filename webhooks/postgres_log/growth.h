@@ -32,8 +32,8 @@ class LogGrowth {
     if (end.position > end_.position) Set(end);
   }
 
-  // Reports that the log has lost the event at `had`, and now ends at `end`. Returns false, and does nothing, if the log
-  // has grown since end() returned `had`.
+  // Reports that the log has lost the event at `had`, and now ends at `end`. Returns false, and does nothing, if the
+  // log has grown since end() returned `had`.
   bool TakeBack(const EventPlace& had, const EventPlace& end) {
     const std::lock_guard lock(mutex_);
     if (end_.position != had.position || end_.digest != had.digest) return false;

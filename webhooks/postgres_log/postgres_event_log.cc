@@ -70,10 +70,10 @@ struct LogHead {
 // Reads the head of the log. Creates the log if the store has none.
 absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretBytes& store_key) {
   const LogIdentity fresh = MakeLogIdentity();
-  absl::StatusOr<std::vector<PostgresResult>> results = connection.Commit(
-      {{"SELECT create_log($1, $2)",
-        PostgresParameters().Bytes(AsText(fresh.id)).Bytes(SealKey(fresh.cursor_key, store_key))},
-       {"SELECT id, sealed_cursor_key, latest, latest_digest FROM log"}});
+  absl::StatusOr<std::vector<PostgresResult>> results =
+      connection.Commit({{"SELECT create_log($1, $2)",
+                          PostgresParameters().Bytes(AsText(fresh.id)).Bytes(SealKey(fresh.cursor_key, store_key))},
+                         {"SELECT id, sealed_cursor_key, latest, latest_digest FROM log"}});
   if (!results.ok()) return results.status();
   const PostgresResult& row = results->back();
   LogHead head;
@@ -245,10 +245,11 @@ class PostgresEventLog final : public EventLog {
   absl::Status Store(absl::Status status, std::vector<WaitingEvent>* batch) {
     std::vector<int64_t> outcomes;
     if (status.ok()) {
-      absl::StatusOr<std::vector<PostgresResult>> results = connection_->Commit(
-          {{"SELECT a.outcomes, a.latest, a.latest_digest, log.id FROM append_events($1, $2, $3, $4, $5, $6, $7, $8, $9,"
-            " $10, $11, $12, $13, $14) a, log",
-            ArgumentsOf(*batch, NowUs(), !options_.allow_single_server)}});
+      absl::StatusOr<std::vector<PostgresResult>> results =
+          connection_->Commit({{"SELECT a.outcomes, a.latest, a.latest_digest, log.id FROM append_events($1, $2, $3, "
+                                "$4, $5, $6, $7, $8, $9,"
+                                " $10, $11, $12, $13, $14) a, log",
+                                ArgumentsOf(*batch, NowUs(), !options_.allow_single_server)}});
       status = results.status();
       if (status.ok() && results->front().Bytes(0, 3) != AsText(identity_.id)) status = OfAnotherLog();
       if (status.ok()) {
@@ -256,7 +257,8 @@ class PostgresEventLog final : public EventLog {
         growth_.Grow(PlaceOf(results->front(), 1));  // before the acknowledgements, as SetOnGrowth requires
       }
     }
-    if (status.ok() && outcomes.size() != batch->size()) status = absl::InternalError("the server returned no outcomes");
+    if (status.ok() && outcomes.size() != batch->size())
+      status = absl::InternalError("the server returned no outcomes");
     // Before any callback runs, so that the log accepts no event after a callback has received the error.
     if (!status.ok()) SetState(status);
     for (size_t i = 0; i < batch->size(); ++i) {
@@ -300,8 +302,8 @@ class PostgresEventLog final : public EventLog {
     return absl::FailedPreconditionError("the server has another event log than when the gateway started");
   }
 
-  // Runs on the writer's thread. Keeps the reason why the log cannot store events, and reports a change. An error after which the next transaction
-  // can succeed is no such reason.
+  // Runs on the writer's thread. Keeps the reason why the log cannot store events, and reports a change. An error after
+  // which the next transaction can succeed is no such reason.
   void SetState(const absl::Status& status) {
     const absl::Status failure = absl::IsAborted(status) ? absl::OkStatus() : status;
     {
@@ -335,11 +337,11 @@ class PostgresEventLog final : public EventLog {
   // repeated each time, which does no harm.
   absl::Status Look(PostgresConnection& connection) {
     const EventPlace had = growth_.end();
-    absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(
-        {{absl::StrCat("LISTEN \"stampgate.", options_.address.schema, "\"")},
-         {"SELECT latest, latest_digest, id, $1 > latest OR ($1 >= earliest AND"
-          " (SELECT digest FROM events WHERE position = $1) <> $2) FROM log",
-          PostgresParameters().Bigint(had.position).Bytes(AsText(had.digest))}});
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        connection.Run({{absl::StrCat("LISTEN \"stampgate.", options_.address.schema, "\"")},
+                        {"SELECT latest, latest_digest, id, $1 > latest OR ($1 >= earliest AND"
+                         " (SELECT digest FROM events WHERE position = $1) <> $2) FROM log",
+                         PostgresParameters().Bigint(had.position).Bytes(AsText(had.digest))}});
     if (!results.ok()) return results.status();
     const PostgresResult& row = results->back();
     if (row.rows() != 1 || row.Bytes(0, 2) != AsText(identity_.id)) return OfAnotherLog();
@@ -392,8 +394,8 @@ absl::StatusOr<std::unique_ptr<EventLog>> Open(PostgresEventLogOptions options) 
 absl::StatusOr<std::unique_ptr<EventLog>> OpenPostgresEventLog(PostgresEventLogOptions options) {
   absl::StatusOr<std::unique_ptr<EventLog>> log = Open(std::move(options));
   if (log.ok()) return log;
-  const absl::StatusCode code = absl::IsFailedPrecondition(log.status()) ? absl::StatusCode::kFailedPrecondition
-                                                                         : absl::StatusCode::kUnavailable;
+  const absl::StatusCode code =
+      absl::IsFailedPrecondition(log.status()) ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kUnavailable;
   return absl::Status(code, absl::StrCat("the event log on PostgreSQL: ", log.status().message()));
 }
 

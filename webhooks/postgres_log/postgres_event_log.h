@@ -29,8 +29,8 @@ struct PostgresEventLogOptions {
   PostgresAddress address;
   // The key under which the server stores the log's cursor key: kStoreKeyBytes bytes, which all gateways have.
   const SecretBytes* store_key = nullptr;
-  // Whether the log also accepts a server that requires no synchronous standby, so that the loss of this server can lose
-  // acknowledged events.
+  // Whether the log also accepts a server that requires no synchronous standby, so that the loss of this server can
+  // lose acknowledged events.
   bool allow_single_server = false;
   // Retention drops parts of the log, about a sixteenth of its events at a time. It drops a part when the age of its
   // last event exceeds `retention_age`, or when the events and ids use more than `retention_bytes`. The age follows the

@@ -102,8 +102,9 @@ absl::StatusOr<std::vector<LoggedEvent>> PostgresReader::ReadBodies(const Postgr
   if (wanted.empty()) return events;
   std::vector<int64_t> positions;
   for (const int row : wanted) positions.push_back(rows.Number(row, 0));
-  absl::StatusOr<Snapshot> bodies = Look({"SELECT position, body FROM events WHERE position = ANY ($1) ORDER BY position",
-                                          PostgresParameters().Bigints(positions)});
+  absl::StatusOr<Snapshot> bodies =
+      Look({"SELECT position, body FROM events WHERE position = ANY ($1) ORDER BY position",
+            PostgresParameters().Bigints(positions)});
   if (!bodies.ok()) return bodies.status();
   if (positions.front() < bodies->head.earliest) return absl::OutOfRangeError("retention has deleted the next events");
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -160,8 +161,8 @@ absl::StatusOr<EventReader::Batch> PostgresReader::Read(const EventPlace& after,
   }
   if (after.position >= head.latest) return batch;
   if (after.position + 1 < head.earliest) {
-    return absl::OutOfRangeError(absl::StrCat("retention has deleted event ", after.position + 1,
-                                              " and all others before ", head.earliest));
+    return absl::OutOfRangeError(
+        absl::StrCat("retention has deleted event ", after.position + 1, " and all others before ", head.earliest));
   }
   // The digest of the event before the next row, if it is known.
   ChainDigest before = after.position == head.earliest - 1 ? head.digest_before : kUnknown;
@@ -173,8 +174,7 @@ absl::StatusOr<EventReader::Batch> PostgresReader::Read(const EventPlace& after,
   std::vector<int> wanted;
   std::vector<EventPlace> places;  // of the rows that are whole
   size_t bytes = 0;
-  const Position end =
-      std::min<Position>(head.latest, after.position + static_cast<Position>(limits.max_looked_at));
+  const Position end = std::min<Position>(head.latest, after.position + static_cast<Position>(limits.max_looked_at));
   for (Position expected = after.position + 1; expected <= end && wanted.size() < limits.max_events; ++expected) {
     const int row = static_cast<int>(expected - after.position - 1);
     damage = CheckRow(rows, row, expected);
@@ -270,8 +270,7 @@ absl::StatusOr<Position> PostgresReader::PlaceOf(absl::Time time) {
   // Rounds up, because the commit times have no fractions of a microsecond.
   const int64_t floor_us = absl::ToUnixMicros(time);
   const int64_t time_us = absl::FromUnixMicros(floor_us) < time && floor_us < INT64_MAX ? floor_us + 1 : floor_us;
-  absl::StatusOr<Snapshot> snapshot =
-      Look({"SELECT position_before($1)", PostgresParameters().Bigint(time_us)});
+  absl::StatusOr<Snapshot> snapshot = Look({"SELECT position_before($1)", PostgresParameters().Bigint(time_us)});
   if (!snapshot.ok()) return snapshot.status();
   return snapshot->result.Number(0, 0);
 }

@@ -1,0 +1,460 @@
+#include "webhooks/postgres_log/postgres_event_log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "webhooks/log/testing.h"
+#include "webhooks/postgres/schema.h"
+#include "webhooks/postgres/test_server.h"
+#include "webhooks/verification/testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto kVersion = PostgresVersion::k18;
+
+// Waits until `condition` holds. Returns false after a minute.
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+std::string BodyOf(int number) { return absl::StrCat(R"({"organizationId":"org","number":)", number, "}"); }
+
+SecretBytes KeyOf(uint8_t byte) {
+  SecretBytes key = *SecretBytes::Create(kStoreKeyBytes);
+  key.data()[0] = byte;
+  return key;
+}
+
+// A gateway's view of the log.
+class Gateway {
+ public:
+  explicit Gateway(PostgresAddress store, bool allow_single_server = true) {
+    options_.address = std::move(store);
+    options_.store_key = &key_;
+    options_.allow_single_server = allow_single_server;
+    options_.on_state = [this](const absl::Status& status) {
+      const std::lock_guard lock(mutex_);
+      state_ = status;
+    };
+    options_.on_taken_back = [this](Position had, Position latest) {
+      const std::lock_guard lock(mutex_);
+      taken_back_.emplace_back(had, latest);
+    };
+  }
+
+  PostgresEventLogOptions& options() { return options_; }
+
+  absl::Status Open() {
+    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenPostgresEventLog(options_);
+    if (log.ok()) log_ = *std::move(log);
+    return log.status();
+  }
+
+  EventLog& log() { return *log_; }
+
+  absl::StatusOr<AppendOutcome> Store(int number) {
+    return AppendAndWait(*log_, MakeVerifiedEvent(absl::StrCat("event-", number), BodyOf(number)));
+  }
+
+  // Stores an event as upstream does: again and again until the log acknowledges it.
+  AppendOutcome StoreAtLast(int number) {
+    absl::StatusOr<AppendOutcome> outcome = absl::UnavailableError("");
+    EXPECT_TRUE(Eventually([&] {
+      outcome = Store(number);
+      return outcome.ok();
+    })) << outcome.status();
+    return outcome.value_or(AppendOutcome::kConflict);
+  }
+
+  absl::Status state() {
+    const std::lock_guard lock(mutex_);
+    return state_;
+  }
+
+  std::vector<std::pair<Position, Position>> taken_back() {
+    const std::lock_guard lock(mutex_);
+    return taken_back_;
+  }
+
+ private:
+  SecretBytes key_ = KeyOf(1);
+  PostgresEventLogOptions options_;
+  std::mutex mutex_;
+  absl::Status state_;
+  std::vector<std::pair<Position, Position>> taken_back_;
+  std::unique_ptr<EventLog> log_;  // destroyed first, because it calls the functions of `options_`
+};
+
+// The server of the tests that do not harm it.
+TestPostgres& SharedServer() {
+  static TestPostgres* const server = new TestPostgres(kVersion);
+  return *server;
+}
+
+TEST(PostgresEventLogTest, GatewaysShareOneLog) {
+  const PostgresAddress store = SharedServer().NewStore();
+  Gateway first(store);
+  Gateway second(store);
+  ASSERT_TRUE(first.Open().ok());
+  ASSERT_TRUE(second.Open().ok());
+  EXPECT_EQ(first.log().identity().id, second.log().identity().id);
+  EXPECT_EQ(first.log().identity().cursor_key, second.log().identity().cursor_key);
+  std::atomic<Position> grown = 0;
+  second.log().SetOnGrowth([&grown](Position latest) { grown = latest; });
+  EXPECT_EQ(first.Store(1).value(), AppendOutcome::kStored);
+  EXPECT_EQ(second.Store(1).value(), AppendOutcome::kDuplicate);
+  EXPECT_EQ(first.Store(2).value(), AppendOutcome::kStored);
+  EXPECT_TRUE(Eventually([&] { return grown == 2; })) << "a gateway hears of the events that another one stores";
+  std::unique_ptr<EventReader> reader = second.log().NewReader().value();
+  EXPECT_EQ(ReadAll(*reader)->size(), 2);
+}
+
+// Four gateways store 1,000 events at the same time, each event at two gateways.
+TEST(PostgresEventLogTest, ConcurrentGatewaysStoreEachEventOnceAndLeaveNoGaps) {
+  constexpr int kEvents = 1000;
+  constexpr int kGateways = 4;
+  const PostgresAddress store = SharedServer().NewStore();
+  std::vector<std::unique_ptr<Gateway>> gateways;
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::map<AppendOutcome, int> outcomes;
+  int answers = 0;
+  for (int i = 0; i < kGateways; ++i) {
+    gateways.push_back(std::make_unique<Gateway>(store));
+    ASSERT_TRUE(gateways.back()->Open().ok());
+  }
+  for (int number = 0; number < kEvents; ++number) {
+    for (const int gateway : {number % kGateways, (number + 1 + number / kGateways) % kGateways}) {
+      gateways[static_cast<size_t>(gateway)]->log().Append(
+          MakeVerifiedEvent(absl::StrCat("event-", number), BodyOf(number)), [&](const auto& outcome) {
+            const std::lock_guard lock(mutex);
+            ++outcomes[outcome.value()];
+            ++answers;
+            answered.notify_one();
+          });
+    }
+  }
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(answered.wait_for(lock, std::chrono::minutes(1), [&] { return answers == 2 * kEvents; }));
+  }
+  EXPECT_EQ(outcomes[AppendOutcome::kStored], kEvents);
+  EXPECT_EQ(outcomes[AppendOutcome::kDuplicate], kEvents);
+  std::set<std::string> ids;
+  std::unique_ptr<EventReader> reader = gateways[0]->log().NewReader().value();
+  Position expected = 0;
+  const std::vector<LoggedEvent> events = ReadAll(*reader).value();
+  for (const LoggedEvent& event : events) {
+    EXPECT_EQ(event.position, ++expected);
+    ids.insert(event.event.event_id);
+  }
+  EXPECT_EQ(ids.size(), kEvents);
+}
+
+TEST(PostgresEventLogTest, DetectsDamage) {
+  const PostgresAddress store = SharedServer().NewStore();
+  Gateway gateway(store);
+  ASSERT_TRUE(gateway.Open().ok());
+  for (int number = 1; number <= 6; ++number) ASSERT_TRUE(gateway.Store(number).ok());
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  const std::vector<LoggedEvent> events = ReadAll(*reader).value();
+  const auto sql = [&store](const char* statement) { SharedServer().Sql(statement, store.schema); };
+  sql("UPDATE events SET body = body || ' ' WHERE position = 2");
+  sql("UPDATE events SET type = 'other' WHERE position = 4");
+  sql("DELETE FROM events WHERE position = 6");
+  std::vector<Position> found;
+  std::vector<Position> damaged;
+  for (Position after = 0; after < 6;) {
+    const absl::StatusOr<EventReader::Batch> batch = reader->Read({after}, {}, {});
+    if (batch.ok()) {
+      for (const LoggedEvent& event : batch->events) found.push_back(event.position);
+      after = batch->through;
+    } else {
+      ASSERT_EQ(batch.status().code(), absl::StatusCode::kDataLoss) << batch.status();
+      damaged.push_back(reader->Lost().last);
+      after = reader->Lost().last;
+    }
+  }
+  EXPECT_THAT(found, ElementsAre(1, 3, 5));
+  EXPECT_THAT(damaged, ElementsAre(2, 4, 6));
+  EXPECT_EQ(reader->DigestAt(4).value(), events[3].digest) << "the next row has the digest too";
+  EXPECT_EQ(reader->Find({"event-2", {}}, {}).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(reader->Find({"event-6", {}}, {}).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(reader->Find({"event-5", {}}, {}).value()->position, 5);
+}
+
+TEST(PostgresEventLogTest, RetentionDropsOldPartsAndKeepsTheirIds) {
+  Gateway gateway(SharedServer().NewStore());
+  std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
+  gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
+  gateway.options().retention_age = absl::Minutes(16);
+  gateway.options().retention_interval = absl::Hours(1);
+  ASSERT_TRUE(gateway.Open().ok());
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  for (int number = 1; number <= 60; ++number) {  // one event a minute
+    ASSERT_TRUE(gateway.Store(number).ok());
+    now_us += absl::ToInt64Microseconds(absl::Minutes(1));
+    TrimPostgresLogNow(gateway.log());
+    const LogExtent extent = reader->Extent().value();
+    EXPECT_EQ(extent.latest, number);
+    EXPECT_LE(extent.earliest, std::max(1, number - 15)) << "an event was deleted too early";
+    EXPECT_GE(extent.earliest, number - 18) << "an event was deleted too late";
+  }
+  EXPECT_EQ(reader->Read({1}, {}, {}).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kDuplicate);
+  EXPECT_EQ(reader->Find({"event-1", {}}, {}).value(), std::nullopt);
+  const LogExtent extent = reader->Extent().value();
+  EXPECT_EQ(ReadAll(*reader)->size(), extent.latest - extent.earliest + 1);
+}
+
+TEST(PostgresEventLogTest, RetentionLimitsTheBytes) {
+  Gateway gateway(SharedServer().NewStore());
+  gateway.options().retention_bytes = 4 << 20;
+  gateway.options().retention_interval = absl::Hours(1);
+  ASSERT_TRUE(gateway.Open().ok());
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  const std::string body = absl::StrCat(R"({"text":")", std::string(100'000, 'x'), R"("})");
+  for (int number = 1; number <= 150; ++number) {
+    ASSERT_TRUE(AppendAndWait(gateway.log(), MakeVerifiedEvent(absl::StrCat("large-", number), body)).ok());
+    TrimPostgresLogNow(gateway.log());
+    EXPECT_LE(reader->Usage()->bytes, 5 << 20);
+  }
+  const LogExtent extent = reader->Extent().value();
+  EXPECT_GT(extent.earliest, 100);
+  EXPECT_LT(extent.earliest, 130);
+}
+
+TEST(PostgresEventLogTest, AnotherStoreKeyIsRefused) {
+  const PostgresAddress store = SharedServer().NewStore();
+  Gateway gateway(store);
+  ASSERT_TRUE(gateway.Open().ok());
+  Gateway other(store);
+  const SecretBytes key = KeyOf(2);
+  other.options().store_key = &key;
+  const absl::Status status = other.Open();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("key file"));
+}
+
+TEST(PostgresEventLogTest, AStoreWithoutTablesIsRefused) {
+  Gateway gateway(SharedServer().address("no_such_schema"));
+  const absl::Status status = gateway.Open();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("store migrate"));
+}
+
+// A gateway with a role of its own can store events, but can neither change nor delete them.
+TEST(PostgresEventLogTest, TheLeastRightsAreEnough) {
+  PostgresAddress store = SharedServer().NewStore();
+  const std::string role = "gateway_" + store.schema;
+  SharedServer().Sql("CREATE ROLE " + role + " LOGIN");
+  ASSERT_TRUE(GrantStore(**PostgresConnection::Open(store), store.schema, role).ok());
+  store.user = role;
+  Gateway gateway(store);
+  gateway.options().retention_age = absl::Microseconds(1);
+  gateway.options().retention_interval = absl::Hours(1);
+  ASSERT_TRUE(gateway.Open().ok());
+  EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  EXPECT_EQ(ReadAll(*reader)->size(), 1);
+  EXPECT_TRUE(reader->Usage().ok());
+  EXPECT_TRUE(reader->PlaceOf(absl::Now()).ok());
+  EXPECT_TRUE(reader->Find({"event-1", {}}, {}).ok());
+  TrimPostgresLogNow(gateway.log());
+  EXPECT_EQ(gateway.state(), absl::OkStatus());
+  std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(store).value();
+  for (const char* sql :
+       {"DELETE FROM events", "UPDATE events SET body = ''", "DELETE FROM seen", "UPDATE log SET latest = 0",
+        "INSERT INTO seen VALUES ('', '', 9, '')", "DROP TABLE events_1", "TRUNCATE seen", "SELECT create_part(99)",
+        "CREATE TABLE another ()", "SELECT lock_log(NULL)"}) {
+    EXPECT_EQ(connection->Run({{sql}}).status().code(), absl::StatusCode::kFailedPrecondition) << sql;
+  }
+}
+
+TEST(PostgresEventLogTest, ARestartOfTheServerLosesNoEvent) {
+  TestPostgres server(kVersion);
+  Gateway gateway(server.NewStore());
+  ASSERT_TRUE(gateway.Open().ok());
+  int number = 0;
+  for (int round = 0; round < 3; ++round) {
+    std::thread killer([&server] { server.Kill(); });
+    for (int i = 0; i < 30; ++i) gateway.Store(++number).status().IgnoreError();
+    killer.join();
+    EXPECT_EQ(gateway.Store(number + 1).status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_TRUE(Eventually([&] { return !gateway.state().ok(); }));
+    server.Start();
+    for (int again = 1; again <= number; ++again) gateway.StoreAtLast(again);
+    EXPECT_EQ(gateway.state(), absl::OkStatus());
+  }
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  EXPECT_EQ(ReadAll(*reader)->size(), number);
+  EXPECT_TRUE(gateway.taken_back().empty());
+}
+
+TEST(PostgresEventLogTest, AServerThatDoesNotAnswerIsReported) {
+  TestPostgres server(kVersion);
+  Gateway gateway(server.NewStore());
+  ASSERT_TRUE(gateway.Open().ok());
+  EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  server.Pause();
+  EXPECT_EQ(gateway.Store(2).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(gateway.Store(3).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(reader->Extent().status().code(), absl::StatusCode::kUnavailable);
+  server.GoOn();
+  EXPECT_NE(gateway.StoreAtLast(2), AppendOutcome::kConflict);
+  gateway.StoreAtLast(3);
+  EXPECT_EQ(ReadAll(*reader)->size(), 3);
+}
+
+TEST(PostgresEventLogTest, RequiresASynchronousStandbyInEveryTransaction) {
+  TestPostgres server(kVersion);
+  const PostgresAddress store = server.NewStore();
+  Gateway gateway(store, /*allow_single_server=*/false);
+  const absl::Status refused = gateway.Open();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("synchronous_standby_names"));
+
+  TestPostgres standby(server, "standby");
+  server.Set("synchronous_standby_names", "'standby'");
+  ASSERT_TRUE(gateway.Open().ok());
+  EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
+  // A failover manager may empty the setting while the gateway is connected.
+  server.Set("synchronous_standby_names", "''");
+  const absl::Status status = gateway.Store(2).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("no synchronous standby"));
+  EXPECT_EQ(server.Sql("SELECT latest FROM log", store.schema), "1");
+  server.Set("synchronous_standby_names", "'standby'");
+  EXPECT_EQ(gateway.StoreAtLast(2), AppendOutcome::kStored);
+}
+
+TEST(PostgresEventLogTest, AServerWithoutDurableWritesIsRefused) {
+  TestPostgres server(kVersion, {"fsync = off"});
+  Gateway gateway(server.NewStore());
+  const absl::Status status = gateway.Open();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), HasSubstr("fsync"));
+}
+
+// An administrator cancels the commit while it waits for the standby: the server then has the event, but the standby
+// may not have it.
+TEST(PostgresEventLogTest, ACommitThatDidNotWaitForTheStandbyIsNotAcknowledged) {
+  TestPostgres server(kVersion);
+  const PostgresAddress store = server.NewStore();
+  TestPostgres standby(server, "standby");
+  server.Set("synchronous_standby_names", "'standby'");
+  Gateway gateway(store, /*allow_single_server=*/false);
+  ASSERT_TRUE(gateway.Open().ok());
+  EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
+  standby.Pause();
+  absl::StatusOr<AppendOutcome> outcome;
+  std::thread sender([&] { outcome = gateway.Store(2); });
+  EXPECT_TRUE(Eventually([&] {
+    return server.Sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "t";
+  }));
+  sender.join();
+  EXPECT_EQ(outcome.status().code(), absl::StatusCode::kUnavailable) << "the standby does not have the event";
+  EXPECT_EQ(server.Sql("SELECT latest FROM log", store.schema), "2");
+  standby.GoOn();
+  EXPECT_EQ(gateway.StoreAtLast(2), AppendOutcome::kDuplicate);
+}
+
+// The two servers of a failover. The gateway uses the first server of its list that accepts writes.
+PostgresAddress Both(const PostgresAddress& store, const TestPostgres& standby) {
+  PostgresAddress both = store;
+  both.hosts.push_back(standby.address("").hosts[0]);
+  return both;
+}
+
+TEST(PostgresEventLogTest, AFailoverToASynchronousStandbyLosesNoEvent) {
+  TestPostgres primary(kVersion);
+  const PostgresAddress store = primary.NewStore();
+  TestPostgres standby(primary, "standby");
+  primary.Set("synchronous_standby_names", "'standby'");
+  standby.Set("synchronous_standby_names", "'next'");
+  Gateway gateway(Both(store, standby), /*allow_single_server=*/false);
+  ASSERT_TRUE(gateway.Open().ok());
+  int acknowledged = 0;
+  std::thread killer([&] { primary.Kill(); });
+  for (int number = 1; number <= 200; ++number) {
+    if (!gateway.Store(number).ok()) break;
+    acknowledged = number;
+  }
+  killer.join();
+  standby.Promote();
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  const std::vector<LoggedEvent> events = ReadAll(*reader).value();
+  EXPECT_GE(events.size(), acknowledged);
+  // The new primary has no standby, so it stores nothing.
+  EXPECT_TRUE(Eventually([&] { return absl::StrContains(gateway.Store(999).status().message(), "does not answer"); }));
+  EXPECT_TRUE(gateway.taken_back().empty());
+}
+
+// The negative control of the failover: if the primary does not wait for the standby, a failover loses events, and this
+// is reported to the operator and to each reader that has seen them.
+TEST(PostgresEventLogTest, AFailoverThatLosesEventsIsReported) {
+  TestPostgres primary(kVersion);
+  const PostgresAddress store = primary.NewStore();
+  TestPostgres standby(primary, "standby");
+  Gateway gateway(Both(store, standby));
+  ASSERT_TRUE(gateway.Open().ok());
+  EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
+  EXPECT_TRUE(Eventually([&] { return standby.Sql("SELECT latest FROM log", store.schema) == "1"; }));
+  standby.Kill();
+  for (int number = 2; number <= 4; ++number) EXPECT_EQ(gateway.Store(number).value(), AppendOutcome::kStored);
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  const std::vector<LoggedEvent> before = ReadAll(*reader).value();
+  ASSERT_EQ(before.size(), 4);
+  const EventPlace seen = {4, before[3].digest};
+  const EventPlace common = {1, before[0].digest};
+  primary.Kill();
+  standby.Start();
+  standby.Promote();
+
+  EXPECT_TRUE(Eventually([&] { return !gateway.taken_back().empty(); }));
+  EXPECT_THAT(gateway.taken_back(), ElementsAre(std::pair<Position, Position>(4, 1)));
+  const auto read = [&](const EventPlace& after) {
+    absl::StatusOr<EventReader::Batch> batch = absl::UnavailableError("");
+    EXPECT_TRUE(Eventually([&] {
+      batch = reader->Read(after, {}, {});
+      return !absl::IsUnavailable(batch.status());
+    }));
+    return batch.status().code();
+  };
+  EXPECT_EQ(read(seen), absl::StatusCode::kFailedPrecondition) << "the log ends before the reader's place";
+  EXPECT_EQ(read(common), absl::StatusCode::kOk);
+  for (int number = 11; number <= 13; ++number) gateway.StoreAtLast(number);
+  EXPECT_EQ(read(seen), absl::StatusCode::kFailedPrecondition) << "the log has another event at the reader's place";
+  gateway.StoreAtLast(14);
+  EXPECT_EQ(read(seen), absl::StatusCode::kFailedPrecondition) << "the next event does not follow the reader's place";
+  EXPECT_EQ(read({4, {}}), absl::StatusCode::kOk) << "only the digest shows the difference";
+  EXPECT_EQ(ReadAll(*reader)->size(), 5);
+}
+
+}  // namespace
+}  // namespace stampgate
