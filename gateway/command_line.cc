@@ -65,12 +65,25 @@ absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments
 
 // Parses the arguments after "store".
 absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments) {
+  using Command = CommandLine::Command;
   CommandLine line;
-  line.command = CommandLine::Command::kStoreRestored;
-  if (arguments.empty() || arguments[0] != "restored") {
-    return absl::InvalidArgumentError("store needs a command: restored");
+  const std::string command = arguments.empty() ? "" : arguments[0];
+  Flags required = {{"config", &line.config}};
+  Flags optional;
+  if (command == "keygen") {
+    line.command = Command::kStoreKeygen;
+    required = {{"out", &line.out}};
+  } else if (command == "migrate") {
+    line.command = Command::kStoreMigrate;
+    optional = {{"grant-to", &line.grant_to}};
+  } else if (command == "check") {
+    line.command = Command::kStoreCheck;
+  } else if (command == "restored") {
+    line.command = Command::kStoreRestored;
+  } else {
+    return absl::InvalidArgumentError("store needs a command: keygen, migrate, check or restored");
   }
-  if (absl::Status status = ParseFlags(arguments, {{"config", &line.config}}); !status.ok()) return status;
+  if (absl::Status status = ParseFlags(arguments, required, optional); !status.ok()) return status;
   return line;
 }
 

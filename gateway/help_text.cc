@@ -18,6 +18,9 @@ constexpr absl::string_view kCommands =
   stampgate audit keygen --out FILE        generates the key of the audit log's MAC chain
   stampgate audit verify --key FILE AUDIT_FILE...
                                            verifies an audit log
+  stampgate store keygen --out FILE        generates the key of a store on PostgreSQL
+  stampgate store migrate --config FILE    creates the tables of a store on PostgreSQL
+  stampgate store check --config FILE      checks a store on PostgreSQL and the settings of its server
   stampgate store restored --config FILE   prepares a store that was restored from a copy
   stampgate COMMAND --help                 prints a command's options, exit statuses and an example
   stampgate --version
@@ -119,9 +122,57 @@ Exit status
 Example, if the records up to 4711 are in an archive
   stampgate audit verify --key audit.key --from 4711:9c1e...f0 audit.log
 )"},
+    {"store keygen", R"(stampgate store keygen --out FILE
+
+Generates the key for store.postgresql.key_file, and writes it to a new file with mode 0600. The server keeps the key of
+the cursors encrypted under this key. All gateways with the same store need a copy of the file.
+
+  --out FILE    required: the new file; an existing file is not changed
+
+Exit status
+  0  generated
+  1  the file exists or cannot be written
+  2  the command line is wrong
+
+Example
+  stampgate store keygen --out store.key
+)"},
+    {"store migrate", R"(stampgate store migrate --config FILE [--grant-to ROLE]
+
+Creates the tables of store.postgresql, unless they exist. The gateway does the same when it starts, unless
+store.postgresql.migrate is false. With --grant-to, the role gets the rights that a gateway needs: it can store events,
+but can neither change nor delete them. Use a config with the role that owns the tables for this command, and a config
+with the other role for the gateways.
+
+  --config FILE      required: the YAML file
+  --grant-to ROLE    the name of an existing role
+
+Exit status
+  0  the tables exist in this version
+  1  the config has a fault or no store.postgresql, the server cannot be reached, or a right is missing
+  2  the command line is wrong
+
+Example
+  stampgate store migrate --config owner.yaml --grant-to stampgate
+)"},
+    {"store check", R"(stampgate store check --config FILE
+
+Connects to the server of store.postgresql as a gateway does. Checks the version of the tables, and whether the server's
+settings keep what the gateway acknowledges. Changes nothing.
+
+  --config FILE    required: the YAML file
+
+Exit status
+  0  a gateway can use the store
+  1  a gateway cannot use the store, or the config has a fault or no store.postgresql
+  2  the command line is wrong
+
+Example
+  stampgate store check --config stampgate.yaml
+)"},
     {"store restored", R"(stampgate store restored --config FILE
 
-Marks the config's store as restored from a copy. Run this command before the gateway starts with the copy. Afterwards
+Marks the config's store in SQLite files as restored from a copy. Run this command before the gateway starts with the copy. Afterwards
 the gateway refuses older cursors and chooses only timestamps greater than all earlier ones. For the time of the setting
 store.key_retention, it sends nothing for an idempotency key that the copy contains, and refuses a key unknown to the
 store.
@@ -130,7 +181,7 @@ store.
 
 Exit status
   0  marked
-  1  the config has a fault or no store, a file is not a store, or a gateway has the store open
+  1  the config has a fault or no store in files, a file is not a store, or a gateway has the store open
   2  the command line is wrong
 
 Example

@@ -23,7 +23,6 @@
 #include "gateway/admin/liveness.h"
 #include "gateway/admin/readiness.h"
 #include "gateway/admin/server.h"
-#include "gateway/audit/key.h"
 #include "gateway/audit/open.h"
 #include "gateway/audit/verifier.h"
 #include "gateway/callers/access.h"
@@ -49,13 +48,13 @@
 #include "gateway/process/log.h"
 #include "gateway/process/usage.h"
 #include "gateway/server.h"
-#include "gateway/store/restored_calls.h"
+#include "gateway/store_commands.h"
 #include "gateway/tokens/key_pool.h"
 #include "stamp/key_generator.h"
 #include "stamp/secret/memory.h"
+#include "stamp/secret/symmetric_key.h"
 #include "translate/operation_table.h"
 #include "webhooks/http/current_tls.h"
-#include "webhooks/log/restored.h"
 #include "webhooks/loop/event_loops.h"
 #include "webhooks/threads/core_count.h"
 
@@ -245,6 +244,14 @@ int Serve(const CommandLine& line) {
                                             [&health](bool hangs) {
                                               if (!hangs) return health.readiness.Clear(Readiness::kEventLogHangs);
                                               health.readiness.Set(Readiness::kEventLogHangs);
+                                            },
+                                        .on_reachable =
+                                            [&health](bool reachable) {
+                                              if (reachable) {
+                                                health.readiness.Clear(Readiness::kEventLogUnreachable);
+                                              } else {
+                                                health.readiness.Set(Readiness::kEventLogUnreachable);
+                                              }
                                             }},
                              .on_fatal = [end] { end(Readiness::kCallStoreFailed); }});
   if (!server.ok()) return FailToStart(server.status());
@@ -303,9 +310,16 @@ int Keygen(const CommandLine& line) {
   return 0;
 }
 
-int AuditKeygen(const CommandLine& line) {
+// Prints the text, or the error.
+int Print(const absl::StatusOr<std::string>& text) {
+  if (!text.ok()) return Fail(text.status());
+  std::cout << *text;
+  return 0;
+}
+
+int SymmetricKeygen(const CommandLine& line) {
   absl::Status status = InitializeKeyMemory();
-  if (status.ok()) status = GenerateAuditKey(line.out);
+  if (status.ok()) status = GenerateSymmetricKey(line.out);
   return status.ok() ? 0 : Fail(status);
 }
 
@@ -315,7 +329,7 @@ int AuditVerify(const CommandLine& line) {
     return kExitUnverified;
   };
   if (absl::Status status = InitializeKeyMemory(); !status.ok()) return fail(status);
-  absl::StatusOr<SecretBytes> key = ReadAuditKey(line.key);
+  absl::StatusOr<SecretBytes> key = ReadSymmetricKey(line.key);
   if (!key.ok()) return fail(key.status());
   std::optional<AuditHead> head;
   std::optional<AuditHead> from;
@@ -329,24 +343,6 @@ int AuditVerify(const CommandLine& line) {
                                                     : VerifyAudit(line.files, *key, head, from);
   std::cout << report.ToString();
   return report.ExitStatus();
-}
-
-// Marks the event log and the call store as restored from a copy. Opens no secret file that the config names.
-int StoreRestored(const CommandLine& line) {
-  const absl::StatusOr<Config> config = LoadPolicy(line.config);
-  if (!config.ok()) return Fail(config.status());
-  const std::string& events = (*config)->events().file();
-  const std::string calls = CallStoreFile(**config);
-  if (events.empty())
-    return Fail(absl::FailedPreconditionError(absl::StrCat(line.config, ": the config has no store")));
-  if (absl::Status status = MarkLogAsRestored(events); !status.ok()) return Fail(status);
-  std::cout << events << ": the gateway will refuse older cursors; subscribers must start again\n";
-  if (calls.empty()) return 0;
-  if (absl::Status status = MarkCallsAsRestored(calls, absl::Now()); !status.ok()) return Fail(status);
-  std::cout << calls << ": timestamps will begin above earlier ones; for "
-            << absl::FormatDuration(ToDuration((*config)->store().key_retention()))
-            << ", the gateway will send nothing for older idempotency keys\n";
-  return 0;
 }
 
 int Main(int argc, char** argv) {
@@ -383,9 +379,14 @@ int Main(int argc, char** argv) {
     case CommandLine::Command::kAuditVerify:
       return AuditVerify(*line);
     case CommandLine::Command::kStoreRestored:
-      return StoreRestored(*line);
+      return Print(MarkStoreAsRestored(line->config));
+    case CommandLine::Command::kStoreMigrate:
+      return Print(MigrateStoreOf(line->config, line->grant_to));
+    case CommandLine::Command::kStoreCheck:
+      return Print(CheckStoreOf(line->config));
     case CommandLine::Command::kAuditKeygen:
-      return AuditKeygen(*line);
+    case CommandLine::Command::kStoreKeygen:
+      return SymmetricKeygen(*line);
   }
   return kExitUsage;
 }

@@ -24,6 +24,7 @@
 #include "gateway/config/duration.h"
 #include "gateway/door/door.h"
 #include "gateway/events/environment.h"
+#include "gateway/events/log_opening.h"
 #include "gateway/events/service.h"
 #include "gateway/grpc_port.h"
 #include "gateway/operations/environment.h"
@@ -88,7 +89,7 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics
 
 // Opens the call store. Returns null if the config has no store.
 absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& config, const Server::Parts& parts) {
-  if (!config.has_store()) return nullptr;
+  if (!config.store().has_sqlite()) return nullptr;
   SqliteCallStoreOptions options;
   options.path = CallStoreFile(config);
   options.key_retention = ToDuration(config.store().key_retention());
@@ -369,7 +370,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
   if (!store.ok()) return store.status();
   std::unique_ptr<EventPipeline> events;
-  if (!config->events().file().empty()) {
+  if (HasEventLog(*config)) {
     absl::StatusOr<std::unique_ptr<EventPipeline>> started =
         EventPipeline::Start(*config, **upstream, parts.events, parts.metrics);
     if (!started.ok()) return started.status();

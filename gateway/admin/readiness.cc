@@ -12,6 +12,7 @@ constexpr std::pair<Readiness::Obstacle, const char*> kTexts[] = {
     {Readiness::kEventLogFailed, "the event log has failed\n"},
     {Readiness::kCallStoreFailed, "the store of idempotency keys has failed\n"},
     {Readiness::kEventLogHangs, "the event log's disk does not answer: webhook deliveries are refused\n"},
+    {Readiness::kEventLogUnreachable, "the server of the event log cannot be used: webhook deliveries are refused\n"},
 };
 
 // Returns a page that lists all `obstacles`. Its status is 503 if one of `obstacles` is in `closing`, otherwise 200.
@@ -35,7 +36,8 @@ AdminAnswer Readiness::Answer() const {
 }
 
 AdminAnswer Readiness::AnswerForWebhooks() const {
-  constexpr unsigned kClosing = kStarting | kDraining | kEventLogFailed | kCallStoreFailed | kEventLogHangs;
+  constexpr unsigned kClosing =
+      kStarting | kDraining | kEventLogFailed | kCallStoreFailed | kEventLogHangs | kEventLogUnreachable;
   return AnswerTo(obstacles_ & kClosing, kClosing);
 }
 

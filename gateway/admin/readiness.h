@@ -18,7 +18,9 @@ class Readiness {
     kAuditFailing = 4,
     kEventLogFailed = 8,
     kCallStoreFailed = 32,
-    kEventLogHangs = 16,  // affects only deliveries, because calls do not need the event log
+    // The last two affect only deliveries, because calls do not need the event log.
+    kEventLogHangs = 16,
+    kEventLogUnreachable = 64,
   };
 
   void Set(Obstacle obstacle) { obstacles_ |= obstacle; }

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "gateway/audit/key.h"
 #include "gateway/process/log.h"
+#include "stamp/secret/symmetric_key.h"
 
 namespace stampgate {
 namespace {
@@ -36,7 +36,7 @@ void ReportTornEnd(const AuditWriter::TornEnd& end) {
 absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& config, absl::string_view version,
                                                    Observers observers) {
   if (config.file().empty()) return nullptr;
-  absl::StatusOr<SecretBytes> key = ReadAuditKey(config.key_file());
+  absl::StatusOr<SecretBytes> key = ReadSymmetricKey(config.key_file());
   if (!key.ok()) return key.status();
   std::unique_ptr<Audit> audit(new Audit(config.file(), std::move(observers)));
   absl::StatusOr<std::unique_ptr<AuditLog>> log = AuditLog::Open({

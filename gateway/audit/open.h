@@ -33,7 +33,7 @@ class Audit {
   };
 
   // Opens the audit log, or returns null if the config has no audit log. Reads the whole file, which can take seconds.
-  // Errors: those of ReadAuditKey and AuditLog::Open.
+  // Errors: those of ReadSymmetricKey and AuditLog::Open.
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
                                                      Observers observers = {});
 

@@ -15,7 +15,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "gateway/audit/key.h"
 #include "gateway/config/caller_rules.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/fault_report.h"
@@ -27,10 +26,12 @@
 #include "stamp/key_file.h"
 #include "stamp/make_signer.h"
 #include "stamp/secret/file_contents.h"
+#include "stamp/secret/symmetric_key.h"
 #include "stamp/verifying_signer.h"
 #include "stampgate/v1/options.pb.h"
 #include "webhooks/http/listen_address.h"
 #include "webhooks/http/tls_files.h"
+#include "webhooks/postgres/server_address.h"
 
 namespace stampgate {
 namespace {
@@ -213,9 +214,16 @@ void CheckCallerTls(const config::v1::Config& config, const ConfigSnapshot& snap
   if (!status.ok()) report.Add("tls", absl::StrCat("cannot be used: ", status.message()));
 }
 
+void CheckStoreKey(const config::v1::Store& store, const FileContents& contents, ConfigReport& report) {
+  const std::string& file = store.postgresql().key_file();
+  if (file.empty() || report.IsFaulty("store.postgresql.key_file")) return;
+  const absl::Status status = ParseSymmetricKey(file, contents.Secret(file)).status();
+  if (!status.ok()) report.Add("store.postgresql.key_file", status.message());
+}
+
 void CheckAuditKey(const config::v1::Audit& audit, const FileContents& contents, ConfigReport& report) {
   if (audit.key_file().empty() || report.IsFaulty("audit.key_file")) return;
-  const absl::Status status = ParseAuditKey(audit.key_file(), contents.Secret(audit.key_file())).status();
+  const absl::Status status = ParseSymmetricKey(audit.key_file(), contents.Secret(audit.key_file())).status();
   if (!status.ok()) report.Add("audit.key_file", status.message());
 }
 
@@ -253,10 +261,51 @@ void CheckEvents(const config::v1::Events& events, ConfigReport& report) {
   }
 }
 
+bool IsLocal(const std::string& host) { return absl::StartsWith(host, "/") || IsLoopbackIp(host); }
+
+void CheckPostgresqlHosts(const config::v1::PostgresqlStore& store, ConfigReport& report) {
+  constexpr int kMost = 8;
+  for (int i = 0; i < store.hosts_size(); ++i) {
+    const std::string path = absl::StrCat("store.postgresql.hosts[", i, "]");
+    const absl::StatusOr<std::pair<std::string, std::string>> host = SplitHostAndPort(store.hosts(i));
+    if (!host.ok()) {
+      report.Add(path, host.status().message());
+    } else if (store.plaintext() && !IsLocal(host->first)) {
+      report.Add(path, "must be a loopback address or a Unix socket, because plaintext is true");
+    }
+  }
+  if (store.hosts_size() > kMost) report.Add("store.postgresql.hosts", absl::StrCat("must be no more than ", kMost));
+}
+
+void CheckPostgresqlStore(config::v1::Config& config, ConfigReport& report) {
+  config::v1::PostgresqlStore& store = *config.mutable_store()->mutable_postgresql();
+  CheckPostgresqlHosts(store, report);
+  if (store.schema().empty()) store.set_schema("stampgate");
+  if (!store.has_migrate()) store.set_migrate(true);
+  if (!absl::ascii_islower(store.schema()[0]) || !ConsistsOf(store.schema(), [](char c) {
+        return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_';
+      })) {
+    report.Add("store.postgresql.schema", "must be a lower-case letter, and then lower-case letters, digits and '_'");
+  }
+  if (store.plaintext() != store.ca_file().empty()) {
+    report.Add("store.postgresql.ca_file", "must be given if, and only if, plaintext is not true");
+  }
+  if (store.certificate_file().empty() != store.private_key_file().empty()) {
+    report.Add("store.postgresql.certificate_file",
+               "is required: certificate_file and private_key_file must be given together");
+  }
+  if (!config.events().file().empty()) {
+    report.Add("events.file", "must not be given: the event log is in store.postgresql");
+  }
+}
+
 void CheckStore(config::v1::Config& config, ConfigReport& report) {
   if (!config.has_store()) return;
   config::v1::Store& store = *config.mutable_store();
-  if (!store.has_sqlite()) report.Add("store.sqlite", "is required with store");
+  if (store.has_sqlite() == store.has_postgresql()) {
+    report.Add("store", "must have either sqlite or postgresql");
+  }
+  if (store.has_postgresql()) CheckPostgresqlStore(config, report);
   if (!store.has_key_retention()) *store.mutable_key_retention() = TimeUtil::HoursToDuration(24);
   // A key must be kept at least as long as upstream accepts its submit again, which is one hour.
   CheckRange(store.key_retention(), absl::Hours(1), "store.key_retention", report, absl::Hours(720));
@@ -417,7 +466,7 @@ std::vector<std::shared_ptr<const Signer>> MakeSigners(const config::v1::Config&
 }  // namespace
 
 std::string CallStoreFile(const config::v1::Config& config) {
-  if (!config.has_store()) return "";
+  if (!config.store().has_sqlite()) return "";
   return (std::filesystem::path(config.store().sqlite().folder()) / "calls.db").string();
 }
 
@@ -458,6 +507,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
     CheckWebhookTls(config.webhooks(), snapshot, report);
     CheckCallerTls(config, snapshot, report);
     CheckAuditKey(config.audit(), contents, report);
+    CheckStoreKey(config.store(), contents, report);
   }
   std::vector<std::shared_ptr<const Signer>> signers;
   std::vector<std::optional<TokenKeySet>> key_sets;

@@ -21,7 +21,7 @@ namespace stampgate {
 // A config without faults. The files that the snapshot contains have no faults either. Immutable.
 class Config {
  public:
-  // Returns the values. Every field with a default is set. If the config has a store, `events.file` is set too. The
+  // Returns the values. Every field with a default is set. If the store has SQLite files, `events.file` is set too. The
   // paths of files no longer depend on the folder of the config file.
   const config::v1::Config& operator*() const { return values_; }
   const config::v1::Config* operator->() const { return &values_; }
@@ -66,7 +66,7 @@ struct ParsedConfig {
 absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot);
 
 // Returns the path of the call store's file, which contains idempotency keys and timestamps. Returns an empty text if
-// the config has no store.
+// the config has no store in SQLite files.
 std::string CallStoreFile(const config::v1::Config& config);
 
 TlsFiles FilesOf(const config::v1::Tls& tls);

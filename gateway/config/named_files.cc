@@ -29,7 +29,15 @@ void ForEachFile(config::v1::Config& config, absl::FunctionRef<void(const Settin
     if (!HoldsKey(key.file())) visit({key.mutable_file(), Reading::kSecret, true});
   }
   visit({config.mutable_events()->mutable_file()});
-  if (config.has_store()) visit({config.mutable_store()->mutable_sqlite()->mutable_folder()});
+  if (config.store().has_sqlite()) visit({config.mutable_store()->mutable_sqlite()->mutable_folder()});
+  if (config.store().has_postgresql()) {
+    config::v1::PostgresqlStore& store = *config.mutable_store()->mutable_postgresql();
+    for (std::string* file : {store.mutable_password_file(), store.mutable_ca_file(), store.mutable_certificate_file(),
+                              store.mutable_private_key_file()}) {
+      visit({file});  // libpq reads these files for each connection
+    }
+    visit({store.mutable_key_file(), Reading::kSecret});
+  }
   visit({config.mutable_webhooks()->mutable_tls_certificate_file(), Reading::kPublic});
   visit({config.mutable_webhooks()->mutable_tls_private_key_file(), Reading::kSecret});
   if (config.has_tls()) {
@@ -70,7 +78,7 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
   ForEachFile(config, [&folder](const Setting& setting) {
     if (!setting.path->empty()) *setting.path = (folder / *setting.path).string();
   });
-  if (config.has_store() && config.events().file().empty()) {
+  if (config.store().has_sqlite() && config.events().file().empty()) {
     const std::filesystem::path store = config.store().sqlite().folder();
     config.mutable_events()->set_file((store / "events.db").string());
   }

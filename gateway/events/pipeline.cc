@@ -4,11 +4,11 @@
 
 #include "absl/time/clock.h"
 #include "gateway/config/duration.h"
+#include "gateway/events/log_opening.h"
 #include "gateway/process/log.h"
 #include "gateway/upstream/key_set_fetch.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
-#include "webhooks/log/sqlite_event_log.h"
 
 namespace stampgate {
 namespace {
@@ -37,29 +37,6 @@ void LogKeySet(const absl::Status& status, const KeySet* keys) {
   for (const std::string& why : keys->refused()) Log(Severity::kWarning, "key_refused", {{"message", why}});
 }
 
-SqliteEventLogOptions LogOptions(const config::v1::Events& events, std::function<void()> on_fatal, Metrics* metrics) {
-  SqliteEventLogOptions options;
-  options.path = events.file();
-  options.retention_age = ToDuration(events.retention_age());
-  options.retention_bytes = static_cast<int64_t>(events.retention_bytes());
-  options.deduplication_age = ToDuration(events.deduplication_age());
-  options.now = [] { return absl::Now(); };
-  options.on_fatal = [on_fatal = std::move(on_fatal)](const absl::Status& status) {
-    Log(Severity::kWarning, "event_log_failed", {{"message", std::string(status.message())}});
-    on_fatal();
-  };
-  options.on_loss = [metrics](const LostEvents& lost) {
-    Log(Severity::kWarning, "events_lost",
-        {{"what", lost.gone ? "gone" : "damaged"}, {"first", lost.first}, {"last", lost.last}});
-    if (metrics != nullptr) metrics->CountLostEvents(lost.last - lost.first + 1);
-  };
-  options.on_mark_missing = [] { Log(Severity::kWarning, "event_log_mark_made_anew", {}); };
-  options.on_clock_step = [](absl::Duration step) {
-    Log(Severity::kWarning, "clock_stepped", {{"seconds", absl::ToInt64Seconds(step)}});
-  };
-  return options;
-}
-
 ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
   ReceiverOptions options;
   options.listen_address = webhooks.listen_address();
@@ -80,7 +57,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
                                                                     Metrics* metrics) {
   std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events(), metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log =
-      OpenSqliteEventLog(LogOptions(config.events(), std::move(observers.on_fatal), metrics));
+      OpenEventLog(config, {std::move(observers.on_fatal), std::move(observers.on_reachable)}, metrics);
   if (!log.ok()) return log.status();
   pipeline->log_ = *std::move(log);
   pipeline->watch_ = std::make_unique<EventLogWatch>(*pipeline->log_, metrics, std::move(observers.on_hanging));

@@ -37,11 +37,13 @@ class EventPipeline {
   struct Observers {
     std::function<void()> on_fatal;  // called once, when the log has failed permanently: the process must end
     std::function<void(bool hangs)> on_hanging;  // called when the log's disk begins to hang and when it works again
+    // Called when the gateway can no longer use the server of the log, and when it can use the server again.
+    std::function<void(bool reachable)> on_reachable;
   };
 
   // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and
   // fetches the key set through `upstream`. `metrics` may be null. `upstream` and `metrics` must outlive the pipeline.
-  // Errors: those of OpenSqliteEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
+  // Errors: those of OpenEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
                                                               UpstreamClient& upstream, Observers observers,
                                                               Metrics* metrics = nullptr);

@@ -64,6 +64,8 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       event_log_write_(
           AddGauges(registry_, "stampgate_event_log_write_seconds",
                     "How long the event log has waited for its disk, in seconds; 0 if it is not waiting.")),
+      event_log_failing_(AddGauges(registry_, "stampgate_event_log_failing",
+                                   "1 while the event log's server cannot be used, and deliveries are refused.")),
       event_log_bytes_(AddGauges(registry_, "stampgate_event_log_bytes",
                                  "Bytes in use in the event log's file; retention limits them.")),
       event_log_oldest_age_(AddGauges(registry_, "stampgate_event_log_oldest_age_seconds",
@@ -224,6 +226,8 @@ void Metrics::ExpectDeliveries(const std::vector<std::string>& outcomes) {
 void Metrics::CountDelivery(const std::string& outcome) { deliveries_.Add({{"outcome", outcome}}).Increment(); }
 
 void Metrics::SetLatestPosition(int64_t position) { latest_position_.Add({}).Set(static_cast<double>(position)); }
+
+void Metrics::SetEventLogFailing(bool failing) { event_log_failing_.Add({}).Set(failing ? 1 : 0); }
 
 void Metrics::SetEventLogWrite(absl::Duration under_way) {
   event_log_write_.Add({}).Set(absl::ToDoubleSeconds(under_way));

@@ -86,6 +86,8 @@ class Metrics {
   void SetLatestPosition(int64_t position);
   // Sets how long the current write of the event log has taken; zero if no write is in progress.
   void SetEventLogWrite(absl::Duration under_way);
+  // Sets whether the event log's server cannot be used. The metric is shown after the first call of this function.
+  void SetEventLogFailing(bool failing);
   // Sets the size of the event log and the age of its oldest event, which is zero if there is no event.
   void SetEventLogUsage(int64_t bytes, absl::Duration oldest_age);
   // Sets how many events the slowest subscriber has not received yet; zero if there is no subscriber.
@@ -196,6 +198,7 @@ class Metrics {
   Counters& deliveries_;
   Gauges& latest_position_;
   Gauges& event_log_write_;
+  Gauges& event_log_failing_;
   Gauges& event_log_bytes_;
   Gauges& event_log_oldest_age_;
   Gauges& subscriber_lag_;

@@ -42,7 +42,7 @@ class PostgresConnection {
  public:
   // How long Open may wait for each server, and how long Run may take.
   static constexpr std::chrono::milliseconds kConnectTime{3000};
-  static constexpr std::chrono::milliseconds kRunTime{5000};
+  static constexpr std::chrono::milliseconds kRunTime{4000};
 
   // Connects to the first server of `address` that accepts writes. Errors: kUnavailable, kFailedPrecondition.
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> Open(const PostgresAddress& address);

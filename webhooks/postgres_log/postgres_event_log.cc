@@ -214,8 +214,8 @@ class PostgresEventLog final : public EventLog {
         trims_wanted = trims_wanted_;
         if (trims_wanted != trims_done_) trim_at = SteadyClock::now();
       }
-      write_began_ = SteadyClock::now().time_since_epoch();
       absl::Status status = Reconnect();
+      write_began_ = SteadyClock::now().time_since_epoch();
       if (!batch.empty()) status = Store(status, &batch);
       if (status.ok() && SteadyClock::now() >= trim_at) {
         const absl::StatusOr<bool> more = Trim();

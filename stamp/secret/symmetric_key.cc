@@ -1,25 +1,24 @@
-#include "gateway/audit/key.h"
+#include "stamp/secret/symmetric_key.h"
 
 #include <sodium.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "gateway/audit/chain.h"
 #include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {
 
-constexpr size_t kHexBytes = 2 * kAuditKeyBytes;
+constexpr size_t kHexBytes = 2 * kSymmetricKeyBytes;
 
 absl::Status WithPath(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("audit key file ", path, ": ", status.message()));
+  return absl::Status(status.code(), absl::StrCat("key file ", path, ": ", status.message()));
 }
 
 absl::StatusOr<SecretBytes> ParseKey(absl::string_view text) {
   if (absl::ConsumeSuffix(&text, "\n")) absl::ConsumeSuffix(&text, "\r");
-  absl::StatusOr<SecretBytes> key = SecretBytes::Create(kAuditKeyBytes);
+  absl::StatusOr<SecretBytes> key = SecretBytes::Create(kSymmetricKeyBytes);
   if (!key.ok()) return key.status();
   if (text.size() != kHexBytes ||
       sodium_hex2bin(key->data(), key->size(), text.data(), text.size(), nullptr, nullptr, nullptr) != 0) {
@@ -29,7 +28,7 @@ absl::StatusOr<SecretBytes> ParseKey(absl::string_view text) {
 }
 
 absl::Status Generate(const std::string& path) {
-  absl::StatusOr<SecretBytes> key = SecretBytes::Create(kAuditKeyBytes);
+  absl::StatusOr<SecretBytes> key = SecretBytes::Create(kSymmetricKeyBytes);
   if (!key.ok()) return key.status();
   randombytes_buf(key->data(), key->size());
   absl::StatusOr<SecretBytes> text = SecretBytes::Create(kHexBytes + 1);
@@ -42,15 +41,17 @@ absl::Status Generate(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<SecretBytes> ReadAuditKey(const std::string& path) { return ParseAuditKey(path, ReadSecretFile(path)); }
+absl::StatusOr<SecretBytes> ReadSymmetricKey(const std::string& path) {
+  return ParseSymmetricKey(path, ReadSecretFile(path));
+}
 
-absl::StatusOr<SecretBytes> ParseAuditKey(const std::string& path, const absl::StatusOr<SecretBytes>& text) {
+absl::StatusOr<SecretBytes> ParseSymmetricKey(const std::string& path, const absl::StatusOr<SecretBytes>& text) {
   absl::StatusOr<SecretBytes> key = text.ok() ? ParseKey(text->text()) : text.status();
   if (!key.ok()) return WithPath(path, key.status());
   return key;
 }
 
-absl::Status GenerateAuditKey(const std::string& path) {
+absl::Status GenerateSymmetricKey(const std::string& path) {
   const absl::Status status = Generate(path);
   return status.ok() ? status : WithPath(path, status);
 }

@@ -1,0 +1,26 @@
+// The address of the PostgreSQL servers that the config names.
+#ifndef STAMPGATE_GATEWAY_CONFIG_STORE_ADDRESS_H_
+#define STAMPGATE_GATEWAY_CONFIG_STORE_ADDRESS_H_
+
+#include "stampgate/config/v1/config.pb.h"
+#include "webhooks/postgres/server_address.h"
+
+namespace stampgate {
+
+inline PostgresAddress AddressOf(const config::v1::PostgresqlStore& store) {
+  PostgresAddress address;
+  address.hosts.assign(store.hosts().begin(), store.hosts().end());
+  address.database = store.database();
+  address.user = store.user();
+  address.schema = store.schema();
+  address.password_file = store.password_file();
+  address.plaintext = store.plaintext();
+  address.ca_file = store.ca_file();
+  address.certificate_file = store.certificate_file();
+  address.private_key_file = store.private_key_file();
+  return address;
+}
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CONFIG_STORE_ADDRESS_H_
