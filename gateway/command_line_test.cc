@@ -75,8 +75,8 @@ TEST(CommandLineTest, AnErrorNamesTheFaultyArgument) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{}, "a command is missing"},
       {{"run"}, "unknown command: run"},
-      {{"store"}, "store needs a command: restored"},
-      {{"store", "list"}, "store needs a command: restored"},
+      {{"store"}, "store needs a command: keygen, migrate, check or restored"},
+      {{"store", "list"}, "store needs a command: keygen, migrate, check or restored"},
       {{"store", "restored"}, "restored needs --config"},
       {{"store", "restored", "--config", "a", "b"}, "unexpected argument: b"},
       {{"serve"}, "serve needs --config"},

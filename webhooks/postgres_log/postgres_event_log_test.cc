@@ -231,6 +231,35 @@ TEST(PostgresEventLogTest, RetentionDropsOldPartsAndKeepsTheirIds) {
   EXPECT_EQ(ReadAll(*reader)->size(), extent.latest - extent.earliest + 1);
 }
 
+// A reader sees the events and the log's state of one moment, although a dropped partition is gone for older snapshots.
+TEST(PostgresEventLogTest, ReadersSeeNoDamageWhileRetentionDropsParts) {
+  Gateway gateway(SharedServer().NewStore());
+  std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
+  gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
+  gateway.options().retention_age = absl::Minutes(16);
+  gateway.options().retention_interval = absl::Hours(1);
+  ASSERT_TRUE(gateway.Open().ok());
+  std::atomic<bool> stop = false;
+  std::atomic<int> reads = 0;
+  std::thread reading([&] {
+    std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+    while (!stop) {
+      const absl::Status status = ReadAll(*reader).status();
+      EXPECT_TRUE(status.ok() || absl::IsOutOfRange(status)) << status;
+      EXPECT_TRUE(reader->Usage().ok());
+      ++reads;
+    }
+  });
+  for (int number = 1; number <= 200; ++number) {
+    ASSERT_TRUE(gateway.Store(number).ok());
+    now_us += absl::ToInt64Microseconds(absl::Minutes(2));
+    TrimPostgresLogNow(gateway.log());
+  }
+  stop = true;
+  reading.join();
+  EXPECT_GT(reads, 20);
+}
+
 TEST(PostgresEventLogTest, RetentionLimitsTheBytes) {
   Gateway gateway(SharedServer().NewStore());
   gateway.options().retention_bytes = 4 << 20;
@@ -275,7 +304,9 @@ TEST(PostgresEventLogTest, TheLeastRightsAreEnough) {
   ASSERT_TRUE(GrantStore(**PostgresConnection::Open(store), store.schema, role).ok());
   store.user = role;
   Gateway gateway(store);
-  gateway.options().retention_age = absl::Microseconds(1);
+  std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
+  gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
+  gateway.options().retention_age = absl::Minutes(1);
   gateway.options().retention_interval = absl::Hours(1);
   ASSERT_TRUE(gateway.Open().ok());
   EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
@@ -284,7 +315,9 @@ TEST(PostgresEventLogTest, TheLeastRightsAreEnough) {
   EXPECT_TRUE(reader->Usage().ok());
   EXPECT_TRUE(reader->PlaceOf(absl::Now()).ok());
   EXPECT_TRUE(reader->Find({"event-1", {}}, {}).ok());
+  now_us += absl::ToInt64Microseconds(absl::Hours(1));
   TrimPostgresLogNow(gateway.log());
+  EXPECT_EQ(reader->Extent()->earliest, 2);
   EXPECT_EQ(gateway.state(), absl::OkStatus());
   std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(store).value();
   for (const char* sql :

@@ -61,8 +61,11 @@ absl::StatusOr<PostgresReader::Snapshot> PostgresReader::Look(PostgresStatement 
     if (!connection.ok()) return Unreadable(connection.status());
     connection_ = *std::move(connection);
   }
+  // The lock comes before the snapshot, because a snapshot does not keep a partition that retention drops: the log's
+  // state would be of the time before, and the events of the time after.
   absl::StatusOr<std::vector<PostgresResult>> results =
       connection_->Run({{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
+                        {"LOCK TABLE ONLY events IN ACCESS SHARE MODE"},
                         {"SELECT id, earliest, latest, latest_digest, digest_before FROM log"},
                         std::move(statement),
                         {"COMMIT"}});
@@ -70,12 +73,12 @@ absl::StatusOr<PostgresReader::Snapshot> PostgresReader::Look(PostgresStatement 
     connection_ = nullptr;  // ends the transaction
     return absl::IsDataLoss(results.status()) ? results.status() : Unreadable(results.status());
   }
-  const PostgresResult& head = (*results)[1];
+  const PostgresResult& head = (*results)[2];
   if (head.rows() != 1 || head.Bytes(0, 0) != AsText(log_.id)) {
     return absl::UnavailableError("the server has another event log than when the gateway started");
   }
   return Snapshot{{head.Number(0, 1), head.Number(0, 2), DigestOf(head.Bytes(0, 3)), DigestOf(head.Bytes(0, 4))},
-                  std::move((*results)[2])};
+                  std::move((*results)[3])};
 }
 
 absl::Status PostgresReader::Damaged(Position position, absl::string_view how) {
