@@ -22,6 +22,7 @@
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/disk_waits.h"
 #include "gateway/config/duration.h"
+#include "gateway/config/store_address.h"
 #include "gateway/door/door.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/log_opening.h"
@@ -32,10 +33,12 @@
 #include "gateway/operations/stamp_service.h"
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/operations/timestamp_reserve.h"
+#include "gateway/postgres_store/postgres_call_store.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/process/worker_threads.h"
 #include "gateway/reflection/service.h"
+#include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite_call_store.h"
 #include "gateway/upstream/client.h"
 #include "google/protobuf/descriptor.h"
@@ -87,16 +90,8 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics
   return options;
 }
 
-// Opens the call store. Returns null if the config has no store.
-absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& config, const Server::Parts& parts) {
-  if (!config.store().has_sqlite()) return nullptr;
-  SqliteCallStoreOptions options;
-  options.path = CallStoreFile(config);
-  options.key_retention = ToDuration(config.store().key_retention());
-  options.now = [] { return absl::Now(); };
-  options.on_loss = [](const absl::Status& status) {
-    Log(Severity::kWarning, "call_store_lost", {{"message", std::string(status.message())}});
-  };
+CallQueueOptions QueueOptions(const Server::Parts& parts) {
+  CallQueueOptions options;
   options.on_fatal = [on_fatal = parts.on_fatal](const absl::Status& status) {
     Log(Severity::kWarning, "call_store_failed", {{"message", std::string(status.message())}});
     on_fatal();
@@ -106,7 +101,37 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& c
       metrics->SetCallStore(state.keys, state.failing);
     };
   }
+  return options;
+}
+
+// Opens the call store. Returns null if the config has no store.
+absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& config, const Server::Parts& parts) {
+  if (!config.has_store()) return nullptr;
+  const auto on_loss = [](const absl::Status& status) {
+    Log(Severity::kWarning, "call_store_lost", {{"message", std::string(status.message())}});
+  };
+  if (config.store().has_postgresql()) {
+    PostgresCallStoreOptions options;
+    options.address = AddressOf(config.store().postgresql());
+    options.allow_single_server = config.store().postgresql().allow_single_server();
+    options.key_retention = ToDuration(config.store().key_retention());
+    options.queue = QueueOptions(parts);
+    options.on_loss = on_loss;
+    return OpenPostgresCallStore(std::move(options));
+  }
+  SqliteCallStoreOptions options;
+  options.path = CallStoreFile(config);
+  options.key_retention = ToDuration(config.store().key_retention());
+  options.now = [] { return absl::Now(); };
+  options.queue = QueueOptions(parts);
+  options.on_loss = on_loss;
   return OpenSqliteCallStore(std::move(options));
+}
+
+// Returns the timestamps that this process may choose.
+TimestampLease LeaseOf(const CallStore* store, const config::v1::Replica& replica) {
+  const std::optional<TimestampLease> lease = store == nullptr ? std::nullopt : store->timestamp_lease();
+  return lease.value_or(TimestampLease{replica.index(), replica.count()});
 }
 
 // Returns the smallest timestamp that the gateway may give to a submit. Without a store, the gateway does not know the
@@ -132,7 +157,7 @@ class GrpcServer : public Server {
         operations_(std::move(operations)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
         lines_report_("call-lines", kLinesReport, [this] { lines_.ReportLeftOut(); }),
-        timestamps_(TimestampFloor(store.get()), config.replica().index(), config.replica().count()),
+        timestamps_(TimestampFloor(store.get()), LeaseOf(store.get(), config.replica())),
         store_(std::move(store)),
         in_flight_({.calls = config.calls().max_in_flight(),
                     .calls_per_caller = config.calls().max_in_flight_per_caller(),

@@ -61,7 +61,7 @@ class PrepareTest : public ::testing::Test {
   }
 
   const absl::Time now_ = absl::FromUnixMillis(1755500000000);
-  TimestampAllocator timestamps_{/*floor_ms=*/0, 0, 1};
+  TimestampAllocator timestamps_{/*floor_ms=*/0, {0, 1}};
 };
 
 TEST_F(PrepareTest, TheBodyOfASubmitContainsTheTimestampOfTheResponse) {

@@ -146,6 +146,7 @@ class FakeStore final : public CallStore {
   void Begin(KeyedSubmit submit, absl::AnyInvocable<void(absl::StatusOr<Begun>)> done) override;
   void End(AttemptId attempt, AttemptEnd end) override { ends_.emplace_back(attempt, std::move(end)); }
   uint64_t timestamp_floor_ms() const override { return 0; }
+  std::optional<TimestampLease> timestamp_lease() const override { return std::nullopt; }
   void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) override { done(absl::OkStatus()); }
   void Close(uint64_t next_timestamp_ms) override {}
 
@@ -226,7 +227,7 @@ class CallTest : public ::testing::Test {
   FaultyCalls disk_;
   DiskWaits waits_;
   const std::shared_ptr<FakeSigner> signer_ = std::make_shared<FakeSigner>();
-  TimestampAllocator timestamps_{/*floor_ms=*/0, 0, 1};
+  TimestampAllocator timestamps_{/*floor_ms=*/0, {0, 1}};
   absl::Time now_ = absl::FromUnixMillis(kNowMs);
   bool forward_traceparent_ = false;
 

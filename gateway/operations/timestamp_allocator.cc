@@ -21,12 +21,12 @@ constexpr absl::Duration kMarkDelay = absl::Seconds(1);
 
 }  // namespace
 
-TimestampAllocator::TimestampAllocator(uint64_t floor_ms, uint64_t replica_index, uint64_t replica_count)
-    : replica_index_(replica_index), replica_count_(replica_count), floor_ms_(floor_ms), next_ms_(floor_ms) {}
+TimestampAllocator::TimestampAllocator(uint64_t floor_ms, TimestampLease lease)
+    : lease_(lease), floor_ms_(floor_ms), next_ms_(floor_ms) {}
 
 uint64_t TimestampAllocator::Align(uint64_t timestamp_ms) const {
-  const uint64_t rest = timestamp_ms % replica_count_;
-  return timestamp_ms + (replica_index_ + replica_count_ - rest) % replica_count_;
+  const uint64_t rest = timestamp_ms % lease_.count;
+  return timestamp_ms + (lease_.index + lease_.count - rest) % lease_.count;
 }
 
 TimestampAllocator::Choice TimestampAllocator::Choose(uint64_t content, absl::Time now) {
@@ -50,7 +50,7 @@ TimestampAllocator::Choice TimestampAllocator::Choose(uint64_t content, absl::Ti
   const uint64_t steady = std::max(latest_now_ms_, floor_ms_) + kMaxAheadMs;
   const uint64_t limit = std::min(steady, now_ms + kMaxAheadAfterStepMs);
   while (value <= limit && (noted_.current.contains({content, value}) || noted_.previous.contains({content, value}))) {
-    value += replica_count_;
+    value += lease_.count;
   }
   if (value >= mark_ms_) return {std::nullopt, kMarkDelay};
   if (value > limit) {

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
+#include "gateway/store/call_store.h"
 
 namespace stampgate {
 
@@ -40,9 +41,8 @@ class TimestampAllocator {
   static constexpr absl::Duration kNotedRemembered = absl::Minutes(6);
 
   // The allocator chooses no value below `floor_ms`. Requires that earlier processes chose only values below
-  // `floor_ms`. Replica `replica_index` of `replica_count` chooses only values whose remainder modulo `replica_count`
-  // is `replica_index`. So the replicas need not know each other's values.
-  TimestampAllocator(uint64_t floor_ms, uint64_t replica_index, uint64_t replica_count);
+  // `floor_ms`. Chooses only values of `lease`, so that several processes need not know each other's values.
+  TimestampAllocator(uint64_t floor_ms, TimestampLease lease);
 
   // The chosen value, or the time until a value is free. The time is correct if the clock is not set meanwhile and no
   // other call takes the value.
@@ -79,11 +79,10 @@ class TimestampAllocator {
     }
   };
 
-  // Returns the smallest value of this replica that is not below `timestamp_ms`.
+  // Returns the smallest value of the lease that is not below `timestamp_ms`.
   uint64_t Align(uint64_t timestamp_ms) const;
 
-  const uint64_t replica_index_;
-  const uint64_t replica_count_;
+  const TimestampLease lease_;
   // A mutex of the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
   uint64_t floor_ms_ ABSL_GUARDED_BY(mutex_);

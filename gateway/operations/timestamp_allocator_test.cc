@@ -28,24 +28,24 @@ std::optional<uint64_t> Choose(TimestampAllocator& allocator, uint64_t content, 
 }
 
 TEST(TimestampAllocatorTest, ChoosesTheTimeOfTheClock) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs));
   EXPECT_EQ(allocator.next_ms(), kNowMs + 1);
 }
 
 TEST(TimestampAllocatorTest, EqualContentsGetDifferentValues) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   for (uint64_t i = 0; i < 3; ++i) EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs + i));
 }
 
 TEST(TimestampAllocatorTest, DifferentContentsMayGetTheSameValue) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   EXPECT_THAT(Choose(allocator, 1, kNow), Optional(kNowMs));
   EXPECT_THAT(Choose(allocator, 2, kNow), Optional(kNowMs));
 }
 
 TEST(TimestampAllocatorTest, ChoosesNoValueMoreThanASecondAheadOfTheClock) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   for (uint64_t i = 0; i <= 1000; ++i) ASSERT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs + i));
   const TimestampAllocator::Choice none = allocator.Choose(kContent, kNow);
   EXPECT_EQ(none.value, std::nullopt);
@@ -55,7 +55,7 @@ TEST(TimestampAllocatorTest, ChoosesNoValueMoreThanASecondAheadOfTheClock) {
 }
 
 TEST(TimestampAllocatorTest, ChoosesNoValueThatACallerHasSet) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   allocator.Note(kContent, kNowMs, kNow - absl::Minutes(1));
   allocator.Note(kContent, kNowMs + 2, kNow);
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs + 1));
@@ -64,7 +64,7 @@ TEST(TimestampAllocatorTest, ChoosesNoValueThatACallerHasSet) {
 }
 
 TEST(TimestampAllocatorTest, RemembersAValueThatACallerHasSetFiveMinutesAhead) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   const absl::Time then = kNow + absl::Minutes(5);
   allocator.Note(kContent, absl::ToUnixMillis(then), kNow);
   for (absl::Time now = kNow; now < then; now += absl::Seconds(10)) Choose(allocator, kContent, now);
@@ -72,14 +72,14 @@ TEST(TimestampAllocatorTest, RemembersAValueThatACallerHasSetFiveMinutesAhead) {
 }
 
 TEST(TimestampAllocatorTest, AfterAShortStepBackTheValuesOfAContentKeepRising) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs));
   EXPECT_THAT(Choose(allocator, kContent, kNow - absl::Seconds(10)), Optional(kNowMs + 1));
   EXPECT_THAT(Choose(allocator, kContent + 1, kNow - absl::Seconds(10)), Optional(kNowMs - 10000));
 }
 
 TEST(TimestampAllocatorTest, AfterALongStepBackAllValuesAreAboveEarlierValues) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs));
   const absl::Time back = kNow - absl::Seconds(58);
   EXPECT_THAT(Choose(allocator, kContent, back), Optional(kNowMs + 1));
@@ -87,7 +87,7 @@ TEST(TimestampAllocatorTest, AfterALongStepBackAllValuesAreAboveEarlierValues) {
 }
 
 TEST(TimestampAllocatorTest, AValueMoreThanAMinuteAheadIsFreeAfterTheRetryDelay) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   EXPECT_THAT(Choose(allocator, kContent, kNow), Optional(kNowMs));
   const absl::Time back = kNow - absl::Minutes(10);
   const TimestampAllocator::Choice none = allocator.Choose(kContent + 1, back);
@@ -98,14 +98,14 @@ TEST(TimestampAllocatorTest, AValueMoreThanAMinuteAheadIsFreeAfterTheRetryDelay)
 }
 
 TEST(TimestampAllocatorTest, AFloorLessThanAMinuteAheadOfTheClockDelaysNoCall) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   EXPECT_THAT(Choose(allocator, kContent, kStart - absl::Seconds(58)), Optional(kStartMs));
 }
 
 TEST(TimestampAllocatorTest, NoContentGetsAValueTwiceHoweverTheClockIsSet) {
   std::mt19937_64 random(20261122);
   for (int round = 0; round < 200; ++round) {
-    TimestampAllocator allocator(kStartMs, 0, 1);
+    TimestampAllocator allocator(kStartMs, {0, 1});
     std::set<std::pair<uint64_t, uint64_t>> given;
     absl::Time now = kNow;
     for (int i = 0; i < 2000; ++i) {
@@ -126,7 +126,7 @@ TEST(TimestampAllocatorTest, NoContentGetsAValueTwiceHoweverTheClockIsSet) {
 }
 
 TEST(TimestampAllocatorTest, NoValueAtOrAboveTheMarkIsChosen) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   allocator.SetMark(kNowMs + 2);
   EXPECT_THAT(Choose(allocator, kContent, kNow + absl::Milliseconds(1)), Optional(kNowMs - 998));
   for (uint64_t value = kNowMs - 997; value < kNowMs + 2; ++value) {
@@ -142,10 +142,10 @@ TEST(TimestampAllocatorTest, NoValueAtOrAboveTheMarkIsChosen) {
 }
 
 TEST(TimestampAllocatorTest, NoValueIsChosenAgainAfterARestart) {
-  TimestampAllocator before(kStartMs, 0, 1);
+  TimestampAllocator before(kStartMs, {0, 1});
   std::set<uint64_t> values;
   while (std::optional<uint64_t> value = Choose(before, kContent, kNow)) values.insert(*value);
-  TimestampAllocator after(before.next_ms(), 0, 1);
+  TimestampAllocator after(before.next_ms(), {0, 1});
   // For the second process, the clock was set back by 11 s. Its values must still differ from those of the first
   // process.
   while (std::optional<uint64_t> value = Choose(after, kContent, kNow - absl::Seconds(11))) {
@@ -157,7 +157,7 @@ TEST(TimestampAllocatorTest, NoValueIsChosenAgainAfterARestart) {
 TEST(TimestampAllocatorTest, ReplicasUseDisjointValues) {
   std::set<uint64_t> values;
   for (uint64_t index = 0; index < 3; ++index) {
-    TimestampAllocator allocator(kStartMs, index, 3);
+    TimestampAllocator allocator(kStartMs, {index, 3});
     for (int i = 0; i < 100; ++i) {
       const uint64_t value = *Choose(allocator, kContent, kNow);
       EXPECT_EQ(value % 3, index);
@@ -168,7 +168,7 @@ TEST(TimestampAllocatorTest, ReplicasUseDisjointValues) {
 }
 
 TEST(TimestampAllocatorTest, ThreadsGetDistinctValues) {
-  TimestampAllocator allocator(kStartMs, 0, 1);
+  TimestampAllocator allocator(kStartMs, {0, 1});
   constexpr int kThreads = 8;
   std::vector<std::vector<uint64_t>> values(kThreads);
   std::vector<std::thread> threads;

@@ -17,6 +17,7 @@ class FakeStore : public CallStore {
   void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}
   void End(AttemptId, AttemptEnd) override {}
   uint64_t timestamp_floor_ms() const override { return 0; }
+  std::optional<TimestampLease> timestamp_lease() const override { return std::nullopt; }
   void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) override {
     raised.push_back(ms);
     if (hangs) {
@@ -41,7 +42,7 @@ class TimestampReserveTest : public testing::Test {
   std::optional<uint64_t> Choose() { return timestamps_.Choose(1, absl::FromUnixMillis(now_ms_)).value; }
 
   FakeStore store_;
-  TimestampAllocator timestamps_{kNowMs - 1000, 0, 1};
+  TimestampAllocator timestamps_{kNowMs - 1000, {0, 1}};
   int64_t now_ms_ = kNowMs;
 };
 

@@ -1,6 +1,7 @@
 #include "gateway/store/call_row.h"
 
 #include <string>
+#include <utility>
 
 namespace stampgate {
 namespace {
@@ -20,7 +21,61 @@ AttemptEnd Bounded(AttemptEnd end) {
   return end;
 }
 
+CallDecision DecideFound(const KeyedSubmit& submit, CallRow row, const CallStoreView& view) {
+  if (view.row_is_distrusted && view.until_trusted > absl::ZeroDuration()) {
+    return CallDecision::Record(RecordOfDistrusted(row));
+  }
+  if (!submit.begins) return CallDecision::Record(RecordOf(row));
+  if (IsSameSubmit(submit, row.submit)) {
+    ++row.open_attempts;
+  } else if (submit.request_sha256 == row.submit.request_sha256 && NothingWasSent(row)) {
+    row.number = view.next_number;
+    row.stored_age_us = view.age_us;
+    row.submit = submit;
+    row.open_attempts = 1;
+  } else {
+    return CallDecision::Record(RecordOf(row));
+  }
+  return CallDecision::Attempt(std::move(row), /*is_new_key=*/false);
+}
+
 }  // namespace
+
+CallDecision CallDecision::Record(KeyRecord record) {
+  CallDecision decision;
+  decision.answer->record = std::move(record);
+  return decision;
+}
+
+CallDecision CallDecision::Attempt(CallRow row, bool is_new_key) {
+  CallDecision decision;
+  decision.answer->attempt = static_cast<CallStore::AttemptId>(row.number);
+  decision.row = std::move(row);
+  decision.is_new_key = is_new_key;
+  return decision;
+}
+
+CallDecision DecideCall(const KeyedSubmit& submit, const CallRow* row, const CallStoreView& view) {
+  if (row != nullptr && absl::Microseconds(view.age_us - row->stored_age_us) <= view.key_retention) {
+    return DecideFound(submit, *row, view);
+  }
+  CallDecision decision;
+  if (view.until_trusted > absl::ZeroDuration()) {
+    decision.answer->unknown_until = view.until_trusted;
+    return decision;
+  }
+  if (!submit.begins) return decision;
+  if (row == nullptr && view.is_full) {
+    decision.answer = absl::ResourceExhaustedError("the maximum number of idempotency keys is stored");
+    return decision;
+  }
+  CallRow fresh{.number = view.next_number,
+                .stored_age_us = view.age_us,
+                .submit = submit,
+                .open_attempts = 1,
+                .best_end = EndOfKind(AttemptEnd::Kind::kNotSent)};
+  return CallDecision::Attempt(std::move(fresh), /*is_new_key=*/row == nullptr);
+}
 
 bool IsSameSubmit(const KeyedSubmit& a, const KeyedSubmit& b) {
   return a.request_sha256 == b.request_sha256 && a.body_sha256 == b.body_sha256 && a.timestamp_ms == b.timestamp_ms;

@@ -3,7 +3,10 @@
 #define STAMPGATE_GATEWAY_STORE_CALL_ROW_H_
 
 #include <cstdint>
+#include <optional>
 
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "gateway/store/call_store.h"
 
 namespace stampgate {
@@ -31,6 +34,32 @@ bool IsSameSubmit(const KeyedSubmit& a, const KeyedSubmit& b);
 
 // Returns whether it is certain that no attempt has sent anything. Only then may the key get another body.
 bool NothingWasSent(const CallRow& row);
+
+// What a store knows when it decides about a submit.
+struct CallStoreView {
+  int64_t age_us = 0;  // the age of the store, see AgeClock
+  absl::Duration key_retention;
+  // How long the store still does not trust itself to be complete. Zero if it does.
+  absl::Duration until_trusted;
+  bool row_is_distrusted = false;  // whether the row was stored before the store lost data
+  bool is_full = false;            // whether the maximum number of keys is stored
+  int64_t next_number = 0;         // the number of a new row
+};
+
+// What a store does for one submit: it gives `answer`, and before that stores `row`, if it is set. See
+// CallStore::Begin.
+struct CallDecision {
+  absl::StatusOr<CallStore::Begun> answer = CallStore::Begun();
+  std::optional<CallRow> row;
+  bool is_new_key = false;
+
+  static CallDecision Record(KeyRecord record);
+  static CallDecision Attempt(CallRow row, bool is_new_key);
+};
+
+// Decides about `submit`, whose key has the row `row`, or no row if `row` is null. In the answer, Begun::attempt
+// contains the number of the row.
+CallDecision DecideCall(const KeyedSubmit& submit, const CallRow* row, const CallStoreView& view);
 
 // Applies the end of an attempt to the row. Truncates each text to kMaxEndTextBytes, at the end of a UTF-8 character.
 inline constexpr size_t kMaxEndTextBytes = 256;

@@ -52,6 +52,12 @@ struct KeyRecord {
   AttemptEnd outcome;
 };
 
+// The timestamps that a process may choose: those whose remainder modulo `count` is `index`.
+struct TimestampLease {
+  uint64_t index = 0;
+  uint64_t count = 1;
+};
+
 // The interface of a call store. Thread-safe. Only Close blocks.
 class CallStore {
  public:
@@ -98,6 +104,10 @@ class CallStore {
   // Returns the floor, in milliseconds since 1970. All timestamps that were used before this store was opened are below
   // the floor. Returns 0 if the store was created when it was opened.
   virtual uint64_t timestamp_floor_ms() const = 0;
+
+  // Returns the lease of this process if several processes share the store, and otherwise nothing. No other process has
+  // the same index, unless all of its values are above those that this process may choose.
+  virtual std::optional<TimestampLease> timestamp_lease() const = 0;
 
   // Durably raises the floor for the next time that the store is opened: to at least `ms`. Only Close can lower it
   // again. After `done` was called with OK, the process may use timestamps below `ms`. Calls `done` as Begin does, with

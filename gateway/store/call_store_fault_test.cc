@@ -34,16 +34,16 @@ class Caller {
     SqliteCallStoreOptions options;
     options.path = "/calls.db";
     options.disk = &store_disk_;
-    options.end_delay = absl::Hours(1);
-    options.tidy_interval = absl::Hours(1);
+    options.queue.end_delay = absl::Hours(1);
+    options.queue.tidy_interval = absl::Hours(1);
     options.checkpoint_pages = 20;
     options.now = [] { return kNow; };
     options.on_loss = [](const absl::Status& status) { ADD_FAILURE() << status; };
-    options.on_fatal = [this](const absl::Status& status) {
+    options.queue.on_fatal = [this](const absl::Status& status) {
       ++fatal_;
       EXPECT_EQ(status.code(), kGone) << status;
     };
-    options.observe = [this](const CallStoreState& state) { failing_ = state.failing; };
+    options.queue.observe = [this](const CallStoreState& state) { failing_ = state.failing; };
     absl::StatusOr<std::unique_ptr<CallStore>> store = OpenSqliteCallStore(options);
     if (!store.ok()) return store.status();
     store_ = *std::move(store);

@@ -51,13 +51,13 @@ class Stores {
     SqliteCallStoreOptions options;
     options.path = kPath;
     options.disk = &disk;
-    options.end_delay = absl::Hours(1);
-    options.tidy_interval = absl::Hours(1);
+    options.queue.end_delay = absl::Hours(1);
+    options.queue.tidy_interval = absl::Hours(1);
     options.checkpoint_pages = 30;
     options.synchronous_full = synchronous_full_;
     options.now = [] { return kNow; };
     options.on_loss = [&opened](const absl::Status&) { ++opened.losses; };
-    options.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    options.queue.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
     opened.store = OpenSqliteCallStore(options);
     return opened;
   }

@@ -85,12 +85,13 @@ class RandomRun {
     options.path = "/calls.db";
     options.disk = store_disk_.get();
     options.key_retention = kRetention;
-    options.end_delay = absl::Hours(1);  // so that the store writes ends only with the next attempt, as in the model
-    options.tidy_interval = absl::Hours(1);
+    options.queue.end_delay =
+        absl::Hours(1);  // so that the store writes ends only with the next attempt, as in the model
+    options.queue.tidy_interval = absl::Hours(1);
     options.checkpoint_pages = 20;
     options.now = [this] { return now_; };
     options.on_loss = [](const absl::Status& status) { ADD_FAILURE() << status; };
-    options.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    options.queue.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
     absl::StatusOr<std::unique_ptr<CallStore>> store = OpenSqliteCallStore(options);
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);

@@ -142,72 +142,27 @@ absl::Duration CallWriter::UntilTrusted() const {
   return std::max(options_.key_retention - passed, absl::ZeroDuration());
 }
 
-CallWriter::Decision CallWriter::Decision::Record(KeyRecord record) {
-  Decision decision;
-  decision.answer->record = std::move(record);
-  return decision;
-}
-
-CallWriter::Decision CallWriter::Decision::Attempt(CallRow row, bool new_key) {
-  Decision decision;
-  decision.answer->attempt = static_cast<CallStore::AttemptId>(row.number);
-  decision.row = std::move(row);
-  decision.new_key = new_key;
-  return decision;
-}
-
-absl::StatusOr<CallWriter::Decision> CallWriter::Decide(const KeyedSubmit& submit, const StoreRecord& record) {
+absl::StatusOr<CallDecision> CallWriter::Decide(const KeyedSubmit& submit, const StoreRecord& record) {
   absl::StatusOr<FoundCall> found = calls_.Find(submit.caller, submit.key);
   if (!found.ok()) return found.status();
-  if (found->kind == FoundCall::Kind::kDamaged) return Decision::Record(RecordOfDamaged(submit));
-  const absl::Duration age = absl::Microseconds(record.clock.age_us - found->row.stored_age_us);
-  const bool there = found->kind == FoundCall::Kind::kRow;
-  if (there && age <= options_.key_retention) return DecideFound(submit, std::move(found->row), record);
-  if (const absl::Duration until = UntilTrusted(); until > absl::ZeroDuration()) {
-    Decision decision;
-    decision.answer->unknown_until = until;
-    return decision;
-  }
-  if (!submit.begins) return Decision();
-  if (!there && record.keys >= options_.max_keys) {
-    Decision decision;
-    decision.answer = absl::ResourceExhaustedError("the maximum number of idempotency keys is stored");
-    return decision;
-  }
-  CallRow row{.number = record.last_number + 1,
-              .stored_age_us = record.clock.age_us,
-              .submit = submit,
-              .open_attempts = 1,
-              .best_end = EndOfKind(AttemptEnd::Kind::kNotSent)};
-  return Decision::Attempt(std::move(row), /*new_key=*/!there);
-}
-
-absl::StatusOr<CallWriter::Decision> CallWriter::DecideFound(const KeyedSubmit& submit, CallRow row,
-                                                             const StoreRecord& record) {
-  if (row.number <= record.distrusted_through && UntilTrusted() > absl::ZeroDuration()) {
-    return Decision::Record(RecordOfDistrusted(row));
-  }
-  if (!submit.begins) return Decision::Record(RecordOf(row));
-  if (IsSameSubmit(submit, row.submit)) {
-    ++row.open_attempts;
-  } else if (submit.request_sha256 == row.submit.request_sha256 && NothingWasSent(row)) {
-    row.number = record.last_number + 1;
-    row.stored_age_us = record.clock.age_us;
-    row.submit = submit;
-    row.open_attempts = 1;
-  } else {
-    return Decision::Record(RecordOf(row));
-  }
-  return Decision::Attempt(std::move(row), /*new_key=*/false);
+  if (found->kind == FoundCall::Kind::kDamaged) return CallDecision::Record(RecordOfDamaged(submit));
+  const CallRow* row = found->kind == FoundCall::Kind::kRow ? &found->row : nullptr;
+  return DecideCall(submit, row,
+                    {.age_us = record.clock.age_us,
+                     .key_retention = options_.key_retention,
+                     .until_trusted = UntilTrusted(),
+                     .row_is_distrusted = row != nullptr && row->number <= record.distrusted_through,
+                     .is_full = record.keys >= options_.max_keys,
+                     .next_number = record.last_number + 1});
 }
 
 absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreRecord* next, Answer* answer) {
-  absl::StatusOr<Decision> decision = Decide(submit, *next);
+  absl::StatusOr<CallDecision> decision = Decide(submit, *next);
   if (!decision.ok()) return decision.status();
   if (decision->row.has_value()) {
     if (absl::Status status = calls_.Put(*decision->row); !status.ok()) return status;
     next->last_number = std::max(next->last_number, decision->row->number);
-    next->keys += decision->new_key ? 1 : 0;
+    next->keys += decision->is_new_key ? 1 : 0;
   }
   *answer = std::move(decision->answer);
   return absl::OkStatus();
@@ -264,7 +219,7 @@ void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, cons
     (*answers)[i] = why;
     const auto* submit = std::get_if<KeyedSubmit>(steps[i]);
     if (submit == nullptr) continue;
-    absl::StatusOr<Decision> decision = Decide(*submit, record_);
+    absl::StatusOr<CallDecision> decision = Decide(*submit, record_);
     if (decision.ok() && !decision->row.has_value()) (*answers)[i] = std::move(decision->answer);
   }
 }

@@ -6,12 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "gateway/store/call_row.h"
+#include "gateway/store/call_step.h"
 #include "gateway/store/call_store.h"
 #include "gateway/store/call_table.h"
 #include "gateway/store/store_record.h"
@@ -21,16 +22,6 @@
 #include "webhooks/disk/sqlite.h"
 
 namespace stampgate {
-
-// The end of an attempt, with the number of the attempt's row.
-struct EndedAttempt {
-  int64_t number = 0;
-  AttemptEnd end;
-};
-
-// One step of a transaction: a submit begins or an attempt ends. In the answer to a KeyedSubmit, Begun::attempt
-// contains the number of the key's row.
-using CallStep = std::variant<KeyedSubmit, EndedAttempt>;
 
 // Changes the file in one transaction at a time, on the calling thread. Only one thread may use this object at a time.
 // Errors of the functions that change the file:
@@ -93,24 +84,13 @@ class CallWriter {
   const StoreRecord& record() const { return record_; }
 
  private:
-  // What Begin must do for one submit: give this answer, and store this row.
-  struct Decision {
-    static Decision Record(KeyRecord record);
-    static Decision Attempt(CallRow row, bool new_key);
-
-    Answer answer = CallStore::Begun();
-    std::optional<CallRow> row;  // the row that must be stored if an attempt begins
-    bool new_key = false;
-  };
-
   explicit CallWriter(const Options& options) : options_(options) {}
 
   absl::Status Prepare();
   absl::Status FindLoss() const;
   absl::Duration UntilTrusted() const;
 
-  absl::StatusOr<Decision> Decide(const KeyedSubmit& submit, const StoreRecord& record);
-  absl::StatusOr<Decision> DecideFound(const KeyedSubmit& submit, CallRow row, const StoreRecord& record);
+  absl::StatusOr<CallDecision> Decide(const KeyedSubmit& submit, const StoreRecord& record);
   absl::Status Begin(const KeyedSubmit& submit, StoreRecord* next, Answer* answer);
   absl::Status End(const EndedAttempt& ended);
   absl::Status Apply(const std::vector<const CallStep*>& steps, StoreRecord* next, std::vector<Answer>* answers);

@@ -38,8 +38,8 @@ class RestoredCallsTest : public testing::Test {
     SqliteCallStoreOptions options;
     options.path = path_;
     options.now = [this] { return now_; };
-    options.tidy_interval = absl::Hours(1);
-    options.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    options.queue.tidy_interval = absl::Hours(1);
+    options.queue.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
     options.on_loss = [this](const absl::Status&) { ++losses_; };
     absl::StatusOr<std::unique_ptr<CallStore>> store = OpenSqliteCallStore(options);
     EXPECT_TRUE(store.ok()) << store.status();

@@ -1,372 +1,53 @@
 #include "gateway/store/sqlite_call_store.h"
 
-#include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <optional>
-#include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gateway/store/call_file.h"
+#include "gateway/store/call_step.h"
 #include "gateway/store/call_writer.h"
 #include "gateway/store/timestamp_mark.h"
 #include "webhooks/disk/exclusive_file.h"
-#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 namespace {
 
-// The maximum number of steps in one transaction, so that the first of many queued steps does not wait for all others.
-constexpr size_t kGroupSteps = 256;
-
-// How long a submit waits for further ones, if the previous group had several. A commit costs more CPU time than a
-// whole call, so under load it should cover many submits.
-constexpr std::chrono::microseconds kGather(300);
-
-// How often the store retries to write ends when the disk is full.
-constexpr std::chrono::seconds kRetryEnds(1);
-
-// Longer waits could overflow the clock's type.
-constexpr absl::Duration kMaxWait = absl::Hours(24);
-
-constexpr uint64_t kNoTimestamp = ~uint64_t{0};
-
-using MonotonicTime = std::chrono::steady_clock::time_point;
-using BeginDone = absl::AnyInvocable<void(absl::StatusOr<CallStore::Begun>)>;
-using RaiseDone = absl::AnyInvocable<void(absl::Status)>;
-
-struct WaitingStep {
-  CallStep step;
-  BeginDone done;  // for a submit
-
-  bool is_end() const { return std::holds_alternative<EndedAttempt>(step); }
-};
-
-struct WaitingRaise {
-  uint64_t ms;
-  RaiseDone done;
-};
-
-absl::Status CannotStore(const absl::Status& why) {
-  const absl::StatusCode code =
-      absl::IsResourceExhausted(why) ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kUnavailable;
-  return absl::Status(code, absl::StrCat("the call store cannot store: ", why.message()));
-}
-
-MonotonicTime After(absl::Duration wait) {
-  return std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(std::min(wait, kMaxWait));
-}
-
-class SqliteCallStore final : public CallStore {
+class SqliteBackend final : public CallBackend {
  public:
-  SqliteCallStore(SqliteCallStoreOptions options, std::optional<ExclusiveFile> file, std::unique_ptr<CallWriter> writer,
-                  TimestampMark timestamps)
-      : options_(std::move(options)),
-        file_(std::move(file)),
-        timestamp_floor_ms_(timestamps.ms()),
-        writer_(std::move(writer)),
-        timestamps_(std::move(timestamps)) {
-    thread_ = StartThread("call-store", [this] { Run(); });
+  SqliteBackend(std::optional<ExclusiveFile> file, std::unique_ptr<CallWriter> writer, TimestampMark timestamps,
+                std::function<absl::Time()> now)
+      : file_(std::move(file)), writer_(std::move(writer)), timestamps_(std::move(timestamps)), now_(std::move(now)) {}
+
+  uint64_t timestamp_floor_ms() const override { return timestamps_.ms(); }
+  std::optional<TimestampLease> lease() const override { return std::nullopt; }
+  int64_t keys() const override { return writer_->record().keys; }
+
+  absl::Status Store(const std::vector<const CallStep*>& steps, std::vector<Answer>* answers) override {
+    return writer_->Store(steps, now_(), answers);
   }
 
-  ~SqliteCallStore() override { Close(kNoTimestamp); }
+  absl::StatusOr<bool> Tidy() override { return writer_->Tidy(now_()); }
 
-  void Begin(KeyedSubmit submit, BeginDone done) override {
-    WaitingStep waiting{std::move(submit), std::move(done)};
-    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+  absl::Status Settle() override { return writer_->Checkpoint(); }
+
+  absl::Status RaiseTimestamps(uint64_t ms) override {
+    return ms > timestamps_.ms() ? timestamps_.Set(ms) : absl::OkStatus();
   }
 
-  void End(AttemptId attempt, AttemptEnd end) override {
-    {
-      std::lock_guard lock(mutex_);
-      const auto found = attempts_.find(attempt);
-      if (found == attempts_.end()) return;
-      const int64_t number = found->second;
-      attempts_.erase(found);
-      // Since Begin, an attempt without an end counts as kUnknown, so there is nothing to write.
-      if (end.kind == AttemptEnd::Kind::kUnknown || closed_ || !failure_.empty()) return;
-      if (ends_ == 0) ends_due_ = After(options_.end_delay);
-      ++ends_;
-      queue_.push_back({EndedAttempt{number, std::move(end)}, nullptr});
-    }
-    wake_.notify_one();
-  }
-
-  uint64_t timestamp_floor_ms() const override { return timestamp_floor_ms_; }
-
-  void RaiseTimestamps(uint64_t ms, RaiseDone done) override {
-    WaitingRaise waiting{ms, std::move(done)};
-    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
-  }
-
-  void Close(uint64_t next_timestamp_ms) override {
-    {
-      std::lock_guard lock(mutex_);
-      if (!closed_) next_timestamp_ms_ = next_timestamp_ms;
-      closed_ = true;
-    }
-    wake_.notify_one();
-    std::call_once(joined_, [this] { thread_.join(); });
-  }
-
-  void TidyNow() {
-    std::unique_lock lock(mutex_);
-    const int64_t mine = ++tidies_wanted_;
-    wake_.notify_one();
-    tidied_.wait(lock, [this, mine] { return tidies_done_ >= mine || ended_; });
+  absl::Status Close(uint64_t next_timestamp_ms) override {
+    if (absl::Status status = writer_->CheckpointAll(); !status.ok()) return status;
+    if (next_timestamp_ms >= timestamps_.ms()) return absl::OkStatus();
+    const absl::Status status = timestamps_.Set(next_timestamp_ms);
+    return CanGoOn(status) ? absl::OkStatus() : status;
   }
 
  private:
-  // Queues `waiting`. After an error, `waiting` is unchanged.
-  absl::Status Enqueue(WaitingStep& waiting) {
-    bool first;
-    {
-      std::lock_guard lock(mutex_);
-      if (absl::Status refusal = Refusal(); !refusal.ok()) return refusal;
-      first = begins_++ == 0;
-      queue_.push_back(std::move(waiting));
-    }
-    if (first) wake_.notify_one();
-    return absl::OkStatus();
-  }
-  absl::Status Enqueue(WaitingRaise& waiting) {
-    {
-      std::lock_guard lock(mutex_);
-      if (absl::Status refusal = Refusal(); !refusal.ok()) return refusal;
-      raises_.push_back(std::move(waiting));
-    }
-    wake_.notify_one();
-    return absl::OkStatus();
-  }
-
-  // Returns an error if the store accepts no more steps now. Call it with the lock held.
-  absl::Status Refusal() const {
-    if (!failure_.empty()) return absl::UnavailableError(failure_);
-    if (closed_) return absl::UnavailableError("the call store is closed");
-    if (begins_ + raises_.size() >= options_.max_waiting) {
-      return absl::ResourceExhaustedError("too many submits wait to be stored");
-    }
-    return absl::OkStatus();
-  }
-
-  // Runs on the store's thread. Alternates between storing a group of steps and deleting some expired keys, so that
-  // neither delays the other for long.
-  void Run() {
-    Observe();
-    absl::Status status;
-    bool more_to_tidy = true;
-    while (status.ok()) {
-      std::vector<WaitingRaise> raises;
-      std::vector<WaitingStep> group;
-      int64_t tidies_wanted;
-      {
-        std::unique_lock lock(mutex_);
-        if (!more_to_tidy) WaitForWork(lock);
-        if (gathers_) wake_.wait_for(lock, kGather, [this] { return closed_ || !raises_.empty(); });
-        gathers_ = begins_ > 1;
-        if (closed_ && queue_.empty() && raises_.empty()) break;
-        raises.swap(raises_);
-        if (raises.empty()) group = TakeGroup();
-        tidies_wanted = tidies_wanted_;
-      }
-      if (!raises.empty()) status = Raise(&raises);
-      if (!group.empty()) status = Store(&group);
-      if (status.ok()) status = Tidy(&more_to_tidy);
-      Observe();
-      if (status.ok() && !more_to_tidy) EndTidy(tidies_wanted);
-    }
-    if (status.ok()) status = Finish();
-    if (!status.ok()) Fail(status);
-    writer_ = nullptr;
-    std::lock_guard lock(mutex_);
-    ended_ = true;
-    tidied_.notify_all();
-  }
-
-  void WaitForWork(std::unique_lock<std::mutex>& lock) {
-    const MonotonicTime tidy_at = After(options_.tidy_interval);
-    for (;;) {
-      if (closed_ || begins_ > 0 || !raises_.empty() || tidies_wanted_ != tidies_done_) return;
-      const MonotonicTime until = ends_ > 0 ? std::min(ends_due_, tidy_at) : tidy_at;
-      if (std::chrono::steady_clock::now() >= until) return;
-      wake_.wait_until(lock, until);
-    }
-  }
-
-  // Removes the next group of steps from the queue. Call it with the lock held. Keeps the order, because the next
-  // attempt of a key may depend on the end of the previous one.
-  std::vector<WaitingStep> TakeGroup() {
-    std::vector<WaitingStep> group;
-    while (!queue_.empty() && group.size() < kGroupSteps) {
-      --(queue_[0].is_end() ? ends_ : begins_);
-      group.push_back(std::move(queue_[0]));
-      queue_.pop_front();
-    }
-    return group;
-  }
-
-  // Returns an error only if the store cannot continue.
-  absl::Status Raise(std::vector<WaitingRaise>* raises) {
-    uint64_t ms = timestamps_.ms();
-    for (const WaitingRaise& raise : *raises) ms = std::max(ms, raise.ms);
-    absl::Status status = ms > timestamps_.ms() ? timestamps_.Set(ms) : absl::OkStatus();
-    SetFailure(status);
-    if (!status.ok()) state_.failing = true;
-    for (WaitingRaise& raise : *raises) raise.done(status.ok() ? status : CannotStore(status));
-    return CanGoOn(status) ? absl::OkStatus() : status;
-  }
-
-  // Returns an error only if the store cannot continue.
-  absl::Status Store(std::vector<WaitingStep>* group) {
-    std::vector<const CallStep*> steps;
-    steps.reserve(group->size());
-    for (const WaitingStep& waiting : *group) steps.push_back(&waiting.step);
-    std::vector<CallWriter::Answer> answers;
-    const absl::Status status = writer_->Store(steps, options_.now(), &answers);
-    state_.failing = !status.ok();
-    // SetFailure must run before any callback, so that the store accepts no submit after a callback has received the
-    // error.
-    SetFailure(status);
-    if (!status.ok() && CanGoOn(status)) PutBackEnds(group);
-    for (size_t i = 0; i < group->size(); ++i) {
-      WaitingStep& waiting = (*group)[i];
-      if (waiting.is_end()) continue;
-      if (!CanGoOn(status)) {
-        waiting.done(CannotStore(status));
-      } else if (!answers[i].ok()) {
-        state_.failing = true;
-        waiting.done(CannotStore(answers[i].status()));
-      } else {
-        if (answers[i]->attempt.has_value())
-          answers[i]->attempt = NewAttempt(static_cast<int64_t>(*answers[i]->attempt));
-        waiting.done(*std::move(answers[i]));
-      }
-    }
-    return CanGoOn(status) ? writer_->Checkpoint() : status;
-  }
-
-  AttemptId NewAttempt(int64_t number) {
-    std::lock_guard lock(mutex_);
-    attempts_.emplace(++last_attempt_, number);
-    return last_attempt_;
-  }
-
-  // Queues the ends of a failed group again. A closed store drops the ends, and their attempts count as kUnknown.
-  void PutBackEnds(std::vector<WaitingStep>* group) {
-    std::lock_guard lock(mutex_);
-    if (closed_) {
-      ends_given_up_ = true;
-      return;
-    }
-    for (size_t i = group->size(); i > 0; --i) {
-      WaitingStep& waiting = (*group)[i - 1];
-      if (!waiting.is_end()) continue;
-      queue_.push_front({waiting.step, nullptr});
-      ++ends_;
-    }
-    ends_due_ = std::chrono::steady_clock::now() + kRetryEnds;
-  }
-
-  absl::Status Tidy(bool* more) {
-    const absl::StatusOr<bool> tidied = writer_->Tidy(options_.now());
-    *more = tidied.ok() && *tidied;
-    // If the disk is full, the next submit or the next interval retries.
-    if (!CanGoOn(tidied.status())) return tidied.status();
-    if (!tidied.ok()) state_.failing = true;
-    return *more ? writer_->Checkpoint() : absl::OkStatus();
-  }
-
-  void EndTidy(int64_t tidies_wanted) {
-    std::lock_guard lock(mutex_);
-    tidies_done_ = tidies_wanted;
-    tidied_.notify_all();
-  }
-
-  // Does the store's last writes before it closes: the checkpoint and, if needed, the timestamp. The store's thread
-  // calls Finish when all queued steps have their results.
-  absl::Status Finish() {
-    if (absl::Status status = writer_->CheckpointAll(); !status.ok()) return status;
-    uint64_t next_ms;
-    {
-      std::lock_guard lock(mutex_);
-      // Earlier processes have possibly used timestamps just below this store's floor, so the floor of the reopened
-      // store is never lower.
-      next_ms = std::max(next_timestamp_ms_, timestamp_floor_ms_);
-      if (ends_given_up_) return absl::OkStatus();
-    }
-    if (next_ms >= timestamps_.ms()) return absl::OkStatus();
-    const absl::Status status = timestamps_.Set(next_ms);
-    return CanGoOn(status) ? absl::OkStatus() : status;
-  }
-
-  void Observe() {
-    if (!options_.observe) return;
-    state_.keys = writer_->record().keys;
-    if (observed_ && observed_->keys == state_.keys && observed_->failing == state_.failing) return;
-    observed_ = state_;
-    options_.observe(state_);
-  }
-
-  void SetFailure(const absl::Status& status) {
-    if (CanGoOn(status)) return;
-    std::lock_guard lock(mutex_);
-    failure_ = std::string(CannotStore(status).message());
-  }
-
-  void Fail(const absl::Status& status) {
-    SetFailure(status);
-    std::deque<WaitingStep> queue;
-    std::vector<WaitingRaise> raises;
-    {
-      std::lock_guard lock(mutex_);
-      queue.swap(queue_);
-      raises.swap(raises_);
-      begins_ = ends_ = 0;
-    }
-    for (WaitingStep& waiting : queue) {
-      if (!waiting.is_end()) waiting.done(CannotStore(status));
-    }
-    for (WaitingRaise& raise : raises) raise.done(CannotStore(status));
-    state_.failing = true;
-    Observe();
-    if (options_.on_fatal) options_.on_fatal(status);
-  }
-
-  const SqliteCallStoreOptions options_;
   const std::optional<ExclusiveFile> file_;
-  const uint64_t timestamp_floor_ms_;
-  // Used only by the store's thread.
-  std::unique_ptr<CallWriter> writer_;
+  const std::unique_ptr<CallWriter> writer_;
   TimestampMark timestamps_;
-  CallStoreState state_;
-  std::optional<CallStoreState> observed_;
-
-  // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
-  std::mutex mutex_;
-  std::condition_variable wake_;    // wakes the store's thread
-  std::condition_variable tidied_;  // wakes TidyNow
-  std::deque<WaitingStep> queue_;
-  size_t begins_ = 0;     // number of submits in the queue
-  bool gathers_ = false;  // the previous group had several submits
-  size_t ends_ = 0;       // number of ends in the queue; at most one for each begun attempt
-  MonotonicTime ends_due_;
-  std::vector<WaitingRaise> raises_;
-  std::unordered_map<AttemptId, int64_t> attempts_;  // attempts that have not ended, with the numbers of their rows
-  AttemptId last_attempt_ = 0;
-  bool closed_ = false;
-  uint64_t next_timestamp_ms_ = kNoTimestamp;
-  bool ends_given_up_ = false;
-  std::string failure_;  // why the store cannot continue; empty if it can
-  int64_t tidies_wanted_ = 0;
-  int64_t tidies_done_ = 0;
-  bool ended_ = false;
-  std::once_flag joined_;
-  std::thread thread_;
+  const std::function<absl::Time()> now_;
 };
 
 absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) {
@@ -397,8 +78,9 @@ absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) 
   if (!timestamps.ok()) return timestamps.status();
   if (absl::Status status = (*writer)->Start(now); !status.ok()) return status;
   if (!loss.ok() && options.on_loss) options.on_loss(loss);
-  return std::make_unique<SqliteCallStore>(std::move(options), std::move(file), *std::move(writer),
-                                           *std::move(timestamps));
+  auto backend =
+      std::make_unique<SqliteBackend>(std::move(file), *std::move(writer), *std::move(timestamps), options.now);
+  return MakeQueuedCallStore(std::move(options.queue), std::move(backend));
 }
 
 }  // namespace
@@ -415,7 +97,5 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenSqliteCallStore(SqliteCallStoreOp
   }
   return absl::Status(code, absl::StrCat("call store ", path, ": ", store.status().message()));
 }
-
-void TidyNow(CallStore& store) { static_cast<SqliteCallStore&>(store).TidyNow(); }
 
 }  // namespace stampgate

@@ -18,15 +18,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/store/call_store.h"
+#include "gateway/store/queued_call_store.h"
 #include "webhooks/disk/disk.h"
 
 namespace stampgate {
-
-// The state of a store, for metrics.
-struct CallStoreState {
-  int64_t keys = 0;      // number of stored keys
-  bool failing = false;  // whether the last write failed
-};
 
 struct SqliteCallStoreOptions {
   std::string path;
@@ -36,23 +31,10 @@ struct SqliteCallStoreOptions {
   absl::Duration key_retention = absl::Hours(24);
   int64_t max_keys = 10'000'000;
   std::function<absl::Time()> now;
-  // The maximum number of queued submits and queued raises of timestamps together. The store refuses further submits
-  // and raises.
-  size_t max_waiting = 16384;
-  // How long the end of an attempt may wait to be written in one commit with the next attempt.
-  absl::Duration end_delay = absl::Milliseconds(10);
-  // How often expired keys are deleted when no submits arrive.
-  absl::Duration tidy_interval = absl::Minutes(1);
+  CallQueueOptions queue;
   // OpenSqliteCallStore calls this function if the file has lost data. For `key_retention` after such a loss is
   // detected, the store refuses keys that it does not have, and begins no attempt for keys that it has.
   std::function<void(const absl::Status&)> on_loss;
-  // The store's thread calls this function once, when the store cannot continue because of an I/O error or damage. The
-  // process should then end. The store never retries a failed sync, because the system has possibly dropped the pages
-  // that it could not write.
-  std::function<void(const absl::Status&)> on_fatal;
-  // The store's thread calls this function when the thread starts and after each change of the state. The function must
-  // not block.
-  std::function<void(const CallStoreState&)> observe;
   // A checkpoint runs when the write-ahead log has at least this many pages.
   int checkpoint_pages = 1000;
   // Only tests set this to false. They prove that power cuts lose data without synchronous=FULL.
@@ -63,10 +45,6 @@ struct SqliteCallStoreOptions {
 // another program or a newer version, or if the folder of the file does not exist; kUnavailable if the store cannot be
 // opened or written; kDataLoss if the store is damaged.
 absl::StatusOr<std::unique_ptr<CallStore>> OpenSqliteCallStore(SqliteCallStoreOptions options);
-
-// For tests: deletes all expired keys. Returns when all expired keys are deleted, or when the store has failed.
-// Requires a `store` from OpenSqliteCallStore.
-void TidyNow(CallStore& store);
 
 }  // namespace stampgate
 

@@ -49,12 +49,12 @@ class SqliteCallStoreTest : public testing::Test {
     std::string folder = absl::StrCat(testing::TempDir(), "/calls-XXXXXX");
     folder_ = mkdtemp(folder.data());
     options_.path = absl::StrCat(folder_, "/calls.db");
-    options_.tidy_interval = absl::Hours(1);
-    options_.end_delay = absl::Hours(1);
+    options_.queue.tidy_interval = absl::Hours(1);
+    options_.queue.end_delay = absl::Hours(1);
     options_.now = [this] { return absl::FromUnixMicros(now_us_); };
-    options_.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    options_.queue.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
     options_.on_loss = [this](const absl::Status& status) { losses_.push_back(status); };
-    options_.observe = [this](const CallStoreState& state) {
+    options_.queue.observe = [this](const CallStoreState& state) {
       keys_ = state.keys;
       failing_ = state.failing;
     };
@@ -147,96 +147,30 @@ class SqliteCallStoreTest : public testing::Test {
   std::unique_ptr<CallStore> store_;
 };
 
-TEST_F(SqliteCallStoreTest, AnAttemptBeginsForANewKey) {
+// After 12 idle hours the process dies. The next store still counts these hours.
+TEST_F(SqliteCallStoreTest, FloorOfTimestampsIsTheLastRaiseOrTheValueAtClose) {
   Open();
-  EXPECT_NE(Attempt(MakeSubmit("a", 1, 2)), Attempt(MakeSubmit("b", 1, 2)));
-  EXPECT_EQ(OutcomeOf("a"), Kind::kUnknown);
-}
-
-TEST_F(SqliteCallStoreTest, EqualKeysOfTwoCallersAreIndependent) {
+  EXPECT_EQ(store_->timestamp_floor_ms(), 0u);
+  EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
+  EXPECT_EQ(RaiseAndWait(*store_, 4000), absl::OkStatus());
+  EXPECT_EQ(store_->timestamp_floor_ms(), 0u);
   Open();
-  KeyedSubmit other = MakeSubmit("a", 5, 6);
-  other.caller = "other";
-  Attempt(MakeSubmit("a", 1, 2));
-  Attempt(other);
-  EXPECT_EQ(Ask("a").request_sha256, MakeSubmit("a", 1, 2).request_sha256);
-}
-
-TEST_F(SqliteCallStoreTest, TheSameSubmitCanBeginASecondAttempt) {
+  EXPECT_EQ(store_->timestamp_floor_ms(), 5000u);
+  EXPECT_EQ(RaiseAndWait(*store_, 9000), absl::OkStatus());
+  store_->Close(6000);
   Open();
-  const KeyedSubmit submit = MakeSubmit("a", 1, 2);
-  Attempt(submit);
-  AttemptAndEnd(submit, Refused("R"));
-  AttemptAndEnd(submit, Done("a-1"));
-  AttemptAndEnd(submit, NotSent());
-  Attempt(submit);
-  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
-}
-
-TEST_F(SqliteCallStoreTest, ReturnsTheRecordIfAnotherSubmitHasTheKey) {
+  EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
+  // This process used no timestamps, but earlier processes may have used all timestamps below the floor.
+  store_->Close(1);
   Open();
-  Attempt(MakeSubmit("a", 1, 2, 1000));
-  for (const KeyedSubmit& other :
-       {MakeSubmit("a", 3, 2, 1000), MakeSubmit("a", 1, 3, 1000), MakeSubmit("a", 1, 2, 1001)}) {
-    const KeyRecord record = Record(other);
-    EXPECT_EQ(record.request_sha256, MakeSubmit("a", 1, 2).request_sha256);
-    EXPECT_EQ(record.body_sha256, MakeSubmit("a", 1, 2).body_sha256);
-    EXPECT_EQ(record.timestamp_ms, 1000u);
-    EXPECT_EQ(record.outcome.kind, Kind::kUnknown);
-  }
-}
-
-TEST_F(SqliteCallStoreTest, RecordKeepsTheOutcomeAcrossRestarts) {
+  EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
+  store_->Close(7000);
   Open();
-  AttemptAndEnd(MakeSubmit("done", 1, 2), Done("a-1"));
-  AttemptAndEnd(MakeSubmit("refused", 1, 2), Refused("NO_FUNDS"));
-  AttemptAndEnd(MakeSubmit("not-sent", 1, 2), NotSent());
-  AttemptAndEnd(MakeSubmit("unknown", 1, 2), Unknown());
-  Attempt(MakeSubmit("open", 1, 2));
-  for (int round = 0; round < 2; ++round) {
-    EXPECT_EQ(Ask("done").outcome.activity_id, "a-1");
-    EXPECT_EQ(Ask("done").outcome.activity_status, "ACTIVITY_STATUS_COMPLETED");
-    EXPECT_EQ(Ask("refused").outcome.kind, Kind::kRefused);
-    EXPECT_EQ(Ask("refused").outcome.code, absl::StatusCode::kFailedPrecondition);
-    EXPECT_EQ(Ask("refused").outcome.domain, "upstream");
-    EXPECT_EQ(Ask("refused").outcome.reason, "NO_FUNDS");
-    EXPECT_EQ(OutcomeOf("not-sent"), Kind::kNotSent);
-    EXPECT_EQ(OutcomeOf("unknown"), Kind::kUnknown);
-    EXPECT_EQ(OutcomeOf("open"), Kind::kUnknown);
-    Open();
-  }
-  EXPECT_TRUE(losses_.empty());
-}
-
-TEST_F(SqliteCallStoreTest, AKeyAcceptsAnotherBodyIfNoAttemptWasSent) {
-  Open();
-  const CallStore::AttemptId first = Attempt(MakeSubmit("a", 1, 2, 1000));
-  const CallStore::AttemptId second = Attempt(MakeSubmit("a", 1, 2, 1000));
-  store_->End(first, NotSent());
-  Record(MakeSubmit("a", 1, 3, 2000));  // no new attempt, because the second one is open
-  store_->End(second, NotSent());
-  Record(MakeSubmit("a", 9, 3, 2000));  // no new attempt, because the request differs
-  const CallStore::AttemptId third = Attempt(MakeSubmit("a", 1, 3, 2000));
-  EXPECT_EQ(Record(MakeSubmit("a", 1, 2, 1000)).timestamp_ms, 2000u);
-  store_->End(third, Unknown());
-  Record(MakeSubmit("a", 1, 4, 3000));
-  EXPECT_EQ(keys_, 1);
-}
-
-// The store ignores the end of an attempt that has already ended, even if a new attempt with another body has begun for
-// the same key.
-TEST_F(SqliteCallStoreTest, AnAttemptCanEndOnlyOnce) {
-  Open();
-  const CallStore::AttemptId first = Attempt(MakeSubmit("a", 1, 2, 1000));
-  store_->End(first, NotSent());
-  Attempt(MakeSubmit("a", 1, 3, 2000));
-  store_->End(first, NotSent());
-  store_->End(first + 1000, NotSent());
-  EXPECT_EQ(Record(MakeSubmit("a", 1, 4, 3000)).timestamp_ms, 2000u);
+  EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
 }
 
 TEST_F(SqliteCallStoreTest, AnEndIsWrittenWithoutALaterSubmit) {
-  options_.end_delay = absl::Milliseconds(1);
+  options_.queue.end_delay = absl::Milliseconds(1);
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(1);
@@ -256,60 +190,6 @@ TEST_F(SqliteCallStoreTest, AnEndIsWrittenWithoutALaterSubmit) {
   EXPECT_LT(std::chrono::steady_clock::now(), give_up);
 }
 
-TEST_F(SqliteCallStoreTest, ForgetsAKeyAfterItsRetention) {
-  Open();
-  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
-  Pass(absl::Hours(23));
-  AttemptAndEnd(MakeSubmit("b", 1, 2), Done("b-1"));
-  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
-  EXPECT_EQ(keys_, 2);
-  Pass(absl::Hours(1) + absl::Seconds(1));
-  EXPECT_EQ(keys_, 1);
-  Attempt(MakeSubmit("a", 7, 8));
-  EXPECT_EQ(OutcomeOf("b"), Kind::kDone);
-}
-
-TEST_F(SqliteCallStoreTest, AnExpiredIdempotencyKeyIsTreatedAsNewBeforeRetentionDeletesIt) {
-  Open();
-  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
-  const CallStore::AttemptId open = Attempt(MakeSubmit("b", 1, 2));
-  Pass(absl::Hours(24));
-  now_us_ += 1'000'000;
-  Attempt(MakeSubmit("a", 3, 4));
-  Attempt(MakeSubmit("b", 3, 4));
-  // This attempt belongs to the expired submit, so its end does not change the new submit's outcome.
-  store_->End(open, Done("b-1"));
-  EXPECT_EQ(OutcomeOf("b"), Kind::kUnknown);
-  EXPECT_EQ(keys_, 2);
-}
-
-TEST_F(SqliteCallStoreTest, ANewBodyRestartsTheRetentionTimeOfItsKey) {
-  Open();
-  AttemptAndEnd(MakeSubmit("a", 1, 2, 1000), NotSent());
-  Pass(absl::Hours(23));
-  Attempt(MakeSubmit("a", 1, 3, 2000));
-  Pass(absl::Hours(23));
-  EXPECT_EQ(Record(MakeSubmit("a", 1, 4, 3000)).timestamp_ms, 2000u);
-}
-
-TEST_F(SqliteCallStoreTest, AJumpOfTheClockForgetsNoKey) {
-  Open();
-  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
-  now_us_ += absl::ToInt64Microseconds(absl::Hours(24 * 365));
-  TidyNow(*store_);
-  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
-  Open();
-  now_us_ = absl::ToUnixMicros(kStart - absl::Hours(24 * 365));
-  TidyNow(*store_);
-  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
-  // The two jumps of the clock together have aged the key by at most one hour.
-  Pass(absl::Hours(23));
-  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
-  Pass(absl::Hours(1) + absl::Seconds(1));
-  Attempt(MakeSubmit("a", 5, 6));
-}
-
-// After 12 idle hours the process dies. The next store still counts these hours.
 TEST_F(SqliteCallStoreTest, StoresItsAgeWhileNoSubmitsArrive) {
   Open();
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
@@ -356,7 +236,7 @@ TEST_F(SqliteCallStoreTest, ObserversGetTheNumberOfKeys) {
 }
 
 TEST_F(SqliteCallStoreTest, RefusesSubmitsWhenTheQueueIsFull) {
-  options_.max_waiting = 3;
+  options_.queue.max_waiting = 3;
   Open();
   // The first callback blocks the store's thread.
   std::promise<void> held;
@@ -379,72 +259,6 @@ TEST_F(SqliteCallStoreTest, RefusesSubmitsWhenTheQueueIsFull) {
   go_on.set_value();
   store_->Close(kNoTimestamp);
   EXPECT_EQ(begun, 2);
-}
-
-TEST_F(SqliteCallStoreTest, CloseWritesQueuedSteps) {
-  Open();
-  AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
-  std::atomic<int> begun = 0;
-  for (int i = 0; i < 1000; ++i) {
-    store_->Begin(MakeSubmit(absl::StrCat("key-", i), 1, 2),
-                  [&begun](const absl::StatusOr<Begun>& answer) { begun += answer.ok() && answer->attempt ? 1 : 0; });
-  }
-  store_->Close(kNoTimestamp);
-  EXPECT_EQ(begun, 1000);
-  EXPECT_EQ(BeginAndWait(*store_, MakeSubmit("b", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(RaiseAndWait(*store_, 5).code(), absl::StatusCode::kUnavailable);
-  Open();
-  EXPECT_EQ(OutcomeOf("a"), Kind::kDone);
-  EXPECT_EQ(OutcomeOf("key-999"), Kind::kUnknown);
-}
-
-TEST_F(SqliteCallStoreTest, OneKeyBeginsWithOneBodyInARace) {
-  Open();
-  std::mutex mutex;
-  std::map<std::string, std::vector<int>> begun;
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&, thread] {
-      for (int i = 0; i < 200; ++i) {
-        const std::string key = absl::StrCat("key-", i);
-        const auto body = static_cast<uint8_t>(10 + thread);
-        store_->Begin(MakeSubmit(key, 1, body), [&, key, thread](const absl::StatusOr<Begun>& answer) {
-          ASSERT_TRUE(answer.ok()) << answer.status();
-          if (!answer->attempt) return;
-          {
-            std::lock_guard lock(mutex);
-            begun[key].push_back(thread);
-          }
-          store_->End(*answer->attempt, thread % 2 == 0 ? Done("a") : Unknown());
-        });
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  store_->Close(kNoTimestamp);
-  EXPECT_EQ(begun.size(), 200u);
-  for (const auto& [key, threads_begun] : begun) EXPECT_EQ(threads_begun.size(), 1u) << key;
-}
-
-TEST_F(SqliteCallStoreTest, FloorOfTimestampsIsTheLastRaiseOrTheValueAtClose) {
-  Open();
-  EXPECT_EQ(store_->timestamp_floor_ms(), 0u);
-  EXPECT_EQ(RaiseAndWait(*store_, 5000), absl::OkStatus());
-  EXPECT_EQ(RaiseAndWait(*store_, 4000), absl::OkStatus());
-  EXPECT_EQ(store_->timestamp_floor_ms(), 0u);
-  Open();
-  EXPECT_EQ(store_->timestamp_floor_ms(), 5000u);
-  EXPECT_EQ(RaiseAndWait(*store_, 9000), absl::OkStatus());
-  store_->Close(6000);
-  Open();
-  EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
-  // This process used no timestamps, but earlier processes may have used all timestamps below the floor.
-  store_->Close(1);
-  Open();
-  EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
-  store_->Close(7000);
-  Open();
-  EXPECT_EQ(store_->timestamp_floor_ms(), 6000u);
 }
 
 TEST_F(SqliteCallStoreTest, FloorOfTimestampsIs31SecondsAheadIfTheirFileIsMissing) {
@@ -625,23 +439,6 @@ TEST_F(SqliteCallStoreTest, DoesNotOpenAFileThatIsNoCallStore) {
   EXPECT_EQ(OpenCode(), absl::StatusCode::kDataLoss);
   options_.path = "/nowhere/calls.db";
   EXPECT_EQ(OpenCode(), absl::StatusCode::kFailedPrecondition);
-}
-
-TEST_F(SqliteCallStoreTest, BeginOnlyLooksUpTheRecordIfBeginsIsFalse) {
-  Open();
-  KeyedSubmit question = MakeSubmit("a", 1, 2);
-  question.begins = false;
-  const Begun before = Begin(question);
-  EXPECT_FALSE(before.attempt.has_value());
-  EXPECT_FALSE(before.record.has_value());
-  EXPECT_EQ(before.unknown_until, absl::ZeroDuration());
-  const Begun begun = Begin(MakeSubmit("a", 1, 2));
-  ASSERT_TRUE(begun.attempt.has_value());
-  store_->End(*begun.attempt, Done("activity"));
-  const Begun after = Begin(question);
-  EXPECT_FALSE(after.attempt.has_value());
-  ASSERT_TRUE(after.record.has_value());
-  EXPECT_EQ(after.record->outcome.activity_id, "activity");
 }
 
 TEST_F(SqliteCallStoreTest, DoesNotOpenAFileWithASecondHardLink) {

@@ -114,9 +114,10 @@ absl::Status PostgresStatus(absl::string_view sqlstate, absl::string_view messag
   // Lost connections, and servers that start, stop or only read.
   if (is("08") || is("57P") || is("25006")) return absl::UnavailableError(text);
   if (is("53")) return is("533") ? absl::UnavailableError(text) : absl::ResourceExhaustedError(text);
-  if (is("40") || is("55P03") || is("57014") || is("25P0")) return absl::AbortedError(text);
+  if (is("40") || is("25P0")) return absl::AbortedError(text);
+  if (is("55P03") || is("57014")) return absl::DeadlineExceededError(text);
   if (is("XX001") || is("XX002")) return absl::DataLossError(text);
-  if (is("28") || is("3D") || is("3F") || is("42") || is(kTooFewStandbys)) return absl::FailedPreconditionError(text);
+  if (is("28") || is("3D") || is("3F") || is("42") || is("SG")) return absl::FailedPreconditionError(text);
   return absl::InternalError(text);
 }
 

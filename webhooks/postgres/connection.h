@@ -26,16 +26,14 @@ struct PostgresStatement {
 
 // Returns the Status for an SQLSTATE, or for the lost connection if `sqlstate` is empty:
 //   kResourceExhausted   the server's disk is full or its memory is short: a retry may succeed
-//   kAborted             the transaction was rolled back because of others, such as a lock that was not free in time
+//   kAborted             the transaction was rolled back because of another one: a retry may succeed
+//   kDeadlineExceeded    the transaction was rolled back, because it has waited too long for the locks of another one
 //   kDataLoss            the server has found damage
-//   kFailedPrecondition  an object or a right is missing, or the login was refused, or the store does not give the
-//                        durability that it must give (kTooFewStandbys)
+//   kFailedPrecondition  an object or a right is missing, or the login was refused, or a function of schema.sql refuses
+//                        (SQLSTATEs that begin with SG)
 //   kUnavailable         the connection is lost, or the server does not accept writes now
 //   kInternal            any other SQLSTATE
 absl::Status PostgresStatus(absl::string_view sqlstate, absl::string_view message);
-
-// The SQLSTATE with which the functions of schema.sql refuse to write, because no synchronous standby is required.
-inline constexpr char kTooFewStandbys[] = "SG001";
 
 // Only one thread at a time may use a connection.
 class PostgresConnection {

@@ -16,13 +16,11 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "webhooks/log/event_queue.h"
 #include "webhooks/log/row.h"
 #include "webhooks/log/state.h"
 #include "webhooks/postgres/connection.h"
-#include "webhooks/postgres/durability.h"
-#include "webhooks/postgres/schema.h"
+#include "webhooks/postgres/store_connection.h"
 #include "webhooks/postgres_log/growth.h"
 #include "webhooks/postgres_log/postgres_reader.h"
 #include "webhooks/postgres_log/sealed_key.h"
@@ -46,19 +44,6 @@ EventPlace PlaceOf(const PostgresResult& result, int position_column) {
   const absl::string_view digest = result.Bytes(0, position_column + 1);
   std::copy_n(digest.begin(), std::min(digest.size(), place.digest.size()), place.digest.begin());
   return place;
-}
-
-// Opens a connection to a server whose settings give what `options` require.
-absl::StatusOr<std::unique_ptr<PostgresConnection>> Connect(const PostgresEventLogOptions& options) {
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(options.address);
-  if (!connection.ok()) return connection;
-  const absl::StatusOr<DurabilityGaps> gaps = FindDurabilityGaps(**connection);
-  if (!gaps.ok()) return gaps.status();
-  std::vector<std::string> missing = gaps->unsafe;
-  if (!options.allow_single_server) missing.insert(missing.end(), gaps->single.begin(), gaps->single.end());
-  if (!missing.empty()) return absl::FailedPreconditionError(absl::StrJoin(missing, "; "));
-  if (absl::Status status = CheckStore(**connection); !status.ok()) return status;
-  return connection;
 }
 
 // The identity and the end of a log.
@@ -235,7 +220,8 @@ class PostgresEventLog final : public EventLog {
   absl::Status Reconnect() {
     if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
     connection_ = nullptr;
-    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = Connect(options_);
+    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
+        ConnectToStore(options_.address, options_.allow_single_server);
     if (!connection.ok()) return connection.status();
     connection_ = *std::move(connection);
     return absl::OkStatus();
@@ -283,7 +269,7 @@ class PostgresEventLog final : public EventLog {
                                                  .Bigint(options_.retention_bytes)
                                                  .Bigint(absl::ToInt64Microseconds(options_.deduplication_age))}});
     // Another transaction uses the part that must be dropped. The next step of retention tries again.
-    if (absl::IsAborted(results.status())) return false;
+    if (absl::IsAborted(results.status()) || absl::IsDeadlineExceeded(results.status())) return false;
     if (!results.ok()) return results.status();
     return results->back().Number(0, 0) != 0;
   }
@@ -382,7 +368,8 @@ class PostgresEventLog final : public EventLog {
 };
 
 absl::StatusOr<std::unique_ptr<EventLog>> Open(PostgresEventLogOptions options) {
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = Connect(options);
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
+      ConnectToStore(options.address, options.allow_single_server);
   if (!connection.ok()) return connection.status();
   absl::StatusOr<LogHead> head = ReadHead(**connection, *options.store_key);
   if (!head.ok()) return head.status();

@@ -404,6 +404,7 @@ TEST(PostgresEventLogTest, ACommitThatDidNotWaitForTheStandbyIsNotAcknowledged) 
   Gateway gateway(store, /*allow_single_server=*/false);
   ASSERT_TRUE(gateway.Open().ok());
   EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
+  TrimPostgresLogNow(gateway.log());  // otherwise the commit of a step of retention could wait for the standby
   standby.Pause();
   absl::StatusOr<AppendOutcome> outcome;
   std::thread sender([&] { outcome = gateway.Store(2); });
@@ -444,7 +445,7 @@ TEST(PostgresEventLogTest, AFailoverToASynchronousStandbyLosesNoEvent) {
   const std::vector<LoggedEvent> events = ReadAll(*reader).value();
   EXPECT_GE(events.size(), acknowledged);
   // The new primary has no standby, so it stores nothing.
-  EXPECT_TRUE(Eventually([&] { return absl::StrContains(gateway.Store(999).status().message(), "does not answer"); }));
+  EXPECT_EQ(gateway.Store(999).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(gateway.taken_back().empty());
 }
 

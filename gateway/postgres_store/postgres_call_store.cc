@@ -1,0 +1,298 @@
+#include "gateway/postgres_store/postgres_call_store.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/postgres_store/submit_rows.h"
+#include "gateway/store/call_row.h"
+#include "gateway/store/call_step.h"
+#include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/store_connection.h"
+
+namespace stampgate {
+namespace {
+
+// The number of leases: see schema.sql.
+constexpr uint64_t kLeases = 64;
+
+// How often a group decides again because another gateway has changed one of its keys.
+constexpr int kTries = 5;
+
+// After a failed attempt to connect, the store refuses submits for this time, so that they do not wait in turn.
+constexpr std::chrono::milliseconds kRefuseFor(250);
+
+// How long the number of stored keys, an estimate of the server, may be old.
+constexpr std::chrono::seconds kKeysInterval(30);
+
+using SteadyClock = std::chrono::steady_clock;
+
+// The name of the process that holds a lease.
+std::string RandomHolder() {
+  std::string holder(16, '\0');
+  randombytes_buf(holder.data(), holder.size());
+  return holder;
+}
+
+int64_t RandomNumber() {
+  uint64_t number;
+  randombytes_buf(&number, sizeof(number));
+  return static_cast<int64_t>(number >> 1);
+}
+
+int64_t ToBigint(uint64_t number) {
+  return static_cast<int64_t>(std::min<uint64_t>(number, std::numeric_limits<int64_t>::max()));
+}
+
+class PostgresBackend final : public CallBackend {
+ public:
+  PostgresBackend(PostgresCallStoreOptions options, std::unique_ptr<PostgresConnection> connection)
+      : options_(std::move(options)), connection_(std::move(connection)) {}
+
+  // Takes a lease. Call it before any other function.
+  absl::Status TakeLease() {
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        connection_->Commit({{"SELECT lease, floor_ms FROM take_lease($1, $2, $3)",
+                              PostgresParameters().Bytes(holder_).Bigint(NowUs()).Bigint(
+                                  absl::ToInt64Microseconds(options_.lease_lasts))}});
+    if (!results.ok()) return results.status();
+    if (results->front().IsNull(0, 0)) {
+      return absl::ResourceExhaustedError(absl::StrCat(kLeases, " gateways use the store already"));
+    }
+    lease_ = results->front().Number(0, 0);
+    floor_ms_ = static_cast<uint64_t>(results->front().Number(0, 1));
+    return CountKeys();
+  }
+
+  uint64_t timestamp_floor_ms() const override { return floor_ms_; }
+  std::optional<TimestampLease> lease() const override {
+    return TimestampLease{static_cast<uint64_t>(lease_), kLeases};
+  }
+  int64_t keys() const override { return keys_; }
+
+  absl::Status Store(const std::vector<const CallStep*>& steps, std::vector<Answer>* answers) override {
+    absl::Status status;
+    for (int i = 0; i < kTries; ++i) {
+      status = TryToStore(steps, answers);
+      if (!absl::IsAborted(status)) break;
+    }
+    if (status.ok()) return status;
+    for (Answer& answer : *answers) answer = status;
+    return Temporary(status);
+  }
+
+  absl::StatusOr<bool> Tidy() override {
+    if (absl::Status status = Connect(); !status.ok()) return Temporary(status);
+    absl::StatusOr<std::vector<PostgresResult>> results = connection_->Commit(
+        {{"SELECT tidy_submits($1, $2)",
+          PostgresParameters().Bigint(NowUs()).Bigint(absl::ToInt64Microseconds(options_.key_retention))}});
+    if (!results.ok()) return Temporary(results.status());
+    const bool more = results->front().Number(0, 0) != 0;
+    if (more || SteadyClock::now() < count_at_) return more;
+    if (absl::Status status = CountKeys(); !status.ok()) return Temporary(status);
+    return false;
+  }
+
+  absl::Status Settle() override { return absl::OkStatus(); }
+
+  absl::Status RaiseTimestamps(uint64_t ms) override {
+    if (absl::Status status = Connect(); !status.ok()) return Temporary(status);
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        connection_->Commit({{"SELECT raise_lease($1, $2, $3, $4, $5)", PostgresParameters()
+                                                                            .Bool(!options_.allow_single_server)
+                                                                            .Bigint(lease_)
+                                                                            .Bytes(holder_)
+                                                                            .Bigint(ToBigint(ms))
+                                                                            .Bigint(NowUs())}});
+    if (!results.ok()) return Temporary(results.status());
+    if (results->front().Number(0, 0) == 0) return LeaseTaken();
+    raised_ms_ = std::max(raised_ms_, ms);
+    return absl::OkStatus();
+  }
+
+  absl::Status Close(uint64_t next_timestamp_ms) override {
+    if (!Connect().ok()) return absl::OkStatus();  // the lease ends by itself
+    connection_
+        ->Commit(
+            {{"SELECT release_lease($1, $2, $3, $4)",
+              PostgresParameters().Bigint(lease_).Bytes(holder_).Bigint(ToBigint(next_timestamp_ms)).Bigint(NowUs())}})
+        .status()
+        .IgnoreError();
+    return absl::OkStatus();
+  }
+
+ private:
+  static absl::Status LeaseTaken() {
+    return absl::FailedPreconditionError("another gateway has taken this gateway's lease of timestamps");
+  }
+
+  std::optional<int64_t> NowUs() const {
+    return options_.now ? std::optional(absl::ToUnixMicros(options_.now())) : std::nullopt;
+  }
+
+  // Returns `status` as an error after which the store goes on, unless another gateway has the lease.
+  absl::Status Temporary(const absl::Status& status) {
+    if (lease_taken_) return LeaseTaken();
+    // The next use connects again, which finds the reason why a function of schema.sql has refused.
+    if (absl::IsFailedPrecondition(status)) connection_ = nullptr;
+    if (absl::IsResourceExhausted(status) || absl::IsUnknown(status)) return status;
+    return absl::AbortedError(status.message());
+  }
+
+  // Connects if the connection is lost. Then checks whether the server still has what this store has committed.
+  absl::Status Connect() {
+    if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
+    connection_ = nullptr;
+    if (SteadyClock::now() < refuse_until_) return absl::UnavailableError("the server cannot be reached");
+    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
+        ConnectToStore(options_.address, options_.allow_single_server);
+    absl::Status status = connection.status();
+    if (status.ok()) status = FindLoss(**connection);
+    if (!status.ok()) {
+      refuse_until_ = SteadyClock::now() + kRefuseFor;
+      return status;
+    }
+    connection_ = *std::move(connection);
+    return absl::OkStatus();
+  }
+
+  absl::Status FindLoss(PostgresConnection& connection) {
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        connection.Run({{"SELECT commits, holder IS NOT DISTINCT FROM $2 FROM leases WHERE index = $1",
+                         PostgresParameters().Bigint(lease_).Bytes(holder_)}});
+    if (!results.ok()) return results.status();
+    lease_taken_ = results->front().rows() == 0 || results->front().Number(0, 1) == 0;
+    if (lease_taken_) return LeaseTaken();
+    const int64_t commits = results->front().Number(0, 0);
+    if (commits >= commits_) return absl::OkStatus();
+    const absl::Status loss =
+        absl::DataLossError(absl::StrCat("the server has lost ", commits_ - commits, " transactions of this gateway"));
+    absl::Status status =
+        connection
+            .Commit({{"SELECT distrust_submits($1)", PostgresParameters().Bigint(NowUs())},
+                     {"SELECT raise_lease(false, $1, $2, $3, $4)",
+                      PostgresParameters().Bigint(lease_).Bytes(holder_).Bigint(ToBigint(raised_ms_)).Bigint(NowUs())}})
+            .status();
+    if (!status.ok()) return status;
+    commits_ = commits;
+    if (options_.on_loss) options_.on_loss(loss);
+    return absl::OkStatus();
+  }
+
+  absl::Status CountKeys() {
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        connection_->Run({{"SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'submits'::regclass"}});
+    if (!results.ok()) return results.status();
+    keys_ = results->front().Number(0, 0);
+    count_at_ = SteadyClock::now() + kKeysInterval;
+    return absl::OkStatus();
+  }
+
+  absl::Status TryToStore(const std::vector<const CallStep*>& steps, std::vector<Answer>* answers) {
+    answers->assign(steps.size(), CallStore::Begun());
+    if (absl::Status status = Connect(); !status.ok()) return status;
+    SubmitRows rows;
+    for (const CallStep* step : steps) {
+      if (const auto* submit = std::get_if<KeyedSubmit>(step)) {
+        rows[{submit->caller, submit->key}];
+      } else {
+        const auto& ended = std::get<EndedAttempt>(*step);
+        rows[{ended.caller, ended.key}];
+      }
+    }
+    absl::StatusOr<std::vector<PostgresResult>> read = connection_->Run(
+        {ReadSubmits(rows),
+         {"SELECT age_of_submits($1), distrusted_age_us FROM submit_clock", PostgresParameters().Bigint(NowUs())}});
+    if (!read.ok()) return read.status();
+    AddSubmits(read->front(), &rows);
+    Apply(steps, read->back(), &rows, answers);
+    if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.second.changed; })) {
+      return absl::OkStatus();
+    }
+    PostgresParameters arguments;
+    arguments.Bool(!options_.allow_single_server).Bigint(lease_).Bytes(holder_).Bigint(commits_ + 1);
+    AddChanges(rows, &arguments);
+    const absl::Status status =
+        connection_
+            ->Commit({{"SELECT put_submits($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+                       " $18, $19)",
+                       std::move(arguments)}})
+            .status();
+    if (status.ok()) ++commits_;
+    // If the connection was lost, the server has perhaps committed.
+    return absl::IsUnavailable(status) ? absl::UnknownError(status.message()) : status;
+  }
+
+  // Applies the steps to `rows`.
+  void Apply(const std::vector<const CallStep*>& steps, const PostgresResult& clock, SubmitRows* rows,
+             std::vector<Answer>* answers) {
+    const int64_t age_us = clock.Number(0, 0);
+    const int64_t distrusted_age_us = clock.Number(0, 1);
+    const absl::Duration since_loss = absl::Microseconds(age_us - distrusted_age_us);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (const auto* submit = std::get_if<KeyedSubmit>(steps[i])) {
+        SubmitRow& stored = (*rows)[{submit->caller, submit->key}];
+        const bool there = stored.version > 0 || stored.changed;
+        CallDecision decision =
+            DecideCall(*submit, there ? &stored.row : nullptr,
+                       {.age_us = age_us,
+                        .key_retention = options_.key_retention,
+                        .until_trusted = distrusted_age_us < 0
+                                             ? absl::ZeroDuration()
+                                             : std::max(options_.key_retention - since_loss, absl::ZeroDuration()),
+                        .row_is_distrusted = there && stored.row.stored_age_us <= distrusted_age_us,
+                        .is_full = keys_ >= options_.max_keys,
+                        .next_number = RandomNumber()});
+        if (decision.row.has_value()) {
+          stored.row = *std::move(decision.row);
+          stored.changed = true;
+        }
+        (*answers)[i] = std::move(decision.answer);
+        continue;
+      }
+      const auto& ended = std::get<EndedAttempt>(*steps[i]);
+      SubmitRow& stored = (*rows)[{ended.caller, ended.key}];
+      // If retention has deleted the row, or the key has another submit, there is nothing to update.
+      if (stored.row.number != ended.number) continue;
+      EndAttempt(ended.end, &stored.row);
+      stored.changed = true;
+    }
+  }
+
+  const PostgresCallStoreOptions options_;
+  std::unique_ptr<PostgresConnection> connection_;
+  const std::string holder_ = RandomHolder();
+  int64_t lease_ = 0;
+  uint64_t floor_ms_ = 0;
+  uint64_t raised_ms_ = 0;  // the highest bound that the server has confirmed
+  int64_t commits_ = 0;     // the number of transactions that the server has confirmed
+  bool lease_taken_ = false;
+  int64_t keys_ = 0;
+  SteadyClock::time_point count_at_;
+  SteadyClock::time_point refuse_until_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CallStore>> OpenPostgresCallStore(PostgresCallStoreOptions options) {
+  const auto failed = [](const absl::Status& status) {
+    return absl::Status(status.code(), absl::StrCat("the call store on PostgreSQL: ", status.message()));
+  };
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
+      ConnectToStore(options.address, options.allow_single_server);
+  if (!connection.ok()) return failed(connection.status());
+  CallQueueOptions queue = options.queue;
+  auto backend = std::make_unique<PostgresBackend>(std::move(options), *std::move(connection));
+  if (absl::Status status = backend->TakeLease(); !status.ok()) return failed(status);
+  return MakeQueuedCallStore(std::move(queue), std::move(backend));
+}
+
+}  // namespace stampgate

@@ -1,0 +1,49 @@
+// A call store on a PostgreSQL server, which several gateways share.
+//
+// A group of steps reads the rows of its keys, decides, and stores the changed rows in one transaction, which fails if
+// another gateway has changed one of them meanwhile; then the group decides again. So a gateway that stops keeps no
+// locks. A step is answered only if the server has committed it, and required a synchronous standby in the transaction.
+// While the server cannot be reached, the store refuses submits.
+#ifndef STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_STORE_H_
+#define STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/store/call_store.h"
+#include "gateway/store/queued_call_store.h"
+#include "webhooks/postgres/server_address.h"
+
+namespace stampgate {
+
+struct PostgresCallStoreOptions {
+  PostgresAddress address;
+  // See PostgresEventLogOptions.
+  bool allow_single_server = false;
+  // See SqliteCallStoreOptions. The clock is the server's.
+  absl::Duration key_retention = absl::Hours(24);
+  int64_t max_keys = 10'000'000;
+  CallQueueOptions queue;
+  // How long a lease of timestamps lasts after it was renewed. RaiseTimestamps renews it. After that, another process
+  // may take it, and this process then fails when it raises its timestamps.
+  absl::Duration lease_lasts = absl::Minutes(10);
+  // Called on the store's thread if the server no longer has a transaction that this store has committed. For
+  // `key_retention` after that, all gateways refuse keys that the store does not have, and begin no attempt for keys
+  // that it has.
+  std::function<void(const absl::Status&)> on_loss;
+  // If set, replaces the server's clock. Only tests set it.
+  std::function<absl::Time()> now;
+};
+
+// Opens the store, whose tables must exist. Errors: kFailedPrecondition if the tables are missing or of another
+// version, if the login is refused, or if the server's settings lack what the options require; kResourceExhausted if 64
+// processes have the store open; kUnavailable if the server cannot be reached.
+absl::StatusOr<std::unique_ptr<CallStore>> OpenPostgresCallStore(PostgresCallStoreOptions options);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_STORE_H_

@@ -1,0 +1,229 @@
+#include "gateway/postgres_store/postgres_call_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/store/call_store_testing.h"
+#include "webhooks/postgres/test_server.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::HasSubstr;
+using Begun = CallStore::Begun;
+using Kind = AttemptEnd::Kind;
+
+constexpr auto kVersion = PostgresVersion::k18;
+
+// Waits until `condition` holds. Returns false after a minute.
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+TestPostgres& SharedServer() {
+  static TestPostgres* const server = new TestPostgres(kVersion);
+  return *server;
+}
+
+class PostgresCallStoreTest : public testing::Test {
+ protected:
+  explicit PostgresCallStoreTest(PostgresAddress store = SharedServer().NewStore()) : store_(std::move(store)) {}
+
+  PostgresCallStoreOptions Options() {
+    PostgresCallStoreOptions options;
+    options.address = store_;
+    options.allow_single_server = true;
+    options.queue.end_delay = absl::Milliseconds(1);
+    options.queue.tidy_interval = absl::Hours(1);
+    options.queue.on_fatal = [this](const absl::Status&) { ++failures_; };
+    options.on_loss = [this](const absl::Status&) { ++losses_; };
+    return options;
+  }
+
+  // Opens the store as another gateway does.
+  std::unique_ptr<CallStore> Open(PostgresCallStoreOptions options) {
+    absl::StatusOr<std::unique_ptr<CallStore>> store = OpenPostgresCallStore(std::move(options));
+    EXPECT_TRUE(store.ok()) << store.status();
+    return store.ok() ? *std::move(store) : nullptr;
+  }
+  std::unique_ptr<CallStore> Open() { return Open(Options()); }
+
+  void Sql(const std::string& sql) { SharedServer().Sql(sql, store_.schema); }
+
+  PostgresAddress store_;
+  std::atomic<int> failures_ = 0;
+  std::atomic<int> losses_ = 0;
+};
+
+TEST_F(PostgresCallStoreTest, AKeyHoldsAtEveryGateway) {
+  std::unique_ptr<CallStore> first = Open();
+  std::unique_ptr<CallStore> second = Open();
+  const Begun begun = BeginAndWait(*first, MakeSubmit("a", 1, 2, 1000)).value();
+  ASSERT_TRUE(begun.attempt.has_value());
+  EXPECT_EQ(BeginAndWait(*second, MakeSubmit("a", 1, 3, 2000))->record->outcome.kind, Kind::kUnknown);
+  first->End(*begun.attempt, Done("a-1"));
+  EXPECT_TRUE(Eventually(
+      [&] { return BeginAndWait(*second, MakeSubmit("a", 1, 3, 2000))->record->outcome.activity_id == "a-1"; }));
+}
+
+// Two gateways begin the same new key with different bodies at the same time, many times.
+TEST_F(PostgresCallStoreTest, OneKeyBeginsWithOneBodyInARaceOfGateways) {
+  std::unique_ptr<CallStore> first = Open();
+  std::unique_ptr<CallStore> second = Open();
+  for (int round = 0; round < 100; ++round) {
+    const std::string key = absl::StrCat("key-", round);
+    const auto begin = [&key](CallStore& store, uint8_t body) {
+      auto answer = std::make_shared<std::promise<absl::StatusOr<Begun>>>();
+      store.Begin(MakeSubmit(key, 1, body, 1000 + body), [answer](auto begun) { answer->set_value(std::move(begun)); });
+      return answer->get_future();
+    };
+    std::future<absl::StatusOr<Begun>> one = begin(*first, 2);
+    std::future<absl::StatusOr<Begun>> other = begin(*second, 3);
+    const absl::StatusOr<Begun> a = one.get();
+    const absl::StatusOr<Begun> b = other.get();
+    ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
+    ASSERT_NE(a->attempt.has_value(), b->attempt.has_value());
+    EXPECT_EQ((a->attempt ? b : a)->record->timestamp_ms, a->attempt ? 1002u : 1003u);
+  }
+}
+
+TEST_F(PostgresCallStoreTest, EachGatewayHasAnotherIndexOfTimestamps) {
+  std::vector<std::unique_ptr<CallStore>> stores;
+  std::set<uint64_t> indexes;
+  for (int i = 0; i < 10; ++i) {
+    stores.push_back(Open());
+    EXPECT_EQ(stores.back()->timestamp_lease()->count, 64u);
+    indexes.insert(stores.back()->timestamp_lease()->index);
+  }
+  EXPECT_EQ(indexes.size(), 10u);
+}
+
+TEST_F(PostgresCallStoreTest, TheNextHolderOfAnIndexBeginsAboveTheLast) {
+  Sql("DELETE FROM leases WHERE index > 0");
+  std::unique_ptr<CallStore> store = Open();
+  EXPECT_EQ(store->timestamp_floor_ms(), 0u);
+  EXPECT_EQ(RaiseAndWait(*store, 5000), absl::OkStatus());
+  EXPECT_EQ(RaiseAndWait(*store, 4000), absl::OkStatus());
+  EXPECT_EQ(OpenPostgresCallStore(Options()).status().code(), absl::StatusCode::kResourceExhausted);
+  store->Close(4500);
+  store = Open();
+  EXPECT_EQ(store->timestamp_floor_ms(), 4500u) << "an orderly end gives back what it has not used";
+  EXPECT_EQ(RaiseAndWait(*store, 9000), absl::OkStatus());
+
+  // The lease of a process that has ended without Close, or is paused, ends by itself.
+  Sql("UPDATE leases SET renewed_us = 0");
+  std::unique_ptr<CallStore> next = Open();
+  EXPECT_EQ(next->timestamp_floor_ms(), 9000u);
+  // The process wakes. It may go on with its values below 9000, but gets no others, and ends.
+  EXPECT_EQ(RaiseAndWait(*store, 9500).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Eventually([this] { return failures_ == 1; }));
+  EXPECT_EQ(BeginAndWait(*store, MakeSubmit("a", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(RaiseAndWait(*next, 9600), absl::OkStatus());
+}
+
+TEST_F(PostgresCallStoreTest, AnEndOfAnAttemptIsStoredWithoutALaterSubmit) {
+  std::unique_ptr<CallStore> store = Open();
+  store->End(*BeginAndWait(*store, MakeSubmit("a", 1, 2))->attempt, Done("a-1"));
+  EXPECT_TRUE(Eventually([this] {
+    return SharedServer().Sql("SELECT convert_from(activity_id, 'UTF8') FROM submits", store_.schema) == "a-1";
+  }));
+}
+
+class PostgresCallStoreFaultTest : public PostgresCallStoreTest {
+ protected:
+  PostgresCallStoreFaultTest() : PostgresCallStoreTest(PostgresAddress()) { store_ = server_.NewStore(); }
+
+  TestPostgres server_{kVersion};
+};
+
+TEST_F(PostgresCallStoreFaultTest, ARestartOfTheServerForgetsNoAttempt) {
+  std::unique_ptr<CallStore> store = Open();
+  std::set<std::string> begun;
+  for (int round = 0; round < 3; ++round) {
+    std::thread killer([this] { server_.Kill(); });
+    for (int i = 0; i < 20; ++i) {
+      const std::string key = absl::StrCat(round, "-", i);
+      const absl::StatusOr<Begun> answer = BeginAndWait(*store, MakeSubmit(key, 1, 2, 1000));
+      if (answer.ok() && answer->attempt.has_value()) begun.insert(key);
+    }
+    killer.join();
+    EXPECT_EQ(BeginAndWait(*store, MakeSubmit("late", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
+    server_.Start();
+    EXPECT_TRUE(Eventually([&] { return BeginAndWait(*store, MakeSubmit("probe", 9, 9)).ok(); }));
+  }
+  for (const std::string& key : begun) {
+    const absl::StatusOr<Begun> answer = BeginAndWait(*store, MakeSubmit(key, 1, 3, 2000));
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_FALSE(answer->attempt.has_value()) << key;
+  }
+  EXPECT_EQ(losses_, 0);
+  EXPECT_EQ(failures_, 0);
+}
+
+TEST_F(PostgresCallStoreFaultTest, RequiresASynchronousStandbyInEveryTransaction) {
+  PostgresCallStoreOptions options = Options();
+  options.allow_single_server = false;
+  EXPECT_EQ(OpenPostgresCallStore(options).status().code(), absl::StatusCode::kFailedPrecondition);
+  TestPostgres standby(server_, "standby");
+  server_.Set("synchronous_standby_names", "'standby'");
+  std::unique_ptr<CallStore> store = Open(options);
+  EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("a", 1, 2)).ok());
+  server_.Set("synchronous_standby_names", "''");
+  const absl::Status status = BeginAndWait(*store, MakeSubmit("b", 1, 2)).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr("no synchronous standby"));
+  EXPECT_EQ(RaiseAndWait(*store, 5000).code(), absl::StatusCode::kUnavailable);
+  server_.Set("synchronous_standby_names", "'standby'");
+  EXPECT_TRUE(Eventually([&] { return BeginAndWait(*store, MakeSubmit("b", 1, 2)).ok(); }));
+  EXPECT_EQ(failures_, 0);
+}
+
+// After a failover that has lost an attempt, no gateway begins an attempt that could repeat it.
+TEST_F(PostgresCallStoreFaultTest, AFailoverThatLosesAttemptsIsDetected) {
+  TestPostgres standby(server_, "standby");
+  PostgresCallStoreOptions options = Options();
+  options.address.hosts.push_back(standby.address("").hosts[0]);
+  std::unique_ptr<CallStore> store = Open(options);
+  store->End(*BeginAndWait(*store, MakeSubmit("done", 1, 2))->attempt, Done("a-1"));
+  EXPECT_TRUE(Eventually(
+      [&] { return standby.Sql("SELECT convert_from(activity_id, 'UTF8') FROM submits", store_.schema) == "a-1"; }));
+  standby.Kill();
+  EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("lost", 1, 2, 1000))->attempt.has_value());
+  EXPECT_EQ(RaiseAndWait(*store, 7000), absl::OkStatus());
+  server_.Kill();
+  standby.Start();
+  standby.Promote();
+
+  absl::StatusOr<Begun> answer;
+  EXPECT_TRUE(Eventually([&] {
+    answer = BeginAndWait(*store, MakeSubmit("lost", 1, 3, 2000));
+    return answer.ok();
+  }));
+  EXPECT_FALSE(answer->attempt.has_value());
+  EXPECT_GT(answer->unknown_until, absl::Hours(23));
+  EXPECT_EQ(losses_, 1);
+  EXPECT_EQ(BeginAndWait(*store, MakeSubmit("done", 1, 3, 2000))->record->outcome.activity_id, "a-1");
+  EXPECT_EQ(standby.Sql("SELECT max(through_ms) FROM leases", store_.schema), "7000");
+  std::unique_ptr<CallStore> other = Open(options);
+  EXPECT_FALSE(BeginAndWait(*other, MakeSubmit("lost", 1, 4, 3000))->attempt.has_value());
+}
+
+}  // namespace
+}  // namespace stampgate

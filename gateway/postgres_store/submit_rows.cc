@@ -1,0 +1,94 @@
+#include "gateway/postgres_store/submit_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace stampgate {
+namespace {
+
+using Hash = std::array<uint8_t, 32>;
+
+absl::string_view TextOf(const Hash& hash) { return {reinterpret_cast<const char*>(hash.data()), hash.size()}; }
+
+Hash HashOf(absl::string_view bytes) {
+  Hash hash = {};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), hash.size()), hash.begin());
+  return hash;
+}
+
+}  // namespace
+
+PostgresStatement ReadSubmits(const SubmitRows& rows) {
+  std::vector<absl::string_view> callers;
+  std::vector<absl::string_view> keys;
+  for (const auto& [name, row] : rows) {
+    callers.push_back(name.first);
+    keys.push_back(name.second);
+  }
+  return {
+      "SELECT s.caller, s.key, s.version, s.number, s.stored_age_us, s.request_sha256, s.body_sha256, s.timestamp_ms,"
+      " s.open_attempts, s.end_kind, s.end_code, s.end_domain, s.end_reason, s.activity_id, s.activity_status"
+      " FROM unnest($1, $2) AS name (caller, key) JOIN submits s USING (caller, key)",
+      PostgresParameters().ByteArrays(callers).ByteArrays(keys)};
+}
+
+void AddSubmits(const PostgresResult& result, SubmitRows* rows) {
+  for (int i = 0; i < result.rows(); ++i) {
+    const std::string caller(result.Bytes(i, 0));
+    const std::string key(result.Bytes(i, 1));
+    SubmitRow& stored = (*rows)[{caller, key}];
+    stored.version = result.Number(i, 2);
+    CallRow& row = stored.row;
+    row.number = result.Number(i, 3);
+    row.stored_age_us = result.Number(i, 4);
+    row.submit.caller = caller;
+    row.submit.key = key;
+    row.submit.request_sha256 = HashOf(result.Bytes(i, 5));
+    row.submit.body_sha256 = HashOf(result.Bytes(i, 6));
+    row.submit.timestamp_ms = static_cast<uint64_t>(result.Number(i, 7));
+    row.open_attempts = result.Number(i, 8);
+    row.best_end.kind = static_cast<AttemptEnd::Kind>(result.Number(i, 9));
+    row.best_end.code = static_cast<absl::StatusCode>(result.Number(i, 10));
+    row.best_end.domain = std::string(result.Bytes(i, 11));
+    row.best_end.reason = std::string(result.Bytes(i, 12));
+    row.best_end.activity_id = std::string(result.Bytes(i, 13));
+    row.best_end.activity_status = std::string(result.Bytes(i, 14));
+  }
+}
+
+void AddChanges(const SubmitRows& rows, PostgresParameters* arguments) {
+  std::vector<const SubmitRow*> changed;
+  for (const auto& [name, row] : rows) {
+    if (row.changed) changed.push_back(&row);
+  }
+  const auto bytes = [&](auto of) {
+    std::vector<absl::string_view> values;
+    for (const SubmitRow* row : changed) values.push_back(of(row->row));
+    arguments->ByteArrays(values);
+  };
+  const auto numbers = [&](auto of) {
+    std::vector<int64_t> values;
+    for (const SubmitRow* row : changed) values.push_back(of(*row));
+    arguments->Bigints(values);
+  };
+  bytes([](const CallRow& row) -> absl::string_view { return row.submit.caller; });
+  bytes([](const CallRow& row) -> absl::string_view { return row.submit.key; });
+  numbers([](const SubmitRow& row) { return row.version + 1; });
+  numbers([](const SubmitRow& row) { return row.row.number; });
+  numbers([](const SubmitRow& row) { return row.row.stored_age_us; });
+  bytes([](const CallRow& row) { return TextOf(row.submit.request_sha256); });
+  bytes([](const CallRow& row) { return TextOf(row.submit.body_sha256); });
+  numbers([](const SubmitRow& row) { return static_cast<int64_t>(row.row.submit.timestamp_ms); });
+  numbers([](const SubmitRow& row) { return row.row.open_attempts; });
+  numbers([](const SubmitRow& row) { return static_cast<int64_t>(row.row.best_end.kind); });
+  numbers([](const SubmitRow& row) { return static_cast<int64_t>(row.row.best_end.code); });
+  bytes([](const CallRow& row) -> absl::string_view { return row.best_end.domain; });
+  bytes([](const CallRow& row) -> absl::string_view { return row.best_end.reason; });
+  bytes([](const CallRow& row) -> absl::string_view { return row.best_end.activity_id; });
+  bytes([](const CallRow& row) -> absl::string_view { return row.best_end.activity_status; });
+}
+
+}  // namespace stampgate

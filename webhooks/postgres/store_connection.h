@@ -1,0 +1,21 @@
+// Opens a connection to a server that keeps what the store promises.
+#ifndef STAMPGATE_WEBHOOKS_POSTGRES_STORE_CONNECTION_H_
+#define STAMPGATE_WEBHOOKS_POSTGRES_STORE_CONNECTION_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/server_address.h"
+
+namespace stampgate {
+
+// Connects, and checks the version of the tables and the server's settings. Unless `allow_single_server` is true, the
+// server must require a synchronous standby. Errors: kFailedPrecondition if a check fails; those of
+// PostgresConnection::Open and PostgresConnection::Run.
+absl::StatusOr<std::unique_ptr<PostgresConnection>> ConnectToStore(const PostgresAddress& address,
+                                                                   bool allow_single_server);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_WEBHOOKS_POSTGRES_STORE_CONNECTION_H_
