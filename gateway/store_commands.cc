@@ -33,21 +33,24 @@ absl::StatusOr<Config> LoadPostgresql(const std::string& file) {
 absl::StatusOr<std::string> MarkStoreAsRestored(const std::string& file) {
   const absl::StatusOr<Config> config = LoadPolicy(file);
   if (!config.ok()) return config.status();
+  const std::string retention = absl::FormatDuration(ToDuration((*config)->store().key_retention()));
+  const std::string consequence = absl::StrCat(": timestamps will begin above earlier ones; for ", retention,
+                                               ", the gateway will send nothing for older idempotency keys\n");
+  if ((*config)->store().has_postgresql()) {
+    const PostgresAddress address = AddressOf((*config)->store().postgresql());
+    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
+    if (!connection.ok()) return connection.status();
+    if (absl::Status status = MarkServerAsRestored(**connection); !status.ok()) return status;
+    return absl::StrCat("schema ", address.schema, consequence);
+  }
   const std::string& events = (*config)->events().file();
   const std::string calls = CallStoreFile(**config);
-  if (events.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(file, (*config)->store().has_postgresql()
-                               ? ": a store on PostgreSQL needs no mark: cursors show that its log was restored"
-                               : ": the config has no store"));
-  }
+  if (events.empty()) return absl::FailedPreconditionError(absl::StrCat(file, ": the config has no store"));
   if (absl::Status status = MarkLogAsRestored(events); !status.ok()) return status;
   std::string text = absl::StrCat(events, ": the gateway will refuse older cursors; subscribers must start again\n");
   if (calls.empty()) return text;
   if (absl::Status status = MarkCallsAsRestored(calls, absl::Now()); !status.ok()) return status;
-  return absl::StrCat(text, calls, ": timestamps will begin above earlier ones; for ",
-                      absl::FormatDuration(ToDuration((*config)->store().key_retention())),
-                      ", the gateway will send nothing for older idempotency keys\n");
+  return absl::StrCat(text, calls, consequence);
 }
 
 absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::string& grant_to) {

@@ -12,7 +12,8 @@ namespace stampgate {
 // files with which it logs in to PostgreSQL. It returns a text for the operator. See help_text.cc. Errors: those of
 // LoadPolicy, kFailedPrecondition if the config has no such store, and those that help_text.cc lists.
 
-// Marks the event log and the call store in SQLite files as restored from a copy.
+// Marks the event log and the call store as restored from a copy. A log on a PostgreSQL server needs no mark, because
+// its cursors show whether it has their events.
 absl::StatusOr<std::string> MarkStoreAsRestored(const std::string& config);
 
 // Creates the tables on the PostgreSQL server, and grants the rights of a gateway to the role `grant_to`, unless it is

@@ -387,8 +387,12 @@ void CheckConnections(const config::v1::Connections& connections, ConfigReport& 
              absl::Minutes(1));
 }
 
-void CheckReplica(const config::v1::Replica& replica, ConfigReport& report) {
+void CheckReplica(const config::v1::Config& config, ConfigReport& report) {
+  const config::v1::Replica& replica = config.replica();
   if (report.IsFaulty("replica.count")) return;
+  if (config.store().has_postgresql() && (replica.index() != 0 || replica.count() != 1)) {
+    report.Add("replica", "must not be given with store.postgresql, which gives each gateway its timestamps");
+  }
   if (replica.index() >= replica.count()) report.Add("replica.index", "must be below count");
 }
 
@@ -493,7 +497,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckUpstream(config.upstream(), report);
   CheckConnections(config.connections(), report);
   CheckCalls(config.calls(), report);
-  CheckReplica(config.replica(), report);
+  CheckReplica(config, report);
   CheckStore(config, report);
   CheckEvents(config.events(), report);
   CheckWebhooks(config, report);

@@ -81,6 +81,10 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
       .status();
 }
 
+absl::Status MarkServerAsRestored(PostgresConnection& connection) {
+  return connection.Commit({{"SELECT mark_restored(NULL)"}}).status();
+}
+
 absl::Status CheckStore(PostgresConnection& connection) {
   const absl::StatusOr<int64_t> version = VersionOf(connection);
   if (!version.ok()) return version.status();

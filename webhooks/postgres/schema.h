@@ -20,6 +20,10 @@ absl::Status MigrateStore(PostgresConnection& connection, const std::string& sch
 // Gives the role `role` the rights that a gateway needs. Errors: those of PostgresConnection::Commit.
 absl::Status GrantStore(PostgresConnection& connection, const std::string& schema, const std::string& role);
 
+// Marks the store as restored to an earlier state, so that no gateway begins an attempt or chooses a timestamp that a
+// lost transaction may have used. Errors: those of PostgresConnection::Commit.
+absl::Status MarkServerAsRestored(PostgresConnection& connection);
+
 // Checks that the tables exist in this version. Errors: kFailedPrecondition if they do not; those of
 // PostgresConnection::Run.
 absl::Status CheckStore(PostgresConnection& connection);

@@ -341,6 +341,14 @@ LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
   UPDATE submit_clock SET distrusted_age_us = age_of_submits(now_us)
 $$;
 
+-- Prepares a store that was restored to an earlier state: see `stampgate store restored`. No gateway may be connected.
+-- The new timestamps begin 31 s after the clock, as after a restore of a SQLite store.
+CREATE FUNCTION mark_restored(now_us bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT distrust_submits(now_us);
+  UPDATE leases SET holder = NULL, through_ms = greatest(through_ms, time_us(now_us) / 1000 + 31000)
+$$;
+
 -- Gives a lease to `new_holder`: a free one or, if there is none, one that was not renewed for `lasts_us`. Returns NULLs
 -- if there is none.
 CREATE FUNCTION take_lease(new_holder bytea, now_us bigint, lasts_us bigint, OUT lease bigint, OUT floor_ms bigint)
@@ -370,8 +378,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 $$;
 
 REVOKE ALL ON FUNCTION lock_log, create_log, create_part, require_standby, append_events, bytes_of_log, trim_log,
-  position_before, time_us, age_of_submits, put_submits, tidy_submits, distrust_submits, take_lease, raise_lease,
-  release_lease FROM PUBLIC;
+  position_before, time_us, age_of_submits, put_submits, tidy_submits, distrust_submits, mark_restored, take_lease,
+  raise_lease, release_lease FROM PUBLIC;
 
 INSERT INTO store (version) VALUES (1);
 INSERT INTO parts (part, first_position, began_age_us) VALUES (1, 1, 0);
