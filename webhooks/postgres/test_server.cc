@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -38,17 +39,25 @@ std::string ReadAll(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// Sends a signal to a server and to its processes. Each of them is a child of the server, and has its own group.
-void SendSignal(pid_t server, int signal) {
-  kill(server, signal);
+// Returns the server and its processes. Each of them is a child of the server, and has its own group.
+std::vector<pid_t> ProcessesOf(pid_t server) {
+  std::vector<pid_t> processes = {server};
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     pid_t process = 0;
     if (!absl::SimpleAtoi(entry.path().filename().string(), &process)) continue;
     const std::string stat = ReadAll(entry.path() / "stat");
     const size_t name_end = stat.rfind(')');  // "process (name) state parent ..."
     if (name_end == std::string::npos) continue;
-    if (std::stoi(stat.substr(name_end + 4)) == server) kill(process, signal);
+    if (std::stoi(stat.substr(name_end + 4)) == server) processes.push_back(process);
   }
+  return processes;
+}
+
+// Whether the process is gone, or waits for its parent.
+bool HasEnded(pid_t process) {
+  const std::string stat = ReadAll(absl::StrCat("/proc/", process, "/stat"));
+  const size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos || stat[name_end + 2] == 'Z';
 }
 
 // Waits until `condition` holds.
@@ -152,15 +161,24 @@ void TestPostgres::Start() {
 
 void TestPostgres::Kill() {
   if (server_ < 0) return;
-  SendSignal(server_, SIGKILL);
+  kill(server_, SIGSTOP);  // so that it starts no further process
+  const std::vector<pid_t> processes = ProcessesOf(server_);
+  for (const pid_t process : processes) kill(process, SIGKILL);
   waitpid(server_, nullptr, 0);
+  // The others are no children of this process.
+  WaitFor([&] { return std::all_of(processes.begin(), processes.end(), HasEnded); }, "the end of the server");
   server_ = -1;
   std::filesystem::remove(folder_ + "/data/postmaster.pid");
 }
 
-void TestPostgres::Pause() { SendSignal(server_, SIGSTOP); }
+void TestPostgres::Pause() {
+  kill(server_, SIGSTOP);
+  for (const pid_t process : ProcessesOf(server_)) kill(process, SIGSTOP);
+}
 
-void TestPostgres::GoOn() { SendSignal(server_, SIGCONT); }
+void TestPostgres::Continue() {
+  for (const pid_t process : ProcessesOf(server_)) kill(process, SIGCONT);
+}
 
 void TestPostgres::Promote() {
   Sql("SELECT pg_promote()");

@@ -358,7 +358,7 @@ TEST(PostgresEventLogTest, AServerThatDoesNotAnswerIsReported) {
   EXPECT_EQ(gateway.Store(2).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(gateway.Store(3).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(reader->Extent().status().code(), absl::StatusCode::kUnavailable);
-  server.GoOn();
+  server.Continue();
   EXPECT_NE(gateway.StoreAtLast(2), AppendOutcome::kConflict);
   gateway.StoreAtLast(3);
   EXPECT_EQ(ReadAll(*reader)->size(), 3);
@@ -414,7 +414,7 @@ TEST(PostgresEventLogTest, ACommitThatDidNotWaitForTheStandbyIsNotAcknowledged) 
   sender.join();
   EXPECT_EQ(outcome.status().code(), absl::StatusCode::kUnavailable) << "the standby does not have the event";
   EXPECT_EQ(server.Sql("SELECT latest FROM log", store.schema), "2");
-  standby.GoOn();
+  standby.Continue();
   EXPECT_EQ(gateway.StoreAtLast(2), AppendOutcome::kDuplicate);
 }
 
