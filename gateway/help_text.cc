@@ -172,10 +172,10 @@ Example
 )"},
     {"store restored", R"(stampgate store restored --config FILE
 
-Marks the config's store in SQLite files as restored from a copy. Run this command before the gateway starts with the copy. Afterwards
-the gateway refuses older cursors and chooses only timestamps greater than all earlier ones. For the time of the setting
-store.key_retention, it sends nothing for an idempotency key that the copy contains, and refuses a key unknown to the
-store.
+Marks the config's store in SQLite files as restored from a copy. Run this command before the gateway starts with the
+copy. Afterwards the gateway refuses older cursors and chooses only timestamps greater than all earlier ones. For the
+time of the setting store.key_retention, it sends nothing for an idempotency key that the copy contains, and refuses a
+key unknown to the store.
 
   --config FILE    required: the YAML file
 
