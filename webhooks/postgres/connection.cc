@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "stamp/secret/bytes.h"
 #include "stamp/secret/file.h"
 
 namespace stampgate {
@@ -90,7 +91,7 @@ absl::StatusOr<ConnectParameters> ParametersOf(const PostgresAddress& address, c
 }
 
 // Refuses an environment variable that would add a parameter to the connection, such as another address of the host.
-// libpq cannot be told to ignore them.
+// libpq has no option to ignore them.
 absl::Status CheckEnvironment(const ConnectParameters& parameters) {
   const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(PQconndefaults(), PQconninfoFree);
   if (options == nullptr) return absl::ResourceExhaustedError("memory is short");

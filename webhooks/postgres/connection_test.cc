@@ -35,7 +35,7 @@ const TestPostgres& Server() {
 
 std::unique_ptr<PostgresConnection> Open() { return PostgresConnection::Open(Server().address("public")).value(); }
 
-TEST(PostgresStatusTest, AnSqlstateTellsWhetherARetryHelps) {
+TEST(PostgresStatusTest, AnSqlstateShowsWhetherARetryHelps) {
   const auto code = [](const char* sqlstate) { return PostgresStatus(sqlstate, "text").code(); };
   EXPECT_EQ(code(""), absl::StatusCode::kUnavailable);
   EXPECT_EQ(code("08006"), absl::StatusCode::kUnavailable);

@@ -38,7 +38,7 @@ class TestPostgres {
   void Start();
   // Ends the server at once, as a loss of power does, except that the system keeps what it has not yet written.
   void Kill();
-  // Stops the server's processes, so that they do not answer, and lets them go on.
+  // Stops the server's processes, so that they do not answer, and lets them continue.
   void Pause();
   void GoOn();
   // Makes a standby a primary, and waits until it is one.
