@@ -45,6 +45,21 @@ TEST(CommandLineTest, ParsesEveryCommand) {
 
   EXPECT_EQ(ParseCommandLine({"audit", "keygen", "--out", "k"})->command, Command::kAuditKeygen);
 
+  EXPECT_EQ(ParseCommandLine({"store", "keygen", "--out", "k"})->command, Command::kStoreKeygen);
+  EXPECT_EQ(ParseCommandLine({"store", "keygen", "--out", "k"})->out, "k");
+
+  absl::StatusOr<CommandLine> migrate = ParseCommandLine({"store", "migrate", "--config", "f.yaml", "--grant-to=role"});
+  ASSERT_TRUE(migrate.ok());
+  EXPECT_EQ(migrate->command, Command::kStoreMigrate);
+  EXPECT_EQ(migrate->config, "f.yaml");
+  EXPECT_EQ(migrate->grant_to, "role");
+  EXPECT_EQ(ParseCommandLine({"store", "migrate", "--config", "f.yaml"})->grant_to, "");
+
+  absl::StatusOr<CommandLine> store_check = ParseCommandLine({"store", "check", "--config", "f.yaml"});
+  ASSERT_TRUE(store_check.ok());
+  EXPECT_EQ(store_check->command, Command::kStoreCheck);
+  EXPECT_EQ(store_check->config, "f.yaml");
+
   absl::StatusOr<CommandLine> restored = ParseCommandLine({"store", "restored", "--config", "f.yaml"});
   ASSERT_TRUE(restored.ok());
   EXPECT_EQ(restored->command, Command::kStoreRestored);
@@ -77,6 +92,9 @@ TEST(CommandLineTest, AnErrorNamesTheFaultyArgument) {
       {{"run"}, "unknown command: run"},
       {{"store"}, "store needs a command: keygen, migrate, check or restored"},
       {{"store", "list"}, "store needs a command: keygen, migrate, check or restored"},
+      {{"store", "keygen"}, "keygen needs --out"},
+      {{"store", "migrate", "--grant-to", "role"}, "migrate needs --config"},
+      {{"store", "check"}, "check needs --config"},
       {{"store", "restored"}, "restored needs --config"},
       {{"store", "restored", "--config", "a", "b"}, "unexpected argument: b"},
       {{"serve"}, "serve needs --config"},

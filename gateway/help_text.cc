@@ -173,9 +173,9 @@ Example
     {"store restored", R"(stampgate store restored --config FILE
 
 Marks the config's store as restored from a copy. Run this command before a gateway starts with the copy. Afterwards the
-gateway refuses older cursors (with a store on PostgreSQL, only those of lost events) and chooses only timestamps greater
-than all earlier ones. For the time of the setting store.key_retention, it sends nothing for an idempotency key that the
-copy contains, and refuses a key unknown to the store.
+gateway refuses older cursors (with a store on PostgreSQL, only those of lost events), and chooses only timestamps that
+are greater than all earlier ones. For the time of the setting store.key_retention, it sends nothing for an idempotency
+key that the copy contains, and refuses a key unknown to the store.
 
   --config FILE    required: the YAML file
 

@@ -18,8 +18,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kCommands = {"serve",        "check",        "keygen",
-                                            "audit keygen", "audit verify", "store restored"};
+const std::vector<std::string> kCommands = {"serve",         "check",        "keygen",
+                                            "audit keygen",  "audit verify", "store keygen",
+                                            "store migrate", "store check",  "store restored"};
 
 TEST(HelpTextTest, EachCommandHasItsOwnHelp) {
   for (const std::string& command : kCommands) {
@@ -40,7 +41,7 @@ TEST(HelpTextTest, ListsExactlyTheOptionsOfACommand) {
     return !absl::StrContains(status.message(), "unknown");
   };
   for (const std::string& command : kCommands) {
-    for (const char* option : {"--config", "--as", "--curve", "--out", "--key", "--head", "--from"}) {
+    for (const char* option : {"--config", "--as", "--curve", "--out", "--key", "--head", "--from", "--grant-to"}) {
       EXPECT_EQ(absl::StrContains(HelpText(command), absl::StrCat("\n  ", option, " ")), is_known(command, option))
           << command << " " << option;
     }
@@ -50,7 +51,8 @@ TEST(HelpTextTest, ListsExactlyTheOptionsOfACommand) {
 TEST(HelpTextTest, TheHelpOfAGroupIsTheHelpOfItsCommands) {
   const std::string text = HelpText("audit");
   EXPECT_EQ(text, absl::StrCat(HelpText("audit keygen"), "\n", HelpText("audit verify")));
-  EXPECT_EQ(HelpText("store"), HelpText("store restored"));
+  EXPECT_EQ(HelpText("store"), absl::StrCat(HelpText("store keygen"), "\n", HelpText("store migrate"), "\n",
+                                            HelpText("store check"), "\n", HelpText("store restored")));
   EXPECT_EQ(HelpText("audit nonsense"), text);
 }
 

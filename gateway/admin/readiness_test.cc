@@ -47,6 +47,20 @@ TEST(ReadinessTest, AHangingEventLogAffectsOnlyDeliveries) {
   EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 200);
 }
 
+TEST(ReadinessTest, AnUnreachableEventLogAffectsOnlyDeliveries) {
+  Readiness readiness;
+  readiness.Clear(Readiness::kStarting);
+  readiness.Set(Readiness::kEventLogUnreachable);
+  EXPECT_EQ(readiness.Answer().http_status, 200);
+  EXPECT_EQ(readiness.Answer().body,
+            "ready\nthe server of the event log cannot be used: webhook deliveries are refused\n");
+  EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 503);
+  EXPECT_EQ(readiness.AnswerForWebhooks().body,
+            "the server of the event log cannot be used: webhook deliveries are refused\n");
+  readiness.Clear(Readiness::kEventLogUnreachable);
+  EXPECT_EQ(readiness.AnswerForWebhooks().http_status, 200);
+}
+
 TEST(ReadinessTest, AFailingAuditAffectsOnlyCalls) {
   Readiness readiness;
   readiness.Clear(Readiness::kStarting);

@@ -304,8 +304,9 @@ void CheckStore(config::v1::Config& config, ConfigReport& report) {
   config::v1::Store& store = *config.mutable_store();
   if (store.has_sqlite() == store.has_postgresql()) {
     report.Add("store", "must have either sqlite or postgresql");
+  } else if (store.has_postgresql()) {
+    CheckPostgresqlStore(config, report);
   }
-  if (store.has_postgresql()) CheckPostgresqlStore(config, report);
   if (!store.has_key_retention()) *store.mutable_key_retention() = TimeUtil::HoursToDuration(24);
   // A key must be kept at least as long as upstream accepts its submit again, which is one hour.
   CheckRange(store.key_retention(), absl::Hours(1), "store.key_retention", report, absl::Hours(720));

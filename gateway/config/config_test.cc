@@ -422,7 +422,9 @@ TEST(ConfigTest, AStoreMustHaveAFolder) {
   EXPECT_EQ(report("sqlite: {folder: data}"), "");
   EXPECT_EQ(report("sqlite: {folder: data}, key_retention: 1h"), "");
   EXPECT_EQ(report("sqlite: {folder: data}, key_retention: 720h"), "");
-  EXPECT_EQ(report("key_retention: 24h"), "f:3:8: store.sqlite: is required with store");
+  EXPECT_EQ(report("key_retention: 24h"), "f:3:8: store: must have either sqlite or postgresql");
+  EXPECT_EQ(report("sqlite: {folder: data}, postgresql: {hosts: ['db:1'], database: d, user: u, key_file: k}"),
+            "f:3:8: store: must have either sqlite or postgresql");
   EXPECT_EQ(report("sqlite: {}"), "f:3:17: store.sqlite.folder: is required");
   EXPECT_EQ(report("sqlite: {folder: data}, key_retention: 59m"),
             "f:3:48: store.key_retention: must be from 1h to 720h");
@@ -442,6 +444,101 @@ TEST(ConfigTest, TheEventLogIsInTheStoreUnlessTheConfigNamesItsFile) {
   EXPECT_EQ(named.events().file(), "/etc/stampgate/old.db");
   EXPECT_EQ(CallStoreFile(named), "/data/calls.db");
   EXPECT_EQ(CallStoreFile(parse("events: {file: old.db}\n")), "");
+}
+
+// Returns the faults of a config with a store on PostgreSQL, which is valid except for `members`.
+std::string PostgresqlReport(absl::string_view members, absl::string_view more = "") {
+  const std::string report = ReportOf(
+      absl::StrCat(kMinimal, "store: {postgresql: {database: d, user: u, key_file: k, ", members, "}}\n", more));
+  return report.empty() ? report : report.substr(report.find(": ") + 2);  // without the place in the file
+}
+
+TEST(ConfigTest, TheServersOfAStoreHaveDefaults) {
+  const absl::StatusOr<Config> config = ParseWithCallers(
+      absl::StrCat(kMinimal,
+                   "store: {postgresql: {hosts: ['db:5432'], database: d, user: u, key_file: k, ca_file: c}}"),
+      "/etc/stampgate/f.yaml");
+  ASSERT_TRUE(config.ok()) << config.status();
+  const config::v1::PostgresqlStore& store = (**config).store().postgresql();
+  EXPECT_EQ(store.schema(), "stampgate");
+  EXPECT_TRUE(store.migrate());
+  EXPECT_FALSE(store.allow_single_server());
+  EXPECT_EQ(store.key_file(), "/etc/stampgate/k");
+  EXPECT_EQ(store.ca_file(), "/etc/stampgate/c");
+  EXPECT_EQ((**config).events().file(), "") << "the events are on the server";
+  EXPECT_EQ(CallStoreFile(**config), "");
+  const absl::StatusOr<Config> manual = ParseWithCallers(
+      absl::StrCat(kMinimal, "store: {postgresql: {hosts: ['db:5432'], database: d, user: u, key_file: k, ca_file: c,",
+                   " migrate: false, schema: s_2}}"),
+      "f");
+  ASSERT_TRUE(manual.ok()) << manual.status();
+  EXPECT_FALSE((**manual).store().postgresql().migrate());
+  EXPECT_EQ((**manual).store().postgresql().schema(), "s_2");
+}
+
+TEST(ConfigTest, TheServersOfAStoreHaveHostsAndPorts) {
+  EXPECT_EQ(PostgresqlReport("ca_file: c, hosts: ['a:1', '[::1]:2', '/run:3']"), "");
+  EXPECT_EQ(PostgresqlReport("ca_file: c"), "store.postgresql.hosts: is required");
+  EXPECT_EQ(PostgresqlReport("ca_file: c, hosts: ['a:1', b]"), "store.postgresql.hosts[1]: must be host:port");
+  EXPECT_EQ(PostgresqlReport("ca_file: c, hosts: ['::1:1']"),
+            "store.postgresql.hosts[0]: must have an IPv6 address in brackets");
+  EXPECT_EQ(PostgresqlReport("ca_file: c, hosts: ['a:1', 'a:2', 'a:3', 'a:4', 'a:5', 'a:6', 'a:7', 'a:8']"), "");
+  EXPECT_EQ(PostgresqlReport("ca_file: c, hosts: ['a:1', 'a:2', 'a:3', 'a:4', 'a:5', 'a:6', 'a:7', 'a:8', 'a:9']"),
+            "store.postgresql.hosts: must be no more than 8");
+}
+
+TEST(ConfigTest, AConnectionToAStoreIsWithoutTlsOnlyIfItIsLocal) {
+  for (const char* host : {"127.0.0.1:1", "[::1]:1", "/run/postgresql:5432"}) {
+    EXPECT_EQ(PostgresqlReport(absl::StrCat("plaintext: true, hosts: ['", host, "']")), "") << host;
+  }
+  for (const char* host : {"10.0.0.1:1", "db:1", "localhost:1", "[::2]:1"}) {
+    EXPECT_EQ(PostgresqlReport(absl::StrCat("plaintext: true, hosts: ['/run:1', '", host, "']")),
+              "store.postgresql.hosts[1]: must be a loopback address or a Unix socket, because plaintext is true")
+        << host;
+  }
+  EXPECT_EQ(PostgresqlReport("hosts: ['db:1']"),
+            "store.postgresql.ca_file: must be given if, and only if, plaintext is not true");
+  EXPECT_EQ(PostgresqlReport("hosts: ['/run:1'], plaintext: true, ca_file: c"),
+            "store.postgresql.ca_file: must be given if, and only if, plaintext is not true");
+}
+
+TEST(ConfigTest, TheCertificateForAStoreHasAKey) {
+  const std::string valid = "hosts: ['db:1'], ca_file: c";
+  EXPECT_EQ(PostgresqlReport(valid + ", certificate_file: a, private_key_file: b"), "");
+  for (const char* one : {", certificate_file: a", ", private_key_file: b"}) {
+    EXPECT_EQ(PostgresqlReport(valid + one),
+              "store.postgresql.certificate_file: is required: certificate_file and private_key_file must be given "
+              "together");
+  }
+}
+
+TEST(ConfigTest, TheSchemaOfAStoreHasASimpleName) {
+  const std::string valid = "hosts: ['db:1'], ca_file: c, schema: ";
+  for (const std::string& schema : {std::string("a"), std::string("a_1"), std::string(48, 'a')}) {
+    EXPECT_EQ(PostgresqlReport(valid + schema), "") << schema;
+  }
+  for (const char* schema : {"A", "1a", "_a", "a-b", "'a,b'", "'a\"'", "'a b'"}) {
+    EXPECT_EQ(PostgresqlReport(valid + schema),
+              "store.postgresql.schema: must be a lower-case letter, and then lower-case letters, digits and '_'")
+        << schema;
+  }
+  EXPECT_NE(PostgresqlReport(valid + std::string(49, 'a')), "");
+}
+
+TEST(ConfigTest, TheEventLogHasNoFileIfTheStoreIsOnAServer) {
+  EXPECT_EQ(PostgresqlReport("hosts: ['db:1'], ca_file: c", "events: {file: e}\n"),
+            "events.file: must not be given: the event log is in store.postgresql");
+}
+
+TEST(ConfigTest, TheKeyOfAStoreIsHexDigits) {
+  const std::string text = WithCallers(absl::StrCat(
+      kMinimal, "store: {postgresql: {hosts: ['db:1'], ca_file: c, database: d, user: u, key_file: k}}\n"));
+  const std::string good(64, '1');
+  EXPECT_TRUE(Parse(TestSnapshot(text, "f", ConfigFiles::kAll, good)).ok());
+  const std::string report(Parse(TestSnapshot(text, "f", ConfigFiles::kAll, good + ":p256")).status().message());
+  EXPECT_TRUE(absl::StrContains(report, "store.postgresql.key_file: ")) << report;
+  EXPECT_TRUE(absl::StrContains(report, "64 hex digits")) << report;
+  EXPECT_FALSE(absl::StrContains(report, good)) << "a report does not quote a key";
 }
 
 TEST(ConfigTest, WebhooksNeedAnAddressAndAPathThatCannotBeGuessed) {

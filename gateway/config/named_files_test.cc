@@ -58,6 +58,29 @@ TEST(NamedFilesTest, APolicyReadingReadsOnlyTheOrganizationsFiles) {
   EXPECT_THAT(FilesToRead(Resolved(kEverything), ConfigFiles::kPolicy), ElementsAre(Public("/etc/ids")));
 }
 
+constexpr char kServers[] =
+    "store {postgresql {password_file: 'pw' ca_file: 'ca' certificate_file: 'crt' private_key_file: 'tls.key'"
+    " key_file: 'store.key'}}";
+
+TEST(NamedFilesTest, TheFilesOfAStoreOnAServerStartAtTheFolderOfTheConfig) {
+  const config::v1::Config config = Resolved(kServers);
+  const config::v1::PostgresqlStore& store = config.store().postgresql();
+  EXPECT_EQ(store.password_file(), "/etc/pw");
+  EXPECT_EQ(store.ca_file(), "/etc/ca");
+  EXPECT_EQ(store.certificate_file(), "/etc/crt");
+  EXPECT_EQ(store.private_key_file(), "/etc/tls.key");
+  EXPECT_EQ(store.key_file(), "/etc/store.key");
+  EXPECT_EQ(config.events().file(), "") << "the events are on the server";
+  EXPECT_FALSE(config.store().has_sqlite());
+}
+
+// The other files are read for each connection.
+TEST(NamedFilesTest, TheStartReadsOnlyTheKeyOfAStoreOnAServer) {
+  EXPECT_THAT(FilesToRead(Resolved(kServers), ConfigFiles::kAll), ElementsAre(Secret("/etc/store.key")));
+  EXPECT_THAT(FilesToRead(Resolved(kServers), ConfigFiles::kReloaded), ElementsAre());
+  EXPECT_THAT(FilesToRead(Resolved(kServers), ConfigFiles::kPolicy), ElementsAre());
+}
+
 TEST(NamedFilesTest, AFileWhoseNameIsAKeyIsNotRead) {
   const std::string hex(64, 'a');
   for (const char* file : {"/etc/f", "f"}) {

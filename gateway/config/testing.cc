@@ -33,6 +33,8 @@ ConfigSnapshot TestSnapshot(absl::string_view text, const std::string& path, Con
   ReadFiles(FilesToRead(config, files), snapshot.contents);
   if (files == ConfigFiles::kPolicy || key_text.empty()) return snapshot;
   for (const config::v1::Key& key : config.keys()) snapshot.contents.PutSecret(key.file(), TestSecret(key_text));
+  const std::string& store_key = config.store().postgresql().key_file();
+  if (!store_key.empty()) snapshot.contents.PutSecret(store_key, TestSecret(key_text));
   return snapshot;
 }
 

@@ -1,5 +1,6 @@
 #include "gateway/events/log_opening.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/time/clock.h"

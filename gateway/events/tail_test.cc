@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stampgate {
@@ -101,6 +103,61 @@ TEST(EventTailTest, APageEndsBeforeAnEventThatDoesNotFit) {
   page = {};
   ASSERT_TRUE(tail.Read({5}, {}, {.max_events = 9, .max_bytes = 1}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(6)) << "a page has one event, however large the event is";
+}
+
+// Two histories of a log: a failover has lost the events from 3 on, and others have got their positions.
+std::vector<std::shared_ptr<const EncodedEvent>> EventsOf(uint8_t history, Position first, Position last) {
+  std::vector<std::shared_ptr<const EncodedEvent>> events;
+  for (const auto& event : Events(first, last)) {
+    EncodedEvent copy = *event;
+    copy.digest[0] = event->position < 3 ? 1 : history;
+    copy.digest[1] = static_cast<uint8_t>(event->position);
+    events.push_back(std::make_shared<const EncodedEvent>(std::move(copy)));
+  }
+  return events;
+}
+EventPlace PlaceIn(uint8_t history, Position position) {
+  return {position, EventsOf(history, position, position)[0]->digest};
+}
+
+TEST(EventTailTest, AReaderOfAnotherHistoryFindsNothing) {
+  EventTail tail(1 << 20);
+  tail.Add(PlaceIn(1, 1), EventsOf(1, 2, 5), 5);
+  EventPage page;
+  EXPECT_FALSE(tail.Read(PlaceIn(2, 3), {}, {}, page));
+  EXPECT_FALSE(tail.Read(PlaceIn(2, 4), {}, {}, page));
+  ASSERT_TRUE(tail.Read(PlaceIn(2, 2), {}, {}, page)) << "both histories have event 2";
+  EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5));
+  page = {};
+  ASSERT_TRUE(tail.Read(PlaceIn(1, 3), {}, {}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(4, 5));
+}
+
+TEST(EventTailTest, AReaderWithoutADigestIsOfEachHistory) {
+  EventTail tail(1 << 20);
+  tail.Add(PlaceIn(1, 1), EventsOf(1, 2, 5), 5);
+  EventPage page;
+  EXPECT_TRUE(tail.Read({3}, {}, {}, page)) << "the digest of a damaged event is unknown";
+}
+
+TEST(EventTailTest, EventsOfAnotherHistoryReplaceTheWindow) {
+  EventTail tail(1 << 20);
+  tail.Add(PlaceIn(1, 3), EventsOf(1, 4, 5), 5);
+  tail.Add(PlaceIn(2, 5), EventsOf(2, 6, 7), 7);
+  EventPage page;
+  EXPECT_FALSE(tail.Read(PlaceIn(1, 4), {}, {}, page));
+  EXPECT_FALSE(tail.Read(PlaceIn(1, 5), {}, {}, page));
+  ASSERT_TRUE(tail.Read(PlaceIn(2, 5), {}, {}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(6, 7));
+}
+
+TEST(EventTailTest, TheFirstPlaceOfTheWindowHasADigestToo) {
+  EventTail tail(2 * kEventBytes);
+  tail.Add(PlaceIn(1, 2), EventsOf(1, 3, 6), 6);  // the window now begins after event 4
+  EventPage page;
+  EXPECT_FALSE(tail.Read(PlaceIn(2, 4), {}, {}, page));
+  ASSERT_TRUE(tail.Read(PlaceIn(1, 4), {}, {}, page));
+  EXPECT_THAT(PositionsOf(page), ElementsAre(5, 6));
 }
 
 }  // namespace

@@ -273,6 +273,15 @@ TEST(MetricsTest, DeliveriesAreCountedAndThePositionIsShown) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_events_lost_total"), "3");
 }
 
+TEST(MetricsTest, OnlyAnEventLogOnAServerHasTheGaugeOfItsServer) {
+  Metrics metrics(Methods(), "v");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_failing"), "none");
+  metrics.SetEventLogFailing(false);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_failing"), "0");
+  metrics.SetEventLogFailing(true);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_failing"), "1");
+}
+
 TEST(MetricsTest, ExchangesWithUpstreamAreMeasured) {
   Metrics metrics(Methods(), "v");
   metrics.SetUpstreamLane(0, 3, 2);

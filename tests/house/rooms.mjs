@@ -89,8 +89,8 @@ export function allowedArrows(files) {
   const allowed = new Map();
   for (const [path, text] of files) {
     if (!path.endsWith('README.md')) continue;
-    for (const [, folder, uses] of text.matchAll(/^\| \[`([a-z0-9/]+)`\]\([^)]*\) \|.*\| ([^|]*) \|$/gm)) {
-      allowed.set(folder, new Set([...uses.matchAll(/`([a-z0-9/]+)`/g)].map(([, used]) => used)));
+    for (const [, folder, uses] of text.matchAll(/^\| \[`([a-z0-9_/]+)`\]\([^)]*\) \|.*\| ([^|]*) \|$/gm)) {
+      allowed.set(folder, new Set([...uses.matchAll(/`([a-z0-9_/]+)`/g)].map(([, used]) => used)));
     }
   }
   return allowed;

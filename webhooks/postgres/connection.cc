@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <memory>
 #include <optional>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "stamp/secret/bytes.h"
 #include "stamp/secret/file.h"
 
 namespace stampgate {
@@ -86,6 +90,22 @@ absl::StatusOr<ConnectParameters> ParametersOf(const PostgresAddress& address, c
   return parameters;
 }
 
+// Refuses an environment variable that would add a parameter to the connection, such as another address of the host.
+// libpq has no option to ignore them.
+absl::Status CheckEnvironment(const ConnectParameters& parameters) {
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> options(PQconndefaults(), PQconninfoFree);
+  if (options == nullptr) return absl::ResourceExhaustedError("memory is short");
+  for (const PQconninfoOption* option = options.get(); option->keyword != nullptr; ++option) {
+    const char* value = option->envvar == nullptr ? nullptr : std::getenv(option->envvar);
+    if (value == nullptr || *value == '\0') continue;
+    const auto is_option = [option](const char* name) { return absl::string_view(name) == option->keyword; };
+    if (std::any_of(parameters.names.begin(), parameters.names.end(), is_option)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the environment variable ", option->envvar, " must not be set, because libpq would use it"));
+  }
+  return absl::OkStatus();
+}
+
 // Returns the first line of the file, with a zero byte at its end, in locked memory.
 absl::StatusOr<SecretBytes> ReadPassword(const std::string& file) {
   absl::StatusOr<SecretBytes> bytes = ReadSecretFile(file);
@@ -131,13 +151,16 @@ PostgresConnection::PostgresConnection(PGconn* connection) : connection_(connect
 }
 
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Open(const PostgresAddress& address) {
-  absl::Status failure = absl::InvalidArgumentError("there is no host");
+  std::vector<std::string> reasons;
+  bool refused = true;  // by every server
   for (const std::string& host : address.hosts) {
     absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = OpenHost(address, host);
     if (connection.ok()) return connection;
-    failure = absl::Status(connection.status().code(), absl::StrCat(host, ": ", connection.status().message()));
+    reasons.push_back(absl::StrCat(host, ": ", connection.status().message()));
+    refused = refused && absl::IsFailedPrecondition(connection.status());
   }
-  return failure;
+  const std::string message = absl::StrJoin(reasons, "; ");
+  return refused ? absl::FailedPreconditionError(message) : absl::UnavailableError(message);
 }
 
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::OpenHost(const PostgresAddress& address,
@@ -149,11 +172,15 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::OpenHost
   std::optional<SecretBytes> password;  // libpq copies it to memory that is not locked
   if (!address.password_file.empty()) {
     absl::StatusOr<SecretBytes> read = ReadPassword(address.password_file);
-    if (!read.ok()) return read.status();
+    if (!read.ok()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("password file ", address.password_file, ": ", read.status().message()));
+    }
     password = *std::move(read);
     parameters->names.push_back("password");
     values.push_back(reinterpret_cast<const char*>(password->data()));
   }
+  if (absl::Status status = CheckEnvironment(*parameters); !status.ok()) return status;
   parameters->names.push_back(nullptr);
   values.push_back(nullptr);
   PGconn* started = PQconnectStartParams(parameters->names.data(), values.data(), /*expand_dbname=*/0);

@@ -42,7 +42,8 @@ class PostgresConnection {
   static constexpr std::chrono::milliseconds kConnectTime{3000};
   static constexpr std::chrono::milliseconds kRunTime{4000};
 
-  // Connects to the first server of `address` that accepts writes. Errors: kUnavailable, kFailedPrecondition.
+  // Connects to the first server of `address` that accepts writes. Errors: kFailedPrecondition if no server can be used
+  // until somebody changes a setting, otherwise kUnavailable. The message has the reason of each server.
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> Open(const PostgresAddress& address);
 
   PostgresConnection(const PostgresConnection&) = delete;

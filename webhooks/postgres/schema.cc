@@ -56,11 +56,14 @@ absl::Status MigrateStore(PostgresConnection& connection, const std::string& sch
   if (!before.ok()) return before.status();
   if (*before > kStoreVersion) return NewerVersion(*before);
   if (*before == kStoreVersion) return absl::OkStatus();
+  const absl::StatusOr<std::vector<PostgresResult>> exists =
+      connection.Run({{"SELECT 1 FROM pg_namespace WHERE nspname = $1", PostgresParameters().Text(schema)}});
+  if (!exists.ok()) return exists.status();
   // The lock ends with the transaction. A program that has waited for it fails, because the tables then exist.
   std::vector<PostgresStatement> statements = {
-      {"SELECT pg_advisory_xact_lock($1)", PostgresParameters().Bigint(kMigrationLock)},
-      {absl::StrCat("CREATE SCHEMA IF NOT EXISTS ", Quoted(schema))},
-  };
+      {"SELECT pg_advisory_xact_lock($1)", PostgresParameters().Bigint(kMigrationLock)}};
+  // Not CREATE SCHEMA IF NOT EXISTS, which requires a right on the database even if the schema exists.
+  if (exists->front().rows() == 0) statements.push_back({absl::StrCat("CREATE SCHEMA ", Quoted(schema))});
   for (PostgresStatement& statement : StatementsOf(kSchemaSql)) statements.push_back(std::move(statement));
   const absl::Status created = connection.Commit(std::move(statements)).status();
   if (created.ok()) return created;

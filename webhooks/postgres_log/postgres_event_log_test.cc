@@ -128,7 +128,7 @@ TEST(PostgresEventLogTest, GatewaysShareOneLog) {
   EXPECT_EQ(first.Store(1).value(), AppendOutcome::kStored);
   EXPECT_EQ(second.Store(1).value(), AppendOutcome::kDuplicate);
   EXPECT_EQ(first.Store(2).value(), AppendOutcome::kStored);
-  EXPECT_TRUE(Eventually([&] { return grown == 2; })) << "a gateway hears of the events that another one stores";
+  EXPECT_TRUE(Eventually([&] { return grown == 2; })) << "a gateway learns of the events that another one stores";
   std::unique_ptr<EventReader> reader = second.log().NewReader().value();
   EXPECT_EQ(ReadAll(*reader)->size(), 2);
 }
