@@ -66,8 +66,8 @@ class Sender {
   /** The number of attempts by status, and of those without a response. */
   answers = {};
 
-  constructor({ webhooks }, random, slots) {
-    Object.assign(this, { webhooks, random, slots });
+  constructor({ webhooks }, random, slots, prefix = 'evt_') {
+    Object.assign(this, { webhooks, random, slots, prefix });
     this.done = Promise.all(Array.from({ length: SENDERS }, () => this.#work()));
   }
 
@@ -91,7 +91,7 @@ class Sender {
 
   async #work() {
     while (!this.#stop) {
-      const eventId = `evt_${this.sent.length}`;
+      const eventId = `${this.prefix}${this.sent.length}`;
       this.sent.push(eventId);
       await this.#deliver(eventId);
       await pause(5);
@@ -295,7 +295,7 @@ test('the judge finds the events that a failover without a synchronous standby l
   };
   await refuses();
   // The log then has other events at these positions.
-  scene.sender = new Sender(scene.stack.simulator, scene.random, scene.slots);
+  scene.sender = new Sender(scene.stack.simulator, scene.random, scene.slots, 'new_');
   await scene.sender.progress(had - latest + PROGRESS);
   await scene.sender.stop();
   await refuses();
