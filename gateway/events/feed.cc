@@ -22,7 +22,7 @@ const EventFilter kEverything;
 }  // namespace
 
 EventFeed::EventFeed(const EventEncoder& encoder, const LogIdentity& log)
-    : encoder_(encoder), log_(log), tail_(kTailBytes) {}
+    : encoder_(encoder), log_(log), tail_(std::make_shared<EventTail>(kTailBytes)) {}
 
 absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const EventEncoder& encoder, int threads,
                                                             Metrics* metrics) {
@@ -131,6 +131,8 @@ void EventFeed::Drain() {
 void EventFeed::Grow(Position latest) {
   {
     std::lock_guard lock(mutex_);
+    // The log has lost events, which the tail still has.
+    if (latest < latest_) tail_ = std::make_shared<EventTail>(kTailBytes);
     latest_ = latest;
     queue_.splice(queue_.end(), waiting_);
   }
@@ -205,8 +207,14 @@ absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReade
   const Position after = request.after.position;
   EventPage page;
   page.through = request.after;
-  if (tail_.Read(request.after, *request.filter, request.limits, page)) return page;
-  const Position latest = this->latest();
+  std::shared_ptr<EventTail> tail;
+  Position latest = 0;
+  {
+    std::lock_guard lock(mutex_);
+    tail = tail_;
+    latest = latest_;
+  }
+  if (tail->Read(request.after, *request.filter, request.limits, page)) return page;
   // The request begins at a place that was in the log. If the place is after the log's end, the log has grown without a
   // report yet, or was restored to an earlier state.
   if (after == latest) return page;
@@ -220,7 +228,8 @@ absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReade
   for (LoggedEvent& event : batch->events) {
     events.push_back(std::make_shared<const EncodedEvent>(encoder_.Encode(std::move(event))));
   }
-  if (near) tail_.Add(request.after, events, latest);
+  // If the log loses events meanwhile, nobody uses this tail any more.
+  if (near) tail->Add(request.after, events, latest);
   size_t bytes = 0;
   for (const auto& event : events) {
     if (!AddToPage(event, *request.filter, request.limits, bytes, page)) return page;

@@ -83,7 +83,6 @@ class EventFeed : public EventSource {
 
   const EventEncoder& encoder_;
   const LogIdentity& log_;
-  EventTail tail_;
   std::atomic<ReaderId> next_id_ = 1;
 
   mutable std::mutex mutex_;
@@ -93,6 +92,7 @@ class EventFeed : public EventSource {
   std::vector<ReaderId> serving_;  // the readers whose page is being read, except those that were cancelled
   Clock::time_point next_expiry_ = Clock::time_point::max();  // no waiting job's patience ends before this time
   Position latest_ = 0;
+  std::shared_ptr<EventTail> tail_;  // replaced when the log loses events
   bool draining_ = false;
   bool stopping_ = false;
 

@@ -122,6 +122,13 @@ TEST_F(EventFeedTest, ReadersNearTheEndShareOneRead) {
   EXPECT_EQ(log_.reads(), before + 1);
 }
 
+TEST_F(EventFeedTest, EventsThatTheLogHasLostAreNotRead) {
+  log_.Grow(5);
+  EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 0, kHang).Wait()), ElementsAre(1, 2, 3, 4, 5));
+  log_.Grow(3);
+  EXPECT_THAT(PositionsOf(Asked(*feed_, 2, 0, kHang).Wait()), ElementsAre(1, 2, 3));
+}
+
 TEST_F(EventFeedTest, AReaderFarBehindGetsEveryEvent) {
   log_.Grow(10000);
   EXPECT_THAT(PositionsOf(Asked(*feed_, 1, 9998, kHang).Wait()), ElementsAre(9999, 10000));

@@ -37,6 +37,8 @@ class LogGrowth {
   bool TakeBack(const EventPlace& had, const EventPlace& end) {
     const std::lock_guard lock(mutex_);
     if (end_.position != had.position || end_.digest != had.digest) return false;
+    // The log can have grown again since. A report of an earlier position shows that it has lost events.
+    if (on_growth_ && end.position >= had.position) on_growth_(had.position - 1);
     Set(end);
     return true;
   }

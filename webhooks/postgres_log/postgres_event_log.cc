@@ -223,6 +223,8 @@ class PostgresEventLog final : public EventLog {
     absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
         ConnectToStore(options_.address, options_.allow_single_server);
     if (!connection.ok()) return connection.status();
+    // Before this gateway stores events on the new connection: later it could not see that the log had lost others.
+    if (absl::Status status = CompareEnd(**connection, /*listen=*/false); !status.ok()) return status;
     connection_ = *std::move(connection);
     return absl::OkStatus();
   }
@@ -310,7 +312,8 @@ class PostgresEventLog final : public EventLog {
         absl::StatusOr<std::unique_ptr<PostgresConnection>> opened = PostgresConnection::Open(options_.address);
         if (opened.ok()) connection = *std::move(opened);
       }
-      absl::Status status = connection == nullptr ? absl::UnavailableError("") : Look(*connection);
+      absl::Status status =
+          connection == nullptr ? absl::UnavailableError("") : CompareEnd(*connection, /*listen=*/true);
       if (status.ok()) status = connection->AwaitNotification(SteadyClock::now() + kPoll, wake_listener_);
       if (status.ok()) continue;
       connection = nullptr;
@@ -319,15 +322,17 @@ class PostgresEventLog final : public EventLog {
     }
   }
 
-  // Reads the end of the log, and reports whether the log has grown, or has lost the event that was its end. LISTEN is
-  // repeated each time, which does no harm.
-  absl::Status Look(PostgresConnection& connection) {
+  // Reads the end of the log, and reports whether the log has grown, or has lost the event that was its end. Runs on
+  // both threads. With `listen`, the connection gets notifications from now on; to repeat LISTEN does no harm.
+  absl::Status CompareEnd(PostgresConnection& connection, bool listen) {
     const EventPlace had = growth_.end();
-    absl::StatusOr<std::vector<PostgresResult>> results =
-        connection.Run({{absl::StrCat("LISTEN \"stampgate.", options_.address.schema, "\"")},
-                        {"SELECT latest, latest_digest, id, $1 > latest OR ($1 >= earliest AND"
-                         " (SELECT digest FROM events WHERE position = $1) <> $2) FROM log",
-                         PostgresParameters().Bigint(had.position).Bytes(AsText(had.digest))}});
+    std::vector<PostgresStatement> statements;
+    if (listen) statements.push_back({absl::StrCat("LISTEN \"stampgate.", options_.address.schema, "\"")});
+    statements.push_back(
+        {"SELECT latest, latest_digest, id, $1 > latest OR ($1 >= earliest AND"
+         " (SELECT digest FROM events WHERE position = $1) <> $2) FROM log",
+         PostgresParameters().Bigint(had.position).Bytes(AsText(had.digest))});
+    absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(statements);
     if (!results.ok()) return results.status();
     const PostgresResult& row = results->back();
     if (row.rows() != 1 || row.Bytes(0, 2) != AsText(identity_.id)) return OfAnotherLog();

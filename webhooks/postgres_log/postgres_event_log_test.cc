@@ -332,6 +332,7 @@ TEST(PostgresEventLogTest, ARestartOfTheServerLosesNoEvent) {
   TestPostgres server(kVersion);
   Gateway gateway(server.NewStore());
   ASSERT_TRUE(gateway.Open().ok());
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
   int number = 0;
   for (int round = 0; round < 3; ++round) {
     std::thread killer([&server] { server.Kill(); });
@@ -340,10 +341,10 @@ TEST(PostgresEventLogTest, ARestartOfTheServerLosesNoEvent) {
     EXPECT_EQ(gateway.Store(number + 1).status().code(), absl::StatusCode::kUnavailable);
     EXPECT_TRUE(Eventually([&] { return !gateway.state().ok(); }));
     server.Start();
+    EXPECT_TRUE(reader->Extent().ok()) << "the reader connects again";
     for (int again = 1; again <= number; ++again) gateway.StoreAtLast(again);
     EXPECT_EQ(gateway.state(), absl::OkStatus());
   }
-  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
   EXPECT_EQ(ReadAll(*reader)->size(), number);
   EXPECT_TRUE(gateway.taken_back().empty());
 }
@@ -404,7 +405,7 @@ TEST(PostgresEventLogTest, ACommitThatDidNotWaitForTheStandbyIsNotAcknowledged) 
   Gateway gateway(store, /*allow_single_server=*/false);
   ASSERT_TRUE(gateway.Open().ok());
   EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
-  TrimPostgresLogNow(gateway.log());  // otherwise the commit of a step of retention could wait for the standby
+  TrimPostgresLogNow(gateway.log());  // so that the only commit that waits is that of the next event
   standby.Pause();
   absl::StatusOr<AppendOutcome> outcome;
   std::thread sender([&] { outcome = gateway.Store(2); });

@@ -53,8 +53,16 @@ absl::StatusOr<std::unique_ptr<PostgresReader>> PostgresReader::Open(PostgresAdd
   return reader;
 }
 
-// Runs `statement`, and reads the state of the log at the same moment.
-absl::StatusOr<PostgresReader::Snapshot> PostgresReader::Look(PostgresStatement statement) {
+// Runs `statement`, and reads the state of the log at the same moment. If the connection was lost since the last Look,
+// connects again, so that the end of a server ends no subscription that waits for events.
+absl::StatusOr<PostgresReader::Snapshot> PostgresReader::Look(const PostgresStatement& statement) {
+  const bool connected = connection_ != nullptr;
+  absl::StatusOr<Snapshot> snapshot = LookOnce(statement);
+  if (connected && absl::IsUnavailable(snapshot.status())) return LookOnce(statement);
+  return snapshot;
+}
+
+absl::StatusOr<PostgresReader::Snapshot> PostgresReader::LookOnce(const PostgresStatement& statement) {
   if (connection_ == nullptr || !connection_->usable()) {
     connection_ = nullptr;
     absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address_);
@@ -67,7 +75,7 @@ absl::StatusOr<PostgresReader::Snapshot> PostgresReader::Look(PostgresStatement 
       connection_->Run({{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
                         {"LOCK TABLE ONLY events IN ACCESS SHARE MODE"},
                         {"SELECT id, earliest, latest, latest_digest, digest_before FROM log"},
-                        std::move(statement),
+                        statement,
                         {"COMMIT"}});
   if (!results.ok()) {
     connection_ = nullptr;  // ends the transaction

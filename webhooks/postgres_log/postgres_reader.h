@@ -52,7 +52,8 @@ class PostgresReader : public EventReader {
 
   PostgresReader(PostgresAddress address, const LogIdentity& log) : address_(std::move(address)), log_(log) {}
 
-  absl::StatusOr<Snapshot> Look(PostgresStatement statement);
+  absl::StatusOr<Snapshot> Look(const PostgresStatement& statement);
+  absl::StatusOr<Snapshot> LookOnce(const PostgresStatement& statement);
   absl::Status CheckRow(const PostgresResult& rows, int row, Position expected);
   absl::StatusOr<std::vector<LoggedEvent>> ReadBodies(const PostgresResult& rows, const std::vector<int>& wanted);
   absl::Status Damaged(Position position, absl::string_view how);

@@ -1,0 +1,282 @@
+// Several gateways share an event log on one PostgreSQL server.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { PostgresServer } from '../postgresql/cluster.mjs';
+import { ask, metricsOf, statusOf } from './admin_port.mjs';
+import { deliver } from './event_stack.mjs';
+import { QUERY, described } from './failures.mjs';
+import { HANG_MS, run } from './harness.mjs';
+import { logLines, logged, startFaults } from './log_lines.mjs';
+import { until } from './processes.mjs';
+import { SharedLogStack, writeStoreKey } from './shared_log_stack.mjs';
+import { EARLIEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
+
+const TIMEOUT = { timeout: 2 * HANG_MS };
+
+/** Starts a server without standbys, and makes a stack that accepts this. */
+async function prepare(t, { server, store } = {}) {
+  const postgres = await PostgresServer.create(t, server);
+  const stack = await SharedLogStack.prepare(t, { hosts: [postgres.host], allow_single_server: true, ...store });
+  stack.simulator.webhooks.change({ maxAttempts: 1 });
+  return { postgres, stack };
+}
+
+/** Delivers an event to a gateway. Resolves to its id. */
+async function deliverTo(stack, { webhookUrl: url }, event = {}) {
+  const { status, error, eventId } = await deliver(stack.simulator, { url, ...event });
+  assert.equal(status, 200, error);
+  return eventId;
+}
+
+/** The message of a gateway that does not start. */
+async function startFault(stack, store) {
+  const file = join(stack.folder, 'fault.yaml');
+  writeFileSync(file, JSON.stringify(stack.config(store)));
+  const { status, stderr } = await run(['serve', '--config', file]);
+  assert.equal(status, 1, stderr);
+  const faults = startFaults(stderr);
+  assert.equal(faults.length, 1, stderr);
+  return faults[0];
+}
+
+/** Runs `stampgate store COMMAND` with the config of a gateway. */
+function storeCommand(stack, command, store, ...more) {
+  const file = join(stack.folder, 'command.yaml');
+  writeFileSync(file, JSON.stringify(stack.config(store)));
+  return run(['store', command, '--config', file, ...more]);
+}
+
+/** Delivers events to the gateways in turn. Resolves to the ids. */
+async function deliverInTurn(stack, gateways, count) {
+  const ids = [];
+  for (let index = 0; index < count; ++index) ids.push(await deliverTo(stack, gateways[index % gateways.length]));
+  return ids;
+}
+
+for (const version of [15, 18]) {
+  test(`three gateways on PostgreSQL ${version} serve one event log`, TIMEOUT, async (t) => {
+    const { stack } = await prepare(t, { server: { version } });
+    const gateways = [await stack.start(), await stack.start(), await stack.start()];
+    const subscribers = await Promise.all(gateways.map((gateway) => Subscriber.start(gateway)));
+    const ids = await deliverInTurn(stack, gateways, 12);
+    for (const subscriber of subscribers) {
+      assert.deepEqual(idsOf(await subscriber.events(ids.length)), ids);
+      await subscriber.leave();
+    }
+    for (const gateway of gateways) assert.deepEqual(idsOf(await listAll(gateway)), ids);
+
+    // Each message has a cursor. All gateways accept it.
+    const { cursor } = await gateways[0].call('EventService/ListEvents', { ...EARLIEST, page_size: 5 });
+    for (const gateway of gateways) {
+      const resumed = new Subscriber(gateway, { cursor });
+      assert.deepEqual(idsOf(await resumed.events(ids.length - 5)), ids.slice(5));
+      await resumed.leave();
+    }
+  });
+}
+
+test('a delivery that is repeated at another gateway is stored once', TIMEOUT, async (t) => {
+  const { stack } = await prepare(t);
+  const [first, second] = [await stack.start(), await stack.start()];
+  const event = { eventId: 'evt_1', body: '{"number":1}' };
+  await deliverTo(stack, first, event);
+  for (const gateway of [second, first, second]) await deliverTo(stack, gateway, event);
+  await deliverTo(stack, second, { ...event, body: '{"number":2}' });
+  for (const gateway of [first, second]) {
+    const log = await listAll(gateway);
+    assert.deepEqual(log.map(({ body }) => String(body)), [event.body]);
+  }
+  const metrics = await metricsOf(second);
+  assert.equal(metrics.get('stampgate_deliveries_total{outcome="stored"}'), 0);
+  assert.equal(metrics.get('stampgate_deliveries_total{outcome="duplicate"}'), 2);
+  assert.equal(metrics.get('stampgate_deliveries_total{outcome="conflict"}'), 1);
+});
+
+test('gateways survive the loss of the server, and use it when it is back', TIMEOUT, async (t) => {
+  const { postgres, stack } = await prepare(t);
+  const gateways = [await stack.start(), await stack.start()];
+  const [gateway, other] = gateways;
+  const subscriber = await Subscriber.start(other);
+  const ids = [await deliverTo(stack, gateway)];
+  assert.deepEqual(idsOf(await subscriber.events(1)), ids);
+  assert.equal((await metricsOf(gateway)).get('stampgate_event_log_failing'), 0);
+  assert.equal(await statusOf(gateway.adminUrl, '/readyz/webhooks'), 200);
+
+  for (const end of ['stop', 'kill']) {
+    await postgres[end]();
+    for (const each of gateways) {
+      assert.equal((await deliver(stack.simulator, { url: each.webhookUrl })).status, 503);
+      const page = await ask(each.adminUrl, '/readyz/webhooks');
+      assert.equal(page.status, 503);
+      assert.equal(page.body, 'the server of the event log cannot be used: webhook deliveries are refused\n');
+      assert.equal(await statusOf(each.adminUrl, '/readyz'), 200);
+      assert.equal((await metricsOf(each)).get('stampgate_event_log_failing'), 1);
+      await each.call(QUERY.method, QUERY.request);
+    }
+    const refusal = described(await gateway.refusal('EventService/ListEvents', EARLIEST));
+    assert.deepEqual([refusal.code, refusal.reason], ['UNAVAILABLE', 'EVENT_LOG_UNAVAILABLE']);
+
+    await postgres.start();
+    for (const each of gateways) {
+      await until(async () => (await statusOf(each.adminUrl, '/readyz/webhooks')) === 200, 'the gateway is ready');
+      assert.equal((await metricsOf(each)).get('stampgate_event_log_failing'), 0);
+    }
+    ids.push(...(await deliverInTurn(stack, gateways, 4)));
+    assert.deepEqual(idsOf(await subscriber.events(4)), ids.slice(-4), 'the subscription has continued');
+  }
+  for (const each of gateways) {
+    assert.deepEqual(idsOf(await listAll(each)), ids);
+    assert.equal((await logLines(each, 2, 'event_log_unreachable')).length, 2);
+    assert.equal((await logLines(each, 2, 'event_log_works_again')).length, 2);
+    assert.deepEqual(logged(each, 'events_taken_back'), []);
+  }
+});
+
+test('a server that does not answer delays neither queries nor readiness', TIMEOUT, async (t) => {
+  const { postgres, stack } = await prepare(t);
+  const gateway = await stack.start();
+  const ids = [await deliverTo(stack, gateway)];
+  postgres.pause();
+  assert.equal((await deliver(stack.simulator, { url: gateway.webhookUrl, eventId: 'evt_unknown' })).status, 503);
+  await until(async () => (await statusOf(gateway.adminUrl, '/readyz/webhooks')) === 503, 'the gateway is not ready');
+  assert.equal(await statusOf(gateway.adminUrl, '/readyz'), 200);
+  await gateway.call(QUERY.method, QUERY.request);
+  postgres.continue();
+  await until(async () => (await statusOf(gateway.adminUrl, '/readyz/webhooks')) === 200, 'the gateway is ready');
+  // Whether the server has stored the event or not, the log then has it once.
+  ids.push(await deliverTo(stack, gateway, { eventId: 'evt_unknown' }));
+  ids.push(await deliverTo(stack, gateway));
+  assert.deepEqual(idsOf(await listAll(gateway)), ids);
+});
+
+test('store migrate creates the tables, and store check examines them and the server', TIMEOUT, async (t) => {
+  const { postgres, stack } = await prepare(t);
+  const missing = 'the store\'s tables are missing or old: run `stampgate store migrate`';
+  assert.deepEqual(await storeCommand(stack, 'check'), { status: 1, signal: null, stdout: '', stderr: `${missing}\n` });
+  assert.equal(await startFault(stack, { migrate: false }), `the event log on PostgreSQL: ${missing}`);
+  assert.equal(await postgres.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'stampgate'"), '0');
+
+  const migrated = { status: 0, signal: null, stdout: 'schema stampgate: the tables have version 1\n', stderr: '' };
+  assert.deepEqual(await storeCommand(stack, 'migrate'), migrated);
+  assert.deepEqual(await storeCommand(stack, 'migrate'), migrated);
+  const checked = await storeCommand(stack, 'check');
+  assert.deepEqual(checked, {
+    ...migrated,
+    stdout:
+      `${migrated.stdout}WARNING: the server's setting synchronous_standby_names is empty: ` +
+      'the loss of the server loses acknowledged events\n',
+  });
+
+  const strict = await storeCommand(stack, 'check', { allow_single_server: false });
+  const single = "the server's setting synchronous_standby_names is empty";
+  assert.deepEqual([strict.status, strict.stderr], [1, `${single}\n`]);
+  assert.equal(await startFault(stack, { allow_single_server: false }), `the event log on PostgreSQL: ${single}`);
+  await postgres.set('synchronous_standby_names', 'ANY 1 (n2)');
+  assert.deepEqual(await storeCommand(stack, 'check', { allow_single_server: false }), {
+    ...migrated,
+    stdout: `${migrated.stdout}the server waits for a synchronous standby\n`,
+  });
+  await postgres.set('synchronous_standby_names', '');
+
+  const gateway = await stack.start({ migrate: false });
+  await deliverTo(stack, gateway);
+  await postgres.sql('UPDATE stampgate.store SET version = 2');
+  const newer = await storeCommand(stack, 'check');
+  assert.deepEqual([newer.status, newer.stderr], [1, "the store's tables have version 2; this program uses version 1\n"]);
+  assert.equal((await storeCommand(stack, 'migrate')).status, 1);
+});
+
+test('store commands report a config without a server, and a server that cannot be reached', TIMEOUT, async (t) => {
+  const { postgres, stack } = await prepare(t);
+  const config = { ...stack.config(), store: { sqlite: { folder: stack.folder } } };
+  const file = join(stack.folder, 'sqlite.yaml');
+  writeFileSync(file, JSON.stringify(config));
+  for (const command of ['check', 'migrate']) {
+    const { status, stderr } = await run(['store', command, '--config', file]);
+    assert.deepEqual([status, stderr], [1, `${file}: the config has no store.postgresql\n`]);
+  }
+  await postgres.stop();
+  for (const command of ['check', 'migrate']) {
+    const { status, stderr } = await storeCommand(stack, command);
+    assert.equal(status, 1);
+    assert.ok(stderr.includes(postgres.host), stderr);
+  }
+  assert.ok((await startFault(stack)).includes(postgres.host));
+});
+
+test('a gateway with another store key does not start', TIMEOUT, async (t) => {
+  const { stack } = await prepare(t);
+  const gateway = await stack.start();
+  const id = await deliverTo(stack, gateway);
+  const fault = await startFault(stack, { key_file: await writeStoreKey(stack.folder, 'other.key') });
+  assert.match(fault, /^the event log on PostgreSQL: .*key/);
+  assert.deepEqual(idsOf(await listAll(gateway)), [id]);
+});
+
+test('a gateway without the right to change tables is enough for everything but migrate', TIMEOUT, async (t) => {
+  const { postgres, stack } = await prepare(t, { store: { database: 'events', user: 'gateway' } });
+  await postgres.sql('CREATE ROLE owner LOGIN');
+  await postgres.sql('CREATE ROLE gateway LOGIN');
+  await postgres.sql('CREATE DATABASE events OWNER owner');
+  assert.equal((await storeCommand(stack, 'migrate')).status, 1, 'the role may create no schema');
+  const granted = await storeCommand(stack, 'migrate', { user: 'owner' }, '--grant-to', 'gateway');
+  assert.deepEqual(granted, {
+    status: 0,
+    signal: null,
+    stdout: 'schema stampgate: the tables have version 1\nrole gateway: has the rights of a gateway\n',
+    stderr: '',
+  });
+  assert.equal((await storeCommand(stack, 'check')).status, 0);
+
+  const gateways = [await stack.start(), await stack.start({ migrate: false })];
+  const subscriber = await Subscriber.start(gateways[1]);
+  const ids = await deliverInTurn(stack, gateways, 6);
+  assert.deepEqual(idsOf(await subscriber.events(6)), ids);
+  for (const gateway of gateways) {
+    assert.deepEqual(idsOf(await listAll(gateway)), ids);
+    const start = { time: { seconds: String(Math.floor(Date.now() / 1000) - 3600) } };
+    assert.deepEqual(idsOf(await listAll(gateway, start)), ids);
+    const { event } = await gateway.call('EventService/GetEvent', { event_id: ids[2] });
+    assert.equal(event.event_id, ids[2]);
+    assert.ok((await metricsOf(gateway)).get('stampgate_event_log_bytes') > 0);
+    assert.deepEqual(logged(gateway, 'event_log_unreachable'), []);
+  }
+  const asGateway = { user: 'gateway', database: 'events' };
+  for (const statement of [
+    'DELETE FROM stampgate.events',
+    "UPDATE stampgate.events SET body = ''",
+    'DROP TABLE stampgate.events',
+    'DELETE FROM stampgate.seen',
+    'UPDATE stampgate.log SET latest = 0',
+    'SELECT stampgate.create_part(9)',
+  ]) {
+    await assert.rejects(postgres.sql(statement, asGateway), /permission denied|must be owner/, statement);
+  }
+});
+
+test('another gateway takes over from a killed one, and nothing acknowledged is lost', TIMEOUT, async (t) => {
+  const { stack } = await prepare(t);
+  const { webhooks } = stack.simulator;
+  webhooks.change({ retryMs: 5, maxRetryMs: 40 });
+  const [killed, other] = [await stack.start(), await stack.start()];
+  const before = await Subscriber.start(killed, EARLIEST);
+  webhooks.setEndpoints(null, [killed.webhookUrl]);
+  const load = webhooks.sendMany({ count: 400, concurrency: 8 });
+  assert.ok(await load.waitFor({ acknowledged: 100, timeoutMs: HANG_MS }));
+  const seen = await before.events(50);
+  const { cursor } = seen.at(-1);
+  assert.ok(!load.isDone);
+  await stack.kill(killed);
+  webhooks.setEndpoints(null, [other.webhookUrl]);
+  const { acknowledged, refused, isDone } = await load.waitFor({ timeoutMs: HANG_MS });
+  assert.ok(isDone);
+  assert.deepEqual(refused, {});
+  assert.equal(acknowledged.length, 400);
+  const log = idsOf(await listAll(other));
+  assert.deepEqual([...log].sort(), [...load.ids].sort());
+  const after = new Subscriber(other, { cursor });
+  assert.deepEqual(idsOf([...seen, ...(await after.events(350))]), log);
+  await after.leave();
+});

@@ -1,0 +1,71 @@
+// Starts several gateways that share an event log on a PostgreSQL server.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { startSimulator } from '../simulator/server.mjs';
+import { ADMIN } from './admin_port.mjs';
+import { Gateway, WEBHOOK_PATH, freeCaller, run, scratch, writeKey } from './harness.mjs';
+
+/** Creates a key of the store in `folder` with `stampgate store keygen`. */
+export async function writeStoreKey(folder, name = 'store.key') {
+  const file = join(folder, name);
+  const { status, stderr } = await run(['store', 'keygen', '--out', file]);
+  assert.equal(status, 0, stderr);
+  return file;
+}
+
+export class SharedLogStack {
+  /** The gateways that start() has started. @type {Gateway[]} */
+  gateways = [];
+
+  /**
+   * Starts a simulator, and makes a config for gateways. Starts no gateway. Everything ends with the test `t`.
+   * @param {object} t
+   * @param {{hosts: string[]} & object} store the config's `store.postgresql`; merged over the usual one
+   */
+  static async prepare(t, store) {
+    const stack = new SharedLogStack();
+    const folder = scratch(t);
+    stack.folder = folder;
+    stack.simulator = await startSimulator();
+    stack.store = {
+      ...{ database: 'postgres', user: 'postgres', plaintext: true, key_file: await writeStoreKey(folder) },
+      ...store,
+    };
+    stack.key = writeKey(folder);
+    t.after(() => stack.#end());
+    return stack;
+  }
+
+  /** The config of a gateway. `store` is merged over the config's `store.postgresql`. */
+  config(store) {
+    return {
+      listen_address: '127.0.0.1:0',
+      upstream: { base_url: this.simulator.url },
+      keys: [{ name: 'main', file: this.key, all_organizations: true }],
+      callers: freeCaller(),
+      admin: ADMIN,
+      store: { postgresql: { ...this.store, ...store } },
+      webhooks: { listen_address: '127.0.0.1:0', paths: [WEBHOOK_PATH], min_key_set_interval: '100ms' },
+    };
+  }
+
+  /** Starts a gateway. */
+  async start(store) {
+    const gateway = await Gateway.start(this.config(store), { folder: this.folder });
+    this.gateways.push(gateway);
+    return gateway;
+  }
+
+  /** Ends a gateway at once. */
+  async kill(gateway) {
+    gateway.isKilled = true;
+    assert.deepEqual(await gateway.stop('SIGKILL'), { status: null, signal: 'SIGKILL' });
+  }
+
+  async #end() {
+    const left = this.gateways.filter(({ isKilled }) => !isKilled);
+    const endings = await Promise.all(left.map((gateway) => gateway.stop()));
+    await this.simulator.close();
+    endings.forEach(({ status }, index) => assert.equal(status, 0, left[index].output));
+  }
+}

@@ -1,0 +1,326 @@
+// PostgreSQL servers for tests, and clusters of a primary and standbys. The servers listen on Unix sockets.
+import { spawn } from 'node:child_process';
+import { appendFileSync, closeSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../end_to_end/processes.mjs';
+
+/** The programs of the versions that deploy/install has installed: the oldest supported version, and the newest. */
+const PROGRAMS = {
+  15: '/usr/lib/postgresql/15/bin',
+  18: join(homedir(), '.cache/stampgate/postgresql-python/embedded_postgres/pginstall/bin'),
+};
+
+/**
+ * The words before each command. PostgreSQL refuses to run as root. In a user namespace of its own, the program has
+ * another user id. It ends together with this process.
+ */
+const PREFIX = [
+  ...(process.getuid() === 0 ? ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'] : []),
+  ...['setpriv', '--pdeathsig', 'KILL', '--'],
+];
+
+const CONNECT_SECONDS = 5;
+
+/** Runs a program until it exits. Resolves to its output. Rejects if its status is not 0. */
+function run(words, env = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(words[0], words.slice(1), { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (data) => (stdout += data));
+    child.stderr.on('data', (data) => (stderr += data));
+    child.on('error', reject);
+    child.on('close', (status) => {
+      if (status === 0) resolve(stdout);
+      else reject(new Error(`${words.join(' ')} exited with ${status}: ${stderr}`));
+    });
+  });
+}
+
+/** The processes whose parent is `pid`. */
+function childrenOf(pid) {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((child) => stateOf(child)?.parent === pid);
+}
+
+/** The parent and the state of a process; undefined if it has ended. */
+function stateOf(pid) {
+  let text;
+  try {
+    text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return undefined;
+  }
+  // "process (name) state parent ..."
+  const [state, parent] = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return state === 'Z' ? undefined : { state, parent: Number(parent) };
+}
+
+/** Sends a signal to a process, unless it has ended. */
+function signal(pid, name) {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
+/** A position in the server's log, "high/low" in hex, as a number. */
+function numberOf(lsn) {
+  const [high, low] = lsn.split('/').map((part) => BigInt(`0x${part}`));
+  return (high << 32n) + low;
+}
+
+/**
+ * A server.
+ * @property {string} name the name under which it confirms transactions as a standby
+ * @property {string} host its address for a config
+ */
+export class PostgresServer {
+  #child;
+
+  /**
+   * Creates and starts a server. It ends with the test `t`.
+   * @param {object} t
+   * @param {object} [options]
+   * @param {15 | 18} [options.version]
+   * @param {string} [options.name]
+   * @param {string[]} [options.settings] lines of postgresql.conf
+   */
+  static async create(t, { version = 15, name = 'n1', settings = [] } = {}) {
+    const server = new PostgresServer(t, version, name);
+    await server.#program('initdb', '--pgdata', server.data, '--auth=trust', '--username=postgres', '--no-sync', '--encoding=UTF8', '--locale=C');
+    const lines = [
+      ...["listen_addresses = ''", 'shared_buffers = 16MB', 'max_connections = 100', 'max_wal_senders = 10'],
+      ...['wal_level = replica', 'wal_keep_size = 512MB', 'wal_retrieve_retry_interval = 100ms', 'hot_standby = on'],
+      ...["include 'own.conf'", ...settings],
+    ];
+    appendFileSync(join(server.data, 'postgresql.conf'), `${lines.join('\n')}\n`);
+    server.#writeOwnSettings();
+    await server.start();
+    return server;
+  }
+
+  /** Creates and starts a standby of `primary`. */
+  static async standbyOf(t, primary, name) {
+    const server = new PostgresServer(t, primary.version, name);
+    await server.rebuild(primary);
+    return server;
+  }
+
+  constructor(t, version, name) {
+    Object.assign(this, { version, name });
+    // A short path, because the path of a Unix socket must be short.
+    this.folder = mkdtempSync('/tmp/postgres-');
+    this.data = join(this.folder, 'data');
+    this.host = `${this.folder}:5432`;
+    t.after(async () => {
+      await this.kill();
+      rmSync(this.folder, { recursive: true, force: true });
+    });
+  }
+
+  /** Starts the server, and waits until it accepts connections. */
+  async start() {
+    const log = openSync(join(this.folder, 'log'), 'a');
+    const words = [...PREFIX, join(PROGRAMS[this.version], 'postgres'), '-D', this.data];
+    const child = spawn(words[0], words.slice(1), { stdio: ['ignore', log, log] });
+    closeSync(log);
+    this.#child = child;
+    let ended = false;
+    this.ended = new Promise((resolve) => child.on('close', resolve)).then(() => (ended = true));
+    await until(async () => {
+      if (ended) throw new Error(`the server ${this.name} has ended: ${this.#lastLines()}`);
+      return this.sql('SELECT 1').then(() => true, () => false);
+    }, `the server ${this.name} accepts connections`);
+  }
+
+  /** Stops the server. It disconnects all clients. */
+  async stop() {
+    this.#child.kill('SIGINT');
+    await this.ended;
+    this.#child = undefined;
+  }
+
+  /** Ends the server at once, as a loss of power does, except that the system keeps unwritten data. */
+  async kill() {
+    if (this.#child === undefined) return;
+    const processes = this.#signalAll('SIGSTOP'); // so that the server starts no further process
+    for (const pid of processes) signal(pid, 'SIGKILL');
+    await this.ended;
+    await until(() => processes.every((pid) => stateOf(pid) === undefined), `the processes of ${this.name} have ended`);
+    this.#child = undefined;
+    rmSync(join(this.data, 'postmaster.pid'), { force: true });
+  }
+
+  /** Stops the server's processes, so that they do not answer. */
+  pause() {
+    this.#signalAll('SIGSTOP');
+  }
+
+  /** Lets the processes continue after pause(). */
+  continue() {
+    this.#signalAll('SIGCONT');
+  }
+
+  /** Runs statements, and resolves to the values that they return: the columns separated by "|", a row on each line. */
+  async sql(text, { user = 'postgres', database = 'postgres' } = {}) {
+    const connection = ['--host', this.folder, '--username', user, '--dbname', database];
+    const form = ['--no-psqlrc', '--no-align', '--tuples-only', '--quiet', '--set', 'ON_ERROR_STOP=1'];
+    const words = [join(PROGRAMS[this.version], 'psql'), ...connection, ...form, '--command', text];
+    return (await run(words, { PGCONNECT_TIMEOUT: String(CONNECT_SECONDS) })).trim();
+  }
+
+  /** Changes a setting of the running server. Resolves when new connections have it. */
+  async set(name, value) {
+    await this.sql(`ALTER SYSTEM SET ${name} = '${value}'`);
+    await this.sql('SELECT pg_reload_conf()');
+    await until(async () => (await this.sql(`SHOW ${name}`)) === value, `${name} is ${value}`);
+  }
+
+  /** Makes a standby a primary. */
+  async promote() {
+    await this.sql('SELECT pg_promote(false)');
+    await until(async () => (await this.sql('SELECT pg_is_in_recovery()')) === 'f', `${this.name} is a primary`);
+  }
+
+  /** Makes the standby follow `primary`, which the standby must not be ahead of; no server if it is not given. */
+  async follow(primary) {
+    this.#writeOwnSettings(primary);
+    await this.sql('SELECT pg_reload_conf()');
+    if (primary === undefined) {
+      const looks = 'SELECT count(*) FROM pg_stat_wal_receiver';
+      await until(async () => (await this.sql(looks)) === '0', `${this.name} follows no server`);
+    } else {
+      await primary.hasStandby(this);
+    }
+  }
+
+  /** Resolves when the standby receives this server's transactions. */
+  async hasStandby({ name }) {
+    const look = `SELECT count(*) FROM pg_stat_replication WHERE application_name = '${name}' AND state = 'streaming'`;
+    await until(async () => (await this.sql(look)) === '1', `${name} follows ${this.name}`);
+  }
+
+  /** Deletes the data of a server that does not run, and starts it as a standby of `primary` with a copy of its data. */
+  async rebuild(primary) {
+    rmSync(this.data, { recursive: true, force: true });
+    const from = ['--host', primary.folder, '--username=postgres'];
+    await this.#program('pg_basebackup', '--pgdata', this.data, ...from, '--checkpoint=fast', '--no-sync');
+    writeFileSync(join(this.data, 'standby.signal'), '');
+    this.#writeOwnSettings(primary);
+    await this.start();
+    await primary.hasStandby(this);
+  }
+
+  /** How much of the primary's log this standby has. */
+  async received() {
+    return numberOf(await this.sql('SELECT coalesce(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn())'));
+  }
+
+  /** How much of the primary's log this standby shows to readers. */
+  async replayed() {
+    return numberOf(await this.sql('SELECT pg_last_wal_replay_lsn()'));
+  }
+
+  /** How much this primary has written to its log. */
+  async written() {
+    return numberOf(await this.sql('SELECT pg_current_wal_lsn()'));
+  }
+
+  /** Sends a signal to all processes of the server, the first one first. Returns the processes. */
+  #signalAll(name) {
+    const { pid } = this.#child;
+    signal(pid, name);
+    const children = childrenOf(pid);
+    for (const child of children) signal(child, name);
+    return [pid, ...children];
+  }
+
+  /** The settings in which the servers of a cluster differ. */
+  #writeOwnSettings(primary) {
+    const follows = primary ? `host=${primary.folder} user=postgres application_name=${this.name}` : '';
+    const lines = [`unix_socket_directories = '${this.folder}'`, `primary_conninfo = '${follows}'`];
+    writeFileSync(join(this.data, 'own.conf'), `${lines.join('\n')}\n`);
+  }
+
+  #program(name, ...words) {
+    return run([...PREFIX, join(PROGRAMS[this.version], name), ...words]);
+  }
+
+  #lastLines() {
+    return readFileSync(join(this.folder, 'log'), 'utf8').trim().split('\n').slice(-5).join('\n');
+  }
+}
+
+/**
+ * A primary and its standbys.
+ * @property {PostgresServer[]} servers
+ * @property {PostgresServer} primary
+ */
+export class PostgresCluster {
+  /**
+   * Starts a cluster. It ends with the test `t`.
+   * @param {object} t
+   * @param {object} [options]
+   * @param {15 | 18} [options.version]
+   * @param {number} [options.size] the number of servers
+   * @param {number} [options.confirmations] the number of standbys that confirm each transaction
+   */
+  static async create(t, { version = 15, size = 3, confirmations = 1 } = {}) {
+    const cluster = new PostgresCluster();
+    const names = Array.from({ length: size }, (_, index) => `n${index + 1}`);
+    cluster.primary = await PostgresServer.create(t, { version, name: names[0] });
+    cluster.servers = [cluster.primary];
+    for (const name of names.slice(1)) cluster.servers.push(await PostgresServer.standbyOf(t, cluster.primary, name));
+    if (confirmations > 0) {
+      const value = `ANY ${confirmations} (${names.join(', ')})`;
+      for (const server of cluster.servers) await server.set('synchronous_standby_names', value);
+    }
+    return cluster;
+  }
+
+  /** The addresses of all servers for a config. */
+  get hosts() {
+    return this.servers.map(({ host }) => host);
+  }
+
+  get standbys() {
+    return this.servers.filter((server) => server !== this.primary);
+  }
+
+  /**
+   * Makes the standby that has received most the primary of the others. The old primary must not run or be paused, and
+   * stays out of the cluster until rejoin(). All standbys must run, because any of them can have confirmed a
+   * transaction.
+   */
+  async failOver() {
+    const { standbys } = this;
+    // From now on, no standby confirms a transaction of the old primary.
+    for (const standby of standbys) await standby.follow(undefined);
+    const received = await Promise.all(standbys.map((standby) => standby.received()));
+    const [most] = [...received].sort((a, b) => (a < b ? 1 : -1));
+    const chosen = standbys[received.indexOf(most)];
+    await chosen.promote();
+    const old = this.primary;
+    this.primary = chosen;
+    for (const standby of standbys) if (standby !== chosen) await standby.follow(chosen);
+    return old;
+  }
+
+  /** Makes a server that does not run a standby again. */
+  async rejoin(server) {
+    await server.rebuild(this.primary);
+  }
+
+  /** Resolves when each standby has all transactions that the primary has now. */
+  async isLevel() {
+    const written = await this.primary.written();
+    for (const standby of this.standbys) {
+      await until(async () => (await standby.replayed()) >= written, `${standby.name} has all transactions`);
+    }
+  }
+}
