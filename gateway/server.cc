@@ -44,6 +44,8 @@
 #include "google/protobuf/descriptor.h"
 #include "translate/message_plan.h"
 #include "translate/operation_table.h"
+#include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/schema.h"
 #include "webhooks/threads/core_count.h"
 
 namespace stampgate {
@@ -88,6 +90,15 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics
     };
   }
   return options;
+}
+
+// Creates the tables of a store on PostgreSQL, if the config wants it.
+absl::Status MigrateTables(const config::v1::Config& config) {
+  if (!config.store().has_postgresql() || !config.store().postgresql().migrate()) return absl::OkStatus();
+  const PostgresAddress address = AddressOf(config.store().postgresql());
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
+  if (!connection.ok()) return connection.status();
+  return MigrateStore(**connection, address.schema);
 }
 
 CallQueueOptions QueueOptions(const Server::Parts& parts) {
@@ -392,6 +403,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
       UpstreamClient::Create(OptionsOf(config->upstream(), parts.metrics), parts.loops);
   if (!upstream.ok()) return upstream.status();
+  if (absl::Status status = MigrateTables(*config); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
   if (!store.ok()) return store.status();
   std::unique_ptr<EventPipeline> events;

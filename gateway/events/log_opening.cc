@@ -9,7 +9,6 @@
 #include "gateway/process/log.h"
 #include "stamp/secret/symmetric_key.h"
 #include "webhooks/log/sqlite_event_log.h"
-#include "webhooks/postgres/schema.h"
 #include "webhooks/postgres_log/postgres_event_log.h"
 
 namespace stampgate {
@@ -65,16 +64,10 @@ PostgresEventLogOptions ServerOptions(const config::v1::Config& config,
 absl::StatusOr<std::unique_ptr<EventLog>> OpenOnServer(const config::v1::Config& config,
                                                        std::function<void(bool reachable)> on_reachable,
                                                        Metrics* metrics) {
-  const config::v1::PostgresqlStore& store = config.store().postgresql();
   PostgresEventLogOptions options = ServerOptions(config, std::move(on_reachable), metrics);
-  const absl::StatusOr<SecretBytes> key = ReadSymmetricKey(store.key_file());
+  const absl::StatusOr<SecretBytes> key = ReadSymmetricKey(config.store().postgresql().key_file());
   if (!key.ok()) return key.status();
   options.store_key = &*key;
-  if (store.migrate()) {
-    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(options.address);
-    if (!connection.ok()) return connection.status();
-    if (absl::Status status = MigrateStore(**connection, store.schema()); !status.ok()) return status;
-  }
   absl::StatusOr<std::unique_ptr<EventLog>> log = OpenPostgresEventLog(std::move(options));
   if (log.ok() && metrics != nullptr) metrics->SetEventLogFailing(false);
   return log;

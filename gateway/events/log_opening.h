@@ -21,9 +21,8 @@ struct EventLogObservers {
 // Whether the config has an event log.
 bool HasEventLog(const config::v1::Config& config);
 
-// Opens the log, which is in a file or on a PostgreSQL server. Creates the tables on the server if the config wants it.
-// Requires HasEventLog(config). `metrics` may be null, and must outlive the log. Errors: those of OpenSqliteEventLog,
-// OpenPostgresEventLog, MigrateStore and ReadSymmetricKey.
+// Opens the log, which is in a file or on a PostgreSQL server. Requires HasEventLog(config). `metrics` may be null, and
+// must outlive the log. Errors: those of OpenSqliteEventLog, OpenPostgresEventLog and ReadSymmetricKey.
 absl::StatusOr<std::unique_ptr<EventLog>> OpenEventLog(const config::v1::Config& config, EventLogObservers observers,
                                                        Metrics* metrics);
 

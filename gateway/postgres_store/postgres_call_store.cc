@@ -138,7 +138,7 @@ class PostgresBackend final : public CallBackend {
     return options_.now ? std::optional(absl::ToUnixMicros(options_.now())) : std::nullopt;
   }
 
-  // Returns `status` as an error after which the store goes on, unless another gateway has the lease.
+  // Returns `status` as an error after which the store continues, unless another gateway has the lease.
   absl::Status Temporary(const absl::Status& status) {
     if (lease_taken_) return LeaseTaken();
     // The next use connects again, which finds the reason why a function of schema.sql has refused.

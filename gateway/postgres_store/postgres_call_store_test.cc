@@ -131,7 +131,7 @@ TEST_F(PostgresCallStoreTest, TheNextHolderOfAnIndexBeginsAboveTheLast) {
   Sql("UPDATE leases SET renewed_us = 0");
   std::unique_ptr<CallStore> next = Open();
   EXPECT_EQ(next->timestamp_floor_ms(), 9000u);
-  // The process wakes. It may go on with its values below 9000, but gets no others, and ends.
+  // The process wakes. It may use its values below 9000, but gets no others, and ends.
   EXPECT_EQ(RaiseAndWait(*store, 9500).code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(Eventually([this] { return failures_ == 1; }));
   EXPECT_EQ(BeginAndWait(*store, MakeSubmit("a", 1, 2)).status().code(), absl::StatusCode::kUnavailable);

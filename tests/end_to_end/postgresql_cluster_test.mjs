@@ -207,7 +207,7 @@ const FAULTS = {
     await cluster.rejoin(old);
   },
 
-  /** The servers that a gateway tries before it finds the new primary include one that accepts connections and hangs. */
+  /** Among the servers that a gateway tries before the new primary is one that accepts connections and hangs. */
   async pausePrimary({ cluster, sender }) {
     cluster.primary.pause();
     await pause(LONG_PAUSE_MS);
@@ -282,7 +282,8 @@ test('the judge finds the events that a failover without a synchronous standby l
   for (const id of before.slice(latest)) {
     assert.ok(findings.includes(`event ${id} was acknowledged and is not in the log`), findings.join('\n'));
   }
-  assert.ok(findings.includes('subscriber of gateway 0: its call ended with DATA_LOSS CURSOR_AHEAD_OF_LOG'), findings.join('\n'));
+  const ended = 'subscriber of gateway 0: its call ended with DATA_LOSS CURSOR_AHEAD_OF_LOG';
+  assert.ok(findings.includes(ended), findings.join('\n'));
   assert.ok(findings.some((finding) => finding.endsWith('which the log does not have')), findings.join('\n'));
 
   /** Checks that the gateway refuses the cursor of the lost events. */

@@ -155,7 +155,7 @@ test('store migrate creates the tables, and store check examines them and the se
   const { postgres, stack } = await prepare(t);
   const missing = 'the store\'s tables are missing or old: run `stampgate store migrate`';
   assert.deepEqual(await storeCommand(stack, 'check'), { status: 1, signal: null, stdout: '', stderr: `${missing}\n` });
-  assert.equal(await startFault(stack, { migrate: false }), `the event log on PostgreSQL: ${missing}`);
+  assert.equal(await startFault(stack, { migrate: false }), `the call store on PostgreSQL: ${missing}`);
   assert.equal(await postgres.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'stampgate'"), '0');
 
   const migrated = { status: 0, signal: null, stdout: 'schema stampgate: the tables have version 1\n', stderr: '' };
@@ -172,7 +172,7 @@ test('store migrate creates the tables, and store check examines them and the se
   const strict = await storeCommand(stack, 'check', { allow_single_server: false });
   const single = "the server's setting synchronous_standby_names is empty";
   assert.deepEqual([strict.status, strict.stderr], [1, `${single}\n`]);
-  assert.equal(await startFault(stack, { allow_single_server: false }), `the event log on PostgreSQL: ${single}`);
+  assert.equal(await startFault(stack, { allow_single_server: false }), `the call store on PostgreSQL: ${single}`);
   await postgres.set('synchronous_standby_names', 'ANY 1 (n2)');
   assert.deepEqual(await storeCommand(stack, 'check', { allow_single_server: false }), {
     ...migrated,
@@ -184,7 +184,8 @@ test('store migrate creates the tables, and store check examines them and the se
   await deliverTo(stack, gateway);
   await postgres.sql('UPDATE stampgate.store SET version = 2');
   const newer = await storeCommand(stack, 'check');
-  assert.deepEqual([newer.status, newer.stderr], [1, "the store's tables have version 2; this program uses version 1\n"]);
+  const why = "the store's tables have version 2; this program uses version 1\n";
+  assert.deepEqual([newer.status, newer.stderr], [1, why]);
   assert.equal((await storeCommand(stack, 'migrate')).status, 1);
 });
 

@@ -1,6 +1,7 @@
 // PostgreSQL servers for tests, and clusters of a primary and standbys. The servers listen on Unix sockets.
 import { spawn } from 'node:child_process';
-import { appendFileSync, closeSync, mkdtempSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, closeSync, mkdtempSync, openSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../end_to_end/processes.mjs';
@@ -25,7 +26,8 @@ const CONNECT_SECONDS = 5;
 /** Runs a program until it exits. Resolves to its output. Rejects if its status is not 0. */
 function run(words, env = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(words[0], words.slice(1), { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+    const options = { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } };
+    const child = spawn(words[0], words.slice(1), options);
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (data) => (stdout += data));
@@ -92,7 +94,8 @@ export class PostgresServer {
    */
   static async create(t, { version = 15, name = 'n1', settings = [] } = {}) {
     const server = new PostgresServer(t, version, name);
-    await server.#program('initdb', '--pgdata', server.data, '--auth=trust', '--username=postgres', '--no-sync', '--encoding=UTF8', '--locale=C');
+    const form = ['--auth=trust', '--username=postgres', '--no-sync', '--encoding=UTF8', '--locale=C'];
+    await server.#program('initdb', '--pgdata', server.data, ...form);
     const lines = [
       ...["listen_addresses = ''", 'shared_buffers = 16MB', 'max_connections = 100', 'max_wal_senders = 10'],
       ...['wal_level = replica', 'wal_keep_size = 512MB', 'wal_retrieve_retry_interval = 100ms', 'hot_standby = on'],
@@ -205,7 +208,7 @@ export class PostgresServer {
     await until(async () => (await this.sql(look)) === '1', `${name} follows ${this.name}`);
   }
 
-  /** Deletes the data of a server that does not run, and starts it as a standby of `primary` with a copy of its data. */
+  /** Deletes the data of a server that does not run, and starts it as a standby with a copy of the data of `primary`. */
   async rebuild(primary) {
     rmSync(this.data, { recursive: true, force: true });
     const from = ['--host', primary.folder, '--username=postgres'];

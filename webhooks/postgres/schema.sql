@@ -101,7 +101,7 @@ CREATE TABLE submit_clock (
 );
 
 -- A gateway chooses only timestamps whose remainder modulo 64 is the index of its lease, and which are below
--- `through_ms`. The next holder of the index chooses only timestamps above. So it does no harm if a gateway goes on with
+-- `through_ms`. The next holder of the index chooses only timestamps above. So it does no harm if a gateway continues with
 -- a lease that another one has taken.
 CREATE TABLE leases (
   index bigint PRIMARY KEY,
