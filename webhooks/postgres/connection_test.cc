@@ -44,11 +44,11 @@ TEST(PostgresStatusTest, AnSqlstateShowsWhetherARetryHelps) {
   EXPECT_EQ(code("53300"), absl::StatusCode::kUnavailable) << "too many connections";
   EXPECT_EQ(code("53100"), absl::StatusCode::kResourceExhausted) << "a full disk";
   EXPECT_EQ(code("40001"), absl::StatusCode::kAborted);
-  EXPECT_EQ(code("55P03"), absl::StatusCode::kAborted) << "a lock that was not free in time";
+  EXPECT_EQ(code("55P03"), absl::StatusCode::kDeadlineExceeded) << "a lock that was not free in time";
   EXPECT_EQ(code("XX001"), absl::StatusCode::kDataLoss);
   EXPECT_EQ(code("28P01"), kFailed) << "a wrong password";
   EXPECT_EQ(code("42501"), kFailed) << "a missing right";
-  EXPECT_EQ(code(kTooFewStandbys), kFailed);
+  EXPECT_EQ(code("SG001"), kFailed) << "a function of schema.sql refuses";
   EXPECT_EQ(code("22012"), absl::StatusCode::kInternal);
   EXPECT_EQ(PostgresStatus("22012", " two\nlines\n").message(), "two lines (22012)");
 }
