@@ -110,7 +110,7 @@ TEST(PostgresConnectionTest, ALockThatIsNotFreeAbortsTheTransaction) {
   const std::unique_ptr<PostgresConnection> connection = Open();
   ASSERT_TRUE(holder->Run({{"SELECT pg_advisory_lock(1)"}}).ok());
   EXPECT_EQ(connection->Commit({{"SET LOCAL lock_timeout = 1"}, {"SELECT pg_advisory_xact_lock(1)"}}).status().code(),
-            absl::StatusCode::kAborted);
+            absl::StatusCode::kDeadlineExceeded);
   ASSERT_TRUE(holder->Run({{"SELECT pg_advisory_unlock(1)"}}).ok());
   EXPECT_TRUE(connection->Commit({{"SELECT pg_advisory_xact_lock(1)"}}).ok());
 }

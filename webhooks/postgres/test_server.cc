@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <thread>
 
 #include "absl/strings/match.h"
@@ -34,9 +33,15 @@ constexpr std::chrono::seconds kPatience(60);
   std::abort();
 }
 
+// Returns the first bytes of a file. Returns an empty text if it cannot be read, such as the state of a process that
+// has just ended.
 std::string ReadAll(const std::string& path) {
-  std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::string text(1 << 16, '\0');
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const ssize_t size = file < 0 ? 0 : read(file, text.data(), text.size());
+  if (file >= 0) close(file);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return text;
 }
 
 // Returns the server and its processes. Each of them is a child of the server, and has its own group.

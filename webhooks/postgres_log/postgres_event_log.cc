@@ -192,12 +192,12 @@ class PostgresEventLog final : public EventLog {
       {
         std::unique_lock lock(mutex_);
         const auto until = failure_.ok() ? trim_at : std::min(trim_at, SteadyClock::now() + kRetry);
-        wake_writer_.wait_until(lock, until,
-                                [this] { return !queue_.empty() || closed_ || trims_wanted_ != trims_done_; });
+        wake_writer_.wait_until(
+            lock, until, [this] { return !queue_.empty() || closed_ || probe_ || trims_wanted_ != trims_done_; });
         if (queue_.empty() && closed_) break;
         batch = queue_.TakeBatch();
         trims_wanted = trims_wanted_;
-        if (trims_wanted != trims_done_) trim_at = SteadyClock::now();
+        if (std::exchange(probe_, false) || trims_wanted != trims_done_) trim_at = SteadyClock::now();
       }
       absl::Status status = Reconnect();
       write_began_ = SteadyClock::now().time_since_epoch();
@@ -317,6 +317,7 @@ class PostgresEventLog final : public EventLog {
       if (status.ok()) status = connection->AwaitNotification(SteadyClock::now() + kPoll, wake_listener_);
       if (status.ok()) continue;
       connection = nullptr;
+      Probe();
       pollfd wake = {wake_listener_, POLLIN, 0};
       poll(&wake, 1, static_cast<int>(kRetry.count()));
     }
@@ -345,6 +346,15 @@ class PostgresEventLog final : public EventLog {
     return absl::OkStatus();
   }
 
+  // Makes the writer use the server now, so that it notices the loss of the server even if no event arrives.
+  void Probe() {
+    {
+      const std::lock_guard lock(mutex_);
+      probe_ = failure_.ok();
+    }
+    wake_writer_.notify_one();
+  }
+
   bool IsClosed() {
     const std::lock_guard lock(mutex_);
     return closed_;
@@ -364,6 +374,7 @@ class PostgresEventLog final : public EventLog {
   std::condition_variable trimmed_;  // wakes TrimNow
   EventQueue queue_;
   bool closed_ = false;
+  bool probe_ = false;    // whether the writer shall use the server although there is nothing to store
   absl::Status failure_;  // why the log cannot store events; OK if it can
   int64_t trims_wanted_ = 0;
   int64_t trims_done_ = 0;

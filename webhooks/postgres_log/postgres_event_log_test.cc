@@ -349,6 +349,19 @@ TEST(PostgresEventLogTest, ARestartOfTheServerLosesNoEvent) {
   EXPECT_TRUE(gateway.taken_back().empty());
 }
 
+TEST(PostgresEventLogTest, AnIdleGatewayNoticesTheLossOfItsServer) {
+  TestPostgres server(kVersion);
+  Gateway gateway(server.NewStore());
+  gateway.options().retention_interval = absl::Hours(1);
+  ASSERT_TRUE(gateway.Open().ok());
+  EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
+  TrimPostgresLogNow(gateway.log());
+  server.Kill();
+  EXPECT_TRUE(Eventually([&] { return !gateway.state().ok(); }));
+  server.Start();
+  EXPECT_TRUE(Eventually([&] { return gateway.state().ok(); }));
+}
+
 TEST(PostgresEventLogTest, AServerThatDoesNotAnswerIsReported) {
   TestPostgres server(kVersion);
   Gateway gateway(server.NewStore());
