@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "webhooks/http/test_certificates.h"
 #include "webhooks/postgres/test_server.h"
 
 namespace stampgate {
@@ -254,6 +255,84 @@ TEST(PostgresConnectionTest, AVariableThatLibpqWouldUseIsRefused) {
     EXPECT_EQ(status.code(), kFailed) << name;
     EXPECT_THAT(status.message(), HasSubstr(name));
   }
+}
+
+// A server with TLS on a port of its own.
+class PostgresTlsTest : public testing::Test {
+ protected:
+  PostgresTlsTest() {
+    const TestIdentity server = authority_.IssueServer();
+    folder_.Write("server.pem", server.certificate);
+    folder_.Write("server.key", server.key);
+    folder_.Write("ca.pem", authority_.certificate());
+    server_ = std::make_unique<TestPostgres>(
+        PostgresVersion::k18,
+        std::vector<std::string>{"listen_addresses = '127.0.0.1'", absl::StrCat("port = ", port_), "ssl = on",
+                                 absl::StrCat("ssl_cert_file = '", folder_.Path("server.pem"), "'"),
+                                 absl::StrCat("ssl_key_file = '", folder_.Path("server.key"), "'"),
+                                 absl::StrCat("ssl_ca_file = '", folder_.Path("ca.pem"), "'")},
+        port_);
+    address_ = server_->address("public");
+    address_.hosts = {absl::StrCat("127.0.0.1:", port_)};
+    address_.plaintext = false;
+    address_.ca_file = folder_.Path("ca.pem");
+  }
+
+  absl::Status Status() { return PostgresConnection::Open(address_).status(); }
+
+  // Returns a port that is free now.
+  static int FreePort() {
+    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    bind(listener, reinterpret_cast<const sockaddr*>(&address), size);
+    getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size);
+    close(listener);
+    return ntohs(address.sin_port);
+  }
+
+  const int port_ = FreePort();
+  TestAuthority authority_{"authority"};
+  TestFolder folder_;
+  std::unique_ptr<TestPostgres> server_;
+  PostgresAddress address_;
+};
+
+TEST_F(PostgresTlsTest, TheServersCertificateAndNameMustBeRight) {
+  EXPECT_EQ(Status(), absl::OkStatus());
+  address_.hosts = {absl::StrCat("localhost:", port_)};
+  EXPECT_EQ(Status().code(), kFailed) << "the certificate is for 127.0.0.1";
+  address_.hosts = {absl::StrCat("127.0.0.1:", port_)};
+  address_.ca_file = folder_.Write("other.pem", TestAuthority("other").certificate());
+  EXPECT_EQ(Status().code(), kFailed) << "another authority";
+}
+
+TEST_F(PostgresTlsTest, APasswordIsReadForEachConnection) {
+  server_->Sql("CREATE ROLE walter LOGIN PASSWORD 'open sesame'");
+  server_->Allow("hostssl all walter 127.0.0.1/32 scram-sha-256");
+  address_.user = "walter";
+  EXPECT_EQ(Status().code(), kFailed) << "no password";
+  address_.password_file = folder_.Write("password", "wrong\n");
+  EXPECT_EQ(Status().code(), kFailed);
+  folder_.Write("password", "open sesame\n");
+  EXPECT_EQ(Status(), absl::OkStatus());
+}
+
+TEST_F(PostgresTlsTest, ACertificateLogsIn) {
+  server_->Sql("CREATE ROLE walter LOGIN");
+  server_->Allow("hostssl all walter 127.0.0.1/32 cert");
+  address_.user = "walter";
+  EXPECT_EQ(Status().code(), kFailed) << "no certificate";
+  const TestIdentity walter = authority_.Issue({.subject = "walter"});
+  address_.certificate_file = folder_.Write("walter.pem", walter.certificate);
+  address_.private_key_file = folder_.Write("walter.key", walter.key);
+  EXPECT_EQ(Status(), absl::OkStatus());
+  const TestIdentity other = authority_.Issue({.subject = "other"});
+  address_.certificate_file = folder_.Write("other.pem", other.certificate);
+  address_.private_key_file = folder_.Write("other.key", other.key);
+  EXPECT_EQ(Status().code(), kFailed);
 }
 
 }  // namespace

@@ -358,6 +358,8 @@ BEGIN
     WHERE holder IS NULL OR renewed_us < time_us(now_us) - lasts_us
     ORDER BY holder IS NOT NULL, renewed_us, index LIMIT 1 FOR UPDATE SKIP LOCKED;
   UPDATE leases SET holder = new_holder, renewed_us = time_us(now_us), commits = 0 WHERE index = lease;
+  -- The clock of a new store starts now.
+  UPDATE submit_clock SET wall_us = time_us(now_us) WHERE wall_us = 0;
 END $$;
 
 -- Renews a lease, and raises its bound to `new_through_ms` or more. Returns whether `lease_holder` has the lease.

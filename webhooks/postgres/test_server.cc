@@ -77,7 +77,8 @@ void WaitFor(Condition condition, const std::string& what) {
 
 }  // namespace
 
-TestPostgres::TestPostgres(PostgresVersion version, const std::vector<std::string>& settings) : version_(version) {
+TestPostgres::TestPostgres(PostgresVersion version, const std::vector<std::string>& settings, int port)
+    : version_(version), port_(port) {
   // A short path, because the path of a Unix socket must be short.
   std::string folder = "/tmp/postgres-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) Fail("no temporary folder");
@@ -155,8 +156,9 @@ void TestPostgres::Start() {
       [this] {
         if (server_ > 0 && waitpid(server_, nullptr, WNOHANG) == server_) server_ = -1;
         if (server_ < 0) server_ = Spawn({Program("postgres"), "-D", folder_ + "/data"});
-        PGconn* connection =
-            PQconnectdb(absl::StrCat("host=", folder_, " user=postgres dbname=postgres connect_timeout=2").c_str());
+        PGconn* connection = PQconnectdb(
+            absl::StrCat("host=", folder_, " port=", port_, " user=postgres dbname=postgres connect_timeout=2")
+                .c_str());
         const bool up = PQstatus(connection) == CONNECTION_OK;
         PQfinish(connection);
         return up;
@@ -192,12 +194,19 @@ void TestPostgres::Promote() {
 
 PostgresAddress TestPostgres::address(const std::string& schema) const {
   PostgresAddress address;
-  address.hosts = {folder_ + ":5432"};
+  address.hosts = {absl::StrCat(folder_, ":", port_)};
   address.database = "postgres";
   address.user = "postgres";
   address.schema = schema;
   address.plaintext = true;
   return address;
+}
+
+void TestPostgres::Allow(const std::string& line) const {
+  const std::string file = folder_ + "/data/pg_hba.conf";
+  const std::string others = ReadAll(file);
+  std::ofstream(file) << line << "\n" << others;
+  Sql("SELECT pg_reload_conf()");
 }
 
 PostgresAddress TestPostgres::NewStore() const {
@@ -211,10 +220,10 @@ PostgresAddress TestPostgres::NewStore() const {
 
 std::string TestPostgres::Sql(const std::string& sql, const std::string& schema) const {
   // Not a PostgresConnection, which does not accept a standby.
-  PGconn* connection =
-      PQconnectdb(absl::StrCat("host=", folder_, " user=postgres dbname=postgres options='-c search_path=", schema,
-                               "' connect_timeout=10")
-                      .c_str());
+  PGconn* connection = PQconnectdb(absl::StrCat("host=", folder_, " port=", port_,
+                                                " user=postgres dbname=postgres options='-c search_path=", schema,
+                                                "' connect_timeout=10")
+                                       .c_str());
   PGresult* result = PQexec(connection, sql.c_str());
   const ExecStatusType status = PQresultStatus(result);
   if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)

@@ -22,8 +22,9 @@ enum class PostgresVersion { k15, k18 };
 // PostgreSQL refuses that. Ends the process of the test if something fails that is not under test.
 class TestPostgres {
  public:
-  // Creates a cluster with these lines of postgresql.conf, and starts the server.
-  explicit TestPostgres(PostgresVersion version, const std::vector<std::string>& settings = {});
+  // Creates a cluster with these lines of postgresql.conf, and starts the server. If the setting `port` is not 5432,
+  // pass it too.
+  explicit TestPostgres(PostgresVersion version, const std::vector<std::string>& settings = {}, int port = 5432);
 
   // Creates a standby of `primary`, which confirms transactions under the name `name`, and starts it.
   TestPostgres(const TestPostgres& primary, const std::string& name);
@@ -47,6 +48,9 @@ class TestPostgres {
   // Returns the address of a superuser for the tables in `schema`.
   PostgresAddress address(const std::string& schema) const;
 
+  // Puts a line before the others in pg_hba.conf, which states who may log in and how.
+  void Allow(const std::string& line) const;
+
   // Creates an empty store in a new schema, and returns its address.
   PostgresAddress NewStore() const;
 
@@ -63,6 +67,7 @@ class TestPostgres {
   pid_t Spawn(const std::vector<std::string>& command) const;
 
   const PostgresVersion version_;
+  const int port_ = 5432;
   std::string folder_;
   pid_t server_ = -1;
 };
