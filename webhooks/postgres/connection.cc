@@ -119,7 +119,8 @@ absl::StatusOr<SecretBytes> ReadPassword(const std::string& file) {
 // Whether a new attempt is useless until somebody changes a setting. libpq has only texts for the reasons.
 bool IsRefusal(absl::string_view message) {
   for (const char* reason : {"authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry",
-                             "certificate verify failed", "does not match host name", "does not support SSL"}) {
+                             "requires a valid client certificate", "certificate verify failed",
+                             "does not match host name", "does not support SSL"}) {
     if (absl::StrContains(message, reason)) return true;
   }
   return false;

@@ -266,7 +266,7 @@ class PostgresTlsTest : public testing::Test {
     folder_.Write("server.key", server.key);
     folder_.Write("ca.pem", authority_.certificate());
     server_ = std::make_unique<TestPostgres>(
-        PostgresVersion::k18,
+        PostgresVersion::k15,  // PyPI has PostgreSQL 18 without TLS
         std::vector<std::string>{"listen_addresses = '127.0.0.1'", absl::StrCat("port = ", port_), "ssl = on",
                                  absl::StrCat("ssl_cert_file = '", folder_.Path("server.pem"), "'"),
                                  absl::StrCat("ssl_key_file = '", folder_.Path("server.key"), "'"),
