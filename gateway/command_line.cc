@@ -80,8 +80,11 @@ absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments
     line.command = Command::kStoreCheck;
   } else if (command == "restored") {
     line.command = Command::kStoreRestored;
+  } else if (command == "copy") {
+    line.command = Command::kStoreCopy;
+    required = {{"from", &line.from}, {"to", &line.to}};
   } else {
-    return absl::InvalidArgumentError("store needs a command: keygen, migrate, check or restored");
+    return absl::InvalidArgumentError("store needs a command: keygen, migrate, check, restored or copy");
   }
   if (absl::Status status = ParseFlags(arguments, required, optional); !status.ok()) return status;
   return line;

@@ -23,18 +23,20 @@ struct CommandLine {
     kStoreMigrate,
     kStoreCheck,
     kStoreRestored,
+    kStoreCopy,
   };
 
   Command command = Command::kHelp;
-  std::string topic;               // for kHelp: the arguments before the first flag, such as "audit verify"
-  std::string config;              // for kServe, kCheck, kStoreMigrate, kStoreCheck and kStoreRestored
-  std::string as;                  // for kCheck: the name of a caller, or empty
-  Curve curve = Curve::kP256;      // for kKeygen
-  std::string out;                 // for kKeygen, kAuditKeygen and kStoreKeygen
-  std::string key;                 // for kAuditVerify: the path of the key's file
-  std::string grant_to;            // for kStoreMigrate: the name of a role, or empty
-  std::string head;                // for kAuditVerify: a head that the process logged, or empty
-  std::string from;                // for kAuditVerify: the head of the last archived file, or empty
+  std::string topic;           // for kHelp: the arguments before the first flag, such as "audit verify"
+  std::string config;          // for kServe, kCheck, kStoreMigrate, kStoreCheck and kStoreRestored
+  std::string as;              // for kCheck: the name of a caller, or empty
+  Curve curve = Curve::kP256;  // for kKeygen
+  std::string out;             // for kKeygen, kAuditKeygen and kStoreKeygen
+  std::string key;             // for kAuditVerify: the path of the key's file
+  std::string grant_to;        // for kStoreMigrate: the name of a role, or empty
+  std::string head;            // for kAuditVerify: a head that the process logged, or empty
+  std::string from;  // for kAuditVerify: the head of the last archived file, or empty; for kStoreCopy: a config
+  std::string to;    // for kStoreCopy: a config
   std::vector<std::string> files;  // for kAuditVerify: the file of audit.file, or several files of one audit log
 };
 

@@ -64,6 +64,12 @@ TEST(CommandLineTest, ParsesEveryCommand) {
   ASSERT_TRUE(restored.ok());
   EXPECT_EQ(restored->command, Command::kStoreRestored);
   EXPECT_EQ(restored->config, "f.yaml");
+
+  absl::StatusOr<CommandLine> copy = ParseCommandLine({"store", "copy", "--to", "b.yaml", "--from", "a.yaml"});
+  ASSERT_TRUE(copy.ok());
+  EXPECT_EQ(copy->command, Command::kStoreCopy);
+  EXPECT_EQ(copy->from, "a.yaml");
+  EXPECT_EQ(copy->to, "b.yaml");
   EXPECT_EQ(ParseCommandLine({"audit", "keygen", "--out", "k"})->out, "k");
 
   EXPECT_EQ(ParseCommandLine({"--version"})->command, Command::kVersion);
@@ -90,12 +96,14 @@ TEST(CommandLineTest, AnErrorNamesTheFaultyArgument) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{}, "a command is missing"},
       {{"run"}, "unknown command: run"},
-      {{"store"}, "store needs a command: keygen, migrate, check or restored"},
-      {{"store", "list"}, "store needs a command: keygen, migrate, check or restored"},
+      {{"store"}, "store needs a command: keygen, migrate, check, restored or copy"},
+      {{"store", "list"}, "store needs a command: keygen, migrate, check, restored or copy"},
       {{"store", "keygen"}, "keygen needs --out"},
       {{"store", "migrate", "--grant-to", "role"}, "migrate needs --config"},
       {{"store", "check"}, "check needs --config"},
       {{"store", "restored"}, "restored needs --config"},
+      {{"store", "copy", "--from", "a"}, "copy needs --to"},
+      {{"store", "copy", "--to", "a"}, "copy needs --from"},
       {{"store", "restored", "--config", "a", "b"}, "unexpected argument: b"},
       {{"serve"}, "serve needs --config"},
       {{"serve", "--config"}, "--config needs a value"},

@@ -22,6 +22,8 @@ constexpr absl::string_view kCommands =
   stampgate store migrate --config FILE    creates the tables of a store on PostgreSQL
   stampgate store check --config FILE      checks a store on PostgreSQL and the settings of its server
   stampgate store restored --config FILE   prepares a store that was restored from a copy
+  stampgate store copy --from FILE --to FILE
+                                           moves a store from SQLite to PostgreSQL, or back
   stampgate COMMAND --help                 prints a command's options, exit statuses and an example
   stampgate --version
   stampgate --help
@@ -186,6 +188,30 @@ Exit status
 
 Example
   stampgate store restored --config stampgate.yaml
+)"},
+    {"store copy", R"(stampgate store copy --from FILE --to FILE
+
+Copies a store from SQLite files to a PostgreSQL server, or back: the event log with its positions, the idempotency
+keys, and the timestamps that are used up. Every cursor remains valid, the log recognizes the repetition of an event,
+and a submit that is repeated with its idempotency key is not carried out again. Stop all gateways before. Afterwards
+start them with the other config only; a gateway with the old config would continue an old copy. Changes nothing in the
+store that it reads, except that it repairs files as the start of a gateway does.
+
+The other store must be new: its files must not exist, or its tables must be empty. On the server, the role of the
+config must own the tables, as for store migrate. Until the copy has ended, no gateway can use the new store. If the
+copy is interrupted, delete the new files, or drop the schema, and start again. A log with damaged or lost events is not
+copied.
+
+  --from FILE    required: the config with the store that exists
+  --to FILE      required: the config with the new store
+
+Exit status
+  0  copied
+  1  a config has a fault, or both name the same kind of store; a store is in use, damaged or not new
+  2  the command line is wrong
+
+Example
+  stampgate store copy --from sqlite.yaml --to postgresql.yaml
 )"},
 };
 

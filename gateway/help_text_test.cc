@@ -18,9 +18,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kCommands = {"serve",         "check",        "keygen",
-                                            "audit keygen",  "audit verify", "store keygen",
-                                            "store migrate", "store check",  "store restored"};
+const std::vector<std::string> kCommands = {"serve",          "check",        "keygen",        "audit keygen",
+                                            "audit verify",   "store keygen", "store migrate", "store check",
+                                            "store restored", "store copy"};
 
 TEST(HelpTextTest, EachCommandHasItsOwnHelp) {
   for (const std::string& command : kCommands) {
@@ -51,8 +51,9 @@ TEST(HelpTextTest, ListsExactlyTheOptionsOfACommand) {
 TEST(HelpTextTest, TheHelpOfAGroupIsTheHelpOfItsCommands) {
   const std::string text = HelpText("audit");
   EXPECT_EQ(text, absl::StrCat(HelpText("audit keygen"), "\n", HelpText("audit verify")));
-  EXPECT_EQ(HelpText("store"), absl::StrCat(HelpText("store keygen"), "\n", HelpText("store migrate"), "\n",
-                                            HelpText("store check"), "\n", HelpText("store restored")));
+  EXPECT_EQ(HelpText("store"),
+            absl::StrCat(HelpText("store keygen"), "\n", HelpText("store migrate"), "\n", HelpText("store check"), "\n",
+                         HelpText("store restored"), "\n", HelpText("store copy")));
   EXPECT_EQ(HelpText("audit nonsense"), text);
 }
 

@@ -51,11 +51,6 @@ absl::Status LogWriter::Prepare() {
       {&commit_, "COMMIT"},
       {&roll_back_, "ROLLBACK"},
       {&find_seen_, "SELECT seq, body_sha256 FROM seen WHERE event_id = ?1 AND scope IN (?2, '')"},
-      {&insert_event_,
-       "INSERT INTO events (seq, commit_us, event_id, organization_id, parent_organization_id, type, key_id,"
-       " timestamp_ms, signature, headers, body_sha256, checksum, previous, body)"
-       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)"},
-      {&insert_seen_, "INSERT INTO seen (event_id, scope, seq, body_sha256, stored_us) VALUES (?1, ?2, ?3, ?4, ?5)"},
       {&page_count_, "PRAGMA page_count"},
       {&free_pages_, "PRAGMA freelist_count"},
       {&oldest_events_,
@@ -73,6 +68,9 @@ absl::Status LogWriter::Prepare() {
   absl::StatusOr<HoleTable> holes = HoleTable::Open(*connection_);
   if (!holes.ok()) return holes.status();
   holes_ = *std::move(holes);
+  absl::StatusOr<EventTable> table = EventTable::Open(*connection_);
+  if (!table.ok()) return table.status();
+  table_ = *std::move(table);
   absl::StatusOr<LogRecordReader> read_record = LogRecordReader::Open(*connection_);
   if (!read_record.ok()) return read_record.status();
   read_record_ = *std::move(read_record);
@@ -126,12 +124,7 @@ absl::Status LogWriter::AddHole(const EventPlace& end, absl::Time now) {
   absl::Status status = begin_.Run();
   if (status.ok()) status = stampgate::AddHole(*connection_, record_.latest + 1, end.position, now);
   if (status.ok()) status = write_record_.Write(next);
-  // Deletes and inserts the row, because a log that never had an event has no row to update.
-  if (status.ok()) status = connection_->Run("DELETE FROM sqlite_sequence WHERE name = 'events'");
-  if (status.ok()) {
-    status = connection_->Run(
-        absl::StrCat("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ", end.position, ")").c_str());
-  }
+  if (status.ok()) status = SetLastPosition(*connection_, end.position);
   if (status.ok()) status = commit_.Run();
   if (!status.ok()) return status;
   record_ = next;
@@ -232,29 +225,8 @@ absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   row.previous = AsText(previous);
   next->latest_digest = ChecksumOf(AsText(next->identity.id), row);
 
-  insert_event_.Bind(1, row.position);
-  insert_event_.Bind(2, row.commit_us);
-  insert_event_.BindText(3, row.event_id);
-  insert_event_.BindText(4, row.organization_id);
-  insert_event_.BindText(5, row.parent_organization_id);
-  insert_event_.BindText(6, row.type);
-  insert_event_.BindText(7, row.key_id);
-  insert_event_.Bind(8, row.timestamp_ms);
-  insert_event_.BindBlob(9, row.signature);
-  insert_event_.BindBlob(10, row.headers);
-  insert_event_.BindBlob(11, row.body_sha256);
-  insert_event_.BindBlob(12, AsText(next->latest_digest));
-  insert_event_.BindBlob(13, row.previous);
-  insert_event_.BindBlob(14, event.body);
-  if (absl::Status status = insert_event_.Run(); !status.ok()) return status;
-
-  const std::string scope = EncodeScope(IdScopeOf(event));
-  insert_seen_.BindText(1, row.event_id);
-  insert_seen_.BindText(2, scope);
-  insert_seen_.Bind(3, row.position);
-  insert_seen_.BindBlob(4, row.body_sha256);
-  insert_seen_.Bind(5, clock_.age_us);
-  return insert_seen_.Run();
+  if (absl::Status status = table_.Add(row, next->latest_digest, event.body); !status.ok()) return status;
+  return table_.AddId({event.event_id, IdScopeOf(event), row.position, event.body_sha256, clock_.age_us});
 }
 
 // Reserves space in the database file for every page of this transaction. With this space, a checkpoint can copy all

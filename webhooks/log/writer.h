@@ -19,6 +19,7 @@
 #include "webhooks/disk/mark_file.h"
 #include "webhooks/disk/sqlite.h"
 #include "webhooks/log/event_log.h"
+#include "webhooks/log/event_table.h"
 #include "webhooks/log/hole_table.h"
 #include "webhooks/log/safeguards.h"
 #include "webhooks/log/state.h"
@@ -124,14 +125,13 @@ class LogWriter {
   AgeClock clock_;  // the clock of `record_`, advanced to the current time
 
   HoleTable holes_;
+  EventTable table_;
   LogRecordReader read_record_;
   LogRecordWriter write_record_;
   SqliteStatement begin_;
   SqliteStatement commit_;
   SqliteStatement roll_back_;
   SqliteStatement find_seen_;
-  SqliteStatement insert_event_;
-  SqliteStatement insert_seen_;
   SqliteStatement page_count_;
   SqliteStatement free_pages_;
   SqliteStatement oldest_events_;

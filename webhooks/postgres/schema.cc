@@ -12,6 +12,9 @@ namespace {
 // The key of the lock under which a program creates the tables: "stampgat" in ASCII.
 constexpr int64_t kMigrationLock = 0x7374616d70676174;
 
+// The version of a store to which a copy is being made.
+constexpr int64_t kClaimed = -1;
+
 std::string Quoted(const std::string& name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
 }
@@ -26,7 +29,11 @@ absl::StatusOr<int64_t> VersionOf(PostgresConnection& connection) {
   return version->front().rows() == 1 ? version->front().Number(0, 0) : 0;
 }
 
-absl::Status NewerVersion(int64_t version) {
+absl::Status OtherVersion(int64_t version) {
+  if (version == kClaimed) {
+    return absl::FailedPreconditionError(
+        "a copy to this store has not ended; if it was interrupted, drop the schema and start again");
+  }
   return absl::FailedPreconditionError(
       absl::StrCat("the store's tables have version ", version, "; this program uses version ", kStoreVersion));
 }
@@ -54,7 +61,7 @@ std::vector<PostgresStatement> StatementsOf(absl::string_view sql) {
 absl::Status MigrateStore(PostgresConnection& connection, const std::string& schema) {
   const absl::StatusOr<int64_t> before = VersionOf(connection);
   if (!before.ok()) return before.status();
-  if (*before > kStoreVersion) return NewerVersion(*before);
+  if (*before > kStoreVersion || *before == kClaimed) return OtherVersion(*before);
   if (*before == kStoreVersion) return absl::OkStatus();
   const absl::StatusOr<std::vector<PostgresResult>> exists =
       connection.Run({{"SELECT 1 FROM pg_namespace WHERE nspname = $1", PostgresParameters().Text(schema)}});
@@ -88,10 +95,40 @@ absl::Status MarkServerAsRestored(PostgresConnection& connection) {
   return connection.Commit({{"SELECT mark_restored(NULL)"}}).status();
 }
 
+absl::Status ClaimEmptyStore(PostgresConnection& connection) {
+  if (absl::Status status = CheckStore(connection); !status.ok()) return status;
+  if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
+  const absl::StatusOr<std::vector<PostgresResult>> results =
+      connection.Commit({{"UPDATE store SET version = $1::integer WHERE version = $2 AND NOT EXISTS (SELECT FROM log)"
+                          " AND NOT EXISTS (SELECT FROM submits) RETURNING version",
+                          PostgresParameters().Bigint(kClaimed).Bigint(kStoreVersion)}});
+  if (!results.ok()) return results.status();
+  if (results->front().rows() == 1) return absl::OkStatus();
+  return absl::FailedPreconditionError("the store has an event log or idempotency keys already");
+}
+
+absl::Status OpenClaimedStore(PostgresConnection& connection) {
+  return connection
+      .Commit({{"UPDATE store SET version = $1::integer WHERE version = $2",
+                PostgresParameters().Bigint(kStoreVersion).Bigint(kClaimed)}})
+      .status();
+}
+
+absl::Status CheckStoreIsUnused(PostgresConnection& connection) {
+  const absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(
+      {{"SELECT count(*) FROM leases WHERE holder IS NOT NULL AND renewed_us > time_us(NULL) - 600000000"}});
+  if (!results.ok()) return results.status();
+  const int64_t gateways = results->front().Number(0, 0);
+  if (gateways == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(gateways, gateways == 1 ? " gateway uses" : " gateways use",
+                   " the store, or ended without freeing its lease less than ten minutes ago"));
+}
+
 absl::Status CheckStore(PostgresConnection& connection) {
   const absl::StatusOr<int64_t> version = VersionOf(connection);
   if (!version.ok()) return version.status();
-  if (*version > kStoreVersion) return NewerVersion(*version);
+  if (*version > kStoreVersion || *version == kClaimed) return OtherVersion(*version);
   if (*version < kStoreVersion) {
     return absl::FailedPreconditionError("the store's tables are missing or old: run `stampgate store migrate`");
   }

@@ -24,6 +24,17 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
 // lost transaction may have used. Errors: those of PostgresConnection::Commit.
 absl::Status MarkServerAsRestored(PostgresConnection& connection);
 
+// Claims an empty store for a copy: until OpenClaimedStore, no gateway can use it. Errors: kFailedPrecondition if the
+// store has an event log or idempotency keys, or if a gateway uses it; those of CheckStore and PostgresConnection::Run.
+absl::Status ClaimEmptyStore(PostgresConnection& connection);
+
+// Lets gateways use a store that ClaimEmptyStore has claimed. Errors: those of PostgresConnection::Commit.
+absl::Status OpenClaimedStore(PostgresConnection& connection);
+
+// Checks that no gateway uses the store. A gateway that has ended without freeing its lease counts for ten minutes.
+// Errors: kFailedPrecondition if one does; those of PostgresConnection::Run.
+absl::Status CheckStoreIsUnused(PostgresConnection& connection);
+
 // Checks that the tables exist in this version. Errors: kFailedPrecondition if they do not; those of
 // PostgresConnection::Run.
 absl::Status CheckStore(PostgresConnection& connection);

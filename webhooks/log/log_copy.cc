@@ -1,0 +1,69 @@
+#include "webhooks/log/log_copy.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+// One transaction of a server has this many bytes of bodies. A server must store it within a few seconds.
+constexpr EventReader::Limits kBatch = {.max_events = 512, .max_bytes = 1 << 20, .max_looked_at = 512};
+
+absl::Status CopyIds(LogSource& source, LogTarget& target) {
+  for (Position after = 0;;) {
+    const absl::StatusOr<std::vector<StoredId>> ids = source.IdsAfter(after);
+    if (!ids.ok()) return ids.status();
+    if (ids->empty()) return absl::OkStatus();
+    if (absl::Status status = target.AddIds(*ids); !status.ok()) return status;
+    after = ids->back().position;
+  }
+}
+
+// Copies the events of `batch`, which follow the event at `*end`, and moves `*end` to the last of them.
+absl::Status CopyBatch(const std::vector<LoggedEvent>& batch, const LogIdentity& log, LogTarget& target,
+                       EventPlace* end) {
+  std::vector<std::string> headers;
+  headers.reserve(batch.size());
+  std::vector<CopiedEvent> events;
+  const ChainDigest* previous = &end->digest;
+  for (const LoggedEvent& logged : batch) {
+    headers.push_back(EncodeHeaders(logged.event.headers));
+    EventRow row = RowOf(logged.event, headers.back());
+    row.position = logged.position;
+    row.commit_us = absl::ToUnixMicros(logged.commit_time);
+    row.previous = AsText(*previous);
+    if (ChecksumOf(AsText(log.id), row) != logged.digest) {
+      return absl::DataLossError(
+          absl::StrCat("event ", logged.position, " of the log does not contain the digest of the event before it"));
+    }
+    events.push_back({row, logged.digest, logged.event.body});
+    previous = &logged.digest;
+  }
+  if (absl::Status status = target.AddEvents(events); !status.ok()) return status;
+  *end = {batch.back().position, batch.back().digest};
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CopyLog(LogSource& source, LogTarget& target, const std::function<void(Position)>& on_progress) {
+  if (absl::Status status = CopyIds(source, target); !status.ok()) return status;
+  const LogRecord& record = source.record();
+  EventPlace end = {record.earliest - 1, record.digest_before};
+  while (end.position < record.latest) {
+    const absl::StatusOr<EventReader::Batch> batch = source.reader().Read({end.position}, {}, kBatch);
+    if (!batch.ok()) return batch.status();
+    if (batch->events.empty()) {
+      return absl::DataLossError(absl::StrCat("the log ends before its last event, ", record.latest));
+    }
+    if (absl::Status status = CopyBatch(batch->events, record.identity, target, &end); !status.ok()) return status;
+    on_progress(end.position);
+  }
+  if (end.digest != record.latest_digest) {
+    return absl::DataLossError(absl::StrCat("event ", end.position, " is not the one that the log has stored last"));
+  }
+  return target.Finish(record);
+}
+
+}  // namespace stampgate
