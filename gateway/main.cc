@@ -49,6 +49,7 @@
 #include "gateway/process/usage.h"
 #include "gateway/server.h"
 #include "gateway/store_commands.h"
+#include "gateway/store_copy.h"
 #include "gateway/tokens/key_pool.h"
 #include "stamp/key_generator.h"
 #include "stamp/secret/memory.h"
@@ -382,6 +383,9 @@ int Main(int argc, char** argv) {
       return Print(MarkStoreAsRestored(line->config));
     case CommandLine::Command::kStoreMigrate:
       return Print(MigrateStoreOf(line->config, line->grant_to));
+    case CommandLine::Command::kStoreCopy:
+      return Print(
+          CopyStoreOf(line->from, line->to, [](absl::string_view progress) { std::cerr << progress << std::endl; }));
     case CommandLine::Command::kStoreCheck:
       return Print(CheckStoreOf(line->config));
     case CommandLine::Command::kAuditKeygen:

@@ -65,6 +65,9 @@ constexpr absl::Duration kLinesReport = absl::Seconds(10);
 // How often the gateway measures the connections.
 constexpr absl::Duration kUsageReport = absl::Seconds(1);
 
+// How often the gateway tries to open an event log whose server it has not reached yet.
+constexpr absl::Duration kOpenInterval = absl::Seconds(1);
+
 // How often a drain searches for connections without calls.
 constexpr std::chrono::milliseconds kLook(20);
 
@@ -92,13 +95,13 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics
   return options;
 }
 
-// Creates the tables of a store on PostgreSQL, if the config wants it.
-absl::Status MigrateTables(const config::v1::Config& config) {
-  if (!config.store().has_postgresql() || !config.store().postgresql().migrate()) return absl::OkStatus();
+// Checks that the server of a store on PostgreSQL can be reached. Creates the tables, if the config wants it.
+absl::Status PrepareStore(const config::v1::Config& config) {
+  if (!config.store().has_postgresql()) return absl::OkStatus();
   const PostgresAddress address = AddressOf(config.store().postgresql());
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
   if (!connection.ok()) return connection.status();
-  return MigrateStore(**connection, address.schema);
+  return config.store().postgresql().migrate() ? MigrateStore(**connection, address.schema) : absl::OkStatus();
 }
 
 CallQueueOptions QueueOptions(const Server::Parts& parts) {
@@ -162,8 +165,7 @@ uint64_t RandomOfThread() {
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
-             std::unique_ptr<CallStore> store, std::unique_ptr<UpstreamClient> upstream,
-             std::unique_ptr<EventPipeline> events)
+             std::unique_ptr<CallStore> store, std::unique_ptr<UpstreamClient> upstream)
       : loops_(parts.loops),
         operations_(std::move(operations)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
@@ -190,28 +192,58 @@ class GrpcServer : public Server {
                      [] { return absl::Now(); },
                      RandomOfThread},
         services_(MakeOperationServices(environment_)),
-        events_(std::move(events)),
         event_plans_(config.operator_name()),
-        event_environment_{.access = parts.access,
-                           .recorders = {parts.audit, disk_waits_, parts.metrics, &lines_},
-                           .in_flight = in_flight_,
-                           .plans = event_plans_,
-                           .heartbeat_interval = ToDuration(config.events().heartbeat_interval()),
-                           .ending = ending_,
-                           .random = RandomOfThread,
-                           .now = [] { return absl::Now(); }},
+        closed_events_{.is_configured = HasEventLog(config),
+                       .access = parts.access,
+                       .recorders = {parts.audit, disk_waits_, parts.metrics, &lines_},
+                       .in_flight = in_flight_,
+                       .plans = event_plans_,
+                       .heartbeat_interval = ToDuration(config.events().heartbeat_interval()),
+                       .ending = ending_,
+                       .random = RandomOfThread,
+                       .now = [] { return absl::Now(); }},
         event_service_(event_environment_),
         stamp_service_(environment_),
         serves_reflection_(config.reflection()),
-        tls_(parts.tls) {
-    if (events_ == nullptr) return;
-    event_environment_.source = &events_->feed();
-    event_environment_.encoder = &events_->encoder();
-    event_environment_.subscriptions = &events_->subscriptions();
-    event_environment_.body_reads = &events_->body_reads();
-    event_environment_.queries = &events_->queries();
-    event_environment_.unsent_bytes = &events_->unsent_bytes();
-    event_environment_.log = events_->log_identity();
+        tls_(parts.tls) {}
+
+  // Opens the event log, and receives deliveries. Errors: those of EventPipeline::Start.
+  absl::Status OpenEvents(const config::v1::Config& config, const EventPipeline::Observers& observers) {
+    absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline =
+        EventPipeline::Start(config, *upstream_, observers, environment_.recorders.metrics);
+    if (!pipeline.ok()) return pipeline.status();
+    open_events_.emplace(closed_events_);
+    open_events_->source = &(*pipeline)->feed();
+    open_events_->encoder = &(*pipeline)->encoder();
+    open_events_->subscriptions = &(*pipeline)->subscriptions();
+    open_events_->body_reads = &(*pipeline)->body_reads();
+    open_events_->queries = &(*pipeline)->queries();
+    open_events_->unsent_bytes = &(*pipeline)->unsent_bytes();
+    open_events_->log = (*pipeline)->log_identity();
+    events_owner_ = *std::move(pipeline);
+    events_ = events_owner_.get();
+    event_environment_ = &*open_events_;
+    return absl::OkStatus();
+  }
+
+  // Opens the event log as soon as its server can be reached.
+  void OpenEventsLater(Config config, const EventPipeline::Observers& observers) {
+    if (environment_.recorders.metrics != nullptr) environment_.recorders.metrics->SetEventLogFailing(true);
+    observers.on_reachable(false);
+    opening_.emplace("event-log-opening", kOpenInterval, [this, config = std::move(config), observers] {
+      if (events_ != nullptr) return;
+      absl::Status status = PrepareStore(*config);
+      if (status.ok()) status = OpenEvents(*config, observers);
+      if (!status.ok()) {
+        if (std::exchange(opening_failure_, status) != status) {
+          Log(Severity::kWarning, "event_log_unreachable", {{"message", std::string(status.message())}});
+        }
+        return;
+      }
+      Log(Severity::kInfo, "event_log_opened", {{"webhooks", webhook_url()}});
+      observers.on_reachable(true);
+    });
+    opening_->Wake();
   }
 
   ~GrpcServer() override {
@@ -222,7 +254,8 @@ class GrpcServer : public Server {
   absl::Status Listen(const config::v1::Config& config) {
     if (absl::Status status = PlanEventRequests(); !status.ok()) return status;
     if (store_ != nullptr) {
-      absl::StatusOr<std::unique_ptr<TimestampReserve>> mark = TimestampReserve::Start(*store_, timestamps_, absl::Now);
+      absl::StatusOr<std::unique_ptr<TimestampReserve>> mark =
+          TimestampReserve::Start(*store_, timestamps_, config.store().has_postgresql(), absl::Now);
       if (!mark.ok()) return mark.status();
       timestamp_reserve_ = *std::move(mark);
     }
@@ -258,18 +291,25 @@ class GrpcServer : public Server {
 
   const std::string& address() const override { return door_->address(); }
 
-  std::string webhook_url() const override { return events_ == nullptr ? std::string() : events_->webhook_url(); }
+  std::string webhook_url() const override {
+    const EventPipeline* events = events_;
+    return events == nullptr ? std::string() : events->webhook_url();
+  }
 
-  absl::Status ReloadWebhookTls() override { return events_ == nullptr ? absl::OkStatus() : events_->ReloadTls(); }
+  absl::Status ReloadWebhookTls() override {
+    EventPipeline* events = events_;
+    return events == nullptr ? absl::OkStatus() : events->ReloadTls();
+  }
 
   // One second before the end of `grace`, ends the remaining calls. In the last half second, closes the connections.
   void Drain(absl::Duration grace) override {
+    opening_.reset();
     if (server_ == nullptr) return;
     const Clock::time_point began = Clock::now();
     const Clock::time_point deadline = began + absl::ToChronoNanoseconds(grace);
     in_flight_.Drain();
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
-    if (events_ != nullptr) events_->Drain();
+    if (events_owner_ != nullptr) events_owner_->Drain();
     usage_report_.reset();
     if (reflection_ != nullptr) reflection_->Drain();
     door_->StopListening();
@@ -290,7 +330,7 @@ class GrpcServer : public Server {
   void CloseStore(absl::Duration grace) override {
     timestamp_reserve_ = nullptr;
     if (store_ != nullptr) store_->Close(timestamps_.next_ms());
-    if (events_ != nullptr) events_->Close(grace);
+    if (events_owner_ != nullptr) events_owner_->Close(grace);
   }
 
  private:
@@ -381,10 +421,14 @@ class GrpcServer : public Server {
   WorkerThreads signing_{"signing", static_cast<int>(CoreCount())};  // one for each core: signing needs only CPU time
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;
-  const std::unique_ptr<EventPipeline> events_;  // null if there is no event log
+  // Both are null if there is no event log, or as long as the log is not open.
+  std::unique_ptr<EventPipeline> events_owner_;
+  std::atomic<EventPipeline*> events_ = nullptr;
   MessagePlans event_plans_;
-  std::atomic<bool> ending_ = false;  // true when the drain has begun to end the remaining calls
-  EventEnvironment event_environment_;
+  std::atomic<bool> ending_ = false;             // true when the drain has begun to end the remaining calls
+  const EventEnvironment closed_events_;         // as long as the log is not open
+  std::optional<EventEnvironment> open_events_;  // afterwards
+  std::atomic<const EventEnvironment*> event_environment_ = &closed_events_;
   EventService event_service_;
   StampService stamp_service_;
   const bool serves_reflection_;
@@ -393,6 +437,8 @@ class GrpcServer : public Server {
   std::unique_ptr<Door> door_;
   std::unique_ptr<grpc::Server> server_;
   std::optional<PeriodicTask> usage_report_;
+  absl::Status opening_failure_;         // the last reason why the log could not be opened; used only by opening_
+  std::optional<PeriodicTask> opening_;  // set if the log's server could not be reached at the start
 };
 
 }  // namespace
@@ -403,18 +449,19 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
       UpstreamClient::Create(OptionsOf(config->upstream(), parts.metrics), parts.loops);
   if (!upstream.ok()) return upstream.status();
-  if (absl::Status status = MigrateTables(*config); !status.ok()) return status;
+  const absl::Status reached = PrepareStore(*config);
+  if (!reached.ok() && !absl::IsUnavailable(reached)) return reached;
   absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
   if (!store.ok()) return store.status();
-  std::unique_ptr<EventPipeline> events;
+  auto server =
+      std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store), *std::move(upstream));
   if (HasEventLog(*config)) {
-    absl::StatusOr<std::unique_ptr<EventPipeline>> started =
-        EventPipeline::Start(*config, **upstream, parts.events, parts.metrics);
-    if (!started.ok()) return started.status();
-    events = *std::move(started);
+    if (reached.ok()) {
+      if (absl::Status status = server->OpenEvents(*config, parts.events); !status.ok()) return status;
+    } else {
+      server->OpenEventsLater(config, parts.events);
+    }
   }
-  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store),
-                                             *std::move(upstream), std::move(events));
   if (absl::Status status = server->Listen(*config); !status.ok()) return status;
   return server;
 }

@@ -25,7 +25,8 @@ namespace stampgate {
 // The environment, and every object to which it points, must outlive all calls.
 struct EventEnvironment {
   // The next six pointers are the objects of the event log. If no event log is configured, they are null, and every
-  // call ends with EVENTS_NOT_CONFIGURED.
+  // call ends with EVENTS_NOT_CONFIGURED. They are also null as long as a configured log is not open; every call then
+  // ends with EVENT_LOG_UNAVAILABLE.
   EventSource* source = nullptr;
   const EventEncoder* encoder = nullptr;
   StreamSlots* subscriptions = nullptr;
@@ -33,6 +34,7 @@ struct EventEnvironment {
   CallerQuota* queries = nullptr;       // the calls of GetEvent and ListEvents in progress
   CallerQuota* unsent_bytes = nullptr;  // the bytes of messages with events that are not sent yet
   LogIdentity log = {};
+  bool is_configured = false;
 
   const CurrentAccess& access;
   CallRecorders recorders;

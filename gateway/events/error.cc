@@ -31,6 +31,10 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
     error.metadata.emplace_back("next_cursor", EncodeCursor(log, PlaceAt(reader, lost.last)));
     return ToStatus(error);
   }
+  return LogUnavailable();
+}
+
+absl::Status LogUnavailable() {
   Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_EVENT_LOG_UNAVAILABLE,
                              "the gateway cannot read the event log now");
   error.retry_delay = absl::Seconds(1);

@@ -14,6 +14,9 @@ namespace stampgate {
 // (EVENT_LOG_UNAVAILABLE). If `status` is already an error of the gateway, returns it unchanged.
 absl::Status ToCallerError(const absl::Status& status, EventReader& reader, const LogIdentity& log);
 
+// Returns UNAVAILABLE (EVENT_LOG_UNAVAILABLE).
+absl::Status LogUnavailable();
+
 // Returns DATA_LOSS (CURSOR_AHEAD_OF_LOG): the log was restored to an earlier state. `why` is the error's message.
 absl::Status NotOfThisHistory(absl::string_view why);
 

@@ -46,6 +46,7 @@ absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::B
   Validate(*parsed, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
   if (environment.source != nullptr) return absl::OkStatus();
+  if (environment.is_configured) return LogUnavailable();
   return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_EVENTS_NOT_CONFIGURED,
                                "this gateway has no event log"));
 }

@@ -22,7 +22,7 @@ enum Method { kSubscribeIndex, kListEventsIndex, kGetEventIndex, kReadEventBodyI
 
 }  // namespace
 
-EventService::EventService(const EventEnvironment& environment) {
+EventService::EventService(const std::atomic<const EventEnvironment*>& current) {
   using Unary = CallbackUnaryHandler<ByteBuffer, ByteBuffer>;
   using Streaming = CallbackServerStreamingHandler<ByteBuffer, ByteBuffer>;
   const auto add = [this](const char* name, RpcMethod::RpcType type) {
@@ -32,20 +32,21 @@ EventService::EventService(const EventEnvironment& environment) {
   add(kListEvents, RpcMethod::NORMAL_RPC);
   add(kGetEvent, RpcMethod::NORMAL_RPC);
   add(kReadEventBody, RpcMethod::SERVER_STREAMING);
-  MarkMethodRawCallback(kSubscribeIndex, new Streaming([&](CallbackServerContext* context, const ByteBuffer* request) {
-                          return StartSubscription(environment, context, request);
+  MarkMethodRawCallback(kSubscribeIndex,
+                        new Streaming([&current](CallbackServerContext* context, const ByteBuffer* request) {
+                          return StartSubscription(*current, context, request);
                         }));
-  MarkMethodRawCallback(kListEventsIndex,
-                        new Unary([&](CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
-                          return StartListEvents(environment, context, request, response);
+  MarkMethodRawCallback(kListEventsIndex, new Unary([&current](CallbackServerContext* context,
+                                                               const ByteBuffer* request, ByteBuffer* response) {
+                          return StartListEvents(*current, context, request, response);
                         }));
-  MarkMethodRawCallback(kGetEventIndex,
-                        new Unary([&](CallbackServerContext* context, const ByteBuffer* request, ByteBuffer* response) {
-                          return StartGetEvent(environment, context, request, response);
+  MarkMethodRawCallback(kGetEventIndex, new Unary([&current](CallbackServerContext* context, const ByteBuffer* request,
+                                                             ByteBuffer* response) {
+                          return StartGetEvent(*current, context, request, response);
                         }));
   MarkMethodRawCallback(kReadEventBodyIndex,
-                        new Streaming([&](CallbackServerContext* context, const ByteBuffer* request) {
-                          return StartBodyRead(environment, context, request);
+                        new Streaming([&current](CallbackServerContext* context, const ByteBuffer* request) {
+                          return StartBodyRead(*current, context, request);
                         }));
 }
 

@@ -74,6 +74,13 @@ void TimestampAllocator::SetMark(uint64_t mark_ms) {
   mark_ms_ = mark_ms;
 }
 
+void TimestampAllocator::Adopt(TimestampLease lease, uint64_t floor_ms) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  lease_ = lease;
+  floor_ms_ = std::max(floor_ms_, floor_ms);
+  next_ms_ = std::max(next_ms_, floor_ms);
+}
+
 uint64_t TimestampAllocator::next_ms() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return next_ms_;

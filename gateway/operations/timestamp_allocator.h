@@ -59,6 +59,10 @@ class TimestampAllocator {
   // the last second before the mark. Before the first call of SetMark, no mark limits the values.
   void SetMark(uint64_t mark_ms) ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // From now on, Choose returns only values of `lease` that are not below `floor_ms`. Requires that the earlier holders
+  // of the lease have chosen only values below `floor_ms`.
+  void Adopt(TimestampLease lease, uint64_t floor_ms) ABSL_LOCKS_EXCLUDED(mutex_);
+
   // Returns a value that is greater than all values that were chosen so far.
   uint64_t next_ms() const ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -80,11 +84,11 @@ class TimestampAllocator {
   };
 
   // Returns the smallest value of the lease that is not below `timestamp_ms`.
-  uint64_t Align(uint64_t timestamp_ms) const;
+  uint64_t Align(uint64_t timestamp_ms) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const TimestampLease lease_;
   // A mutex of the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
+  TimestampLease lease_ ABSL_GUARDED_BY(mutex_);
   uint64_t floor_ms_ ABSL_GUARDED_BY(mutex_);
   uint64_t mark_ms_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();
   uint64_t next_ms_ ABSL_GUARDED_BY(mutex_);

@@ -8,13 +8,15 @@ namespace stampgate {
 
 absl::StatusOr<std::unique_ptr<TimestampReserve>> TimestampReserve::Start(CallStore& store,
                                                                           TimestampAllocator& timestamps,
+                                                                          bool is_shared,
                                                                           std::function<absl::Time()> now) {
   std::unique_ptr<TimestampReserve> mark(new TimestampReserve(store, timestamps, std::move(now)));
   // Before the first mark is on the disk, the allocator must not choose a value.
   timestamps.SetMark(0);
   std::promise<absl::Status> raised;
   mark->Raise([&raised](const absl::Status& status) { raised.set_value(status); });
-  if (absl::Status status = raised.get_future().get(); !status.ok()) return status;
+  const absl::Status status = raised.get_future().get();
+  if (!status.ok() && !(is_shared && absl::IsUnavailable(status))) return status;
   mark->task_ = std::make_unique<PeriodicTask>("timestamps", kInterval, [mark = mark.get()] {
     // If Raise fails, the next run of the task tries again. Until then, the allocator chooses only values below the
     // current mark.
@@ -32,11 +34,15 @@ void TimestampReserve::Raise(std::function<void(const absl::Status&)> done) {
     if (mark_ms <= asked_ms_) return done(absl::OkStatus());
     asked_ms_ = mark_ms;
   }
-  store_.RaiseTimestamps(mark_ms,
-                         [&timestamps = timestamps_, mark_ms, done = std::move(done)](const absl::Status& status) {
-                           if (status.ok()) timestamps.SetMark(mark_ms);
-                           done(status);
-                         });
+  store_.RaiseTimestamps(mark_ms, [&store = store_, &timestamps = timestamps_, mark_ms,
+                                   done = std::move(done)](const absl::Status& status) {
+    if (status.ok()) {
+      const std::optional<TimestampLease> lease = store.timestamp_lease();
+      if (lease.has_value()) timestamps.Adopt(*lease, store.timestamp_floor_ms());
+      timestamps.SetMark(mark_ms);
+    }
+    done(status);
+  });
 }
 
 }  // namespace stampgate

@@ -25,10 +25,11 @@ class TimestampReserve {
   // The time between two calls of Raise.
   static constexpr absl::Duration kInterval = absl::Seconds(3);
 
-  // Raises the mark for the first time and waits for the disk. `store` and `timestamps` must exist until
-  // CallStore::Close has returned. Errors: those of CallStore::RaiseTimestamps.
+  // Raises the mark for the first time and waits for the store. If several processes share the store, its server need
+  // not be reachable: the allocator then chooses no value until a later Raise succeeds. `store` and `timestamps` must
+  // exist until CallStore::Close has returned. Errors: those of CallStore::RaiseTimestamps.
   static absl::StatusOr<std::unique_ptr<TimestampReserve>> Start(CallStore& store, TimestampAllocator& timestamps,
-                                                                 std::function<absl::Time()> now);
+                                                                 bool is_shared, std::function<absl::Time()> now);
 
   TimestampReserve(const TimestampReserve&) = delete;
   TimestampReserve& operator=(const TimestampReserve&) = delete;

@@ -16,8 +16,8 @@ class FakeStore : public CallStore {
  public:
   void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}
   void End(AttemptId, AttemptEnd) override {}
-  uint64_t timestamp_floor_ms() const override { return 0; }
-  std::optional<TimestampLease> timestamp_lease() const override { return std::nullopt; }
+  uint64_t timestamp_floor_ms() const override { return floor_ms; }
+  std::optional<TimestampLease> timestamp_lease() const override { return lease; }
   void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) override {
     raised.push_back(ms);
     if (hangs) {
@@ -31,13 +31,17 @@ class FakeStore : public CallStore {
   std::vector<uint64_t> raised;
   std::vector<absl::AnyInvocable<void(absl::Status)>> waiting;
   bool hangs = false;
+  bool is_shared = false;
+  uint64_t floor_ms = 0;
+  std::optional<TimestampLease> lease;
   absl::Status status;
 };
 
 class TimestampReserveTest : public testing::Test {
  protected:
   absl::StatusOr<std::unique_ptr<TimestampReserve>> Start() {
-    return TimestampReserve::Start(store_, timestamps_, [this] { return absl::FromUnixMillis(now_ms_); });
+    return TimestampReserve::Start(store_, timestamps_, store_.is_shared,
+                                   [this] { return absl::FromUnixMillis(now_ms_); });
   }
   std::optional<uint64_t> Choose() { return timestamps_.Choose(1, absl::FromUnixMillis(now_ms_)).value; }
 
@@ -65,6 +69,36 @@ TEST_F(TimestampReserveTest, DoesNotStartIfTheStoreCannotRaiseTheMark) {
   store_.status = absl::UnavailableError("full");
   EXPECT_EQ(Start().status(), store_.status);
   EXPECT_EQ(Choose(), std::nullopt);
+}
+
+TEST_F(TimestampReserveTest, WaitsForTheServerOfASharedStoreAndThenUsesItsLease) {
+  store_.is_shared = true;
+  store_.status = absl::UnavailableError("the server cannot be reached");
+  auto mark = Start();
+  ASSERT_TRUE(mark.ok());
+  EXPECT_EQ(Choose(), std::nullopt);
+  store_.status = absl::OkStatus();
+  store_.lease = TimestampLease{5, 64};
+  store_.floor_ms = kNowMs + 3000;
+  now_ms_ += 4000;
+  (*mark)->Raise([](const absl::Status&) {});
+  const uint64_t first = Choose().value();
+  EXPECT_GE(first, kNowMs + 4000);
+  EXPECT_EQ(first % 64, 5u);
+}
+
+TEST_F(TimestampReserveTest, UsesAnotherLeaseAboveItsFloor) {
+  store_.lease = TimestampLease{5, 64};
+  auto mark = Start();
+  ASSERT_TRUE(mark.ok());
+  EXPECT_EQ(Choose().value() % 64, 5u);
+  store_.lease = TimestampLease{9, 64};
+  store_.floor_ms = kNowMs + 4500;
+  now_ms_ += 4000;
+  (*mark)->Raise([](const absl::Status&) {});
+  const uint64_t next = Choose().value();
+  EXPECT_GE(next, kNowMs + 4500);
+  EXPECT_EQ(next % 64, 9u);
 }
 
 TEST_F(TimestampReserveTest, RaisesTheMarkWithTheClockAndNeverLowersIt) {

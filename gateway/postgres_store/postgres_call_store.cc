@@ -54,27 +54,31 @@ int64_t ToBigint(uint64_t number) {
 
 class PostgresBackend final : public CallBackend {
  public:
-  PostgresBackend(PostgresCallStoreOptions options, std::unique_ptr<PostgresConnection> connection)
-      : options_(std::move(options)), connection_(std::move(connection)) {}
+  explicit PostgresBackend(PostgresCallStoreOptions options) : options_(std::move(options)) {}
 
-  // Takes a lease. Call it before any other function.
-  absl::Status TakeLease() {
-    absl::StatusOr<std::vector<PostgresResult>> results =
-        connection_->Commit({{"SELECT lease, floor_ms FROM take_lease($1, $2, $3)",
-                              PostgresParameters().Bytes(holder_).Bigint(NowUs()).Bigint(
-                                  absl::ToInt64Microseconds(options_.lease_lasts))}});
-    if (!results.ok()) return results.status();
-    if (results->front().IsNull(0, 0)) {
-      return absl::ResourceExhaustedError(absl::StrCat(kLeases, " gateways use the store already"));
+  // Connects if the connection is lost. Then makes sure that this process has a lease, and that the server still has
+  // what this store has committed.
+  absl::Status Connect() {
+    if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
+    connection_ = nullptr;
+    if (SteadyClock::now() < refuse_until_) return absl::UnavailableError("the server cannot be reached");
+    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
+        ConnectToStore(options_.address, options_.allow_single_server);
+    absl::Status status = connection.status();
+    if (status.ok()) status = FindLoss(**connection);
+    if (status.ok() && !lease_.has_value()) status = TakeLease(**connection);
+    if (!status.ok()) {
+      refuse_until_ = SteadyClock::now() + kRefuseFor;
+      return status;
     }
-    lease_ = results->front().Number(0, 0);
-    floor_ms_ = static_cast<uint64_t>(results->front().Number(0, 1));
-    return CountKeys();
+    connection_ = *std::move(connection);
+    return absl::OkStatus();
   }
 
   uint64_t timestamp_floor_ms() const override { return floor_ms_; }
   std::optional<TimestampLease> lease() const override {
-    return TimestampLease{static_cast<uint64_t>(lease_), kLeases};
+    if (!lease_.has_value()) return std::nullopt;
+    return TimestampLease{static_cast<uint64_t>(*lease_), kLeases};
   }
   int64_t keys() const override { return keys_; }
 
@@ -97,7 +101,7 @@ class PostgresBackend final : public CallBackend {
     if (!results.ok()) return Temporary(results.status());
     const bool more = results->front().Number(0, 0) != 0;
     if (more || SteadyClock::now() < count_at_) return more;
-    if (absl::Status status = CountKeys(); !status.ok()) return Temporary(status);
+    if (absl::Status status = CountKeys(*connection_); !status.ok()) return Temporary(status);
     return false;
   }
 
@@ -108,12 +112,15 @@ class PostgresBackend final : public CallBackend {
     absl::StatusOr<std::vector<PostgresResult>> results =
         connection_->Commit({{"SELECT raise_lease($1, $2, $3, $4, $5)", PostgresParameters()
                                                                             .Bool(!options_.allow_single_server)
-                                                                            .Bigint(lease_)
+                                                                            .Bigint(*lease_)
                                                                             .Bytes(holder_)
                                                                             .Bigint(ToBigint(ms))
                                                                             .Bigint(NowUs())}});
     if (!results.ok()) return Temporary(results.status());
-    if (results->front().Number(0, 0) == 0) return LeaseTaken();
+    if (results->front().Number(0, 0) == 0) {
+      connection_ = nullptr;  // the next use takes another lease
+      return absl::AbortedError("another gateway has taken this gateway's lease of timestamps");
+    }
     raised_ms_ = std::max(raised_ms_, ms);
     return absl::OkStatus();
   }
@@ -123,73 +130,71 @@ class PostgresBackend final : public CallBackend {
     connection_
         ->Commit(
             {{"SELECT release_lease($1, $2, $3, $4)",
-              PostgresParameters().Bigint(lease_).Bytes(holder_).Bigint(ToBigint(next_timestamp_ms)).Bigint(NowUs())}})
+              PostgresParameters().Bigint(*lease_).Bytes(holder_).Bigint(ToBigint(next_timestamp_ms)).Bigint(NowUs())}})
         .status()
         .IgnoreError();
     return absl::OkStatus();
   }
 
  private:
-  static absl::Status LeaseTaken() {
-    return absl::FailedPreconditionError("another gateway has taken this gateway's lease of timestamps");
-  }
-
   std::optional<int64_t> NowUs() const {
     return options_.now ? std::optional(absl::ToUnixMicros(options_.now())) : std::nullopt;
   }
 
-  // Returns `status` as an error after which the store continues, unless another gateway has the lease.
+  // Returns `status` as an error after which the store continues.
   absl::Status Temporary(const absl::Status& status) {
-    if (lease_taken_) return LeaseTaken();
     // The next use connects again, which finds the reason why a function of schema.sql has refused.
     if (absl::IsFailedPrecondition(status)) connection_ = nullptr;
     if (absl::IsResourceExhausted(status) || absl::IsUnknown(status)) return status;
     return absl::AbortedError(status.message());
   }
 
-  // Connects if the connection is lost. Then checks whether the server still has what this store has committed.
-  absl::Status Connect() {
-    if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
-    connection_ = nullptr;
-    if (SteadyClock::now() < refuse_until_) return absl::UnavailableError("the server cannot be reached");
-    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
-        ConnectToStore(options_.address, options_.allow_single_server);
-    absl::Status status = connection.status();
-    if (status.ok()) status = FindLoss(**connection);
-    if (!status.ok()) {
-      refuse_until_ = SteadyClock::now() + kRefuseFor;
-      return status;
-    }
-    connection_ = *std::move(connection);
-    return absl::OkStatus();
-  }
-
-  absl::Status FindLoss(PostgresConnection& connection) {
+  absl::Status TakeLease(PostgresConnection& connection) {
     absl::StatusOr<std::vector<PostgresResult>> results =
-        connection.Run({{"SELECT commits, holder IS NOT DISTINCT FROM $2 FROM leases WHERE index = $1",
-                         PostgresParameters().Bigint(lease_).Bytes(holder_)}});
+        connection.Commit({{"SELECT lease, floor_ms FROM take_lease($1, $2, $3)",
+                            PostgresParameters().Bytes(holder_).Bigint(NowUs()).Bigint(
+                                absl::ToInt64Microseconds(options_.lease_lasts))}});
     if (!results.ok()) return results.status();
-    lease_taken_ = results->front().rows() == 0 || results->front().Number(0, 1) == 0;
-    if (lease_taken_) return LeaseTaken();
-    const int64_t commits = results->front().Number(0, 0);
-    if (commits >= commits_) return absl::OkStatus();
-    const absl::Status loss =
-        absl::DataLossError(absl::StrCat("the server has lost ", commits_ - commits, " transactions of this gateway"));
-    absl::Status status =
-        connection
-            .Commit({{"SELECT distrust_submits($1)", PostgresParameters().Bigint(NowUs())},
-                     {"SELECT raise_lease(false, $1, $2, $3, $4)",
-                      PostgresParameters().Bigint(lease_).Bytes(holder_).Bigint(ToBigint(raised_ms_)).Bigint(NowUs())}})
-            .status();
-    if (!status.ok()) return status;
-    commits_ = commits;
-    if (options_.on_loss) options_.on_loss(loss);
+    if (results->front().IsNull(0, 0)) {
+      return absl::ResourceExhaustedError(absl::StrCat(kLeases, " gateways use the store already"));
+    }
+    lease_ = results->front().Number(0, 0);
+    floor_ms_ = static_cast<uint64_t>(results->front().Number(0, 1));
+    raised_ms_ = 0;
+    commits_ = 0;
+    return CountKeys(connection);
+  }
+
+  // Checks whether the server still has what this store has committed under its lease, and whether this store still has
+  // the lease.
+  absl::Status FindLoss(PostgresConnection& connection) {
+    if (!lease_.has_value()) return absl::OkStatus();
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        connection.Run({{"SELECT holder IS NOT DISTINCT FROM $2, CASE WHEN holder = $2 THEN commits"
+                         " WHEN previous_holder = $2 THEN previous_commits ELSE 0 END FROM leases WHERE index = $1",
+                         PostgresParameters().Bigint(*lease_).Bytes(holder_)}});
+    if (!results.ok()) return results.status();
+    const bool held = results->front().Number(0, 0) != 0;
+    const int64_t commits = results->front().Number(0, 1);
+    if (commits < commits_) {
+      const absl::Status loss = absl::DataLossError(
+          absl::StrCat("the server has lost ", commits_ - commits, " transactions of this gateway"));
+      absl::Status status =
+          connection
+              .Commit({{"SELECT record_loss($1, $2, $3)",
+                        PostgresParameters().Bigint(*lease_).Bigint(ToBigint(raised_ms_)).Bigint(NowUs())}})
+              .status();
+      if (!status.ok()) return status;
+      commits_ = commits;
+      if (options_.on_loss) options_.on_loss(loss);
+    }
+    if (!held) lease_.reset();
     return absl::OkStatus();
   }
 
-  absl::Status CountKeys() {
+  absl::Status CountKeys(PostgresConnection& connection) {
     absl::StatusOr<std::vector<PostgresResult>> results =
-        connection_->Run({{"SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'submits'::regclass"}});
+        connection.Run({{"SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'submits'::regclass"}});
     if (!results.ok()) return results.status();
     keys_ = results->front().Number(0, 0);
     count_at_ = SteadyClock::now() + kKeysInterval;
@@ -218,7 +223,7 @@ class PostgresBackend final : public CallBackend {
       return absl::OkStatus();
     }
     PostgresParameters arguments;
-    arguments.Bool(!options_.allow_single_server).Bigint(lease_).Bytes(holder_).Bigint(commits_ + 1);
+    arguments.Bool(!options_.allow_single_server).Bigint(*lease_).Bytes(holder_).Bigint(commits_ + 1);
     AddChanges(rows, &arguments);
     const absl::Status status =
         connection_
@@ -270,11 +275,10 @@ class PostgresBackend final : public CallBackend {
   const PostgresCallStoreOptions options_;
   std::unique_ptr<PostgresConnection> connection_;
   const std::string holder_ = RandomHolder();
-  int64_t lease_ = 0;
+  std::optional<int64_t> lease_;  // set while there is a connection
   uint64_t floor_ms_ = 0;
   uint64_t raised_ms_ = 0;  // the highest bound that the server has confirmed
   int64_t commits_ = 0;     // the number of transactions that the server has confirmed
-  bool lease_taken_ = false;
   int64_t keys_ = 0;
   SteadyClock::time_point count_at_;
   SteadyClock::time_point refuse_until_;
@@ -283,15 +287,12 @@ class PostgresBackend final : public CallBackend {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CallStore>> OpenPostgresCallStore(PostgresCallStoreOptions options) {
-  const auto failed = [](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat("the call store on PostgreSQL: ", status.message()));
-  };
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
-      ConnectToStore(options.address, options.allow_single_server);
-  if (!connection.ok()) return failed(connection.status());
   CallQueueOptions queue = options.queue;
-  auto backend = std::make_unique<PostgresBackend>(std::move(options), *std::move(connection));
-  if (absl::Status status = backend->TakeLease(); !status.ok()) return failed(status);
+  auto backend = std::make_unique<PostgresBackend>(std::move(options));
+  const absl::Status status = backend->Connect();
+  if (!status.ok() && !absl::IsUnavailable(status)) {
+    return absl::Status(status.code(), absl::StrCat("the call store on PostgreSQL: ", status.message()));
+  }
   return MakeQueuedCallStore(std::move(queue), std::move(backend));
 }
 

@@ -29,7 +29,7 @@ struct PostgresCallStoreOptions {
   int64_t max_keys = 10'000'000;
   CallQueueOptions queue;
   // How long a lease of timestamps lasts after it was renewed. RaiseTimestamps renews it. After that, another process
-  // may take it, and this process then fails when it raises its timestamps.
+  // may take it, and this process then takes another one.
   absl::Duration lease_lasts = absl::Minutes(10);
   // Called on the store's thread if the server no longer has a transaction that this store has committed. For
   // `key_retention` after that, all gateways refuse keys that the store does not have, and begin no attempt for keys
@@ -39,9 +39,9 @@ struct PostgresCallStoreOptions {
   std::function<absl::Time()> now;
 };
 
-// Opens the store, whose tables must exist. Errors: kFailedPrecondition if the tables are missing or of another
-// version, if the login is refused, or if the server's settings lack what the options require; kResourceExhausted if 64
-// processes have the store open; kUnavailable if the server cannot be reached.
+// Opens the store. If the server cannot be reached, the store refuses submits until it can. Errors: kFailedPrecondition
+// if the tables are missing or of another version, if the login is refused, or if the server's settings lack what the
+// options require; kResourceExhausted if 64 processes have the store open.
 absl::StatusOr<std::unique_ptr<CallStore>> OpenPostgresCallStore(PostgresCallStoreOptions options);
 
 }  // namespace stampgate

@@ -131,11 +131,47 @@ TEST_F(PostgresCallStoreTest, TheNextHolderOfAnIndexBeginsAboveTheLast) {
   Sql("UPDATE leases SET renewed_us = 0");
   std::unique_ptr<CallStore> next = Open();
   EXPECT_EQ(next->timestamp_floor_ms(), 9000u);
-  // The process wakes. It may use its values below 9000, but gets no others, and ends.
+  // The process wakes. It may use its values below 9000. It gets others only when there is another lease.
   EXPECT_EQ(RaiseAndWait(*store, 9500).code(), absl::StatusCode::kUnavailable);
-  EXPECT_TRUE(Eventually([this] { return failures_ == 1; }));
-  EXPECT_EQ(BeginAndWait(*store, MakeSubmit("a", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(BeginAndWait(*store, MakeSubmit("a", 1, 2)).ok());
+  Sql("INSERT INTO leases VALUES (7, NULL, 8000, 0, 0, NULL, 0)");
+  EXPECT_TRUE(Eventually([&] { return RaiseAndWait(*store, 9500).ok(); }));
+  EXPECT_EQ(store->timestamp_lease()->index, 7u);
+  EXPECT_EQ(store->timestamp_floor_ms(), 8000u);
+  EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("a", 1, 2)).ok());
   EXPECT_EQ(RaiseAndWait(*next, 9600), absl::OkStatus());
+  EXPECT_EQ(failures_, 0);
+  EXPECT_EQ(losses_, 0);
+}
+
+// Another gateway takes the lease while this one sleeps, and between two transactions of this one.
+TEST_F(PostgresCallStoreTest, AGatewayWhoseLeaseWasTakenContinuesWithAnother) {
+  std::unique_ptr<CallStore> store = Open();
+  EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("before", 1, 2, 1000))->attempt.has_value());
+  const uint64_t index = store->timestamp_lease()->index;
+  Sql("UPDATE leases SET holder = 'another', commits = 0, previous_holder = holder, previous_commits = commits"
+      " WHERE holder IS NOT NULL");
+  // The transaction that finds the lease taken stores nothing, and the next one has another lease.
+  EXPECT_EQ(BeginAndWait(*store, MakeSubmit("late", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("late", 1, 2))->attempt.has_value());
+  EXPECT_EQ(RaiseAndWait(*store, 5000), absl::OkStatus());
+  EXPECT_NE(store->timestamp_lease()->index, index);
+  EXPECT_FALSE(BeginAndWait(*store, MakeSubmit("before", 1, 3, 2000))->attempt.has_value());
+  EXPECT_EQ(losses_, 0) << "the server still has the transactions under the lease that was taken";
+  EXPECT_EQ(failures_, 0);
+}
+
+TEST_F(PostgresCallStoreTest, AGatewayThatFindsNoTraceOfItsTransactionsReportsALoss) {
+  std::unique_ptr<CallStore> store = Open();
+  EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("before", 1, 2, 1000))->attempt.has_value());
+  EXPECT_EQ(RaiseAndWait(*store, 5000), absl::OkStatus());
+  // As after a failover to a server that does not even have the lease.
+  Sql("UPDATE leases SET holder = NULL, commits = 0, through_ms = 0 WHERE holder IS NOT NULL");
+  Sql("DELETE FROM submits");
+  EXPECT_EQ(BeginAndWait(*store, MakeSubmit("late", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(BeginAndWait(*store, MakeSubmit("before", 1, 3, 2000))->attempt.has_value());
+  EXPECT_EQ(losses_, 1);
+  EXPECT_EQ(SharedServer().Sql("SELECT max(through_ms) FROM leases", store_.schema), "5000");
 }
 
 TEST_F(PostgresCallStoreTest, AnEndOfAnAttemptIsStoredWithoutALaterSubmit) {
@@ -174,6 +210,19 @@ TEST_F(PostgresCallStoreFaultTest, ARestartOfTheServerForgetsNoAttempt) {
     EXPECT_FALSE(answer->attempt.has_value()) << key;
   }
   EXPECT_EQ(losses_, 0);
+  EXPECT_EQ(failures_, 0);
+}
+
+TEST_F(PostgresCallStoreFaultTest, AStoreThatOpensWithoutItsServerGetsALeaseLater) {
+  server_.Kill();
+  std::unique_ptr<CallStore> store = Open();
+  EXPECT_FALSE(store->timestamp_lease().has_value());
+  EXPECT_EQ(RaiseAndWait(*store, 5000).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(BeginAndWait(*store, MakeSubmit("a", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
+  server_.Start();
+  EXPECT_TRUE(Eventually([&] { return RaiseAndWait(*store, 5000).ok(); }));
+  EXPECT_EQ(store->timestamp_lease()->count, 64u);
+  EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("a", 1, 2)).ok());
   EXPECT_EQ(failures_, 0);
 }
 

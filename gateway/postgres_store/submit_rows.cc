@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace stampgate {
@@ -19,7 +20,38 @@ Hash HashOf(absl::string_view bytes) {
   return hash;
 }
 
+constexpr int kVersionColumn = 14;
+
+CallRow RowOf(const PostgresResult& result, int i) {
+  CallRow row;
+  row.submit.caller = std::string(result.Bytes(i, 0));
+  row.submit.key = std::string(result.Bytes(i, 1));
+  row.number = result.Number(i, 2);
+  row.stored_age_us = result.Number(i, 3);
+  row.submit.request_sha256 = HashOf(result.Bytes(i, 4));
+  row.submit.body_sha256 = HashOf(result.Bytes(i, 5));
+  row.submit.timestamp_ms = static_cast<uint64_t>(result.Number(i, 6));
+  row.open_attempts = result.Number(i, 7);
+  row.best_end.kind = static_cast<AttemptEnd::Kind>(result.Number(i, 8));
+  row.best_end.code = static_cast<absl::StatusCode>(result.Number(i, 9));
+  row.best_end.domain = std::string(result.Bytes(i, 10));
+  row.best_end.reason = std::string(result.Bytes(i, 11));
+  row.best_end.activity_id = std::string(result.Bytes(i, 12));
+  row.best_end.activity_status = std::string(result.Bytes(i, 13));
+  return row;
+}
+
 }  // namespace
+
+const char kSubmitColumns[] =
+    "s.caller, s.key, s.number, s.stored_age_us, s.request_sha256, s.body_sha256, s.timestamp_ms, s.open_attempts,"
+    " s.end_kind, s.end_code, s.end_domain, s.end_reason, s.activity_id, s.activity_status, s.version";
+
+std::vector<CallRow> RowsOf(const PostgresResult& result) {
+  std::vector<CallRow> rows;
+  for (int i = 0; i < result.rows(); ++i) rows.push_back(RowOf(result, i));
+  return rows;
+}
 
 PostgresStatement ReadSubmits(const SubmitRows& rows) {
   std::vector<absl::string_view> callers;
@@ -28,34 +60,17 @@ PostgresStatement ReadSubmits(const SubmitRows& rows) {
     callers.push_back(name.first);
     keys.push_back(name.second);
   }
-  return {
-      "SELECT s.caller, s.key, s.version, s.number, s.stored_age_us, s.request_sha256, s.body_sha256, s.timestamp_ms,"
-      " s.open_attempts, s.end_kind, s.end_code, s.end_domain, s.end_reason, s.activity_id, s.activity_status"
-      " FROM unnest($1, $2) AS name (caller, key) JOIN submits s USING (caller, key)",
-      PostgresParameters().ByteArrays(callers).ByteArrays(keys)};
+  return {absl::StrCat("SELECT ", kSubmitColumns,
+                       " FROM unnest($1, $2) AS name (caller, key) JOIN submits s USING (caller, key)"),
+          PostgresParameters().ByteArrays(callers).ByteArrays(keys)};
 }
 
 void AddSubmits(const PostgresResult& result, SubmitRows* rows) {
   for (int i = 0; i < result.rows(); ++i) {
-    const std::string caller(result.Bytes(i, 0));
-    const std::string key(result.Bytes(i, 1));
-    SubmitRow& stored = (*rows)[{caller, key}];
-    stored.version = result.Number(i, 2);
-    CallRow& row = stored.row;
-    row.number = result.Number(i, 3);
-    row.stored_age_us = result.Number(i, 4);
-    row.submit.caller = caller;
-    row.submit.key = key;
-    row.submit.request_sha256 = HashOf(result.Bytes(i, 5));
-    row.submit.body_sha256 = HashOf(result.Bytes(i, 6));
-    row.submit.timestamp_ms = static_cast<uint64_t>(result.Number(i, 7));
-    row.open_attempts = result.Number(i, 8);
-    row.best_end.kind = static_cast<AttemptEnd::Kind>(result.Number(i, 9));
-    row.best_end.code = static_cast<absl::StatusCode>(result.Number(i, 10));
-    row.best_end.domain = std::string(result.Bytes(i, 11));
-    row.best_end.reason = std::string(result.Bytes(i, 12));
-    row.best_end.activity_id = std::string(result.Bytes(i, 13));
-    row.best_end.activity_status = std::string(result.Bytes(i, 14));
+    CallRow row = RowOf(result, i);
+    SubmitRow& stored = (*rows)[{row.submit.caller, row.submit.key}];
+    stored.version = result.Number(i, kVersionColumn);
+    stored.row = std::move(row);
   }
 }
 

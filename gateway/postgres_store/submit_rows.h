@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gateway/store/call_row.h"
 #include "webhooks/postgres/connection.h"
@@ -22,6 +23,12 @@ struct SubmitRow {
 
 // Rows by caller and key.
 using SubmitRows = std::map<std::pair<std::string, std::string>, SubmitRow>;
+
+// The columns of a row in a SELECT from `submits s`. The last one is its version.
+extern const char kSubmitColumns[];
+
+// Returns the rows of a result with kSubmitColumns.
+std::vector<CallRow> RowsOf(const PostgresResult& result);
 
 // Returns the statement that reads the rows of all keys in `rows`.
 PostgresStatement ReadSubmits(const SubmitRows& rows);

@@ -102,16 +102,22 @@ class CallStore {
   virtual void End(AttemptId attempt, AttemptEnd end) = 0;
 
   // Returns the floor, in milliseconds since 1970. All timestamps that were used before this store was opened are below
-  // the floor. Returns 0 if the store was created when it was opened.
+  // the floor. Returns 0 if the store was created when it was opened. In a shared store, the floor belongs to the
+  // lease: all earlier holders of the lease have used only timestamps below the floor.
   virtual uint64_t timestamp_floor_ms() const = 0;
 
-  // Returns the lease of this process if several processes share the store, and otherwise nothing. No other process has
-  // the same index, unless all of its values are above those that this process may choose.
+  // Returns the lease of this process if several processes share the store, and otherwise nothing. Also returns nothing
+  // if the server of a shared store could not be reached since the store was opened. No other process has the same
+  // index, unless all of its values are above those that this process may choose.
+  //
+  // If this process does not renew its lease for a long time, another process can take it. RaiseTimestamps then takes
+  // another lease for this process.
   virtual std::optional<TimestampLease> timestamp_lease() const = 0;
 
   // Durably raises the floor for the next time that the store is opened: to at least `ms`. Only Close can lower it
-  // again. After `done` was called with OK, the process may use timestamps below `ms`. Calls `done` as Begin does, with
-  // the errors of Begin.
+  // again. After `done` was called with OK, the process may use timestamps of the lease from the floor to below `ms`;
+  // during `done`, the functions above return this lease and its floor. Calls `done` as Begin does, with the errors of
+  // Begin.
   virtual void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) = 0;
 
   // Writes the queued steps, and blocks until they are written. Requires that no timestamp at or above

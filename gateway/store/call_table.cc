@@ -61,7 +61,7 @@ absl::StatusOr<CallTable> CallTable::Open(const SqliteConnection& connection, co
       {&table.find_number_, "SELECT " STAMPGATE_CALL_COLUMNS " FROM calls WHERE number = ?1"},
       {&table.put_, "INSERT OR REPLACE INTO calls (" STAMPGATE_CALL_COLUMNS
                     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
-      {&table.oldest_, "SELECT " STAMPGATE_CALL_COLUMNS " FROM calls ORDER BY number"},
+      {&table.after_, "SELECT " STAMPGATE_CALL_COLUMNS " FROM calls WHERE number > ?1 ORDER BY number"},
       {&table.remove_, "DELETE FROM calls WHERE number <= ?1"},
   };
   for (const auto& [statement, sql] : statements) {
@@ -131,14 +131,30 @@ absl::Status CallTable::Put(const CallRow& row) {
   return put_.Run();
 }
 
-absl::StatusOr<int64_t> CallTable::LastStoredBefore(int64_t age_us, int max_rows) {
-  int64_t last = 0;
-  SqliteReset reset(oldest_);
-  for (int rows = 0; rows < max_rows; ++rows) {
-    const absl::StatusOr<bool> there = oldest_.Step();
+absl::StatusOr<std::vector<CallRow>> CallTable::RowsAfter(int64_t number, int max_rows) {
+  std::vector<CallRow> rows;
+  SqliteReset reset(after_);
+  after_.Bind(1, number);
+  while (static_cast<int>(rows.size()) < max_rows) {
+    const absl::StatusOr<bool> there = after_.Step();
     if (!there.ok()) return there.status();
     if (!*there) break;
-    const FoundCall found = Read(oldest_);
+    FoundCall found = Read(after_);
+    if (found.kind == FoundCall::Kind::kDamaged) return absl::DataLossError("an idempotency key is damaged");
+    rows.push_back(std::move(found.row));
+  }
+  return rows;
+}
+
+absl::StatusOr<int64_t> CallTable::LastStoredBefore(int64_t age_us, int max_rows) {
+  int64_t last = 0;
+  SqliteReset reset(after_);
+  after_.Bind(1, 0);
+  for (int rows = 0; rows < max_rows; ++rows) {
+    const absl::StatusOr<bool> there = after_.Step();
+    if (!there.ok()) return there.status();
+    if (!*there) break;
+    const FoundCall found = Read(after_);
     if (found.kind == FoundCall::Kind::kDamaged) continue;
     if (found.row.stored_age_us >= age_us) break;
     last = found.row.number;

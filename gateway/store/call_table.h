@@ -3,6 +3,7 @@
 #define STAMPGATE_GATEWAY_STORE_CALL_TABLE_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,6 +37,10 @@ class CallTable {
   // Stores a row. Replaces rows that have the same number, or the same caller and key.
   absl::Status Put(const CallRow& row);
 
+  // Returns the rows with numbers above `number`, in the order of the numbers, at most `max_rows`. Errors: kDataLoss if
+  // one of them is damaged.
+  absl::StatusOr<std::vector<CallRow>> RowsAfter(int64_t number, int max_rows);
+
   // Examines the oldest `max_rows` rows. Returns the number of the last of these rows that was stored before the store
   // had the age `age_us`, or 0 if none was. Skips damaged rows: retention removes a damaged row together with a later
   // row.
@@ -52,7 +57,7 @@ class CallTable {
   SqliteStatement find_;
   SqliteStatement find_number_;
   SqliteStatement put_;
-  SqliteStatement oldest_;
+  SqliteStatement after_;
   SqliteStatement remove_;
 };
 

@@ -66,9 +66,9 @@ class QueuedCallStore final : public CallStore {
  public:
   QueuedCallStore(CallQueueOptions options, std::unique_ptr<CallBackend> backend)
       : options_(std::move(options)),
-        timestamp_floor_ms_(backend->timestamp_floor_ms()),
-        lease_(backend->lease()),
-        backend_(std::move(backend)) {
+        backend_(std::move(backend)),
+        timestamp_floor_ms_(backend_->timestamp_floor_ms()),
+        lease_(backend_->lease()) {
     thread_ = StartThread("call-store", [this] { Run(); });
   }
 
@@ -96,9 +96,15 @@ class QueuedCallStore final : public CallStore {
     wake_.notify_one();
   }
 
-  uint64_t timestamp_floor_ms() const override { return timestamp_floor_ms_; }
+  uint64_t timestamp_floor_ms() const override {
+    std::lock_guard lock(mutex_);
+    return timestamp_floor_ms_;
+  }
 
-  std::optional<TimestampLease> timestamp_lease() const override { return lease_; }
+  std::optional<TimestampLease> timestamp_lease() const override {
+    std::lock_guard lock(mutex_);
+    return lease_;
+  }
 
   void RaiseTimestamps(uint64_t ms, RaiseDone done) override {
     WaitingRaise waiting{ms, std::move(done)};
@@ -218,6 +224,11 @@ class QueuedCallStore final : public CallStore {
     const absl::Status status = backend_->RaiseTimestamps(ms);
     SetFailure(status);
     if (!status.ok()) state_.failing = true;
+    {
+      std::lock_guard lock(mutex_);
+      timestamp_floor_ms_ = backend_->timestamp_floor_ms();
+      lease_ = backend_->lease();
+    }
     for (WaitingRaise& raise : *raises) raise.done(status.ok() ? status : CannotStore(status));
     return CanGoOn(status) ? absl::OkStatus() : status;
   }
@@ -337,15 +348,13 @@ class QueuedCallStore final : public CallStore {
   }
 
   const CallQueueOptions options_;
-  const uint64_t timestamp_floor_ms_;
-  const std::optional<TimestampLease> lease_;
   // Used only by the store's thread.
   std::unique_ptr<CallBackend> backend_;
   CallStoreState state_;
   std::optional<CallStoreState> observed_;
 
   // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable wake_;    // wakes the store's thread
   std::condition_variable tidied_;  // wakes TidyNow
   std::deque<WaitingStep> queue_;
@@ -358,6 +367,8 @@ class QueuedCallStore final : public CallStore {
   AttemptId last_attempt_ = 0;
   bool closed_ = false;
   uint64_t next_timestamp_ms_ = kNoTimestamp;
+  uint64_t timestamp_floor_ms_;
+  std::optional<TimestampLease> lease_;
   bool ends_given_up_ = false;
   std::string failure_;  // why the store cannot continue; empty if it can
   int64_t tidies_wanted_ = 0;

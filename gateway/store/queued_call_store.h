@@ -29,7 +29,7 @@ class CallBackend {
 
   virtual ~CallBackend() = default;
 
-  // See CallStore.
+  // See CallStore. The values change only in the functions below that are not const.
   virtual uint64_t timestamp_floor_ms() const = 0;
   virtual std::optional<TimestampLease> lease() const = 0;
 

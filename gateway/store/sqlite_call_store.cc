@@ -18,9 +18,13 @@ class SqliteBackend final : public CallBackend {
  public:
   SqliteBackend(std::optional<ExclusiveFile> file, std::unique_ptr<CallWriter> writer, TimestampMark timestamps,
                 std::function<absl::Time()> now)
-      : file_(std::move(file)), writer_(std::move(writer)), timestamps_(std::move(timestamps)), now_(std::move(now)) {}
+      : file_(std::move(file)),
+        writer_(std::move(writer)),
+        timestamps_(std::move(timestamps)),
+        floor_ms_(timestamps_.ms()),
+        now_(std::move(now)) {}
 
-  uint64_t timestamp_floor_ms() const override { return timestamps_.ms(); }
+  uint64_t timestamp_floor_ms() const override { return floor_ms_; }
   std::optional<TimestampLease> lease() const override { return std::nullopt; }
   int64_t keys() const override { return writer_->record().keys; }
 
@@ -47,6 +51,7 @@ class SqliteBackend final : public CallBackend {
   const std::optional<ExclusiveFile> file_;
   const std::unique_ptr<CallWriter> writer_;
   TimestampMark timestamps_;
+  const uint64_t floor_ms_;
   const std::function<absl::Time()> now_;
 };
 

@@ -21,7 +21,7 @@ describe('the command line', () => {
   test('has --help', async () => {
     const { status, stdout, stderr } = await run(['--help']);
     assert.deepEqual([status, stderr], [0, '']);
-    const commands = ['serve', 'check', 'keygen', 'audit keygen', 'audit verify', 'store restored'];
+    const commands = ['serve', 'check', 'keygen', 'audit keygen', 'audit verify', 'store restored', 'store copy'];
     for (const command of commands) {
       assert.ok(stdout.includes(`\n  stampgate ${command} --`), command);
       const own = await run([...command.split(' '), '--help']);

@@ -85,7 +85,7 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
           {{absl::StrCat("GRANT USAGE ON SCHEMA ", Quoted(schema), to)},
            {absl::StrCat("GRANT SELECT ON ALL TABLES IN SCHEMA ", Quoted(schema), to)},
            {absl::StrCat("GRANT EXECUTE ON FUNCTION create_log, append_events, trim_log, bytes_of_log, position_before,"
-                         " time_us, age_of_submits, put_submits, tidy_submits, distrust_submits, take_lease,"
+                         " time_us, age_of_submits, put_submits, tidy_submits, record_loss, take_lease,"
                          " raise_lease, release_lease",
                          to)}})
       .status();

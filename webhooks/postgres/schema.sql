@@ -108,7 +108,11 @@ CREATE TABLE leases (
   holder bytea,                -- 16 random bytes of a gateway's process; NULL if the lease is free
   through_ms bigint NOT NULL,  -- since 1970
   renewed_us bigint NOT NULL,
-  commits bigint NOT NULL      -- the number of transactions of the holder that changed `submits`
+  commits bigint NOT NULL,     -- the number of transactions of the holder that changed `submits`
+  -- The holder from which the present one has taken the lease, and its number of transactions. A holder that wakes
+  -- compares this number, to detect that the server has lost some of them.
+  previous_holder bytea,
+  previous_commits bigint NOT NULL
 );
 
 -- Locks the state of the log, and advances its clock to `now_us`, or to the server's time if `now_us` is NULL. A jump
@@ -341,6 +345,13 @@ LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
   UPDATE submit_clock SET distrusted_age_us = age_of_submits(now_us)
 $$;
 
+-- Records that the server has lost submits of the holder of `lease`, which has perhaps chosen timestamps below `used_ms`.
+CREATE FUNCTION record_loss(lease bigint, used_ms bigint, now_us bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT distrust_submits(now_us);
+  UPDATE leases SET through_ms = greatest(through_ms, used_ms) WHERE index = lease
+$$;
+
 -- Prepares a store that was restored to an earlier state: see `stampgate store restored`. No gateway may be connected.
 -- The new timestamps begin 31 s after the clock, as after a restore of a SQLite store.
 CREATE FUNCTION mark_restored(now_us bigint) RETURNS void
@@ -357,7 +368,8 @@ BEGIN
   SELECT index, through_ms INTO lease, floor_ms FROM leases
     WHERE holder IS NULL OR renewed_us < time_us(now_us) - lasts_us
     ORDER BY holder IS NOT NULL, renewed_us, index LIMIT 1 FOR UPDATE SKIP LOCKED;
-  UPDATE leases SET holder = new_holder, renewed_us = time_us(now_us), commits = 0 WHERE index = lease;
+  UPDATE leases SET holder = new_holder, renewed_us = time_us(now_us), commits = 0,
+    previous_holder = holder, previous_commits = commits WHERE index = lease;
   -- The clock of a new store starts now.
   UPDATE submit_clock SET wall_us = time_us(now_us) WHERE wall_us = 0;
 END $$;
@@ -380,11 +392,11 @@ LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 $$;
 
 REVOKE ALL ON FUNCTION lock_log, create_log, create_part, require_standby, append_events, bytes_of_log, trim_log,
-  position_before, time_us, age_of_submits, put_submits, tidy_submits, distrust_submits, mark_restored, take_lease,
+  position_before, time_us, age_of_submits, put_submits, tidy_submits, distrust_submits, record_loss, mark_restored, take_lease,
   raise_lease, release_lease FROM PUBLIC;
 
 INSERT INTO store (version) VALUES (1);
 INSERT INTO parts (part, first_position, began_age_us) VALUES (1, 1, 0);
 SELECT create_part(1);
 INSERT INTO submit_clock (age_us, wall_us, distrusted_age_us) VALUES (0, 0, -1);
-INSERT INTO leases SELECT generate_series(0, 63), NULL, 0, 0, 0;
+INSERT INTO leases SELECT generate_series(0, 63), NULL, 0, 0, 0, NULL, 0;

@@ -1,0 +1,22 @@
+// A call store on a PostgreSQL server, as the source or the target of a copy.
+#ifndef STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_COPY_H_
+#define STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_COPY_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "gateway/store/call_copy.h"
+#include "webhooks/postgres/connection.h"
+
+namespace stampgate {
+
+// Opens the store of `connection`, which must outlive the source. Errors: those of PostgresConnection::Run.
+absl::StatusOr<std::unique_ptr<CallSource>> OpenPostgresCallSource(PostgresConnection& connection);
+
+// Adds keys to the store of `connection`, which ClaimEmptyStore has claimed. The role of the connection must own the
+// tables. `connection` must outlive the target.
+std::unique_ptr<CallTarget> MakePostgresCallTarget(PostgresConnection& connection);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_COPY_H_

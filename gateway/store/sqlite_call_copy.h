@@ -1,0 +1,24 @@
+// A call store in a SQLite file, as the source or the target of a copy.
+#ifndef STAMPGATE_GATEWAY_STORE_SQLITE_CALL_COPY_H_
+#define STAMPGATE_GATEWAY_STORE_SQLITE_CALL_COPY_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "gateway/store/call_copy.h"
+
+namespace stampgate {
+
+// Opens the store in the file `path` as the start of a gateway does: if the disk has lost keys, the store records this.
+// Errors: kFailedPrecondition if the file is not a call store, or if a gateway has it open; those of CallWriter::Open.
+absl::StatusOr<std::unique_ptr<CallSource>> OpenSqliteCallSource(const std::string& path, absl::Time now);
+
+// Creates the file `path`. If the copy is interrupted, a gateway that opens the file distrusts it. Errors:
+// kFailedPrecondition if there is a file; kUnavailable if it cannot be created.
+absl::StatusOr<std::unique_ptr<CallTarget>> CreateSqliteCallTarget(const std::string& path, absl::Time now);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_STORE_SQLITE_CALL_COPY_H_

@@ -1,0 +1,162 @@
+#include "gateway/store_copy.h"
+
+#include <filesystem>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gateway/config/config.h"
+#include "gateway/config/loader.h"
+#include "gateway/config/store_address.h"
+#include "gateway/postgres_store/postgres_call_copy.h"
+#include "gateway/store/call_copy.h"
+#include "gateway/store/sqlite_call_copy.h"
+#include "stamp/secret/symmetric_key.h"
+#include "webhooks/log/log_copy.h"
+#include "webhooks/log/sqlite_log_copy.h"
+#include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/schema.h"
+#include "webhooks/postgres_log/postgres_log_copy.h"
+
+namespace stampgate {
+namespace {
+
+// How often the command prints its progress.
+constexpr absl::Duration kProgressInterval = absl::Seconds(5);
+
+// The store on the server.
+struct ServerStore {
+  PostgresAddress address;
+  SecretBytes key;
+  std::unique_ptr<PostgresConnection> connection;
+};
+
+absl::StatusOr<ServerStore> OpenServer(const config::v1::PostgresqlStore& store) {
+  absl::StatusOr<SecretBytes> key = ReadSymmetricKey(store.key_file());
+  if (!key.ok()) return key.status();
+  PostgresAddress address = AddressOf(store);
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
+  if (!connection.ok()) return connection.status();
+  return ServerStore{std::move(address), *std::move(key), *std::move(connection)};
+}
+
+class StoreCopy {
+ public:
+  StoreCopy(ServerStore server, std::string events, std::string calls,
+            const std::function<void(absl::string_view)>& on_progress)
+      : server_(std::move(server)), events_(std::move(events)), calls_(std::move(calls)), on_progress_(on_progress) {}
+
+  // Copies the files to the server. A file that the gateway has not created yet has nothing to copy.
+  absl::StatusOr<std::string> ToServer() {
+    PostgresConnection& connection = *server_.connection;
+    std::unique_ptr<LogSource> log;
+    if (std::filesystem::exists(events_)) {
+      absl::StatusOr<std::unique_ptr<LogSource>> opened = OpenSqliteLogSource(events_, absl::Now());
+      if (!opened.ok()) return opened.status();
+      log = *std::move(opened);
+    }
+    std::unique_ptr<CallSource> calls;
+    if (std::filesystem::exists(calls_)) {
+      absl::StatusOr<std::unique_ptr<CallSource>> opened = OpenSqliteCallSource(calls_, absl::Now());
+      if (!opened.ok()) return opened.status();
+      calls = *std::move(opened);
+    }
+    if (log == nullptr && calls == nullptr) return NoStore(events_);
+    if (absl::Status status = MigrateStore(connection, server_.address.schema); !status.ok()) return status;
+    if (absl::Status status = ClaimEmptyStore(connection); !status.ok()) return status;
+    if (log != nullptr) {
+      absl::StatusOr<std::unique_ptr<LogTarget>> target =
+          CreatePostgresLogTarget(connection, log->record(), server_.key);
+      if (!target.ok()) return target.status();
+      if (absl::Status status = CopyEvents(*log, **target); !status.ok()) return status;
+    }
+    if (calls != nullptr) {
+      if (absl::Status status = CopyKeys(*calls, *MakePostgresCallTarget(connection)); !status.ok()) return status;
+    }
+    if (absl::Status status = OpenClaimedStore(connection); !status.ok()) return status;
+    return Report();
+  }
+
+  // Copies the store on the server to the files.
+  absl::StatusOr<std::string> ToFiles() {
+    PostgresConnection& connection = *server_.connection;
+    if (absl::Status status = CheckStore(connection); !status.ok()) return status;
+    if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
+    absl::StatusOr<std::unique_ptr<LogSource>> log = OpenPostgresLogSource(connection, server_.address, server_.key);
+    if (!log.ok()) return log.status();
+    absl::StatusOr<std::unique_ptr<CallSource>> calls = OpenPostgresCallSource(connection);
+    if (!calls.ok()) return calls.status();
+    // Until the log is complete, no gateway can open it.
+    absl::StatusOr<std::unique_ptr<LogTarget>> target = CreateSqliteLogTarget(events_);
+    if (!target.ok()) return target.status();
+    if (!calls_.empty()) {
+      absl::StatusOr<std::unique_ptr<CallTarget>> keys = CreateSqliteCallTarget(calls_, absl::Now());
+      if (!keys.ok()) return keys.status();
+      if (absl::Status status = CopyKeys(**calls, **keys); !status.ok()) return status;
+    }
+    if (absl::Status status = CopyEvents(**log, **target); !status.ok()) return status;
+    if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
+    return Report();
+  }
+
+ private:
+  static absl::Status NoStore(const std::string& path) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": there is no store to copy"));
+  }
+
+  absl::Status CopyEvents(LogSource& source, LogTarget& target) {
+    const LogRecord& record = source.record();
+    absl::Time next = absl::Now() + kProgressInterval;
+    absl::Status status = CopyLog(source, target, [&](Position last) {
+      if (absl::Now() < next) return;
+      next = absl::Now() + kProgressInterval;
+      on_progress_(absl::StrCat("copied event ", last, " of ", record.latest));
+    });
+    events_copied_ = record.latest - record.earliest + 1;
+    return status;
+  }
+
+  absl::Status CopyKeys(CallSource& source, CallTarget& target) {
+    const absl::StatusOr<int64_t> keys = CopyCalls(source, target);
+    if (keys.ok()) keys_copied_ = *keys;
+    return keys.status();
+  }
+
+  std::string Report() const {
+    return absl::StrCat("events: ", events_copied_, "\nidempotency keys: ", keys_copied_,
+                        "\nThe new store is complete. Start the gateways with its config only.\n");
+  }
+
+  ServerStore server_;
+  const std::string events_;
+  const std::string calls_;
+  const std::function<void(absl::string_view)>& on_progress_;
+  int64_t events_copied_ = 0;
+  int64_t keys_copied_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> CopyStoreOf(const std::string& from, const std::string& to,
+                                        const std::function<void(absl::string_view)>& on_progress) {
+  const absl::StatusOr<Config> source = LoadPolicy(from);
+  if (!source.ok()) return source.status();
+  const absl::StatusOr<Config> target = LoadPolicy(to);
+  if (!target.ok()) return target.status();
+  const bool to_server = (*target)->store().has_postgresql();
+  if (to_server == (*source)->store().has_postgresql()) {
+    return absl::FailedPreconditionError(
+        "one config must have a store in SQLite files, and the other store.postgresql");
+  }
+  const Config& files = to_server ? *source : *target;
+  if (files->events().file().empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(to_server ? from : to, ": the config has no store"));
+  }
+  absl::StatusOr<ServerStore> server = OpenServer((to_server ? *target : *source)->store().postgresql());
+  if (!server.ok()) return server.status();
+  StoreCopy copy(*std::move(server), files->events().file(), CallStoreFile(*files), on_progress);
+  return to_server ? copy.ToServer() : copy.ToFiles();
+}
+
+}  // namespace stampgate
