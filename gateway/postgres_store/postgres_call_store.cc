@@ -112,7 +112,7 @@ class PostgresBackend final : public CallBackend {
     absl::StatusOr<std::vector<PostgresResult>> results =
         connection_->Commit({{"SELECT raise_lease($1, $2, $3, $4, $5)", PostgresParameters()
                                                                             .Bool(!options_.allow_single_server)
-                                                                            .Bigint(*lease_)
+                                                                            .Bigint(lease_)
                                                                             .Bytes(holder_)
                                                                             .Bigint(ToBigint(ms))
                                                                             .Bigint(NowUs())}});
@@ -130,7 +130,7 @@ class PostgresBackend final : public CallBackend {
     connection_
         ->Commit(
             {{"SELECT release_lease($1, $2, $3, $4)",
-              PostgresParameters().Bigint(*lease_).Bytes(holder_).Bigint(ToBigint(next_timestamp_ms)).Bigint(NowUs())}})
+              PostgresParameters().Bigint(lease_).Bytes(holder_).Bigint(ToBigint(next_timestamp_ms)).Bigint(NowUs())}})
         .status()
         .IgnoreError();
     return absl::OkStatus();
@@ -172,7 +172,7 @@ class PostgresBackend final : public CallBackend {
     absl::StatusOr<std::vector<PostgresResult>> results =
         connection.Run({{"SELECT holder IS NOT DISTINCT FROM $2, CASE WHEN holder = $2 THEN commits"
                          " WHEN previous_holder = $2 THEN previous_commits ELSE 0 END FROM leases WHERE index = $1",
-                         PostgresParameters().Bigint(*lease_).Bytes(holder_)}});
+                         PostgresParameters().Bigint(lease_).Bytes(holder_)}});
     if (!results.ok()) return results.status();
     const bool held = results->front().Number(0, 0) != 0;
     const int64_t commits = results->front().Number(0, 1);
@@ -182,7 +182,7 @@ class PostgresBackend final : public CallBackend {
       absl::Status status =
           connection
               .Commit({{"SELECT record_loss($1, $2, $3)",
-                        PostgresParameters().Bigint(*lease_).Bigint(ToBigint(raised_ms_)).Bigint(NowUs())}})
+                        PostgresParameters().Bigint(lease_).Bigint(ToBigint(raised_ms_)).Bigint(NowUs())}})
               .status();
       if (!status.ok()) return status;
       commits_ = commits;
@@ -223,7 +223,7 @@ class PostgresBackend final : public CallBackend {
       return absl::OkStatus();
     }
     PostgresParameters arguments;
-    arguments.Bool(!options_.allow_single_server).Bigint(*lease_).Bytes(holder_).Bigint(commits_ + 1);
+    arguments.Bool(!options_.allow_single_server).Bigint(lease_).Bytes(holder_).Bigint(commits_ + 1);
     AddChanges(rows, &arguments);
     const absl::Status status =
         connection_

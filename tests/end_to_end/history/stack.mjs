@@ -170,5 +170,6 @@ export class Stack {
 
 function lastLines({ output }) {
   const lines = output.trim().split('\n');
-  return [...lines.slice(0, -3).filter((line) => line.includes('"ERROR"')), ...lines.slice(-3)].join(' | ');
+  const explains = (line) => line.includes('"ERROR"') || line.includes('_failed"');
+  return [...lines.slice(0, -3).filter(explains), ...lines.slice(-3)].join(' | ');
 }
