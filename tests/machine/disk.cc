@@ -82,7 +82,7 @@ int TruncateTracked(int fd, int64_t size, const Truncate& truncate) {
   std::lock_guard lock(Lock());
   CachedFile* file = CachedFile::Of(fd);
   if (file == nullptr) return truncate();
-  if (!HasRoom(*file, size)) return FailWith(ENOSPC);
+  // Also if the disk is full: a file that grows in this way gets a hole, which takes no space.
   file->Resize(size);
   return truncate();
 }
