@@ -1,7 +1,7 @@
 // Rounds of faults on a cluster of PostgreSQL servers and on the gateways that share its event log, while a sender
 // delivers events and subscribers read. Afterwards the judge of histories checks that nothing acknowledged is lost.
 //
-// Each round has one fault. With STAMPGATE_LONG=1 the test uses 300 rounds instead of 5. STAMPGATE_STEPS=killPrimary
+// Each round has one fault. With STAMPGATE_LONG=1 the test uses 300 rounds instead of 8. STAMPGATE_STEPS=killPrimary
 // uses only these faults, and STAMPGATE_SEED=... chooses another order.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ import { Random } from './random.mjs';
 import { PROGRESS, Scene, Sender } from './shared_log_scene.mjs';
 import { EARLIEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
-const ROUNDS = LONG ? 300 : 5;
+const ROUNDS = LONG ? 300 : 8;
 const GATEWAYS = 3;
 /** Longer than each timeout of a gateway and of a server's session. */
 const LONG_PAUSE_MS = 7000;
@@ -36,6 +36,36 @@ const FAULTS = {
     child.kill('SIGSTOP');
     await Promise.all([pause(LONG_PAUSE_MS), sender.progress()]);
     child.kill('SIGCONT');
+  },
+
+  /** The network between a gateway and all servers. */
+  async cutOffGateway({ slots, random, sender }) {
+    const { relays } = random.pick(slots);
+    relays.forEach((relay) => relay.hang());
+    await Promise.all([pause(LONG_PAUSE_MS), sender.progress()]);
+    relays.forEach((relay) => relay.resume());
+    await sender.progress();
+  },
+
+  /** The gateways do not know whether their transactions have taken effect. */
+  async cutCommits({ slots, sender }) {
+    const relays = slots.flatMap((slot) => slot.relays);
+    relays.forEach((relay) => relay.cutCommits(5));
+    await until(() => relays.some(({ cutsLeft }) => cutsLeft === 0), 'transactions of a gateway were cut');
+    relays.forEach((relay) => relay.cutCommits(0));
+    await sender.progress();
+  },
+
+  /** The old primary wakes, and nobody has told it that it is one no more. It cannot commit, because no standby follows. */
+  async wakeOldPrimary({ cluster, sender }) {
+    cluster.primary.pause();
+    await pause(LONG_PAUSE_MS);
+    const old = await cluster.failOver();
+    old.continue();
+    await Promise.all([pause(LONG_PAUSE_MS), sender.progress()]);
+    await old.kill();
+    await sender.progress();
+    await cluster.rejoin(old);
   },
 
   async killPrimary({ cluster, sender }) {

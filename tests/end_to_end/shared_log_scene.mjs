@@ -1,6 +1,7 @@
 // Gateways on a cluster of PostgreSQL servers, with a sender and with subscribers, whose history can be judged.
 import { setTimeout as pause } from 'node:timers/promises';
 import { PostgresCluster } from '../postgresql/cluster.mjs';
+import { Relay } from '../postgresql/relay.mjs';
 import { simpleActivity } from '../simulator/webhook_events.mjs';
 import { Follower, seen } from './history/follower.mjs';
 import { logged } from './log_lines.mjs';
@@ -17,8 +18,9 @@ class Slot {
   #up;
   #waiting = [];
 
-  constructor(stack) {
-    this.stack = stack;
+  /** @param {Relay[]} relays to each server of the cluster */
+  constructor(stack, relays) {
+    Object.assign(this, { stack, relays });
   }
 
   get up() {
@@ -31,7 +33,7 @@ class Slot {
   }
 
   async start() {
-    this.#up = await this.stack.start();
+    this.#up = await this.stack.start({ hosts: this.relays.map(({ host }) => host) });
     for (const resolve of this.#waiting.splice(0)) resolve(this.#up);
   }
 
@@ -111,8 +113,12 @@ export class Scene {
     const { hosts } = scene.cluster;
     scene.stack = await SharedLogStack.prepare(t, { hosts, allow_single_server: confirmations === 0 });
     scene.stack.simulator.webhooks.change({ timeoutMs: 1000 });
-    scene.slots = Array.from({ length: gateways }, () => new Slot(scene.stack));
-    for (const slot of scene.slots) await slot.start();
+    scene.slots = [];
+    for (let i = 0; i < gateways; ++i) {
+      const relays = await Promise.all(scene.cluster.servers.map((server) => Relay.create(t, server)));
+      scene.slots.push(new Slot(scene.stack, relays));
+      await scene.slots[i].start();
+    }
     scene.sender = new Sender(scene.stack.simulator, random, scene.slots);
     for (const [index, slot] of scene.slots.entries()) scene.followers.push(new Follower(slot, `of gateway ${index}`));
     t.after(async () => {

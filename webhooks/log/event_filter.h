@@ -29,6 +29,9 @@ struct EventFilter {
            (types.empty() || types.contains(type)) &&
            (visible == nullptr || visible->contains(organization_id) || visible->contains(parent_organization_id));
   }
+
+  // Whether all events pass.
+  bool MatchesAll() const { return organization_ids.empty() && types.empty() && visible == nullptr; }
 };
 
 }  // namespace stampgate

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -126,6 +127,14 @@ bool IsRefusal(absl::string_view message) {
   return false;
 }
 
+constexpr char kNoPrimary[] = "the server is no longer the primary";
+
+void Raise(int64_t value, std::atomic<int64_t>& maximum) {
+  int64_t before = maximum;
+  while (before < value && !maximum.compare_exchange_weak(before, value)) {
+  }
+}
+
 }  // namespace
 
 absl::Status PostgresStatus(absl::string_view sqlstate, absl::string_view message) {
@@ -154,11 +163,31 @@ PostgresConnection::PostgresConnection(PGconn* connection) : connection_(connect
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Open(const PostgresAddress& address) {
   std::vector<std::string> reasons;
   bool refused = true;  // by every server
+  std::unique_ptr<PostgresConnection> best;
+  int64_t best_timeline = 0;
   for (const std::string& host : address.hosts) {
     absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = OpenHost(address, host);
-    if (connection.ok()) return connection;
-    reasons.push_back(absl::StrCat(host, ": ", connection.status().message()));
-    refused = refused && absl::IsFailedPrecondition(connection.status());
+    absl::StatusOr<int64_t> timeline = connection.ok() ? (*connection)->Timeline() : connection.status();
+    const int64_t latest = *address.timeline;
+    if (timeline.ok() && *timeline < latest) {
+      timeline = absl::UnavailableError(absl::StrCat("the server is no longer the primary: its timeline is ", *timeline,
+                                                     ", and another server has had ", latest));
+    }
+    if (!timeline.ok()) {
+      reasons.push_back(absl::StrCat(host, ": ", timeline.status().message()));
+      refused = refused && absl::IsFailedPrecondition(timeline.status());
+      continue;
+    }
+    if (*timeline > best_timeline) {
+      best = *std::move(connection);
+      best_timeline = *timeline;
+    }
+    Raise(*timeline, *address.timeline);
+  }
+  if (best != nullptr) {
+    best->timeline_ = best_timeline;
+    best->latest_timeline_ = address.timeline;
+    return best;
   }
   const std::string message = absl::StrJoin(reasons, "; ");
   return refused ? absl::FailedPreconditionError(message) : absl::UnavailableError(message);
@@ -210,14 +239,25 @@ absl::Status PostgresConnection::Connect(Time deadline) {
   return absl::OkStatus();
 }
 
+// Returns the number of the server's timeline. A server that becomes the primary begins a new one, with a higher
+// number. Returns 1 if the server does not show it, as some managed services do.
+absl::StatusOr<int64_t> PostgresConnection::Timeline() {
+  const absl::StatusOr<std::vector<PostgresResult>> results =
+      Run({{"SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"}});
+  if (absl::IsUnavailable(results.status())) return results.status();
+  return results.ok() ? results->front().Number(0, 0) : 1;
+}
+
 absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Run(const std::vector<PostgresStatement>& statements) {
   if (!usable_) return absl::UnavailableError("the connection is lost");
+  if (IsOutdated()) return Lost(kNoPrimary);
   warning_.clear();
   const Time deadline = steady_clock::now() + kRunTime;
   if (absl::Status status = Send(statements); !status.ok()) return status;
   if (absl::Status status = Flush(deadline); !status.ok()) return status;
   std::vector<PostgresResult> results;
   if (absl::Status status = Receive(statements.size(), deadline, &results); !status.ok()) return status;
+  if (IsOutdated()) return Lost(kNoPrimary);
   return results;
 }
 

@@ -4,7 +4,9 @@
 
 #include <postgresql/libpq-fe.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,8 +44,11 @@ class PostgresConnection {
   static constexpr std::chrono::milliseconds kConnectTime{3000};
   static constexpr std::chrono::milliseconds kRunTime{4000};
 
-  // Connects to the first server of `address` that accepts writes. Errors: kFailedPrecondition if no server can be used
-  // until somebody changes a setting, otherwise kUnavailable. The message has the reason of each server.
+  // Connects to the server of `address` that accepts writes. After a failover, the old primary can be running and
+  // accept writes too, which it will lose. So Open looks at all servers, uses the one with the highest timeline, and
+  // refuses one whose timeline is lower than the highest that any Open with a copy of `address` has seen. Errors:
+  // kFailedPrecondition if no server can be used until somebody changes a setting, otherwise kUnavailable. The message
+  // has the reason of each server.
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> Open(const PostgresAddress& address);
 
   PostgresConnection(const PostgresConnection&) = delete;
@@ -55,6 +60,9 @@ class PostgresConnection {
   //
   // A transaction must begin and end in one Run, so that a process that stops keeps no locks. If there is an error
   // between BEGIN and COMMIT, the server has rolled back, or will roll back when the connection is closed.
+  //
+  // Also kUnavailable if another connection has found a server with a higher timeline: the results would be those of an
+  // old primary.
   absl::StatusOr<std::vector<PostgresResult>> Run(const std::vector<PostgresStatement>& statements);
 
   // Runs `statements` in one transaction with isolation level READ COMMITTED. If Commit returns results, the
@@ -84,14 +92,18 @@ class PostgresConnection {
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> OpenHost(const PostgresAddress& address,
                                                                       const std::string& host);
   absl::Status Connect(Time deadline);
+  absl::StatusOr<int64_t> Timeline();
   absl::Status Send(const std::vector<PostgresStatement>& statements);
   absl::Status Flush(Time deadline);
   absl::StatusOr<std::unique_ptr<PGresult, Clear>> Next(Time deadline);
   absl::Status Receive(size_t count, Time deadline, std::vector<PostgresResult>* results);
   absl::Status Lost(absl::string_view why);
+  bool IsOutdated() const { return latest_timeline_ != nullptr && timeline_ < *latest_timeline_; }
 
   std::unique_ptr<PGconn, Finish> connection_;
   bool usable_ = true;
+  int64_t timeline_ = 0;
+  std::shared_ptr<const std::atomic<int64_t>> latest_timeline_;  // null before Open returns
   std::string warning_;  // the server's last warning since the begin of the current Run
 };
 

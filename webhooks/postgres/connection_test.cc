@@ -335,5 +335,30 @@ TEST_F(PostgresTlsTest, ACertificateLogsIn) {
   EXPECT_EQ(Status().code(), kFailed);
 }
 
+// After a failover, the old primary runs again, and does not know that it is one no more.
+TEST(PostgresConnectionTest, UsesTheNewPrimaryBesideAnOldOne) {
+  TestPostgres primary(PostgresVersion::k15);
+  TestPostgres standby(primary, "standby");
+  PostgresAddress address = primary.address("public");
+  address.hosts.push_back(standby.address("public").hosts[0]);
+  const std::unique_ptr<PostgresConnection> before = PostgresConnection::Open(address).value();
+  primary.Pause();
+  standby.Promote();
+  primary.Continue();
+  EXPECT_TRUE(before->Run({{"SELECT 1"}}).ok()) << "nobody has seen the new primary yet";
+  for (int i = 0; i < 3; ++i) {
+    const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address).value();
+    EXPECT_EQ(connection->Run({{"SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8)"}})->front().Bytes(0, 0),
+              "00000002");
+  }
+  EXPECT_EQ(before->Run({{"SELECT 1"}}).status(), absl::UnavailableError("the server is no longer the primary"));
+  EXPECT_FALSE(before->usable());
+  // Without the new primary, the gateway uses none.
+  standby.Kill();
+  const absl::Status status = PostgresConnection::Open(address).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the server is no longer the primary: its timeline is 1"));
+}
+
 }  // namespace
 }  // namespace stampgate

@@ -2,6 +2,9 @@
 #ifndef STAMPGATE_WEBHOOKS_POSTGRES_SERVER_ADDRESS_H_
 #define STAMPGATE_WEBHOOKS_POSTGRES_SERVER_ADDRESS_H_
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +15,7 @@ namespace stampgate {
 
 struct PostgresAddress {
   // Each is "host:port" or "[IPv6 address]:port". A host that begins with "/" is the folder of a Unix socket. The
-  // gateway uses the first server that accepts writes.
+  // gateway uses a server that accepts writes.
   std::vector<std::string> hosts;
   std::string database;
   std::string user;
@@ -23,6 +26,8 @@ struct PostgresAddress {
   std::string ca_file;
   std::string certificate_file;  // the client's certificate; empty: none
   std::string private_key_file;
+  // The highest timeline of a server that PostgresConnection::Open has seen; 0 before. Copies of the address share it.
+  std::shared_ptr<std::atomic<int64_t>> timeline = std::make_shared<std::atomic<int64_t>>(0);
 };
 
 // Splits "host:port". Errors: kInvalidArgument.

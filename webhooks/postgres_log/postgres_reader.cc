@@ -156,9 +156,11 @@ absl::StatusOr<LogUsage> PostgresReader::Usage() {
 absl::StatusOr<EventReader::Batch> PostgresReader::Read(const EventPlace& after, const EventFilter& filter,
                                                         const Limits& limits) {
   constexpr ChainDigest kUnknown = {};
+  // If each row is an event of the batch, there is no use for more rows than events.
+  const size_t most = filter.MatchesAll() ? std::min(limits.max_events, limits.max_looked_at) : limits.max_looked_at;
   absl::StatusOr<Snapshot> snapshot =
       Look({absl::StrCat("SELECT ", kColumns, " FROM events e WHERE e.position > $1 ORDER BY e.position LIMIT $2"),
-            PostgresParameters().Bigint(after.position).Bigint(static_cast<int64_t>(limits.max_looked_at))});
+            PostgresParameters().Bigint(after.position).Bigint(static_cast<int64_t>(most))});
   if (!snapshot.ok()) return snapshot.status();
   const Head& head = snapshot->head;
   const PostgresResult& rows = snapshot->result;
@@ -185,7 +187,7 @@ absl::StatusOr<EventReader::Batch> PostgresReader::Read(const EventPlace& after,
   std::vector<int> wanted;
   std::vector<EventPlace> places;  // of the rows that are whole
   size_t bytes = 0;
-  const Position end = std::min<Position>(head.latest, after.position + static_cast<Position>(limits.max_looked_at));
+  const Position end = std::min<Position>(head.latest, after.position + static_cast<Position>(most));
   for (Position expected = after.position + 1; expected <= end && wanted.size() < limits.max_events; ++expected) {
     const int row = static_cast<int>(expected - after.position - 1);
     damage = CheckRow(rows, row, expected);
