@@ -65,10 +65,10 @@ class Calls {
     this.done = this.#work();
   }
 
-  async stop() {
+  /** Resolves when the calls in progress have ended. */
+  stop() {
     this.#stop = true;
-    await this.done;
-    this.client.close();
+    return this.done;
   }
 
   async progress() {
@@ -98,9 +98,12 @@ test('a rolling restart fails no call and loses no event', { timeout: (LONG ? 60
   const replicas = [1, 2, 3].map((number) => new Replica(stack, number));
   t.after(() => replicas.forEach(({ up }) => up?.child.kill('SIGKILL')));
   for (const replica of replicas) await replica.start();
-  const sender = new Sender(stack.simulator, new Random(t), replicas);
   const calls = new Calls(replicas);
+  t.after(() => (calls.stop(), calls.client.close()));
+  const sender = new Sender(stack.simulator, new Random(t), replicas);
+  t.after(() => sender.abandon());
   const followers = replicas.map((replica, index) => new Follower(replica, `of gateway ${index}`));
+  t.after(() => Promise.all(followers.map((follower) => follower.stop())));
 
   for (let restart = 0; restart < RESTARTS; ++restart) {
     for (const replica of replicas) {
