@@ -41,13 +41,6 @@ async function startFault(stack, store) {
   return faults[0];
 }
 
-/** Runs `stampgate store COMMAND` with the config of a gateway. */
-function storeCommand(stack, command, store, ...more) {
-  const file = join(stack.folder, 'command.yaml');
-  writeFileSync(file, JSON.stringify(stack.config(store)));
-  return run(['store', command, '--config', file, ...more]);
-}
-
 /** Delivers events to the gateways in turn. Resolves to the ids. */
 async function deliverInTurn(stack, gateways, count) {
   const ids = [];
@@ -178,14 +171,14 @@ test('a server that does not answer delays neither queries nor readiness', TIMEO
 test('store migrate creates the tables, and store check examines them and the server', TIMEOUT, async (t) => {
   const { postgres, stack } = await prepare(t);
   const missing = 'the store\'s tables are missing or old: run `stampgate store migrate`';
-  assert.deepEqual(await storeCommand(stack, 'check'), { status: 1, signal: null, stdout: '', stderr: `${missing}\n` });
+  assert.deepEqual(await stack.command('check'), { status: 1, signal: null, stdout: '', stderr: `${missing}\n` });
   assert.equal(await startFault(stack, { migrate: false }), `the call store on PostgreSQL: ${missing}`);
   assert.equal(await postgres.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'stampgate'"), '0');
 
   const migrated = { status: 0, signal: null, stdout: 'schema stampgate: the tables have version 1\n', stderr: '' };
-  assert.deepEqual(await storeCommand(stack, 'migrate'), migrated);
-  assert.deepEqual(await storeCommand(stack, 'migrate'), migrated);
-  const checked = await storeCommand(stack, 'check');
+  assert.deepEqual(await stack.command('migrate'), migrated);
+  assert.deepEqual(await stack.command('migrate'), migrated);
+  const checked = await stack.command('check');
   assert.deepEqual(checked, {
     ...migrated,
     stdout:
@@ -193,12 +186,12 @@ test('store migrate creates the tables, and store check examines them and the se
       'the loss of the server loses acknowledged events\n',
   });
 
-  const strict = await storeCommand(stack, 'check', { allow_single_server: false });
+  const strict = await stack.command('check', { allow_single_server: false });
   const single = "the server's setting synchronous_standby_names is empty";
   assert.deepEqual([strict.status, strict.stderr], [1, `${single}\n`]);
   assert.equal(await startFault(stack, { allow_single_server: false }), `the call store on PostgreSQL: ${single}`);
   await postgres.set('synchronous_standby_names', 'ANY 1 (n2)');
-  assert.deepEqual(await storeCommand(stack, 'check', { allow_single_server: false }), {
+  assert.deepEqual(await stack.command('check', { allow_single_server: false }), {
     ...migrated,
     stdout: `${migrated.stdout}the server waits for a synchronous standby\n`,
   });
@@ -207,10 +200,10 @@ test('store migrate creates the tables, and store check examines them and the se
   const gateway = await stack.start({ migrate: false });
   await deliverTo(stack, gateway);
   await postgres.sql('UPDATE stampgate.store SET version = 2');
-  const newer = await storeCommand(stack, 'check');
+  const newer = await stack.command('check');
   const why = "the store's tables have version 2; this program uses version 1\n";
   assert.deepEqual([newer.status, newer.stderr], [1, why]);
-  assert.equal((await storeCommand(stack, 'migrate')).status, 1);
+  assert.equal((await stack.command('migrate')).status, 1);
 });
 
 test('store commands report a config without a server, and a server that cannot be reached', TIMEOUT, async (t) => {
@@ -224,7 +217,7 @@ test('store commands report a config without a server, and a server that cannot 
   }
   await postgres.stop();
   for (const command of ['check', 'migrate']) {
-    const { status, stderr } = await storeCommand(stack, command);
+    const { status, stderr } = await stack.command(command);
     assert.equal(status, 1);
     assert.ok(stderr.includes(postgres.host), stderr);
   }
@@ -244,15 +237,15 @@ test('a gateway without the right to change tables is enough for everything but 
   await postgres.sql('CREATE ROLE owner LOGIN');
   await postgres.sql('CREATE ROLE gateway LOGIN');
   await postgres.sql('CREATE DATABASE events OWNER owner');
-  assert.equal((await storeCommand(stack, 'migrate')).status, 1, 'the role may create no schema');
-  const granted = await storeCommand(stack, 'migrate', { user: 'owner' }, '--grant-to', 'gateway');
+  assert.equal((await stack.command('migrate')).status, 1, 'the role may create no schema');
+  const granted = await stack.command('migrate', { user: 'owner' }, '--grant-to', 'gateway');
   assert.deepEqual(granted, {
     status: 0,
     signal: null,
     stdout: 'schema stampgate: the tables have version 1\nrole gateway: has the rights of a gateway\n',
     stderr: '',
   });
-  assert.equal((await storeCommand(stack, 'check')).status, 0);
+  assert.equal((await stack.command('check')).status, 0);
 
   const gateways = [await stack.start(), await stack.start({ migrate: false })];
   const subscriber = await Subscriber.start(gateways[1]);

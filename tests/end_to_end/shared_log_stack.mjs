@@ -1,5 +1,6 @@
 // Starts several gateways that share an event log on a PostgreSQL server.
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSimulator } from '../simulator/server.mjs';
 import { ADMIN } from './admin_port.mjs';
@@ -49,11 +50,18 @@ export class SharedLogStack {
     };
   }
 
-  /** Starts a gateway. */
-  async start(store) {
-    const gateway = await Gateway.start(this.config(store), { folder: this.folder });
+  /** Starts a gateway. `env` is merged over the environment. */
+  async start(store, { env } = {}) {
+    const gateway = await Gateway.start(this.config(store), { folder: this.folder, env });
     this.gateways.push(gateway);
     return gateway;
+  }
+
+  /** Runs `stampgate store COMMAND` with the config of a gateway. */
+  command(command, store, ...more) {
+    const file = join(this.folder, 'command.yaml');
+    writeFileSync(file, JSON.stringify(this.config(store)));
+    return run(['store', command, '--config', file, ...more]);
   }
 
   /** Ends a gateway at once. */

@@ -1,6 +1,6 @@
 // PostgreSQL servers for tests, and clusters of a primary and standbys. The servers listen on Unix sockets.
 import { spawn } from 'node:child_process';
-import { appendFileSync, closeSync, mkdtempSync, openSync } from 'node:fs';
+import { appendFileSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -114,6 +114,27 @@ export class PostgresServer {
     return server;
   }
 
+  /**
+   * Starts a server with the data of a backup. Resolves when the server is a primary.
+   * @param {object} t
+   * @param {PostgresBackup} backup
+   * @param {object} options
+   * @param {15 | 18} options.version
+   * @param {string} options.name
+   * @param {string[]} [options.target] lines of postgresql.conf that say where the restoration ends; without them, it
+   *     ends at the end of the archive
+   */
+  static async restore(t, backup, { version, name, target = [] }) {
+    const server = new PostgresServer(t, version, name);
+    cpSync(backup.base, server.data, { recursive: true });
+    const settings = [`restore_command = 'cp ${backup.archive}/%f "%p"'`, ...target, "recovery_target_action = 'promote'"];
+    server.#writeOwnSettings(undefined, settings);
+    writeFileSync(join(server.data, 'recovery.signal'), '');
+    await server.start();
+    await server.isPrimary();
+    return server;
+  }
+
   constructor(t, version, name) {
     Object.assign(this, { version, name });
     // A short path, because the path of a Unix socket must be short.
@@ -159,6 +180,12 @@ export class PostgresServer {
     rmSync(join(this.data, 'postmaster.pid'), { force: true });
   }
 
+  /** Ends the server at once, and deletes its data. */
+  async lose() {
+    await this.kill();
+    rmSync(this.data, { recursive: true, force: true });
+  }
+
   /** Stops the server's processes, so that they do not answer. */
   pause() {
     this.#signalAll('SIGSTOP');
@@ -187,6 +214,11 @@ export class PostgresServer {
   /** Makes a standby a primary. */
   async promote() {
     await this.sql('SELECT pg_promote(false)');
+    await this.isPrimary();
+  }
+
+  /** Resolves when the server is a primary. */
+  async isPrimary() {
     await until(async () => (await this.sql('SELECT pg_is_in_recovery()')) === 'f', `${this.name} is a primary`);
   }
 
@@ -211,12 +243,17 @@ export class PostgresServer {
   /** Deletes the data of a server that does not run, and starts it as a standby with a copy of the data of `primary`. */
   async rebuild(primary) {
     rmSync(this.data, { recursive: true, force: true });
-    const from = ['--host', primary.folder, '--username=postgres'];
-    await this.#program('pg_basebackup', '--pgdata', this.data, ...from, '--checkpoint=fast', '--no-sync');
+    await primary.copyTo(this.data);
     writeFileSync(join(this.data, 'standby.signal'), '');
     this.#writeOwnSettings(primary);
     await this.start();
     await primary.hasStandby(this);
+  }
+
+  /** Copies the data of this server, which runs, to the folder `data`. */
+  async copyTo(data) {
+    const from = ['--host', this.folder, '--username=postgres'];
+    await this.#program('pg_basebackup', '--pgdata', data, ...from, '--checkpoint=fast', '--no-sync');
   }
 
   /** How much of the primary's log this standby has. */
@@ -244,9 +281,9 @@ export class PostgresServer {
   }
 
   /** The settings in which the servers of a cluster differ. */
-  #writeOwnSettings(primary) {
+  #writeOwnSettings(primary, settings = []) {
     const follows = primary ? `host=${primary.folder} user=postgres application_name=${this.name}` : '';
-    const lines = [`unix_socket_directories = '${this.folder}'`, `primary_conninfo = '${follows}'`];
+    const lines = [`unix_socket_directories = '${this.folder}'`, `primary_conninfo = '${follows}'`, ...settings];
     writeFileSync(join(this.data, 'own.conf'), `${lines.join('\n')}\n`);
   }
 
@@ -256,6 +293,40 @@ export class PostgresServer {
 
   #lastLines() {
     return readFileSync(join(this.folder, 'log'), 'utf8').trim().split('\n').slice(-5).join('\n');
+  }
+}
+
+/**
+ * A backup of a server: a copy of its data, and an archive of its log, which together restore each later state.
+ * @property {string} base the folder of the copy
+ * @property {string} archive the folder of the log
+ */
+export class PostgresBackup {
+  /** Makes empty folders, which end with the test `t`. */
+  constructor(t) {
+    const folder = mkdtempSync('/tmp/postgres-backup-');
+    Object.assign(this, { base: join(folder, 'base'), archive: join(folder, 'archive') });
+    mkdirSync(this.archive);
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+  }
+
+  /** The lines of postgresql.conf with which a server archives its log. A file gets its name when it is whole. */
+  get settings() {
+    const file = `${this.archive}/%f`;
+    return ['archive_mode = on', `archive_command = 'test ! -f ${file} && cp %p ${file}.part && mv ${file}.part ${file}'`];
+  }
+
+  /** Copies the data of a server that runs. */
+  async take(server) {
+    await server.copyTo(this.base);
+  }
+
+  /** Resolves when the archive has everything that the server has written until now. */
+  async complete(server) {
+    const file = await server.sql("SELECT pg_walfile_name(pg_create_restore_point('archived'))");
+    await server.sql('SELECT pg_switch_wal()');
+    const look = `SELECT coalesce(last_archived_wal >= '${file}', false) FROM pg_stat_archiver`;
+    await until(async () => (await server.sql(look)) === 't', `the archive has ${file}`);
   }
 }
 
@@ -272,11 +343,12 @@ export class PostgresCluster {
    * @param {15 | 18} [options.version]
    * @param {number} [options.size] the number of servers
    * @param {number} [options.confirmations] the number of standbys that confirm each transaction
+   * @param {string[]} [options.settings] lines of postgresql.conf
    */
-  static async create(t, { version = 15, size = 3, confirmations = 1 } = {}) {
+  static async create(t, { version = 15, size = 3, confirmations = 1, settings } = {}) {
     const cluster = new PostgresCluster();
     const names = Array.from({ length: size }, (_, index) => `n${index + 1}`);
-    cluster.primary = await PostgresServer.create(t, { version, name: names[0] });
+    cluster.primary = await PostgresServer.create(t, { version, name: names[0], settings });
     cluster.servers = [cluster.primary];
     for (const name of names.slice(1)) cluster.servers.push(await PostgresServer.standbyOf(t, cluster.primary, name));
     if (confirmations > 0) {
