@@ -179,11 +179,15 @@ gateway refuses older cursors (with a store on PostgreSQL, only those of lost ev
 are greater than all earlier ones. For the time of the setting store.key_retention, it sends nothing for an idempotency
 key that the copy contains, and refuses a key unknown to the store.
 
+With a store on PostgreSQL, stop all gateways, restore the server, and start its standbys before. The role of the config
+must own the tables. deploy/README.md has all steps.
+
   --config FILE    required: the YAML file
 
 Exit status
   0  marked
-  1  the config has a fault or no store in files, a file is not a store, or a gateway has the store open
+  1  the config has a fault or no store, there is no store where it says, a gateway has the files open, or the server
+     cannot be used
   2  the command line is wrong
 
 Example

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/store/call_store_testing.h"
+#include "gateway/store/queued_call_store.h"
 #include "webhooks/postgres/test_server.h"
 
 namespace stampgate {
@@ -172,6 +173,100 @@ TEST_F(PostgresCallStoreTest, AGatewayThatFindsNoTraceOfItsTransactionsReportsAL
   EXPECT_FALSE(BeginAndWait(*store, MakeSubmit("before", 1, 3, 2000))->attempt.has_value());
   EXPECT_EQ(losses_, 1);
   EXPECT_EQ(SharedServer().Sql("SELECT max(through_ms) FROM leases", store_.schema), "5000");
+}
+
+// A store that an administrator restores to an earlier state, with the same clock for the server and the gateways.
+class RestoredPostgresCallStoreTest : public PostgresCallStoreTest {
+ protected:
+  std::unique_ptr<CallStore> OpenNow() {
+    PostgresCallStoreOptions options = Options();
+    options.now = [this] { return absl::FromUnixMillis(now_ms_); };
+    return Open(options);
+  }
+
+  void Attempt(CallStore& store, const KeyedSubmit& submit, AttemptEnd end) {
+    const absl::StatusOr<Begun> begun = BeginAndWait(store, submit);
+    ASSERT_TRUE(begun.ok() && begun->attempt.has_value()) << begun.status() << submit.key;
+    store.End(*begun->attempt, std::move(end));
+  }
+
+  static Kind OutcomeOf(CallStore& store, const KeyedSubmit& submit) {
+    const absl::StatusOr<Begun> begun = BeginAndWait(store, submit);
+    EXPECT_TRUE(begun.ok() && begun->record.has_value()) << begun.status() << submit.key;
+    return begun.ok() && begun->record.has_value() ? begun->record->outcome.kind : Kind::kNotSent;
+  }
+
+  void Save() {
+    for (const char* table : {"submits", "submit_clock", "leases"}) {
+      Sql(absl::StrCat("CREATE TABLE saved_", table, " AS TABLE ", table));
+    }
+  }
+  void Restore() {
+    for (const char* table : {"submits", "submit_clock", "leases"}) {
+      Sql(absl::StrCat("DELETE FROM ", table));
+      Sql(absl::StrCat("INSERT INTO ", table, " TABLE saved_", table));
+    }
+  }
+
+  static constexpr int64_t kStartMs = 1'700'000'000'000;
+  std::atomic<int64_t> now_ms_ = kStartMs;
+};
+
+TEST_F(RestoredPostgresCallStoreTest, BeginsNoAttemptThatMayRepeatALostOne) {
+  std::unique_ptr<CallStore> store = OpenNow();
+  Attempt(*store, MakeSubmit("done", 1, 2), Done("a-1"));
+  Attempt(*store, MakeSubmit("refused", 1, 2), Refused("R"));
+  Attempt(*store, MakeSubmit("not-sent", 1, 2), NotSent());
+  store->Close(kStartMs);
+  Save();
+  store = OpenNow();
+  Attempt(*store, MakeSubmit("since", 1, 2), Done("a-2"));
+  Attempt(*store, MakeSubmit("refused", 1, 2), Done("a-3"));
+  Attempt(*store, MakeSubmit("not-sent", 1, 3), Unknown());
+  store->Close(kStartMs);
+  Restore();
+  now_ms_ += 600'000;
+  Sql(absl::StrCat("SELECT mark_restored(", now_ms_ * 1000, ")"));
+
+  for (int gateway = 0; gateway < 2; ++gateway) {
+    store = OpenNow();
+    const Begun since = BeginAndWait(*store, MakeSubmit("since", 1, 9)).value();
+    EXPECT_FALSE(since.attempt.has_value() || since.record.has_value());
+    EXPECT_EQ(since.unknown_until, absl::Hours(24));
+    for (uint8_t body : {2, 3, 9}) {
+      EXPECT_EQ(OutcomeOf(*store, MakeSubmit("done", 1, body)), Kind::kDone);
+      EXPECT_EQ(OutcomeOf(*store, MakeSubmit("refused", 1, body)), Kind::kUnknown);
+      EXPECT_EQ(OutcomeOf(*store, MakeSubmit("not-sent", 1, body)), Kind::kUnknown);
+    }
+  }
+  for (int half_hours = 0; half_hours < 49; ++half_hours) {
+    now_ms_ += 30 * 60'000;
+    TidyNow(*store);
+  }
+  for (const char* key : {"since", "done", "not-sent"}) Attempt(*store, MakeSubmit(key, 1, 9), NotSent());
+  EXPECT_EQ(losses_, 0);
+  EXPECT_EQ(failures_, 0);
+}
+
+TEST_F(RestoredPostgresCallStoreTest, TimestampsOfEachLeaseBeginAboveTheClockAndTheBound) {
+  const int64_t ahead_ms = kStartMs + 3'600'000;
+  Sql(absl::StrCat("UPDATE leases SET through_ms = ", ahead_ms, " WHERE index = 7"));
+  std::unique_ptr<CallStore> paused = OpenNow();
+  Save();
+  EXPECT_EQ(RaiseAndWait(*paused, kStartMs + 10'000), absl::OkStatus());
+  Restore();
+  Sql(absl::StrCat("SELECT mark_restored(", now_ms_ * 1000, ")"));
+  const auto free = [this](int64_t through_ms) {
+    return SharedServer().Sql(
+        absl::StrCat("SELECT count(*) FROM leases WHERE holder IS NULL AND through_ms = ", through_ms), store_.schema);
+  };
+  EXPECT_EQ(free(kStartMs + 31'000), "63");
+  EXPECT_EQ(free(ahead_ms), "1");
+  EXPECT_EQ(OpenNow()->timestamp_floor_ms(), kStartMs + 31'000);
+  // The process from before the restoration does not get its lease again.
+  EXPECT_EQ(RaiseAndWait(*paused, kStartMs + 20'000).code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(Eventually([&] { return RaiseAndWait(*paused, kStartMs + 20'000).ok(); }));
+  EXPECT_GE(paused->timestamp_floor_ms(), kStartMs + 31'000);
 }
 
 TEST_F(PostgresCallStoreTest, AnEndOfAnAttemptIsStoredWithoutALaterSubmit) {

@@ -127,8 +127,7 @@ export class PostgresServer {
   static async restore(t, backup, { version, name, target = [] }) {
     const server = new PostgresServer(t, version, name);
     cpSync(backup.base, server.data, { recursive: true });
-    const settings = [`restore_command = 'cp ${backup.archive}/%f "%p"'`, ...target, "recovery_target_action = 'promote'"];
-    server.#writeOwnSettings(undefined, settings);
+    server.#writeOwnSettings(undefined, backup.settingsOfRestoration(target));
     writeFileSync(join(server.data, 'recovery.signal'), '');
     await server.start();
     await server.isPrimary();
@@ -314,6 +313,11 @@ export class PostgresBackup {
   get settings() {
     const file = `${this.archive}/%f`;
     return ['archive_mode = on', `archive_command = 'test ! -f ${file} && cp %p ${file}.part && mv ${file}.part ${file}'`];
+  }
+
+  /** The lines of postgresql.conf with which a server restores the state at the target, and becomes a primary. */
+  settingsOfRestoration(target) {
+    return [`restore_command = 'cp ${this.archive}/%f "%p"'`, ...target, "recovery_target_action = 'promote'"];
   }
 
   /** Copies the data of a server that runs. */

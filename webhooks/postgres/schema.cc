@@ -92,7 +92,11 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
 }
 
 absl::Status MarkServerAsRestored(PostgresConnection& connection) {
-  return connection.Commit({{"SELECT mark_restored(NULL)"}}).status();
+  if (absl::Status status = CheckStore(connection); !status.ok()) return status;
+  const absl::Status status = connection.Commit({{"SELECT mark_restored(NULL)"}}).status();
+  if (!absl::IsUnavailable(status)) return status;
+  return absl::UnavailableError(
+      absl::StrCat(status.message(), "; start the standbys first, and run this command again"));
 }
 
 absl::Status ClaimEmptyStore(PostgresConnection& connection) {

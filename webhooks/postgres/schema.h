@@ -21,7 +21,8 @@ absl::Status MigrateStore(PostgresConnection& connection, const std::string& sch
 absl::Status GrantStore(PostgresConnection& connection, const std::string& schema, const std::string& role);
 
 // Marks the store as restored to an earlier state, so that no gateway begins an attempt or chooses a timestamp that a
-// lost transaction may have used. Errors: those of PostgresConnection::Commit.
+// lost transaction may have used. The role of the connection must own the tables. Errors: those of CheckStore and
+// PostgresConnection::Commit.
 absl::Status MarkServerAsRestored(PostgresConnection& connection);
 
 // Claims an empty store for a copy: until OpenClaimedStore, no gateway can use it. Errors: kFailedPrecondition if the

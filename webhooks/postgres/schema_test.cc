@@ -106,5 +106,37 @@ TEST(SchemaTest, ARoleWithGrantedRightsCanCheckTheStoreButNotChangeIt) {
   EXPECT_EQ(GrantStore(*owner, "granted", "nobody").code(), kFailed);
 }
 
+TEST(SchemaTest, OnlyAStoreWithTablesOfThisVersionIsMarkedAsRestored) {
+  const std::unique_ptr<PostgresConnection> connection = Connect("restored");
+  const absl::Status missing = MarkServerAsRestored(*connection);
+  EXPECT_EQ(missing.code(), kFailed);
+  EXPECT_THAT(missing.message(), HasSubstr("stampgate store migrate"));
+  ASSERT_TRUE(MigrateStore(*connection, "restored").ok());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(MarkServerAsRestored(*connection), absl::OkStatus());
+  Server().Sql("UPDATE store SET version = version + 1", "restored");
+  EXPECT_EQ(MarkServerAsRestored(*connection).code(), kFailed);
+}
+
+TEST(SchemaTest, OnlyTheOwnerMarksAStoreAsRestored) {
+  ASSERT_TRUE(MigrateStore(*Connect("kept"), "kept").ok());
+  Server().Sql("CREATE ROLE keeper LOGIN");
+  ASSERT_EQ(GrantStore(*Connect("kept"), "kept", "keeper"), absl::OkStatus());
+  const absl::Status status = MarkServerAsRestored(*Connect("kept", "keeper"));
+  EXPECT_EQ(status.code(), kFailed);
+  EXPECT_THAT(status.message(), HasSubstr("permission denied"));
+}
+
+// The server of a backup waits for its standbys, which do not exist yet.
+TEST(SchemaTest, ARestoredServerWithoutItsStandbyAsksForIt) {
+  const TestPostgres server(PostgresVersion::k15);
+  const PostgresAddress store = server.NewStore();
+  server.Set("synchronous_standby_names", "'standby'");
+  const absl::Status missing = MarkServerAsRestored(*PostgresConnection::Open(store).value());
+  EXPECT_EQ(missing.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(missing.message(), HasSubstr("start the standbys first"));
+  TestPostgres standby(server, "standby");
+  EXPECT_EQ(MarkServerAsRestored(*PostgresConnection::Open(store).value()), absl::OkStatus());
+}
+
 }  // namespace
 }  // namespace stampgate
