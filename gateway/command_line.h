@@ -37,7 +37,7 @@ struct CommandLine {
   std::string head;            // for kAuditVerify: a head that the process logged, or empty
   std::string from;  // for kAuditVerify: the head of the last archived file, or empty; for kStoreCopy: a config
   std::string to;    // for kStoreCopy: a config
-  std::vector<std::string> files;  // for kAuditVerify: the file of audit.file, or several files of one audit log
+  std::vector<std::string> files;  // for kAuditVerify: audit logs, or several files of one audit log
 };
 
 // Parses the arguments after the program's name. A flag has the form `--name value` or `--name=value`. Errors:

@@ -16,8 +16,8 @@ constexpr absl::string_view kCommands =
   stampgate keygen --curve CURVE --out FILE
                                            generates an API key
   stampgate audit keygen --out FILE        generates the key of the audit log's MAC chain
-  stampgate audit verify --key FILE AUDIT_FILE...
-                                           verifies an audit log
+  stampgate audit verify --key FILE PATH...
+                                           verifies an audit log, or the logs of several gateways
   stampgate store keygen --out FILE        generates the key of a store on PostgreSQL
   stampgate store migrate --config FILE    creates the tables of a store on PostgreSQL
   stampgate store check --config FILE      checks a store on PostgreSQL and the settings of its server
@@ -100,29 +100,40 @@ Exit status
 Example
   stampgate audit keygen --out audit.key
 )"},
-    {"audit verify", R"(stampgate audit verify --key FILE [--from HEAD] [--head HEAD] AUDIT_FILE
+    {"audit verify", R"(stampgate audit verify --key FILE [--from HEAD] [--head HEAD] PATH
 stampgate audit verify --key FILE [--from HEAD] [--head HEAD] AUDIT_FILE AUDIT_FILE...
+stampgate audit verify --key FILE PATH PATH...
 
-Verifies an audit log from its first record to its last, and reports missing records. A single AUDIT_FILE must be the
-file of the setting audit.file: the command also verifies the closed files in the same folder (AUDIT_FILE.N, full files
-that the gateway has renamed). If you name several files, oldest first, the command verifies only these. A HEAD names a
-record: it is the record's number, a colon, and its MAC. The gateway's log and metrics show the head of the last record,
-and this command prints it.
+Verifies an audit log from its first record to its last, and reports missing records. A PATH must be the file of the
+setting audit.file, or a folder with that file if its name is audit.log. The command also verifies the closed files in
+the same folder (AUDIT_FILE.N, full files that the gateway has renamed). If you name several files of one log, oldest
+first, the command verifies only these. A HEAD names a record: it is the record's number, a colon, and its MAC. The
+gateway's log and metrics show the head of the last record, and this command prints it.
+
+If one of several PATHs is a folder, or if all have the same file name, each is the log of another gateway. The command
+verifies each by itself, also after another has failed. It prints one line for each log, with its number of records, the
+times of the first and last record, and the head; at the end it names each log that failed. Records do not name their
+gateway, but the command reports a log that shares records with another one.
 
   --key FILE       required: the key of the setting audit.key_file
   --from HEAD      the last record that was archived elsewhere: records up to it may be missing. Without this option,
-                   the log must begin with record 1
-  --head HEAD      a record that the log must contain: detects whether records up to it are missing at the end
+                   the log must begin with record 1. Not for several logs
+  --head HEAD      a record that the log must contain: detects whether records up to it are missing at the end. Not for
+                   several logs
 
 Exit status
   0  the log is whole
-  1  records were changed, added or moved, or are missing in the middle or at the end; or the key is wrong
+  1  records were changed, added or moved, or are missing in the middle or at the end; or the key is wrong; or a log was
+     given twice
   2  a file or the key cannot be read, or the command line is wrong
   3  the log is whole except for its end, which a crash has damaged or the gateway is writing
   4  records are missing at the beginning, and --from does not name their last one; the rest is as for 0 or 3
+For several logs, the status is the first of 1, 2, 4 and 3 that one of them has.
 
 Example, if the records up to 4711 are in an archive
   stampgate audit verify --key audit.key --from 4711:9c1e...f0 audit.log
+Example, with the volumes of three replicas
+  stampgate audit verify --key audit.key /mnt/stampgate-0 /mnt/stampgate-1 /mnt/stampgate-2
 )"},
     {"store keygen", R"(stampgate store keygen --out FILE
 

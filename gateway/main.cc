@@ -24,6 +24,7 @@
 #include "gateway/admin/readiness.h"
 #include "gateway/admin/server.h"
 #include "gateway/audit/open.h"
+#include "gateway/audit/several_logs.h"
 #include "gateway/audit/verifier.h"
 #include "gateway/callers/access.h"
 #include "gateway/callers/peer_of_call.h"
@@ -340,8 +341,19 @@ int AuditVerify(const CommandLine& line) {
     if (!parsed.ok()) return fail(parsed.status());
     *place = *std::move(parsed);
   }
-  const AuditReport report = line.files.size() == 1 ? VerifyAuditLog(line.files[0], *key, head, from)
-                                                    : VerifyAudit(line.files, *key, head, from);
+  const std::vector<std::string> logs = AuditLogsIn(line.files);
+  if (logs.size() > 1) {
+    if (head || from) {
+      return fail(absl::InvalidArgumentError(
+          absl::StrCat("--head and --from name a record of one log, but ", logs.size(), " logs are given")));
+    }
+    const AuditLogsReport report = VerifyAuditLogs(logs, *key);
+    std::cout << report.ToString() << std::flush;
+    if (const std::string failures = report.Failures(); !failures.empty()) Fail(absl::DataLossError(failures));
+    return report.ExitStatus();
+  }
+  const AuditReport report =
+      logs.empty() ? VerifyAudit(line.files, *key, head, from) : VerifyAuditLog(logs[0], *key, head, from);
   std::cout << report.ToString();
   return report.ExitStatus();
 }

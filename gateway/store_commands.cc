@@ -1,10 +1,8 @@
 #include "gateway/store_commands.h"
 
 #include <memory>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gateway/config/config.h"
@@ -15,6 +13,7 @@
 #include "webhooks/log/restored.h"
 #include "webhooks/postgres/durability.h"
 #include "webhooks/postgres/schema.h"
+#include "webhooks/postgres/store_connection.h"
 
 namespace stampgate {
 namespace {
@@ -70,14 +69,11 @@ absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
   const absl::StatusOr<Config> config = LoadPostgresql(file);
   if (!config.ok()) return config.status();
   const config::v1::PostgresqlStore& store = (*config)->store().postgresql();
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(AddressOf(store));
+  const absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
+      ConnectToStore(AddressOf(store), store.allow_single_server());
   if (!connection.ok()) return connection.status();
-  if (absl::Status status = CheckStore(**connection); !status.ok()) return status;
   const absl::StatusOr<DurabilityGaps> gaps = FindDurabilityGaps(**connection);
   if (!gaps.ok()) return gaps.status();
-  std::vector<std::string> faults = gaps->unsafe;
-  if (!store.allow_single_server()) faults.insert(faults.end(), gaps->single.begin(), gaps->single.end());
-  if (!faults.empty()) return absl::FailedPreconditionError(absl::StrJoin(faults, "; "));
   std::string text = absl::StrCat("schema ", store.schema(), ": the tables have version ", kStoreVersion, "\n");
   if (gaps->single.empty()) return absl::StrCat(text, "the server waits for a synchronous standby\n");
   return absl::StrCat(text, "WARNING: ", gaps->single[0], ": the loss of the server loses acknowledged events\n");

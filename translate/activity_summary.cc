@@ -7,8 +7,8 @@
 #include "google/protobuf/descriptor.h"
 #include "translate/json/reader.h"
 #include "translate/json/writer.h"
-#include "translate/wire_fields.h"
-#include "translate/wire_writer.h"
+#include "translate/wire/fields.h"
+#include "translate/wire/writer.h"
 
 namespace stampgate {
 namespace {

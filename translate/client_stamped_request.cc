@@ -8,8 +8,8 @@
 #include "translate/json/writer.h"
 #include "translate/message_reader.h"
 #include "translate/validator.h"
-#include "translate/wire_fields.h"
-#include "translate/wire_writer.h"
+#include "translate/wire/fields.h"
+#include "translate/wire/writer.h"
 
 namespace stampgate {
 namespace {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "google/rpc/error_details.pb.h"
-#include "translate/serialize.h"
+#include "translate/wire/serialize.h"
 
 namespace stampgate {
 namespace {

@@ -18,7 +18,7 @@
 #include "google/protobuf/timestamp.pb.h"
 #include "translate/json/reader.h"
 #include "translate/json/writer.h"
-#include "translate/wire_writer.h"
+#include "translate/wire/writer.h"
 
 namespace stampgate {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "google/protobuf/timestamp.pb.h"
-#include "translate/wire_writer.h"
+#include "translate/wire/writer.h"
 
 namespace stampgate {
 namespace {

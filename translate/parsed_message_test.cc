@@ -12,10 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "translate/json/hex.h"
-#include "translate/serialize.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/testing.pb.h"
+#include "translate/wire/serialize.h"
 
 namespace stampgate {
 namespace {

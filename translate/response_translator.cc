@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "translate/message_reader.h"
-#include "translate/wire_fields.h"
+#include "translate/wire/fields.h"
 
 namespace stampgate {
 

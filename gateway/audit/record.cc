@@ -190,6 +190,7 @@ absl::StatusOr<AuditRecord> ReadAuditRecord(std::string& line) {
   const absl::Status read = ReadJsonObject(line, [&](JsonValue& root) {
     return root.ForEachMember([&](absl::string_view name, JsonValue& value) -> absl::Status {
       if (name == "seq") return ReadNumber(value, &record.sequence);
+      if (name == "time") return ReadText(value, &record.time);
       if (name == "kind") return ReadKind(value, &kind);
       if (name == "allow") return ReadNumber(value, &record.allow);
       if (name == "count") return ReadNumber(value, &record.count);

@@ -124,6 +124,7 @@ enum class AuditKind { kStart, kStop, kTorn, kAllow, kDeny, kDeniedCount, kOutco
 struct AuditRecord {
   uint64_t sequence = 0;
   AuditKind kind = AuditKind::kStart;
+  std::string time;              // the text of "time"
   uint64_t allow = 0;            // for an outcome
   uint64_t count = 0;            // for a denied_count
   bool process_ended = false;    // for an outcome: its reason is kProcessEnded

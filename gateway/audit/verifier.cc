@@ -91,12 +91,16 @@ class Verifier {
   }
 
   bool CheckOpenFile(const std::string& path, int fd, bool last) {
-    const auto count = [this](const AuditRecord& record, const AuditMac& mac) { Count(record, mac); };
     AuditScan scan;
+    AuditMac first_mac{};
+    const auto count = [&](const AuditRecord& record, const AuditMac& mac) {
+      if (record.sequence == scan.first_sequence) first_mac = mac;
+      Count(record, mac);
+    };
     const absl::Status status = ScanAuditFile(fd, chain_, report_.files.empty() ? nullptr : &position_, count, &scan);
     if (scan.records > 0 && report_.files.empty()) before_ = scan.before;
     if (scan.records > 0) position_ = scan.last;
-    report_.files.push_back({path, scan.first_sequence, scan.records > 0 ? scan.last.sequence : 0});
+    report_.files.push_back({path, scan.first_sequence, scan.records > 0 ? scan.last.sequence : 0, first_mac});
     if (!status.ok()) {
       return Fail(absl::IsDataLoss(status) ? Verdict::kBroken : Verdict::kUnreadable, path, status.message());
     }
@@ -111,6 +115,8 @@ class Verifier {
   void Count(const AuditRecord& record, const AuditMac& mac) {
     if (head_ && record.sequence == head_->sequence) head_mac_ = MacHex(mac);
     if (from_ && record.sequence == from_->sequence) from_mac_ = MacHex(mac);
+    if (++report_.records == 1) report_.first_time = record.time;
+    report_.last_time = record.time;
     switch (record.kind) {
       case AuditKind::kAllow:
         ++report_.allows;
@@ -208,22 +214,6 @@ AuditReport Verify(const SecretBytes& key, const std::optional<AuditHead>& head,
   return report;
 }
 
-absl::string_view Name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kWhole:
-      return "ok";
-    case Verdict::kTorn:
-      return "torn";
-    case Verdict::kIncomplete:
-      return "INCOMPLETE";
-    case Verdict::kBroken:
-      return "BROKEN";
-    case Verdict::kUnreadable:
-      return "cannot be checked";
-  }
-  return "";
-}
-
 }  // namespace
 
 AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
@@ -234,49 +224,6 @@ AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes
 AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head,
                            const std::optional<AuditHead>& from) {
   return Verify(key, head, from, [&](Verifier& verifier) { verifier.CheckLog(file); });
-}
-
-int AuditReport::ExitStatus() const {
-  switch (verdict) {
-    case Verdict::kWhole:
-      return 0;
-    case Verdict::kBroken:
-      return 1;
-    case Verdict::kUnreadable:
-      return 2;
-    case Verdict::kTorn:
-      return 3;
-    case Verdict::kIncomplete:
-      return 4;
-  }
-  return 2;
-}
-
-std::string AuditReport::ToString() const {
-  std::string text;
-  for (const File& file : files) {
-    if (file.first_sequence == 0) {
-      absl::StrAppend(&text, file.path, ": no valid record\n");
-    } else {
-      absl::StrAppend(&text, file.path, ": records ", file.first_sequence, " to ", file.last_sequence, "\n");
-    }
-  }
-  absl::StrAppend(&text, "allowed ", allows, ", denied ", denials + counted_denials, " (", counted_denials,
-                  " only counted), outcomes ", outcomes, " (", unknown_outcomes,
-                  " unknown, because the process ended), without outcome ", open_allows, "\n");
-  if (head.sequence > 0) absl::StrAppend(&text, "head ", head.ToString(), "\n");
-  absl::StrAppend(&text, Name(verdict));
-  if (!reason.empty()) absl::StrAppend(&text, ": ", reason);
-  if (verdict == Verdict::kWhole) {
-    const absl::string_view start = start_was_given ? " after the given start" : "";
-    if (head_was_asked_for) {
-      absl::StrAppend(&text, ": nothing is missing", start, " up to the given head");
-    } else {
-      absl::StrAppend(&text, ": nothing is missing", start,
-                      ", but only --head shows whether records are missing at the end");
-    }
-  }
-  return absl::StrCat(text, "\n");
 }
 
 }  // namespace stampgate

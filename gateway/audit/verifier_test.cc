@@ -43,16 +43,16 @@ AuditOutcome Of(const std::string& code, const std::string& reason = "") {
 class AuditVerifierTest : public ::testing::Test {
  protected:
   AuditVerifierTest() : folder_(NewFolder()), old_(folder_ + "audit.log.1"), new_(folder_ + "audit.log") {
-    Add(old_text_, StartText(kTime, "0.1.0", 0));                         // 1
-    Add(old_text_, AllowText(kTime, By("payments")));                     // 2
-    Add(old_text_, DenyText(kTime, By("strangers")));                     // 3
-    Add(old_text_, AllowText(kTime, By("payments")));                     // 4
-    Add(old_text_, OutcomeText(kTime, 2, Of("OK")));                      // 5
-    Add(new_text_, RotateText(kTime, "0.1.0", 1));                        // 6
-    Add(new_text_, StillOpenText(kTime, {4}));                            // 7
-    Add(new_text_, DeniedCountText(kTime, "strangers", 40, kTime));       // 8
-    Add(new_text_, AllowText(kTime, By("payments")));                     // 9
-    Add(new_text_, OutcomeText(kTime, 4, Of("UNKNOWN", kProcessEnded)));  // 10
+    Add(old_text_, StartText(kTime, "0.1.0", 0));                                            // 1
+    Add(old_text_, AllowText(kTime, By("payments")));                                        // 2
+    Add(old_text_, DenyText(kTime, By("strangers")));                                        // 3
+    Add(old_text_, AllowText(kTime, By("payments")));                                        // 4
+    Add(old_text_, OutcomeText(kTime, 2, Of("OK")));                                         // 5
+    Add(new_text_, RotateText(kTime, "0.1.0", 1));                                           // 6
+    Add(new_text_, StillOpenText(kTime, {4}));                                               // 7
+    Add(new_text_, DeniedCountText(kTime, "strangers", 40, kTime));                          // 8
+    Add(new_text_, AllowText(kTime, By("payments")));                                        // 9
+    Add(new_text_, OutcomeText(kTime + absl::Seconds(1), 4, Of("UNKNOWN", kProcessEnded)));  // 10
     WriteTestFile(old_, old_text_);
     WriteTestFile(new_, new_text_);
   }
@@ -89,8 +89,10 @@ TEST_F(AuditVerifierTest, TheReportOfAWholeLogCountsItsRecords) {
   EXPECT_EQ(report.ToString(),
             absl::StrCat(old_, ": records 1 to 5\n", new_, ": records 6 to 10\n",
                          "allowed 3, denied 41 (40 only counted), outcomes 2 (1 unknown, because the process ended), "
-                         "without outcome 1\n",
-                         "head ", heads_.back().ToString(), "\n",
+                         "without outcome 1\n"
+                         "from 2026-01-02T03:04:05.678901Z to 2026-01-02T03:04:06.678901Z\n"
+                         "head ",
+                         heads_.back().ToString(), "\n",
                          "ok: nothing is missing, but only --head shows whether records are missing at the end\n"));
   EXPECT_TRUE(absl::EndsWith(VerifyBoth(heads_.back()).ToString(), "ok: nothing is missing up to the given head\n"));
 }

@@ -13,7 +13,7 @@
 #include "gateway/tokens/key_set.h"
 #include "stamp/secret/memory.h"
 #include "stamp/secret/sha256.h"
-#include "translate/serialize.h"
+#include "translate/wire/serialize.h"
 
 namespace stampgate {
 namespace {

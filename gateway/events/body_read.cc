@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/calls/request_message.h"
 #include "gateway/calls/shutting_down.h"
-#include "gateway/events/error.h"
 #include "gateway/events/method.h"
 #include "gateway/events/request.h"
+#include "gateway/feed/error.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 

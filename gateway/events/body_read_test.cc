@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/events/fake_output.h"
-#include "gateway/events/feed.h"
 #include "gateway/events/testing.h"
+#include "gateway/feed/feed.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"

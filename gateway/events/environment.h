@@ -14,9 +14,9 @@
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
-#include "gateway/events/encoder.h"
-#include "gateway/events/source.h"
 #include "gateway/events/stream_slots.h"
+#include "gateway/feed/encoder.h"
+#include "gateway/feed/source.h"
 #include "translate/message_plan.h"
 #include "webhooks/log/event_log.h"
 

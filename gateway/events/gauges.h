@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "absl/time/time.h"
-#include "gateway/events/source.h"
 #include "gateway/events/stream_slots.h"
+#include "gateway/feed/source.h"
 #include "gateway/metrics/metrics.h"
 
 namespace stampgate {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/events/feed.h"
+#include "gateway/feed/feed.h"
 #include "webhooks/log/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"

@@ -7,10 +7,10 @@
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/shutting_down.h"
 #include "gateway/events/access.h"
-#include "gateway/events/error.h"
 #include "gateway/events/method.h"
-#include "gateway/events/page.h"
 #include "gateway/events/request.h"
+#include "gateway/feed/error.h"
+#include "gateway/feed/page.h"
 #include "stampgate/v1/event_service.pb.h"
 
 namespace stampgate {

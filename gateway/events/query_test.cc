@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/events/feed.h"
 #include "gateway/events/testing.h"
+#include "gateway/feed/feed.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"

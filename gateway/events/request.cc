@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/calls/request_message.h"
-#include "gateway/events/error.h"
+#include "gateway/feed/error.h"
 #include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 #include "translate/validator.h"

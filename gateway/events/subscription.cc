@@ -7,8 +7,8 @@
 #include "absl/time/time.h"
 #include "gateway/calls/request_message.h"
 #include "gateway/calls/shutting_down.h"
-#include "gateway/events/error.h"
 #include "gateway/events/method.h"
+#include "gateway/feed/error.h"
 #include "translate/error.h"
 #include "webhooks/log/cursor.h"
 

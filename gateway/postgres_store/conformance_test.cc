@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <map>
@@ -69,17 +68,9 @@ class SqliteEngine : public Engine {
   std::string folder_;
 };
 
-// The servers run until the process ends, because each takes a second to start.
-TestPostgres& ServerOf(PostgresVersion version) {
-  static std::map<PostgresVersion, std::unique_ptr<TestPostgres>> servers;
-  std::unique_ptr<TestPostgres>& server = servers[version];
-  if (server == nullptr) server = std::make_unique<TestPostgres>(version);
-  return *server;
-}
-
 class PostgresEngine : public Engine {
  public:
-  explicit PostgresEngine(PostgresVersion version) : store_(ServerOf(version).NewStore()) {}
+  explicit PostgresEngine(PostgresVersion version) : store_(SharedServer(version).NewStore()) {}
 
   absl::StatusOr<std::unique_ptr<CallStore>> Open(const Options& options) override {
     PostgresCallStoreOptions all;

@@ -28,11 +28,6 @@ using Kind = AttemptEnd::Kind;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
 
-TestPostgres& SharedServer() {
-  static TestPostgres* const server = new TestPostgres(PostgresVersion::k15);
-  return *server;
-}
-
 class PostgresCallCopyTest : public testing::Test {
  protected:
   PostgresCallCopyTest() {

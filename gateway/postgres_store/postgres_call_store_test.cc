@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <future>
 #include <memory>
 #include <set>
@@ -27,25 +26,10 @@ using Kind = AttemptEnd::Kind;
 
 constexpr auto kVersion = PostgresVersion::k18;
 
-// Waits until `condition` holds. Returns false after a minute.
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
-
-TestPostgres& SharedServer() {
-  static TestPostgres* const server = new TestPostgres(kVersion);
-  return *server;
-}
-
 class PostgresCallStoreTest : public testing::Test {
  protected:
-  explicit PostgresCallStoreTest(PostgresAddress store = SharedServer().NewStore()) : store_(std::move(store)) {}
+  explicit PostgresCallStoreTest(PostgresAddress store = SharedServer(kVersion).NewStore())
+      : store_(std::move(store)) {}
 
   PostgresCallStoreOptions Options() {
     PostgresCallStoreOptions options;
@@ -66,7 +50,7 @@ class PostgresCallStoreTest : public testing::Test {
   }
   std::unique_ptr<CallStore> Open() { return Open(Options()); }
 
-  void Sql(const std::string& sql) { SharedServer().Sql(sql, store_.schema); }
+  void Sql(const std::string& sql) { SharedServer(kVersion).Sql(sql, store_.schema); }
 
   PostgresAddress store_;
   std::atomic<int> failures_ = 0;
@@ -172,7 +156,7 @@ TEST_F(PostgresCallStoreTest, AGatewayThatFindsNoTraceOfItsTransactionsReportsAL
   EXPECT_EQ(BeginAndWait(*store, MakeSubmit("late", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_FALSE(BeginAndWait(*store, MakeSubmit("before", 1, 3, 2000))->attempt.has_value());
   EXPECT_EQ(losses_, 1);
-  EXPECT_EQ(SharedServer().Sql("SELECT max(through_ms) FROM leases", store_.schema), "5000");
+  EXPECT_EQ(SharedServer(kVersion).Sql("SELECT max(through_ms) FROM leases", store_.schema), "5000");
 }
 
 // A store that an administrator restores to an earlier state, with the same clock for the server and the gateways.
@@ -273,7 +257,7 @@ TEST_F(PostgresCallStoreTest, AnEndOfAnAttemptIsStoredWithoutALaterSubmit) {
   std::unique_ptr<CallStore> store = Open();
   store->End(*BeginAndWait(*store, MakeSubmit("a", 1, 2))->attempt, Done("a-1"));
   EXPECT_TRUE(Eventually([this] {
-    return SharedServer().Sql("SELECT convert_from(activity_id, 'UTF8') FROM submits", store_.schema) == "a-1";
+    return SharedServer(kVersion).Sql("SELECT convert_from(activity_id, 'UTF8') FROM submits", store_.schema) == "a-1";
   }));
 }
 

@@ -23,7 +23,7 @@
 #include "stampgate/v1/event_service.pb.h"
 #include "tests/bench/process_cpu.h"
 #include "tests/bench/sent_header.h"
-#include "translate/wire_fields.h"
+#include "translate/wire/fields.h"
 
 ABSL_FLAG(std::string, target, "", "host:port of the server");
 ABSL_FLAG(int, pid, 0, "process id of the server");

@@ -427,6 +427,91 @@ describe('stampgate audit verify', { timeout: HANG_MS }, async () => {
   });
 });
 
+describe('stampgate audit verify, given the logs of several gateways', { timeout: HANG_MS }, async () => {
+  const folder = scratch({ after });
+  const { key_file } = await auditConfig(folder);
+  const { simulator } = await startStack({ after }, {});
+  /** Runs a gateway with an audit log in a folder of its own. Resolves to the folder and to the number of records. */
+  const replica = async (name, calls) => {
+    const own = join(folder, name);
+    mkdirSync(own);
+    const audit = { file: join(own, 'audit.log'), key_file };
+    const callers = freeCaller();
+    const gateway = await startGateway({ after }, simulator, { audit, callers }, { folder: own });
+    for (let i = 0; i < calls; ++i) await gateway.call(QUERY.method, QUERY.request);
+    await gateway.stop();
+    return { own, file: audit.file, records: recordsOf(audit.file) };
+  };
+  const replicas = [await replica('gw-0', 1), await replica('gw-1', 2), await replica('gw-2', 0)];
+  const check = (...paths) => verify('--key', key_file, ...paths);
+  const lineOf = ({ file, records }, verdict = 'ok') => {
+    const [first, last] = [records[0], records.at(-1)];
+    return `${file}: ${verdict}, ${records.length} records from ${first.time} to ${last.time}, head ${last.seq}:${last.mac}`;
+  };
+  const lines = replicas.map((each) => lineOf(each));
+
+  test('prints a line for each log, whether it gets folders or files', async () => {
+    for (const paths of [replicas.map(({ own }) => own), replicas.map(({ file }) => file), [replicas[0].own, ...replicas.slice(1).map(({ file }) => file)]]) {
+      const { status, stdout, stderr } = await check(...paths);
+      assert.deepEqual([status, stdout.trimEnd().split('\n'), stderr], [0, lines, '']);
+    }
+  });
+
+  test('verifies a single folder as it verifies a file', async () => {
+    const { status, stdout } = await check(replicas[1].own);
+    assert.deepEqual([status, stdout], [0, (await check(replicas[1].file)).stdout]);
+    assert.match(stdout, /^allowed 2, denied 0/m);
+  });
+
+  test('names each log that fails, and verifies the others', async () => {
+    const changed = join(folder, 'changed');
+    mkdirSync(changed);
+    const log = readFileSync(replicas[0].file);
+    log[20] ^= 1;
+    writeFileSync(join(changed, 'audit.log'), log);
+    const empty = join(folder, 'empty');
+    mkdirSync(empty);
+    const { status, stdout, stderr } = await check(changed, replicas[0].own, empty, replicas[1].own);
+    assert.equal(status, 1);
+    assert.deepEqual(stdout.trimEnd().split('\n'), [
+      `${changed}/audit.log: BROKEN, no valid record`,
+      lines[0],
+      `${empty}/audit.log: cannot be checked, no valid record`,
+      lines[1],
+    ]);
+    assert.deepEqual(stderr.trimEnd().split('\n'), [
+      '2 of 4 audit logs failed:',
+      `${changed}/audit.log: BROKEN: ${changed}/audit.log: line 1 was changed, or was written with another key`,
+      `${empty}/audit.log: cannot be checked: ${empty}/audit.log: cannot be opened: No such file or directory`,
+    ]);
+    assert.equal((await check(replicas[0].own, empty)).status, 2);
+  });
+
+  test('names a log that is given twice, also as a copy', async () => {
+    const copy = join(folder, 'copy');
+    mkdirSync(copy);
+    copyFileSync(replicas[0].file, join(copy, 'audit.log'));
+    for (const again of [replicas[0].own, copy]) {
+      const { status, stdout, stderr } = await check(replicas[0].own, replicas[1].own, again);
+      assert.deepEqual([status, stdout.trimEnd().split('\n').slice(0, 2)], [1, lines.slice(0, 2)]);
+      assert.equal(
+        stderr,
+        `1 of 3 audit logs failed:\n${again}/audit.log: REPEATED: has records of ${replicas[0].file}: it is the same log or a copy\n`,
+      );
+    }
+  });
+
+  test('refuses --head and --from, which name a record of one log', async () => {
+    const { seq, mac } = replicas[0].records.at(-1);
+    for (const flag of ['--head', '--from']) {
+      const { status, stdout, stderr } = await check(flag, `${seq}:${mac}`, replicas[0].own, replicas[1].own);
+      assert.deepEqual([status, stdout], [2, '']);
+      assert.match(stderr, /^--head and --from name a record of one log, but 2 logs are given$/m);
+    }
+    assert.equal((await check('--head', `${seq}:${mac}`, replicas[0].own)).status, 0);
+  });
+});
+
 test('the next start writes an outcome for each allow that a crash has left without one', async (t) => {
   const folder = scratch(t);
   const audit = await auditConfig(folder);

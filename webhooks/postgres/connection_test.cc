@@ -29,12 +29,9 @@ using ::testing::HasSubstr;
 
 constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
 
-const TestPostgres& Server() {
-  static const TestPostgres server(PostgresVersion::k15);
-  return server;
+std::unique_ptr<PostgresConnection> Open() {
+  return PostgresConnection::Open(SharedServer().address("public")).value();
 }
-
-std::unique_ptr<PostgresConnection> Open() { return PostgresConnection::Open(Server().address("public")).value(); }
 
 TEST(PostgresStatusTest, AnSqlstateShowsWhetherARetryHelps) {
   const auto code = [](const char* sqlstate) { return PostgresStatus(sqlstate, "text").code(); };
@@ -97,7 +94,7 @@ TEST(PostgresConnectionTest, AFailedTransactionChangesNothing) {
       connection->Commit({{"INSERT INTO numbers VALUES (2) RETURNING number"}}).value();
   ASSERT_EQ(results.size(), 1) << "only the results of the caller's statements";
   EXPECT_EQ(results[0].Number(0, 0), 2);
-  EXPECT_EQ(Server().Sql("SELECT string_agg(number::text, ',') FROM numbers"), "2");
+  EXPECT_EQ(SharedServer().Sql("SELECT string_agg(number::text, ',') FROM numbers"), "2");
 }
 
 TEST(PostgresConnectionTest, ATransactionWaitsForTheDiskWhateverTheDefaultIs) {
@@ -150,10 +147,10 @@ TEST(PostgresConnectionTest, UsesTheFirstServerThatAcceptsWrites) {
 }
 
 TEST(PostgresConnectionTest, AWrongNameIsRefused) {
-  PostgresAddress address = Server().address("public");
+  PostgresAddress address = SharedServer().address("public");
   address.database = "none";
   EXPECT_EQ(PostgresConnection::Open(address).status().code(), kFailed);
-  address = Server().address("public");
+  address = SharedServer().address("public");
   address.user = "nobody";
   EXPECT_EQ(PostgresConnection::Open(address).status().code(), kFailed);
   address.hosts.push_back("/tmp/no-such-folder:5432");
@@ -162,7 +159,7 @@ TEST(PostgresConnectionTest, AWrongNameIsRefused) {
 }
 
 TEST(PostgresConnectionTest, APasswordFileMustExist) {
-  PostgresAddress address = Server().address("public");
+  PostgresAddress address = SharedServer().address("public");
   address.password_file = "/tmp/no-such-folder/password";
   const absl::Status status = PostgresConnection::Open(address).status();
   EXPECT_EQ(status.code(), kFailed);
@@ -209,7 +206,7 @@ class ServerWithoutTls {
 
 TEST(PostgresConnectionTest, AServerWithoutTlsIsRefused) {
   ServerWithoutTls server;
-  PostgresAddress address = Server().address("public");
+  PostgresAddress address = SharedServer().address("public");
   address.plaintext = false;
   address.hosts = {server.host()};
   const absl::Status status = PostgresConnection::Open(address).status();
@@ -251,7 +248,7 @@ TEST(PostgresConnectionTest, VariablesThatOthersSetForLibpqHaveNoEffect) {
 TEST(PostgresConnectionTest, AVariableThatLibpqWouldUseIsRefused) {
   for (const char* name : {"PGHOSTADDR", "PGPASSWORD", "PGSERVICE", "PGREQUIREPEER"}) {
     const EnvironmentVariable variable(name, "192.0.2.1");
-    const absl::Status status = PostgresConnection::Open(Server().address("public")).status();
+    const absl::Status status = PostgresConnection::Open(SharedServer().address("public")).status();
     EXPECT_EQ(status.code(), kFailed) << name;
     EXPECT_THAT(status.message(), HasSubstr(name));
   }

@@ -21,8 +21,7 @@ CREATE TABLE log (
   latest_digest bytea NOT NULL,
   digest_before bytea NOT NULL,      -- the digest of the event before `earliest`
   age_us bigint NOT NULL,            -- the clock by which events age; see age_clock.h
-  wall_us bigint NOT NULL,
-  commits bigint NOT NULL            -- grows with each transaction, also if it has only repetitions of stored events
+  wall_us bigint NOT NULL
 ) WITH (fillfactor = 10);
 
 -- A part is a partition of `events`. Retention drops whole parts. The row of a dropped part stays until retention has
@@ -132,9 +131,9 @@ END $$;
 CREATE FUNCTION create_log(new_id bytea, new_sealed_cursor_key bytea) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
   INSERT INTO log (id, sealed_cursor_key, part, earliest, latest, latest_commit_us, latest_age_us, latest_digest,
-                   digest_before, age_us, wall_us, commits)
+                   digest_before, age_us, wall_us)
     VALUES (new_id, new_sealed_cursor_key, 1, 1, 0, 0, 0, decode(repeat('00', 32), 'hex'),
-            decode(repeat('00', 32), 'hex'), 0, 0, 0)
+            decode(repeat('00', 32), 'hex'), 0, 0)
     ON CONFLICT DO NOTHING
 $$;
 
@@ -195,7 +194,7 @@ BEGIN
   END LOOP;
   -- Also writes the row if every event was already stored: the commit then waits until the standby has these events.
   UPDATE log SET latest = head.latest, latest_commit_us = head.latest_commit_us, latest_age_us = head.latest_age_us,
-    latest_digest = head.latest_digest, age_us = head.age_us, wall_us = head.wall_us, commits = head.commits + 1;
+    latest_digest = head.latest_digest, age_us = head.age_us, wall_us = head.wall_us;
   latest := head.latest;
   latest_digest := head.latest_digest;
   IF head.latest > before THEN PERFORM pg_notify('stampgate.' || current_schema(), ''); END IF;
@@ -258,7 +257,7 @@ BEGIN
     done := true;
   END IF;
   UPDATE log SET part = head.part, earliest = head.earliest, digest_before = head.digest_before,
-    age_us = head.age_us, wall_us = head.wall_us, commits = head.commits + 1;
+    age_us = head.age_us, wall_us = head.wall_us;
   RETURN done;
 END $$;
 

@@ -17,13 +17,8 @@ using ::testing::HasSubstr;
 
 constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
 
-const TestPostgres& Server() {
-  static const TestPostgres server(PostgresVersion::k15);
-  return server;
-}
-
 std::unique_ptr<PostgresConnection> Connect(const std::string& schema, const std::string& user = "postgres") {
-  PostgresAddress address = Server().address(schema);
+  PostgresAddress address = SharedServer().address(schema);
   address.user = user;
   return PostgresConnection::Open(address).value();
 }
@@ -37,10 +32,10 @@ TEST(SchemaTest, AStoreWithoutTablesIsRefused) {
 TEST(SchemaTest, ASecondMigrationChangesNothing) {
   const std::unique_ptr<PostgresConnection> connection = Connect("twice");
   EXPECT_EQ(MigrateStore(*connection, "twice"), absl::OkStatus());
-  Server().Sql("INSERT INTO seen VALUES ('id', '', 1, '')", "twice");
+  SharedServer().Sql("INSERT INTO seen VALUES ('id', '', 1, '')", "twice");
   EXPECT_EQ(MigrateStore(*connection, "twice"), absl::OkStatus());
   EXPECT_EQ(CheckStore(*connection), absl::OkStatus());
-  EXPECT_EQ(Server().Sql("SELECT count(*) FROM seen", "twice"), "1");
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM seen", "twice"), "1");
 }
 
 TEST(SchemaTest, ConcurrentMigrationsCreateTheTablesOnce) {
@@ -53,19 +48,19 @@ TEST(SchemaTest, ConcurrentMigrationsCreateTheTablesOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(Server().Sql("SELECT count(*) FROM store", "together"), "1");
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM store", "together"), "1");
 }
 
 TEST(SchemaTest, TwoStoresHaveTheirOwnTables) {
   for (const char* schema : {"one", "other"}) EXPECT_TRUE(MigrateStore(*Connect(schema), schema).ok());
-  Server().Sql("INSERT INTO seen VALUES ('id', '', 1, '')", "one");
-  EXPECT_EQ(Server().Sql("SELECT count(*) FROM seen", "other"), "0");
+  SharedServer().Sql("INSERT INTO seen VALUES ('id', '', 1, '')", "one");
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM seen", "other"), "0");
 }
 
 TEST(SchemaTest, TablesOfANewerVersionAreRefused) {
   const std::unique_ptr<PostgresConnection> connection = Connect("newer");
   ASSERT_TRUE(MigrateStore(*connection, "newer").ok());
-  Server().Sql("UPDATE store SET version = version + 1", "newer");
+  SharedServer().Sql("UPDATE store SET version = version + 1", "newer");
   for (const absl::Status& status : {MigrateStore(*connection, "newer"), CheckStore(*connection)}) {
     EXPECT_EQ(status.code(), kFailed);
     EXPECT_THAT(status.message(), HasSubstr("version 2"));
@@ -74,29 +69,29 @@ TEST(SchemaTest, TablesOfANewerVersionAreRefused) {
 
 // The migration is one transaction.
 TEST(SchemaTest, AFailedMigrationLeavesNothing) {
-  Server().Sql("CREATE SCHEMA taken; CREATE TABLE taken.seen ()");
+  SharedServer().Sql("CREATE SCHEMA taken; CREATE TABLE taken.seen ()");
   EXPECT_FALSE(MigrateStore(*Connect("taken"), "taken").ok());
-  EXPECT_EQ(Server().Sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'taken'"), "1");
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'taken'"), "1");
 }
 
 TEST(SchemaTest, OnlyARoleWithTheRightCreatesTheTables) {
-  Server().Sql("CREATE ROLE stranger LOGIN");
+  SharedServer().Sql("CREATE ROLE stranger LOGIN");
   const std::unique_ptr<PostgresConnection> connection = Connect("strange", "stranger");
   EXPECT_EQ(MigrateStore(*connection, "strange").code(), kFailed);
-  Server().Sql("GRANT CREATE ON DATABASE postgres TO stranger");
+  SharedServer().Sql("GRANT CREATE ON DATABASE postgres TO stranger");
   EXPECT_EQ(MigrateStore(*connection, "strange"), absl::OkStatus());
 }
 
 // An administrator creates the schema for a role that may create nothing else.
 TEST(SchemaTest, TheOwnerOfTheSchemaNeedsNoRightOnTheDatabase) {
-  Server().Sql("CREATE ROLE owner LOGIN; CREATE SCHEMA owned AUTHORIZATION owner");
+  SharedServer().Sql("CREATE ROLE owner LOGIN; CREATE SCHEMA owned AUTHORIZATION owner");
   EXPECT_EQ(MigrateStore(*Connect("owned", "owner"), "owned"), absl::OkStatus());
 }
 
 TEST(SchemaTest, ARoleWithGrantedRightsCanCheckTheStoreButNotChangeIt) {
   const std::unique_ptr<PostgresConnection> owner = Connect("granted");
   ASSERT_TRUE(MigrateStore(*owner, "granted").ok());
-  Server().Sql("CREATE ROLE \"the \"\"gateway\" LOGIN");
+  SharedServer().Sql("CREATE ROLE \"the \"\"gateway\" LOGIN");
   const std::unique_ptr<PostgresConnection> gateway = Connect("granted", "the \"gateway");
   EXPECT_EQ(CheckStore(*gateway).code(), kFailed) << "a role has no rights at first";
   ASSERT_EQ(GrantStore(*owner, "granted", "the \"gateway"), absl::OkStatus());

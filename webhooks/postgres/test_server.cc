@@ -10,11 +10,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <thread>
+#include <map>
+#include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -24,9 +24,6 @@
 
 namespace stampgate {
 namespace {
-
-constexpr std::chrono::milliseconds kLook(10);
-constexpr std::chrono::seconds kPatience(60);
 
 [[noreturn]] void Fail(const std::string& why) {
   std::cerr << "PostgreSQL for tests: " << why << "\n";
@@ -65,14 +62,10 @@ bool HasEnded(pid_t process) {
   return name_end == std::string::npos || stat[name_end + 2] == 'Z';
 }
 
-// Waits until `condition` holds.
+// Waits until `condition` holds, which is not under test.
 template <typename Condition>
 void WaitFor(Condition condition, const std::string& what) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) Fail(absl::StrCat("waited in vain for ", what));
-    std::this_thread::sleep_for(kLook);
-  }
+  if (!Eventually(condition)) Fail(absl::StrCat("waited in vain for ", what));
 }
 
 }  // namespace
@@ -239,6 +232,13 @@ void TestPostgres::Set(const std::string& name, const std::string& value) const 
   Sql("SELECT pg_reload_conf()");
   const std::string unquoted = absl::StartsWith(value, "'") ? value.substr(1, value.size() - 2) : value;
   WaitFor([&] { return Sql(absl::StrCat("SHOW ", name)) == unquoted; }, "a changed setting");
+}
+
+TestPostgres& SharedServer(PostgresVersion version) {
+  static std::map<PostgresVersion, std::unique_ptr<TestPostgres>> servers;
+  std::unique_ptr<TestPostgres>& server = servers[version];
+  if (server == nullptr) server = std::make_unique<TestPostgres>(version);
+  return *server;
 }
 
 }  // namespace stampgate

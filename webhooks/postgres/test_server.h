@@ -4,8 +4,10 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -71,6 +73,20 @@ class TestPostgres {
   std::string folder_;
   pid_t server_ = -1;
 };
+
+// Returns a server for the tests that do not harm it. It runs until the process ends, because a start takes a second.
+TestPostgres& SharedServer(PostgresVersion version = PostgresVersion::k15);
+
+// Waits until `condition` holds. Returns false after a minute.
+template <typename Condition>
+bool Eventually(Condition condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
 
 }  // namespace stampgate
 

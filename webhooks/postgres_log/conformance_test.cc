@@ -21,6 +21,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "stamp/secret/bytes.h"
+#include "stamp/secret/symmetric_key.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
@@ -89,18 +90,10 @@ class SqliteEngine : public Engine {
   int log_ = 1;
 };
 
-// The servers run until the process ends, because each takes a second to start.
-TestPostgres& ServerOf(PostgresVersion version) {
-  static std::map<PostgresVersion, std::unique_ptr<TestPostgres>> servers;
-  std::unique_ptr<TestPostgres>& server = servers[version];
-  if (server == nullptr) server = std::make_unique<TestPostgres>(version);
-  return *server;
-}
-
 class PostgresEngine : public Engine {
  public:
   explicit PostgresEngine(PostgresVersion version)
-      : server_(ServerOf(version)), store_(server_.NewStore()), key_(*SecretBytes::Create(kStoreKeyBytes)) {}
+      : server_(SharedServer(version)), store_(server_.NewStore()), key_(*SecretBytes::Create(kSymmetricKeyBytes)) {}
 
   absl::StatusOr<std::unique_ptr<EventLog>> Open(const Options& options) override {
     PostgresEventLogOptions all;

@@ -27,7 +27,7 @@ namespace stampgate {
 
 struct PostgresEventLogOptions {
   PostgresAddress address;
-  // The key under which the server stores the log's cursor key: kStoreKeyBytes bytes, which all gateways have.
+  // The key under which the server stores the log's cursor key: kSymmetricKeyBytes bytes, which all gateways have.
   const SecretBytes* store_key = nullptr;
   // Whether the log also accepts a server that requires no synchronous standby, so that the loss of this server can
   // lose acknowledged events.
@@ -51,8 +51,6 @@ struct PostgresEventLogOptions {
   // `events` is the last position that the log had, `latest` is the last position that the server has now.
   std::function<void(Position had, Position latest)> on_taken_back;
 };
-
-inline constexpr size_t kStoreKeyBytes = 32;
 
 // Opens the log. Creates it if the store has no log yet. Errors: kFailedPrecondition if the store's tables are missing
 // or are of another version, if `store_key` is another key than the one with which the log was created, if the login is

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "stamp/secret/symmetric_key.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/postgres/schema.h"
 #include "webhooks/postgres/test_server.h"
@@ -30,21 +31,10 @@ using ::testing::HasSubstr;
 
 constexpr auto kVersion = PostgresVersion::k18;
 
-// Waits until `condition` holds. Returns false after a minute.
-template <typename Condition>
-bool Eventually(Condition condition) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
-
 std::string BodyOf(int number) { return absl::StrCat(R"({"organizationId":"org","number":)", number, "}"); }
 
 SecretBytes KeyOf(uint8_t byte) {
-  SecretBytes key = *SecretBytes::Create(kStoreKeyBytes);
+  SecretBytes key = *SecretBytes::Create(kSymmetricKeyBytes);
   key.data()[0] = byte;
   return key;
 }
@@ -109,14 +99,8 @@ class Gateway {
   std::unique_ptr<EventLog> log_;  // destroyed first, because it calls the functions of `options_`
 };
 
-// The server of the tests that do not harm it.
-TestPostgres& SharedServer() {
-  static TestPostgres* const server = new TestPostgres(kVersion);
-  return *server;
-}
-
 TEST(PostgresEventLogTest, GatewaysShareOneLog) {
-  const PostgresAddress store = SharedServer().NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore();
   Gateway first(store);
   Gateway second(store);
   ASSERT_TRUE(first.Open().ok());
@@ -137,7 +121,7 @@ TEST(PostgresEventLogTest, GatewaysShareOneLog) {
 TEST(PostgresEventLogTest, ConcurrentGatewaysStoreEachEventOnceAndLeaveNoGaps) {
   constexpr int kEvents = 1000;
   constexpr int kGateways = 4;
-  const PostgresAddress store = SharedServer().NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore();
   std::vector<std::unique_ptr<Gateway>> gateways;
   std::mutex mutex;
   std::condition_variable answered;
@@ -176,13 +160,13 @@ TEST(PostgresEventLogTest, ConcurrentGatewaysStoreEachEventOnceAndLeaveNoGaps) {
 }
 
 TEST(PostgresEventLogTest, DetectsDamage) {
-  const PostgresAddress store = SharedServer().NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore();
   Gateway gateway(store);
   ASSERT_TRUE(gateway.Open().ok());
   for (int number = 1; number <= 6; ++number) ASSERT_TRUE(gateway.Store(number).ok());
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
   const std::vector<LoggedEvent> events = ReadAll(*reader).value();
-  const auto sql = [&store](const char* statement) { SharedServer().Sql(statement, store.schema); };
+  const auto sql = [&store](const char* statement) { SharedServer(kVersion).Sql(statement, store.schema); };
   sql("UPDATE events SET body = body || ' ' WHERE position = 2");
   sql("UPDATE events SET type = 'other' WHERE position = 4");
   sql("DELETE FROM events WHERE position = 6");
@@ -208,7 +192,7 @@ TEST(PostgresEventLogTest, DetectsDamage) {
 }
 
 TEST(PostgresEventLogTest, RetentionDropsOldPartsAndKeepsTheirIds) {
-  Gateway gateway(SharedServer().NewStore());
+  Gateway gateway(SharedServer(kVersion).NewStore());
   std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
   gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
   gateway.options().retention_age = absl::Minutes(16);
@@ -233,7 +217,7 @@ TEST(PostgresEventLogTest, RetentionDropsOldPartsAndKeepsTheirIds) {
 
 // A reader sees the events and the log's state of one moment, although a dropped partition is gone for older snapshots.
 TEST(PostgresEventLogTest, ReadersSeeNoDamageWhileRetentionDropsParts) {
-  Gateway gateway(SharedServer().NewStore());
+  Gateway gateway(SharedServer(kVersion).NewStore());
   std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
   gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
   gateway.options().retention_age = absl::Minutes(16);
@@ -261,7 +245,7 @@ TEST(PostgresEventLogTest, ReadersSeeNoDamageWhileRetentionDropsParts) {
 }
 
 TEST(PostgresEventLogTest, RetentionLimitsTheBytes) {
-  Gateway gateway(SharedServer().NewStore());
+  Gateway gateway(SharedServer(kVersion).NewStore());
   gateway.options().retention_bytes = 4 << 20;
   gateway.options().retention_interval = absl::Hours(1);
   ASSERT_TRUE(gateway.Open().ok());
@@ -278,7 +262,7 @@ TEST(PostgresEventLogTest, RetentionLimitsTheBytes) {
 }
 
 TEST(PostgresEventLogTest, AnotherStoreKeyIsRefused) {
-  const PostgresAddress store = SharedServer().NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore();
   Gateway gateway(store);
   ASSERT_TRUE(gateway.Open().ok());
   Gateway other(store);
@@ -290,7 +274,7 @@ TEST(PostgresEventLogTest, AnotherStoreKeyIsRefused) {
 }
 
 TEST(PostgresEventLogTest, AStoreWithoutTablesIsRefused) {
-  Gateway gateway(SharedServer().address("no_such_schema"));
+  Gateway gateway(SharedServer(kVersion).address("no_such_schema"));
   const absl::Status status = gateway.Open();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("store migrate"));
@@ -298,9 +282,9 @@ TEST(PostgresEventLogTest, AStoreWithoutTablesIsRefused) {
 
 // A gateway with a role of its own can store events, but can neither change nor delete them.
 TEST(PostgresEventLogTest, TheLeastRightsAreEnough) {
-  PostgresAddress store = SharedServer().NewStore();
+  PostgresAddress store = SharedServer(kVersion).NewStore();
   const std::string role = "gateway_" + store.schema;
-  SharedServer().Sql("CREATE ROLE " + role + " LOGIN");
+  SharedServer(kVersion).Sql("CREATE ROLE " + role + " LOGIN");
   ASSERT_TRUE(GrantStore(**PostgresConnection::Open(store), store.schema, role).ok());
   store.user = role;
   Gateway gateway(store);

@@ -198,8 +198,8 @@ class PostgresLogTarget final : public LogTarget {
     }
     statements.push_back(
         {"INSERT INTO log (id, sealed_cursor_key, part, earliest, latest, latest_commit_us,"
-         " latest_age_us, latest_digest, digest_before, age_us, wall_us, commits)"
-         " VALUES ($1, $2, $3::integer, $4, $5, $6, $7, $8, $9, $10, $11, 0)",
+         " latest_age_us, latest_digest, digest_before, age_us, wall_us)"
+         " VALUES ($1, $2, $3::integer, $4, $5, $6, $7, $8, $9, $10, $11)",
          PostgresParameters()
              .Bytes(AsText(record.identity.id))
              .Bytes(SealKey(record.identity.cursor_key, store_key_))

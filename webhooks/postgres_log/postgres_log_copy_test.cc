@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "stamp/secret/symmetric_key.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/sqlite_event_log.h"
 #include "webhooks/log/sqlite_log_copy.h"
@@ -51,11 +52,6 @@ std::vector<std::string> Seen(const absl::StatusOr<std::vector<LoggedEvent>>& ev
     texts.push_back(text);
   }
   return texts;
-}
-
-TestPostgres& SharedServer() {
-  static TestPostgres* server = new TestPostgres(PostgresVersion::k15);
-  return *server;
 }
 
 class PostgresLogCopyTest : public testing::Test {
@@ -161,7 +157,7 @@ class PostgresLogCopyTest : public testing::Test {
   std::string folder_;
   std::string file_;
   PostgresAddress store_ = SharedServer().NewStore();
-  SecretBytes key_ = *SecretBytes::Create(kStoreKeyBytes);
+  SecretBytes key_ = *SecretBytes::Create(kSymmetricKeyBytes);
   std::atomic<int64_t> now_us_ = absl::ToUnixMicros(kStart);
   bool on_server_ = false;
 };

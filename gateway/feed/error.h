@@ -1,6 +1,6 @@
 // Converts errors of the event log to the errors that callers receive.
-#ifndef STAMPGATE_GATEWAY_EVENTS_ERROR_H_
-#define STAMPGATE_GATEWAY_EVENTS_ERROR_H_
+#ifndef STAMPGATE_GATEWAY_FEED_ERROR_H_
+#define STAMPGATE_GATEWAY_FEED_ERROR_H_
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -34,4 +34,4 @@ EventPlace PlaceAt(EventReader& reader, Position position);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENTS_ERROR_H_
+#endif  // STAMPGATE_GATEWAY_FEED_ERROR_H_

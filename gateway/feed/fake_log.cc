@@ -1,4 +1,4 @@
-#include "gateway/events/fake_log.h"
+#include "gateway/feed/fake_log.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,10 +1,10 @@
-#include "gateway/events/error.h"
+#include "gateway/feed/error.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 
-#include "gateway/events/fake_log.h"
+#include "gateway/feed/fake_log.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {

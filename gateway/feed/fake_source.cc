@@ -1,4 +1,4 @@
-#include "gateway/events/fake_source.h"
+#include "gateway/feed/fake_source.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The interface through which the calls of the event service read the log.
-#ifndef STAMPGATE_GATEWAY_EVENTS_SOURCE_H_
-#define STAMPGATE_GATEWAY_EVENTS_SOURCE_H_
+#ifndef STAMPGATE_GATEWAY_FEED_SOURCE_H_
+#define STAMPGATE_GATEWAY_FEED_SOURCE_H_
 
 #include <cstdint>
 #include <memory>
@@ -8,7 +8,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "gateway/events/page.h"
+#include "gateway/feed/page.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
 
@@ -59,4 +59,4 @@ class EventSource {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENTS_SOURCE_H_
+#endif  // STAMPGATE_GATEWAY_FEED_SOURCE_H_

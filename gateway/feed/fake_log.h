@@ -1,6 +1,6 @@
 // An event log in memory that tests grow, trim and damage.
-#ifndef STAMPGATE_GATEWAY_EVENTS_FAKE_LOG_H_
-#define STAMPGATE_GATEWAY_EVENTS_FAKE_LOG_H_
+#ifndef STAMPGATE_GATEWAY_FEED_FAKE_LOG_H_
+#define STAMPGATE_GATEWAY_FEED_FAKE_LOG_H_
 
 #include <functional>
 #include <map>
@@ -62,4 +62,4 @@ class FakeEventLog : public EventLog {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENTS_FAKE_LOG_H_
+#endif  // STAMPGATE_GATEWAY_FEED_FAKE_LOG_H_

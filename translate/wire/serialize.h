@@ -1,6 +1,6 @@
 // The bytes of protobuf messages that are compared, hashed or signed.
-#ifndef STAMPGATE_TRANSLATE_SERIALIZE_H_
-#define STAMPGATE_TRANSLATE_SERIALIZE_H_
+#ifndef STAMPGATE_TRANSLATE_WIRE_SERIALIZE_H_
+#define STAMPGATE_TRANSLATE_WIRE_SERIALIZE_H_
 
 #include <google/protobuf/message_lite.h>
 
@@ -14,4 +14,4 @@ std::string SerializeDeterministically(const google::protobuf::MessageLite& mess
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_TRANSLATE_SERIALIZE_H_
+#endif  // STAMPGATE_TRANSLATE_WIRE_SERIALIZE_H_

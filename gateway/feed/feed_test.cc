@@ -1,4 +1,4 @@
-#include "gateway/events/feed.h"
+#include "gateway/feed/feed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/events/fake_log.h"
+#include "gateway/feed/fake_log.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {

@@ -1,6 +1,6 @@
 // Keeps the newest events of the log in memory, in encoded form, for the subscribers near the log's end.
-#ifndef STAMPGATE_GATEWAY_EVENTS_TAIL_H_
-#define STAMPGATE_GATEWAY_EVENTS_TAIL_H_
+#ifndef STAMPGATE_GATEWAY_FEED_TAIL_H_
+#define STAMPGATE_GATEWAY_FEED_TAIL_H_
 
 #include <cstddef>
 #include <deque>
@@ -8,8 +8,8 @@
 #include <mutex>
 #include <vector>
 
-#include "gateway/events/encoder.h"
-#include "gateway/events/page.h"
+#include "gateway/feed/encoder.h"
+#include "gateway/feed/page.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
 
@@ -43,4 +43,4 @@ class EventTail {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENTS_TAIL_H_
+#endif  // STAMPGATE_GATEWAY_FEED_TAIL_H_

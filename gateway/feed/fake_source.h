@@ -1,6 +1,6 @@
 // A fake source of events. The test decides when each read ends, and what it returns.
-#ifndef STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_
-#define STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_
+#ifndef STAMPGATE_GATEWAY_FEED_FAKE_SOURCE_H_
+#define STAMPGATE_GATEWAY_FEED_FAKE_SOURCE_H_
 
 #include <deque>
 #include <functional>
@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "gateway/events/source.h"
+#include "gateway/feed/source.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
@@ -62,4 +62,4 @@ class FakeEventSource : public EventSource {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENTS_FAKE_SOURCE_H_
+#endif  // STAMPGATE_GATEWAY_FEED_FAKE_SOURCE_H_

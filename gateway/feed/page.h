@@ -1,6 +1,6 @@
 // Pages of events, and the messages that are made from the encoded events of a page.
-#ifndef STAMPGATE_GATEWAY_EVENTS_PAGE_H_
-#define STAMPGATE_GATEWAY_EVENTS_PAGE_H_
+#ifndef STAMPGATE_GATEWAY_FEED_PAGE_H_
+#define STAMPGATE_GATEWAY_FEED_PAGE_H_
 
 #include <grpcpp/support/byte_buffer.h>
 
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "gateway/events/encoder.h"
+#include "gateway/feed/encoder.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
 
@@ -40,4 +40,4 @@ grpc::ByteBuffer EncodePage(const LogIdentity& log, const EventPage& page, bool 
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENTS_PAGE_H_
+#endif  // STAMPGATE_GATEWAY_FEED_PAGE_H_

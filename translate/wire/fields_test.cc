@@ -1,4 +1,4 @@
-#include "translate/wire_fields.h"
+#include "translate/wire/fields.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "translate/wire_writer.h"
+#include "translate/wire/writer.h"
 
 namespace stampgate {
 namespace {

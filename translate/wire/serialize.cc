@@ -1,4 +1,4 @@
-#include "translate/serialize.h"
+#include "translate/wire/serialize.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>

@@ -1,4 +1,4 @@
-#include "gateway/events/encoder.h"
+#include "gateway/feed/encoder.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>

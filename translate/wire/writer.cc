@@ -1,4 +1,4 @@
-#include "translate/wire_writer.h"
+#include "translate/wire/writer.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>

@@ -1,11 +1,11 @@
-#include "gateway/events/feed.h"
+#include "gateway/feed/feed.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "gateway/events/error.h"
+#include "gateway/feed/error.h"
 #include "webhooks/threads/start_thread.h"
 
 namespace stampgate {

@@ -1,4 +1,4 @@
-#include "gateway/events/error.h"
+#include "gateway/feed/error.h"
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-#include "gateway/events/tail.h"
+#include "gateway/feed/tail.h"
 
 namespace stampgate {
 

@@ -1,6 +1,6 @@
 // Encodes an event of the log as the bytes that callers receive.
-#ifndef STAMPGATE_GATEWAY_EVENTS_ENCODER_H_
-#define STAMPGATE_GATEWAY_EVENTS_ENCODER_H_
+#ifndef STAMPGATE_GATEWAY_FEED_ENCODER_H_
+#define STAMPGATE_GATEWAY_FEED_ENCODER_H_
 
 #include <grpcpp/support/slice.h>
 
@@ -69,4 +69,4 @@ class EventEncoder {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENTS_ENCODER_H_
+#endif  // STAMPGATE_GATEWAY_FEED_ENCODER_H_

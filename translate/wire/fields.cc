@@ -1,4 +1,4 @@
-#include "translate/wire_fields.h"
+#include "translate/wire/fields.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>

@@ -1,4 +1,4 @@
-#include "gateway/events/page.h"
+#include "gateway/feed/page.h"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "translate/wire_writer.h"
+#include "translate/wire/writer.h"
 
 #include <gtest/gtest.h>
 

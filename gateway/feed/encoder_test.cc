@@ -1,4 +1,4 @@
-#include "gateway/events/encoder.h"
+#include "gateway/feed/encoder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

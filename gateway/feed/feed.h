@@ -1,6 +1,6 @@
 // Reads the event log for all callers on its own threads, and wakes waiting callers when the log grows.
-#ifndef STAMPGATE_GATEWAY_EVENTS_FEED_H_
-#define STAMPGATE_GATEWAY_EVENTS_FEED_H_
+#ifndef STAMPGATE_GATEWAY_FEED_FEED_H_
+#define STAMPGATE_GATEWAY_FEED_FEED_H_
 
 #include <atomic>
 #include <chrono>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "gateway/events/encoder.h"
-#include "gateway/events/source.h"
-#include "gateway/events/tail.h"
+#include "gateway/feed/encoder.h"
+#include "gateway/feed/source.h"
+#include "gateway/feed/tail.h"
 #include "gateway/metrics/metrics.h"
 #include "webhooks/log/event_log.h"
 
@@ -102,4 +102,4 @@ class EventFeed : public EventSource {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_EVENTS_FEED_H_
+#endif  // STAMPGATE_GATEWAY_FEED_FEED_H_
