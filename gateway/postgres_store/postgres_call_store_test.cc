@@ -241,7 +241,7 @@ TEST_F(RestoredPostgresCallStoreTest, TimestampsOfEachLeaseBeginAboveTheClockAnd
   Restore();
   Sql(absl::StrCat("SELECT mark_restored(", now_ms_ * 1000, ")"));
   const auto free = [this](int64_t through_ms) {
-    return SharedServer().Sql(
+    return SharedServer(kVersion).Sql(
         absl::StrCat("SELECT count(*) FROM leases WHERE holder IS NULL AND through_ms = ", through_ms), store_.schema);
   };
   EXPECT_EQ(free(kStartMs + 31'000), "63");

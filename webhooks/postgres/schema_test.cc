@@ -108,13 +108,13 @@ TEST(SchemaTest, OnlyAStoreWithTablesOfThisVersionIsMarkedAsRestored) {
   EXPECT_THAT(missing.message(), HasSubstr("stampgate store migrate"));
   ASSERT_TRUE(MigrateStore(*connection, "restored").ok());
   for (int i = 0; i < 2; ++i) EXPECT_EQ(MarkServerAsRestored(*connection), absl::OkStatus());
-  Server().Sql("UPDATE store SET version = version + 1", "restored");
+  SharedServer().Sql("UPDATE store SET version = version + 1", "restored");
   EXPECT_EQ(MarkServerAsRestored(*connection).code(), kFailed);
 }
 
 TEST(SchemaTest, OnlyTheOwnerMarksAStoreAsRestored) {
   ASSERT_TRUE(MigrateStore(*Connect("kept"), "kept").ok());
-  Server().Sql("CREATE ROLE keeper LOGIN");
+  SharedServer().Sql("CREATE ROLE keeper LOGIN");
   ASSERT_EQ(GrantStore(*Connect("kept"), "kept", "keeper"), absl::OkStatus());
   const absl::Status status = MarkServerAsRestored(*Connect("kept", "keeper"));
   EXPECT_EQ(status.code(), kFailed);
