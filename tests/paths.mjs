@@ -20,6 +20,9 @@ export const binary = (target) => join(root, process.env.TEST_SRCDIR === undefin
 /** The folder of the programs that deploy/install builds if the machine has Go. */
 export const goPrograms = join(homedir(), '.cache/stampgate/go');
 
+/** The folder of Prometheus and promtool, which deploy/install unpacks from Debian's package. */
+export const prometheusPrograms = join(homedir(), '.cache/stampgate/prometheus');
+
 /**
  * The folder `name` with packages that deploy/install has installed. Fails if the packages differ from those that the
  * lock file lists. `lock` is the path of the lock file in the tree.

@@ -1,12 +1,14 @@
-// Reads deploy/kubernetes/monitoring as objects, and gets the metrics of a gateway that shows every metric.
+// Reads deploy/kubernetes/monitoring as objects, and starts gateways that together show every metric.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ADMIN, metricsOf } from '../end_to_end/admin_port.mjs';
 import { makeAuthority } from '../end_to_end/certificates.mjs';
-import { auditConfig, eventsConfig, scratch, startGateway } from '../end_to_end/harness.mjs';
+import { QUERY, described } from '../end_to_end/failures.mjs';
+import { auditConfig, eventsConfig, scratch, startGateway, startStack } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
-import { startSimulator } from '../simulator/server.mjs';
+import { SharedLogStack } from '../end_to_end/shared_log_stack.mjs';
+import { PostgresServer } from '../postgresql/cluster.mjs';
 import { folder as kubernetes, parse } from './manifests.mjs';
 
 export const folder = join(kubernetes, 'monitoring');
@@ -33,8 +35,8 @@ const WITH_LABELS = ['by', 'group_left', 'group_right', 'ignoring', 'on', 'witho
 
 /**
  * Returns the selectors in an expression of PromQL, and the labels by which the expression groups. Strings and ranges
- * may contain Grafana's variables.
- * @returns {{selectors: {metric: string, matchers: {label: string, value: string}[]}[], labels: string[]}}
+ * may contain Grafana's variables. `text` is the selector itself, without a range.
+ * @returns {{selectors: {metric: string, matchers: {label: string, value: string}[], text: string}[], labels: string[]}}
  */
 export function namesIn(expression) {
   const tokens = expression.match(/"[^"]*"|\[[^\]]*\]|[a-zA-Z_:][\w:]*|[\d.]+\w*|[=!<>~]+|[^\s\w]/g);
@@ -58,7 +60,8 @@ export function namesIn(expression) {
         assert.ok(comma === undefined || comma === ',', expression);
         matchers.push({ label, value: value.slice(1, -1) });
       }
-      selectors.push({ metric: tokens[i], matchers });
+      const text = next === '{' ? `${tokens[i]}{${inside.join('')}}` : tokens[i];
+      selectors.push({ metric: tokens[i], matchers, text });
       if (next === '{') i += inside.length + 2;
     }
   }
@@ -73,39 +76,75 @@ export function parseSeries(series) {
 }
 
 /**
- * Returns the metrics of a gateway as metricsOf() returns them. The gateway has TLS on both ports, an event log, an
- * audit log and a store, and a reload of its config has failed.
+ * Starts three gateways, which together show every metric: `plain` has an event log, an audit log and a store, and
+ * receives its simulator's events; `tls` also has TLS on both ports, and nobody calls it; `shared` has its store on a
+ * PostgreSQL server, `postgres`.
  */
-export async function allMetrics(t) {
-  const work = scratch(t);
-  const authority = makeAuthority(work, 'authority');
+export async function startGateways(t) {
+  const [plainFolder, tlsFolder] = [scratch(t), scratch(t)];
+  const { simulator, gateway: plain } = await startStack(t, {
+    config: { admin: ADMIN, audit: await auditConfig(plainFolder) },
+    events: true,
+  });
+
+  const authority = makeAuthority(tlsFolder, 'authority');
   const write = (name, bytes) => {
-    writeFileSync(join(work, name), bytes, { mode: 0o600 });
-    return join(work, name);
+    writeFileSync(join(tlsFolder, name), bytes, { mode: 0o600 });
+    return join(tlsFolder, name);
   };
-  const { cert, key } = authority.issue();
+  // An alert fires for a certificate that expires within a week.
+  const { cert, key } = authority.issue({ days: 30 });
   const [certificate, privateKey] = [write('server.pem', cert), write('server.key', key)];
-  const simulator = await startSimulator();
-  t.after(() => simulator.close());
-  const gateway = await startGateway(t, simulator, {
+  const tls = await startGateway(t, simulator, {
     admin: ADMIN,
     reload_interval: '100ms',
-    audit: await auditConfig(work),
+    audit: await auditConfig(tlsFolder),
     tls: { certificate_file: certificate, private_key_file: privateKey, client_ca_file: authority.file },
-    ...eventsConfig(work, { webhooks: { tls_certificate_file: certificate, tls_private_key_file: privateKey } }),
-  }, { folder: work });
+    ...eventsConfig(tlsFolder, { webhooks: { tls_certificate_file: certificate, tls_private_key_file: privateKey } }),
+  }, { folder: tlsFolder });
+
+  const postgres = await PostgresServer.create(t);
+  const stack = await SharedLogStack.prepare(t, { hosts: [postgres.host], allow_single_server: true });
+  stack.simulator.webhooks.change({ maxAttempts: 1 });
+  const shared = await stack.start();
+
+  // The gateways update some metrics only at intervals.
+  for (const [gateway, ...names] of [
+    [plain, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
+    [tls, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
+    [shared, 'stampgate_event_log_failing', 'stampgate_webhook_peers_refused_total'],
+  ]) {
+    const areShown = async () => {
+      const metrics = await metricsOf(gateway);
+      return names.every((name) => metrics.has(name));
+    };
+    await until(areShown, `the gateway shows ${names}`);
+  }
+  return { simulator, plain, tls, shared, stack, postgres };
+}
+
+/**
+ * Replaces the gateway's config by a faulty one. Resolves when the gateway has counted the failed reload several times,
+ * as it does at each interval: an alert relies on these repeated counts.
+ */
+export async function breakConfig(gateway) {
   writeFileSync(gateway.configFile, 'nonsense: true');
   gateway.child.kill('SIGHUP');
-  // The gateway updates the first two metrics only at intervals. It counts a failed reload again at each interval while
-  // the config is broken. An alert relies on these repeated counts.
-  let metrics;
-  await until(async () => {
-    metrics = await metricsOf(gateway);
-    return (
-      metrics.has('stampgate_event_log_bytes') &&
-      metrics.has('stampgate_webhook_peers_refused_total') &&
-      metrics.get('stampgate_reloads_total{result="failed",what="config"}') >= 3
-    );
-  }, 'all metrics are shown, and the failed reload is counted several times');
-  return metrics;
+  const failed = async () => (await metricsOf(gateway)).get('stampgate_reloads_total{result="failed",what="config"}');
+  await until(async () => (await failed()) >= 3, 'the failed reload is counted several times');
+}
+
+/** Makes the next call to upstream end with this HTTP status. Calls, and returns the error. */
+export async function failAtUpstream({ simulator, gateway }, status) {
+  simulator.addFaults([{ kind: 'status', status }]);
+  return described(await gateway.refusal(QUERY.method, QUERY.request));
+}
+
+/** Returns all metrics, as metricsOf() returns them, of gateways with these faults: a config, an error of upstream. */
+export async function allMetrics(t) {
+  const { simulator, plain, tls, shared } = await startGateways(t);
+  await breakConfig(tls);
+  assert.equal((await failAtUpstream({ simulator, gateway: plain }, 500)).code, 'INTERNAL');
+  const all = await Promise.all([shared, plain, tls].map(metricsOf));
+  return new Map(all.flatMap((metrics) => [...metrics]));
 }

@@ -54,8 +54,24 @@ function unknownNames(all, expression, legendLabels = []) {
 
 const labelsIn = (legend) => [...legend.matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, label]) => label);
 
+/** The metrics that no panel shows, each with the reason. */
+const WITHOUT_PANEL = {
+  stampgate_audit_head_info: 'Only another program needs the text in its label.',
+};
+
+/** The name of the metric, without the suffixes of a histogram's series. */
+const familyOf = (name) => name.replace(/_seconds_(bucket|count|sum)$/, '_seconds');
+const metricsOfExpression = (expr) => namesIn(expr).selectors.map(({ metric }) => familyOf(metric));
+const metricsIn = ({ targets }) => targets.flatMap(({ expr }) => metricsOfExpression(expr));
+
 describe('the names', { timeout: HANG_MS }, async () => {
   const all = catalogue(await allMetrics({ after }));
+
+  it('of all metrics of the gateway are in a panel, except those that no panel can show', () => {
+    const shown = new Set(panelsOf(readDashboard()).flatMap(metricsIn));
+    const missing = [...new Set([...all.keys()].map(familyOf))].filter((name) => !shown.has(name));
+    assert.deepEqual(missing, Object.keys(WITHOUT_PANEL));
+  });
 
   it('in the rules are metrics, labels and label values of the gateway', () => {
     const alerts = alertsOf(readRules());
@@ -97,17 +113,53 @@ describe('the names', { timeout: HANG_MS }, async () => {
 });
 
 describe('the alerts', () => {
-  it('have unique names, a severity, and a summary and a description that are sentences', () => {
+  it('have unique names, a severity, a summary and a description that are sentences, and a section of the page', () => {
     const alerts = alertsOf(readRules());
     assert.equal(new Set(alerts.map(({ alert }) => alert)).size, alerts.length);
     for (const { alert, labels, annotations } of alerts) {
       assert.match(alert, /^Stampgate[A-Z]\w+$/);
       assert.deepEqual(Object.keys(labels), ['severity'], alert);
       assert.ok(['critical', 'warning'].includes(labels.severity), alert);
-      assert.deepEqual(Object.keys(annotations), ['summary', 'description'], alert);
-      for (const text of Object.values(annotations)) assert.match(text, /^[A-Z][^\n]*\.$/, alert);
-      assert.ok(annotations.description.length > annotations.summary.length, alert);
+      const { summary, description, runbook, ...more } = annotations;
+      assert.deepEqual(more, {}, alert);
+      for (const text of [summary, description]) assert.match(text, /^[A-Za-z][^\n]*\.$/, alert);
+      assert.ok(description.length > summary.length, alert);
+      // GitHub makes the anchor of a heading in this way.
+      assert.equal(runbook, `deploy/kubernetes/monitoring/README.md#${alert.toLowerCase()}`);
     }
+  });
+
+  /** The text of a section's paragraphs, by heading. The page marks names of metrics, settings and the like. */
+  const sections = () => {
+    const [, text] = readFileSync(join(folder, 'README.md'), 'utf8').split('\n## The alerts\n');
+    const parts = text.split('\n## ')[0].split('\n### ').slice(1);
+    return parts.map((part) => {
+      const [title, ...paragraphs] = part.trim().split('\n\n');
+      return [title, paragraphs.map((each) => each.replaceAll('\n', ' ').replaceAll('`', ''))];
+    });
+  };
+
+  it('have sections of the page with the texts of the rules, and with the panels that show their metrics', () => {
+    const panels = panelsOf(readDashboard());
+    const expected = alertsOf(readRules()).map(({ alert, expr, annotations: { summary, description } }) => {
+      const own = new Set(metricsOfExpression(expr));
+      const shown = panels.filter((panel) => metricsIn(panel).some((metric) => own.has(metric)));
+      assert.ok(shown.length > 0, `${alert} has no panel`);
+      // The page joins the two parts of the description: what the alert means, and the first action.
+      return [alert, [
+        summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label) => label.toUpperCase()),
+        description,
+        `**Panels:** ${shown.map(({ title }) => title).join('; ')}`,
+      ].map((each) => each.replaceAll('`', ''))];
+    });
+    const actual = sections().map(([title, [summary, meaning, action, ...rest]]) => {
+      assert.match(meaning, /^\*\*Meaning:\*\* [A-Za-z]/, title);
+      assert.match(action, /^\*\*First action:\*\* [A-Za-z]/, title);
+      const description = [meaning, action].map((each) => each.replace(/^\*\*[^*]*\*\* /, '')).join(' ');
+      return [title, [summary, description, ...rest]];
+    });
+    for (const [index, section] of expected.entries()) assert.deepEqual(actual[index], section);
+    assert.equal(actual.length, expected.length);
   });
 
   it('have thresholds that follow the manifests', () => {

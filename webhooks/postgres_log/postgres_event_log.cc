@@ -191,7 +191,8 @@ class PostgresEventLog final : public EventLog {
       int64_t trims_wanted;
       {
         std::unique_lock lock(mutex_);
-        const auto until = failure_.ok() ? trim_at : std::min(trim_at, SteadyClock::now() + kRetry);
+        // While the server fails, no step of retention ends, so that `trim_at` can be long past.
+        const auto until = failure_.ok() ? trim_at : SteadyClock::now() + kRetry;
         wake_writer_.wait_until(
             lock, until, [this] { return !queue_.empty() || closed_ || probe_ || trims_wanted_ != trims_done_; });
         if (queue_.empty() && closed_) break;

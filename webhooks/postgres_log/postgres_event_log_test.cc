@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -344,6 +347,29 @@ TEST(PostgresEventLogTest, AnIdleGatewayNoticesTheLossOfItsServer) {
   EXPECT_TRUE(Eventually([&] { return !gateway.state().ok(); }));
   server.Start();
   EXPECT_TRUE(Eventually([&] { return gateway.state().ok(); }));
+}
+
+TEST(PostgresEventLogTest, AGatewayPausesBeforeItConnectsAgain) {
+  TestPostgres server(kVersion);
+  const PostgresAddress store = server.NewStore();
+  Gateway gateway(store);
+  gateway.options().retention_interval = absl::Milliseconds(1);  // so that a step of retention is always due
+  ASSERT_TRUE(gateway.Open().ok());
+  server.Kill();
+  // Replaces the server, and closes each connection at once. The writer and the listener each pause for 250 ms.
+  const int sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {AF_UNIX, {}};
+  const std::string path = absl::StrCat(store.hosts[0].substr(0, store.hosts[0].rfind(':')), "/.s.PGSQL.5432");
+  ASSERT_LT(path.copy(address.sun_path, sizeof(address.sun_path) - 1), sizeof(address.sun_path) - 1);
+  unlink(path.c_str());
+  ASSERT_EQ(bind(sock, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(sock, 8), 0);
+  const auto accept_one = [sock] { close(accept(sock, nullptr, nullptr)); };
+  accept_one();
+  const auto began = std::chrono::steady_clock::now();
+  for (int i = 0; i < 24; ++i) accept_one();
+  EXPECT_GT(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(500));
+  close(sock);
 }
 
 TEST(PostgresEventLogTest, AServerThatDoesNotAnswerIsReported) {
