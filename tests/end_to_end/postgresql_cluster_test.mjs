@@ -30,7 +30,7 @@ const OLD_PRIMARY_MS = 2000;
 /** Steps of a clock, of which upstream's signatures survive the short ones: webhooks.max_timestamp_age is 5 minutes. */
 const SHORT_STEP_MS = 2 * 60_000;
 const LONG_STEP_MS = 10 * 60_000;
-const DISK_MEBIBYTES = 256;
+const DISK_MEBIBYTES = LONG ? 1024 : 256;
 /** Keeps the log of a server so short that it fits on the disk. */
 const SMALL_LOG = ['wal_keep_size = 64MB', 'max_wal_size = 64MB'];
 /** The maximum number of printed findings. One fault usually causes several. */
