@@ -98,28 +98,33 @@ const FAULTS = {
     await cluster.rejoin(old);
   },
 
-  /** The primary refuses transactions, and ends when it cannot begin a file of its log. */
+  /** The primary refuses transactions. It ends if it needs a new file of its log before it refuses connections too. */
   async fillDisk({ cluster, random, sender }) {
     const { primary } = cluster;
     const ballast = join(primary.disk, 'ballast');
     let ended = false;
     primary.ended.then(() => (ended = true));
     fill(ballast, 0);
-    await until(async () => {
-      await primary.sql('SELECT pg_switch_wal()').catch(() => {});
-      return ended;
-    }, 'the primary ends');
+    const beginsFile = () => primary.sql('SELECT pg_switch_wal()').then(() => true, () => false);
+    await until(async () => !(await beginsFile()), 'the primary is full');
     await until(() => sender.lastStatus === 503, 'a gateway refuses a delivery');
     if (random.below(2) === 0) {
       rmSync(ballast);
-      await primary.start();
+      let goesOn = false;
+      const progress = sender.progress().then(() => (goesOn = true));
+      await until(async () => {
+        if (ended) await primary.start();
+        ended = false;
+        return goesOn;
+      }, 'events are stored again');
+      await progress;
     } else {
+      await primary.kill();
       const old = await cluster.failOver();
       await sender.progress();
       rmSync(ballast);
       await cluster.rewind(old);
     }
-    await sender.progress();
   },
 
   /** The clock of a gateway steps. tests/machine steps it, as libfaketime does, but while the process runs. */

@@ -143,16 +143,17 @@ export class Scene {
   /**
    * @param {object} t
    * @param {import('./random.mjs').Random} random
-   * @param {{gateways: number, relayed?: boolean, confirmations: number} & object} options the number of gateways,
-   *     whether they connect through relays, and the options of the cluster
+   * @param {{gateways: number, relayed?: boolean, store?: object, confirmations: number} & object} options the number of
+   *     gateways, whether they connect through relays, `store.postgresql` of their config, which is merged over the usual
+   *     one, and the options of the cluster
    */
-  static async make(t, random, { gateways, relayed = true, confirmations, ...more }) {
+  static async make(t, random, { gateways, relayed = true, store, confirmations, ...more }) {
     const scene = new Scene();
     scene.random = random;
     // The newest version. Its servers end before the gateways do, because t.after() runs the first function first.
     scene.cluster = await PostgresCluster.create(t, { version: 18, confirmations, ...more });
     const { hosts } = scene.cluster;
-    scene.stack = await SharedLogStack.prepare(t, { hosts, allow_single_server: confirmations === 0 });
+    scene.stack = await SharedLogStack.prepare(t, { hosts, allow_single_server: confirmations === 0, ...store });
     scene.stack.simulator.webhooks.change({ timeoutMs: 1000 });
     scene.slots = [];
     for (let i = 0; i < gateways; ++i) {
