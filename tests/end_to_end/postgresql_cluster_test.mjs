@@ -98,15 +98,16 @@ const FAULTS = {
     await cluster.rejoin(old);
   },
 
-  /** The primary refuses transactions. It ends if it needs a new file of its log before it refuses connections too. */
+  /** The primary refuses transactions, or connections too, or it ends. */
   async fillDisk({ cluster, random, sender }) {
     const { primary } = cluster;
     const ballast = join(primary.disk, 'ballast');
     let ended = false;
     primary.ended.then(() => (ended = true));
     fill(ballast, 0);
-    const beginsFile = () => primary.sql('SELECT pg_switch_wal()').then(() => true, () => false);
-    await until(async () => !(await beginsFile()), 'the primary is full');
+    await until(() => sender.lastStatus === 503, 'a gateway refuses a delivery');
+    // If no old file of the log can become the next one, the server ends.
+    await primary.sql('SELECT pg_switch_wal()').catch(() => {});
     await until(() => sender.lastStatus === 503, 'a gateway refuses a delivery');
     if (random.below(2) === 0) {
       rmSync(ballast);
