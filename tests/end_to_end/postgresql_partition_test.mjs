@@ -114,7 +114,7 @@ async function survivesPartitions(t) {
     await Promise.all([sender.progress(), scene.submits()]);
     await old.kill();
     await cluster.rewind(old);
-    t.diagnostic(`primary cut off: ${times}; events go on ${ms} ms after the promotion`);
+    t.diagnostic(`primary cut off: ${times}; events are stored ${ms} ms after the promotion`);
   });
   await Promise.all([sender.progress(), scene.submits()]);
   const history = await scene.end();
