@@ -19,7 +19,7 @@ import { Random } from './random.mjs';
 import { Scene } from './shared_log_scene.mjs';
 import { EARLIEST } from './subscriber.mjs';
 
-const TIMEOUT = { timeout: 4 * HANG_MS };
+const TIMEOUT = { timeout: 10 * HANG_MS };
 
 if (isInNetwork) {
   test('a gateway survives partitions of its network', TIMEOUT, survivesPartitions);
