@@ -117,6 +117,17 @@ describe('the judge finds:', () => {
       },
       ['two requests got the same activity x, the second of them same'],
     ],
+    'a timestamp that two equal requests got': [
+      (h) => {
+        for (let number = 4; number < 6; ++number) {
+          h.attempts.push(attempt('same', 'equal', { activityId: `x-${number}` }));
+          h.requests.push(seen(number, 'same', { bodySha256: 's-r1' }));
+          h.audit.push({ seq: 2 * number + 5, kind: 'allow', method: 'M', body_sha256: 's-r1' });
+          h.audit.push({ seq: 2 * number + 6, kind: 'outcome', allow: 2 * number + 5 });
+        }
+      },
+      ['1 timestamps of the request same were used before'],
+    ],
     'a request without an allow': [
       (h) => h.requests.push(seen(4, undefined, { bodySha256: 's-query' })),
       ['upstream saw body s-query 1 times, with 0 allows'],
@@ -157,10 +168,11 @@ describe('the judge finds:', () => {
       h.attempts.push(attempt('r1', 'keyed', { from: 5 }));
     };
     const farBehind = (h) => h.attempts.push(attempt('r6', 'plain', { ...exhausted, behindMs: 70_000 }));
+    const unaudited = (h) => delete h.audit;
     const crashed = (h) => {
       h.audit.pop();
       h.audit.push({ seq: 8, kind: 'start', closed: 3 });
     };
-    for (const change of [repeated, farBehind, crashed]) assert.deepEqual(findings(change), []);
+    for (const change of [repeated, farBehind, unaudited, crashed]) assert.deepEqual(findings(change), []);
   });
 });

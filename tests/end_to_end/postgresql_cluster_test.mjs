@@ -1,9 +1,13 @@
-// Rounds of faults on a cluster of PostgreSQL servers and on the gateways that share its event log, while a sender
-// delivers events and subscribers read. Afterwards the judge of histories checks that nothing acknowledged is lost.
+// Rounds of faults on a cluster of PostgreSQL servers and on the gateways that share its store, while a sender delivers
+// events, callers submit and subscribers read. Afterwards the judge of histories checks that nothing acknowledged is
+// lost, that upstream saw one body for each idempotency key, and that no timestamp was used twice.
 //
-// Each round has one fault. With STAMPGATE_LONG=1 the test uses 300 rounds instead of 8. STAMPGATE_STEPS=killPrimary
-// uses only these faults, and STAMPGATE_SEED=... chooses another order.
+// Each round has one fault. A short run has one round for each kind of fault. With STAMPGATE_LONG=1 the test has 300
+// rounds, or STAMPGATE_ROUNDS. STAMPGATE_STEPS=killPrimary uses only these faults, and STAMPGATE_SEED=... chooses another
+// order.
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { described } from './failures.mjs';
@@ -14,12 +18,21 @@ import { logLines } from './log_lines.mjs';
 import { LONG, until } from './processes.mjs';
 import { Random } from './random.mjs';
 import { PROGRESS, Scene, Sender } from './shared_log_scene.mjs';
+import { fill, reasonToSkip } from './small_disk.mjs';
 import { EARLIEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
-const ROUNDS = LONG ? 300 : 8;
+const LONG_ROUNDS = Number(process.env.STAMPGATE_ROUNDS ?? 300);
 const GATEWAYS = 3;
-/** Longer than each timeout of a gateway and of a server's session. */
-const LONG_PAUSE_MS = 7000;
+/** Longer than each timeout of a gateway and of a server's session, of which the longest is 5 s. */
+const LONG_PAUSE_MS = 6000;
+/** How long a server that is no longer the primary runs beside the new one. */
+const OLD_PRIMARY_MS = 2000;
+/** Steps of a clock, of which upstream's signatures survive the short ones: webhooks.max_timestamp_age is 5 minutes. */
+const SHORT_STEP_MS = 2 * 60_000;
+const LONG_STEP_MS = 10 * 60_000;
+const DISK_MEBIBYTES = LONG ? 1024 : 256;
+/** Keeps the log of a server so short that it fits on the disk. */
+const SMALL_LOG = ['wal_keep_size = 64MB', 'max_wal_size = 64MB'];
 /** The maximum number of printed findings. One fault usually causes several. */
 const MAX_FINDINGS = 20;
 
@@ -62,10 +75,10 @@ const FAULTS = {
     await pause(LONG_PAUSE_MS);
     const old = await cluster.failOver();
     old.continue();
-    await Promise.all([pause(LONG_PAUSE_MS), sender.progress()]);
+    await Promise.all([pause(OLD_PRIMARY_MS), sender.progress()]);
     await old.kill();
     await sender.progress();
-    await cluster.rejoin(old);
+    await cluster.rewind(old);
   },
 
   async killPrimary({ cluster, sender }) {
@@ -85,6 +98,54 @@ const FAULTS = {
     await cluster.rejoin(old);
   },
 
+  /** The primary refuses transactions, or connections too, or it ends. */
+  async fillDisk({ cluster, random, sender }) {
+    const { primary } = cluster;
+    const ballast = join(primary.disk, 'ballast');
+    let ended = false;
+    primary.ended.then(() => (ended = true));
+    fill(ballast, 0);
+    await until(() => sender.lastStatus === 503, 'a gateway refuses a delivery');
+    // If no old file of the log can become the next one, the server ends. With several switches, the standbys could no
+    // longer follow, because the server would keep too little of its log for them.
+    await primary.sql('SELECT pg_switch_wal()').catch(() => {});
+    await until(() => sender.lastStatus === 503, 'a gateway refuses a delivery');
+    if (random.below(2) === 0) {
+      rmSync(ballast);
+      let goesOn = false;
+      const restart = async () => {
+        if (ended) await primary.start();
+        ended = false;
+        return goesOn;
+      };
+      const progress = sender.progress().then(() => (goesOn = true));
+      await Promise.all([progress, until(restart, 'events are stored again')]);
+    } else {
+      await primary.kill();
+      const old = await cluster.failOver();
+      await sender.progress();
+      rmSync(ballast);
+      await cluster.rewind(old);
+    }
+  },
+
+  /** The clock of a gateway steps. tests/machine steps it, as libfaketime does, but while the process runs. */
+  async stepClock({ slots, random, sender }) {
+    const slot = random.pick(slots);
+    const steps = [SHORT_STEP_MS, -SHORT_STEP_MS, LONG_STEP_MS, -LONG_STEP_MS];
+    while (steps.length > 0) {
+      const [ms] = steps.splice(random.below(steps.length), 1);
+      slot.machine.clockOffsetMs = ms;
+      await Promise.all([slot.answers(Math.abs(ms) > SHORT_STEP_MS ? 503 : 200), sender.progress()]);
+    }
+    slot.machine.clockOffsetMs = 0;
+    await Promise.all([slot.answers(200), sender.progress()]);
+    // This process chooses no timestamp until its clock has passed those that it has chosen. The next one has another
+    // lease.
+    await slot.kill();
+    await slot.start();
+  },
+
   async killStandby({ cluster, random, sender }) {
     const standby = random.pick(cluster.standbys);
     await standby.kill();
@@ -94,32 +155,48 @@ const FAULTS = {
   },
 };
 
+const noSmallDisk = reasonToSkip();
+if (noSmallDisk) {
+  test('the fault fillDisk', { skip: noSmallDisk });
+  delete FAULTS.fillDisk;
+}
+
 /** The faults of all rounds: each kind once, in random order, and then again. */
 function scheduleOf(random, kinds) {
   const schedule = [];
-  while (schedule.length < ROUNDS) {
+  const rounds = LONG ? LONG_ROUNDS : kinds.length;
+  while (schedule.length < rounds) {
     for (const left = [...kinds]; left.length > 0; ) schedule.push(...left.splice(random.below(left.length), 1));
   }
-  return schedule.slice(0, ROUNDS);
+  return schedule.slice(0, rounds);
 }
 
-const TIMEOUT = { timeout: (LONG ? 120 : 4) * HANG_MS };
+/** The number of tries by their error or OK. */
+function countsOf(attempts) {
+  const counts = {};
+  for (const { reason, code } of attempts) counts[reason ?? code] = (counts[reason ?? code] ?? 0) + 1;
+  return counts;
+}
+
+const TIMEOUT = { timeout: (LONG ? 120 : 10) * HANG_MS };
 
 test('gateways on a cluster lose nothing acknowledged, whichever process fails', TIMEOUT, async (t) => {
   const random = new Random(t);
   const schedule = scheduleOf(random, process.env.STAMPGATE_STEPS?.split(',') ?? Object.keys(FAULTS));
-  const scene = await Scene.make(t, random, { size: 3, confirmations: 1, gateways: GATEWAYS });
+  const disks = noSmallDisk ? {} : { placeOf: () => ({ diskMebibytes: DISK_MEBIBYTES }), settings: SMALL_LOG };
+  const scene = await Scene.make(t, random, { size: 3, confirmations: 1, gateways: GATEWAYS, ...disks });
   scene.addWanderer();
+  scene.addCallers(t);
   for (const kind of schedule) {
-    await scene.sender.progress();
+    await Promise.all([scene.sender.progress(), scene.submits()]);
     const began = performance.now();
-    await FAULTS[kind](scene);
-    await scene.cluster.isLevel();
+    await scene.during(FAULTS[kind]);
     t.diagnostic(`${kind}: ${Math.round(performance.now() - began)} ms`);
   }
-  await scene.sender.progress();
+  await Promise.all([scene.sender.progress(), scene.submits()]);
   const history = await scene.end();
   t.diagnostic(`${history.log.length} events, answers: ${JSON.stringify(scene.sender.answers)}`);
+  t.diagnostic(`${history.requests.length} submits, tries: ${JSON.stringify(countsOf(history.attempts))}`);
   assert.deepEqual(judge(history).slice(0, MAX_FINDINGS), []);
 });
 

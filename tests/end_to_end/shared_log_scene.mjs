@@ -1,26 +1,41 @@
-// Gateways on a cluster of PostgreSQL servers, with a sender and with subscribers, whose history can be judged.
+// Gateways on a cluster of PostgreSQL servers, with a sender, callers and subscribers, whose history can be judged.
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Machine } from '../machine/machine.mjs';
 import { PostgresCluster } from '../postgresql/cluster.mjs';
 import { Relay } from '../postgresql/relay.mjs';
 import { simpleActivity } from '../simulator/webhook_events.mjs';
+import { scratch } from './harness.mjs';
+import { Caller, SUBMIT, submitOf } from './history/callers.mjs';
 import { Follower, seen } from './history/follower.mjs';
+import { UpstreamRecord } from './history/upstream_record.mjs';
 import { logged } from './log_lines.mjs';
 import { until } from './processes.mjs';
 import { SharedLogStack } from './shared_log_stack.mjs';
 import { listAll } from './subscriber.mjs';
 
 const SENDERS = 4;
+/** The kinds of the callers' submits: see judge.mjs. */
+const SUBMITS = ['keyed', 'keyed', 'timestamped', 'equal', 'equal', 'plain'];
+const SUBMIT_INTERVAL_MS = 20;
 /** How many events are acknowledged between two faults, and during a fault that lets the log continue. */
 export const PROGRESS = 40;
+/** How many submits succeed after each fault. */
+const SUBMITS_PROGRESS = 10;
 
-/** One gateway process after another. A Follower uses it as its stack. */
+/** One gateway process after another, on a machine of its own. A Follower uses it as its stack. */
 class Slot {
   #up;
   #waiting = [];
 
-  /** @param {Relay[]} relays to each server of the cluster */
-  constructor(stack, relays) {
-    Object.assign(this, { stack, relays });
+  /**
+   * @param {SharedLogStack} stack
+   * @param {Machine} machine
+   * @param {Relay[]} relays to each server of the cluster; if there are none, the gateways connect without relays
+   */
+  constructor(stack, machine, relays) {
+    Object.assign(this, { stack, machine, relays });
   }
 
   get up() {
@@ -33,7 +48,8 @@ class Slot {
   }
 
   async start() {
-    this.#up = await this.stack.start({ hosts: this.relays.map(({ host }) => host) });
+    const store = this.relays.length > 0 ? { hosts: this.relays.map(({ host }) => host) } : {};
+    this.#up = await this.stack.start(store, this.machine);
     for (const resolve of this.#waiting.splice(0)) resolve(this.#up);
   }
 
@@ -41,6 +57,12 @@ class Slot {
     const killed = this.#up;
     this.#up = undefined;
     await this.stack.kill(killed);
+  }
+
+  /** Resolves when a delivery to the gateway has this status. */
+  async answers(status) {
+    this.lastStatus = undefined;
+    await until(() => this.lastStatus === status, `the gateway answers ${status}`);
   }
 }
 
@@ -89,8 +111,11 @@ export class Sender {
     const body = Buffer.from(simpleActivity({ eventId, organizationId, bytes: 300 }));
     const event = { eventId, organizationId, type: 'ACTIVITY_UPDATES', body };
     for (let number = 1; !this.isAbandoned; ++number) {
-      const url = this.random.pick(this.slots).up?.webhookUrl;
+      const slot = this.random.pick(this.slots);
+      const url = slot.up?.webhookUrl;
       const { status = 'error' } = url ? await courier.attempt(event, url, number) : {};
+      slot.lastStatus = status;
+      this.lastStatus = status;
       this.answers[status] = (this.answers[status] ?? 0) + 1;
       if (status === 200) {
         this.acknowledged.push(eventId);
@@ -101,22 +126,42 @@ export class Sender {
   }
 }
 
+/** Whether the gateway carries out a submit with an idempotency key. */
+async function submits(gateway) {
+  const name = randomUUID();
+  return gateway.call(SUBMIT, { ...submitOf(name), idempotency_key: name }).then(() => true, () => false);
+}
+
 /** The cluster, the gateways, a sender, and subscribers that read from the beginning. */
 export class Scene {
   followers = [];
+  callers = [];
+  /** When every gateway had recovered from the latest fault; a time of performance.now(). */
+  #recoveredMs = -Infinity;
+  #submitted = 0;
 
-  static async make(t, random, { size, confirmations, gateways }) {
+  /**
+   * @param {object} t
+   * @param {import('./random.mjs').Random} random
+   * @param {{gateways: number, relayed?: boolean, store?: object, confirmations: number} & object} options the number of
+   *     gateways, whether they connect through relays, `store.postgresql` of their config, which is merged over the usual
+   *     one, and the options of the cluster
+   */
+  static async make(t, random, { gateways, relayed = true, store, confirmations, ...more }) {
     const scene = new Scene();
     scene.random = random;
     // The newest version. Its servers end before the gateways do, because t.after() runs the first function first.
-    scene.cluster = await PostgresCluster.create(t, { version: 18, size, confirmations });
+    scene.cluster = await PostgresCluster.create(t, { version: 18, confirmations, ...more });
     const { hosts } = scene.cluster;
-    scene.stack = await SharedLogStack.prepare(t, { hosts, allow_single_server: confirmations === 0 });
+    scene.stack = await SharedLogStack.prepare(t, { hosts, allow_single_server: confirmations === 0, ...store });
     scene.stack.simulator.webhooks.change({ timeoutMs: 1000 });
     scene.slots = [];
     for (let i = 0; i < gateways; ++i) {
-      const relays = await Promise.all(scene.cluster.servers.map((server) => Relay.create(t, server)));
-      scene.slots.push(new Slot(scene.stack, relays));
+      const servers = relayed ? scene.cluster.servers : [];
+      const relays = await Promise.all(servers.map((server) => Relay.create(t, server)));
+      const machine = new Machine(join(scratch(t), 'machine'), scratch(t));
+      t.after(() => machine.close());
+      scene.slots.push(new Slot(scene.stack, machine, relays));
       await scene.slots[i].start();
     }
     scene.sender = new Sender(scene.stack.simulator, random, scene.slots);
@@ -135,9 +180,45 @@ export class Scene {
     this.followers.push(new Follower(stack, 'of all gateways', () => random.below(20) === 0));
   }
 
+  /** Adds callers, each of which makes one submit after another. Each try is at a random gateway. */
+  addCallers(t) {
+    const { random, slots } = this;
+    this.upstream = new UpstreamRecord(this.stack.simulator);
+    const gateways = {
+      gateway: () => (gateways.isOver ? undefined : random.pick(slots).gateway()),
+      // During a fault, a gateway can lack timestamps: if it cannot reach the store, or if its clock was set.
+      maxBehindMsSince: (ms) => (ms < this.#recoveredMs ? Infinity : 0),
+    };
+    const answered = () => (this.#submitted += 1);
+    this.callers = SUBMITS.map((kind, index) => {
+      return new Caller(gateways, this.upstream, kind, index, answered, SUBMIT_INTERVAL_MS);
+    });
+    t.after(async () => {
+      gateways.isOver = true;
+      this.upstream.end();
+      await Promise.all(this.callers.map((caller) => caller.stop()));
+    });
+  }
+
+  /** Resolves when more submits have succeeded. */
+  async submits() {
+    const wanted = this.#submitted + SUBMITS_PROGRESS;
+    await until(() => this.#submitted >= wanted, `${SUBMITS_PROGRESS} more submits succeed`);
+  }
+
+  /** Carries out a fault. Resolves when each gateway submits again, and the cluster is whole. */
+  async during(fault) {
+    this.#recoveredMs = Infinity;
+    await fault(this);
+    await this.cluster.isLevel();
+    await Promise.all(this.slots.map(({ up }) => until(() => submits(up), 'a gateway submits again')));
+    this.#recoveredMs = performance.now();
+  }
+
   /** Resolves to the history when every delivery is acknowledged and every subscriber has the whole log. */
   async end() {
-    await this.sender.stop();
+    await Promise.all([this.sender.stop(), ...this.callers.map((caller) => caller.stop())]);
+    this.upstream?.end();
     const log = (await listAll(this.slots[0].up)).map(seen);
     const isOver = (follower) => follower.isOver || follower.events.length >= log.length;
     await until(() => this.followers.every(isOver), 'every subscriber has the log');
@@ -152,7 +233,9 @@ export class Scene {
       acknowledged: this.sender.acknowledged,
       log,
       subscribers: this.followers.map(({ name, events, faults }) => ({ name, events, faults })),
-      ...{ attempts: [], requests: [], audit: [], verification: { status: 0 }, faults: [] },
+      attempts: this.callers.flatMap(({ attempts }) => attempts),
+      requests: this.upstream?.requests ?? [],
+      faults: [],
     };
   }
 

@@ -1,10 +1,11 @@
-// A small filesystem that is mounted only in the gateway's own mount namespace.
+// A small filesystem that is mounted only in the mount namespace of the processes that use it.
 import { spawnSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { binary } from '../paths.mjs';
 
-const mount = (mebibytes, path) => `mount -t tmpfs -o size=${mebibytes}m tmpfs '${path}'`;
+/** A script that mounts a disk of this size. */
+export const mount = (mebibytes, path) => `mount -t tmpfs -o size=${mebibytes}m tmpfs '${path}'`;
 
 /** The reason why this machine cannot mount such a filesystem, or false. */
 export function reasonToSkip() {

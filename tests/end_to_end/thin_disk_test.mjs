@@ -6,8 +6,8 @@
 // even reports success for the last write if it wrote only a part of it. With STAMPGATE_LONG=1 the test uses ten disks
 // instead of two. STAMPGATE_SEED=... chooses other moments.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { binary } from '../paths.mjs';
@@ -15,6 +15,7 @@ import { prepareEventStack } from './event_stack.mjs';
 import { described } from './failures.mjs';
 import { Gateway, HANG_MS } from './harness.mjs';
 import { logged } from './log_lines.mjs';
+import { Namespace } from './namespace.mjs';
 import { LONG, until } from './processes.mjs';
 import { Random } from './random.mjs';
 import { fill } from './small_disk.mjs';
@@ -25,21 +26,6 @@ const IMAGE_MEBIBYTES = 64;
 // fail, and the filesystem continues to work.
 const OWN_MEBIBYTES = 10;
 
-/** Creates a mount namespace and keeps a process in it. Resolves when `script` has run there. */
-async function startNamespace(script) {
-  const child = spawn('unshare', ['-m', 'sh', '-c', `set -e\n${script}\necho ready\nexec cat`], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  let errors = '';
-  child.stderr.on('data', (data) => (errors += data));
-  const ready = await new Promise((resolve) => {
-    child.stdout.once('data', () => resolve(true));
-    child.once('close', () => resolve(false));
-    child.once('error', (error) => resolve(void (errors = error.message)));
-  });
-  return { child, ready, errors, root: `/proc/${child.pid}/root` };
-}
-
 /** A script that makes a filesystem in a file on a tmpfs of this size, and mounts it. */
 const thinDisk = (folder, mebibytes) => `
 mount -t tmpfs -o size=${mebibytes}m tmpfs '${folder}/thin'
@@ -49,14 +35,18 @@ fallocate -l ${OWN_MEBIBYTES}M '${folder}/thin/image'
 mount -o loop '${folder}/thin/image' '${folder}/disk'`;
 
 async function reasonToSkip() {
-  const folder = spawnSync('mktemp', ['-d'], { encoding: 'utf8' }).stdout.trim();
+  const folder = mkdtempSync(join(tmpdir(), 'stampgate-thin-disk-'));
   for (const name of ['thin', 'disk']) mkdirSync(join(folder, name));
-  const namespace = await startNamespace(thinDisk(folder, OWN_MEBIBYTES + 2));
-  const end = new Promise((resolve) => namespace.child.once('close', resolve));
-  namespace.child.kill('SIGKILL');
-  if (namespace.ready) await end;
-  rmSync(folder, { recursive: true });
-  return namespace.ready ? false : `no ext4 can be mounted from a file: ${namespace.errors.trim()}`;
+  let end;
+  try {
+    await Namespace.create({ after: (each) => (end = each) }, ['mount'], thinDisk(folder, OWN_MEBIBYTES + 2));
+    return false;
+  } catch (error) {
+    return `no ext4 can be mounted from a file: ${error.message}`;
+  } finally {
+    await end?.();
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const skip = await reasonToSkip();
@@ -92,15 +82,9 @@ async function runFullAndCut(t, random) {
   const { webhooks } = simulator;
   webhooks.change({ retryMs: 5, maxRetryMs: 20 });
   for (const name of ['thin', 'disk', 'copied', 'copy']) mkdirSync(join(folder, name));
-  const { child, root, ready, errors } = await startNamespace(thinDisk(folder, OWN_MEBIBYTES + 14));
-  assert.ok(ready, errors);
-  t.after(() => child.kill('SIGKILL'));
-  const inside = (...command) => {
-    const { status, stderr } = spawnSync('nsenter', ['-t', child.pid, '-m', ...command], { encoding: 'utf8' });
-    assert.equal(status, 0, stderr);
-  };
+  const namespace = await Namespace.create(t, ['mount'], thinDisk(folder, OWN_MEBIBYTES + 14));
   const command = join(folder, 'stampgate-on-thin-disk');
-  const run = `#!/bin/sh\nexec nsenter -t ${child.pid} -m '${binary('gateway/stampgate')}' "$@"\n`;
+  const run = `#!/bin/sh\nexec ${namespace.words.join(' ')} '${binary('gateway/stampgate')}' "$@"\n`;
   writeFileSync(command, run, { mode: 0o700 });
   const start = async (disk) => {
     const config = { ...stack.config, events: { ...stack.config.events, file: join(folder, disk, 'events.db') } };
@@ -113,7 +97,7 @@ async function runFullAndCut(t, random) {
   const load = webhooks.sendMany({ count: 100_000, concurrency: 8, bodyBytes: 1000 + random.below(3000) });
   await until(() => load.acknowledged.size > 50 + random.below(200), 'events are stored');
   // The device is thin: a block gets space when it is first written, if the tmpfs has free space.
-  const ballast = join(root, folder, 'thin', 'ballast');
+  const ballast = join(namespace.root, folder, 'thin', 'ballast');
   fill(ballast, random.below(1 << 19));
   const { status } = await gateway.exited;
   assert.notEqual(status, 0);
@@ -123,7 +107,7 @@ async function runFullAndCut(t, random) {
   // The kernel keeps running and may still return pages that it could not write. The filesystem may need a new mount.
   let restarted = await start('disk').catch(() => null);
   for (let tries = 0; restarted === null && tries < 3; tries += 1) {
-    inside('sh', '-c', `umount '${folder}/disk' && mount -o loop '${folder}/thin/image' '${folder}/disk'`);
+    namespace.run(`umount '${folder}/disk' && mount -o loop '${folder}/thin/image' '${folder}/disk'`);
     restarted = await start('disk').catch(() => null);
   }
   assert.notEqual(restarted, null);
@@ -131,8 +115,8 @@ async function runFullAndCut(t, random) {
   // Simulates a power cut: only the content of the device remains.
   await restarted.stop('SIGKILL');
   await load.stop();
-  inside('cp', '--sparse=always', join(folder, 'thin', 'image'), join(folder, 'copied', 'image'));
-  inside('mount', '-o', 'loop', join(folder, 'copied', 'image'), join(folder, 'copy'));
+  namespace.run(`cp --sparse=always '${folder}/thin/image' '${folder}/copied/image'`);
+  namespace.run(`mount -o loop '${folder}/copied/image' '${folder}/copy'`);
   const last = await start('copy');
   const { ids, lost } = await listAround(last);
   const found = new Set(ids);

@@ -4,7 +4,9 @@ import { appendFileSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync } f
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { Namespace } from '../end_to_end/namespace.mjs';
 import { until } from '../end_to_end/processes.mjs';
+import { mount } from '../end_to_end/small_disk.mjs';
 
 /** The programs of the versions that deploy/install has installed: the oldest supported version, and the newest. */
 const PROGRAMS = {
@@ -12,14 +14,10 @@ const PROGRAMS = {
   18: join(homedir(), '.cache/stampgate/postgresql-python/embedded_postgres/pginstall/bin'),
 };
 
-/**
- * The words before each command. PostgreSQL refuses to run as root. In a user namespace of its own, the program has
- * another user id. It ends together with this process.
- */
-const PREFIX = [
-  ...(process.getuid() === 0 ? ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'] : []),
-  ...['setpriv', '--pdeathsig', 'KILL', '--'],
-];
+/** PostgreSQL refuses to run as root. In a user namespace of its own, the program has another user id. */
+const NOT_ROOT = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'];
+/** The program ends together with this process. */
+const ENDS_TOO = ['setpriv', '--pdeathsig', 'KILL', '--'];
 
 const CONNECT_SECONDS = 5;
 
@@ -80,9 +78,12 @@ function numberOf(lsn) {
  * A server.
  * @property {string} name the name under which it confirms transactions as a standby
  * @property {string} host its address for a config
+ * @property {string | undefined} disk its disk, if it has a small one, for this process
  */
 export class PostgresServer {
   #child;
+  /** The words before a command that runs in the server's namespaces. */
+  #inside = [];
 
   /**
    * Creates and starts a server. It ends with the test `t`.
@@ -91,25 +92,29 @@ export class PostgresServer {
    * @param {15 | 18} [options.version]
    * @param {string} [options.name]
    * @param {string[]} [options.settings] lines of postgresql.conf
+   * @param {object} [options.place] see #make
    */
-  static async create(t, { version = 15, name = 'n1', settings = [] } = {}) {
-    const server = new PostgresServer(t, version, name);
+  static async create(t, { version = 15, name = 'n1', settings = [], place } = {}) {
+    const server = await PostgresServer.#make(t, version, name, place);
     const form = ['--auth=trust', '--username=postgres', '--no-sync', '--encoding=UTF8', '--locale=C'];
     await server.#program('initdb', '--pgdata', server.data, ...form);
     const lines = [
-      ...["listen_addresses = ''", 'shared_buffers = 16MB', 'max_connections = 100', 'max_wal_senders = 10'],
+      ...['shared_buffers = 16MB', 'max_connections = 100', 'max_wal_senders = 10', 'wal_log_hints = on'],
       ...['wal_level = replica', 'wal_keep_size = 512MB', 'wal_retrieve_retry_interval = 100ms', 'hot_standby = on'],
       ...["include 'own.conf'", ...settings],
     ];
-    appendFileSync(join(server.data, 'postgresql.conf'), `${lines.join('\n')}\n`);
+    appendFileSync(join(server.files, 'postgresql.conf'), `${lines.join('\n')}\n`);
+    const kinds = ['all', 'replication'];
+    const rules = kinds.map((kind) => `host ${kind} all all trust\n`);
+    appendFileSync(join(server.files, 'pg_hba.conf'), rules.join(''));
     server.#writeOwnSettings();
     await server.start();
     return server;
   }
 
   /** Creates and starts a standby of `primary`. */
-  static async standbyOf(t, primary, name) {
-    const server = new PostgresServer(t, primary.version, name);
+  static async standbyOf(t, primary, name, place) {
+    const server = await PostgresServer.#make(t, primary.version, name, place);
     await server.rebuild(primary);
     return server;
   }
@@ -125,36 +130,61 @@ export class PostgresServer {
    *     ends at the end of the archive
    */
   static async restore(t, backup, { version, name, target = [] }) {
-    const server = new PostgresServer(t, version, name);
-    cpSync(backup.base, server.data, { recursive: true });
+    const server = await PostgresServer.#make(t, version, name);
+    cpSync(backup.base, server.files, { recursive: true });
     server.#writeOwnSettings(undefined, backup.settingsOfRestoration(target));
-    writeFileSync(join(server.data, 'recovery.signal'), '');
+    writeFileSync(join(server.files, 'recovery.signal'), '');
     await server.start();
     await server.isPrimary();
     return server;
   }
 
-  constructor(t, version, name) {
-    Object.assign(this, { version, name });
+  /**
+   * Makes a server without data. It ends with the test `t`.
+   * @param {object} t
+   * @param {15 | 18} version
+   * @param {string} name
+   * @param {object} [place]
+   * @param {number} [place.diskMebibytes] puts the data on a disk of this size, which loses its content with the test
+   * @param {{namespace: Namespace, address: string}} [place.network] the server also listens at this IP address of a
+   *     network namespace, and standbys there connect to it
+   */
+  static async #make(t, version, name, { diskMebibytes, network } = {}) {
+    const server = new PostgresServer();
     // A short path, because the path of a Unix socket must be short.
-    this.folder = mkdtempSync('/tmp/postgres-');
-    this.data = join(this.folder, 'data');
-    this.host = `${this.folder}:5432`;
+    const folder = mkdtempSync('/tmp/postgres-');
+    const address = network?.address;
+    const data = join(folder, 'data');
+    Object.assign(server, { version, name, folder, address, data, files: data, host: `${address ?? folder}:5432` });
+    if (network !== undefined) server.#inside = [...network.namespace.words, ...NOT_ROOT];
+    else if (process.getuid() === 0) server.#inside = NOT_ROOT;
     t.after(async () => {
-      await this.kill();
-      rmSync(this.folder, { recursive: true, force: true });
+      await server.kill();
+      rmSync(folder, { recursive: true, force: true });
     });
+    if (diskMebibytes === undefined) return server;
+    const disk = join(folder, 'disk');
+    mkdirSync(disk);
+    const namespace = await Namespace.create(t, ['user', 'mount'], mount(diskMebibytes, disk));
+    server.#inside = [...namespace.words, ...NOT_ROOT];
+    server.disk = namespace.root + disk;
+    server.data = join(disk, 'data');
+    server.files = join(server.disk, 'data');
+    return server;
   }
 
   /** Starts the server, and waits until it accepts connections. */
   async start() {
     const log = openSync(join(this.folder, 'log'), 'a');
-    const words = [...PREFIX, join(PROGRAMS[this.version], 'postgres'), '-D', this.data];
+    const words = this.#words('postgres', '-D', this.data);
     const child = spawn(words[0], words.slice(1), { stdio: ['ignore', log, log] });
     closeSync(log);
     this.#child = child;
     let ended = false;
-    this.ended = new Promise((resolve) => child.on('close', resolve)).then(() => (ended = true));
+    this.ended = new Promise((resolve) => child.on('close', resolve)).then(() => {
+      ended = true;
+      this.#child = undefined;
+    });
     await until(async () => {
       if (ended) throw new Error(`the server ${this.name} has ended: ${this.#lastLines()}`);
       return this.sql('SELECT 1').then(() => true, () => false);
@@ -165,7 +195,6 @@ export class PostgresServer {
   async stop() {
     this.#child.kill('SIGINT');
     await this.ended;
-    this.#child = undefined;
   }
 
   /** Ends the server at once, as a loss of power does, except that the system keeps unwritten data. */
@@ -175,14 +204,13 @@ export class PostgresServer {
     for (const pid of processes) signal(pid, 'SIGKILL');
     await this.ended;
     await until(() => processes.every((pid) => stateOf(pid) === undefined), `the processes of ${this.name} have ended`);
-    this.#child = undefined;
-    rmSync(join(this.data, 'postmaster.pid'), { force: true });
+    rmSync(join(this.files, 'postmaster.pid'), { force: true });
   }
 
   /** Ends the server at once, and deletes its data. */
   async lose() {
     await this.kill();
-    rmSync(this.data, { recursive: true, force: true });
+    rmSync(this.files, { recursive: true, force: true });
   }
 
   /** Stops the server's processes, so that they do not answer. */
@@ -241,18 +269,25 @@ export class PostgresServer {
 
   /** Deletes the data of a server that does not run, and starts it as a standby with a copy of the data of `primary`. */
   async rebuild(primary) {
-    rmSync(this.data, { recursive: true, force: true });
-    await primary.copyTo(this.data);
-    writeFileSync(join(this.data, 'standby.signal'), '');
-    this.#writeOwnSettings(primary);
-    await this.start();
-    await primary.hasStandby(this);
+    rmSync(this.files, { recursive: true, force: true });
+    await this.#copy(primary, this.data);
+    await this.#startAsStandbyOf(primary);
+  }
+
+  /**
+   * Makes an old primary, which does not run, a standby of `primary` again: replaces what differs. Transactions that
+   * only the old primary has are lost.
+   */
+  async rewind(primary) {
+    await primary.sql('CHECKPOINT');
+    const from = `host=${primary.folder} user=postgres dbname=postgres`;
+    await this.#program('pg_rewind', '--target-pgdata', this.data, '--source-server', from, '--no-sync');
+    await this.#startAsStandbyOf(primary);
   }
 
   /** Copies the data of this server, which runs, to the folder `data`. */
   async copyTo(data) {
-    const from = ['--host', this.folder, '--username=postgres'];
-    await this.#program('pg_basebackup', '--pgdata', data, ...from, '--checkpoint=fast', '--no-sync');
+    await this.#copy(this, data);
   }
 
   /** How much of the primary's log this standby has. */
@@ -279,15 +314,36 @@ export class PostgresServer {
     return [pid, ...children];
   }
 
+  /** Copies the data of `server`, which runs, to the folder `data`. */
+  async #copy(server, data) {
+    const from = ['--host', server.folder, '--username=postgres'];
+    await this.#program('pg_basebackup', '--pgdata', data, ...from, '--checkpoint=fast', '--no-sync');
+  }
+
+  async #startAsStandbyOf(primary) {
+    writeFileSync(join(this.files, 'standby.signal'), '');
+    this.#writeOwnSettings(primary);
+    await this.start();
+    await primary.hasStandby(this);
+  }
+
   /** The settings in which the servers of a cluster differ. */
   #writeOwnSettings(primary, settings = []) {
-    const follows = primary ? `host=${primary.folder} user=postgres application_name=${this.name}` : '';
-    const lines = [`unix_socket_directories = '${this.folder}'`, `primary_conninfo = '${follows}'`, ...settings];
-    writeFileSync(join(this.data, 'own.conf'), `${lines.join('\n')}\n`);
+    const follows = primary ? `host=${primary.address ?? primary.folder} user=postgres application_name=${this.name}` : '';
+    const lines = [
+      ...[`listen_addresses = '${this.address ?? ''}'`, `unix_socket_directories = '${this.folder}'`],
+      ...[`primary_conninfo = '${follows}'`, ...settings],
+    ];
+    writeFileSync(join(this.files, 'own.conf'), `${lines.join('\n')}\n`);
   }
 
   #program(name, ...words) {
-    return run([...PREFIX, join(PROGRAMS[this.version], name), ...words]);
+    return run(this.#words(name, ...words));
+  }
+
+  /** The words of a command that runs one of PostgreSQL's programs. */
+  #words(name, ...words) {
+    return [...this.#inside, ...ENDS_TOO, join(PROGRAMS[this.version], name), ...words];
   }
 
   #lastLines() {
@@ -348,13 +404,16 @@ export class PostgresCluster {
    * @param {number} [options.size] the number of servers
    * @param {number} [options.confirmations] the number of standbys that confirm each transaction
    * @param {string[]} [options.settings] lines of postgresql.conf
+   * @param {(index: number) => object} [options.placeOf] the place of each server: see PostgresServer.#make
    */
-  static async create(t, { version = 15, size = 3, confirmations = 1, settings } = {}) {
+  static async create(t, { version = 15, size = 3, confirmations = 1, settings, placeOf = () => ({}) } = {}) {
     const cluster = new PostgresCluster();
     const names = Array.from({ length: size }, (_, index) => `n${index + 1}`);
-    cluster.primary = await PostgresServer.create(t, { version, name: names[0], settings });
+    cluster.primary = await PostgresServer.create(t, { version, name: names[0], settings, place: placeOf(0) });
     cluster.servers = [cluster.primary];
-    for (const name of names.slice(1)) cluster.servers.push(await PostgresServer.standbyOf(t, cluster.primary, name));
+    for (const [index, name] of names.entries()) {
+      if (index > 0) cluster.servers.push(await PostgresServer.standbyOf(t, cluster.primary, name, placeOf(index)));
+    }
     if (confirmations > 0) {
       const value = `ANY ${confirmations} (${names.join(', ')})`;
       for (const server of cluster.servers) await server.set('synchronous_standby_names', value);
@@ -390,9 +449,14 @@ export class PostgresCluster {
     return old;
   }
 
-  /** Makes a server that does not run a standby again. */
+  /** Makes a server that does not run a standby again, with a copy of the data of the primary. */
   async rejoin(server) {
     await server.rebuild(this.primary);
+  }
+
+  /** Makes an old primary that does not run a standby again, with its own data, without what only it has. */
+  async rewind(server) {
+    await server.rewind(this.primary);
   }
 
   /** Resolves when each standby has all transactions that the primary has now. */

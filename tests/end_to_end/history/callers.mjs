@@ -4,7 +4,7 @@ import { code } from '../../clients/gateway.mjs';
 import { ORGANIZATION } from '../../simulator/testing.mjs';
 import { QUERY } from '../failures.mjs';
 
-const METHOD = 'OrganizationService/UpdateOrganizationName';
+export const SUBMIT = 'OrganizationService/UpdateOrganizationName';
 const DEADLINE_MS = 3000;
 const RETRY_MS = 10;
 const QUERIES = 16;
@@ -26,14 +26,15 @@ export class Caller {
   attempts = [];
 
   /**
-   * @param {import('./stack.mjs').Stack} stack
+   * @param {import('./stack.mjs').Stack} stack asked for the gateway before each try
    * @param {import('./upstream_record.mjs').UpstreamRecord} upstream
    * @param {string} kind see judge.mjs
    * @param {number} index distinguishes this caller's requests from those of others
    * @param {() => void} answered called after each submit that ended with OK
+   * @param {number} [intervalMs] the time between two requests
    */
-  constructor(stack, upstream, kind, index, answered) {
-    Object.assign(this, { stack, upstream, kind, index, answered });
+  constructor(stack, upstream, kind, index, answered, intervalMs = 0) {
+    Object.assign(this, { stack, upstream, kind, index, answered, intervalMs });
     this.done = this.#work();
   }
 
@@ -49,6 +50,7 @@ export class Caller {
     while (!this.#stop && !this.stack.isOver) {
       await Promise.all(Array.from({ length: together }, () => this.#request(this.#name())));
       if (together > 1) await pause(RETRY_MS);
+      if (this.intervalMs > 0) await pause(this.intervalMs);
     }
   }
 
@@ -83,7 +85,7 @@ export class Caller {
     if (last?.request === request) last.until = attempt.from;
     this.attempts.push(attempt);
     try {
-      const method = kind === 'query' ? QUERY.method : METHOD;
+      const method = kind === 'query' ? QUERY.method : SUBMIT;
       const { activity } = await gateway.call(method, message, { deadlineMs: DEADLINE_MS });
       Object.assign(attempt, { outcome: 'ok', code: 'OK', activityId: activity?.id });
       if (kind !== 'query') this.answered();
@@ -95,9 +97,12 @@ export class Caller {
   }
 }
 
+/** The message of a submit whose body contains `name`. */
+export const submitOf = (name) => ({ organization_id: ORGANIZATION, parameters: { organization_name: name } });
+
 function messageOf(request, kind) {
   if (kind === 'query') return QUERY.request;
-  const message = { organization_id: ORGANIZATION, parameters: { organization_name: request } };
+  const message = submitOf(request);
   if (kind === 'timestamped') message.timestamp_ms = String(Date.now());
   if (kind === 'keyed') message.idempotency_key = request;
   return message;

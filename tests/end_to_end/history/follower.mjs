@@ -20,9 +20,12 @@ export function seen({ event_id: eventId, body, signature, commit_time: time }) 
 export class Follower {
   #start = EARLIEST;
   #stop = false;
+  #endedMs;
   events = [];
   /** Errors that must not end a subscriber's call. */
   faults = [];
+  /** The times from the end of each call to the first message of the next one that had a message. */
+  resumedAfterMs = [];
 
   /**
    * @param {import('./stack.mjs').Stack} stack
@@ -55,6 +58,7 @@ export class Follower {
           return;
         }
       }
+      this.#endedMs ??= performance.now();
       await pause(RETRY_MS);
     }
   }
@@ -62,6 +66,8 @@ export class Follower {
   async #read(gateway) {
     const onCall = (call) => (this.call = call);
     for await (const { events = [], cursor } of gateway.stream('EventService/Subscribe', this.#start, { onCall })) {
+      if (this.#endedMs !== undefined) this.resumedAfterMs.push(Math.round(performance.now() - this.#endedMs));
+      this.#endedMs = undefined;
       this.events.push(...events.map(seen));
       this.#start = { cursor };
       if (this.leaves()) return;

@@ -32,7 +32,8 @@
  * @property {{request?: string, bodySha256: string, accepted: boolean, number: number}[]} requests stamped requests
  *     that upstream saw, in the order of their numbers; `number` counts all requests. `accepted`: upstream created an
  *     activity, or returned an existing one
- * @property {Record<string, unknown>[]} audit every record of the audit log, in order
+ * @property {Record<string, unknown>[] | undefined} audit every record of the audit log, in order; undefined if there is
+ *     no audit log
  * @property {{status: number, text: string}} verification the result of `stampgate audit verify` at the end
  * @property {string[]} faults other faults: unexpected ends of the process
  */
@@ -55,7 +56,7 @@ export function judge(history) {
     ...judgeEvents(history),
     ...judgeSubscribers(history),
     ...judgeSubmits(history),
-    ...judgeAudit(history),
+    ...(history.audit === undefined ? [] : judgeAudit(history)),
   ];
 }
 
@@ -99,24 +100,30 @@ function judgeSubscribers({ log, subscribers }) {
 function judgeSubmits({ attempts, requests }) {
   const found = [];
   const submits = attempts.filter(({ kind }) => kind !== 'query');
-  const accepted = requests.filter((request) => request.accepted && request.request !== undefined);
   const bodiesOf = new Map();
-  for (const { request, bodySha256 } of requests) {
-    if (request !== undefined) bodiesOf.set(request, (bodiesOf.get(request) ?? new Set()).add(bodySha256));
+  const acceptedOf = new Map();
+  for (const { request, bodySha256, accepted, number } of requests) {
+    if (request === undefined) continue;
+    addTo(bodiesOf, request, bodySha256);
+    if (accepted) addTo(acceptedOf, request, number);
   }
   for (const { request, kind } of firstOf(submits)) {
-    const bodies = bodiesOf.get(request)?.size ?? 0;
-    if (kind !== 'equal' && bodies > 1) found.push(`upstream saw ${bodies} bodies of the ${kind} request ${request}`);
+    const bodies = bodiesOf.get(request) ?? [];
+    const different = new Set(bodies).size;
+    if (kind !== 'equal' && different > 1) found.push(`upstream saw ${different} bodies of the ${kind} request ${request}`);
+    // The gateway sends each of these tries once at most.
+    const repeated = bodies.length - different;
+    if (kind === 'equal' && repeated > 0) found.push(`${repeated} timestamps of the request ${request} were used before`);
   }
   // The requests for which an earlier try may still arrive at upstream during a later try.
   const open = new Set();
   for (const { request, outcome, code, reason, from, until, kind, behindMs } of submits) {
-    const made = accepted.some((each) => each.request === request && each.number > from && each.number <= until);
+    const made = () => acceptedOf.get(request)?.some((number) => number > from && number <= until);
     if (outcome === 'ok' && kind !== 'equal' && !bodiesOf.has(request)) {
       found.push(`request ${request} was answered OK, and upstream never saw it`);
     }
     if (outcome !== 'refused') open.add(request);
-    if (outcome === 'refused' && kind !== 'equal' && made && !open.has(request)) {
+    if (outcome === 'refused' && kind !== 'equal' && !open.has(request) && made()) {
       found.push(`request ${request} was answered ${code} (${reason}), and in the same call upstream made an activity`);
     }
     if (reason === 'TIMESTAMPS_EXHAUSTED' && behindMs < AHEAD_MS) {
@@ -159,6 +166,12 @@ function judgeAudit({ requests, audit, verification }) {
   }
   if (verification.status !== 0) found.push(`audit verify: ${verification.text.trim().split('\n').at(-1)}`);
   return found;
+}
+
+/** Adds a value to the list of the key. */
+function addTo(lists, key, value) {
+  if (!lists.has(key)) lists.set(key, []);
+  lists.get(key).push(value);
 }
 
 function countsOf(values) {
