@@ -106,9 +106,10 @@ stampgate audit verify --key FILE [--files WHICH] PATH PATH...
 
 Verifies an audit log from its first record to its last, and reports missing records. A PATH must be the file of the
 setting audit.file, or a folder with that file if its name is audit.log. The command also verifies the closed files in
-the same folder (AUDIT_FILE.N or AUDIT_FILE.N.DATE, which the gateway has renamed to start a new file). If you name several files of one log, oldest
-first, the command verifies only these. A HEAD names a record: it is the record's number, a colon, and its MAC. The
-gateway's log and metrics show the head of the last record, and this command prints it.
+the same folder (AUDIT_FILE.N or AUDIT_FILE.N.DATE, which the gateway has renamed to start a new file). If you name
+several files of one log, oldest first, the command verifies only these. A HEAD names a record: it is the record's
+number, a colon, and its MAC. The gateway's log and metrics show the head of the last record, and this command prints
+it.
 
 If one of several PATHs is a folder, or if all have the same file name, each is the log of another gateway. The command
 verifies each by itself, also after another has failed. It prints one line for each log, with its number of records, the
