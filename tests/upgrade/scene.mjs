@@ -242,13 +242,14 @@ export async function recordScene({ recorder, simulator, name }) {
   return recordingOf({ gateway: recorder.gateway, simulator, submits, deliveries });
 }
 
-/** Writes a config of the release with these addresses, and the key of the gateway, to `folder`. */
+/** Writes a config of the release with these addresses, the key of the gateway, and a password to `folder`. */
 export function writeConfig(release, folder, name, addresses) {
   const text = readFileSync(join(release, name), 'utf8');
   const file = join(folder, name);
   const replaced = Object.entries(addresses).reduce((all, [from, to]) => all.replaceAll(from, to), text);
   writeFileSync(file, replaced);
   writeKey(folder);
+  writeFileSync(join(folder, 'store.password'), 'the server does not ask for it\n', { mode: 0o600 });
   return file;
 }
 
