@@ -135,6 +135,10 @@ absl::Status AuditWriter::CompleteRotation(const AuditPosition& end) {
       unlink(names.closing.c_str());  // the rotation did not replace the file, which remains the current one
       continue;
     }
+    // That process has perhaps ended before its sync. A power cut could then make the closing file current again.
+    if (options_.calls->SyncFolderOf(options_.file) != 0) {
+      return absl::UnavailableError("its folder cannot be written to disk");
+    }
     closing_.emplace(names, end);
     if (absl::Status status = EndClosing(); !status.ok()) return status;
   }

@@ -651,6 +651,19 @@ TEST_F(DailyAuditFilesTest, AFileKeepsBothNamesIfTheFolderCannotBeSynced) {
   EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
 }
 
+TEST_F(DailyAuditFilesTest, AStartSyncsTheFolderBeforeItCompletesARotation) {
+  Open();
+  now_ += absl::Hours(24);
+  calls_.Fail(Call::kLink, EIO, 2);
+  EXPECT_EQ(writer_->StartAnewIfDue().code(), kUnavailable);
+  calls_.Mend();
+  calls_.Fail(Call::kSyncFolder, EIO, 1, 1);
+  EXPECT_EQ(TryOpen().code(), kUnavailable);
+  EXPECT_THAT(Closed(), IsEmpty());
+  Open();
+  EXPECT_THAT(Closed(), ElementsAre(Day(1, "2026-01-02")));
+}
+
 // The process ends before each of the system calls of a rotation.
 TEST_F(DailyAuditFilesTest, AProcessThatDiesInARotationLeavesAWholeLogAndOnlyFinishedFiles) {
   int deaths = 0;
