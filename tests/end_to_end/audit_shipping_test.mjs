@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Machine } from '../machine/machine.mjs';
 import { startSimulator } from '../simulator/server.mjs';
-import { ORGANIZATION } from '../simulator/testing.mjs';
+import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { Gateway, HANG_MS, auditConfig, freeCaller, run, scratch, writeKey } from './harness.mjs';
 import { logged } from './log_lines.mjs';
 import { until } from './processes.mjs';
@@ -44,11 +44,7 @@ test('copies of the files of three days are whole, and a missing or changed copy
     }
     return readdirSync(shipped).sort();
   };
-  const call = () =>
-    gateway.call('OrganizationService/UpdateOrganizationName', {
-      organization_id: ORGANIZATION,
-      parameters: { organization_name: 'n' },
-    });
+  const call = () => gateway.call('PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) });
   const moveClock = (ms) => {
     machine.clockOffsetMs += ms;
     simulator.change({ clockOffsetMs: machine.clockOffsetMs });
