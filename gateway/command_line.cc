@@ -62,7 +62,7 @@ absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments
   if (!status.ok()) return status;
   if (line.files.empty()) return absl::InvalidArgumentError("verify needs a file");
   line.closed_files = which == "closed";
-  if (which != "" && which != "all" && !line.closed_files) {
+  if (!which.empty() && which != "all" && !line.closed_files) {
     return absl::InvalidArgumentError("--files must be all or closed");
   }
   return line;
