@@ -56,10 +56,15 @@ absl::StatusOr<CommandLine> ParseAudit(const std::vector<std::string>& arguments
   }
   if (command != "verify") return absl::InvalidArgumentError("audit needs a command: verify or keygen");
   line.command = CommandLine::Command::kAuditVerify;
-  absl::Status status =
-      ParseFlags(arguments, {{"key", &line.key}}, {{"head", &line.head}, {"from", &line.from}}, &line.files);
+  std::string which;
+  absl::Status status = ParseFlags(arguments, {{"key", &line.key}},
+                                   {{"head", &line.head}, {"from", &line.from}, {"files", &which}}, &line.files);
   if (!status.ok()) return status;
   if (line.files.empty()) return absl::InvalidArgumentError("verify needs a file");
+  line.closed_files = which == "closed";
+  if (!which.empty() && which != "all" && !line.closed_files) {
+    return absl::InvalidArgumentError("--files must be all or closed");
+  }
   return line;
 }
 

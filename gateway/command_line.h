@@ -37,6 +37,7 @@ struct CommandLine {
   std::string head;            // for kAuditVerify: a head that the process logged, or empty
   std::string from;  // for kAuditVerify: the head of the last archived file, or empty; for kStoreCopy: a config
   std::string to;    // for kStoreCopy: a config
+  bool closed_files = false;       // for kAuditVerify: check only the closed files of the logs
   std::vector<std::string> files;  // for kAuditVerify: audit logs, or several files of one audit log
 };
 

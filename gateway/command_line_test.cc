@@ -43,6 +43,9 @@ TEST(CommandLineTest, ParsesEveryCommand) {
   EXPECT_EQ(ParseCommandLine({"audit", "verify", "--key=k", "a"})->head, "");
   EXPECT_EQ(ParseCommandLine({"audit", "verify", "--key=k", "--from", "5:00", "a"})->from, "5:00");
 
+  EXPECT_FALSE(ParseCommandLine({"audit", "verify", "--key=k", "a"})->closed_files);
+  EXPECT_FALSE(ParseCommandLine({"audit", "verify", "--key=k", "--files=all", "a"})->closed_files);
+  EXPECT_TRUE(ParseCommandLine({"audit", "verify", "--key=k", "--files", "closed", "a"})->closed_files);
   EXPECT_EQ(ParseCommandLine({"audit", "keygen", "--out", "k"})->command, Command::kAuditKeygen);
 
   EXPECT_EQ(ParseCommandLine({"store", "keygen", "--out", "k"})->command, Command::kStoreKeygen);
@@ -120,6 +123,7 @@ TEST(CommandLineTest, AnErrorNamesTheFaultyArgument) {
       {{"audit", "verify", "a", "--from"}, "--from needs a value"},
       {{"audit", "verify", "a"}, "verify needs --key"},
       {{"audit", "verify", "--key", "k"}, "verify needs a file"},
+      {{"audit", "verify", "--key", "k", "--files", "open", "a"}, "--files must be all or closed"},
       {{"keygen", "--out", "k"}, "keygen needs --curve"},
       {{"keygen", "--curve", "p256"}, "keygen needs --out"},
       {{"keygen", "--curve", "P256", "--out", "k"}, "--curve must be"},

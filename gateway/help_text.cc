@@ -100,15 +100,16 @@ Exit status
 Example
   stampgate audit keygen --out audit.key
 )"},
-    {"audit verify", R"(stampgate audit verify --key FILE [--from HEAD] [--head HEAD] PATH
+    {"audit verify", R"(stampgate audit verify --key FILE [--files WHICH] [--from HEAD] [--head HEAD] PATH
 stampgate audit verify --key FILE [--from HEAD] [--head HEAD] AUDIT_FILE AUDIT_FILE...
-stampgate audit verify --key FILE PATH PATH...
+stampgate audit verify --key FILE [--files WHICH] PATH PATH...
 
 Verifies an audit log from its first record to its last, and reports missing records. A PATH must be the file of the
 setting audit.file, or a folder with that file if its name is audit.log. The command also verifies the closed files in
-the same folder (AUDIT_FILE.N, full files that the gateway has renamed). If you name several files of one log, oldest
-first, the command verifies only these. A HEAD names a record: it is the record's number, a colon, and its MAC. The
-gateway's log and metrics show the head of the last record, and this command prints it.
+the same folder (AUDIT_FILE.N or AUDIT_FILE.N.DATE, which the gateway has renamed to start a new file). If you name
+several files of one log, oldest first, the command verifies only these. A HEAD names a record: it is the record's
+number, a colon, and its MAC. The gateway's log and metrics show the head of the last record, and this command prints
+it.
 
 If one of several PATHs is a folder, or if all have the same file name, each is the log of another gateway. The command
 verifies each by itself, also after another has failed. It prints one line for each log, with its number of records, the
@@ -116,6 +117,8 @@ times of the first and last record, and the head; at the end it names each log t
 gateway, but the command reports a log that shares records with another one.
 
   --key FILE       required: the key of the setting audit.key_file
+  --files WHICH    closed: check only the closed files, such as copies on another machine; PATH then names the file that
+                   the gateway has there, or the folder. Or all, the default: the last file must be there too
   --from HEAD      the last record that was archived elsewhere: records up to it may be missing. Without this option,
                    the log must begin with record 1. Not for several logs
   --head HEAD      a record that the log must contain: detects whether records up to it are missing at the end. Not for

@@ -342,18 +342,22 @@ int AuditVerify(const CommandLine& line) {
     *place = *std::move(parsed);
   }
   const std::vector<std::string> logs = AuditLogsIn(line.files);
+  const AuditFiles which = line.closed_files ? AuditFiles::kClosed : AuditFiles::kAll;
+  if (logs.empty() && line.closed_files) {
+    return fail(absl::InvalidArgumentError("--files is for audit logs, but several files of one log are given"));
+  }
   if (logs.size() > 1) {
     if (head || from) {
       return fail(absl::InvalidArgumentError(
           absl::StrCat("--head and --from name a record of one log, but ", logs.size(), " logs are given")));
     }
-    const AuditLogsReport report = VerifyAuditLogs(logs, *key);
+    const AuditLogsReport report = VerifyAuditLogs(logs, *key, which);
     std::cout << report.ToString() << std::flush;
     if (const std::string failures = report.Failures(); !failures.empty()) Fail(absl::DataLossError(failures));
     return report.ExitStatus();
   }
   const AuditReport report =
-      logs.empty() ? VerifyAudit(line.files, *key, head, from) : VerifyAuditLog(logs[0], *key, head, from);
+      logs.empty() ? VerifyAudit(line.files, *key, head, from) : VerifyAuditLog(logs[0], *key, head, from, which);
   std::cout << report.ToString();
   return report.ExitStatus();
 }

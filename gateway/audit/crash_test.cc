@@ -156,7 +156,7 @@ TEST_F(AuditCrashTest, AStartRemovesAndReportsOnlyATornEnd) {
       if (!cut_again) {
         for (size_t groups = Below(random_, 4); groups > 0; --groups) {
           WriteGroup();
-          ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+          ASSERT_TRUE(writer_->StartAnewIfDue().ok());
         }
         durable = ReadTestFile(path_).size();
         WriteGroup();

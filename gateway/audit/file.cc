@@ -28,6 +28,17 @@ bool IsSameFile(const std::string& path, const struct stat& file) {
   return lstat(path.c_str(), &named) == 0 && named.st_dev == file.st_dev && named.st_ino == file.st_ino;
 }
 
+// Gives the file `from` the second name `to`. Returns true if it has this name already, because a process ended after
+// this step. After an error, returns false and sets errno.
+bool Link(const std::string& from, const std::string& to, FileCalls& calls) {
+  if (calls.Link(from, to) == 0) return true;
+  const int error = errno;
+  struct stat file;
+  const bool done = error == EEXIST && lstat(from.c_str(), &file) == 0 && IsSameFile(to, file);
+  errno = error;
+  return done;
+}
+
 }  // namespace
 
 int FileCalls::Open(const std::string& path, int flags) { return open(path.c_str(), flags, 0600); }
@@ -116,13 +127,8 @@ absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view
   if (status.ok() && calls_.Sync(fd) != 0) status = SystemError("a new file cannot be written to disk");
   // Gives the old file a second name. Afterwards, renames the new file to the first name. After a crash between the two
   // steps, the first name still refers to the old file.
-  if (status.ok() && calls_.Link(path_, old_path) != 0) {
-    struct stat old;
-    const int error = errno;
-    // If a process ended between the two steps, the old file already has its second name.
-    const bool done = error == EEXIST && fstat(fd_, &old) == 0 && IsSameFile(old_path, old);
-    errno = error;
-    if (!done) status = SystemError("cannot be hard-linked to the name that it gets as a closed file");
+  if (status.ok() && !Link(path_, old_path, calls_)) {
+    status = SystemError("cannot be hard-linked to the name that it gets as a closed file");
   }
   if (status.ok() && calls_.Rename(next, path_) != 0) status = SystemError("cannot be replaced by a new file");
   if (!status.ok()) {
@@ -141,6 +147,18 @@ absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view
         absl::StrCat("was replaced by a new file whose name cannot be written to disk: ", std::strerror(errno))));
   }
   return absl::OkStatus();
+}
+
+absl::Status AuditFile::Rename(const std::string& from, const std::string& to, FileCalls& calls) {
+  if (!Link(from, to, calls)) return SystemError(absl::StrCat("its closed file ", from, " cannot be renamed to ", to));
+  // Without the sync, a power cut could remove both names.
+  if (calls.SyncFolderOf(to) == 0) unlink(from.c_str());
+  return absl::OkStatus();
+}
+
+bool AuditFile::Is(const std::string& path) const {
+  struct stat state;
+  return fstat(fd_, &state) == 0 && IsSameFile(path, state);
 }
 
 absl::Status AuditFile::WriteAll(int fd, absl::string_view bytes) {

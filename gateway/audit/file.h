@@ -78,6 +78,14 @@ class AuditFile {
   // later appends go to the old file.
   absl::Status StartAnew(const std::string& old_path, absl::string_view bytes);
 
+  // Gives a file that StartAnew has replaced another name. Does not replace a file that has this name. After a crash,
+  // the file has one of the names or both, and Rename can be called again. If the folder cannot be synced, the file
+  // keeps both names. Errors: kUnavailable.
+  static absl::Status Rename(const std::string& from, const std::string& to, FileCalls& calls);
+
+  // Returns whether `path` is a name of this file.
+  bool Is(const std::string& path) const;
+
  private:
   AuditFile(std::string path, FileCalls& calls, int fd) : path_(std::move(path)), calls_(calls), fd_(fd) {}
 

@@ -45,7 +45,9 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(Options options) {
   settings.file = options.file;
   settings.version = options.version;
   settings.max_file_bytes = options.max_file_bytes;
+  settings.daily_files = options.daily_files;
   settings.now = options.now;
+  settings.observe_closed = options.observe_closed;
   settings.observe_torn_end = options.observe_torn_end;
   settings.calls = options.calls == nullptr ? &FileCalls::System() : options.calls;
   absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(std::move(settings), options.key);
@@ -60,6 +62,7 @@ AuditLog::AuditLog(Options options, std::unique_ptr<AuditWriter> writer)
       observe_open_(std::move(options.observe_open)),
       steady_now_(std::move(options.steady_now)),
       retry_interval_(options.retry_interval),
+      daily_files_(options.daily_files),
       writer_(std::move(writer)),
       head_(writer_->head()) {
   if (observe_open_) observe_open_({});
@@ -155,6 +158,8 @@ void AuditLog::Run() {
   bool more = true;
   while (more) {
     more = Collect(group);
+    // A new day begins even if there are no records, and before the first record of the day is written.
+    if (daily_files_) StartAnewIfDue();
     WriteGroup(group);
   }
   // Records that even the last attempt could not write are lost; `observe_` has received the error. The next start
@@ -164,11 +169,18 @@ void AuditLog::Run() {
 
 bool AuditLog::Collect(std::vector<Waiting>& group) {
   std::unique_lock lock(mutex_);
-  if (group.empty()) changed_.wait(lock, [this] { return closed_ || !queue_.empty() || denials_.counting(); });
+  const auto patience = std::chrono::nanoseconds(absl::ToChronoNanoseconds(retry_interval_));
+  if (group.empty()) {
+    const auto busy = [this] { return closed_ || !queue_.empty() || denials_.counting(); };
+    if (!daily_files_) {
+      changed_.wait(lock, busy);
+    } else if (!changed_.wait_for(lock, patience, busy)) {
+      return true;
+    }
+  }
   // No caller waits until denials, counts and outcomes are written. So these records wait until an allow is queued.
   const auto urgent = [this] { return closed_ || urgent_; };
   if (!urgent()) {
-    const auto patience = std::chrono::nanoseconds(absl::ToChronoNanoseconds(retry_interval_));
     changed_.wait_for(lock, queue_.empty() ? patience : std::min<std::chrono::nanoseconds>(kLinger, patience), urgent);
   }
   if (gathers_) changed_.wait_for(lock, kGather, [this] { return closed_; });
@@ -234,7 +246,11 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   }
   group = std::move(kept);
   if (!status.ok()) return;
-  const absl::Status anew = writer_->StartAnewIfLarge();
+  StartAnewIfDue();
+}
+
+void AuditLog::StartAnewIfDue() {
+  const absl::Status anew = writer_->StartAnewIfDue();
   // After kDataLoss all later writes fail, so `observe_` receives the error.
   if (absl::IsDataLoss(anew)) return Report(observe_, anew, failing_);
   Report(observe_rotation_, anew, rotation_failing_);

@@ -79,6 +79,7 @@ class AuditLog {
     SecretBytes key;           // 32 bytes, see key.h
     std::string version = "";  // the version of the program, written to the audit log
     int64_t max_file_bytes = 1 << 30;
+    bool daily_files = false;  // see AuditWriter::StartAnewIfDue
     std::function<absl::Time()> now;
     // Receives the error when writing begins to fail, and OK when writing works again. Runs on the log's thread and
     // must not block. After kDataLoss, writing fails until a restart. May be empty.
@@ -86,6 +87,9 @@ class AuditLog {
     // Receives the error when rotations to a new file begin to fail, and OK when they work again. Meanwhile the log
     // continues to write to the current file, which grows. Runs on the log's thread and must not block. May be empty.
     std::function<void(const absl::Status&)> observe_rotation = nullptr;
+    // Receives each closed file, see AuditWriter::Options. Runs on the log's thread, or in Open, and must not block.
+    // May be empty.
+    std::function<void(const AuditWriter::ClosedFile&)> observe_closed = nullptr;
     // Receives the torn end that a crash has left in the file. Open calls this function before it removes the torn end.
     // May be empty.
     std::function<void(const AuditWriter::TornEnd&)> observe_torn_end = nullptr;
@@ -94,7 +98,8 @@ class AuditLog {
     std::function<void(const OpenAllows&)> observe_open = nullptr;
     // The clock for OpenAllows::oldest_call.
     std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
-    // How often the log retries failed writes and checks whether it must write counts of denials.
+    // How often the log retries failed writes, and checks whether it must write counts of denials or, with
+    // `daily_files`, start a file.
     absl::Duration retry_interval = absl::Seconds(1);
     FileCalls* calls = nullptr;  // for tests; must outlive the log
   };
@@ -158,6 +163,8 @@ class AuditLog {
   bool Collect(std::vector<Waiting>& group);
   // Writes the records of `group` and calls their callbacks. Leaves in `group` the records that must be retried.
   void WriteGroup(std::vector<Waiting>& group);
+  // Starts a new file if it is time, and reports whether this works.
+  void StartAnewIfDue();
   // Updates the sets of open allows after `group` was written.
   void NoteOpen(const std::vector<Waiting>& group);
   OpenAllows StillOpen() const;
@@ -168,6 +175,7 @@ class AuditLog {
   const std::function<void(const OpenAllows&)> observe_open_;
   const std::function<std::chrono::steady_clock::time_point()> steady_now_;
   const absl::Duration retry_interval_;
+  const bool daily_files_;
 
   // Used by the thread only.
   std::unique_ptr<AuditWriter> writer_;

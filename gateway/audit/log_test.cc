@@ -87,6 +87,7 @@ class AuditLogTest : public ::testing::Test {
         .key = TestAuditKey(),
         .version = "0.1.0",
         .max_file_bytes = max_file_bytes_,
+        .daily_files = daily_files_,
         .now = [this] { return absl::FromUnixMicros(now_us_); },
         .observe =
             [this](const absl::Status& status) {
@@ -99,6 +100,11 @@ class AuditLogTest : public ::testing::Test {
               std::lock_guard lock(mutex_);
               rotations_.push_back(status.code());
               changed_.notify_all();
+            },
+        .observe_closed =
+            [this](const AuditWriter::ClosedFile&) {
+              std::lock_guard lock(mutex_);
+              ++closed_files_;
             },
         .observe_torn_end = [this](const AuditWriter::TornEnd& end) { torn_ends_.push_back(end); },
         .observe_open =
@@ -171,6 +177,8 @@ class AuditLogTest : public ::testing::Test {
   const std::string folder_;
   const std::string path_;
   int64_t max_file_bytes_ = 1 << 30;
+  bool daily_files_ = false;
+  int closed_files_ = 0;
   std::atomic<int64_t> now_us_ = 1767323045678901;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -558,6 +566,29 @@ TEST_F(AuditLogTest, ARotationThatMakesAllLaterWritesFailIsReportedAsAFailedWrit
   EXPECT_EQ(Allow().status().code(), kUnavailable);
   log_->Close();
   EXPECT_THAT(observed_, ElementsAre(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(rotations_, ElementsAre());
+}
+
+TEST_F(AuditLogTest, ANewDayHasANewFileEvenWithoutCalls) {
+  daily_files_ = true;
+  Open();
+  const auto closed_files = [this] {
+    std::lock_guard lock(mutex_);
+    return closed_files_;
+  };
+  for (int day = 1; day <= 3; ++day) {
+    Advance(absl::Hours(24));
+    WaitFor([&] { return closed_files() == day; });
+  }
+  // Here the audit log does not wake between the new day and the call.
+  Advance(absl::Hours(24));
+  ASSERT_TRUE(Allow().ok());
+  const std::vector<std::string> lines = LinesOf(path_);
+  EXPECT_EQ(Member(lines[0], "kind"), "rotate");
+  EXPECT_EQ(Member(lines[1], "kind"), "allow");
+  EXPECT_EQ(Files().size(), 5);
+  log_->Close();
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
   EXPECT_THAT(rotations_, ElementsAre());
 }
 

@@ -25,6 +25,12 @@ void ReportRotation(const absl::Status& status) {
   Log(Severity::kWarning, "audit_file_not_rotated", {{"message", std::string(status.message())}});
 }
 
+// Logs the name of a closed file and its last record. With this head, one can detect that records are missing at the
+// end of the file's copy.
+void ReportClosed(const AuditWriter::ClosedFile& file) {
+  Log(Severity::kInfo, "audit_file_closed", {{"file", file.path}, {"head", file.head.ToString()}});
+}
+
 // Logs that the file had a torn end. A crash can leave a torn end. If there was no crash, somebody has probably changed
 // the file.
 void ReportTornEnd(const AuditWriter::TornEnd& end) {
@@ -44,9 +50,11 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
       .key = *std::move(key),
       .version = std::string(version),
       .max_file_bytes = static_cast<int64_t>(config.max_file_bytes()),
+      .daily_files = config.daily_files(),
       .now = absl::Now,
       .observe = [audit = audit.get()](const absl::Status& status) { audit->Observe(status); },
       .observe_rotation = ReportRotation,
+      .observe_closed = ReportClosed,
       .observe_torn_end = ReportTornEnd,
       .observe_open = audit->observers_.open_allows,
   });

@@ -9,7 +9,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/audit/verifier.h"
 
 namespace stampgate {
 namespace {
@@ -75,11 +74,11 @@ std::vector<std::string> AuditLogsIn(const std::vector<std::string>& paths) {
   return files;
 }
 
-AuditLogsReport VerifyAuditLogs(const std::vector<std::string>& files, const SecretBytes& key) {
+AuditLogsReport VerifyAuditLogs(const std::vector<std::string>& files, const SecretBytes& key, AuditFiles which) {
   AuditLogsReport result;
   FirstRecords first_records;
   for (const std::string& file : files) {
-    AuditReport report = VerifyAuditLog(file, key, std::nullopt);
+    AuditReport report = VerifyAuditLog(file, key, std::nullopt, std::nullopt, which);
     const std::optional<size_t> earlier = first_records.Add(result.logs.size(), report);
     if (earlier && Rank(report.verdict) < Rank(Verdict::kUnreadable)) {
       report.verdict = Verdict::kRepeated;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gateway/audit/report.h"
+#include "gateway/audit/verifier.h"
 #include "stamp/secret/bytes.h"
 
 namespace stampgate {
@@ -40,7 +41,8 @@ std::vector<std::string> AuditLogsIn(const std::vector<std::string>& paths);
 // Verifies each log with VerifyAuditLog, also after another log has failed. A log that shares records with an earlier
 // one of `files` is kRepeated, unless it is kBroken or kUnreadable: the log of one gateway was given twice, possibly in
 // place of the log of another one. Records do not name their gateway, so nothing else shows such a mistake.
-AuditLogsReport VerifyAuditLogs(const std::vector<std::string>& files, const SecretBytes& key);
+AuditLogsReport VerifyAuditLogs(const std::vector<std::string>& files, const SecretBytes& key,
+                                AuditFiles which = AuditFiles::kAll);
 
 }  // namespace stampgate
 

@@ -69,7 +69,7 @@ class AuditLogsTest : public ::testing::Test {
       decision.caller = "strangers";
       AuditWriter::Entry entry{DenyText(start + absl::Seconds(i + 1), decision), AuditKind::kDeny};
       EXPECT_TRUE(writer->Write({&entry}).ok());
-      EXPECT_TRUE(writer->StartAnewIfLarge().ok());
+      EXPECT_TRUE(writer->StartAnewIfDue().ok());
     }
     gateway.head = {writer->head().sequence, MacHex(writer->head().mac)};
     return gateway;
@@ -132,7 +132,7 @@ TEST_F(AuditLogsTest, EachLogThatFailsIsNamedAndTheOthersAreVerified) {
 }
 
 TEST_F(AuditLogsTest, AnIncompleteLogIsMoreSeriousThanATornOne) {
-  std::filesystem::remove(ClosedAuditFile(b_.file, 1));
+  std::filesystem::remove(NamesOfAuditFile(b_.file, 1).closed);
   const std::string text = ReadTestFile(a_.file);
   WriteTestFile(a_.file, text.substr(0, text.size() - 1));
   EXPECT_EQ(Verify({b_.file, a_.file}).ExitStatus(), 4);
@@ -156,7 +156,7 @@ TEST_F(AuditLogsTest, APartOfALogIsRecognizedAsACopy) {
               HasSubstr(absl::StrCat(folder, "audit.log: REPEATED: has records of ", b_.file)));
   // The copy has only the oldest file.
   const std::string old = NewFolder() + "audit.log";
-  std::filesystem::copy_file(ClosedAuditFile(b_.file, 1), old);
+  std::filesystem::copy_file(NamesOfAuditFile(b_.file, 1).closed, old);
   EXPECT_THAT(Verify({old, b_.file}).Failures(), HasSubstr(absl::StrCat(b_.file, ": REPEATED: has records of ", old)));
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
@@ -43,7 +44,7 @@ class Verifier {
       report_.reason = "no file is given";
     }
     for (size_t i = 0; i < files.size(); ++i) {
-      if (!CheckFile(files[i], i + 1 == files.size())) return;
+      if (!CheckFile({files[i], files[i]}, i + 1 == files.size())) return;
     }
   }
 
@@ -54,16 +55,31 @@ class Verifier {
     const int fd = Open(path);
     if (fd < 0) return;
     const absl::Cleanup close_fd = [fd] { close(fd); };
+    // If a rotation renames a closing file between the two searches, both find it.
+    absl::StatusOr<std::vector<AuditFileNames>> files = FindClosingAuditFiles(path);
+    if (!files.ok()) return FailToSearch(path, files.status());
     const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(path);
-    if (!closed.ok()) {
-      Fail(Verdict::kUnreadable, path, closed.status().message());
-      return;
-    }
+    if (!closed.ok()) return FailToSearch(path, closed.status());
     for (const std::string& file : *closed) {
-      if (IsSameFile(file, fd)) break;
-      if (!CheckFile(file, /*last=*/false)) return;
+      if (absl::c_none_of(*files, [&](const AuditFileNames& names) { return names.closed == file; })) {
+        files->push_back({file, file});
+      }
+    }
+    absl::c_sort(*files, [](const AuditFileNames& a, const AuditFileNames& b) { return a.closed < b.closed; });
+    for (const AuditFileNames& names : *files) {
+      if (IsSameFile(names.closing, fd) || IsSameFile(names.closed, fd)) break;
+      if (!CheckFile(names, /*last=*/false)) return;
     }
     CheckOpenFile(path, fd, /*last=*/true);
+  }
+
+  void CheckClosedFiles(const std::string& path) {
+    const absl::StatusOr<std::vector<std::string>> files = FindClosedAuditFiles(path);
+    if (!files.ok()) return FailToSearch(path, files.status());
+    if (files->empty()) Fail(Verdict::kUnreadable, path, "its folder has no closed files of this log");
+    for (const std::string& file : *files) {
+      if (!CheckFile({file, file}, /*last=*/false)) return;
+    }
   }
 
   void End() {
@@ -82,12 +98,13 @@ class Verifier {
     return fd;
   }
 
-  // Checks a file. Returns whether the next file can be checked.
-  bool CheckFile(const std::string& path, bool last) {
-    const int fd = Open(path);
+  // Checks a file, which has one of these names. Returns whether the next file can be checked.
+  bool CheckFile(const AuditFileNames& names, bool last) {
+    int fd = open(names.closing.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) fd = Open(names.closed);
     if (fd < 0) return false;
     const absl::Cleanup close_fd = [fd] { close(fd); };
-    return CheckOpenFile(path, fd, last);
+    return CheckOpenFile(names.closed, fd, last);
   }
 
   bool CheckOpenFile(const std::string& path, int fd, bool last) {
@@ -174,6 +191,10 @@ class Verifier {
     if (mac != from_->mac_hex) Break(absl::StrCat("record ", archived, " does not have the MAC of the given start"));
   }
 
+  void FailToSearch(const std::string& path, const absl::Status& status) {
+    Fail(Verdict::kUnreadable, path, status.message());
+  }
+
   bool Fail(Verdict verdict, const std::string& path, absl::string_view why) {
     report_.verdict = verdict;
     report_.reason = absl::StrCat(path, ": ", why);
@@ -222,8 +243,10 @@ AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes
 }
 
 AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head,
-                           const std::optional<AuditHead>& from) {
-  return Verify(key, head, from, [&](Verifier& verifier) { verifier.CheckLog(file); });
+                           const std::optional<AuditHead>& from, AuditFiles files) {
+  return Verify(key, head, from, [&](Verifier& verifier) {
+    return files == AuditFiles::kClosed ? verifier.CheckClosedFiles(file) : verifier.CheckLog(file);
+  });
 }
 
 }  // namespace stampgate

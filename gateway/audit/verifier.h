@@ -25,10 +25,16 @@ namespace stampgate {
 AuditReport VerifyAudit(const std::vector<std::string>& files, const SecretBytes& key,
                         const std::optional<AuditHead>& head, const std::optional<AuditHead>& from = std::nullopt);
 
-// Does what VerifyAudit does, for the audit log that the gateway writes to `file`, including the closed files in the
-// same folder. The gateway may rotate the log during the check.
+// Which files of an audit log VerifyAuditLog checks.
+enum class AuditFiles {
+  kAll,     // the closed files and the current file
+  kClosed,  // only the closed files: those that are shipped to another machine. There may be a current file
+};
+
+// Does what VerifyAudit does, for the audit log that the gateway writes to `file`, or for a copy of it, including the
+// closed files in the same folder. The gateway may rotate the log during the check.
 AuditReport VerifyAuditLog(const std::string& file, const SecretBytes& key, const std::optional<AuditHead>& head,
-                           const std::optional<AuditHead>& from = std::nullopt);
+                           const std::optional<AuditHead>& from = std::nullopt, AuditFiles files = AuditFiles::kAll);
 
 }  // namespace stampgate
 

@@ -265,7 +265,7 @@ class AuditLogVerifierTest : public ::testing::Test {
     for (int i = 0; i < records; ++i) {
       AuditWriter::Entry entry{DenyText(kTime, By("strangers")), AuditKind::kDeny};
       ASSERT_TRUE(writer_->Write({&entry}).ok());
-      ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+      ASSERT_TRUE(writer_->StartAnewIfDue().ok());
     }
   }
   AuditHead Head() const { return {writer_->head().sequence, MacHex(writer_->head().mac)}; }
@@ -325,6 +325,96 @@ TEST_F(AuditLogVerifierTest, FindsClosedFilesInTheSameFolder) {
   std::filesystem::current_path(before);
   EXPECT_EQ(report.verdict, Verdict::kWhole) << report.reason;
   EXPECT_EQ(report.denials, 20);
+}
+
+// A copy of the closed files, without the current file.
+class ShippedFilesTest : public AuditLogVerifierTest {
+ protected:
+  ShippedFilesTest() : copy_(NewFolder()) {
+    Write(60);
+    for (const std::string& file : ClosedFiles()) {
+      files_.push_back(copy_ + std::filesystem::path(file).filename().string());
+      std::filesystem::copy_file(file, files_.back());
+    }
+  }
+
+  AuditReport VerifyCopy(const std::optional<AuditHead>& head = std::nullopt) const {
+    return VerifyAuditLog(copy_ + "audit.log", TestAuditKey(), head, std::nullopt, AuditFiles::kClosed);
+  }
+  // The number of the first record of a file.
+  std::string FirstOf(size_t file) const { return Member(LinesOf(files_[file])[0], "seq"); }
+  std::string LastOf(size_t file) const { return Member(LinesOf(files_[file]).back(), "seq"); }
+  AuditHead HeadOf(size_t file) const {
+    return {std::stoull(LastOf(file)), Member(LinesOf(files_[file]).back(), "mac")};
+  }
+
+  const std::string copy_;
+  std::vector<std::string> files_;
+};
+
+TEST_F(ShippedFilesTest, AreWholeWithoutTheCurrentFile) {
+  const size_t last = files_.size() - 1;
+  EXPECT_EQ(VerifyCopy().verdict, Verdict::kWhole) << VerifyCopy().reason;
+  EXPECT_EQ(VerifyCopy(HeadOf(last)).verdict, Verdict::kWhole);
+  EXPECT_EQ(absl::StrCat(VerifyCopy().head.sequence), LastOf(last));
+  // A current file is not read.
+  WriteTestFile(copy_ + "audit.log", "nothing of ours");
+  EXPECT_EQ(VerifyCopy().verdict, Verdict::kWhole);
+  EXPECT_EQ(VerifyAuditLog(file_, TestAuditKey(), Head(), std::nullopt, AuditFiles::kClosed).verdict, Verdict::kBroken)
+      << "the head is in the current file";
+}
+
+TEST_F(ShippedFilesTest, AMissingFileIsReportedWithItsRecords) {
+  const size_t last = files_.size() - 1;
+  const auto remove = [&](size_t file) {
+    const std::string content = ReadTestFile(files_[file]);
+    std::filesystem::remove(files_[file]);
+    return content;
+  };
+  const std::string middle = remove(3);
+  AuditReport report = VerifyCopy();
+  EXPECT_EQ(report.verdict, Verdict::kBroken);
+  EXPECT_TRUE(absl::StrContains(report.reason, absl::StrCat("records ", std::stoull(LastOf(2)) + 1, " to ",
+                                                            std::stoull(FirstOf(4)) - 1, " are missing")))
+      << report.reason;
+  WriteTestFile(files_[3], middle);
+
+  const std::string first = remove(0);
+  report = VerifyCopy();
+  EXPECT_EQ(report.verdict, Verdict::kIncomplete);
+  EXPECT_EQ(report.reason, absl::StrCat("records 1 to ", std::stoull(FirstOf(1)) - 1, " are missing"));
+  WriteTestFile(files_[0], first);
+
+  // Only the head shows that the last file is missing.
+  const AuditHead head = HeadOf(last);
+  remove(last);
+  EXPECT_EQ(VerifyCopy().verdict, Verdict::kWhole);
+  report = VerifyCopy(head);
+  EXPECT_EQ(report.verdict, Verdict::kBroken);
+  EXPECT_TRUE(absl::StrContains(report.reason, absl::StrCat(" to ", head.sequence, " are missing"))) << report.reason;
+}
+
+TEST_F(ShippedFilesTest, AChangedOrShortenedFileIsReported) {
+  const std::string content = ReadTestFile(files_[5]);
+  std::string changed = content;
+  changed[changed.find("strangers")] = 'S';
+  const std::string shortened = content.substr(0, content.rfind('\n', content.size() - 2) + 1);
+  for (const std::string& other : {changed, shortened, content + "\n", content.substr(0, content.size() - 9)}) {
+    WriteTestFile(files_[5], other);
+    EXPECT_EQ(VerifyCopy().verdict, Verdict::kBroken);
+  }
+  WriteTestFile(files_[5], content);
+  EXPECT_EQ(VerifyCopy().verdict, Verdict::kWhole);
+  WriteTestFile(files_.back(), ReadTestFile(files_.back()) + "{\"seq\":");
+  EXPECT_EQ(VerifyCopy().verdict, Verdict::kBroken) << "a closed file has no torn end";
+}
+
+TEST_F(ShippedFilesTest, AFolderWithoutFilesOfTheLogCannotBeChecked) {
+  const std::string folder = NewFolder();
+  for (const std::string& file : {folder + "audit.log", folder + "none/audit.log", copy_ + "other.log"}) {
+    EXPECT_EQ(VerifyAuditLog(file, TestAuditKey(), std::nullopt, std::nullopt, AuditFiles::kClosed).verdict,
+              Verdict::kUnreadable);
+  }
 }
 
 TEST_F(AuditLogVerifierTest, AMissingOrChangedClosedFileIsReported) {

@@ -1,14 +1,30 @@
 #include "gateway/audit/writer.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/audit/closed_files.h"
 #include "gateway/audit/scan.h"
 
 namespace stampgate {
 namespace {
+
+// How long StartAnewIfDue waits after a failed attempt.
+constexpr absl::Duration kRetryInterval = absl::Minutes(1);
+
+// How far the clock may be before the day of the current file, without a new file.
+constexpr absl::Duration kClockTolerance = absl::Hours(1);
+
+absl::CivilDay DayOf(absl::Time time) { return absl::ToCivilDay(time, absl::UTCTimeZone()); }
+
+// Returns the day of a record, whose "time" begins with its date. The MAC of the record has been checked.
+absl::CivilDay DayOf(absl::string_view time_of_record) {
+  absl::CivilDay day;
+  absl::ParseCivilTime(time_of_record.substr(0, 10), &day);
+  return day;
+}
 
 AuditOutcome Unknown() {
   AuditOutcome outcome;
@@ -39,7 +55,10 @@ absl::StatusOr<std::unique_ptr<AuditWriter>> AuditWriter::Open(Options options, 
 
 absl::Status AuditWriter::Recover() {
   AuditScan scan;
-  const auto note = [this](const AuditRecord& record, const AuditMac&) {
+  const absl::Time now = options_.now();
+  day_ = DayOf(now);
+  const auto note = [this, &scan](const AuditRecord& record, const AuditMac&) {
+    if (record.sequence == scan.first_sequence) day_ = DayOf(record.time);
     if (record.kind == AuditKind::kAllow) open_.insert(record.sequence);
     if (record.kind == AuditKind::kOutcome) open_.erase(record.allow);
     open_.insert(record.allows.begin(), record.allows.end());
@@ -48,20 +67,21 @@ absl::Status AuditWriter::Recover() {
   if (scan.records == 0) {
     const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(options_.file);
     if (!closed.ok()) return closed.status();
-    if (!closed->empty()) {
+    const absl::StatusOr<std::vector<AuditFileNames>> closing = FindClosingAuditFiles(options_.file);
+    if (!closing.ok()) return closing.status();
+    if (!closed->empty() || !closing->empty()) {
       return absl::DataLossError(
           "it has no records, but closed files of this log exist: restore it, or move the closed files away");
     }
   }
+  if (absl::Status status = CompleteRotation(scan.before); !status.ok()) return status;
   if (scan.torn_bytes > 0 && options_.observe_torn_end) {
     options_.observe_torn_end({scan.last.sequence, scan.torn_bytes});
   }
   if (absl::Status status = file_->CutTo(scan.whole_bytes); !status.ok()) return status;
   head_ = scan.last;
   if (scan.records > 0) first_sequence_ = scan.first_sequence;
-  anew_at_ = options_.max_file_bytes;
 
-  const absl::Time now = options_.now();
   std::vector<Entry> entries;
   if (scan.torn_bytes > 0) {
     entries.push_back({TornText(now, static_cast<uint64_t>(scan.torn_bytes)), AuditKind::kTorn});
@@ -100,9 +120,58 @@ absl::Status AuditWriter::Write(const std::vector<Entry*>& entries) {
   return absl::OkStatus();
 }
 
-absl::Status AuditWriter::StartAnewIfLarge() {
-  if (file_->size() <= anew_at_) return anew_;
+// Completes a rotation in which an earlier process ended. `end` is the position that the current file continues.
+absl::Status AuditWriter::CompleteRotation(const AuditPosition& end) {
+  const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(options_.file);
+  if (!closed.ok()) return closed.status();
+  // Version 0.1.0 gave the current file its name as a closed file before it replaced the file.
+  for (const std::string& path : *closed) {
+    if (file_->Is(path)) unlink(path.c_str());
+  }
+  const absl::StatusOr<std::vector<AuditFileNames>> closing = FindClosingAuditFiles(options_.file);
+  if (!closing.ok()) return closing.status();
+  for (const AuditFileNames& names : *closing) {
+    if (file_->Is(names.closing)) {
+      unlink(names.closing.c_str());  // the rotation did not replace the file, which remains the current one
+      continue;
+    }
+    // That process has perhaps ended before its sync. A power cut could then make the closing file current again.
+    if (options_.calls->SyncFolderOf(options_.file) != 0) {
+      return absl::UnavailableError("its folder cannot be written to disk");
+    }
+    closing_.emplace(names, end);
+    if (absl::Status status = EndClosing(); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+bool AuditWriter::IsDue(absl::Time now) const {
+  if (closing_ || file_->size() > options_.max_file_bytes) return true;
+  if (!options_.daily_files) return false;
+  const absl::TimeZone utc = absl::UTCTimeZone();
+  return now >= absl::FromCivil(day_ + 1, utc) || now < absl::FromCivil(day_, utc) - kClockTolerance;
+}
+
+absl::Status AuditWriter::StartAnewIfDue() {
   const absl::Time now = options_.now();
+  if (!IsDue(now)) return absl::OkStatus();
+  const bool waits =
+      !anew_.ok() && file_->size() <= retry_above_ && now >= failed_at_ && now < failed_at_ + kRetryInterval;
+  if (waits) return anew_;
+  anew_ = EndClosing();
+  if (anew_.ok() && IsDue(now)) anew_ = StartAnew(now);
+  if (anew_.ok()) return anew_;
+  failed_at_ = now;
+  retry_above_ = file_->size() + options_.max_file_bytes / 8;
+  return anew_;
+}
+
+absl::Status AuditWriter::StartAnew(absl::Time now) {
+  const AuditFileNames names = NamesOfAuditFile(
+      options_.file, first_sequence_, options_.daily_files ? std::optional<absl::CivilDay>(day_) : std::nullopt);
+  if (access(names.closed.c_str(), F_OK) == 0) {
+    return absl::UnavailableError(absl::StrCat("cannot be closed, because there is a file ", names.closed));
+  }
   AuditPosition position = head_;
   std::string bytes;
   const std::string rotate = RotateText(now, options_.version, open_.size());
@@ -115,13 +184,22 @@ absl::Status AuditWriter::StartAnewIfLarge() {
                                        unended.begin() + static_cast<int64_t>(end));
     chain_.AppendLine(StillOpenText(now, allows), &position, bytes);
   }
-  const std::string old_path = ClosedAuditFile(options_.file, first_sequence_);
-  anew_at_ = file_->size() + options_.max_file_bytes / 8;
-  anew_ = file_->StartAnew(old_path, bytes);
-  if (!anew_.ok()) return anew_;
-  anew_at_ = options_.max_file_bytes;
+  if (absl::Status status = file_->StartAnew(names.closing, bytes); !status.ok()) return status;
+  closing_.emplace(names, head_);
   first_sequence_ = head_.sequence + 1;
+  day_ = DayOf(now);
   head_ = position;
+  return EndClosing();
+}
+
+// Gives the file that the current file has replaced its name as a closed file.
+absl::Status AuditWriter::EndClosing() {
+  if (!closing_) return absl::OkStatus();
+  const auto& [names, end] = *closing_;
+  if (absl::Status status = AuditFile::Rename(names.closing, names.closed, *options_.calls); !status.ok())
+    return status;
+  if (options_.observe_closed) options_.observe_closed({names.closed, {end.sequence, MacHex(end.mac)}});
+  closing_.reset();
   return absl::OkStatus();
 }
 

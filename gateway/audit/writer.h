@@ -7,14 +7,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "gateway/audit/chain.h"
+#include "gateway/audit/closed_files.h"
 #include "gateway/audit/file.h"
 #include "gateway/audit/record.h"
 #include "webhooks/disk/exclusive_file.h"
@@ -31,11 +35,20 @@ class AuditWriter {
     int64_t bytes = 0;
   };
 
+  // A file that the writer has closed: it never changes again.
+  struct ClosedFile {
+    std::string path;
+    AuditHead head;  // its last record
+  };
+
   struct Options {
     std::string file;
     std::string version;  // the program's version
     int64_t max_file_bytes = 0;
+    bool daily_files = false;  // if true, each day (UTC) gets a file of its own
     std::function<absl::Time()> now;
+    // Receives each closed file, as soon as it has its name. Also called by Open. May be empty.
+    std::function<void(const ClosedFile&)> observe_closed;
     // Open calls this function before it removes a torn end. May be empty.
     std::function<void(const TornEnd&)> observe_torn_end;
     FileCalls* calls = nullptr;
@@ -63,10 +76,16 @@ class AuditWriter {
   // none of the records has been written. Leaves out an outcome if its allow already has an outcome or does not exist.
   absl::Status Write(const std::vector<Entry*>& entries);
 
-  // Starts a new file if the current file exceeds its limit. If StartAnewIfLarge fails with kUnavailable, later records
-  // are written to the current file. When this file has grown by another eighth of its limit, StartAnewIfLarge tries
-  // again. Before that, it returns the same error.
-  absl::Status StartAnewIfLarge();
+  // Starts a new file if the current file exceeds its limit or, with `daily_files`, if it is not a file of this day.
+  //
+  // A file is of the day of its first record. It stays current while the clock is at most one hour before this day, so
+  // that small corrections of the clock at midnight make no further files. Names never repeat, because they contain the
+  // number of the first record; so a clock that goes back opens no earlier file again.
+  //
+  // If StartAnewIfDue fails with kUnavailable, later records are written to the current file. StartAnewIfDue tries
+  // again after a minute, or when the file has grown by another eighth of its limit. Before that, it returns the same
+  // error.
+  absl::Status StartAnewIfDue();
 
   // Returns the position of the last durable record.
   const AuditPosition& head() const { return head_; }
@@ -79,6 +98,10 @@ class AuditWriter {
       : options_(std::move(options)), chain_(std::move(chain)), claim_(std::move(claim)) {}
 
   absl::Status Recover();
+  absl::Status CompleteRotation(const AuditPosition& end);
+  bool IsDue(absl::Time now) const;
+  absl::Status StartAnew(absl::Time now);
+  absl::Status EndClosing();
 
   const Options options_;
   AuditChain chain_;
@@ -86,8 +109,13 @@ class AuditWriter {
   std::unique_ptr<AuditFile> file_;
   AuditPosition head_;
   uint64_t first_sequence_ = 1;  // the number of the first record of the current file
-  int64_t anew_at_ = 0;          // the file size in bytes above which StartAnewIfLarge starts a new file
-  absl::Status anew_;            // the result of the last attempt to start a new file
+  absl::CivilDay day_;           // the day of the first record of the current file
+  // The file that the current file has replaced, and its last record, until it has its name as a closed file.
+  std::optional<std::pair<AuditFileNames, AuditPosition>> closing_;
+  absl::Status anew_;  // the result of the last attempt to start a new file
+  // After a failed attempt: its time, and the size of the current file in bytes above which the next attempt is made.
+  absl::Time failed_at_;
+  int64_t retry_above_ = 0;
   absl::flat_hash_set<uint64_t> open_;
 };
 

@@ -1,23 +1,32 @@
 #include "gateway/audit/writer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/civil_time.h"
+#include "gateway/audit/closed_files.h"
 #include "gateway/audit/testing.h"
 #include "gateway/audit/verifier.h"
 
 namespace stampgate {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 using Call = FaultyCalls::Call;
 using Entry = AuditWriter::Entry;
@@ -44,8 +53,10 @@ class AuditWriterTest : public ::testing::Test {
     options.file = path_;
     options.version = "0.1.0";
     options.max_file_bytes = max_file_bytes_;
-    options.now = [] { return kTime; };
-    options.calls = &calls_;
+    options.daily_files = daily_files_;
+    options.now = [this] { return now_; };
+    options.observe_closed = [this](const AuditWriter::ClosedFile& file) { closed_.push_back(file); };
+    options.calls = calls_in_use_;
     absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(options, TestAuditKey(key));
     if (!writer.ok()) return writer.status();
     writer_ = *std::move(writer);
@@ -78,7 +89,11 @@ class AuditWriterTest : public ::testing::Test {
 
   const std::string path_;
   int64_t max_file_bytes_ = 1 << 30;
+  bool daily_files_ = false;
+  absl::Time now_ = kTime;
   FaultyCalls calls_;
+  FileCalls* calls_in_use_ = &calls_;
+  std::vector<AuditWriter::ClosedFile> closed_;
   std::unique_ptr<AuditWriter> writer_;
 };
 
@@ -380,7 +395,7 @@ TEST_F(AuditWriterTest, AFileThatIsTooLargeIsFollowedByANewFile) {
     const uint64_t first = writer_->head().sequence + 1;
     const bool large = ReadTestFile(path_).size() > 1000;
     const std::string old_file = OldFile(std::stoi(Member(LinesOf(path_)[0], "seq")));
-    ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+    ASSERT_TRUE(writer_->StartAnewIfDue().ok());
     EXPECT_EQ(Exists(old_file), large);
     if (!large) continue;
     files.push_back(old_file);
@@ -414,7 +429,7 @@ TEST_F(AuditWriterTest, ANewFileListsManyOpenAllows) {
   std::vector<Entry*> group;
   for (Entry& entry : entries) group.push_back(&entry);
   ASSERT_TRUE(writer_->Write(group).ok());
-  ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+  ASSERT_TRUE(writer_->StartAnewIfDue().ok());
   EXPECT_EQ(LinesOf(path_).size(), 4);
   EXPECT_EQ(Member(LinesOf(path_)[0], "open"), "2500");
   EXPECT_EQ(Verify().open_allows, kMany);
@@ -430,13 +445,13 @@ TEST_F(AuditWriterTest, AProcessThatDiesDuringARotationLeavesNoGap) {
   Open();
   Allow();
   calls_.Fail(Call::kRename, EIO);
-  EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
+  EXPECT_EQ(writer_->StartAnewIfDue().code(), kUnavailable);
   calls_.Mend();
-  EXPECT_TRUE(Exists(OldFile(1)));
+  EXPECT_FALSE(Exists(OldFile(1))) << "it would change later";
   WriteTestFile(path_ + ".next", "half of it");
   Open();
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
-  ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+  ASSERT_TRUE(writer_->StartAnewIfDue().ok());
   EXPECT_EQ(Verify({OldFile(1), path_}).verdict, Verdict::kWhole);
 }
 
@@ -445,15 +460,15 @@ TEST_F(AuditWriterTest, AFailedRotationLeavesTheCurrentFileInUse) {
   Open();
   while (ReadTestFile(path_).size() <= 1600) End(Allow());
   calls_.Fail(Call::kLink, EPERM);
-  EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
+  EXPECT_EQ(writer_->StartAnewIfDue().code(), kUnavailable);
   const int links = calls_.calls(Call::kLink);
-  // Until the file has grown, StartAnewIfLarge only returns the same error again.
-  EXPECT_EQ(writer_->StartAnewIfLarge().code(), kUnavailable);
+  // Until the file has grown, StartAnewIfDue only returns the same error again.
+  EXPECT_EQ(writer_->StartAnewIfDue().code(), kUnavailable);
   EXPECT_EQ(calls_.calls(Call::kLink), links);
   End(Allow());
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
   calls_.Mend();
-  EXPECT_TRUE(writer_->StartAnewIfLarge().ok());
+  EXPECT_TRUE(writer_->StartAnewIfDue().ok());
   EXPECT_EQ(LinesOf(path_).size(), 1);
 }
 
@@ -461,7 +476,7 @@ TEST_F(AuditWriterTest, OpenRefusesAMissingFileIfClosedFilesExist) {
   max_file_bytes_ = 100;
   Open();
   Allow();
-  ASSERT_TRUE(writer_->StartAnewIfLarge().ok());
+  ASSERT_TRUE(writer_->StartAnewIfDue().ok());
   writer_ = nullptr;
   ASSERT_EQ(unlink(path_.c_str()), 0);
   EXPECT_EQ(TryOpen().code(), kDataLoss);
@@ -469,6 +484,234 @@ TEST_F(AuditWriterTest, OpenRefusesAMissingFileIfClosedFilesExist) {
   // A file with another name is not a closed file.
   ASSERT_EQ(rename(OldFile(1).c_str(), (path_ + ".1").c_str()), 0);
   EXPECT_TRUE(TryOpen().ok());
+}
+
+// Version 0.1.0 gave a file its name as a closed file before it replaced the file.
+TEST_F(AuditWriterTest, ACurrentFileLosesTheNameOfAClosedFile) {
+  Open();
+  Allow();
+  ASSERT_EQ(link(path_.c_str(), OldFile(1).c_str()), 0);
+  Open();
+  EXPECT_FALSE(Exists(OldFile(1)));
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+}
+
+TEST_F(AuditWriterTest, ANameThatAnotherFileHasStopsTheRotation) {
+  max_file_bytes_ = 100;
+  Open();
+  Allow();
+  WriteTestFile(OldFile(1), "precious");
+  EXPECT_EQ(writer_->StartAnewIfDue().code(), kUnavailable);
+  EXPECT_EQ(ReadTestFile(OldFile(1)), "precious");
+  Allow();
+  EXPECT_EQ(Verify().verdict, Verdict::kWhole);
+}
+
+// Calls that end the process before one of them.
+class DyingCalls : public FileCalls {
+ public:
+  int left = 1 << 30;  // how many calls are made before the process ends
+
+  int Open(const std::string& path, int flags) override { return Live(), FileCalls::Open(path, flags); }
+  ssize_t Write(int fd, const char* data, size_t size) override { return Live(), FileCalls::Write(fd, data, size); }
+  int Sync(int fd) override { return Live(), FileCalls::Sync(fd); }
+  int Link(const std::string& from, const std::string& to) override { return Live(), FileCalls::Link(from, to); }
+  int Rename(const std::string& from, const std::string& to) override { return Live(), FileCalls::Rename(from, to); }
+  int SyncFolderOf(const std::string& path) override { return Live(), FileCalls::SyncFolderOf(path); }
+
+ private:
+  void Live() {
+    if (left-- == 0) _exit(0);
+  }
+};
+
+class DailyAuditFilesTest : public AuditWriterTest {
+ protected:
+  DailyAuditFilesTest() { daily_files_ = true; }
+
+  std::string Day(int first, const std::string& date) const { return absl::StrCat(OldFile(first), ".", date); }
+  std::vector<std::string> Closed() const { return FindClosedAuditFiles(path_).value(); }
+  AuditReport VerifyLog(AuditFiles files = AuditFiles::kAll) const {
+    return VerifyAuditLog(path_, TestAuditKey(), std::nullopt, std::nullopt, files);
+  }
+  void StartAnewIfDue() {
+    const absl::Status status = writer_->StartAnewIfDue();
+    ASSERT_TRUE(status.ok()) << status;
+  }
+};
+
+TEST_F(DailyAuditFilesTest, ADayHasItsOwnFile) {
+  now_ = absl::FromCivil(absl::CivilSecond(2026, 1, 2, 23, 59, 59), absl::UTCTimeZone());
+  Open();
+  const uint64_t allow = Allow();
+  StartAnewIfDue();
+  EXPECT_THAT(Closed(), IsEmpty());
+  now_ += absl::Seconds(1);
+  const AuditPosition end = writer_->head();
+  StartAnewIfDue();
+  EXPECT_THAT(Closed(), ElementsAre(Day(1, "2026-01-02")));
+  ASSERT_EQ(closed_.size(), 1);
+  EXPECT_EQ(closed_[0].path, Day(1, "2026-01-02"));
+  EXPECT_EQ(closed_[0].head.ToString(), absl::StrCat(end.sequence, ":", MacHex(end.mac)));
+  End(allow);
+  StartAnewIfDue();
+  EXPECT_EQ(Closed().size(), 1);
+  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+  EXPECT_EQ(VerifyLog().open_allows, 0);
+}
+
+TEST_F(DailyAuditFilesTest, DaysWithoutAnyProcessHaveNoFile) {
+  Open();
+  now_ += absl::Hours(24 * 30);
+  Open();
+  StartAnewIfDue();
+  StartAnewIfDue();
+  EXPECT_THAT(Closed(), ElementsAre(Day(1, "2026-01-02")));
+  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+}
+
+TEST_F(DailyAuditFilesTest, ALargeDayHasSeveralFiles) {
+  max_file_bytes_ = 1000;
+  Open();
+  while (Closed().size() < 2) {
+    Allow();
+    StartAnewIfDue();
+  }
+  now_ += absl::Hours(24);
+  StartAnewIfDue();
+  EXPECT_EQ(Closed().size(), 3);
+  for (const std::string& file : Closed()) EXPECT_TRUE(absl::EndsWith(file, ".2026-01-02")) << file;
+  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+}
+
+TEST_F(DailyAuditFilesTest, ASmallStepBackAtMidnightMakesNoFile) {
+  Open();
+  now_ = absl::FromCivil(absl::CivilDay(2026, 1, 3), absl::UTCTimeZone());
+  StartAnewIfDue();
+  now_ -= absl::Minutes(59);
+  Allow();
+  StartAnewIfDue();
+  EXPECT_THAT(Closed(), ElementsAre(Day(1, "2026-01-02")));
+}
+
+TEST_F(DailyAuditFilesTest, AWrongClockMakesOneFileAndChangesNoEarlierOne) {
+  Open();
+  const absl::Time right = now_;
+  now_ += absl::Hours(24 * 365);
+  for (int i = 0; i < 3; ++i) {
+    StartAnewIfDue();
+    Allow();
+  }
+  EXPECT_THAT(Closed(), ElementsAre(Day(1, "2026-01-02")));
+  const std::string first = ReadTestFile(Closed()[0]);
+  now_ = right;
+  for (int i = 0; i < 3; ++i) {
+    StartAnewIfDue();
+    Allow();
+  }
+  EXPECT_THAT(Closed(), ElementsAre(Day(1, "2026-01-02"), Day(2, "2027-01-02")));
+  now_ += absl::Hours(24);
+  StartAnewIfDue();
+  EXPECT_THAT(Closed(), ElementsAre(Day(1, "2026-01-02"), Day(2, "2027-01-02"), Day(6, "2026-01-02")));
+  EXPECT_EQ(ReadTestFile(Closed()[0]), first);
+  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+}
+
+TEST_F(DailyAuditFilesTest, AFileWithoutItsNameIsVerifiedAndGetsTheNameLater) {
+  Open();
+  Allow();
+  now_ += absl::Hours(24);
+  calls_.Fail(Call::kLink, EDQUOT, 2);
+  EXPECT_EQ(writer_->StartAnewIfDue().code(), kUnavailable);
+  EXPECT_THAT(Closed(), IsEmpty());
+  EXPECT_THAT(closed_, IsEmpty());
+  EXPECT_EQ(Member(LinesOf(path_)[0], "kind"), "rotate");
+  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+  EXPECT_EQ(VerifyLog().records, writer_->head().sequence);
+  calls_.Mend();
+  now_ += absl::Seconds(59);
+  EXPECT_EQ(writer_->StartAnewIfDue().code(), kUnavailable) << "it waits for a minute";
+  now_ += absl::Seconds(1);
+  StartAnewIfDue();
+  EXPECT_THAT(Closed(), ElementsAre(Day(1, "2026-01-02")));
+  EXPECT_EQ(closed_.size(), 1);
+  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+}
+
+TEST_F(DailyAuditFilesTest, AFileKeepsBothNamesIfTheFolderCannotBeSynced) {
+  Open();
+  now_ += absl::Hours(24);
+  calls_.Fail(Call::kSyncFolder, EIO, 2, 1);
+  StartAnewIfDue();
+  const std::string closing = NamesOfAuditFile(path_, 1, absl::CivilDay(2026, 1, 2)).closing;
+  EXPECT_TRUE(Exists(closing));
+  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+  Open();
+  EXPECT_FALSE(Exists(closing));
+  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+}
+
+TEST_F(DailyAuditFilesTest, AStartSyncsTheFolderBeforeItCompletesARotation) {
+  Open();
+  now_ += absl::Hours(24);
+  calls_.Fail(Call::kLink, EIO, 2);
+  EXPECT_EQ(writer_->StartAnewIfDue().code(), kUnavailable);
+  calls_.Mend();
+  calls_.Fail(Call::kSyncFolder, EIO, 1, 1);
+  EXPECT_EQ(TryOpen().code(), kUnavailable);
+  EXPECT_THAT(Closed(), IsEmpty());
+  Open();
+  EXPECT_THAT(Closed(), ElementsAre(Day(1, "2026-01-02")));
+}
+
+// The process ends before each of the system calls of a rotation.
+TEST_F(DailyAuditFilesTest, AProcessThatDiesInARotationLeavesAWholeLogAndOnlyFinishedFiles) {
+  int deaths = 0;
+  int unnamed = 0;  // how often the process ended before a replaced file had its name
+  for (bool died = true; died; ++deaths) {
+    closed_.clear();
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path_).parent_path())) {
+      std::filesystem::remove(entry);
+    }
+    now_ = kTime;
+    DyingCalls dying;
+    calls_in_use_ = &dying;
+    const pid_t child = fork();
+    if (child == 0) {
+      if (!TryOpen().ok() || Allow() == 0) _exit(2);
+      now_ += absl::Hours(24);
+      dying.left = deaths;
+      _exit(writer_->StartAnewIfDue().ok() ? 1 : 3);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2) << status;
+    died = WEXITSTATUS(status) == 0;
+    calls_in_use_ = &calls_;
+    SCOPED_TRACE(absl::StrCat("after ", deaths, " calls"));
+
+    const AuditReport left = VerifyLog();
+    EXPECT_EQ(left.verdict, Verdict::kWhole) << left.ToString();
+    EXPECT_EQ(left.allows, 1);
+    std::vector<std::string> shipped;  // what a shipper copies now
+    for (const std::string& file : Closed()) shipped.push_back(ReadTestFile(file));
+    if (Closed().empty() && Member(LinesOf(path_)[0], "kind") == "rotate") ++unnamed;
+
+    Open();
+    now_ += absl::Hours(24);
+    StartAnewIfDue();
+    Allow();
+    const AuditReport later = VerifyLog();
+    EXPECT_EQ(later.verdict, Verdict::kWhole) << later.ToString();
+    EXPECT_EQ(later.allows, 2);
+    EXPECT_EQ(VerifyLog(AuditFiles::kClosed).verdict, Verdict::kWhole);
+    EXPECT_FALSE(Closed().empty());
+    for (size_t i = 0; i < shipped.size(); ++i) EXPECT_EQ(ReadTestFile(Closed()[i]), shipped[i]);
+    EXPECT_THAT(FindClosingAuditFiles(path_).value(), IsEmpty());
+    writer_ = nullptr;
+  }
+  EXPECT_EQ(deaths, 9);
+  EXPECT_GT(unnamed, 0);
 }
 
 TEST_F(AuditWriterTest, OpenRefusesFoldersAndLinks) {

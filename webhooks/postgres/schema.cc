@@ -1,5 +1,6 @@
 #include "webhooks/postgres/schema.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -19,23 +20,33 @@ std::string Quoted(const std::string& name) {
   return absl::StrCat("\"", absl::StrReplaceAll(name, {{"\"", "\"\""}}), "\"");
 }
 
-// Returns the version of the tables, or 0 if there are none.
-absl::StatusOr<int64_t> VersionOf(PostgresConnection& connection) {
+struct TableVersions {
+  int64_t steps = 0;  // 0 if there are no tables
+  int64_t usable_since = 0;
+};
+
+absl::StatusOr<TableVersions> VersionsOf(PostgresConnection& connection) {
   absl::StatusOr<std::vector<PostgresResult>> exists = connection.Run({{"SELECT to_regclass('store') IS NOT NULL"}});
   if (!exists.ok()) return exists.status();
-  if (exists->front().Number(0, 0) == 0) return 0;
-  absl::StatusOr<std::vector<PostgresResult>> version = connection.Run({{"SELECT version FROM store"}});
-  if (!version.ok()) return version.status();
-  return version->front().rows() == 1 ? version->front().Number(0, 0) : 0;
+  if (exists->front().Number(0, 0) == 0) return TableVersions();
+  // The column `steps` does not exist in version 1.
+  absl::StatusOr<std::vector<PostgresResult>> versions =
+      connection.Run({{"SELECT coalesce((to_jsonb(store) ->> 'steps')::bigint, version), version FROM store"}});
+  if (!versions.ok()) return versions.status();
+  if (versions->front().rows() != 1) return TableVersions();
+  return TableVersions{versions->front().Number(0, 0), versions->front().Number(0, 1)};
 }
 
-absl::Status OtherVersion(int64_t version) {
-  if (version == kClaimed) {
+// Checks that a program with these steps can use the tables, apart from steps that are still to be made.
+absl::Status CheckUsable(const TableVersions& tables, const StoreSteps& steps) {
+  if (tables.usable_since == kClaimed) {
     return absl::FailedPreconditionError(
         "a copy to this store has not ended; if it was interrupted, drop the schema and start again");
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("the store's tables have version ", version, "; this program uses version ", kStoreVersion));
+  if (tables.usable_since <= steps.version()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the store's tables have version ", tables.steps,
+                                                    ", which programs since version ", tables.usable_since,
+                                                    " can use; this program uses version ", steps.version()));
 }
 
 // Splits a file of SQL at each ";" that ends a line outside of a function's body, because one statement is sent at a
@@ -58,11 +69,17 @@ std::vector<PostgresStatement> StatementsOf(absl::string_view sql) {
 
 }  // namespace
 
-absl::Status MigrateStore(PostgresConnection& connection, const std::string& schema) {
-  const absl::StatusOr<int64_t> before = VersionOf(connection);
+const StoreSteps& StepsOfThisProgram() {
+  static const StoreSteps& steps = *new StoreSteps{{kSchemaSql}, /*usable_since=*/1};
+  static_assert(kStoreVersion == 1);
+  return steps;
+}
+
+absl::Status MigrateStore(PostgresConnection& connection, const std::string& schema, const StoreSteps& steps) {
+  const absl::StatusOr<TableVersions> before = VersionsOf(connection);
   if (!before.ok()) return before.status();
-  if (*before > kStoreVersion || *before == kClaimed) return OtherVersion(*before);
-  if (*before == kStoreVersion) return absl::OkStatus();
+  if (absl::Status status = CheckUsable(*before, steps); !status.ok()) return status;
+  if (before->steps >= steps.version()) return absl::OkStatus();
   const absl::StatusOr<std::vector<PostgresResult>> exists =
       connection.Run({{"SELECT 1 FROM pg_namespace WHERE nspname = $1", PostgresParameters().Text(schema)}});
   if (!exists.ok()) return exists.status();
@@ -71,11 +88,18 @@ absl::Status MigrateStore(PostgresConnection& connection, const std::string& sch
       {"SELECT pg_advisory_xact_lock($1)", PostgresParameters().Bigint(kMigrationLock)}};
   // Not CREATE SCHEMA IF NOT EXISTS, which requires a right on the database even if the schema exists.
   if (exists->front().rows() == 0) statements.push_back({absl::StrCat("CREATE SCHEMA ", Quoted(schema))});
-  for (PostgresStatement& statement : StatementsOf(kSchemaSql)) statements.push_back(std::move(statement));
+  for (auto step = static_cast<size_t>(before->steps); step < steps.sql.size(); ++step) {
+    for (PostgresStatement& statement : StatementsOf(steps.sql[step])) statements.push_back(std::move(statement));
+  }
+  if (steps.version() > 1) {
+    statements.push_back({"ALTER TABLE store ADD COLUMN IF NOT EXISTS steps integer"});
+    statements.push_back({"UPDATE store SET version = $1::integer, steps = $2::integer",
+                          PostgresParameters().Bigint(steps.usable_since).Bigint(steps.version())});
+  }
   const absl::Status created = connection.Commit(std::move(statements)).status();
   if (created.ok()) return created;
-  const absl::StatusOr<int64_t> after = VersionOf(connection);
-  return after.ok() && *after == kStoreVersion ? absl::OkStatus() : created;
+  const absl::StatusOr<TableVersions> after = VersionsOf(connection);
+  return after.ok() && CheckUsable(*after, steps).ok() && after->steps >= steps.version() ? absl::OkStatus() : created;
 }
 
 absl::Status GrantStore(PostgresConnection& connection, const std::string& schema, const std::string& role) {
@@ -105,7 +129,7 @@ absl::Status ClaimEmptyStore(PostgresConnection& connection) {
   const absl::StatusOr<std::vector<PostgresResult>> results =
       connection.Commit({{"UPDATE store SET version = $1::integer WHERE version = $2 AND NOT EXISTS (SELECT FROM log)"
                           " AND NOT EXISTS (SELECT FROM submits) RETURNING version",
-                          PostgresParameters().Bigint(kClaimed).Bigint(kStoreVersion)}});
+                          PostgresParameters().Bigint(kClaimed).Bigint(StepsOfThisProgram().usable_since)}});
   if (!results.ok()) return results.status();
   if (results->front().rows() == 1) return absl::OkStatus();
   return absl::FailedPreconditionError("the store has an event log or idempotency keys already");
@@ -114,7 +138,7 @@ absl::Status ClaimEmptyStore(PostgresConnection& connection) {
 absl::Status OpenClaimedStore(PostgresConnection& connection) {
   return connection
       .Commit({{"UPDATE store SET version = $1::integer WHERE version = $2",
-                PostgresParameters().Bigint(kStoreVersion).Bigint(kClaimed)}})
+                PostgresParameters().Bigint(StepsOfThisProgram().usable_since).Bigint(kClaimed)}})
       .status();
 }
 
@@ -129,11 +153,11 @@ absl::Status CheckStoreIsUnused(PostgresConnection& connection) {
                    " the store, or ended without freeing its lease less than ten minutes ago"));
 }
 
-absl::Status CheckStore(PostgresConnection& connection) {
-  const absl::StatusOr<int64_t> version = VersionOf(connection);
-  if (!version.ok()) return version.status();
-  if (*version > kStoreVersion || *version == kClaimed) return OtherVersion(*version);
-  if (*version < kStoreVersion) {
+absl::Status CheckStore(PostgresConnection& connection, const StoreSteps& steps) {
+  const absl::StatusOr<TableVersions> tables = VersionsOf(connection);
+  if (!tables.ok()) return tables.status();
+  if (absl::Status status = CheckUsable(*tables, steps); !status.ok()) return status;
+  if (tables->steps < steps.version()) {
     return absl::FailedPreconditionError("the store's tables are missing or old: run `stampgate store migrate`");
   }
   return absl::OkStatus();

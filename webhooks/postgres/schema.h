@@ -1,8 +1,18 @@
 // Creates and checks the tables of the store.
+//
+// The tables have two versions. The first counts the steps that have made them. The second is the oldest version whose
+// programs can use the tables; it differs from the first if the last steps were additive, which means that they only
+// added tables and functions. So programs of two releases can use one store at the same time, before and after
+// `stampgate store migrate`, if the steps between the two releases are additive. A step that is not additive raises the
+// second version to its own number: older programs then refuse the store.
+//
+// The column `version` of the table `store` has the second version, because programs of version 1 compare it with their
+// own version. The column `steps` has the first. It exists if there have been additive steps.
 #ifndef STAMPGATE_WEBHOOKS_POSTGRES_SCHEMA_H_
 #define STAMPGATE_WEBHOOKS_POSTGRES_SCHEMA_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "webhooks/postgres/connection.h"
@@ -12,10 +22,22 @@ namespace stampgate {
 // The version of the tables that this program uses.
 inline constexpr int kStoreVersion = 1;
 
-// Creates the schema and its tables, unless they exist in this version. If several programs call this function at the
-// same time, one of them creates the tables, and the others wait. Errors: kFailedPrecondition if the tables are of a
-// newer version, or if the role lacks a right; those of PostgresConnection::Commit.
-absl::Status MigrateStore(PostgresConnection& connection, const std::string& schema);
+// What this program knows about the tables.
+struct StoreSteps {
+  std::vector<const char*> sql;  // the files of SQL; the first one is the step to version 1
+  int usable_since = 1;          // the oldest version whose programs can use the tables after all steps
+
+  int version() const { return static_cast<int>(sql.size()); }
+};
+// Returns the steps of this program. Tests use other ones.
+const StoreSteps& StepsOfThisProgram();
+
+// Creates the schema and its tables, or brings the tables to this version. Changes nothing if they have this version,
+// or a newer one that this program can use. If several programs call this function at the same time, one of them
+// changes the tables, and the others wait. Errors: kFailedPrecondition if the tables are of a version that this program
+// cannot use, or if the role lacks a right; those of PostgresConnection::Commit.
+absl::Status MigrateStore(PostgresConnection& connection, const std::string& schema,
+                          const StoreSteps& steps = StepsOfThisProgram());
 
 // Gives the role `role` the rights that a gateway needs. Errors: those of PostgresConnection::Commit.
 absl::Status GrantStore(PostgresConnection& connection, const std::string& schema, const std::string& role);
@@ -36,9 +58,9 @@ absl::Status OpenClaimedStore(PostgresConnection& connection);
 // Errors: kFailedPrecondition if one does; those of PostgresConnection::Run.
 absl::Status CheckStoreIsUnused(PostgresConnection& connection);
 
-// Checks that the tables exist in this version. Errors: kFailedPrecondition if they do not; those of
-// PostgresConnection::Run.
-absl::Status CheckStore(PostgresConnection& connection);
+// Checks that the tables exist in this version, or in a newer one that this program can use. Errors:
+// kFailedPrecondition if they do not; those of PostgresConnection::Run.
+absl::Status CheckStore(PostgresConnection& connection, const StoreSteps& steps = StepsOfThisProgram());
 
 }  // namespace stampgate
 

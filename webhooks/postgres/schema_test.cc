@@ -67,6 +67,72 @@ TEST(SchemaTest, TablesOfANewerVersionAreRefused) {
   }
 }
 
+// Steps of later programs: one that only adds a table, and one that also changes a table.
+StoreSteps WithAddition() {
+  StoreSteps steps = StepsOfThisProgram();
+  steps.sql.push_back("CREATE TABLE addition (number bigint);\n");
+  return steps;
+}
+StoreSteps WithChange() {
+  StoreSteps steps = WithAddition();
+  steps.sql.push_back("ALTER TABLE seen RENAME TO renamed;\n");
+  steps.usable_since = steps.version();
+  return steps;
+}
+
+TEST(SchemaTest, AnAdditiveStepKeepsTheTablesUsableForThisProgram) {
+  const std::unique_ptr<PostgresConnection> connection = Connect("added");
+  ASSERT_EQ(MigrateStore(*connection, "added"), absl::OkStatus());
+  const StoreSteps later = WithAddition();
+  EXPECT_EQ(CheckStore(*connection, later).code(), kFailed) << "the later program needs its table";
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(MigrateStore(*connection, "added", later), absl::OkStatus());
+  for (const StoreSteps& steps : {later, StepsOfThisProgram()}) {
+    EXPECT_EQ(CheckStore(*connection, steps), absl::OkStatus());
+    EXPECT_EQ(MigrateStore(*connection, "added", steps), absl::OkStatus());
+  }
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM addition", "added"), "0");
+  // What a program of version 1 reads, which knows only one version.
+  EXPECT_EQ(SharedServer().Sql("SELECT version FROM store", "added"), "1");
+  EXPECT_EQ(ClaimEmptyStore(*connection), absl::OkStatus());
+  EXPECT_EQ(CheckStore(*connection, later).code(), kFailed);
+  EXPECT_EQ(OpenClaimedStore(*connection), absl::OkStatus());
+  EXPECT_EQ(CheckStore(*connection, later), absl::OkStatus());
+}
+
+TEST(SchemaTest, AStepThatChangesATableStopsOlderPrograms) {
+  const std::unique_ptr<PostgresConnection> connection = Connect("changed");
+  ASSERT_EQ(MigrateStore(*connection, "changed", WithAddition()), absl::OkStatus());
+  ASSERT_EQ(MigrateStore(*connection, "changed", WithChange()), absl::OkStatus());
+  EXPECT_EQ(CheckStore(*connection, WithChange()), absl::OkStatus());
+  for (const StoreSteps& steps : {WithAddition(), StepsOfThisProgram()}) {
+    for (const absl::Status& status : {MigrateStore(*connection, "changed", steps), CheckStore(*connection, steps)}) {
+      EXPECT_EQ(status.code(), kFailed);
+      EXPECT_THAT(status.message(), HasSubstr("programs since version 3 can use"));
+    }
+  }
+}
+
+TEST(SchemaTest, ANewStoreGetsAllSteps) {
+  const std::unique_ptr<PostgresConnection> connection = Connect("all");
+  ASSERT_EQ(MigrateStore(*connection, "all", WithChange()), absl::OkStatus());
+  EXPECT_EQ(CheckStore(*connection, WithChange()), absl::OkStatus());
+  EXPECT_EQ(SharedServer().Sql("SELECT steps FROM store", "all"), "3");
+}
+
+TEST(SchemaTest, ConcurrentProgramsMakeAStepOnce) {
+  ASSERT_EQ(MigrateStore(*Connect("stepped"), "stepped"), absl::OkStatus());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([i] {
+      const std::unique_ptr<PostgresConnection> connection = Connect("stepped");
+      EXPECT_EQ(MigrateStore(*connection, "stepped", i % 2 == 0 ? WithAddition() : StepsOfThisProgram()),
+                absl::OkStatus());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(CheckStore(*Connect("stepped"), WithAddition()), absl::OkStatus());
+}
+
 // The migration is one transaction.
 TEST(SchemaTest, AFailedMigrationLeavesNothing) {
   SharedServer().Sql("CREATE SCHEMA taken; CREATE TABLE taken.seen ()");
