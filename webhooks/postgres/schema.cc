@@ -1,9 +1,12 @@
 #include "webhooks/postgres/schema.h"
 
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "webhooks/postgres/rates_sql.h"
 #include "webhooks/postgres/schema_sql.h"
 
 namespace stampgate {
@@ -11,6 +14,10 @@ namespace {
 
 // The key of the lock under which a program creates the tables: "stampgat" in ASCII.
 constexpr int64_t kMigrationLock = 0x7374616d70676174;
+
+// The files that bring the tables from each version to the next: the first from nothing to version 1.
+constexpr absl::string_view kSteps[] = {kSchemaSql, kRatesSql};
+static_assert(std::size(kSteps) == kStoreVersion);
 
 // The version of a store to which a copy is being made.
 constexpr int64_t kClaimed = -1;
@@ -71,7 +78,9 @@ absl::Status MigrateStore(PostgresConnection& connection, const std::string& sch
       {"SELECT pg_advisory_xact_lock($1)", PostgresParameters().Bigint(kMigrationLock)}};
   // Not CREATE SCHEMA IF NOT EXISTS, which requires a right on the database even if the schema exists.
   if (exists->front().rows() == 0) statements.push_back({absl::StrCat("CREATE SCHEMA ", Quoted(schema))});
-  for (PostgresStatement& statement : StatementsOf(kSchemaSql)) statements.push_back(std::move(statement));
+  for (auto step = static_cast<size_t>(*before); step < std::size(kSteps); ++step) {
+    for (PostgresStatement& statement : StatementsOf(kSteps[step])) statements.push_back(std::move(statement));
+  }
   const absl::Status created = connection.Commit(std::move(statements)).status();
   if (created.ok()) return created;
   const absl::StatusOr<int64_t> after = VersionOf(connection);
@@ -86,7 +95,7 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
            {absl::StrCat("GRANT SELECT ON ALL TABLES IN SCHEMA ", Quoted(schema), to)},
            {absl::StrCat("GRANT EXECUTE ON FUNCTION create_log, append_events, trim_log, bytes_of_log, position_before,"
                          " time_us, age_of_submits, put_submits, tidy_submits, record_loss, take_lease,"
-                         " raise_lease, release_lease",
+                         " raise_lease, release_lease, renew_shares, release_shares, take_quota, return_quota",
                          to)}})
       .status();
 }

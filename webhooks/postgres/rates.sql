@@ -1,0 +1,96 @@
+-- Version 2 of the store: how gateways share upstream's rates. `stampgate store migrate` runs this file after schema.sql.
+
+-- The replicas, which are the processes that share the rates: see gateway/shares/replica.h. The server may lose this
+-- table, because each replica states everything again with each renewal. So the table is not logged: a renewal waits
+-- neither for the disk nor for a standby, and a standby that becomes the primary begins with an empty table.
+CREATE UNLOGGED TABLE replicas (
+  replica bytea PRIMARY KEY,  -- 16 random bytes of a process
+  number bigint NOT NULL,     -- of its last renewal
+  -- One element for each rate that the replica has named: the largest share that it may be using, in millionths.
+  rates bytea[] NOT NULL,
+  shares bigint[] NOT NULL,
+  -- One element for each caller with demand of a rate. `wanted` is the demand in millionths of the rate.
+  demand_rates bytea[] NOT NULL,
+  demand_callers bytea[] NOT NULL,
+  weights bigint[] NOT NULL,
+  wanted bigint[] NOT NULL
+) WITH (fillfactor = 10);
+
+-- The used part of each quota, which is a limit of calls in a long window, such as a day.
+CREATE TABLE quotas (
+  quota bytea NOT NULL,
+  window_us bigint NOT NULL,
+  began_us bigint NOT NULL,  -- the begin of the window, a multiple of `window_us` since 1970
+  taken bigint NOT NULL,     -- calls that the replicas have taken, and perhaps not yet used
+  PRIMARY KEY (quota, window_us)
+) WITH (fillfactor = 50);
+
+-- Renews the shares of `this_replica`. The arrays `rates`, `used` and `asked` have one element for each rate: the share
+-- that the replica uses until it gets the answer, and the one for which it asks. First deletes replicas that have been
+-- silent since the renewals in `silent_numbers`. Returns the granted shares, and NULL if the replica has already made
+-- a later renewal. A replica may be using the old share or the granted one, so the larger one counts. Thus the shares
+-- of a rate never exceed 1000000 in all, unless replicas use shares of which the server knows nothing.
+CREATE FUNCTION renew_shares(
+  this_replica bytea, this_number bigint, silent_replicas bytea[], silent_numbers bigint[], new_rates bytea[],
+  used bigint[], asked bigint[], new_demand_rates bytea[], new_demand_callers bytea[], new_weights bigint[],
+  new_wanted bigint[], OUT granted bigint[]
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+  held bigint[];
+BEGIN
+  -- The commit waits for nothing, even if it writes something beside the table.
+  PERFORM set_config('synchronous_commit', 'off', true);
+  -- One renewal at a time. Not a lock of the table, for which VACUUM would make renewals wait.
+  PERFORM pg_advisory_xact_lock(x'7374616d00000000'::bigint + 'replicas'::regclass::oid::bigint);
+  DELETE FROM replicas r USING unnest(silent_replicas, silent_numbers) AS s (replica, number)
+    WHERE r.replica = s.replica AND r.number = s.number;
+  IF EXISTS (SELECT FROM replicas r WHERE r.replica = this_replica AND r.number >= this_number) THEN RETURN; END IF;
+  SELECT coalesce(array_agg(g.granted ORDER BY g.place), '{}'),
+         coalesce(array_agg(greatest(g.granted, g.used) ORDER BY g.place), '{}') INTO granted, held
+    FROM (SELECT a.place, a.used, least(a.asked, greatest(1000000 - coalesce(others.held, 0), 0))::bigint AS granted
+            FROM unnest(new_rates, renew_shares.used, renew_shares.asked) WITH ORDINALITY AS a (rate, used, asked, place)
+            LEFT JOIN (SELECT u.rate, sum(u.share) AS held FROM replicas r, unnest(r.rates, r.shares) AS u (rate, share)
+                         WHERE r.replica <> this_replica GROUP BY u.rate) AS others ON others.rate = a.rate) AS g;
+  INSERT INTO replicas AS r
+    VALUES (this_replica, this_number, new_rates, held, new_demand_rates, new_demand_callers, new_weights, new_wanted)
+    ON CONFLICT (replica) DO UPDATE SET
+      number = excluded.number, rates = excluded.rates, shares = excluded.shares, demand_rates = excluded.demand_rates,
+      demand_callers = excluded.demand_callers, weights = excluded.weights, wanted = excluded.wanted;
+END $$;
+
+-- Frees the shares of a replica that uses none any more.
+CREATE FUNCTION release_shares(this_replica bytea) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  DELETE FROM replicas WHERE replica = this_replica
+$$;
+
+-- Takes `wanted` calls of the quota, or as many as are left of `calls_per_window`. Returns their number, the begin of the
+-- window to which they belong, and the time until its end. If the server's clock is set back, the window lasts longer.
+CREATE FUNCTION take_quota(
+  needs_standby boolean, this_quota bytea, this_window_us bigint, calls_per_window bigint, wanted bigint, now_us bigint,
+  OUT calls bigint, OUT window_began_us bigint, OUT left_us bigint
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+  IF needs_standby THEN PERFORM require_standby(); END IF;
+  now_us := time_us(now_us);
+  DELETE FROM quotas WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM quotas WHERE began_us + window_us <= now_us LIMIT 100 FOR UPDATE SKIP LOCKED));
+  INSERT INTO quotas AS q VALUES (this_quota, this_window_us, now_us - now_us % this_window_us, 0)
+    ON CONFLICT (quota, window_us) DO UPDATE SET
+      began_us = greatest(q.began_us, excluded.began_us),
+      taken = CASE WHEN excluded.began_us > q.began_us THEN 0 ELSE q.taken END
+    RETURNING greatest(least(wanted, calls_per_window - q.taken), 0), q.began_us INTO calls, window_began_us;
+  UPDATE quotas SET taken = taken + calls WHERE quota = this_quota AND window_us = this_window_us;
+  left_us := window_began_us + this_window_us - now_us;
+END $$;
+
+-- Gives back calls that a replica has taken in the window that began at `window_began_us`, and has not used.
+CREATE FUNCTION return_quota(this_quota bytea, this_window_us bigint, window_began_us bigint, calls bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  UPDATE quotas SET taken = greatest(taken - calls, 0)
+    WHERE quota = this_quota AND window_us = this_window_us AND began_us = window_began_us
+$$;
+
+REVOKE ALL ON FUNCTION renew_shares, release_shares, take_quota, return_quota FROM PUBLIC;
+
+UPDATE store SET version = 2;
