@@ -1,23 +1,17 @@
 #include "gateway/postgres_store/postgres_share_store.h"
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "gateway/postgres_store/lasting_connection.h"
 #include "gateway/shares/rate_demand.h"
 #include "webhooks/postgres/connection.h"
-#include "webhooks/postgres/store_connection.h"
 
 namespace stampgate {
 namespace {
-
-using SteadyClock = std::chrono::steady_clock;
-
-// After a failed attempt to connect, the store does not connect for this time.
-constexpr std::chrono::milliseconds kRefuseFor(250);
 
 // The arguments of renew_shares: see rates.sql.
 PostgresParameters ArgumentsOf(const ShareRenewal& renewal) {
@@ -82,44 +76,33 @@ std::vector<ShareAnswer::Replica> OthersOf(const PostgresResult& rows) {
 
 class PostgresShareStore final : public ShareStore {
  public:
-  explicit PostgresShareStore(PostgresAddress address) : address_(std::move(address)) {}
+  explicit PostgresShareStore(PostgresAddress address)
+      : connection_(std::move(address), /*allow_single_server=*/true) {}
 
   absl::StatusOr<ShareAnswer> Renew(const ShareRenewal& renewal) override {
-    if (absl::Status status = Connect(); !status.ok()) return status;
-    const absl::StatusOr<std::vector<PostgresResult>> results = connection_->Run(
-        {{"SELECT renew_shares($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", ArgumentsOf(renewal)},
-         {"SELECT r.replica, r.number, d.rate, d.caller, d.weight, d.wanted FROM replicas r LEFT JOIN LATERAL"
-          " unnest(r.demand_rates, r.demand_callers, r.weights, r.wanted) AS d (rate, caller, weight, wanted) ON true"
-          " WHERE r.replica <> $1 ORDER BY r.replica, d.rate",
-          PostgresParameters().Bytes(renewal.replica)}});
+    const absl::StatusOr<PostgresConnection*> connection = connection_.Get();
+    if (!connection.ok()) return connection.status();
+    const absl::StatusOr<std::vector<PostgresResult>> results =
+        (*connection)
+            ->Run({{"SELECT renew_shares($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", ArgumentsOf(renewal)},
+                   {"SELECT r.replica, r.number, d.rate, d.caller, d.weight, d.wanted FROM replicas r LEFT JOIN LATERAL"
+                    " unnest(r.demand_rates, r.demand_callers, r.weights, r.wanted) AS d (rate, caller, weight, "
+                    "wanted) ON true"
+                    " WHERE r.replica <> $1 ORDER BY r.replica, d.rate",
+                    PostgresParameters().Bytes(renewal.replica)}});
     if (!results.ok()) return results.status();
     if (results->front().IsNull(0, 0)) return absl::AbortedError("the replica has already made a later renewal");
     return ShareAnswer{results->front().Numbers(0, 0), OthersOf(results->back())};
   }
 
   absl::Status Release(const std::string& replica) override {
-    if (connection_ == nullptr) return absl::UnavailableError("there is no connection");
-    return connection_->Run({{"SELECT release_shares($1)", PostgresParameters().Bytes(replica)}}).status();
+    PostgresConnection* connection = connection_.GetIfOpen();
+    if (connection == nullptr) return absl::UnavailableError("there is no connection");
+    return connection->Run({{"SELECT release_shares($1)", PostgresParameters().Bytes(replica)}}).status();
   }
 
  private:
-  absl::Status Connect() {
-    if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
-    connection_ = nullptr;
-    if (SteadyClock::now() < refuse_until_) return absl::UnavailableError("the server cannot be reached");
-    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
-        ConnectToStore(address_, /*allow_single_server=*/true);
-    if (!connection.ok()) {
-      refuse_until_ = SteadyClock::now() + kRefuseFor;
-      return connection.status();
-    }
-    connection_ = *std::move(connection);
-    return absl::OkStatus();
-  }
-
-  const PostgresAddress address_;
-  std::unique_ptr<PostgresConnection> connection_;
-  SteadyClock::time_point refuse_until_;
+  LastingConnection connection_;
 };
 
 }  // namespace

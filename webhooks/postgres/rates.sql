@@ -16,13 +16,14 @@ CREATE UNLOGGED TABLE replicas (
   wanted bigint[] NOT NULL
 ) WITH (fillfactor = 10);
 
--- The used part of each quota, which is a limit of calls in a long window, such as a day.
+-- The used part of each quota, which is a limit of calls in a long window, such as a day: see
+-- gateway/shares/quota_store.h. A window has 96 parts.
 CREATE TABLE quotas (
   quota bytea NOT NULL,
   window_us bigint NOT NULL,
-  began_us bigint NOT NULL,  -- the begin of the window, a multiple of `window_us` since 1970
-  taken bigint NOT NULL,     -- calls that the replicas have taken, and perhaps not yet used
-  PRIMARY KEY (quota, window_us)
+  part bigint NOT NULL,   -- the time of the part since 1970, divided by its length
+  taken bigint NOT NULL,  -- calls that the replicas have taken, and perhaps not yet begun
+  PRIMARY KEY (quota, window_us, part)
 ) WITH (fillfactor = 50);
 
 -- Renews the shares of `this_replica`. The arrays `rates`, `used` and `asked` have one element for each rate: the share
@@ -64,31 +65,37 @@ LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
   DELETE FROM replicas WHERE replica = this_replica
 $$;
 
--- Takes `wanted` calls of the quota, or as many as are left of `calls_per_window`. Returns their number, the begin of the
--- window to which they belong, and the time until its end. If the server's clock is set back, the window lasts longer.
+-- Takes `wanted` calls of the quota, or an eighth of those that are left of `calls_per_window` if this is less, but at
+-- least one if any is left. So the last calls of a quota are not all at one replica. Returns the number of taken calls,
+-- the part of the window to which they belong, and the time until its end. If the server's clock is set back, the latest
+-- part lasts longer. Waits for a standby, so that a failover forgets no taken call.
 CREATE FUNCTION take_quota(
   needs_standby boolean, this_quota bytea, this_window_us bigint, calls_per_window bigint, wanted bigint, now_us bigint,
-  OUT calls bigint, OUT window_began_us bigint, OUT left_us bigint
+  OUT calls bigint, OUT this_part bigint, OUT left_us bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+  parts CONSTANT bigint := 96;
+  part_us CONSTANT bigint := this_window_us / parts;
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended(encode(this_quota, 'hex'), this_window_us));
   now_us := time_us(now_us);
   DELETE FROM quotas WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM quotas WHERE began_us + window_us <= now_us LIMIT 100 FOR UPDATE SKIP LOCKED));
-  INSERT INTO quotas AS q VALUES (this_quota, this_window_us, now_us - now_us % this_window_us, 0)
-    ON CONFLICT (quota, window_us) DO UPDATE SET
-      began_us = greatest(q.began_us, excluded.began_us),
-      taken = CASE WHEN excluded.began_us > q.began_us THEN 0 ELSE q.taken END
-    RETURNING greatest(least(wanted, calls_per_window - q.taken), 0), q.began_us INTO calls, window_began_us;
-  UPDATE quotas SET taken = taken + calls WHERE quota = this_quota AND window_us = this_window_us;
-  left_us := window_began_us + this_window_us - now_us;
+    SELECT ctid FROM quotas WHERE part < now_us / (window_us / parts) - parts LIMIT 200 FOR UPDATE SKIP LOCKED));
+  SELECT greatest(max(part), now_us / part_us) INTO this_part FROM quotas
+    WHERE quota = this_quota AND window_us = this_window_us;
+  SELECT greatest(least(wanted, (calls_per_window - coalesce(sum(taken), 0) + 7)::bigint / 8), 0) INTO calls FROM quotas
+    WHERE quota = this_quota AND window_us = this_window_us AND part >= this_part - parts;
+  INSERT INTO quotas AS q VALUES (this_quota, this_window_us, this_part, calls)
+    ON CONFLICT (quota, window_us, part) DO UPDATE SET taken = q.taken + calls;
+  left_us := (this_part + 1) * part_us - now_us;
 END $$;
 
--- Gives back calls that a replica has taken in the window that began at `window_began_us`, and has not used.
-CREATE FUNCTION return_quota(this_quota bytea, this_window_us bigint, window_began_us bigint, calls bigint) RETURNS void
+-- Gives back calls that a replica has taken in this part of the window, and that nobody will begin.
+CREATE FUNCTION return_quota(this_quota bytea, this_window_us bigint, this_part bigint, calls bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
   UPDATE quotas SET taken = greatest(taken - calls, 0)
-    WHERE quota = this_quota AND window_us = this_window_us AND began_us = window_began_us
+    WHERE quota = this_quota AND window_us = this_window_us AND part = this_part
 $$;
 
 REVOKE ALL ON FUNCTION renew_shares, release_shares, take_quota, return_quota FROM PUBLIC;
