@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "gateway/shares/rate_demand.h"
 #include "gateway/shares/share_store.h"
 
 namespace stampgate {

@@ -29,6 +29,7 @@ RateShares::RateShares(std::unique_ptr<ShareStore> store, RateSharesOptions opti
       store_(store.release(), Release{RandomId()}),
       replica_(store_.get_deleter().replica),
       held_(replica_.held()),
+      end_task_("shares-end", absl::Seconds(1), [this] { AwaitEnd(); }),
       task_("rate-shares", Replica::kInterval, [this] { Renew(); }) {
   task_.Wake();
 }
@@ -38,15 +39,30 @@ void RateShares::Release::operator()(ShareStore* store) const {
   delete store;
 }
 
+void RateShares::Apply() {
+  const std::lock_guard lock(applying_);
+  options_.apply(*held_.Get(), now());
+}
+
+// Runs when the shares end if no renewal has succeeded until then, because the thread of the renewals can be waiting
+// for the store. Then also once a second, for HeldShares::kAbsence.
+void RateShares::AwaitEnd() {
+  Apply();
+  const absl::Duration left = held_.Get()->until - now();
+  if (left > absl::ZeroDuration()) end_task_.RunAgainIn(left);
+}
+
 void RateShares::Renew() {
   const absl::Time sent = now();
   const ShareRenewal renewal = replica_.Begin(options_.demand(), sent);
   // Before the store can give another replica what this one no longer uses.
   held_.Set(replica_.held());
+  Apply();
   const absl::StatusOr<ShareAnswer> answer = store_->Renew(renewal);
   const absl::Time received = now();
   replica_.End(renewal, answer, sent, received);
   held_.Set(replica_.held());
+  Apply();
   has_reached_store_ = has_reached_store_ || answer.ok();
   if (options_.observe) {
     options_.observe({.last = answer.status(),

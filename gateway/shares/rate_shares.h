@@ -1,9 +1,10 @@
-// Renews this replica's shares of upstream's rates, on a thread of its own.
+// Renews this replica's shares of upstream's rates on a thread, and ends them in time on another one.
 #ifndef STAMPGATE_GATEWAY_SHARES_RATE_SHARES_H_
 #define STAMPGATE_GATEWAY_SHARES_RATE_SHARES_H_
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct RateSharesState {
 struct RateSharesOptions {
   // Returns the demand at this replica. Runs on the thread before each renewal.
   std::function<std::vector<RateDemand>()> demand;
+  // Makes the process use `shares.Share(rate, now)` of each rate from now on. Called before and after each renewal, and
+  // when the shares end while the store does not answer: on two threads, but not at the same time. It must not block.
+  std::function<void(const HeldShares& shares, absl::Time now)> apply;
   // If set, the thread calls it after each renewal. It must not block.
   std::function<void(const RateSharesState&)> observe;
   // A clock that never goes back. It must continue while the process is paused.
@@ -47,8 +51,7 @@ class RateShares {
   RateShares(const RateShares&) = delete;
   RateShares& operator=(const RateShares&) = delete;
 
-  // Returns what the process may use. Read it again for each decision, because it changes with each renewal, and
-  // evaluate it with now(), because it ends by itself if the thread cannot renew it. Never waits for the store.
+  // Returns the shares that `apply` has got last. Never waits for the store.
   std::shared_ptr<const HeldShares> held() const { return held_.Get(); }
 
   // The time for HeldShares.
@@ -63,13 +66,18 @@ class RateShares {
   };
 
   void Renew();
+  void Apply();
+  void AwaitEnd();
 
   const RateSharesOptions options_;
   const std::unique_ptr<ShareStore, Release> store_;
   Replica replica_;
   Current<const HeldShares> held_;
   bool has_reached_store_ = false;
-  PeriodicTask task_;  // the last member, because its thread uses the others
+  std::mutex applying_;
+  // The last members, because their threads use the others.
+  PeriodicTask end_task_;
+  PeriodicTask task_;
 };
 
 }  // namespace stampgate

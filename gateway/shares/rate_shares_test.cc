@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -66,6 +67,7 @@ class SharedMemory {
 RateSharesOptions Wanting(const std::string& caller) {
   RateSharesOptions options;
   options.demand = [caller] { return std::vector<RateDemand>{{kRate, {{caller, 1, kWhole}}}}; };
+  options.apply = [](const HeldShares&, absl::Time) {};
   return options;
 }
 
@@ -100,17 +102,25 @@ TEST(RateSharesTest, TheEndOfTheObjectReleasesTheShares) {
   EXPECT_TRUE(memory.IsEmpty());
 }
 
-// The thread waits for the store, and cannot make the shares end.
+// The thread of the renewals waits for the store, and cannot make the shares end.
 TEST(RateSharesTest, SharesEndWhileTheStoreHangs) {
   SharedMemory memory;
-  RateShares first(memory.Connect(), Wanting("a"));
+  std::atomic<double> applied = 0;
+  RateSharesOptions options = Wanting("a");
+  options.apply = [&](const HeldShares& shares, absl::Time now) {
+    applied = shares.InForce(now) ? shares.Share(kRate, now) : -shares.Share(kRate, now);
+  };
+  RateShares first(memory.Connect(), std::move(options));
   RateShares second(memory.Connect(), Wanting("b"));
   EXPECT_TRUE(Eventually([&] { return first.held()->replicas == 2 && second.held()->replicas == 2; }));
   memory.Set(/*lost=*/false, /*hangs=*/true);
   EXPECT_TRUE(Eventually([&] { return !first.held()->InForce(first.now()); }));
   EXPECT_LE(ShareOf(first), 0.5);
   EXPECT_GT(ShareOf(first), 0.0);
+  EXPECT_TRUE(Eventually([&] { return applied < 0; }));
+  EXPECT_GE(applied, -0.5);
   memory.Set(/*lost=*/false, /*hangs=*/false);
+  EXPECT_TRUE(Eventually([&] { return applied == 0.5; }));
   EXPECT_TRUE(Eventually([&] { return first.held()->InForce(first.now()); }));
 }
 
