@@ -59,7 +59,8 @@ absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::s
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
   if (!connection.ok()) return connection.status();
   if (absl::Status status = MigrateStore(**connection, address.schema); !status.ok()) return status;
-  std::string text = absl::StrCat("schema ", address.schema, ": has the tables of version ", kStoreVersion, "\n");
+  std::string text =
+      absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
   if (grant_to.empty()) return text;
   if (absl::Status status = GrantStore(**connection, address.schema, grant_to); !status.ok()) return status;
   return absl::StrCat(text, "role ", grant_to, ": has the rights of a gateway\n");
@@ -74,7 +75,8 @@ absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
   if (!connection.ok()) return connection.status();
   const absl::StatusOr<DurabilityGaps> gaps = FindDurabilityGaps(**connection);
   if (!gaps.ok()) return gaps.status();
-  std::string text = absl::StrCat("schema ", store.schema(), ": has the tables of version ", kStoreVersion, "\n");
+  std::string text =
+      absl::StrCat("schema ", store.schema(), ": has the tables of version ", StepsOfThisProgram().version(), "\n");
   if (gaps->single.empty()) return absl::StrCat(text, "the server waits for a synchronous standby\n");
   return absl::StrCat(text, "WARNING: ", gaps->single[0], ": the loss of the server loses acknowledged events\n");
 }

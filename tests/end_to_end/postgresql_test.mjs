@@ -175,7 +175,7 @@ test('store migrate creates the tables, and store check examines them and the se
   assert.equal(await startFault(stack, { migrate: false }), `the call store on PostgreSQL: ${missing}`);
   assert.equal(await postgres.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'stampgate'"), '0');
 
-  const migrated = { status: 0, signal: null, stdout: 'schema stampgate: has the tables of version 1\n', stderr: '' };
+  const migrated = { status: 0, signal: null, stdout: 'schema stampgate: has the tables of version 2\n', stderr: '' };
   assert.deepEqual(await stack.command('migrate'), migrated);
   assert.deepEqual(await stack.command('migrate'), migrated);
   const checked = await stack.command('check');
@@ -199,9 +199,9 @@ test('store migrate creates the tables, and store check examines them and the se
 
   const gateway = await stack.start({ migrate: false });
   await deliverTo(stack, gateway);
-  await postgres.sql('UPDATE stampgate.store SET version = 2');
+  await postgres.sql('UPDATE stampgate.store SET version = 3');
   const newer = await stack.command('check');
-  const why = "the store's tables have version 2, which programs since version 2 can use; this program uses version 1\n";
+  const why = "the store's tables have version 2, which programs since version 3 can use; this program uses version 2\n";
   assert.deepEqual([newer.status, newer.stderr], [1, why]);
   assert.equal((await stack.command('migrate')).status, 1);
 });
@@ -242,7 +242,7 @@ test('a gateway without the right to change tables is enough for everything but 
   assert.deepEqual(granted, {
     status: 0,
     signal: null,
-    stdout: 'schema stampgate: has the tables of version 1\nrole gateway: has the rights of a gateway\n',
+    stdout: 'schema stampgate: has the tables of version 2\nrole gateway: has the rights of a gateway\n',
     stderr: '',
   });
   assert.equal((await stack.command('check')).status, 0);

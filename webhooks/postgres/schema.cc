@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "webhooks/postgres/rates_sql.h"
 #include "webhooks/postgres/schema_sql.h"
 
 namespace stampgate {
@@ -70,8 +71,7 @@ std::vector<PostgresStatement> StatementsOf(absl::string_view sql) {
 }  // namespace
 
 const StoreSteps& StepsOfThisProgram() {
-  static const StoreSteps& steps = *new StoreSteps{{kSchemaSql}, /*usable_since=*/1};
-  static_assert(kStoreVersion == 1);
+  static const StoreSteps& steps = *new StoreSteps{{kSchemaSql, kRatesSql}, /*usable_since=*/1};
   return steps;
 }
 
@@ -110,7 +110,7 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
            {absl::StrCat("GRANT SELECT ON ALL TABLES IN SCHEMA ", Quoted(schema), to)},
            {absl::StrCat("GRANT EXECUTE ON FUNCTION create_log, append_events, trim_log, bytes_of_log, position_before,"
                          " time_us, age_of_submits, put_submits, tidy_submits, record_loss, take_lease,"
-                         " raise_lease, release_lease",
+                         " raise_lease, release_lease, renew_shares, release_shares, take_quota, return_quota",
                          to)}})
       .status();
 }

@@ -19,9 +19,6 @@
 
 namespace stampgate {
 
-// The version of the tables that this program uses.
-inline constexpr int kStoreVersion = 1;
-
 // What this program knows about the tables.
 struct StoreSteps {
   std::vector<const char*> sql;  // the files of SQL; the first one is the step to version 1

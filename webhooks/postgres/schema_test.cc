@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "webhooks/postgres/schema_sql.h"
 #include "webhooks/postgres/test_server.h"
 
 namespace stampgate {
@@ -60,10 +62,10 @@ TEST(SchemaTest, TwoStoresHaveTheirOwnTables) {
 TEST(SchemaTest, TablesOfANewerVersionAreRefused) {
   const std::unique_ptr<PostgresConnection> connection = Connect("newer");
   ASSERT_TRUE(MigrateStore(*connection, "newer").ok());
-  SharedServer().Sql("UPDATE store SET version = version + 1", "newer");
+  SharedServer().Sql("UPDATE store SET version = version + 2", "newer");
   for (const absl::Status& status : {MigrateStore(*connection, "newer"), CheckStore(*connection)}) {
     EXPECT_EQ(status.code(), kFailed);
-    EXPECT_THAT(status.message(), HasSubstr("version 2"));
+    EXPECT_THAT(status.message(), HasSubstr("programs since version 3"));
   }
 }
 
@@ -107,7 +109,7 @@ TEST(SchemaTest, AStepThatChangesATableStopsOlderPrograms) {
   for (const StoreSteps& steps : {WithAddition(), StepsOfThisProgram()}) {
     for (const absl::Status& status : {MigrateStore(*connection, "changed", steps), CheckStore(*connection, steps)}) {
       EXPECT_EQ(status.code(), kFailed);
-      EXPECT_THAT(status.message(), HasSubstr("programs since version 3 can use"));
+      EXPECT_THAT(status.message(), HasSubstr("programs since version 4 can use"));
     }
   }
 }
@@ -116,7 +118,7 @@ TEST(SchemaTest, ANewStoreGetsAllSteps) {
   const std::unique_ptr<PostgresConnection> connection = Connect("all");
   ASSERT_EQ(MigrateStore(*connection, "all", WithChange()), absl::OkStatus());
   EXPECT_EQ(CheckStore(*connection, WithChange()), absl::OkStatus());
-  EXPECT_EQ(SharedServer().Sql("SELECT steps FROM store", "all"), "3");
+  EXPECT_EQ(SharedServer().Sql("SELECT steps FROM store", "all"), "4");
 }
 
 TEST(SchemaTest, ConcurrentProgramsMakeAStepOnce) {
@@ -131,6 +133,45 @@ TEST(SchemaTest, ConcurrentProgramsMakeAStepOnce) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(CheckStore(*Connect("stepped"), WithAddition()), absl::OkStatus());
+}
+
+// Creates a store as the first version of the program did.
+void CreateVersion1(const std::string& schema) {
+  SharedServer().Sql(absl::StrCat("CREATE SCHEMA ", schema));
+  SharedServer().Sql(kSchemaSql, schema);
+}
+
+TEST(SchemaTest, TablesOfVersion1GetThoseOfThisVersionAndKeepTheirRows) {
+  CreateVersion1("first");
+  SharedServer().Sql("INSERT INTO seen VALUES ('id', '', 1, '')", "first");
+  const std::unique_ptr<PostgresConnection> connection = Connect("first");
+  EXPECT_THAT(CheckStore(*connection).message(), HasSubstr("stampgate store migrate"));
+  EXPECT_EQ(MigrateStore(*connection, "first"), absl::OkStatus());
+  EXPECT_EQ(CheckStore(*connection), absl::OkStatus());
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM seen", "first"), "1");
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM replicas, quotas", "first"), "0");
+}
+
+TEST(SchemaTest, ConcurrentMigrationsOfVersion1ChangeTheTablesOnce) {
+  CreateVersion1("second");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([] {
+      const std::unique_ptr<PostgresConnection> connection = Connect("second");
+      EXPECT_EQ(MigrateStore(*connection, "second"), absl::OkStatus());
+      EXPECT_EQ(CheckStore(*connection), absl::OkStatus());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// The migration is one transaction.
+TEST(SchemaTest, AFailedMigrationOfVersion1ChangesNothing) {
+  CreateVersion1("third");
+  SharedServer().Sql("CREATE TABLE quotas ()", "third");
+  EXPECT_FALSE(MigrateStore(*Connect("third"), "third").ok());
+  EXPECT_EQ(SharedServer().Sql("SELECT version FROM store", "third"), "1");
+  EXPECT_EQ(SharedServer().Sql("SELECT to_regclass('replicas') IS NULL", "third"), "t");
 }
 
 // The migration is one transaction.

@@ -1,0 +1,38 @@
+// A connection to the server of a store, which is opened again after it was lost.
+#ifndef STAMPGATE_GATEWAY_POSTGRES_STORE_LASTING_CONNECTION_H_
+#define STAMPGATE_GATEWAY_POSTGRES_STORE_LASTING_CONNECTION_H_
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/server_address.h"
+
+namespace stampgate {
+
+// Only one thread at a time may use it.
+class LastingConnection {
+ public:
+  // See ConnectToStore.
+  LastingConnection(PostgresAddress address, bool allow_single_server)
+      : address_(std::move(address)), allow_single_server_(allow_single_server) {}
+
+  // Returns the connection, which is valid until the next Get. Opens it if there is none. After a failed attempt,
+  // returns kUnavailable for a quarter of a second. Errors: those of ConnectToStore.
+  absl::StatusOr<PostgresConnection*> Get();
+
+  // Returns the connection if there is one that can be used, and null otherwise.
+  PostgresConnection* GetIfOpen();
+
+ private:
+  const PostgresAddress address_;
+  const bool allow_single_server_;
+  std::unique_ptr<PostgresConnection> connection_;
+  std::chrono::steady_clock::time_point refuse_until_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_POSTGRES_STORE_LASTING_CONNECTION_H_

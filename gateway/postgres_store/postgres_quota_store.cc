@@ -1,0 +1,63 @@
+#include "gateway/postgres_store/postgres_quota_store.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gateway/postgres_store/lasting_connection.h"
+#include "webhooks/postgres/connection.h"
+
+namespace stampgate {
+namespace {
+
+class PostgresQuotaStore final : public QuotaStore {
+ public:
+  explicit PostgresQuotaStore(PostgresQuotaStoreOptions options)
+      : allow_single_server_(options.allow_single_server),
+        now_(std::move(options.now)),
+        connection_(std::move(options.address), options.allow_single_server) {}
+
+  absl::StatusOr<QuotaBlock> Take(const QuotaLimit& limit, int64_t wanted) override {
+    const absl::StatusOr<PostgresConnection*> connection = connection_.Get();
+    if (!connection.ok()) return connection.status();
+    const absl::StatusOr<std::vector<PostgresResult>> results =
+        (*connection)
+            ->Commit({{"SELECT calls, this_part, left_us FROM take_quota($1, $2, $3, $4, $5, $6)",
+                       PostgresParameters()
+                           .Bool(!allow_single_server_)
+                           .Bytes(limit.quota)
+                           .Bigint(absl::ToInt64Microseconds(limit.window))
+                           .Bigint(limit.calls)
+                           .Bigint(wanted)
+                           .Bigint(now_ ? std::optional(absl::ToUnixMicros(now_())) : std::nullopt)}});
+    if (!results.ok()) return results.status();
+    const PostgresResult& row = results->front();
+    return QuotaBlock{row.Number(0, 0), row.Number(0, 1), absl::Microseconds(row.Number(0, 2))};
+  }
+
+  absl::Status Return(const QuotaLimit& limit, int64_t part, int64_t calls) override {
+    PostgresConnection* connection = connection_.GetIfOpen();
+    if (connection == nullptr) return absl::UnavailableError("there is no connection");
+    return connection
+        ->Run({{"SELECT return_quota($1, $2, $3, $4)", PostgresParameters()
+                                                           .Bytes(limit.quota)
+                                                           .Bigint(absl::ToInt64Microseconds(limit.window))
+                                                           .Bigint(part)
+                                                           .Bigint(calls)}})
+        .status();
+  }
+
+ private:
+  const bool allow_single_server_;
+  const std::function<absl::Time()> now_;
+  LastingConnection connection_;
+};
+
+}  // namespace
+
+std::unique_ptr<QuotaStore> MakePostgresQuotaStore(PostgresQuotaStoreOptions options) {
+  return std::make_unique<PostgresQuotaStore>(std::move(options));
+}
+
+}  // namespace stampgate

@@ -1,0 +1,28 @@
+// The store of quotas on a PostgreSQL server. A Take is durable as far as the server's settings require.
+#ifndef STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_QUOTA_STORE_H_
+#define STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_QUOTA_STORE_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/time/time.h"
+#include "gateway/shares/quota_store.h"
+#include "webhooks/postgres/server_address.h"
+
+namespace stampgate {
+
+struct PostgresQuotaStoreOptions {
+  PostgresAddress address;
+  // See PostgresEventLogOptions.
+  bool allow_single_server = false;
+  // If set, replaces the server's clock. Only tests set it.
+  std::function<absl::Time()> now;
+};
+
+// Connects with the first Take, and again after a loss of the connection. A Take can last 4 s if the server does not
+// answer, and 3 s for each server of the address if there is no connection.
+std::unique_ptr<QuotaStore> MakePostgresQuotaStore(PostgresQuotaStoreOptions options);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_QUOTA_STORE_H_

@@ -1,0 +1,65 @@
+// Takes this replica's calls of quotas from the store, on a thread of its own.
+#ifndef STAMPGATE_GATEWAY_SHARES_RATE_QUOTAS_H_
+#define STAMPGATE_GATEWAY_SHARES_RATE_QUOTAS_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gateway/process/periodic_task.h"
+#include "gateway/shares/quota_blocks.h"
+#include "gateway/shares/quota_store.h"
+#include "webhooks/threads/current.h"
+
+namespace stampgate {
+
+struct RateQuotasOptions {
+  // Returns the use of each quota at this replica. Runs on the thread, and at the end of the object.
+  std::function<std::vector<QuotaDemand>()> demand;
+  // If set, the thread calls it with the result of each use of the store. It must not block.
+  std::function<void(const absl::Status&)> observe;
+  // A clock that never goes back. It must continue while the process is paused.
+  std::function<absl::Time()> now;
+  absl::Duration interval = absl::Milliseconds(200);
+};
+
+// Thread-safe.
+class RateQuotas {
+ public:
+  // The first blocks are taken at once. The end of the object gives back what is left of the blocks: the process must
+  // then begin no further call.
+  RateQuotas(std::unique_ptr<QuotaStore> store, RateQuotasOptions options);
+
+  RateQuotas(const RateQuotas&) = delete;
+  RateQuotas& operator=(const RateQuotas&) = delete;
+
+  // Returns what the process may begin. Read it again for each decision. Never waits for the store.
+  std::shared_ptr<const HeldQuotas> held() const { return held_.Get(); }
+
+  // The time for HeldQuotas.
+  absl::Time now() const { return end_.options.now(); }
+
+  // Call this when a call begins to wait for a quota: the thread then takes calls at once.
+  void Wake() { task_.Wake(); }
+
+ private:
+  // Gives back the rest of the blocks after the thread has ended.
+  struct End {
+    RateQuotasOptions options;
+    std::unique_ptr<QuotaStore> store;
+    QuotaBlocks blocks;
+    ~End() { blocks.Return(options.demand(), *store); }
+  };
+
+  void Refill();
+
+  End end_;
+  Current<const HeldQuotas> held_;
+  PeriodicTask task_;  // the last member, because its thread uses the others
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_SHARES_RATE_QUOTAS_H_
