@@ -12,9 +12,9 @@ namespace stampgate {
 // The version of the tables that this program uses.
 inline constexpr int kStoreVersion = 2;
 
-// Creates the schema and its tables, or brings tables of an older version to this version. If several programs call this
-// function at the same time, one of them changes the tables, and the others wait. Errors: kFailedPrecondition if the tables are of a
-// newer version, or if the role lacks a right; those of PostgresConnection::Commit.
+// Creates the schema and its tables, or brings tables of an older version to this version. If several programs call
+// this function at the same time, one of them changes the tables, and the others wait. Errors: kFailedPrecondition if
+// the tables are of a newer version, or if the role lacks a right; those of PostgresConnection::Commit.
 absl::Status MigrateStore(PostgresConnection& connection, const std::string& schema);
 
 // Gives the role `role` the rights that a gateway needs. Errors: those of PostgresConnection::Commit.
