@@ -34,10 +34,11 @@ class SqliteQuotaStore final : public QuotaStore {
 
   absl::Status Prepare() {
     const std::string parts = absl::StrCat(QuotaLimit::kParts);
-    const auto prepare = [this](SqliteStatement* statement, const std::string& sql) {
+    const auto prepare = [this](SqliteStatement* statement, const std::string& sql) -> absl::Status {
       absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(connection_, sql.c_str());
-      if (prepared.ok()) *statement = *std::move(prepared);
-      return prepared.status();
+      if (!prepared.ok()) return prepared.status();
+      *statement = *std::move(prepared);
+      return absl::OkStatus();
     };
     for (const auto& [statement, sql] : std::initializer_list<std::pair<SqliteStatement*, std::string>>{
              {&forget_, absl::StrCat("DELETE FROM quotas WHERE part < ?1 / (window_us / ", parts, ") - ", parts)},
