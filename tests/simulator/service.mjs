@@ -47,6 +47,27 @@ export class Service {
       nowMs: () => this.nowMs(),
       changed: (activity) => this.activityChanged(this.#shown(activity)),
     });
+    for (const record of this.fixture.openActivities ?? []) this.#openFixture(record);
+  }
+
+  /** Adds an activity of the fixture, which a user has proposed before the test. */
+  #openFixture({ activityId, fingerprint, organizationId, userId, publicKey, operation: name, parameters, approvals }) {
+    const operation = operations.get(`/public/v1/submit/${name}`);
+    const user = this.state.user(organizationId, userId);
+    const stamper = { credential: { user }, publicKey, signature: '30', scheme: 'SIGNATURE_SCHEME_TK_API_P256' };
+    const context = { ...{ state: this.state, enclave: this.#enclave, organizationId, user }, nowMs: this.nowMs() };
+    const made = activity(
+      {
+        ...{ operation, request: { organizationId }, intent: parameters, failure: null, result: undefined },
+        status: 'ACTIVITY_STATUS_CONSENSUS_NEEDED',
+      },
+      { rawBody: Buffer.from('{}'), stamper, enclave: this.#enclave, nowMs: context.nowMs },
+    );
+    Object.assign(made, { id: activityId, fingerprint });
+    made.votes[0].activityId = activityId;
+    this.state.keepActivity(made);
+    const perform = () => ({ [operation.resultKey]: submits[name]({ ...context, references: 'checked' }, parameters) });
+    this.open.add(made, { approvals, perform });
   }
 
   nowMs() {
@@ -133,7 +154,8 @@ export class Service {
       const target = this.#vote(judgement, intent, VOTES[operation.name]);
       if (this.settings.voteAnswer === 'target') return { activity: target };
     }
-    const perform = () => ({ [operation.resultKey]: submits[operation.name](context, intent) });
+    const perform = () =>
+      operation.name in VOTES ? {} : { [operation.resultKey]: submits[operation.name](context, intent) };
     const made = activity(
       {
         operation,

@@ -204,7 +204,6 @@ query('get_authenticators', { userId: required(text) });
 query('get_mfa_policies', { userId: required(text) });
 query('get_policy', { policyId: required(text) });
 query('get_activity', { activityId: required(text) });
-query('list_activities', { filterByStatus: list(text), filterByType: list(text), paginationOptions });
 
 // Operations that the reference mentions without a description; the members come from public sources. The gateway's
 // protos do not have these operations, so tests call them through the gateway's general service.
@@ -232,6 +231,21 @@ submit('oauth_login', 'ACTIVITY_TYPE_OAUTH_LOGIN', keysOf('oauthLogin'), {
 query('list_earn_positions', { walletAddress: required(text) });
 query('get_earn_withdraw_status', { withdrawRequestId: required(text) });
 query('whoami', {});
+
+const activityStatus = oneOf(
+  'ACTIVITY_STATUS_CREATED',
+  'ACTIVITY_STATUS_PENDING',
+  'ACTIVITY_STATUS_COMPLETED',
+  'ACTIVITY_STATUS_FAILED',
+  'ACTIVITY_STATUS_CONSENSUS_NEEDED',
+  'ACTIVITY_STATUS_REJECTED',
+  'ACTIVITY_STATUS_AUTHENTICATORS_NEEDED',
+);
+query('list_activities', {
+  filterByStatus: list(activityStatus),
+  filterByType: list(oneOf(...submits.map(({ type }) => type))),
+  paginationOptions,
+});
 
 /** Every operation by its path. A submit has a `type`, an `intentKey` and a `resultKey`; a query has none of them. */
 export const operations = new Map([...submits, ...queries].map((operation) => [operation.path, operation]));

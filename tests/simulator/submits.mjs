@@ -274,8 +274,4 @@ export const submits = {
   },
 
   oauth_login: login,
-
-  // The service has counted the vote. A vote has no result of its own.
-  approve_activity: () => ({}),
-  reject_activity: () => ({}),
 };
