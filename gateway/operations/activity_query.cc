@@ -27,7 +27,7 @@ struct Purpose {
   const CallEnvironment& environment;
   const Operation& operation;
   KnownCaller caller;
-  const NamedSigner& key;  // of the caller's access
+  std::string key_name;
   ActivityName activity;
   std::string request_id;
 };
@@ -46,13 +46,18 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
       : purpose_(std::move(purpose)),
         deadline_(deadline),
         done_(std::move(done)),
+        caller_(purpose_->caller),
         audit_(environment().recorders.audit, environment().recorders.disk_waits, operation().full_name,
                purpose_->request_id),
         loop_(environment().loops[environment().loops.Here()]),
         bytes_(RequestFor(purpose_->activity)),
         request_(*operation().request) {}
 
+  // A wait can be longer than a reload, so each reading uses the key of the current state, if it still may sign.
   void Start() {
+    caller_.access = environment().access.Get();
+    key_ = caller_.access->keys.Find(purpose_->activity.first, purpose_->key_name);
+    if (key_ == nullptr) return done_(std::nullopt);
     const ParsedMessage* request = ParseMessage(*operation().request, bytes_, arena_);
     if (request == nullptr) return done_(std::nullopt);
     request_ = *request;
@@ -65,9 +70,9 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
     body_.emplace(rendered.QueryBody());
     AuditDecision decision;
     decision.organization_id = purpose_->activity.first;
-    decision.key = purpose_->key.name;
+    decision.key = key_->name;
     decision.body_sha256 = body_->HexDigest();
-    audit_.Allow(purpose_->caller, std::move(decision), [self = shared_from_this()](const absl::Status& recorded) {
+    audit_.Allow(caller_, std::move(decision), [self = shared_from_this()](const absl::Status& recorded) {
       self->loop_.Run([self, recorded] {
         if (recorded.ok()) return self->Sign();
         self->done_(std::nullopt);
@@ -81,7 +86,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
 
   void Sign() {
     const auto sign = [self = shared_from_this()] {
-      Stamper::Stamp(self->purpose_->key.signer, std::move(self->path_), *std::move(self->body_),
+      Stamper::Stamp(self->key_->signer, std::move(self->path_), *std::move(self->body_),
                      [self](absl::StatusOr<StampedRequest> request) {
                        self->loop_.Run([self, request = std::move(request)]() mutable {
                          if (request.ok()) return self->Send(*std::move(request));
@@ -89,7 +94,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
                        });
                      });
     };
-    if (!purpose_->key.signer->is_slow()) return sign();
+    if (!key_->signer->is_slow()) return sign();
     environment().signing.Run(sign);
   }
 
@@ -117,6 +122,8 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
   const std::shared_ptr<const Purpose> purpose_;
   const ActivityWaits::Time deadline_;
   ActivityWaits::Done done_;
+  KnownCaller caller_;               // with the current access; the caller itself belongs to the access of `purpose_`
+  const NamedSigner* key_ = nullptr;  // of caller_.access
   CallAudit audit_;
   EventLoop& loop_;
   google::protobuf::Arena arena_;
@@ -133,7 +140,7 @@ ActivityWaits::ReadActivity ReaderOf(const CallEnvironment& environment, KnownCa
   const Operation* operation = environment.operations.Find(kGetActivity);
   assert(operation != nullptr);
   auto purpose = std::make_shared<const Purpose>(
-      Purpose{environment, *operation, std::move(caller), key, std::move(activity), std::string(request_id)});
+      Purpose{environment, *operation, std::move(caller), key.name, std::move(activity), std::string(request_id)});
   return [purpose = std::move(purpose)](ActivityWaits::Time deadline, ActivityWaits::Done done) {
     std::make_shared<ActivityQuery>(purpose, deadline, std::move(done))->Start();
   };
