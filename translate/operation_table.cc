@@ -120,7 +120,8 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   operation.wait_until = FindRole(*operation.request, v1::FIELD_ROLE_WAIT_UNTIL);
   if (operation.wait_until != nullptr && (!operation.is_submit() || operation.wait_until->field->number() != 13 ||
                                           !operation.wait_until->field->has_presence())) {
-    return Fault(method, "can wait for its activity only if it is a submit, with an optional WaitUntil wait_until = 13");
+    return Fault(method,
+                 "can wait for its activity only if it is a submit, with an optional WaitUntil wait_until = 13");
   }
   AddFinalStatuses(*operation.response);
   operation.path_segment = FindRole(*operation.request, v1::FIELD_ROLE_PATH);

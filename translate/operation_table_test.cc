@@ -106,7 +106,8 @@ TEST(OperationTableTest, AnActivityHasEndedIfItIsCompletedFailedOrRejected) {
   for (const char* status : {"COMPLETED", "FAILED", "REJECTED"}) {
     EXPECT_TRUE(Operations().IsFinalStatus(absl::StrCat("ACTIVITY_STATUS_", status))) << status;
   }
-  for (const char* status : {"UNSPECIFIED", "CREATED", "PENDING", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED", "EXPIRED"}) {
+  for (const char* status :
+       {"UNSPECIFIED", "CREATED", "PENDING", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED", "EXPIRED"}) {
     EXPECT_FALSE(Operations().IsFinalStatus(absl::StrCat("ACTIVITY_STATUS_", status))) << status;
   }
   EXPECT_FALSE(Operations().IsFinalStatus(""));

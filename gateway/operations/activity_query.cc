@@ -122,7 +122,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
   const std::shared_ptr<const Purpose> purpose_;
   const ActivityWaits::Time deadline_;
   ActivityWaits::Done done_;
-  KnownCaller caller_;               // with the current access; the caller itself belongs to the access of `purpose_`
+  KnownCaller caller_;                // with the current access; the caller itself belongs to the access of `purpose_`
   const NamedSigner* key_ = nullptr;  // of caller_.access
   CallAudit audit_;
   EventLoop& loop_;

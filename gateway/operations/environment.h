@@ -35,7 +35,7 @@ struct CallEnvironment {
   absl::Duration default_deadline;  // the time for upstream's part of a call whose caller has set no deadline
   absl::Duration max_deadline;
   ActivityWaits& waits;
-  absl::Duration max_wait;  // how long a call waits for the end of its activity, counted from the start of the call
+  absl::Duration max_wait;   // how long a call waits for the end of its activity, counted from the start of the call
   bool forward_traceparent;  // whether the gateway sends the trace of a call to upstream
   std::function<absl::Time()> now;
   RandomNumber random;

@@ -325,8 +325,8 @@ void OperationCall::OnOutcome(UpstreamOutcome outcome) {
   Answer(response);
 }
 
-// The call must announce its wait before it sends the submit, because an event can report the end of the activity before
-// upstream's response arrives.
+// The call must announce its wait before it sends the submit, because an event can report the end of the activity
+// before upstream's response arrives.
 void OperationCall::AnnounceWait() {
   std::shared_ptr<ActivityWait> wait = environment_.waits.Announce();
   std::lock_guard lock(mutex_);
@@ -340,8 +340,8 @@ bool OperationCall::WaitsForEnd() const {
          !environment_.operations.IsFinalStatus(activity_.status);
 }
 
-// `response` is upstream's response, or the stored outcome of an earlier call. Upstream has done its part of the call, so
-// the audit log gets its outcome now: the wait could otherwise keep it open for long.
+// `response` is upstream's response, or the stored outcome of an earlier call. Upstream has done its part of the call,
+// so the audit log gets its outcome now: the wait could otherwise keep it open for long.
 void OperationCall::WaitForEnd(std::string response, bool urgent) {
   record_.audit().End(absl::OkStatus(), activity_, fingerprint_);
   pending_ = std::move(response);
@@ -360,8 +360,8 @@ void OperationCall::WaitForEnd(std::string response, bool urgent) {
   if (cancelled) wait->Cancel();
 }
 
-// Replies with what the gateway last knew about the activity. A text that is no response of this operation, or a pending
-// activity that is too large, does not replace the response that the call already has.
+// Replies with what the gateway last knew about the activity. A text that is no response of this operation, or a
+// pending activity that is too large, does not replace the response that the call already has.
 void OperationCall::OnWaitEnd(const ActivityWaits::Ended& ended) {
   if (ended.text == nullptr) return Answer(std::move(pending_));
   HttpAnswer answer;

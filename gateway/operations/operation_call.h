@@ -128,15 +128,15 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   UpstreamClient::Clock::time_point started_;
   UpstreamClient::Clock::time_point deadline_;
   std::string path_;
-  std::optional<RequestBody> body_;              // the bytes that are stamped; set from Render to Send
-  uint64_t timestamp_ms_ = 0;                    // set for a submit
-  std::string fingerprint_;                      // set for a submit
-  std::array<uint8_t, 32> request_sha256_ = {};  // set for a submit with an idempotency key
-  SubmitAttempt attempt_;                        // set for a submit with an idempotency key
-  ActivitySummary activity_;                     // of the response
+  std::optional<RequestBody> body_;                  // the bytes that are stamped; set from Render to Send
+  uint64_t timestamp_ms_ = 0;                        // set for a submit
+  std::string fingerprint_;                          // set for a submit
+  std::array<uint8_t, 32> request_sha256_ = {};      // set for a submit with an idempotency key
+  SubmitAttempt attempt_;                            // set for a submit with an idempotency key
+  ActivitySummary activity_;                         // of the response
   UpstreamClient::Clock::time_point wait_deadline_;  // when the call no longer waits for the end of its activity
   std::string pending_;                              // the response, while the call waits for the end of its activity
-  bool goes_on_ = false;                         // whether the exchange continues after the reply, until OnLateOutcome
+  bool goes_on_ = false;  // whether the exchange continues after the reply, until OnLateOutcome
 
   std::mutex mutex_;  // guards cancelled_, exchange_ and the pointer wait_
   bool cancelled_ = false;

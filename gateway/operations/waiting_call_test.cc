@@ -178,9 +178,9 @@ TEST_F(WaitingCallTest, TheResponseOfAGeneralOperationIsTheNewestText) {
                    general_operations { path: "x" activity_type: "ACTIVITY_TYPE_X" }
                    organizations: "o"
                  })pb");
-  const Call call = Start(absl::StrCat(R"pb(organization_id: "o" path: "x" activity_type: "ACTIVITY_TYPE_X"
-                                            parameters: "{}" )pb", kWait),
-                          absl::InfiniteDuration(), "SubmitOperation");
+  const Call call = Start(
+      absl::StrCat(R"pb(organization_id: "o" path: "x" activity_type: "ACTIVITY_TYPE_X" parameters: "{}")pb", kWait),
+      absl::InfiniteDuration(), "SubmitOperation");
   upstream_.End(1, AnswerOf(200, ActivityWith("PENDING")));
   upstream_.End(upstream_.WaitForSent(2).id, AnswerOf(200, ActivityWith("COMPLETED", kResult)));
   EXPECT_EQ(call.replies.WaitFor<v1::SubmitOperationResponse>().answer(), ActivityWith("COMPLETED", kResult));
@@ -245,7 +245,7 @@ TEST_F(WaitingCallTest, TheAuditLogHasTheOutcomeBeforeTheWaitEndsAndARecordOfEac
 }
 
 TEST_F(WaitingCallTest, ACallWithAClientsStampCannotWait) {
-  const Call call = Start(absl::StrCat(R"pb(client_stamp { body: "{}" api_key: "x" } )pb", kWait));
+  const Call call = Start(absl::StrCat(R"pb(client_stamp { body: "{}" api_key: "x" })pb", kWait));
   EXPECT_THAT(call.replies.Wait(), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 

@@ -24,7 +24,8 @@ TEST(ActivityReportTest, AnEventAndAResponseGiveTheSameReport) {
 }
 
 TEST(ActivityReportTest, AnEmptyResultIsNone) {
-  for (const char* result : {"", R"(,"result":null)", R"(,"result":{})", R"(,"result":{"r":null})", R"(,"result":[1])"}) {
+  for (const char* result :
+       {"", R"(,"result":null)", R"(,"result":{})", R"(,"result":{"r":null})", R"(,"result":[1])"}) {
     const auto report = ReadActivityEvent(absl::StrCat("{", kMembers, result, "}"));
     ASSERT_TRUE(report.ok()) << result;
     EXPECT_FALSE(report->has_result) << result;

@@ -19,7 +19,8 @@ constexpr std::chrono::minutes kHang(1);
 const ActivityName kActivity = {"o", "a"};
 
 std::string ActivityWith(absl::string_view status) {
-  return absl::StrCat(R"({"id":"a","organizationId":"o","status":")", status, R"(","type":"ACTIVITY_TYPE_X","result":{"r":{}}})");
+  return absl::StrCat(R"({"id":"a","organizationId":"o","status":")", status,
+                      R"(","type":"ACTIVITY_TYPE_X","result":{"r":{}}})");
 }
 
 std::string AnswerWith(absl::string_view status) { return absl::StrCat(R"({"activity":)", ActivityWith(status), "}"); }

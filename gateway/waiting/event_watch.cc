@@ -62,8 +62,9 @@ void EventWatch::Read(uint64_t run, const EventPlace& place) {
   request.after = place;
   request.filter = filter_;
   request.patience = kPatience;
-  source_.Next(run, std::move(request),
-               [self = shared_from_this(), run](absl::StatusOr<EventPage> page) { self->OnPage(run, std::move(page)); });
+  source_.Next(run, std::move(request), [self = shared_from_this(), run](absl::StatusOr<EventPage> page) {
+    self->OnPage(run, std::move(page));
+  });
   // If End ran before Next, it had no Next to cancel.
   std::unique_lock lock(mutex_);
   if (run_ == run) return;

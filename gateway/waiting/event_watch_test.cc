@@ -32,8 +32,8 @@ class EventWatchTest : public ::testing::Test {
   FakeEventSource source_{log_};
   EventLoop loop_{"loop"};
   std::vector<std::string> seen_;
-  const std::shared_ptr<EventWatch> watch_ = std::make_shared<EventWatch>(
-      source_, loop_, [this](absl::string_view body) { seen_.emplace_back(body); });
+  const std::shared_ptr<EventWatch> watch_ =
+      std::make_shared<EventWatch>(source_, loop_, [this](absl::string_view body) { seen_.emplace_back(body); });
 };
 
 TEST_F(EventWatchTest, ReadsOnlyBetweenBeginAndEnd) {

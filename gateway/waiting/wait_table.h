@@ -37,9 +37,9 @@ enum class WaitEnd {
 // Each activity for which calls wait is read on its own schedule: for the first time `poll_interval` after the first of
 // these calls began to wait, and then after twice the previous interval, up to `max_poll_interval`. A call whose first
 // look is urgent makes the reading due at once. Two readings of one activity always begin at least `poll_interval`
-// apart, even if all waiting calls leave and others come. All readings together begin at most `polls_per_second` times a
-// second, and at most `max_polls_in_flight` are in progress. If more are due, the one that has been due for longest is
-// the first.
+// apart, even if all waiting calls leave and others come. All readings together begin at most `polls_per_second` times
+// a second, and at most `max_polls_in_flight` are in progress. If more are due, the one that has been due for longest
+// is the first.
 class WaitTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -78,8 +78,8 @@ class WaitTable {
   explicit WaitTable(Options options) : options_(std::move(options)) {}
 
   // Announces a wait whose activity is not known yet, because the response to the submit has not arrived. From now on,
-  // the table remembers the ends that events report, so that Begin finds an end that was reported earlier. Each Announce
-  // needs one Begin or Retract.
+  // the table remembers the ends that events report, so that Begin finds an end that was reported earlier. Each
+  // Announce needs one Begin or Retract.
   void Announce() { ++announced_; }
   void Retract();
 
@@ -93,8 +93,8 @@ class WaitTable {
   // Reports what an event says about an activity. Returns the waits that this ends.
   std::vector<Ended> OnEvent(const ActivityReport& report, Time now);
 
-  // Reports how a reading of `activity` ended. `report` is null if upstream gave no readable response. Returns the waits
-  // that this ends. Ignores a report about another activity.
+  // Reports how a reading of `activity` ended. `report` is null if upstream gave no readable response. Returns the
+  // waits that this ends. Ignores a report about another activity.
   std::vector<Ended> OnPolled(const ActivityName& activity, const ActivityReport* report, Time now);
 
   // Ends the waits whose deadline has passed.

@@ -121,8 +121,7 @@ TEST(WaitTableTest, TheMemoryOfEndsIsBounded) {
   table.Announce();
   EXPECT_TRUE(table.Begin(2, {"o", "1"}, false, kStart + kLong, kStart).has_value());
   // A single text of almost all bytes displaces every other text.
-  table.OnEvent(ReportOf({"o", "large"}, "ACTIVITY_STATUS_FAILED", false,
-                         std::string(WaitTable::kMaxRecentBytes, 'x')),
+  table.OnEvent(ReportOf({"o", "large"}, "ACTIVITY_STATUS_FAILED", false, std::string(WaitTable::kMaxRecentBytes, 'x')),
                 kStart);
   table.Announce();
   EXPECT_FALSE(table.Begin(3, {"o", "2"}, false, kStart + kLong, kStart).has_value());
@@ -167,7 +166,7 @@ TEST(WaitTableTest, AReadingThatReturnsAnotherActivityEndsNoWait) {
   EXPECT_EQ(table.waiting(), 1u);
 }
 
-TEST(WaitTableTest, ReadingsGoOnAfterAFailedReading) {
+TEST(WaitTableTest, ReadingsContinueAfterAFailedReading) {
   WaitTable table(OptionsOf());
   Begin(table, 1);
   ASSERT_THAT(table.TakePolls(kStart + seconds(2)), SizeIs(1));

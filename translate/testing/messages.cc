@@ -249,7 +249,8 @@ void FillRandomly(Message& message, const MessagePlan& plan, Random& random, int
   };
   const int choice = static_cast<int>(Below(random, 1000));
   for (const FieldPlan& field : plan.fields) {
-    if ((field.form == JsonForm::kMessage && depth == 0) || field.form == JsonForm::kOpaque || IsForGateway(field)) continue;
+    if ((field.form == JsonForm::kMessage && depth == 0) || field.form == JsonForm::kOpaque || IsForGateway(field))
+      continue;
     if (field.field->real_containing_oneof() != nullptr && IsExcluded(field, plan, choice)) continue;
     if (field.field->is_repeated()) {
       for (size_t n = Below(random, 3); n > 0; --n) SetOne(message, field, values);
