@@ -109,7 +109,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
   void OnOutcome(UpstreamOutcome outcome) {
     std::optional<std::string> answer;
     if (const auto* http = std::get_if<HttpAnswer>(&outcome)) answer = http->body;
-    const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), {operation(), request_});
+    const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), {operation(), request_, 0, ""});
     if (!response.ok()) return End(response.status(), std::nullopt, {});
     End(absl::OkStatus(), std::move(answer), SummaryOf(*operation().response, *response));
   }

@@ -53,8 +53,6 @@ const vote = (name, type, method, stem) =>
 
 /** @type {Operation[]} */
 export const submits = [
-  vote('approve_activity', 'ACTIVITY_TYPE_APPROVE_ACTIVITY', 'ActivityService/ApproveActivity', 'approveActivity'),
-  vote('reject_activity', 'ACTIVITY_TYPE_REJECT_ACTIVITY', 'ActivityService/RejectActivity', 'rejectActivity'),
   submit('oauth2_authenticate', 'ACTIVITY_TYPE_OAUTH2_AUTHENTICATE', 'AuthenticationService/Oauth2Authenticate', {
     all: {
       oauth2_credential_id: identifier(1),
@@ -331,23 +329,12 @@ export const submits = [
     intent: ['update_mfa_policy_intent', 'updateMfaPolicyIntent'],
     result: ['update_mfa_policy_result', 'updateMfaPolicyResult', { mfa_policy_id: 'mfaPolicyId' }],
   }),
+  vote('approve_activity', 'ACTIVITY_TYPE_APPROVE_ACTIVITY', 'ActivityService/ApproveActivity', 'approveActivity'),
+  vote('reject_activity', 'ACTIVITY_TYPE_REJECT_ACTIVITY', 'ActivityService/RejectActivity', 'rejectActivity'),
 ];
 
 /** @type {Operation[]} */
 export const queries = [
-  query('get_activity', 'ActivityService/GetActivity', {
-    all: { activity_id: identifier(20) },
-    noneJson: { organizationId: ORGANIZATION, activityId: identifier(20) },
-  }),
-  query('list_activities', 'ActivityService/ListActivities', {
-    all: {
-      filter_by_status: ['ACTIVITY_STATUS_CONSENSUS_NEEDED', 'ACTIVITY_STATUS_PENDING'],
-      filter_by_type: ['ACTIVITY_TYPE_CREATE_POLICIES', 'ACTIVITY_TYPE_OAUTH'],
-      pagination_options: { limit: '100', before: identifier(20), after: identifier(20) },
-    },
-    none: {},
-    noneJson: { organizationId: ORGANIZATION },
-  }),
   query('list_wallet_accounts', 'WalletService/ListWalletAccounts', {
     all: {
       wallet_id: identifier(11),
@@ -377,6 +364,19 @@ export const queries = [
   query('get_policy', 'PolicyService/GetPolicy', {
     all: { policy_id: identifier(6) },
     noneJson: { organizationId: ORGANIZATION, policyId: identifier(6) },
+  }),
+  query('get_activity', 'ActivityService/GetActivity', {
+    all: { activity_id: identifier(20) },
+    noneJson: { organizationId: ORGANIZATION, activityId: identifier(20) },
+  }),
+  query('list_activities', 'ActivityService/ListActivities', {
+    all: {
+      filter_by_status: ['ACTIVITY_STATUS_CONSENSUS_NEEDED', 'ACTIVITY_STATUS_PENDING'],
+      filter_by_type: ['ACTIVITY_TYPE_CREATE_POLICIES', 'ACTIVITY_TYPE_OAUTH'],
+      pagination_options: { limit: '100', before: identifier(20), after: identifier(20) },
+    },
+    none: {},
+    noneJson: { organizationId: ORGANIZATION },
   }),
 ];
 
