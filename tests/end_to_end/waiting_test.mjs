@@ -286,7 +286,7 @@ describe('a call that needs consensus', { timeout: 2 * HANG_MS }, () => {
   test('returns the pending activity at its deadline, with the votes so far, if the votes have expired', async (t) => {
     const { simulator, gateway } = await start(t, { activities: QUICK });
     keepOpen(simulator, 3);
-    const call = gateway.call(METHOD, requestOf('x'), { deadlineMs: 4_000 });
+    const call = gateway.call(METHOD, requestOf('x'), { deadlineMs: 10_000 });
     const { fingerprint } = simulator.service.state.activitiesById.get(await opened(simulator));
     const apiKey = apiKeyNamed('end user 1');
     await submit(simulator, 'approve_activity', 'APPROVE_ACTIVITY', { fingerprint }, { apiKey });
