@@ -41,6 +41,8 @@
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite_call_store.h"
 #include "gateway/upstream/client.h"
+#include "gateway/waiting/activity_waits.h"
+#include "gateway/waiting/wait_table.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/message_plan.h"
 #include "translate/operation_table.h"
@@ -156,6 +158,14 @@ uint64_t TimestampFloor(const CallStore* store) {
   return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
 }
 
+WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const OperationTable& operations) {
+  return {.max_waiting = activities.max_waiting(),
+          .poll_interval = ToDuration(activities.poll_interval()),
+          .max_poll_interval = ToDuration(activities.max_poll_interval()),
+          .polls_per_second = activities.max_polls_per_second(),
+          .is_final = [&operations](absl::string_view status) { return operations.IsFinalStatus(status); }};
+}
+
 // Returns a random number. Each thread has its own generator, so that calls do not wait for each other.
 uint64_t RandomOfThread() {
   thread_local absl::InsecureBitGen generator;
@@ -177,6 +187,8 @@ class GrpcServer : public Server {
                     .request_bytes = config.calls().max_in_flight_bytes(),
                     .request_bytes_per_caller = config.calls().max_in_flight_bytes_per_caller()}),
         upstream_(std::move(upstream)),
+        waits_(std::make_shared<ActivityWaits>(WaitOptionsOf(config.activities(), *operations_), (*loops_)[0],
+                                               parts.metrics)),
         environment_{*operations_,
                      parts.access,
                      timestamps_,
@@ -188,6 +200,8 @@ class GrpcServer : public Server {
                      {parts.audit, disk_waits_, parts.metrics, &lines_},
                      ToDuration(config.calls().default_deadline()),
                      ToDuration(config.calls().max_deadline()),
+                     *waits_,
+                     ToDuration(config.activities().max_wait()),
                      config.upstream().forward_traceparent(),
                      [] { return absl::Now(); },
                      RandomOfThread},
@@ -223,6 +237,7 @@ class GrpcServer : public Server {
     events_owner_ = *std::move(pipeline);
     events_ = events_owner_.get();
     event_environment_ = &*open_events_;
+    waits_->Watch(events_owner_->feed());
     return absl::OkStatus();
   }
 
@@ -304,6 +319,7 @@ class GrpcServer : public Server {
   // One second before the end of `grace`, ends the remaining calls. In the last half second, closes the connections.
   void Drain(absl::Duration grace) override {
     opening_.reset();
+    waits_->Drain();
     if (server_ == nullptr) return;
     const Clock::time_point began = Clock::now();
     const Clock::time_point deadline = began + absl::ToChronoNanoseconds(grace);
@@ -419,6 +435,7 @@ class GrpcServer : public Server {
   DiskWaits disk_waits_;
   const std::unique_ptr<UpstreamClient> upstream_;
   WorkerThreads signing_{"signing", static_cast<int>(CoreCount())};  // one for each core: signing needs only CPU time
+  const std::shared_ptr<ActivityWaits> waits_;
   const CallEnvironment environment_;
   const std::vector<std::unique_ptr<OperationService>> services_;
   // Both are null if there is no event log, or as long as the log is not open.

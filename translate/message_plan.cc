@@ -58,6 +58,11 @@ absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_
   }
 }
 
+// Whether a field of this role is part of the JSON.
+bool IsInJson(v1::FieldRole role) {
+  return role != v1::FIELD_ROLE_PATH && role != v1::FIELD_ROLE_IDEMPOTENCY_KEY && role != v1::FIELD_ROLE_WAIT_UNTIL;
+}
+
 std::string Quoted(absl::string_view text) {
   std::string quoted;
   AppendJsonString(text, quoted);
@@ -144,8 +149,7 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   compiled.may_be_empty = rule.may_be_empty();
   compiled.secret = rule.secret();
   compiled.role = rule.role();
-  compiled.in_json =
-      *form != JsonForm::kOpaque && rule.role() != v1::FIELD_ROLE_PATH && rule.role() != v1::FIELD_ROLE_IDEMPOTENCY_KEY;
+  compiled.in_json = *form != JsonForm::kOpaque && IsInJson(rule.role());
   if (rule.has_minimum()) compiled.minimum = rule.minimum();
   if (rule.has_maximum()) compiled.maximum = rule.maximum();
   if (rule.has_max_bytes()) compiled.max_bytes = rule.max_bytes();
@@ -159,7 +163,9 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if ((compiled.max_bytes || compiled.max_characters) && field->type() != FieldDescriptor::TYPE_STRING) {
     return Fault(field, "has a maximum length, so it must be a string");
   }
-  const JsonForm role_form = compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS ? JsonForm::kEnum : JsonForm::kString;
+  const bool is_enum_role =
+      compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS || compiled.role == v1::FIELD_ROLE_WAIT_UNTIL;
+  const JsonForm role_form = is_enum_role ? JsonForm::kEnum : JsonForm::kString;
   if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && (*form != role_form || field->is_repeated())) {
     return Fault(field, role_form == JsonForm::kEnum ? "has a role, so it must be a single enum"
                                                      : "has a role, so it must be a single string");

@@ -117,6 +117,13 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
                    "needs an optional string idempotency_key = 14 in its request, with the role of an idempotency key");
     }
   }
+  operation.wait_until = FindRole(*operation.request, v1::FIELD_ROLE_WAIT_UNTIL);
+  if (operation.wait_until != nullptr && (!operation.is_submit() || operation.wait_until->field->number() != 13 ||
+                                          !operation.wait_until->field->has_presence())) {
+    return Fault(method,
+                 "can wait for its activity only if it is a submit, with an optional WaitUntil wait_until = 13");
+  }
+  AddFinalStatuses(*operation.response);
   operation.path_segment = FindRole(*operation.request, v1::FIELD_ROLE_PATH);
   operation.activity_type_field = FindRole(*operation.request, v1::FIELD_ROLE_ACTIVITY_TYPE);
   if ((operation.path_segment != nullptr) != operation.general ||
@@ -136,6 +143,24 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   }
   operations_.push_back(std::move(operation));
   return absl::OkStatus();
+}
+
+void OperationTable::AddFinalStatuses(const MessagePlan& response) {
+  for (const FieldPlan& field : response.fields) {
+    if (field.message == nullptr || field.field->is_repeated()) continue;
+    const FieldPlan* status = FindRole(*field.message, v1::FIELD_ROLE_ACTIVITY_STATUS);
+    if (status == nullptr) continue;
+    for (const auto& [json, number] : status->enum_numbers) {
+      const auto* value = status->field->enum_type()->FindValueByNumber(number);
+      if (value->options().GetExtension(v1::enum_value).is_final()) final_statuses_.insert(json);
+    }
+  }
+}
+
+const Operation* OperationTable::Find(absl::string_view full_name) const {
+  const auto found =
+      absl::c_find_if(operations_, [&](const Operation& operation) { return operation.full_name == full_name; });
+  return found == operations_.end() ? nullptr : &*found;
 }
 
 bool OperationTable::ListsActivityType(absl::string_view type) const {

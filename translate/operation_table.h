@@ -20,7 +20,7 @@ namespace stampgate {
 //
 // The request message of a stamped operation (of each operation except a discovery) has a required string
 // `organization_id` and a `ClientStamp client_stamp = 15`. The request message of a submit also has an `optional uint64
-// timestamp_ms` and an `optional string idempotency_key = 14`.
+// timestamp_ms` and an `optional string idempotency_key = 14`, and can have an `optional WaitUntil wait_until = 13`.
 struct Operation : ApiMethod {
   std::string path;                // for a general operation, without the segment that the caller chooses
   std::string activity_type;       // for a typed submit; otherwise empty
@@ -32,6 +32,7 @@ struct Operation : ApiMethod {
   const FieldPlan* organization_id = nullptr;      // not null for a stamped operation
   const FieldPlan* timestamp_ms = nullptr;         // not null for a submit
   const FieldPlan* idempotency_key = nullptr;      // not null for a submit
+  const FieldPlan* wait_until = nullptr;           // of a submit; null if its calls never wait for the activity's end
   const FieldPlan* path_segment = nullptr;         // not null for a general operation
   const FieldPlan* activity_type_field = nullptr;  // not null for a general submit
 
@@ -57,16 +58,24 @@ class OperationTable {
   bool ListsPathSegment(absl::string_view segment) const { return path_segments_.contains(segment); }
   bool ListsActivityType(absl::string_view type) const;
 
+  // Returns the operation of the method with this full name, or null.
+  const Operation* Find(absl::string_view full_name) const;
+
+  // Returns true if an activity with this status has ended. `status` is upstream's text.
+  bool IsFinalStatus(absl::string_view status) const { return final_statuses_.contains(status); }
+
  private:
   explicit OperationTable(absl::string_view operator_name) : plans_(operator_name) {}
 
   absl::Status AddMethod(const ApiMethod& method);
+  void AddFinalStatuses(const MessagePlan& response);
 
   MessagePlans plans_;
   std::vector<Operation> operations_;
   absl::flat_hash_set<std::string> paths_;
   absl::flat_hash_set<std::string> path_segments_;
   absl::flat_hash_set<std::string> activity_types_;  // without their versions
+  absl::flat_hash_set<std::string> final_statuses_;
 };
 
 }  // namespace stampgate

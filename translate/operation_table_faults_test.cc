@@ -43,6 +43,8 @@ constexpr char kOrganization[] = " needs a required string organization_id in it
 constexpr char kTime[] = " needs an optional uint64 timestamp_ms in its request";
 constexpr char kKey[] =
     " needs an optional string idempotency_key = 14 in its request, with the role of an idempotency key";
+constexpr char kWait[] =
+    " can wait for its activity only if it is a submit, with an optional WaitUntil wait_until = 13";
 constexpr char kClientStamp[] = " needs a ClientStamp client_stamp = 15 in its request";
 constexpr char kGeneral[] = " must have the fields of a general operation if it is general, and otherwise none of them";
 
@@ -60,7 +62,9 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"ManyOrganizations", kOrganization}, FaultCase{"EmptyOrganization", kOrganization},
         FaultCase{"NoTime", kTime}, FaultCase{"TimeWithoutPresence", kTime}, FaultCase{"TimeIsText", kTime},
         FaultCase{"NoKey", kKey}, FaultCase{"KeyOfAnotherNumber", kKey}, FaultCase{"KeyWithoutRole", kKey},
-        FaultCase{"KeyWithoutPresence", kKey}, FaultCase{"NoClientStamp", kClientStamp},
+        FaultCase{"KeyWithoutPresence", kKey}, FaultCase{"WaitOfAnotherNumber", kWait},
+        FaultCase{"WaitWithoutPresence", kWait}, FaultCase{"QueryThatWaits", kWait},
+        FaultCase{"NoClientStamp", kClientStamp},
         FaultCase{"ClientStampOfAnotherNumber", kClientStamp}, FaultCase{"ClientStampOfAnotherName", kClientStamp},
         FaultCase{"ClientStampOfAnotherType", kClientStamp}, FaultCase{"GeneralWithoutSegment", kGeneral},
         FaultCase{"GeneralWithOptionalSegment", " must require its field \"path\" and must not allow it to be empty"},

@@ -39,6 +39,11 @@ struct Row {
 
 // The operations as the specification defines them.
 const Row kRows[] = {
+    {"ActivityService/GetActivity", kQuery, "query/get_activity", "", kDangerous},
+    {"ActivityService/ListActivities", kQuery, "query/list_activities", "", kDangerous},
+    {"ActivityService/ApproveActivity", kSubmit, "submit/approve_activity", "ACTIVITY_TYPE_APPROVE_ACTIVITY",
+     kDangerous},
+    {"ActivityService/RejectActivity", kSubmit, "submit/reject_activity", "ACTIVITY_TYPE_REJECT_ACTIVITY", kDangerous},
     {"AuthenticationService/Oauth2Authenticate", kSubmit, "submit/oauth2_authenticate",
      "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", kLogin},
     {"AuthenticationService/Oauth", kSubmit, "submit/oauth", "ACTIVITY_TYPE_OAUTH", kLogin},
@@ -93,8 +98,27 @@ TEST(OperationTableTest, ListsExactlyTheSpecifiedOperations) {
     listed.push_back(Line(operation.full_name, operation.kind, operation.path, operation.activity_type,
                           operation.policy_class, operation.general));
   }
-  EXPECT_EQ(listed.size(), 22u + 1 + 2);
+  EXPECT_EQ(listed.size(), 26u + 1 + 2);
   EXPECT_THAT(listed, ElementsAreArray(expected));
+}
+
+TEST(OperationTableTest, AnActivityHasEndedIfItIsCompletedFailedOrRejected) {
+  for (const char* status : {"COMPLETED", "FAILED", "REJECTED"}) {
+    EXPECT_TRUE(Operations().IsFinalStatus(absl::StrCat("ACTIVITY_STATUS_", status))) << status;
+  }
+  for (const char* status :
+       {"UNSPECIFIED", "CREATED", "PENDING", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED", "EXPIRED"}) {
+    EXPECT_FALSE(Operations().IsFinalStatus(absl::StrCat("ACTIVITY_STATUS_", status))) << status;
+  }
+  EXPECT_FALSE(Operations().IsFinalStatus(""));
+  EXPECT_FALSE(Operations().IsFinalStatus("COMPLETED"));
+}
+
+TEST(OperationTableTest, AnOperationIsFoundByItsFullName) {
+  const Operation* found = Operations().Find("/stampgate.v1.ActivityService/GetActivity");
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->path, "/public/v1/query/get_activity");
+  EXPECT_EQ(Operations().Find("/stampgate.v1.EventService/Subscribe"), nullptr);
 }
 
 TEST(OperationTableTest, EveryOperationHasThePlansOfItsMessages) {
@@ -104,6 +128,7 @@ TEST(OperationTableTest, EveryOperationHasThePlansOfItsMessages) {
     EXPECT_EQ(operation.response->descriptor, operation.method->output_type());
     EXPECT_EQ(operation.organization_id != nullptr, operation.kind != v1::OPERATION_KIND_DISCOVERY);
     EXPECT_EQ(operation.timestamp_ms != nullptr, operation.kind == kSubmit);
+    EXPECT_EQ(operation.wait_until != nullptr, operation.kind == kSubmit);
     EXPECT_EQ(operation.path_segment != nullptr, operation.general);
     EXPECT_EQ(operation.activity_type_field != nullptr, operation.general && operation.kind == kSubmit);
     EXPECT_EQ(operation.response->unrecognized != nullptr, !operation.general);
@@ -160,7 +185,7 @@ TEST(OperationTableTest, ListsThePathSegmentsOfTypedOperationsOnly) {
     const std::string path = row.path;
     EXPECT_TRUE(Operations().ListsPathSegment(path.substr(path.rfind('/') + 1))) << path;
   }
-  for (const char* segment : {"", "submit", "init_otp", "get_activity", "Oauth", "oauth2", "/oauth"}) {
+  for (const char* segment : {"", "submit", "init_otp", "whoami", "Oauth", "oauth2", "/oauth"}) {
     EXPECT_FALSE(Operations().ListsPathSegment(segment)) << segment;
   }
 }

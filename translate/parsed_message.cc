@@ -8,6 +8,7 @@
 #include <cassert>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "google/protobuf/timestamp.pb.h"
 #include "translate/wire/writer.h"
 
@@ -58,10 +59,10 @@ uint64_t NumberOf(JsonForm form, uint64_t varint) {
   }
 }
 
-void Write(const ParsedMessage& message, const FieldPlan* left_out, WireWriter& out) {
+void Write(const ParsedMessage& message, std::initializer_list<const FieldPlan*> left_out, WireWriter& out) {
   for (const FieldPlan& plan : message.plan().fields) {
     const absl::Span<const FieldValue> values = message.Values(plan);
-    if (&plan == left_out || plan.form == JsonForm::kOpaque || values.empty()) continue;
+    if (absl::c_linear_search(left_out, &plan) || plan.form == JsonForm::kOpaque || values.empty()) continue;
     const int number = plan.field->number();
     if (IsNumber(plan.form) && plan.field->is_packed()) {
       const WireWriter::Mark mark = out.Begin(number);
@@ -76,7 +77,7 @@ void Write(const ParsedMessage& message, const FieldPlan* left_out, WireWriter& 
         out.String(number, value.text());
       } else {
         const WireWriter::Mark mark = out.Begin(number);
-        Write(value.message(), nullptr, out);
+        Write(value.message(), {}, out);
         out.End(mark);
       }
     }
@@ -260,7 +261,7 @@ const ParsedMessage* ParseMessage(const MessagePlan& plan, absl::string_view byt
   return parser.ReadFields(*message) ? message : nullptr;
 }
 
-std::string SerializeDeterministically(const ParsedMessage& message, const FieldPlan* left_out) {
+std::string SerializeDeterministically(const ParsedMessage& message, std::initializer_list<const FieldPlan*> left_out) {
   WireWriter out;
   Write(message, left_out, out);
   return out.Take();

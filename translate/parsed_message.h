@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -92,9 +93,10 @@ Timestamp TimestampIn(const ParsedMessage& message);
 // Takes time and memory proportional to the size of `bytes`.
 const ParsedMessage* ParseMessage(const MessagePlan& plan, absl::string_view bytes, google::protobuf::Arena& arena);
 
-// Returns the bytes that Protocol Buffers' deterministic serialization gives for `message` without the field `left_out`
-// (which may be null). Omits unknown fields, and fields of form kOpaque.
-std::string SerializeDeterministically(const ParsedMessage& message, const FieldPlan* left_out);
+// Returns the bytes that Protocol Buffers' deterministic serialization gives for `message` without the fields
+// `left_out`, each of which may be null. Omits unknown fields, and fields of form kOpaque.
+std::string SerializeDeterministically(const ParsedMessage& message,
+                                       std::initializer_list<const FieldPlan*> left_out = {});
 
 }  // namespace stampgate
 

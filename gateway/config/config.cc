@@ -75,6 +75,12 @@ config::v1::Config Defaults() {
   calls.set_max_in_flight_per_caller(1024);
   calls.set_max_in_flight_bytes(64 << 20);
   calls.set_max_in_flight_bytes_per_caller(16 << 20);
+  config::v1::Activities& activities = *config.mutable_activities();
+  activities.set_max_waiting(4096);
+  *activities.mutable_max_wait() = TimeUtil::MinutesToDuration(10);
+  *activities.mutable_poll_interval() = TimeUtil::SecondsToDuration(2);
+  *activities.mutable_max_poll_interval() = TimeUtil::SecondsToDuration(30);
+  activities.set_max_polls_per_second(2);
   config.mutable_log()->set_level(config::v1::LOG_LEVEL_INFO);
   config.mutable_log()->set_calls(false);
   config.mutable_replica()->set_index(0);
@@ -383,6 +389,19 @@ void CheckCalls(const config::v1::Calls& calls, ConfigReport& report) {
   }
 }
 
+void CheckActivities(const config::v1::Activities& activities, ConfigReport& report) {
+  CheckRange(activities.max_wait(), absl::Seconds(1), "activities.max_wait", report, absl::Hours(24));
+  CheckRange(activities.poll_interval(), absl::Milliseconds(100), "activities.poll_interval", report);
+  CheckRange(activities.max_poll_interval(), absl::Milliseconds(100), "activities.max_poll_interval", report,
+             absl::Hours(1));
+  if (report.IsFaulty("activities.poll_interval") || report.IsFaulty("activities.max_poll_interval")) return;
+  if (ToDuration(activities.max_poll_interval()) < ToDuration(activities.poll_interval())) {
+    report.Add("activities.max_poll_interval",
+               absl::StrCat("must not be below poll_interval, which is ",
+                            absl::FormatDuration(ToDuration(activities.poll_interval()))));
+  }
+}
+
 void CheckConnections(const config::v1::Connections& connections, ConfigReport& report) {
   CheckRange(connections.handshake_timeout(), absl::Milliseconds(100), "connections.handshake_timeout", report,
              absl::Minutes(1));
@@ -496,6 +515,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckOperatorName(config.operator_name(), report);
   CheckKeys(config.keys(), report);
   CheckUpstream(config.upstream(), report);
+  CheckActivities(config.activities(), report);
   CheckConnections(config.connections(), report);
   CheckCalls(config.calls(), report);
   CheckReplica(config, report);

@@ -100,6 +100,11 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(ToDuration(values.calls().default_deadline()), absl::Seconds(15));
   EXPECT_EQ(ToDuration(values.calls().max_deadline()), absl::Seconds(30));
   EXPECT_EQ(ToDuration(values.calls().drain_grace()), absl::Seconds(25));
+  EXPECT_EQ(values.activities().max_waiting(), 4096u);
+  EXPECT_EQ(ToDuration(values.activities().max_wait()), absl::Minutes(10));
+  EXPECT_EQ(ToDuration(values.activities().poll_interval()), absl::Seconds(2));
+  EXPECT_EQ(ToDuration(values.activities().max_poll_interval()), absl::Seconds(30));
+  EXPECT_EQ(values.activities().max_polls_per_second(), 2u);
   EXPECT_EQ(values.calls().max_request_bytes(), 1u << 20);
   EXPECT_EQ(values.connections().max(), 4096u);
   EXPECT_EQ(values.connections().max_per_identity(), 512u);
@@ -370,6 +375,15 @@ TEST(ConfigTest, DurationsStayWithinTheirLimits) {
   EXPECT_EQ(calls("default_deadline: 31s"),
             "f:3:27: calls.default_deadline: must not be above max_deadline, which is 30s");
   EXPECT_EQ(calls("max_deadline: 5s"), "f:3:8: calls.default_deadline: must not be above max_deadline, which is 5s");
+  const auto activities = [](absl::string_view members) {
+    return ReportOf(absl::StrCat(kMinimal, "activities: {", members, "}\n"));
+  };
+  EXPECT_EQ(activities("max_waiting: 0, max_wait: 24h, poll_interval: 100ms, max_poll_interval: 1h"), "");
+  EXPECT_EQ(activities("max_wait: 999ms"), "f:3:24: activities.max_wait: must be from 1s to 24h");
+  EXPECT_EQ(activities("poll_interval: 99ms"), "f:3:29: activities.poll_interval: must be from 100ms to 10m");
+  EXPECT_EQ(activities("max_poll_interval: 1s"),
+            "f:3:33: activities.max_poll_interval: must not be below poll_interval, which is 2s");
+  EXPECT_EQ(activities("max_polls_per_second: 0"), "f:3:36: activities.max_polls_per_second: must be from 1 to 1000");
   const auto handshake = [](absl::string_view timeout) {
     return ReportOf(absl::StrCat(kMinimal, "connections: {handshake_timeout: ", timeout, "}\n"));
   };

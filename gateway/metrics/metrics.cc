@@ -112,6 +112,8 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       handshakes_(AddGauge(registry_, "stampgate_tls_handshakes", "TLS handshakes in progress on the gRPC port.")),
       held_bytes_(AddGauge(registry_, "stampgate_connection_held_bytes",
                            "Memory that the connections to the gRPC port hold for unfinished calls, in bytes.")),
+      waiting_calls_(
+          AddGauge(registry_, "stampgate_waiting_calls", "Calls that wait for the end of an activity (wait_until).")),
       dropped_log_lines_(AddCounters(registry_, "stampgate_log_lines_dropped_total",
                                      "Log lines that were dropped because the reader of the log was too slow.")
                              .Add({})),
@@ -161,6 +163,13 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
   for (size_t i = 0; i < closed_connections_.size(); ++i) {
     closed_connections_[i] = &closed.Add({{"reason", kConnectionBounds[i]}});
   }
+
+  Family<Counter>& ends = AddCounters(registry_, "stampgate_waits_total",
+                                      "Calls that no longer wait for the end of an activity, by what ended the wait.");
+  for (size_t i = 0; i < wait_ends_.size(); ++i) wait_ends_[i] = &ends.Add({{"end", kWaitEnds[i]}});
+  Family<Counter>& polls = AddCounters(registry_, "stampgate_activity_polls_total",
+                                       "Readings of activities for which calls wait, by result.");
+  activity_polls_ = {&polls.Add({{"result", "failed"}}), &polls.Add({{"result", "ok"}})};
 
   Family<Counter>& errors =
       AddCounters(registry_, "stampgate_call_errors_total",

@@ -37,6 +37,9 @@ inline constexpr std::array<const char*, 6> kHandshakeFailures = {
 inline constexpr std::array<const char*, 7> kConnectionBounds = {
     "header_bytes", "resets", "control_frames", "connections", "bytes", "bytes_of_identity", "bytes_of_all"};
 
+// Names of the reasons for which calls stop waiting for the end of an activity, indexed by WaitEnd.
+inline constexpr std::array<const char*, 6> kWaitEnds = {"event", "poll", "deadline", "full", "drain", "caller_left"};
+
 // Numbers about the process. Other code collects them and passes them to Render.
 struct ProcessNumbers {
   ProcessUsage usage;
@@ -121,6 +124,12 @@ class Metrics {
   void SetUpstreamLane(size_t lane, int in_flight, int waiting);
   void ObserveUpstreamExchange(size_t lane, absl::Duration duration);
   static constexpr std::array<const char*, 3> kUpstreamLanes = {"submit", "query", "key_set"};
+
+  // Sets how many calls wait for the end of an activity. CountWaitEnd counts a call that no longer waits; `end` is an
+  // index of kWaitEnds. CountActivityPoll counts a reading of an activity for which calls wait.
+  void SetWaitingCalls(size_t calls) { waiting_calls_.Set(static_cast<double>(calls)); }
+  void CountWaitEnd(size_t end) { wait_ends_[end]->Increment(); }
+  void CountActivityPoll(bool ok) { activity_polls_[ok ? 1 : 0]->Increment(); }
 
   // SetAuditHead and SetAuditFailing set metrics of the audit log. Each metric is shown after the first call of its
   // function.
@@ -226,6 +235,9 @@ class Metrics {
   prometheus::Gauge& connections_;
   prometheus::Gauge& handshakes_;
   prometheus::Gauge& held_bytes_;
+  prometheus::Gauge& waiting_calls_;
+  std::array<prometheus::Counter*, kWaitEnds.size()> wait_ends_{};
+  std::array<prometheus::Counter*, 2> activity_polls_{};  // failed, ok
   prometheus::Counter& dropped_log_lines_;
   prometheus::Gauge& resident_bytes_;
   prometheus::Gauge& open_descriptors_;

@@ -15,6 +15,7 @@
 #include "gateway/process/worker_threads.h"
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
+#include "gateway/waiting/activity_waits.h"
 #include "translate/operation_table.h"
 #include "webhooks/loop/event_loops.h"
 
@@ -33,6 +34,8 @@ struct CallEnvironment {
   CallRecorders recorders;
   absl::Duration default_deadline;  // the time for upstream's part of a call whose caller has set no deadline
   absl::Duration max_deadline;
+  ActivityWaits& waits;
+  absl::Duration max_wait;   // how long a call waits for the end of its activity, counted from the start of the call
   bool forward_traceparent;  // whether the gateway sends the trace of a call to upstream
   std::function<absl::Time()> now;
   RandomNumber random;

@@ -44,8 +44,8 @@ absl::Status StoredRefusal(const AttemptEnd& outcome) {
 }  // namespace
 
 std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const ParsedMessage& request) {
-  return Sha256(
-      absl::StrCat(operation.full_name, "\n", SerializeDeterministically(request, operation.idempotency_key)));
+  return Sha256(absl::StrCat(operation.full_name, "\n",
+                             SerializeDeterministically(request, {operation.idempotency_key, operation.wait_until})));
 }
 
 std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {

@@ -25,9 +25,9 @@ namespace stampgate {
 // timestampMs is an hour old.
 inline constexpr absl::Duration kMaxRepeatAge = absl::Minutes(55);
 
-// Returns the digest of a request as its caller sent it, without the idempotency key. Two requests have the same digest
-// if they are equal protobuf messages of the same method. The digest does not depend on how the gateway renders the
-// request.
+// Returns the digest of a request as its caller sent it, without the idempotency key and without wait_until. Two
+// requests have the same digest if they are equal protobuf messages of the same method. The digest does not depend on
+// how the gateway renders the request.
 std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const ParsedMessage& request);
 
 // Returns the body of the submit that `record` describes if the gateway may send this body again. Two conditions must

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/callers/denial.h"
 #include "gateway/calls/request_message.h"
+#include "gateway/operations/activity_query.h"
 #include "gateway/operations/answer_margin.h"
 #include "gateway/operations/client_stamp_field.h"
 #include "gateway/operations/submit_timestamp.h"
@@ -113,6 +114,7 @@ absl::Status OperationCall::SetDeadline(absl::Duration time_left) {
                                   ? environment_.default_deadline
                                   : std::min(time_left - margin, environment_.max_deadline);
   deadline_ = now + absl::ToChronoNanoseconds(time);
+  wait_deadline_ = now + absl::ToChronoNanoseconds(std::min(time_left - margin, environment_.max_wait));
   return absl::OkStatus();
 }
 
@@ -199,7 +201,9 @@ void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& f
   absl::StatusOr<ActivitySummary> stored = StoredAnswer(record, request_sha256_);
   if (!stored.ok()) return End(stored.status());
   activity_ = *std::move(stored);
-  Answer(ResponseOf(*operation_.response, activity_));
+  std::string response = ResponseOf(*operation_.response, activity_);
+  if (WaitsForEnd()) return WaitForEnd(std::move(response), /*urgent=*/true);
+  Answer(std::move(response));
 }
 
 void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
@@ -258,6 +262,7 @@ void OperationCall::OnSigned(absl::StatusOr<StampedRequest> request) {
 
 void OperationCall::Send(StampedRequest request) {
   if (EndIfCallerLeft()) return;
+  if (operation_.wait_until != nullptr && request_.Has(*operation_.wait_until)) AnnounceWait();
   SetExchange(environment_.upstream.Post(
       std::move(request), OptionsIn(operation_.is_submit() ? Lane::kSubmit : Lane::kQuery), ToOutcome(),
       [call = shared_from_this()](UpstreamOutcome outcome) { call->OnLateOutcome(std::move(outcome)); }));
@@ -286,12 +291,15 @@ void OperationCall::SetExchange(UpstreamClient::CallId id) {
 
 void OperationCall::Cancel() {
   std::optional<UpstreamClient::CallId> id;
+  std::shared_ptr<ActivityWait> wait;
   {
     std::lock_guard lock(mutex_);
     cancelled_ = true;
     id = exchange_;
+    wait = wait_;
   }
   if (id.has_value()) environment_.upstream.Cancel(*id);
+  if (wait != nullptr) wait->Cancel();
 }
 
 // The call runs this function after each step that can wait: for the disk, or for a signature.
@@ -310,9 +318,58 @@ bool OperationCall::EndIfCallerLeft() {
 void OperationCall::OnOutcome(UpstreamOutcome outcome) {
   const std::optional<TransportFailure> failure = FailureOf(outcome);
   goes_on_ = failure.has_value() && failure->goes_on;
-  const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
+  absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
   if (response.ok()) activity_ = SummaryOf(*operation_.response, *response);
   if (!goes_on_) EndAttempt(failure, response.status(), activity_);
+  if (response.ok() && WaitsForEnd()) return WaitForEnd(*std::move(response), /*urgent=*/false);
+  Answer(response);
+}
+
+// The call must announce its wait before it sends the submit, because an event can report the end of the activity
+// before upstream's response arrives.
+void OperationCall::AnnounceWait() {
+  std::shared_ptr<ActivityWait> wait = environment_.waits.Announce();
+  std::lock_guard lock(mutex_);
+  wait_ = std::move(wait);
+}
+
+// Whether the caller wants to wait for the end of the activity in the response, and this activity has not ended. An
+// activity whose status this gateway does not know has not ended.
+bool OperationCall::WaitsForEnd() const {
+  return operation_.wait_until != nullptr && request_.Has(*operation_.wait_until) && !activity_.id.empty() &&
+         !environment_.operations.IsFinalStatus(activity_.status);
+}
+
+// `response` is upstream's response, or the stored outcome of an earlier call. Upstream has done its part of the call,
+// so the audit log gets its outcome now: the wait could otherwise keep it open for long.
+void OperationCall::WaitForEnd(std::string response, bool urgent) {
+  record_.audit().End(absl::OkStatus(), activity_, fingerprint_);
+  pending_ = std::move(response);
+  if (wait_ == nullptr) AnnounceWait();
+  ActivityName activity(QuestionOf(operation_, request_).organization_id.value_or(""), activity_.id);
+  auto read = ReaderOf(environment_, caller_, *std::get<SignWith>(way_).key, activity, trace_.trace_id());
+  const std::shared_ptr<ActivityWait> wait = wait_;
+  wait->Begin(std::move(activity), urgent, wait_deadline_, std::move(read),
+              [call = shared_from_this()](ActivityWaits::Ended ended) {
+                call->loop_.Run([call, ended = std::move(ended)] { call->OnWaitEnd(ended); });
+              });
+  // If Cancel ran before wait_ was set, it did not cancel the wait.
+  std::unique_lock lock(mutex_);
+  const bool cancelled = cancelled_;
+  lock.unlock();
+  if (cancelled) wait->Cancel();
+}
+
+// Replies with what the gateway last knew about the activity. A text that is no response of this operation, or a
+// pending activity that is too large, does not replace the response that the call already has.
+void OperationCall::OnWaitEnd(const ActivityWaits::Ended& ended) {
+  if (ended.text == nullptr) return Answer(std::move(pending_));
+  HttpAnswer answer;
+  answer.status = 200;
+  answer.body = *ended.text;
+  const absl::StatusOr<std::string> response = TranslateOutcome(std::move(answer), Sent());
+  if (!response.ok()) return Answer(std::move(pending_));
+  activity_ = SummaryOf(*operation_.response, *response);
   Answer(response);
 }
 

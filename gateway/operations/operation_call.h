@@ -25,6 +25,7 @@
 #include "gateway/operations/unary_handler.h"
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
+#include "gateway/waiting/activity_waits.h"
 #include "google/protobuf/arena.h"
 #include "stamp/client_stamp.h"
 #include "stamp/request_body.h"
@@ -90,6 +91,10 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void Send(StampedRequest request);
   void OnOutcome(UpstreamOutcome outcome);
   void OnLateOutcome(UpstreamOutcome outcome);
+  void AnnounceWait();
+  bool WaitsForEnd() const;
+  void WaitForEnd(std::string response, bool urgent);
+  void OnWaitEnd(const ActivityWaits::Ended& ended);
   void Answer(const absl::StatusOr<std::string>& response);
   void End(const absl::Status& status, const grpc::ByteBuffer& response = {});
 
@@ -123,16 +128,19 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   UpstreamClient::Clock::time_point started_;
   UpstreamClient::Clock::time_point deadline_;
   std::string path_;
-  std::optional<RequestBody> body_;              // the bytes that are stamped; set from Render to Send
-  uint64_t timestamp_ms_ = 0;                    // set for a submit
-  std::string fingerprint_;                      // set for a submit
-  std::array<uint8_t, 32> request_sha256_ = {};  // set for a submit with an idempotency key
-  SubmitAttempt attempt_;                        // set for a submit with an idempotency key
-  ActivitySummary activity_;                     // of the response
-  bool goes_on_ = false;                         // whether the exchange continues after the reply, until OnLateOutcome
+  std::optional<RequestBody> body_;                  // the bytes that are stamped; set from Render to Send
+  uint64_t timestamp_ms_ = 0;                        // set for a submit
+  std::string fingerprint_;                          // set for a submit
+  std::array<uint8_t, 32> request_sha256_ = {};      // set for a submit with an idempotency key
+  SubmitAttempt attempt_;                            // set for a submit with an idempotency key
+  ActivitySummary activity_;                         // of the response
+  UpstreamClient::Clock::time_point wait_deadline_;  // when the call no longer waits for the end of its activity
+  std::string pending_;                              // the response, while the call waits for the end of its activity
+  bool goes_on_ = false;  // whether the exchange continues after the reply, until OnLateOutcome
 
-  std::mutex mutex_;  // guards cancelled_ and exchange_
+  std::mutex mutex_;  // guards cancelled_, exchange_ and the pointer wait_
   bool cancelled_ = false;
+  std::shared_ptr<ActivityWait> wait_;  // set if the call waits, or will wait, for the end of its activity
   std::optional<UpstreamClient::CallId> exchange_;
 };
 

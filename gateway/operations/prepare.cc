@@ -62,6 +62,9 @@ absl::StatusOr<ParsedMessage> ParsePreparedRequest(const Operation& operation, c
   if (operation.idempotency_key != nullptr && message->Has(*operation.idempotency_key)) {
     return Invalid("request", "must have no idempotency_key: a request with a client_stamp cannot have one");
   }
+  if (operation.wait_until != nullptr && message->Has(*operation.wait_until)) {
+    return Invalid("request", "must have no wait_until: a request with a client_stamp cannot have one");
+  }
   return *message;
 }
 

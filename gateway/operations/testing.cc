@@ -284,6 +284,8 @@ void CallTest::AnswerStore(absl::StatusOr<CallStore::Begun> begun) {
 
 const CallEnvironment& CallTest::environment() {
   if (!environment_.has_value()) {
+    wait_options_.is_final = [](absl::string_view status) { return testing::Operations().IsFinalStatus(status); };
+    activity_waits_ = std::make_shared<ActivityWaits>(wait_options_, loops_[0], /*metrics=*/nullptr);
     environment_.emplace(CallEnvironment{
         .operations = testing::Operations(),
         .access = current_access_,
@@ -296,6 +298,8 @@ const CallEnvironment& CallTest::environment() {
         .recorders = {.audit = audit_.get(), .disk_waits = waits_, .metrics = nullptr, .lines = &lines_},
         .default_deadline = absl::Seconds(30),
         .max_deadline = absl::Seconds(60),
+        .waits = *activity_waits_,
+        .max_wait = max_wait_,
         .forward_traceparent = forward_traceparent_,
         .now = [this] { return now_; },
         .random = [] { return 7; }});

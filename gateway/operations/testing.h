@@ -34,6 +34,8 @@
 #include "gateway/process/worker_threads.h"
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
+#include "gateway/waiting/activity_waits.h"
+#include "gateway/waiting/wait_table.h"
 #include "google/protobuf/message.h"
 #include "stamp/request_body.h"
 #include "stamp/signer.h"
@@ -230,6 +232,11 @@ class CallTest : public ::testing::Test {
   TimestampAllocator timestamps_{/*floor_ms=*/0, {0, 1}};
   absl::Time now_ = absl::FromUnixMillis(kNowMs);
   bool forward_traceparent_ = false;
+  WaitTable::Options wait_options_;  // must be set before the first call starts
+  absl::Duration max_wait_ = absl::Minutes(1);
+
+  // The waits of the calls; null before the first call of environment().
+  ActivityWaits& activity_waits() { return *activity_waits_; }
 
  private:
   struct Watched {
@@ -243,6 +250,7 @@ class CallTest : public ::testing::Test {
   const std::string audit_path_;
   std::unique_ptr<AuditLog> audit_;
   EventLoops loops_{1};
+  std::shared_ptr<ActivityWaits> activity_waits_;
   std::unique_ptr<WorkerThreads> signing_;
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   mutable std::mutex mutex_;

@@ -14,7 +14,8 @@ namespace stampgate {
 namespace {
 
 // The expected classes are chosen by hand. The class dangerous contains exports, deletions, changes of policies and
-// keys, and methods that move money. Methods of class query only read. Methods of class write create or change
+// keys, votes, methods that move money, and reads of activities, which contain what any submit has returned. Methods of
+// class query only read. Methods of class write create or change
 // something that can be undone.
 TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
   std::map<std::string, std::string> classes;
@@ -24,6 +25,10 @@ TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
     classes[std::string(name)] = v1::PolicyClass_Name(method.policy_class) + (method.general ? " general" : "");
   }
   const std::map<std::string, std::string> expected = {
+      {"ActivityService/ApproveActivity", "POLICY_CLASS_DANGEROUS"},
+      {"ActivityService/GetActivity", "POLICY_CLASS_DANGEROUS"},
+      {"ActivityService/ListActivities", "POLICY_CLASS_DANGEROUS"},
+      {"ActivityService/RejectActivity", "POLICY_CLASS_DANGEROUS"},
       {"AuthenticationService/CreateOauth2Credential", "POLICY_CLASS_DANGEROUS"},
       {"AuthenticationService/CreateSessionProfile", "POLICY_CLASS_WRITE"},
       {"AuthenticationService/Oauth", "POLICY_CLASS_LOGIN"},

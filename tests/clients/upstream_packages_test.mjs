@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, test } from 'node:test';
-import { startSimulator } from '../simulator/server.mjs';
+import { readFixture, startSimulator } from '../simulator/server.mjs';
 import * as testing from '../simulator/testing.mjs';
 import { load } from './packages.mjs';
 
@@ -13,7 +13,7 @@ const { ApiKeyStamper } = load('@turnkey/api-key-stamper');
 const { apiKeyNamed, freshTimestamp, identifier, post, readVectors, subOrganization } = testing;
 
 /** The names of the client library's methods that cannot be derived from the path. */
-const METHODS = { list_wallet_accounts: 'getWalletAccounts' };
+const METHODS = { list_wallet_accounts: 'getWalletAccounts', list_activities: 'getActivities' };
 
 /**
  * The optional members of each operation (without the index of list elements), and the members of its result. This
@@ -67,6 +67,14 @@ const OPERATIONS = {
     ],
     result: ['mfaPolicyId'],
   },
+  list_activities: {
+    optional: [
+      ...['filterByStatus', 'filterByType', 'paginationOptions'],
+      ...['limit', 'before', 'after'].map((name) => `paginationOptions.${name}`),
+    ],
+    answer: 'activities',
+  },
+  get_activity: { optional: [], answer: 'activity' },
   list_wallet_accounts: {
     optional: [
       'walletId',
@@ -146,7 +154,10 @@ async function callWithPackage(simulator, operation, input) {
   return { answer, request: simulator.requests().at(-1) };
 }
 
-const withSimulator = (use, options) => testing.withSimulator(startSimulator, options, use);
+const withSimulator = (use, options) => {
+  const fixture = { ...readFixture(), openActivities: [testing.OPEN_ACTIVITY] };
+  return testing.withSimulator(startSimulator, { fixture, ...options }, use);
+};
 
 for (const operation of Object.keys(OPERATIONS)) {
   const { result, answer: answerMember, keys } = OPERATIONS[operation];

@@ -21,6 +21,7 @@ test('the demonstration shows calls, errors, a denial, metrics and an event, and
     /^ {2}PERMISSION_DENIED DENIED_BY_POLICY: /m,
     /^ {2}\{.*"kind":"deny","caller":"quickstart"/m,
     /^ {2}stampgate_calls_total\{code="PERMISSION_DENIED",method="[^"]*DeleteSubOrganization"\} 1$/m,
+    /^ {2}ACTIVITY_STATUS_COMPLETED, approved by: gateway, end user$/m,
     /^ {2}subscriber: ACTIVITY_UPDATES ACTIVITY_TYPE_CREATE_POLICIES /m,
   ]) {
     assert.match(stdout, shown);

@@ -119,15 +119,14 @@ describe('in the audit log of a working gateway', async () => {
     const before = recordsOf(audit.file).length;
     const { answer } = await gateway.call(GENERAL.method, GENERAL.request);
     const { activity } = JSON.parse(answer);
-    const query = { organization_id: ORGANIZATION, path: 'get_activity', parameters: `{"activityId":"${activity.id}"}` };
-    await gateway.call('GeneralService/QueryOperation', query);
+    await gateway.call('ActivityService/GetActivity', { organization_id: ORGANIZATION, activity_id: activity.id });
     const of = (kind) => recordsOf(audit.file).slice(before).filter((record) => record.kind === kind);
     await until(() => of('outcome').length === 2, 'the outcomes');
     assert.deepEqual(
       of('allow').map(({ method, path, activity_type }) => [method, path, activity_type]),
       [
         [`/stampgate.v1.${GENERAL.method}`, 'init_otp', 'ACTIVITY_TYPE_INIT_OTP_V3'],
-        ['/stampgate.v1.GeneralService/QueryOperation', 'get_activity', undefined],
+        ['/stampgate.v1.ActivityService/GetActivity', undefined, undefined],
       ],
     );
     for (const { activity_id, activity_status } of of('outcome')) {

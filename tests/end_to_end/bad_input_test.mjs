@@ -70,11 +70,15 @@ const REQUIRED = {
     ...['user_id', 'mfa_policy_id'],
     ...['[0].any[0]', '[0].any[1]', '[1].any[0]'].map((place) => `required_authentication_methods${place}.type`),
   ],
+  approve_activity: ['fingerprint'],
+  reject_activity: ['fingerprint'],
   list_wallet_accounts: [],
   get_wallet_account: ['wallet_id'],
   get_authenticators: ['user_id'],
   get_mfa_policies: ['user_id'],
   get_policy: ['policy_id'],
+  get_activity: ['activity_id'],
+  list_activities: [],
 };
 
 const ENUMS = ['effect', 'chain_caip2', 'type', 'provider'];

@@ -6,6 +6,7 @@ import { after, beforeEach, describe, test } from 'node:test';
 import { Authenticator } from '../clients/authenticator.mjs';
 import { code, encode } from '../clients/gateway.mjs';
 import { load } from '../clients/packages.mjs';
+import { readFixture } from '../simulator/server.mjs';
 import * as testing from '../simulator/testing.mjs';
 import { scratch, startStack, writeKey } from './harness.mjs';
 import { operations, submits } from './operations.mjs';
@@ -14,7 +15,8 @@ const { WebauthnStamper } = load('@turnkey/webauthn-stamper');
 const { ApiKeyStamper } = load('@turnkey/api-key-stamper');
 const { ORGANIZATION, END_USER } = testing;
 
-const { simulator, gateway } = await startStack({ after });
+const fixture = { ...readFixture(), openActivities: [testing.OPEN_ACTIVITY] };
+const { simulator, gateway } = await startStack({ after }, { simulator: { fixture } });
 
 const [passkey] = testing.readVectors('stamps.json').webauthn;
 let authenticator;

@@ -74,16 +74,6 @@ test('a submit that the specification mentions without details is carried out, o
   });
 });
 
-test('the general service can query an activity', async () => {
-  const { activity } = await gateway.call('OrganizationService/UpdateOrganizationName', {
-    organization_id: ORGANIZATION,
-    parameters: { organization_name: 'n' },
-  });
-  const parameters = JSON.stringify({ activityId: activity.id });
-  const { answer } = await gateway.call(QUERY, queryRequest({ path: 'get_activity', parameters }));
-  assert.equal(JSON.parse(answer).activity.fingerprint, activity.fingerprint);
-});
-
 /** JSON text that would change if the gateway parsed it to numbers or a Struct. */
 const SPELLED =
   '{"a":1.50,"b":1E+2,"c":-0,"d":18446744073709551617,"e":[0.1e-7],"f":{"g":1e400},"":null,"é":"\\u00e9"}';

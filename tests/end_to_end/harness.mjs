@@ -51,7 +51,6 @@ export function run(args, { command = stampgate, input = '' } = {}) {
 const GENERAL_OPERATIONS = [
   ...[
     'whoami',
-    'get_activity',
     'list_earn_positions',
     'get_earn_withdraw_status',
     'not_yet_known',
@@ -62,8 +61,6 @@ const GENERAL_OPERATIONS = [
     'otp_login',
     'login_with_oauth',
     'create_sub_organization',
-    'approve_activity',
-    'reject_activity',
     'not_yet_known',
     'operation_of_next_year',
   ].flatMap((path) =>

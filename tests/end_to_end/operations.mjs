@@ -18,8 +18,8 @@ const UNCOMPRESSED = `04${'1f'.repeat(64)}`;
  * @property {object} none a request without optional fields
  * @property {object} noneJson the JSON of `none`: a query's body, or a submit's parameters
  * @property {[string, string]} [intent] a submit's intent: proto field and JSON member
- * @property {[string, string, Record<string, string>]} [result] a submit's result: proto field and JSON member, and the
- *     JSON member of each of its fields
+ * @property {[string, string, Record<string, string>] | null} [result] a submit's result: proto field and JSON member,
+ *     and the JSON member of each of its fields; null if the submit has no result
  * @property {string} [type] a submit's activity type
  * @property {boolean} [stampedByClient] true if only clients stamp it, and the gateway never does
  */
@@ -37,6 +37,19 @@ function query(name, method, { all, none = all, ...rest }) {
   const requestOf = (fields) => ({ organization_id: ORGANIZATION, ...fields });
   return { name, method, path: `/public/v1/query/${name}`, all: requestOf(all), none: requestOf(none), ...rest };
 }
+
+/** The fingerprint of an activity that waits for votes. */
+const FINGERPRINT = `sha256:${'ab'.repeat(32)}`;
+
+/** A vote has no result of its own. */
+const vote = (name, type, method, stem) =>
+  submit(name, type, method, {
+    all: { fingerprint: FINGERPRINT },
+    none: { fingerprint: FINGERPRINT },
+    noneJson: { fingerprint: FINGERPRINT },
+    intent: [`${name}_intent`, `${stem}Intent`],
+    result: null,
+  });
 
 /** @type {Operation[]} */
 export const submits = [
@@ -316,6 +329,8 @@ export const submits = [
     intent: ['update_mfa_policy_intent', 'updateMfaPolicyIntent'],
     result: ['update_mfa_policy_result', 'updateMfaPolicyResult', { mfa_policy_id: 'mfaPolicyId' }],
   }),
+  vote('approve_activity', 'ACTIVITY_TYPE_APPROVE_ACTIVITY', 'ActivityService/ApproveActivity', 'approveActivity'),
+  vote('reject_activity', 'ACTIVITY_TYPE_REJECT_ACTIVITY', 'ActivityService/RejectActivity', 'rejectActivity'),
 ];
 
 /** @type {Operation[]} */
@@ -349,6 +364,19 @@ export const queries = [
   query('get_policy', 'PolicyService/GetPolicy', {
     all: { policy_id: identifier(6) },
     noneJson: { organizationId: ORGANIZATION, policyId: identifier(6) },
+  }),
+  query('get_activity', 'ActivityService/GetActivity', {
+    all: { activity_id: identifier(20) },
+    noneJson: { organizationId: ORGANIZATION, activityId: identifier(20) },
+  }),
+  query('list_activities', 'ActivityService/ListActivities', {
+    all: {
+      filter_by_status: ['ACTIVITY_STATUS_CONSENSUS_NEEDED', 'ACTIVITY_STATUS_PENDING'],
+      filter_by_type: ['ACTIVITY_TYPE_CREATE_POLICIES', 'ACTIVITY_TYPE_OAUTH'],
+      pagination_options: { limit: '100', before: identifier(20), after: identifier(20) },
+    },
+    none: {},
+    noneJson: { organizationId: ORGANIZATION },
   }),
 ];
 

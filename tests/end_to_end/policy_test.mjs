@@ -467,7 +467,7 @@ test('a grant for a general operation allows exactly its pair of path and type',
   const query = (path) => questionOf('GeneralService/QueryOperation', CHILD, { request: { path } });
   assert.equal(await checkCall('desk', query('whoami')), true);
   assert.equal(await checkCall('desk', query('init_otp')), false);
-  assert.equal(await checkCall('desk', query('get_activity')), false);
+  assert.equal(await checkCall('desk', query('list_earn_positions')), false);
 });
 
 // The code below makes random configs, and some random calls for each config.

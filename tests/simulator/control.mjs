@@ -67,6 +67,7 @@ const ROUTES = {
     simulator.clearRequests();
     return {};
   },
+  'POST activities': (simulator, { activityId, ...how }) => ({ activity: simulator.endActivity(activityId, how) }),
   'POST reset': (simulator) => {
     simulator.reset();
     return {};

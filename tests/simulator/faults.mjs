@@ -22,6 +22,7 @@ const OPTIONS = {
     apply: false,
   },
   activityStatus: { status: undefined, result: 'empty', failure: undefined },
+  pending: { approvals: undefined },
   slow: { ms: undefined, untilReleased: false, part: 'all' },
   truncated: { bytes: undefined, chunked: false },
   oversized: { bytes: undefined, chunked: false, apply: false },
@@ -74,7 +75,7 @@ function placeOf(parts) {
 }
 
 function fits(path, parts, request) {
-  if (parts.some(({ kind }) => kind === 'activityStatus') && !request.isSubmit) return false;
+  if (parts.some(({ kind }) => kind === 'activityStatus' || kind === 'pending') && !request.isSubmit) return false;
   // A fault without a path does not apply to the key set: the gateway fetches the key set also without a call, and
   // could thereby use up a fault that is meant for a call.
   if (path === undefined) return request.path !== JWKS_PATH;
@@ -90,7 +91,7 @@ function fits(path, parts, request) {
 export function faultyAnswer(parts, judgement, perform, operator) {
   const replacing = parts.find(({ kind }) => kind in REPLACEMENTS);
   const shouldPerform = parts.every(({ apply }) => apply !== false);
-  const performed = shouldPerform ? perform(endingOf(part(parts, 'activityStatus'), judgement)) : undefined;
+  const performed = shouldPerform ? perform(endingOf(parts, judgement)) : undefined;
   let answer = replacing ? REPLACEMENTS[replacing.kind](replacing, judgement, operator) : performed;
   for (const mutation of parts.filter(({ kind }) => kind === 'mutate')) answer = mutated(answer, mutation);
   return answer;
@@ -111,7 +112,13 @@ function bytesOf(text, base64) {
   return base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64');
 }
 
-function endingOf(fault, judgement) {
+function endingOf(parts, judgement) {
+  const pending = part(parts, 'pending');
+  if (pending !== undefined) {
+    const status = `ACTIVITY_STATUS_${pending.approvals === undefined ? 'PENDING' : 'CONSENSUS_NEEDED'}`;
+    return { status, result: 'absent', open: { approvals: pending.approvals } };
+  }
+  const fault = part(parts, 'activityStatus');
   if (fault === undefined) return undefined;
   const { status, result, failure } = fault;
   if (failure !== undefined || status !== 'ACTIVITY_STATUS_FAILED') return { status, result, failure };

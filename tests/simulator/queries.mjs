@@ -3,17 +3,23 @@ import { invalidRequest, notFound } from './errors.mjs';
 import * as records from './records.mjs';
 import { defaults } from './specification.mjs';
 
-/** One page of accounts in order of creation. The reference specifies no order, and no sign for the last page. */
-function page(accounts, { limit = defaults.pageLimit, before, after } = {}) {
+/**
+ * One page of a list. The reference specifies no order, and no sign for the last page.
+ * @param {object[]} list
+ * @param {(element: object) => string} idOf
+ * @param {string} what
+ * @param {object} [paginationOptions] from the request
+ */
+function page(list, idOf, what, { limit = defaults.pageLimit, before, after } = {}) {
   const place = (cursor, field, otherwise) => {
     if (cursor === undefined) return otherwise;
-    const index = accounts.findIndex(({ account }) => account.walletAccountId === cursor);
-    if (index < 0) throw invalidRequest([{ field: `paginationOptions.${field}`, description: 'is no known account' }]);
+    const index = list.findIndex((element) => idOf(element) === cursor);
+    if (index < 0) throw invalidRequest([{ field: `paginationOptions.${field}`, description: `is no known ${what}` }]);
     return index;
   };
   const from = place(after, 'after', -1) + 1;
-  const to = place(before, 'before', accounts.length);
-  const between = accounts.slice(from, Math.max(from, to));
+  const to = place(before, 'before', list.length);
+  const between = list.slice(from, Math.max(from, to));
   // If the client pages backwards, the page ends just before the cursor.
   const isBackwards = before !== undefined && after === undefined;
   return isBackwards ? between.slice(-Number(limit)) : between.slice(0, Number(limit));
@@ -28,7 +34,7 @@ export const queries = {
     if (walletId !== undefined && wallets.length === 0) throw notFound('REQUEST_INVALID', 'no such wallet');
     const accounts = wallets.flatMap((wallet) => wallet.accounts.map((account) => ({ wallet, account })));
     return {
-      accounts: page(accounts, paginationOptions).map(({ wallet, account }) =>
+      accounts: page(accounts, ({ account }) => account.walletAccountId, 'account', paginationOptions).map(({ wallet, account }) =>
         records.walletAccount(account, wallet, { withDetails: includeWalletDetails }),
       ),
     };
@@ -73,6 +79,17 @@ export const queries = {
     const activity = state.activitiesById.get(activityId);
     if (activity?.organizationId !== organizationId) throw notFound('REQUEST_INVALID', 'no such activity');
     return { activity };
+  },
+
+  /** The newest activity comes first. */
+  list_activities({ state, organizationId }, { filterByStatus = [], filterByType = [], paginationOptions }) {
+    const activities = [...state.activitiesById.values()].reverse().filter(
+      (each) =>
+        each.organizationId === organizationId &&
+        (filterByStatus.length === 0 || filterByStatus.includes(each.status)) &&
+        (filterByType.length === 0 || filterByType.includes(each.type)),
+    );
+    return { activities: page(activities, ({ id }) => id, 'activity', paginationOptions) };
   },
 
   whoami({ state, organizationId, user }) {

@@ -20,6 +20,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 const SETTINGS = {
   timestamps: (value) => ['object', 'string'].includes(value),
   references: (value) => ['checked', 'any'].includes(value),
+  voteAnswer: (value) => ['target', 'vote'].includes(value),
   clockOffsetMs: Number.isSafeInteger,
 };
 
@@ -54,7 +55,7 @@ export class Simulator {
     const { operator = 'service', publicKeys = [], fixture = readFixture(), now = Date.now } = options;
     const { timestamps = 'object', references = 'checked', keepAliveMs = 60_000 } = options;
     if (!/^[a-z][a-z0-9]*$/.test(operator)) throw new Error('operator must be lower-case letters and digits');
-    this.initialSettings = { timestamps, references, clockOffsetMs: 0 };
+    this.initialSettings = { timestamps, references, voteAnswer: 'target', clockOffsetMs: 0 };
     this.settings = {};
     this.change(this.initialSettings);
     this.service = new Service({
@@ -139,6 +140,11 @@ export class Simulator {
       if (!SETTINGS[name]?.(value)) throw new FaultError(`the setting ${name} does not exist or cannot have this value`);
     }
     return Object.assign(this.settings, settings);
+  }
+
+  /** Ends an activity that a fault `pending` keeps open. Returns it. See open_activities.mjs. */
+  endActivity(activityId, how) {
+    return this.service.open.end(activityId, how);
   }
 
   /** Restores the initial state. */

@@ -5,11 +5,15 @@ import { Enclave } from './enclave.mjs';
 import { Refusal, invalidRequest, notFound, unauthenticated } from './errors.mjs';
 import { checkJsonHeaders, onlyStamp } from './headers.mjs';
 import { JsonError, decodeUtf8, parse } from './json.mjs';
+import { OpenActivities, votedActivity } from './open_activities.mjs';
 import { queries } from './queries.mjs';
 import { JWKS_PATH, operations } from './specification.mjs';
 import { verifyStamp } from './stamps.mjs';
 import { State } from './state.mjs';
 import { submits } from './submits.mjs';
+
+/** The submits that vote on an activity, and what each of them votes. */
+const VOTES = { approve_activity: 'VOTE_SELECTION_APPROVED', reject_activity: 'VOTE_SELECTION_REJECTED' };
 
 const STAMPED_PATH = /^\/public\/v1\/(?:submit|query)\/[a-z0-9_]+$/;
 
@@ -38,6 +42,32 @@ export class Service {
 
   reset() {
     this.state = new State(this.fixture, this.publicKeys);
+    /** The activities that have not ended. */
+    this.open = new OpenActivities({
+      nowMs: () => this.nowMs(),
+      changed: (activity) => this.activityChanged(this.#shown(activity)),
+    });
+    for (const record of this.fixture.openActivities ?? []) this.#openFixture(record);
+  }
+
+  /** Adds an activity of the fixture, which a user has proposed before the test. */
+  #openFixture({ activityId, fingerprint, organizationId, userId, publicKey, operation: name, parameters, approvals }) {
+    const operation = operations.get(`/public/v1/submit/${name}`);
+    const user = this.state.user(organizationId, userId);
+    const stamper = { credential: { user }, publicKey, signature: '30', scheme: 'SIGNATURE_SCHEME_TK_API_P256' };
+    const context = { ...{ state: this.state, enclave: this.#enclave, organizationId, user }, nowMs: this.nowMs() };
+    const made = activity(
+      {
+        ...{ operation, request: { organizationId }, intent: parameters, failure: null, result: undefined },
+        status: 'ACTIVITY_STATUS_CONSENSUS_NEEDED',
+      },
+      { rawBody: Buffer.from('{}'), stamper, enclave: this.#enclave, nowMs: context.nowMs },
+    );
+    Object.assign(made, { id: activityId, fingerprint });
+    made.votes[0].activityId = activityId;
+    this.state.keepActivity(made);
+    const perform = () => ({ [operation.resultKey]: submits[name]({ ...context, references: 'checked' }, parameters) });
+    this.open.add(made, { approvals, perform });
   }
 
   nowMs() {
@@ -91,8 +121,11 @@ export class Service {
   /**
    * Carries out an accepted request.
    * @param {Judgement} judgement
-   * @param {{status?: string, result?: 'empty' | 'null' | 'absent', failure?: object}} [ending] how the activity ends,
-   *     if a fault changes that
+   * @param {object} [ending] how the activity ends, if a fault changes that
+   * @param {string} [ending.status]
+   * @param {'empty' | 'null' | 'absent'} [ending.result]
+   * @param {object} [ending.failure]
+   * @param {{approvals?: number}} [ending.open] if set, the activity ends later
    * @returns {import('./answers.mjs').Answer}
    */
   perform(path, judgement, ending) {
@@ -112,11 +145,17 @@ export class Service {
 
   #submit(judgement, ending) {
     const earlier = this.#earlierActivity(judgement);
-    if (earlier !== undefined) return { activity: withTimestamps(earlier, this.settings.timestamps) };
-
     const { operation, request, stamper, rawBody } = judgement;
+    if (earlier !== undefined) return { activity: this.#shown(earlier, stamper.credential.user) };
+
     const intent = inOrder(operation.body, request).parameters;
     const context = this.#context(judgement);
+    if (operation.name in VOTES) {
+      const target = this.#vote(judgement, intent, VOTES[operation.name]);
+      if (this.settings.voteAnswer === 'target') return { activity: target };
+    }
+    const perform = () =>
+      operation.name in VOTES ? {} : { [operation.resultKey]: submits[operation.name](context, intent) };
     const made = activity(
       {
         operation,
@@ -125,22 +164,39 @@ export class Service {
         status: ending?.status ?? 'ACTIVITY_STATUS_COMPLETED',
         failure: ending?.failure ?? null,
         result: hasEndedWell(ending)
-          ? { [operation.resultKey]: submits[operation.name](context, intent) }
+          ? perform()
           : { empty: {}, null: null, absent: undefined }[ending.result],
       },
       { rawBody, stamper, enclave: this.#enclave, nowMs: context.nowMs },
     );
     this.state.keepActivity(made);
-    const answered = withTimestamps(made, this.settings.timestamps);
-    this.activityChanged(answered);
-    return { activity: answered };
+    if (ending?.open !== undefined) this.open.add(made, { approvals: ending.open.approvals, perform });
+    this.activityChanged(this.#shown(made));
+    return { activity: this.#shown(made, context.user) };
+  }
+
+  /** Counts a vote. Returns the activity on which it votes; a repetition of the same body returns this activity too. */
+  #vote({ request, stamper, rawBody }, { fingerprint }, selection) {
+    const { user } = stamper.credential;
+    const target = votedActivity(this.state, request.organizationId, fingerprint);
+    this.open.vote(target, { user, selection, stamper, message: rawBody.toString('utf8') });
+    if (this.settings.voteAnswer === 'target') this.state.keepVote(fingerprintOf(rawBody), target);
+    return this.#shown(target, user);
+  }
+
+  /** The activity as a response to `user`, or an event, contains it. */
+  #shown(activity, user) {
+    const canApprove = user !== undefined && this.open.awaitsVoteOf(user, activity);
+    return withTimestamps({ ...activity, canApprove }, this.settings.timestamps);
   }
 
   #query(judgement) {
     const { operation, request } = judgement;
-    const answer = queries[operation.name](this.#context(judgement), inOrder(operation.body, request));
-    if (answer.activity === undefined) return answer;
-    return { activity: withTimestamps(answer.activity, this.settings.timestamps) };
+    const context = this.#context(judgement);
+    const answer = queries[operation.name](context, inOrder(operation.body, request));
+    const shown = (activity) => this.#shown(activity, context.user);
+    if (answer.activity !== undefined) return { activity: shown(answer.activity) };
+    return answer.activities === undefined ? answer : { activities: answer.activities.map(shown) };
   }
 
   #context({ request, stamper }) {

@@ -192,15 +192,18 @@ submit('update_mfa_policy', 'ACTIVITY_TYPE_UPDATE_MFA_POLICY', keysOf('updateMfa
   notes: text,
 });
 
-query('list_wallet_accounts', {
-  walletId: text,
-  includeWalletDetails: flag,
-  paginationOptions: object({ limit: decimal({ min: 1n, max: 100n }), before: text, after: text }),
-});
+const vote = { fingerprint: required(text) };
+submit('approve_activity', 'ACTIVITY_TYPE_APPROVE_ACTIVITY', keysOf('approveActivity'), vote);
+submit('reject_activity', 'ACTIVITY_TYPE_REJECT_ACTIVITY', keysOf('rejectActivity'), vote);
+
+const paginationOptions = object({ limit: decimal({ min: 1n, max: 100n }), before: text, after: text });
+
+query('list_wallet_accounts', { walletId: text, includeWalletDetails: flag, paginationOptions });
 query('get_wallet_account', { walletId: required(text), address: text, path: text });
 query('get_authenticators', { userId: required(text) });
 query('get_mfa_policies', { userId: required(text) });
 query('get_policy', { policyId: required(text) });
+query('get_activity', { activityId: required(text) });
 
 // Operations that the reference mentions without a description; the members come from public sources. The gateway's
 // protos do not have these operations, so tests call them through the gateway's general service.
@@ -227,8 +230,22 @@ submit('oauth_login', 'ACTIVITY_TYPE_OAUTH_LOGIN', keysOf('oauthLogin'), {
 });
 query('list_earn_positions', { walletAddress: required(text) });
 query('get_earn_withdraw_status', { withdrawRequestId: required(text) });
-query('get_activity', { activityId: required(text) });
 query('whoami', {});
+
+const activityStatus = oneOf(
+  'ACTIVITY_STATUS_CREATED',
+  'ACTIVITY_STATUS_PENDING',
+  'ACTIVITY_STATUS_COMPLETED',
+  'ACTIVITY_STATUS_FAILED',
+  'ACTIVITY_STATUS_CONSENSUS_NEEDED',
+  'ACTIVITY_STATUS_REJECTED',
+  'ACTIVITY_STATUS_AUTHENTICATORS_NEEDED',
+);
+query('list_activities', {
+  filterByStatus: list(activityStatus),
+  filterByType: list(oneOf(...submits.map(({ type }) => type))),
+  paginationOptions,
+});
 
 /** Every operation by its path. A submit has a `type`, an `intentKey` and a `resultKey`; a query has none of them. */
 export const operations = new Map([...submits, ...queries].map((operation) => [operation.path, operation]));

@@ -135,6 +135,11 @@ export class State {
     return user;
   }
 
+  /** Makes the activity the response to a repeated vote. */
+  keepVote(fingerprint, activity) {
+    this.activitiesByFingerprint.set(fingerprint, activity);
+  }
+
   keepActivity(activity) {
     this.activitiesByFingerprint.set(activity.fingerprint, activity);
     this.activitiesById.set(activity.id, activity);

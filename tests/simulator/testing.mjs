@@ -17,6 +17,18 @@ export const subOrganization = (number) => `22222222-0000-4000-8000-${String(num
 /** An identifier of the fixture. These identifiers differ only in their last digits. */
 export const identifier = (number) => `aaaaaaaa-bbbb-4ccc-8ddd-${String(number).padStart(12, '0')}`;
 
+/** An activity of the end user that waits for one more approval; for the member `openActivities` of a fixture. */
+export const OPEN_ACTIVITY = {
+  activityId: identifier(20),
+  organizationId: ORGANIZATION,
+  userId: END_USER,
+  publicKey: '02678ca7810395bc11428b60c62c325b3300ec28ed0fa3b5f1bb6f8a7670b8c03a',
+  fingerprint: `sha256:${'ab'.repeat(32)}`,
+  operation: 'create_policies',
+  parameters: { policies: [{ policyName: 'waits for a vote', effect: 'EFFECT_ALLOW', notes: '' }] },
+  approvals: 2,
+};
+
 export function readVectors(name) {
   return JSON.parse(readFileSync(new URL(`../vectors/${name}`, import.meta.url), 'utf8'));
 }

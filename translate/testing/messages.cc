@@ -82,8 +82,10 @@ bool IsExcluded(const FieldPlan& field, const MessagePlan& plan, int choice) {
   return std::find(group.begin(), group.end(), &field) != group.end() && group[choice % group.size()] != &field;
 }
 
-// Returns true if `field` is the idempotency key of a submit, which is never part of a body.
-bool IsKey(const FieldPlan& field) { return field.role == v1::FIELD_ROLE_IDEMPOTENCY_KEY; }
+// Returns true if `field` is for the gateway only, and never part of a body.
+bool IsForGateway(const FieldPlan& field) {
+  return field.role == v1::FIELD_ROLE_IDEMPOTENCY_KEY || field.role == v1::FIELD_ROLE_WAIT_UNTIL;
+}
 
 std::string FullText(const FieldPlan& plan) {
   if (plan.form != JsonForm::kString) return absl::StrCat("{\"text\":\"", absl::string_view(plan.field->name()), "\"}");
@@ -215,7 +217,7 @@ void FillFully(Message& message, const MessagePlan& plan, int choice) {
     if (&inner_plan != &plan) FillFully(inner, inner_plan, choice);
   };
   for (const FieldPlan& field : plan.fields) {
-    if (field.message == &plan || IsExcluded(field, plan, choice) || IsKey(field)) continue;
+    if (field.message == &plan || IsExcluded(field, plan, choice) || IsForGateway(field)) continue;
     SetOne(message, field, values);
   }
 }
@@ -247,7 +249,8 @@ void FillRandomly(Message& message, const MessagePlan& plan, Random& random, int
   };
   const int choice = static_cast<int>(Below(random, 1000));
   for (const FieldPlan& field : plan.fields) {
-    if ((field.form == JsonForm::kMessage && depth == 0) || field.form == JsonForm::kOpaque || IsKey(field)) continue;
+    if ((field.form == JsonForm::kMessage && depth == 0) || field.form == JsonForm::kOpaque || IsForGateway(field))
+      continue;
     if (field.field->real_containing_oneof() != nullptr && IsExcluded(field, plan, choice)) continue;
     if (field.field->is_repeated()) {
       for (size_t n = Below(random, 3); n > 0; --n) SetOne(message, field, values);

@@ -35,8 +35,7 @@ std::unique_ptr<google::protobuf::Message> StampedRequestIn(const Operation& ope
   Violations violations;
   const auto read = ReadClientStampedRequest(operation, *parsed, parsed.arena(), violations);
   std::unique_ptr<google::protobuf::Message> request = NewRequest(operation);
-  EXPECT_TRUE(read.has_value() &&
-              request->ParseFromString(SerializeDeterministically(read->request, /*left_out=*/nullptr)));
+  EXPECT_TRUE(read.has_value() && request->ParseFromString(SerializeDeterministically(read->request)));
   return request;
 }
 

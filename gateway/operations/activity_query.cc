@@ -1,0 +1,149 @@
+#include "gateway/operations/activity_query.h"
+
+#include <cassert>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "gateway/calls/call_audit.h"
+#include "gateway/upstream/client.h"
+#include "google/protobuf/arena.h"
+#include "stamp/request_body.h"
+#include "stamp/stamper.h"
+#include "stampgate/v1/activity_service.pb.h"
+#include "translate/activity_summary.h"
+#include "translate/parsed_message.h"
+#include "translate/request_translator.h"
+#include "translate/response_translator.h"
+#include "webhooks/loop/event_loop.h"
+
+namespace stampgate {
+namespace {
+
+constexpr char kGetActivity[] = "/stampgate.v1.ActivityService/GetActivity";
+
+// What all readings for one call have in common.
+struct Purpose {
+  const CallEnvironment& environment;
+  const Operation& operation;
+  KnownCaller caller;
+  std::string key_name;
+  ActivityName activity;
+  std::string request_id;
+};
+
+std::string RequestFor(const ActivityName& activity) {
+  v1::GetActivityRequest request;
+  request.set_organization_id(activity.first);
+  request.set_activity_id(activity.second);
+  return request.SerializeAsString();
+}
+
+// One reading. Lives until `done` has been called.
+class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
+ public:
+  ActivityQuery(std::shared_ptr<const Purpose> purpose, ActivityWaits::Time deadline, ActivityWaits::Done done)
+      : purpose_(std::move(purpose)),
+        deadline_(deadline),
+        done_(std::move(done)),
+        caller_(purpose_->caller),
+        audit_(environment().recorders.audit, environment().recorders.disk_waits, operation().full_name,
+               purpose_->request_id),
+        loop_(environment().loops[environment().loops.Here()]),
+        bytes_(RequestFor(purpose_->activity)),
+        request_(*operation().request) {}
+
+  // A wait can be longer than a reload, so each reading uses the key of the current state, if it still may sign.
+  void Start() {
+    caller_.access = environment().access.Get();
+    key_ = caller_.access->keys.Find(purpose_->activity.first, purpose_->key_name);
+    if (key_ == nullptr) return done_(std::nullopt);
+    const ParsedMessage* request = ParseMessage(*operation().request, bytes_, arena_);
+    if (request == nullptr) return done_(std::nullopt);
+    request_ = *request;
+    absl::StatusOr<CheckedRequest> checked =
+        CheckedRequest::Check(environment().operations, operation(), request_, arena_);
+    // The check fails if upstream has given the activity an empty id.
+    if (!checked.ok()) return done_(std::nullopt);
+    RenderedRequest rendered = (*std::move(checked)).Render();
+    path_ = std::move(rendered.path);
+    body_.emplace(rendered.QueryBody());
+    AuditDecision decision;
+    decision.organization_id = purpose_->activity.first;
+    decision.key = key_->name;
+    decision.body_sha256 = body_->HexDigest();
+    audit_.Allow(caller_, std::move(decision), [self = shared_from_this()](const absl::Status& recorded) {
+      self->loop_.Run([self, recorded] {
+        if (recorded.ok()) return self->Sign();
+        self->done_(std::nullopt);
+      });
+    });
+  }
+
+ private:
+  const CallEnvironment& environment() const { return purpose_->environment; }
+  const Operation& operation() const { return purpose_->operation; }
+
+  void Sign() {
+    const auto sign = [self = shared_from_this()] {
+      Stamper::Stamp(self->key_->signer, std::move(self->path_), *std::move(self->body_),
+                     [self](absl::StatusOr<StampedRequest> request) {
+                       self->loop_.Run([self, request = std::move(request)]() mutable {
+                         if (request.ok()) return self->Send(*std::move(request));
+                         self->End(request.status(), std::nullopt, {});
+                       });
+                     });
+    };
+    if (!key_->signer->is_slow()) return sign();
+    environment().signing.Run(sign);
+  }
+
+  // The one place at which a reading takes a connection to upstream. Nobody waits for this response as for that of a
+  // call: if upstream's rate is short, readings can wait.
+  void Send(StampedRequest request) {
+    environment().upstream.Post(
+        std::move(request), {UpstreamClient::Lane::kQuery, deadline_, ""},
+        [self = shared_from_this()](UpstreamOutcome outcome) { self->OnOutcome(std::move(outcome)); }, nullptr);
+  }
+
+  void OnOutcome(UpstreamOutcome outcome) {
+    std::optional<std::string> answer;
+    if (const auto* http = std::get_if<HttpAnswer>(&outcome)) answer = http->body;
+    const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), {operation(), request_, 0, ""});
+    if (!response.ok()) return End(response.status(), std::nullopt, {});
+    End(absl::OkStatus(), std::move(answer), SummaryOf(*operation().response, *response));
+  }
+
+  void End(const absl::Status& status, std::optional<std::string> answer, const ActivitySummary& activity) {
+    audit_.End(status, activity);
+    done_(std::move(answer));
+  }
+
+  const std::shared_ptr<const Purpose> purpose_;
+  const ActivityWaits::Time deadline_;
+  ActivityWaits::Done done_;
+  KnownCaller caller_;                // with the current access; the caller itself belongs to the access of `purpose_`
+  const NamedSigner* key_ = nullptr;  // of caller_.access
+  CallAudit audit_;
+  EventLoop& loop_;
+  google::protobuf::Arena arena_;
+  const std::string bytes_;
+  ParsedMessage request_;  // refers to bytes_ and arena_
+  std::string path_;
+  std::optional<RequestBody> body_;
+};
+
+}  // namespace
+
+ActivityWaits::ReadActivity ReaderOf(const CallEnvironment& environment, KnownCaller caller, const NamedSigner& key,
+                                     ActivityName activity, absl::string_view request_id) {
+  const Operation* operation = environment.operations.Find(kGetActivity);
+  assert(operation != nullptr);
+  auto purpose = std::make_shared<const Purpose>(
+      Purpose{environment, *operation, std::move(caller), key.name, std::move(activity), std::string(request_id)});
+  return [purpose = std::move(purpose)](ActivityWaits::Time deadline, ActivityWaits::Done done) {
+    std::make_shared<ActivityQuery>(purpose, deadline, std::move(done))->Start();
+  };
+}
+
+}  // namespace stampgate

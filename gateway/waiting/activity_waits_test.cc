@@ -1,0 +1,223 @@
+#include "gateway/waiting/activity_waits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/feed/fake_log.h"
+#include "gateway/feed/fake_source.h"
+#include "stampgate/v1/event_service.pb.h"
+
+namespace stampgate {
+namespace {
+
+constexpr std::chrono::minutes kHang(1);
+const ActivityName kActivity = {"o", "a"};
+
+std::string ActivityWith(absl::string_view status) {
+  return absl::StrCat(R"({"id":"a","organizationId":"o","status":")", status,
+                      R"(","type":"ACTIVITY_TYPE_X","result":{"r":{}}})");
+}
+
+std::string AnswerWith(absl::string_view status) { return absl::StrCat(R"({"activity":)", ActivityWith(status), "}"); }
+
+// Receives how a wait ended.
+class Ending {
+ public:
+  ActivityWaits::OnEnd Callback() {
+    return [this](ActivityWaits::Ended ended) {
+      std::lock_guard lock(mutex_);
+      ended_.push_back(std::move(ended));
+      changed_.notify_all();
+    };
+  }
+
+  size_t count() const {
+    std::lock_guard lock(mutex_);
+    return ended_.size();
+  }
+
+  ActivityWaits::Ended Wait() const {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, kHang, [this] { return !ended_.empty(); })) ADD_FAILURE() << "the wait does not end";
+    return ended_.empty() ? ActivityWaits::Ended() : ended_.front();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::vector<ActivityWaits::Ended> ended_;
+};
+
+class ActivityWaitsTest : public ::testing::Test {
+ protected:
+  ~ActivityWaitsTest() override {
+    waits_->Drain();
+    loop_.Stop();
+  }
+
+  // Waits never read, unless a test sets a short interval before the first call.
+  std::shared_ptr<ActivityWaits> Make(absl::Duration poll_interval = absl::Hours(1), size_t max_waiting = 10) {
+    WaitTable::Options options;
+    options.max_waiting = max_waiting;
+    options.poll_interval = poll_interval;
+    options.max_poll_interval = poll_interval;
+    options.polls_per_second = 1000;
+    options.is_final = [](absl::string_view status) { return status == "DONE"; };
+    waits_ = std::make_shared<ActivityWaits>(std::move(options), loop_, /*metrics=*/nullptr);
+    return waits_;
+  }
+
+  static WaitTable::Time In(absl::Duration time) {
+    return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(time);
+  }
+
+  static ActivityWaits::ReadActivity Unused() {
+    return [](ActivityWaits::Time, ActivityWaits::Done) { ADD_FAILURE() << "the activity is read"; };
+  }
+
+  // Delivers an event with this body to the watch.
+  void Deliver(const std::string& body) {
+    v1::SubscribeResponse response;
+    response.add_events()->set_body(body);
+    auto event = std::make_shared<EncodedEvent>();
+    event->field = grpc::Slice(response.SerializeAsString());
+    source_.Give(EventPage{{event}, {1}});
+  }
+
+  FakeEventLog log_;
+  FakeEventSource source_{log_};
+  EventLoop loop_{"loop"};
+  std::shared_ptr<ActivityWaits> waits_;
+  Ending ending_;
+};
+
+TEST_F(ActivityWaitsTest, AnEventEndsAWait) {
+  Make()->Watch(source_);
+  EXPECT_EQ(source_.asked(), nullptr);
+  const auto wait = waits_->Announce();
+  ASSERT_NE(source_.asked(), nullptr) << "events must be read before the submit is sent";
+  wait->Begin(kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  Deliver(ActivityWith("PENDING"));
+  Deliver("no JSON");
+  EXPECT_EQ(ending_.count(), 0u);
+  Deliver(ActivityWith("DONE"));
+  EXPECT_EQ(ending_.count(), 1u);
+  EXPECT_EQ(ending_.Wait().end, WaitEnd::kEvent);
+  EXPECT_EQ(*ending_.Wait().text, AnswerWith("DONE"));
+  EXPECT_EQ(source_.asked(), nullptr) << "nobody waits";
+}
+
+TEST_F(ActivityWaitsTest, AnEventBeforeTheWaitEndsTheWait) {
+  Make()->Watch(source_);
+  const auto wait = waits_->Announce();
+  Deliver(ActivityWith("DONE"));
+  wait->Begin(kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  EXPECT_EQ(ending_.Wait().end, WaitEnd::kEvent);
+}
+
+TEST_F(ActivityWaitsTest, AReadingEndsAWait) {
+  Make(absl::Milliseconds(1));
+  int reads = 0;
+  const auto read = [&](ActivityWaits::Time, ActivityWaits::Done done) {
+    switch (++reads) {
+      case 1:
+        return done(std::nullopt);
+      case 2:
+        return done("no JSON");
+      case 3:
+        return done(AnswerWith("PENDING"));
+      default:
+        return done(AnswerWith("DONE"));
+    }
+  };
+  const auto wait = waits_->Announce();
+  wait->Begin(kActivity, false, In(absl::Hours(1)), read, ending_.Callback());
+  EXPECT_EQ(ending_.Wait().end, WaitEnd::kPoll);
+  EXPECT_EQ(*ending_.Wait().text, AnswerWith("DONE"));
+  EXPECT_EQ(reads, 4);
+}
+
+TEST_F(ActivityWaitsTest, AReadingMayEndAfterItsWait) {
+  Make(absl::Milliseconds(1));
+  std::mutex mutex;
+  std::condition_variable changed;
+  ActivityWaits::Done held;
+  const auto read = [&](ActivityWaits::Time, ActivityWaits::Done done) {
+    std::lock_guard lock(mutex);
+    held = std::move(done);
+    changed.notify_all();
+  };
+  const auto wait = waits_->Announce();
+  wait->Begin(kActivity, false, In(absl::Hours(1)), read, ending_.Callback());
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(changed.wait_for(lock, kHang, [&] { return held != nullptr; }));
+  }
+  wait->Cancel();
+  EXPECT_EQ(ending_.Wait().end, WaitEnd::kLeft);
+  held(AnswerWith("DONE"));
+  EXPECT_EQ(ending_.count(), 1u);
+}
+
+TEST_F(ActivityWaitsTest, AWaitEndsAtItsDeadline) {
+  Make();
+  const auto wait = waits_->Announce();
+  wait->Begin(kActivity, false, In(absl::Milliseconds(1)), Unused(), ending_.Callback());
+  EXPECT_EQ(ending_.Wait().end, WaitEnd::kDeadline);
+}
+
+TEST_F(ActivityWaitsTest, ACancelledWaitEndsAtOnceOrWhenItBegins) {
+  Make();
+  const auto wait = waits_->Announce();
+  wait->Begin(kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  wait->Cancel();
+  EXPECT_EQ(ending_.count(), 1u);
+  wait->Cancel();
+  EXPECT_EQ(ending_.count(), 1u);
+
+  Ending other;
+  const auto early = waits_->Announce();
+  early->Cancel();
+  EXPECT_EQ(other.count(), 0u);
+  early->Begin(kActivity, false, In(absl::Hours(1)), Unused(), other.Callback());
+  EXPECT_EQ(other.Wait().end, WaitEnd::kLeft);
+}
+
+TEST_F(ActivityWaitsTest, ADrainEndsEveryWait) {
+  Make()->Watch(source_);
+  const auto wait = waits_->Announce();
+  wait->Begin(kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  waits_->Drain();
+  EXPECT_EQ(ending_.Wait().end, WaitEnd::kDrain);
+  EXPECT_EQ(source_.asked(), nullptr);
+  Ending later;
+  waits_->Announce()->Begin(kActivity, false, In(absl::Hours(1)), Unused(), later.Callback());
+  EXPECT_EQ(later.Wait().end, WaitEnd::kDrain);
+}
+
+TEST_F(ActivityWaitsTest, TooManyWaitsEndAtOnce) {
+  Make(absl::Hours(1), /*max_waiting=*/1);
+  const auto wait = waits_->Announce();
+  wait->Begin(kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  Ending other;
+  waits_->Announce()->Begin({"o", "b"}, false, In(absl::Hours(1)), Unused(), other.Callback());
+  EXPECT_EQ(other.Wait().end, WaitEnd::kFull);
+  EXPECT_EQ(ending_.count(), 0u);
+}
+
+TEST_F(ActivityWaitsTest, AWaitThatNeverBeginsLeavesNothing) {
+  Make()->Watch(source_);
+  {
+    const auto wait = waits_->Announce();
+    EXPECT_NE(source_.asked(), nullptr);
+  }
+  EXPECT_EQ(source_.asked(), nullptr);
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,100 @@
+#include "gateway/waiting/event_watch.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "stampgate/v1/events.pb.h"
+#include "translate/wire/fields.h"
+
+namespace stampgate {
+namespace {
+
+constexpr char kActivityUpdates[] = "ACTIVITY_UPDATES";
+
+// How long one read waits for new events.
+constexpr absl::Duration kPatience = absl::Seconds(30);
+
+constexpr absl::Duration kPauseAfterError = absl::Seconds(1);
+
+// The number of the field that contains the events, in every response.
+constexpr int kEventsField = 1;
+
+std::shared_ptr<const EventFilter> ActivityUpdates() {
+  auto filter = std::make_shared<EventFilter>();
+  filter->types.insert(kActivityUpdates);
+  return filter;
+}
+
+// Returns the raw body of an event. Returns nothing if the body was too large for the encoded event.
+std::optional<absl::string_view> BodyOf(const EncodedEvent& encoded) {
+  const absl::string_view field(reinterpret_cast<const char*>(encoded.field.begin()), encoded.field.size());
+  const std::optional<absl::string_view> event = FindBytes(field, kEventsField);
+  return event.has_value() ? FindBytes(*event, v1::Event::kBodyFieldNumber) : std::nullopt;
+}
+
+}  // namespace
+
+EventWatch::EventWatch(EventSource& source, EventLoop& loop, OnActivity on_activity)
+    : source_(source), loop_(loop), on_activity_(std::move(on_activity)), filter_(ActivityUpdates()) {}
+
+void EventWatch::Begin() {
+  uint64_t run = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (run_ != 0) return;
+    run = run_ = source_.NewReaderId();
+  }
+  Read(run, {source_.latest()});
+}
+
+void EventWatch::End() {
+  uint64_t run = 0;
+  {
+    std::lock_guard lock(mutex_);
+    run = std::exchange(run_, 0);
+  }
+  if (run != 0) source_.Cancel(run);
+}
+
+void EventWatch::Read(uint64_t run, const EventPlace& place) {
+  EventSource::Request request;
+  request.after = place;
+  request.filter = filter_;
+  request.patience = kPatience;
+  source_.Next(run, std::move(request), [self = shared_from_this(), run](absl::StatusOr<EventPage> page) {
+    self->OnPage(run, std::move(page));
+  });
+  // If End ran before Next, it had no Next to cancel.
+  std::unique_lock lock(mutex_);
+  if (run_ == run) return;
+  lock.unlock();
+  source_.Cancel(run);
+}
+
+void EventWatch::OnPage(uint64_t run, absl::StatusOr<EventPage> page) {
+  {
+    std::lock_guard lock(mutex_);
+    if (run_ != run) return;
+    if (absl::IsAborted(page.status())) run_ = 0;  // the source ends
+  }
+  if (absl::IsAborted(page.status())) return;
+  if (!page.ok()) {
+    loop_.RunAfter(kPauseAfterError, [self = shared_from_this(), run] { self->Restart(run); });
+    return;
+  }
+  for (const auto& event : page->events) {
+    if (const std::optional<absl::string_view> body = BodyOf(*event)) on_activity_(*body);
+  }
+  Read(run, page->through);
+}
+
+void EventWatch::Restart(uint64_t run) {
+  {
+    std::lock_guard lock(mutex_);
+    if (run_ != run) return;
+  }
+  Read(run, {source_.latest()});
+}
+
+}  // namespace stampgate

@@ -1,0 +1,203 @@
+#include "gateway/waiting/wait_table.h"
+
+#include <algorithm>
+
+namespace stampgate {
+namespace {
+
+using std::chrono::nanoseconds;
+
+nanoseconds Chrono(absl::Duration duration) { return absl::ToChronoNanoseconds(duration); }
+
+// Whether the gateway should read the activity although its status is final: an event can lack the result.
+bool LacksResult(const ActivityReport& report) {
+  return report.status == "ACTIVITY_STATUS_COMPLETED" && !report.has_result;
+}
+
+}  // namespace
+
+void WaitTable::Retract() {
+  if (--announced_ > 0) return;
+  recent_.clear();
+  recent_order_.clear();
+  recent_bytes_ = 0;
+}
+
+std::optional<WaitTable::Ended> WaitTable::Begin(WaitId wait, ActivityName activity, bool urgent, Time deadline,
+                                                 Time now) {
+  Recent recent;
+  if (const auto found = recent_.find(activity); found != recent_.end()) recent = found->second;
+  Retract();
+  if (draining_) return Ended{wait, WaitEnd::kDrain};
+  if (recent.text != nullptr && !recent.lacks_result) return Ended{wait, WaitEnd::kEvent, std::move(recent.text)};
+  if (waits_.size() >= options_.max_waiting) return Ended{wait, WaitEnd::kFull};
+  Entry& entry = EntryOf(activity, now);
+  entry.waits.push_back(wait);
+  deadlines_.emplace(deadline, wait);
+  if (recent.text != nullptr) {
+    entry.text = std::move(recent.text);
+    entry.is_final = true;
+  }
+  if (urgent || entry.is_final) SetUrgent(activity, entry, now);
+  waits_.emplace(wait, Wait{std::move(activity), deadline});
+  return std::nullopt;
+}
+
+bool WaitTable::Remove(WaitId wait) {
+  const auto found = waits_.find(wait);
+  if (found == waits_.end()) return false;
+  const ActivityName activity = std::move(found->second.activity);
+  deadlines_.erase({found->second.deadline, wait});
+  waits_.erase(found);
+  Entry& entry = *entries_.at(activity);
+  std::erase(entry.waits, wait);
+  if (entry.waits.empty()) Release(activity, entry);
+  return true;
+}
+
+std::vector<WaitTable::Ended> WaitTable::OnEvent(const ActivityReport& report, Time now) {
+  if (!options_.is_final(report.status)) return {};
+  Remember(report);
+  const auto found = entries_.find(report.activity);
+  if (found == entries_.end() || found->second->waits.empty()) return {};
+  Entry& entry = *found->second;
+  if (!LacksResult(report)) return EndAll(report.activity, entry, WaitEnd::kEvent, report.text);
+  entry.text = report.text;
+  entry.is_final = true;
+  SetUrgent(report.activity, entry, now);
+  return {};
+}
+
+std::vector<WaitTable::Ended> WaitTable::OnPolled(const ActivityName& activity, const ActivityReport* report,
+                                                  Time now) {
+  --polls_in_flight_;
+  Entry& entry = *entries_.at(activity);
+  entry.interval = std::min(2 * entry.interval, options_.max_poll_interval);
+  SetDue(activity, entry, std::max(now, *entry.read + Chrono(entry.interval)));
+  if (entry.waits.empty()) {
+    Release(activity, entry);
+    return {};
+  }
+  if (report == nullptr || report->activity != activity) return {};
+  if (options_.is_final(report->status)) return EndAll(activity, entry, WaitEnd::kPoll, report->text);
+  if (!entry.is_final && report->text->size() <= kMaxPendingBytes) entry.text = report->text;
+  return {};
+}
+
+std::vector<WaitTable::Ended> WaitTable::EndOverdue(Time now) {
+  std::vector<Ended> ended;
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const WaitId wait = deadlines_.begin()->second;
+    ended.push_back({wait, WaitEnd::kDeadline, entries_.at(waits_.at(wait).activity)->text});
+    Remove(wait);
+  }
+  return ended;
+}
+
+std::vector<WaitTable::Ended> WaitTable::Drain() {
+  draining_ = true;
+  std::vector<Ended> ended;
+  while (!deadlines_.empty()) {
+    const WaitId wait = deadlines_.begin()->second;
+    ended.push_back({wait, WaitEnd::kDrain, entries_.at(waits_.at(wait).activity)->text});
+    Remove(wait);
+  }
+  return ended;
+}
+
+std::vector<WaitTable::Poll> WaitTable::TakePolls(Time now) {
+  std::vector<Poll> polls;
+  while (!due_.empty() && due_.begin()->first <= now) {
+    const ActivityName activity = due_.begin()->second;
+    Entry& entry = *entries_.at(activity);
+    if (entry.waits.empty()) {
+      due_.erase(due_.begin());
+      entries_.erase(activity);
+      continue;
+    }
+    if (polls_in_flight_ >= options_.max_polls_in_flight || now < next_poll_) break;
+    due_.erase(due_.begin());
+    entry.due.reset();
+    entry.read = now;
+    ++polls_in_flight_;
+    next_poll_ = now + Chrono(absl::Seconds(1) / static_cast<int64_t>(options_.polls_per_second));
+    polls.push_back({activity, entry.waits.front()});
+  }
+  return polls;
+}
+
+WaitTable::Time WaitTable::next() const {
+  Time next = deadlines_.empty() ? Time::max() : deadlines_.begin()->first;
+  if (due_.empty()) return next;
+  const auto& [due, activity] = *due_.begin();
+  if (entries_.at(activity)->waits.empty()) return std::min(next, due);
+  if (polls_in_flight_ >= options_.max_polls_in_flight) return next;
+  return std::min(next, std::max(due, next_poll_));
+}
+
+WaitTable::Entry& WaitTable::EntryOf(const ActivityName& activity, Time now) {
+  std::unique_ptr<Entry>& entry = entries_[activity];
+  if (entry == nullptr) {
+    entry = std::make_unique<Entry>();
+    entry->interval = options_.poll_interval;
+    SetDue(activity, *entry, now + Chrono(entry->interval));
+  } else if (entry->waits.empty()) {
+    // The activity was read a moment ago, for calls that no longer wait.
+    entry->interval = options_.poll_interval;
+    if (entry->due.has_value()) SetDue(activity, *entry, now + Chrono(entry->interval));
+  }
+  return *entry;
+}
+
+void WaitTable::SetDue(const ActivityName& activity, Entry& entry, Time due) {
+  if (entry.due.has_value()) due_.erase({*entry.due, activity});
+  entry.due = due;
+  due_.emplace(due, activity);
+}
+
+// Makes the next reading due as early as the rules allow.
+void WaitTable::SetUrgent(const ActivityName& activity, Entry& entry, Time now) {
+  if (!entry.due.has_value()) return;  // a reading is in progress
+  const Time earliest = entry.read.has_value() ? std::max(now, *entry.read + Chrono(options_.poll_interval)) : now;
+  if (earliest < *entry.due) SetDue(activity, entry, earliest);
+}
+
+// No call waits for the activity any more. The entry stays until the activity may be read again.
+void WaitTable::Release(const ActivityName& activity, Entry& entry) {
+  entry.text = nullptr;
+  entry.is_final = false;
+  if (!entry.due.has_value()) return;  // OnPolled will release the entry
+  if (entry.read.has_value()) return SetDue(activity, entry, *entry.read + Chrono(options_.poll_interval));
+  due_.erase({*entry.due, activity});
+  entries_.erase(activity);
+}
+
+std::vector<WaitTable::Ended> WaitTable::EndAll(const ActivityName& activity, Entry& entry, WaitEnd end,
+                                                const Text& text) {
+  std::vector<Ended> ended;
+  for (const WaitId wait : std::exchange(entry.waits, {})) {
+    const auto found = waits_.find(wait);
+    deadlines_.erase({found->second.deadline, wait});
+    waits_.erase(found);
+    ended.push_back({wait, end, text});
+  }
+  Release(activity, entry);
+  return ended;
+}
+
+void WaitTable::Remember(const ActivityReport& report) {
+  if (announced_ == 0 || report.text->size() > kMaxRecentBytes) return;
+  Recent& recent = recent_[report.activity];
+  if (recent.text != nullptr) return;
+  recent = {report.text, LacksResult(report)};
+  recent_order_.push_back(report.activity);
+  recent_bytes_ += report.text->size();
+  while (recent_order_.size() > kMaxRecentEnds || recent_bytes_ > kMaxRecentBytes) {
+    const auto oldest = recent_.find(recent_order_.front());
+    recent_bytes_ -= oldest->second.text->size();
+    recent_.erase(oldest);
+    recent_order_.pop_front();
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,161 @@
+// The calls that wait for the ends of activities, and the rules by which the gateway reads these activities.
+#ifndef STAMPGATE_GATEWAY_WAITING_WAIT_TABLE_H_
+#define STAMPGATE_GATEWAY_WAITING_WAIT_TABLE_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gateway/waiting/activity_report.h"
+
+namespace stampgate {
+
+// Why a wait has ended. The values are the indices of kWaitEnds (metrics.h).
+enum class WaitEnd {
+  kEvent,     // an event reported the activity's end
+  kPoll,      // a reading of the activity reported the activity's end
+  kDeadline,  // the wait's deadline has passed
+  kFull,      // too many calls already wait
+  kDrain,     // the gateway shuts down
+  kLeft,      // the caller has left
+};
+
+// Only computes: it has no thread, no clock and no timer. The caller passes the time to each function; it must never go
+// back. Not thread-safe.
+//
+// Each activity for which calls wait is read on its own schedule: for the first time `poll_interval` after the first of
+// these calls began to wait, and then after twice the previous interval, up to `max_poll_interval`. A call whose first
+// look is urgent makes the reading due at once. Two readings of one activity always begin at least `poll_interval`
+// apart, even if all waiting calls leave and others come. All readings together begin at most `polls_per_second` times
+// a second, and at most `max_polls_in_flight` are in progress. If more are due, the one that has been due for longest
+// is the first.
+class WaitTable {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using WaitId = uint64_t;
+  using Text = std::shared_ptr<const std::string>;
+
+  struct Options {
+    size_t max_waiting = 4096;
+    absl::Duration poll_interval = absl::Seconds(2);
+    absl::Duration max_poll_interval = absl::Seconds(30);
+    uint32_t polls_per_second = 2;
+    size_t max_polls_in_flight = 8;
+    std::function<bool(absl::string_view status)> is_final;
+  };
+
+  // A wait that has ended. `text` is the newest JSON text {"activity":{...}} that upstream has reported since the wait
+  // began; null if there is none. If `end` is kEvent or kPoll, the activity in it has a final status.
+  struct Ended {
+    WaitId wait = 0;
+    WaitEnd end = WaitEnd::kDeadline;
+    Text text = nullptr;
+  };
+
+  // A reading that must begin now, with the key of the call `wait`.
+  struct Poll {
+    ActivityName activity;
+    WaitId wait = 0;
+  };
+
+  // The texts of at most this many ends, with this many bytes, are remembered for announced waits.
+  static constexpr size_t kMaxRecentEnds = 1024;
+  static constexpr size_t kMaxRecentBytes = 4 << 20;
+  // A longer text about an activity that has not ended is not stored.
+  static constexpr size_t kMaxPendingBytes = 256 << 10;
+
+  explicit WaitTable(Options options) : options_(std::move(options)) {}
+
+  // Announces a wait whose activity is not known yet, because the response to the submit has not arrived. From now on,
+  // the table remembers the ends that events report, so that Begin finds an end that was reported earlier. Each
+  // Announce needs one Begin or Retract.
+  void Announce() { ++announced_; }
+  void Retract();
+
+  // Begins an announced wait. `urgent` states that the activity must be read soon, because its status is old. Returns
+  // the end of the wait if it ends at once: kEvent or kFull.
+  std::optional<Ended> Begin(WaitId wait, ActivityName activity, bool urgent, Time deadline, Time now);
+
+  // Ends a wait without a result. Returns false if the wait had ended before.
+  bool Remove(WaitId wait);
+
+  // Reports what an event says about an activity. Returns the waits that this ends.
+  std::vector<Ended> OnEvent(const ActivityReport& report, Time now);
+
+  // Reports how a reading of `activity` ended. `report` is null if upstream gave no readable response. Returns the
+  // waits that this ends. Ignores a report about another activity.
+  std::vector<Ended> OnPolled(const ActivityName& activity, const ActivityReport* report, Time now);
+
+  // Ends the waits whose deadline has passed.
+  std::vector<Ended> EndOverdue(Time now);
+
+  // Ends all waits. From now on, Begin ends each wait.
+  std::vector<Ended> Drain();
+
+  // Returns the readings that must begin now.
+  std::vector<Poll> TakePolls(Time now);
+
+  // Returns when EndOverdue or TakePolls can have something to do; Time::max() if never.
+  Time next() const;
+
+  size_t waiting() const { return waits_.size(); }
+  // Whether the events of the log can concern a wait.
+  bool needs_events() const { return announced_ > 0 || !waits_.empty(); }
+
+ private:
+  struct Wait {
+    ActivityName activity;
+    Time deadline;
+  };
+
+  // An activity for which calls wait, or which was read less than `poll_interval` ago.
+  struct Entry {
+    std::vector<WaitId> waits;  // in the order in which they began
+    std::optional<Time> due;    // when the next reading is due; not set while a reading is in progress
+    std::optional<Time> read;   // when the last reading began
+    absl::Duration interval;    // until the next reading
+    Text text = nullptr;        // the newest report
+    bool is_final = false;      // whether `text` has a final status, but lacks the result
+  };
+
+  // The end of an activity that an event has reported.
+  struct Recent {
+    Text text = nullptr;
+    bool lacks_result = false;
+  };
+
+  Entry& EntryOf(const ActivityName& activity, Time now);
+  void SetDue(const ActivityName& activity, Entry& entry, Time due);
+  void SetUrgent(const ActivityName& activity, Entry& entry, Time now);
+  void Release(const ActivityName& activity, Entry& entry);
+  std::vector<Ended> EndAll(const ActivityName& activity, Entry& entry, WaitEnd end, const Text& text);
+  void Remember(const ActivityReport& report);
+
+  const Options options_;
+  bool draining_ = false;
+  size_t announced_ = 0;
+  size_t polls_in_flight_ = 0;
+  Time next_poll_ = Time::min();  // no reading begins before this time
+  absl::flat_hash_map<WaitId, Wait> waits_;
+  absl::flat_hash_map<ActivityName, std::unique_ptr<Entry>> entries_;
+  absl::btree_set<std::pair<Time, WaitId>> deadlines_;
+  absl::btree_set<std::pair<Time, ActivityName>> due_;
+  absl::flat_hash_map<ActivityName, Recent> recent_;
+  std::deque<ActivityName> recent_order_;
+  size_t recent_bytes_ = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_WAITING_WAIT_TABLE_H_
