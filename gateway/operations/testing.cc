@@ -97,6 +97,8 @@ UpstreamClient::CallId FakeUpstream::Get(DiscoveryRequest request, const CallOpt
 }
 
 UpstreamClient::CallId FakeUpstream::Begin(Sent sent, Done done, Done late) {
+  // Each call gets its place at once. The stored options must not own the call.
+  if (const auto on_place = std::exchange(sent.options.on_place, nullptr)) on_place();
   CallId id = 0;
   bool shut_down = false;
   {

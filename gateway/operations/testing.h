@@ -33,6 +33,7 @@
 #include "gateway/operations/unary_handler.h"
 #include "gateway/process/worker_threads.h"
 #include "gateway/store/call_store.h"
+#include "gateway/telemetry/tracer.h"
 #include "gateway/upstream/client.h"
 #include "google/protobuf/message.h"
 #include "stamp/request_body.h"
@@ -230,6 +231,7 @@ class CallTest : public ::testing::Test {
   TimestampAllocator timestamps_{/*floor_ms=*/0, {0, 1}};
   absl::Time now_ = absl::FromUnixMillis(kNowMs);
   bool forward_traceparent_ = false;
+  Tracer* tracer_ = nullptr;
 
  private:
   struct Watched {
