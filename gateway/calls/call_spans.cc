@@ -50,9 +50,9 @@ CallSpans::CallSpans(Tracer* tracer, const TraceContext& trace, absl::string_vie
 
 absl::Duration CallSpans::SinceBegun() const { return absl::FromChrono(tracer_->steady_now() - begun_); }
 
-void CallSpans::BeginStep(CallStep step) {
+void CallSpans::BeginStep(CallStage step) {
   if (call_->steps.size() >= kMaxSteps) return;
-  const bool is_announced = step == CallStep::kUpstream && next_upstream_span_ != 0;
+  const bool is_announced = step == CallStage::kUpstream && next_upstream_span_ != 0;
   const uint64_t id = is_announced ? std::exchange(next_upstream_span_, 0) : tracer_->NewSpanId();
   call_->steps.push_back({step, id, SinceBegun()});
 }
@@ -73,7 +73,7 @@ void CallSpans::EndUpstream(const UpstreamOutcome& outcome) {
   if (!sampled()) return;
   const auto* failure = std::get_if<TransportFailure>(&outcome);
   if (failure != nullptr && failure->goes_on) return;
-  if (!call_->steps.empty() && call_->steps.back().step == CallStep::kUpstream) {
+  if (!call_->steps.empty() && call_->steps.back().step == CallStage::kUpstream) {
     TracedStep& upstream = call_->steps.back();
     if (failure != nullptr) {
       upstream.failure = NameOf(failure->cause);
@@ -81,7 +81,7 @@ void CallSpans::EndUpstream(const UpstreamOutcome& outcome) {
       upstream.http_status = std::get<HttpAnswer>(outcome).status;
     }
   }
-  BeginStep(CallStep::kMap);
+  BeginStep(CallStage::kMap);
 }
 
 void CallSpans::Answer(const absl::Status& status) {

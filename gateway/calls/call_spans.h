@@ -28,7 +28,7 @@ class CallSpans {
   bool sampled() const { return call_ != nullptr; }
 
   // Begins a step, which ends the current one. A call has at most kMaxSteps steps; further ones belong to the last.
-  void Begin(CallStep step) {
+  void Begin(CallStage step) {
     if (sampled()) BeginStep(step);
   }
   static constexpr size_t kMaxSteps = 32;
@@ -53,7 +53,7 @@ class CallSpans {
   void End();
 
  private:
-  void BeginStep(CallStep step);
+  void BeginStep(CallStage step);
   absl::Duration SinceBegun() const;
 
   Tracer* tracer_;

@@ -52,7 +52,7 @@ class CallSpansTest : public testing::Test {
 TEST_F(CallSpansTest, ACallWithoutATracerIsNotSampled) {
   CallSpans spans(nullptr, trace_, kMethod);
   EXPECT_FALSE(spans.sampled());
-  spans.Begin(CallStep::kAuthenticate);
+  spans.Begin(CallStage::kAuthenticate);
   EXPECT_EQ(spans.NextUpstreamSpan(), 0u);
   spans.EndUpstream(HttpAnswer{});
   spans.Answer(absl::OkStatus());
@@ -62,9 +62,9 @@ TEST_F(CallSpansTest, ACallWithoutATracerIsNotSampled) {
 TEST_F(CallSpansTest, ACallIsQueuedWhenItHasEnded) {
   CallSpans spans(&tracer_, trace_, kMethod);
   spans.SetCaller("payments");
-  spans.Begin(CallStep::kAuthenticate);
+  spans.Begin(CallStage::kAuthenticate);
   Pass(2);
-  spans.Begin(CallStep::kTranslate);
+  spans.Begin(CallStage::kTranslate);
   Pass(3);
   spans.Answer(absl::OkStatus());
   EXPECT_THAT(tracer_.Take(10), IsEmpty());
@@ -78,7 +78,7 @@ TEST_F(CallSpansTest, ACallIsQueuedWhenItHasEnded) {
   EXPECT_EQ(call.replied, absl::Milliseconds(5));
   EXPECT_EQ(call.ended, absl::Milliseconds(5));
   ASSERT_THAT(call.steps, SizeIs(2));
-  EXPECT_EQ(call.steps[1].step, CallStep::kTranslate);
+  EXPECT_EQ(call.steps[1].step, CallStage::kTranslate);
   EXPECT_EQ(call.steps[1].begun, absl::Milliseconds(2));
   EXPECT_FALSE(spans.sampled());
 }
@@ -98,10 +98,10 @@ TEST_F(CallSpansTest, ACallWithoutACallersTraceHasNoParent) {
 TEST_F(CallSpansTest, TheSpanOfTheExchangeHasTheAnnouncedId) {
   CallSpans spans(&tracer_, trace_, kMethod);
   spans.SetRequest("POST", "/path");
-  spans.Begin(CallStep::kQueue);
+  spans.Begin(CallStage::kQueue);
   const uint64_t id = spans.NextUpstreamSpan();
   EXPECT_EQ(spans.NextUpstreamSpan(), id);
-  spans.Begin(CallStep::kUpstream);
+  spans.Begin(CallStage::kUpstream);
   EXPECT_NE(spans.NextUpstreamSpan(), id);
   spans.EndUpstream(HttpAnswer{200});
   spans.End();
@@ -109,14 +109,14 @@ TEST_F(CallSpansTest, TheSpanOfTheExchangeHasTheAnnouncedId) {
   ASSERT_THAT(call.steps, SizeIs(3));
   EXPECT_EQ(call.steps[1].span_id, id);
   EXPECT_EQ(call.steps[1].http_status, 200);
-  EXPECT_EQ(call.steps[2].step, CallStep::kMap);
+  EXPECT_EQ(call.steps[2].step, CallStage::kMap);
   EXPECT_EQ(call.http_method, "POST");
   EXPECT_EQ(call.url_template, "/path");
 }
 
 TEST_F(CallSpansTest, AnExchangeThatContinuesEndsLater) {
   CallSpans spans(&tracer_, trace_, kMethod);
-  spans.Begin(CallStep::kUpstream);
+  spans.Begin(CallStage::kUpstream);
   Pass(5);
   spans.EndUpstream(TransportFailure{Cause::kTimeout, true, "", /*goes_on=*/true});
   spans.Answer(absl::DeadlineExceededError(""));
@@ -135,7 +135,7 @@ TEST_F(CallSpansTest, AnExchangeThatContinuesEndsLater) {
 
 TEST_F(CallSpansTest, AFailedExchangeStatesItsFailure) {
   CallSpans spans(&tracer_, trace_, kMethod);
-  spans.Begin(CallStep::kUpstream);
+  spans.Begin(CallStage::kUpstream);
   spans.EndUpstream(TransportFailure{Cause::kTls, false, "detail"});
   spans.End();
   const TracedCall call = Ended();
@@ -158,7 +158,7 @@ TEST_F(CallSpansTest, AReasonOfUpstreamIsNotExported) {
 
 TEST_F(CallSpansTest, TheNumberOfStepsIsBounded) {
   CallSpans spans(&tracer_, trace_, kMethod);
-  for (size_t i = 0; i < CallSpans::kMaxSteps + 5; ++i) spans.Begin(CallStep::kQueue);
+  for (size_t i = 0; i < CallSpans::kMaxSteps + 5; ++i) spans.Begin(CallStage::kQueue);
   spans.End();
   EXPECT_THAT(Ended().steps, SizeIs(CallSpans::kMaxSteps));
 }

@@ -41,19 +41,19 @@ OperationCall::OperationCall(const CallEnvironment& environment, const Operation
       reply_(std::move(reply)),
       record_(environment.recorders, operation.full_name, trace_),
       request_(*operation.request) {
-  record_.spans().Begin(CallStep::kAuthenticate);
+  record_.spans().Begin(CallStage::kAuthenticate);
 }
 
 void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
                           const grpc::ByteBuffer& request, absl::Duration time_left) {
   started_ = UpstreamClient::Clock::now();
   absl::Status status = Authenticate(std::move(caller), stranger);
-  record_.spans().Begin(CallStep::kTranslate);
+  record_.spans().Begin(CallStage::kTranslate);
   if (status.ok()) status = CheckMethod();
   if (status.ok()) status = Decode(request);
   if (status.ok()) status = CheckGrants();
   if (status.ok()) status = Validate();
-  record_.spans().Begin(CallStep::kDecide);
+  record_.spans().Begin(CallStage::kDecide);
   if (status.ok()) status = Authorize();
   if (status.ok()) status = SetDeadline(time_left);
   if (status.ok()) status = ChooseKey();
@@ -136,7 +136,7 @@ absl::Status OperationCall::ChooseKey() {
 }
 
 void OperationCall::Render() {
-  record_.spans().Begin(CallStep::kTranslate);
+  record_.spans().Begin(CallStage::kTranslate);
   RenderedRequest rendered = (*std::move(checked_)).Render();
   checked_.reset();
   path_ = std::move(rendered.path);
@@ -161,7 +161,7 @@ void OperationCall::Render() {
 // earlier submit.
 void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
   if (environment_.store == nullptr) return End(NoStore());
-  record_.spans().Begin(CallStep::kStore);
+  record_.spans().Begin(CallStage::kStore);
   KeyedSubmit submit;
   submit.caller = caller_.caller->name();
   submit.key = rendered.idempotency_key;
@@ -216,7 +216,7 @@ void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
 
 // Makes the audit log write the decision to allow the body, before the gateway stamps anything.
 void OperationCall::Record() {
-  record_.spans().Begin(CallStep::kAudit);
+  record_.spans().Begin(CallStage::kAudit);
   const bool audited = environment_.recorders.audit != nullptr;
   AuditDecision& decision = permission_.decision;
   if (audited && body_.has_value()) decision.body_sha256 = body_->HexDigest();
@@ -242,7 +242,7 @@ void OperationCall::SendAs(const Forward& way) {
 }
 
 void OperationCall::SendAs(const SignWith& way) {
-  record_.spans().Begin(CallStep::kSign);
+  record_.spans().Begin(CallStage::kSign);
   if (!way.key->signer->is_slow()) return Sign(*way.key);
   environment_.signing.Run([call = shared_from_this(), key = way.key] { call->Sign(*key); });
 }
@@ -286,8 +286,8 @@ uint64_t OperationCall::BeginUpstreamSpan(UpstreamClient::CallOptions& options) 
   const bool is_general = operation_.path_segment != nullptr;
   spans.SetRequest(std::holds_alternative<Discover>(way_) ? "GET" : "POST",
                    absl::StrCat(operation_.path, is_general ? "{operation}" : ""));
-  spans.Begin(CallStep::kQueue);
-  options.on_place = [call = shared_from_this()] { call->record_.spans().Begin(CallStep::kUpstream); };
+  spans.Begin(CallStage::kQueue);
+  options.on_place = [call = shared_from_this()] { call->record_.spans().Begin(CallStage::kUpstream); };
   return spans.NextUpstreamSpan();
 }
 

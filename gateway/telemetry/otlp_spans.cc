@@ -30,25 +30,25 @@ std::string BytesOfTraceId(absl::string_view digits) {
   return bytes;
 }
 
-absl::string_view NameOf(CallStep step) {
+absl::string_view NameOf(CallStage step) {
   switch (step) {
-    case CallStep::kAuthenticate:
+    case CallStage::kAuthenticate:
       return "authenticate";
-    case CallStep::kTranslate:
+    case CallStage::kTranslate:
       return "translate";
-    case CallStep::kDecide:
+    case CallStage::kDecide:
       return "decide";
-    case CallStep::kStore:
+    case CallStage::kStore:
       return "store";
-    case CallStep::kAudit:
+    case CallStage::kAudit:
       return "audit";
-    case CallStep::kSign:
+    case CallStage::kSign:
       return "sign";
-    case CallStep::kQueue:
+    case CallStage::kQueue:
       return "queue";
-    case CallStep::kUpstream:
+    case CallStage::kUpstream:
       return "upstream";
-    case CallStep::kMap:
+    case CallStage::kMap:
       return "map";
   }
   return "";
@@ -116,7 +116,7 @@ class CallSpanMaker {
   }
 
   void MakeStepSpan(const TracedStep& step, absl::Duration ended) {
-    if (step.step == CallStep::kUpstream) return MakeClientSpan(step, ended);
+    if (step.step == CallStage::kUpstream) return MakeClientSpan(step, ended);
     otlp::Span& span = Add(NameOf(step.step), step.span_id, call_.span_id, step.begun, ended);
     span.set_kind(otlp::Span::SPAN_KIND_INTERNAL);
     span.set_flags(kSampled | kParentIsLocal);

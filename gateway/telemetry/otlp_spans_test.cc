@@ -106,9 +106,9 @@ TEST_F(OtlpSpansTest, OnlyAFailureOfTheServerHasTheStatusError) {
 }
 
 TEST_F(OtlpSpansTest, EachStepIsAChildThatEndsWhenTheNextOneBegins) {
-  call_.steps = {{CallStep::kAuthenticate, 2, absl::ZeroDuration()},
-                 {CallStep::kTranslate, 3, absl::Milliseconds(1)},
-                 {CallStep::kMap, 4, absl::Milliseconds(4)}};
+  call_.steps = {{CallStage::kAuthenticate, 2, absl::ZeroDuration()},
+                 {CallStage::kTranslate, 3, absl::Milliseconds(1)},
+                 {CallStage::kMap, 4, absl::Milliseconds(4)}};
   const auto spans = Spans();
   ASSERT_EQ(spans.size(), 4);
   std::vector<std::string> names;
@@ -124,7 +124,7 @@ TEST_F(OtlpSpansTest, EachStepIsAChildThatEndsWhenTheNextOneBegins) {
 }
 
 TEST_F(OtlpSpansTest, TheExchangeWithUpstreamIsAClientSpan) {
-  call_.steps = {{CallStep::kUpstream, 2, absl::Milliseconds(1), 200}};
+  call_.steps = {{CallStage::kUpstream, 2, absl::Milliseconds(1), 200}};
   const otlp::Span span = Spans()[1];
   EXPECT_EQ(span.name(), "POST /public/v1/query/get_policy");
   EXPECT_EQ(span.kind(), otlp::Span::SPAN_KIND_CLIENT);
@@ -137,7 +137,7 @@ TEST_F(OtlpSpansTest, TheExchangeWithUpstreamIsAClientSpan) {
 }
 
 TEST_F(OtlpSpansTest, AnErrorOfUpstreamHasTheStatusError) {
-  call_.steps = {{CallStep::kUpstream, 2, absl::Milliseconds(1), 404}};
+  call_.steps = {{CallStage::kUpstream, 2, absl::Milliseconds(1), 404}};
   otlp::Span span = Spans()[1];
   EXPECT_EQ(span.status().code(), otlp::Status::STATUS_CODE_ERROR);
   EXPECT_EQ(AttributesOf(span)["error.type"], "404");
@@ -151,7 +151,7 @@ TEST_F(OtlpSpansTest, AnErrorOfUpstreamHasTheStatusError) {
 
 TEST_F(OtlpSpansTest, ATemplateIsNoPath) {
   call_.url_template = "/public/v1/query/{operation}";
-  call_.steps = {{CallStep::kUpstream, 2, absl::Milliseconds(1), 200}};
+  call_.steps = {{CallStage::kUpstream, 2, absl::Milliseconds(1), 200}};
   EXPECT_EQ(AttributesOf(Spans()[1]).count("url.path"), 0u);
 }
 

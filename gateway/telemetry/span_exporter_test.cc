@@ -30,7 +30,7 @@ class SpanExporterTest : public testing::Test {
     for (size_t i = 0; i < calls; ++i) {
       TracedCall call;
       call.trace_id = "0af7651916cd43dd8448eb211c80319c";
-      call.steps = {{CallStep::kAuthenticate, 2, absl::ZeroDuration()}};
+      call.steps = {{CallStage::kAuthenticate, 2, absl::ZeroDuration()}};
       tracer_.Queue(std::make_unique<const TracedCall>(std::move(call)));
     }
   }

@@ -12,7 +12,7 @@
 namespace stampgate {
 
 // The work in which a call is at one time. Each step becomes a span.
-enum class CallStep : uint8_t {
+enum class CallStage : uint8_t {
   kAuthenticate,  // identify the caller
   kTranslate,     // check the request, or render the body for upstream
   kDecide,        // ask the policy
@@ -25,7 +25,7 @@ enum class CallStep : uint8_t {
 };
 
 struct TracedStep {
-  CallStep step;
+  CallStage step;
   uint64_t span_id;
   absl::Duration begun;      // since the beginning of the call; the step ends when the next one begins
   int http_status = 0;       // upstream's, for kUpstream; 0 if upstream did not respond
