@@ -48,12 +48,12 @@ void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string&
                           const grpc::ByteBuffer& request, absl::Duration time_left) {
   started_ = UpstreamClient::Clock::now();
   absl::Status status = Authenticate(std::move(caller), stranger);
-  record_.spans().Begin(CallStage::kTranslate);
+  if (status.ok()) record_.spans().Begin(CallStage::kTranslate);
   if (status.ok()) status = CheckMethod();
   if (status.ok()) status = Decode(request);
   if (status.ok()) status = CheckGrants();
   if (status.ok()) status = Validate();
-  record_.spans().Begin(CallStage::kDecide);
+  if (status.ok()) record_.spans().Begin(CallStage::kDecide);
   if (status.ok()) status = Authorize();
   if (status.ok()) status = SetDeadline(time_left);
   if (status.ok()) status = ChooseKey();

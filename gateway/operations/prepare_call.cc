@@ -17,13 +17,13 @@ PrepareCall::PrepareCall(const CallEnvironment& environment, const TraceContext&
 void PrepareCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
                         const grpc::ByteBuffer& request, absl::Duration /*time_left*/) {
   absl::Status status = Authenticate(std::move(caller), stranger);
-  record_.spans().Begin(CallStage::kTranslate);
+  if (status.ok()) record_.spans().Begin(CallStage::kTranslate);
   if (status.ok()) status = Decode(request);
   if (status.ok()) status = CheckMethod();
   if (status.ok()) status = DecodeInner();
   if (status.ok()) status = CheckGrants();
   if (status.ok()) status = Validate();
-  record_.spans().Begin(CallStage::kDecide);
+  if (status.ok()) record_.spans().Begin(CallStage::kDecide);
   if (status.ok()) status = Authorize();
   if (status.ok()) status = Render();
   if (!status.ok()) return End(status);

@@ -295,7 +295,8 @@ const CallEnvironment& CallTest::environment() {
         .signing = *signing_,
         .in_flight = in_flight_,
         .store = with_store_ ? &store_ : nullptr,
-        .recorders = {.audit = audit_.get(), .disk_waits = waits_, .metrics = nullptr, .lines = &lines_},
+        .recorders =
+            {.audit = audit_.get(), .disk_waits = waits_, .metrics = nullptr, .lines = &lines_, .tracer = tracer_},
         .default_deadline = absl::Seconds(30),
         .max_deadline = absl::Seconds(60),
         .forward_traceparent = forward_traceparent_,
