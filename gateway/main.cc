@@ -49,6 +49,7 @@
 #include "gateway/process/log.h"
 #include "gateway/process/usage.h"
 #include "gateway/server.h"
+#include "gateway/start_telemetry.h"
 #include "gateway/store_commands.h"
 #include "gateway/store_copy.h"
 #include "gateway/tokens/key_pool.h"
@@ -70,6 +71,9 @@ constexpr absl::string_view kVersion = "0.1.0";
 
 // How long the audit log and the event log may take to close, after the time within which calls must end.
 constexpr absl::Duration kCloseTime = absl::Seconds(5);
+
+// How long the last export of telemetry may take.
+constexpr absl::Duration kLastExportTime = absl::Seconds(2);
 
 constexpr absl::Duration kCheckInterval = absl::Seconds(2);
 constexpr absl::Duration kCheckTimeout = absl::Seconds(2);
@@ -226,6 +230,8 @@ int Serve(const CommandLine& line) {
   absl::StatusOr<std::unique_ptr<CurrentTls>> tls = OpenTls(config);
   if (!tls.ok()) return FailToStart(tls.status());
   if (*tls != nullptr) health.metrics.SetCertificateNotAfter((*tls)->not_after());
+  // Destroyed after the server, whose calls use its tracer.
+  const std::unique_ptr<Telemetry> telemetry = StartTelemetry(config, kVersion, health.metrics, NumbersOfProcess);
   std::atomic<bool> failed = false;
   // If the event log or the call store cannot continue after a failure, the process ends, because only a new start
   // reads from the disk again what is stored.
@@ -240,6 +246,7 @@ int Serve(const CommandLine& line) {
                              .loops = *loops,
                              .audit = *audit == nullptr ? nullptr : &(*audit)->log(),
                              .metrics = &health.metrics,
+                             .tracer = telemetry == nullptr ? nullptr : telemetry->tracer(),
                              .tls = tls->get(),
                              .events = {.on_fatal = [end] { end(Readiness::kEventLogFailed); },
                                         .on_hanging =
@@ -300,6 +307,10 @@ int Serve(const CommandLine& line) {
   *audit = nullptr;
   bound->WaitFor("the store");
   (*server)->CloseStore(absl::FromChrono(deadline - std::chrono::steady_clock::now()));
+  if (telemetry != nullptr) {
+    bound->WaitFor("the last export of telemetry");
+    telemetry->End(kLastExportTime);
+  }
   bound->WaitFor("threads");
   Log(Severity::kInfo, "stopped", {});
   return failed ? kExitFailure : 0;

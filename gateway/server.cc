@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
@@ -36,6 +35,7 @@
 #include "gateway/postgres_store/postgres_call_store.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
+#include "gateway/process/random.h"
 #include "gateway/process/worker_threads.h"
 #include "gateway/reflection/service.h"
 #include "gateway/store/queued_call_store.h"
@@ -166,12 +166,6 @@ WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const
           .is_final = [&operations](absl::string_view status) { return operations.IsFinalStatus(status); }};
 }
 
-// Returns a random number. Each thread has its own generator, so that calls do not wait for each other.
-uint64_t RandomOfThread() {
-  thread_local absl::InsecureBitGen generator;
-  return generator();
-}
-
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
@@ -197,7 +191,7 @@ class GrpcServer : public Server {
                      signing_,
                      in_flight_,
                      store_.get(),
-                     {parts.audit, disk_waits_, parts.metrics, &lines_},
+                     {parts.audit, disk_waits_, parts.metrics, &lines_, parts.tracer},
                      ToDuration(config.calls().default_deadline()),
                      ToDuration(config.calls().max_deadline()),
                      *waits_,
@@ -209,7 +203,7 @@ class GrpcServer : public Server {
         event_plans_(config.operator_name()),
         closed_events_{.is_configured = HasEventLog(config),
                        .access = parts.access,
-                       .recorders = {parts.audit, disk_waits_, parts.metrics, &lines_},
+                       .recorders = {parts.audit, disk_waits_, parts.metrics, &lines_, parts.tracer},
                        .in_flight = in_flight_,
                        .plans = event_plans_,
                        .heartbeat_interval = ToDuration(config.events().heartbeat_interval()),

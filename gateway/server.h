@@ -13,6 +13,7 @@
 #include "gateway/config/config.h"
 #include "gateway/events/pipeline.h"
 #include "gateway/metrics/metrics.h"
+#include "gateway/telemetry/tracer.h"
 #include "webhooks/http/current_tls.h"
 #include "webhooks/loop/event_loops.h"
 
@@ -27,6 +28,7 @@ class Server {
     std::shared_ptr<EventLoops> loops;     // the loops on which the calls run
     AuditLog* audit = nullptr;             // if null, the server records no calls
     Metrics* metrics = nullptr;            // if null, the server counts no calls
+    Tracer* tracer = nullptr;              // if null, the server traces no calls
     const CurrentTls* tls = nullptr;       // if null, the server uses no TLS, which is allowed on loopback only
     EventPipeline::Observers events = {};  // for the event log
     std::function<void()> on_fatal =

@@ -8,22 +8,27 @@ void CallRecord::End(const absl::Status& status, absl::FunctionRef<CallFacts()> 
     audit_.End(status, known.activity, known.fingerprint);
   }
   Answer(status, facts);
+  spans_.End();
 }
 
 void CallRecord::Answer(const absl::Status& status, absl::FunctionRef<CallFacts()> facts) {
   metrics_.End(status);
   log_.End(status, facts);
+  spans_.Answer(status);
 }
 
 void CallRecord::EndLate(const absl::Status& status, const CallFacts& facts, const LogFields& outcome) {
   log_.LogLate(outcome, facts.fingerprint);
   audit_.End(status, facts.activity, facts.fingerprint);
+  spans_.End();
 }
 
 void CallRecord::EndRefused(const std::string& caller, const absl::Status& status) {
   metrics_.End(status);
   log_.SetCaller(caller);
   log_.EndRefused(status);
+  spans_.Answer(status);
+  spans_.End();
 }
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// Records one call in the audit log, in the metrics and in the log.
+// Records one call in the audit log, in the metrics, in the log and in its trace.
 #ifndef STAMPGATE_GATEWAY_CALLS_CALL_RECORD_H_
 #define STAMPGATE_GATEWAY_CALLS_CALL_RECORD_H_
 
@@ -12,34 +12,42 @@
 #include "gateway/calls/call_audit.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/call_log.h"
+#include "gateway/calls/call_spans.h"
 #include "gateway/calls/disk_waits.h"
+#include "gateway/calls/trace_context.h"
 #include "gateway/metrics/call_metrics.h"
 #include "gateway/metrics/metrics.h"
+#include "gateway/telemetry/tracer.h"
 
 namespace stampgate {
 
-// The audit log, the metrics and the log in which the gateway records calls. They must outlive all calls.
+// The audit log, the metrics, the log and the tracer in which the gateway records calls. They must outlive all calls.
 struct CallRecorders {
   AuditLog* audit;  // if null, nothing is audited, and every call is allowed without waiting
   DiskWaits& disk_waits;
-  Metrics* metrics;  // if null, nothing is counted
-  CallLines* lines;  // if null, nothing is logged
+  Metrics* metrics;          // if null, nothing is counted
+  CallLines* lines;          // if null, nothing is logged
+  Tracer* tracer = nullptr;  // if null, nothing is traced
 };
 
 // The record of one call. Not thread-safe. The call begins when this object is constructed. Its end must be recorded
 // once: with End or EndRefused, or with Answer and later EndLate.
 class CallRecord {
  public:
-  // `recorders` and the text of `method` must outlive this. Each record of a decision and each log line contains
-  // `request_id`.
-  CallRecord(const CallRecorders& recorders, absl::string_view method, absl::string_view request_id)
-      : audit_(recorders.audit, recorders.disk_waits, std::string(method), request_id),
+  // `recorders` and the text of `method` must outlive this. Each record of a decision and each log line contains the
+  // id of `trace`.
+  CallRecord(const CallRecorders& recorders, absl::string_view method, const TraceContext& trace)
+      : audit_(recorders.audit, recorders.disk_waits, std::string(method), trace.trace_id()),
         metrics_(recorders.metrics, method),
-        log_(recorders.lines, method, request_id) {}
+        log_(recorders.lines, method, trace.trace_id()),
+        spans_(recorders.tracer, trace, method) {}
 
   const std::string& method() const { return audit_.method(); }
 
-  void SetCaller(const KnownCaller& caller) { log_.SetCaller(caller.caller->name()); }
+  void SetCaller(const KnownCaller& caller) {
+    log_.SetCaller(caller.caller->name());
+    spans_.SetCaller(caller.caller->name());
+  }
 
   // Records that the gateway refuses the call with the error `why`, because the gateway does not know the caller.
   // `stranger` is the name that StrangerName returns for the peer.
@@ -50,6 +58,9 @@ class CallRecord {
 
   // Returns the audit records of the call, in which a later step records the decision about the call.
   CallAudit& audit() { return audit_; }
+
+  // Returns the spans of the call, to which each step of the call belongs.
+  CallSpans& spans() { return spans_; }
 
   // Records that the call has ended with `status`. Calls `facts` if the audit log or the log records the end.
   void End(
@@ -71,6 +82,7 @@ class CallRecord {
   CallAudit audit_;
   CallMetrics metrics_;
   CallLog log_;
+  CallSpans spans_;
 };
 
 }  // namespace stampgate

@@ -41,7 +41,8 @@ class CallRecordTest : public ::testing::Test {
                 .write = [this](Severity, absl::string_view event, const LogFields&) { events_.emplace_back(event); }}),
         metrics_({{kMethod, "read", false}}, "1.0") {
     audit_ = AuditLog::Open({.file = path_, .key = TestAuditKey(), .now = absl::Now}).value();
-    record_.emplace(CallRecorders{audit_.get(), waits_, &metrics_, &lines_}, kMethod, "0af7");
+    record_.emplace(CallRecorders{audit_.get(), waits_, &metrics_, &lines_}, kMethod,
+                    TraceContext::Begin([] { return 0xaf7; }));
   }
 
   KnownCaller caller() const { return {std::make_shared<Access>(), &caller_}; }
@@ -115,7 +116,7 @@ TEST_F(CallRecordTest, TheAuditContainsTheNameOfAStranger) {
   const std::vector<std::string> denials = AuditLines("\"kind\":\"deny\"");
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(Member(denials[0], "caller"), "spiffe://elsewhere/a");
-  EXPECT_EQ(Member(denials[0], "request_id"), "0af7");
+  EXPECT_EQ(Member(denials[0], "request_id"), "0000000000000af70000000000000af7");
 }
 
 TEST_F(CallRecordTest, ACallThatTheDrainRefusesIsLoggedAndNotAudited) {

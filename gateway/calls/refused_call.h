@@ -26,7 +26,7 @@ class RefusedCall final : public Reactor {
   RefusedCall(const Environment& environment, grpc::CallbackServerContext& context, absl::string_view method,
               const absl::Status& status)
       : in_flight_(environment.in_flight) {
-    CallRecord(environment.recorders, method, TraceOf(context, environment.random).trace_id())
+    CallRecord(environment.recorders, method, TraceOf(context, environment.random))
         .EndRefused(StrangerName(PeerOf(context)), status);
     this->Finish(ToGrpcStatus(status));
   }

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
 namespace stampgate {
@@ -44,9 +45,12 @@ std::optional<TraceContext> TraceContext::Parse(absl::string_view traceparent) {
     if (traceparent[at - 1] != '-') return std::nullopt;
   }
   const absl::string_view trace_id = traceparent.substr(kTraceIdAt, 32);
+  const absl::string_view parent_id = traceparent.substr(kParentIdAt, 16);
   const absl::string_view flags = traceparent.substr(kFlagsAt, 2);
-  if (!IsId(trace_id) || !IsId(traceparent.substr(kParentIdAt, 16)) || !IsHex(flags)) return std::nullopt;
   TraceContext trace;
+  if (!IsId(trace_id) || !IsId(parent_id) || !absl::SimpleHexAtoi(parent_id, &trace.parent_id_) || !IsHex(flags)) {
+    return std::nullopt;
+  }
   absl::c_copy(trace_id, trace.trace_id_.begin());
   trace.sampled_ = (Digit(flags[1]) & 1) != 0;
   return trace;
@@ -59,6 +63,14 @@ TraceContext TraceContext::Begin(const RandomNumber& random) {
   const std::string text = absl::StrCat(absl::Hex(high, absl::kZeroPad16), absl::Hex(low, absl::kZeroPad16));
   absl::c_copy(text, trace.trace_id_.begin());
   return trace;
+}
+
+std::optional<bool> TraceContext::callers_flag() const {
+  return parent_id_ == 0 ? std::nullopt : std::optional<bool>(sampled_);
+}
+
+std::string TraceContext::SampledTraceparent(uint64_t parent_id) const {
+  return absl::StrCat("00-", trace_id(), "-", absl::Hex(parent_id, absl::kZeroPad16), "-01");
 }
 
 std::string TraceContext::Traceparent(const RandomNumber& random) const {

@@ -82,5 +82,18 @@ TEST(TraceContextTest, KeepsTheTraceIdAndTheSampledFlag) {
             "00-0af7651916cd43dd8448eb211c80319c-0000000000001234-01");
 }
 
+TEST(TraceContextTest, KeepsTheCallersSpanAndFlag) {
+  EXPECT_EQ(TraceContext::Parse(kValid)->parent_id(), 0xb7ad6b7169203331u);
+  EXPECT_EQ(TraceContext::Parse(kValid)->callers_flag(), true);
+  EXPECT_EQ(TraceContext::Parse(With(53, "00"))->callers_flag(), false);
+  EXPECT_EQ(TraceContext::Begin([] { return 7; }).parent_id(), 0u);
+  EXPECT_EQ(TraceContext::Begin([] { return 7; }).callers_flag(), std::nullopt);
+}
+
+TEST(TraceContextTest, ASampledRequestHasTheIdOfItsSpan) {
+  EXPECT_EQ(TraceContext::Parse(With(53, "00"))->SampledTraceparent(0x1234),
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000001234-01");
+}
+
 }  // namespace
 }  // namespace stampgate

@@ -17,8 +17,10 @@
 #include "absl/strings/strip.h"
 #include "gateway/config/caller_rules.h"
 #include "gateway/config/duration.h"
+#include "gateway/config/duration_range.h"
 #include "gateway/config/fault_report.h"
 #include "gateway/config/named_files.h"
+#include "gateway/config/telemetry_rules.h"
 #include "gateway/config/yaml_reader.h"
 #include "gateway/upstream/base_url.h"
 #include "google/protobuf/descriptor.h"
@@ -167,14 +169,6 @@ void CheckFields(const Message& message, const std::string& prefix, ConfigReport
           break;
       }
     }
-  }
-}
-
-void CheckRange(const google::protobuf::Duration& value, absl::Duration minimum, const std::string& path,
-                ConfigReport& report, absl::Duration maximum = absl::Minutes(10)) {
-  if (ToDuration(value) < minimum || ToDuration(value) > maximum) {
-    report.Add(path,
-               absl::StrCat("must be from ", absl::FormatDuration(minimum), " to ", absl::FormatDuration(maximum)));
   }
 }
 
@@ -522,6 +516,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckStore(config, report);
   CheckEvents(config.events(), report);
   CheckWebhooks(config, report);
+  CheckTelemetry(config, report);
   CheckTokenIssuers(config, report);
   CheckCallers(config, report);
   // The checks above use the file names as the config contains them. The checks below use the contents of the files.
@@ -533,6 +528,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
     CheckCallerTls(config, snapshot, report);
     CheckAuditKey(config.audit(), contents, report);
     CheckStoreKey(config.store(), contents, report);
+    CheckTelemetryFiles(config, contents, report);
   }
   std::vector<std::shared_ptr<const Signer>> signers;
   std::vector<std::optional<TokenKeySet>> key_sets;

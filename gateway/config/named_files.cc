@@ -47,6 +47,10 @@ void ForEachFile(config::v1::Config& config, absl::FunctionRef<void(const Settin
   }
   visit({config.mutable_audit()->mutable_file()});
   visit({config.mutable_audit()->mutable_key_file(), Reading::kSecret});
+  if (config.has_telemetry()) {
+    visit({config.mutable_telemetry()->mutable_ca_file(), Reading::kPublic});
+    visit({config.mutable_telemetry()->mutable_headers_file(), Reading::kSecret});
+  }
   for (config::v1::TokenIssuer& issuer : *config.mutable_token_issuers()) {
     visit({issuer.mutable_ca_file(), Reading::kPublic, true});
     visit({issuer.mutable_jwks_file(), Reading::kPublic, true});

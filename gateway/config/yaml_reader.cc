@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -204,6 +205,8 @@ class Filler {
       case FieldDescriptor::CPPTYPE_UINT64:
         return Put<uint64_t>(ReadInteger<uint64_t>(node, path), field, out, &Reflection::SetUInt64,
                              &Reflection::AddUInt64);
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        return Put<double>(ReadDecimal(node, path), field, out, &Reflection::SetDouble, &Reflection::AddDouble);
       case FieldDescriptor::CPPTYPE_ENUM:
         return Put<int>(ReadEnum(node, path, field), field, out, &Reflection::SetEnumValue, &Reflection::AddEnumValue);
       case FieldDescriptor::CPPTYPE_MESSAGE: {
@@ -271,6 +274,17 @@ class Filler {
     const bool leading_zero = digits.size() > 1 && digits[0] == '0';
     if (error == std::errc() && parsed == end && !leading_zero && !node.quoted) return value;
     Add(node.place, path, wanted);
+    return std::nullopt;
+  }
+
+  std::optional<double> ReadDecimal(const Node& node, const std::string& path) {
+    constexpr absl::string_view kWanted = "must be a decimal number, such as 0.25";
+    if (!Expect(node, Node::Kind::kScalar, path, kWanted)) return std::nullopt;
+    double value = 0;
+    const bool consists_of_digits =
+        std::all_of(node.text.begin(), node.text.end(), [](char c) { return absl::ascii_isdigit(c) || c == '.'; });
+    if (consists_of_digits && !node.quoted && absl::SimpleAtod(node.text, &value)) return value;
+    Add(node.place, path, kWanted);
     return std::nullopt;
   }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "google/protobuf/descriptor.pb.h"
+#include "google/protobuf/wrappers.pb.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "stampgate/v1/options.pb.h"
 
@@ -198,8 +199,19 @@ INSTANTIATE_TEST_SUITE_P(
     [](const testing::TestParamInfo<Refusal>& info) { return info.param.name; });
 
 TEST(ConfigReaderTest, FieldsOfUnsupportedTypesAreRefused) {
-  EXPECT_EQ(FaultsOf<UninterpretedOption>("double_value: 1"),
-            "1:15 double_value: has a type that the YAML reader does not support");
+  EXPECT_EQ(FaultsOf<google::protobuf::FloatValue>("value: 1"),
+            "1:8 value: has a type that the YAML reader does not support");
+}
+
+TEST(ConfigReaderTest, ADecimalNumberHasDigitsAndAPoint) {
+  for (const char* good : {"0", "1", "0.25", "010.5", ".5"}) {
+    EXPECT_EQ(FaultsOf<UninterpretedOption>(absl::StrCat("double_value: ", good)), "") << good;
+  }
+  for (const char* bad : {"x", "-1", "1e3", "nan", "inf", "0x1", "1,5", "1.2.3", "'0.5'"}) {
+    EXPECT_EQ(FaultsOf<UninterpretedOption>(absl::StrCat("double_value: ", bad)),
+              "1:15 double_value: must be a decimal number, such as 0.25")
+        << bad;
+  }
 }
 
 TEST(ConfigReaderTest, EveryFaultIsReportedInTheOrderOfTheText) {

@@ -14,12 +14,12 @@
 
 namespace stampgate {
 
-EventBodyRead::EventBodyRead(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+EventBodyRead::EventBodyRead(const EventEnvironment& environment, CallIdentity identity, const TraceContext& trace,
                              Output& output)
     : environment_(environment),
       identity_(std::move(identity)),
       output_(output),
-      record_(environment.recorders, kReadEventBody, request_id) {}
+      record_(environment.recorders, kReadEventBody, trace) {}
 
 void EventBodyRead::Start(const grpc::ByteBuffer& request) {
   BeginEvents(identity_, record_, [self = shared_from_this(), &request](absl::StatusOr<EventAccess> access) {

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/caller_quota.h"
+#include "gateway/calls/trace_context.h"
 #include "gateway/events/access.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
@@ -31,9 +32,8 @@ class EventBodyRead : public StreamCall, public std::enable_shared_from_this<Eve
   static constexpr size_t kPieceBytes = 1 << 20;
 
   // `environment` and the objects to which `identity` refers must outlive the call. Each record of the call contains
-  // `request_id`.
-  EventBodyRead(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
-                Output& output);
+  // the id of `trace`.
+  EventBodyRead(const EventEnvironment& environment, CallIdentity identity, const TraceContext& trace, Output& output);
 
   void Start(const grpc::ByteBuffer& request) override;
   void OnSent(bool ok) override;

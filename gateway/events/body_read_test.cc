@@ -65,7 +65,7 @@ class EventBodyReadTest : public EventCallTest {
 
   void Start(const std::string& request) {
     request_ = BytesOf(Proto<v1::ReadEventBodyRequest>(request));
-    call_ = std::make_shared<EventBodyRead>(environment_, Identity(), "0af7", output_);
+    call_ = std::make_shared<EventBodyRead>(environment_, Identity(), Trace(), output_);
     call_->Start(request_);
   }
 
@@ -122,7 +122,7 @@ TEST_F(EventBodyReadTest, AnOffsetOmitsTheBeginningOfTheBody) {
     FakeOutput output([this] { return source_.is_busy(); });
     const grpc::ByteBuffer request =
         BytesOf(Proto<v1::ReadEventBodyRequest>(absl::StrCat("event_id: 'large' offset_bytes: ", offset)));
-    auto call = std::make_shared<EventBodyRead>(environment_, Identity(), "", output);
+    auto call = std::make_shared<EventBodyRead>(environment_, Identity(), Trace(), output);
     call->Start(request);
     source_.Serve();
     EXPECT_EQ(PieceOf(output.Take()), piece);
@@ -186,7 +186,7 @@ TEST_F(EventBodyReadTest, AReadBeyondTheLimitIsRejectedAndSubscriptionsDoNotCoun
 
   first = nullptr;
   FakeOutput output;
-  auto next = std::make_shared<EventBodyRead>(environment_, Identity(), "", output);
+  auto next = std::make_shared<EventBodyRead>(environment_, Identity(), Trace(), output);
   next->Start(request_);
   source_.Serve();
   EXPECT_EQ(PieceOf(output.Take()), "{}");
@@ -389,7 +389,7 @@ TEST_F(EventBodyReadTest, WholeBodiesAreReadWhileThePolicyIsReloaded) {
       for (int round = 0; round < kRounds; ++round) {
         FakeOutput output;
         const grpc::ByteBuffer request = BytesOf(Proto<v1::ReadEventBodyRequest>("event_id: 'large'"));
-        auto call = std::make_shared<EventBodyRead>(environment_, Identity(), "", output);
+        auto call = std::make_shared<EventBodyRead>(environment_, Identity(), Trace(), output);
         call->Start(request);
         std::string read;
         while (output.Wait()) {

@@ -21,12 +21,12 @@ constexpr size_t kDefaultPageSize = 100;
 // One unary call of the event service. The callbacks of the call keep this object alive until the call has ended.
 class EventQuery : public std::enable_shared_from_this<EventQuery> {
  public:
-  EventQuery(const EventEnvironment& environment, CallIdentity identity, const char* method,
-             absl::string_view request_id, OnEventResponse on_response)
+  EventQuery(const EventEnvironment& environment, CallIdentity identity, const char* method, const TraceContext& trace,
+             OnEventResponse on_response)
       : environment_(environment),
         identity_(std::move(identity)),
         on_response_(std::move(on_response)),
-        record_(environment.recorders, method, request_id) {}
+        record_(environment.recorders, method, trace) {}
 
   // Runs `step` if a grant allows the caller to see events by this method.
   void Start(void (EventQuery::*step)(const grpc::ByteBuffer&), const grpc::ByteBuffer& request) {
@@ -114,15 +114,15 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
 
 }  // namespace
 
-void ListEvents(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+void ListEvents(const EventEnvironment& environment, CallIdentity identity, const TraceContext& trace,
                 const grpc::ByteBuffer& request, OnEventResponse on_response) {
-  std::make_shared<EventQuery>(environment, std::move(identity), kListEvents, request_id, std::move(on_response))
+  std::make_shared<EventQuery>(environment, std::move(identity), kListEvents, trace, std::move(on_response))
       ->Start(&EventQuery::List, request);
 }
 
-void GetEvent(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+void GetEvent(const EventEnvironment& environment, CallIdentity identity, const TraceContext& trace,
               const grpc::ByteBuffer& request, OnEventResponse on_response) {
-  std::make_shared<EventQuery>(environment, std::move(identity), kGetEvent, request_id, std::move(on_response))
+  std::make_shared<EventQuery>(environment, std::move(identity), kGetEvent, trace, std::move(on_response))
       ->Start(&EventQuery::Get, request);
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gateway/calls/caller_quota.h"
+#include "gateway/calls/trace_context.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
 
@@ -27,10 +28,10 @@ using OnEventResponse = absl::AnyInvocable<void(absl::StatusOr<EventResponse>)>;
 
 // Each function handles one call of the method with its name, and does not block. `environment`, `request` and the
 // objects to which `identity` refers must stay valid until `on_response` is called. Each record of the call contains
-// `request_id`.
-void ListEvents(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+// the id of `trace`.
+void ListEvents(const EventEnvironment& environment, CallIdentity identity, const TraceContext& trace,
                 const grpc::ByteBuffer& request, OnEventResponse on_response);
-void GetEvent(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+void GetEvent(const EventEnvironment& environment, CallIdentity identity, const TraceContext& trace,
               const grpc::ByteBuffer& request, OnEventResponse on_response);
 
 }  // namespace stampgate

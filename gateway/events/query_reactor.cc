@@ -20,7 +20,7 @@ class QueryReactor : public grpc::ServerUnaryReactor {
 
   void Start(decltype(ListEvents)& query, const grpc::ByteBuffer& request, grpc::ByteBuffer* response) {
     const TraceContext trace = TraceOf(context_, environment_.random);
-    query(environment_, IdentityOf(environment_, context_), trace.trace_id(), request,
+    query(environment_, IdentityOf(environment_, context_), trace, request,
           [this, response](absl::StatusOr<EventResponse> result) {
             const absl::Status status = result.status();
             if (status.ok()) {

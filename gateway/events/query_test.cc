@@ -60,11 +60,11 @@ class EventQueryTest : public EventCallTest {
 
   void List(const std::string& request) {
     request_ = BytesOf(Proto<v1::ListEventsRequest>(request));
-    ListEvents(environment_, Identity(), "0af7", request_, OnResponse());
+    ListEvents(environment_, Identity(), Trace(), request_, OnResponse());
   }
   void Get(const std::string& request) {
     request_ = BytesOf(Proto<v1::GetEventRequest>(request));
-    GetEvent(environment_, Identity(), "0af7", request_, OnResponse());
+    GetEvent(environment_, Identity(), Trace(), request_, OnResponse());
   }
 
   OnEventResponse OnResponse() {
@@ -311,7 +311,7 @@ TEST_F(EventQueryTest, ADrainedFeedStillServesPages) {
   feed->Drain();
   std::promise<void> responded;
   request_ = BytesOf(Proto<v1::ListEventsRequest>(kEarliest));
-  ListEvents(environment_, Identity(), "", request_, [&, next = OnResponse()](auto response) mutable {
+  ListEvents(environment_, Identity(), Trace(), request_, [&, next = OnResponse()](auto response) mutable {
     next(std::move(response));
     responded.set_value();
   });

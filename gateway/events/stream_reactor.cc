@@ -27,7 +27,7 @@ class StreamReactor : public Reactor, public StreamCall::Output {
   template <typename Call>
   void Start(const grpc::ByteBuffer& request) {
     const TraceContext trace = TraceOf(context_, environment_.random);
-    call_ = std::make_shared<Call>(environment_, IdentityOf(environment_, context_), trace.trace_id(), *this);
+    call_ = std::make_shared<Call>(environment_, IdentityOf(environment_, context_), trace, *this);
     call_->Start(request);
   }
 

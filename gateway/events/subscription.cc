@@ -19,12 +19,12 @@ absl::Status CallerGone() { return absl::CancelledError("the caller has left"); 
 
 }  // namespace
 
-Subscription::Subscription(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
+Subscription::Subscription(const EventEnvironment& environment, CallIdentity identity, const TraceContext& trace,
                            Output& output)
     : environment_(environment),
       identity_(std::move(identity)),
       output_(output),
-      record_(environment.recorders, kSubscribe, request_id),
+      record_(environment.recorders, kSubscribe, trace),
       reader_(environment.source == nullptr ? 0 : environment.source->NewReaderId()) {}
 
 void Subscription::Start(const grpc::ByteBuffer& request) {

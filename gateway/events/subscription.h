@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/caller_quota.h"
+#include "gateway/calls/trace_context.h"
 #include "gateway/events/access.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
@@ -33,9 +34,8 @@ namespace stampgate {
 class Subscription : public StreamCall, public std::enable_shared_from_this<Subscription> {
  public:
   // `environment` and the objects to which `identity` refers must outlive the call. Each record of the call contains
-  // `request_id`.
-  Subscription(const EventEnvironment& environment, CallIdentity identity, absl::string_view request_id,
-               Output& output);
+  // the id of `trace`.
+  Subscription(const EventEnvironment& environment, CallIdentity identity, const TraceContext& trace, Output& output);
 
   void Start(const grpc::ByteBuffer& request) override;
   void OnSent(bool ok) override;

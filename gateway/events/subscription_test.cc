@@ -64,7 +64,7 @@ class SubscriptionTest : public EventCallTest {
 
   void Start(const std::string& request) {
     request_ = BytesOf(Proto<v1::SubscribeRequest>(request));
-    call_ = std::make_shared<Subscription>(environment_, Identity(), "0af7", output_);
+    call_ = std::make_shared<Subscription>(environment_, Identity(), Trace(), output_);
     call_->Start(request_);
   }
 
@@ -114,7 +114,7 @@ TEST_F(SubscriptionTest, TheFirstMessageHoldsTheCursorOfTheStartAndNoEvent) {
   for (const auto& [start, position] : starts) {
     FakeOutput output([this] { return source_.is_busy(); });
     const grpc::ByteBuffer request = BytesOf(Proto<v1::SubscribeRequest>(start));
-    auto call = std::make_shared<Subscription>(environment_, Identity(), "", output);
+    auto call = std::make_shared<Subscription>(environment_, Identity(), Trace(), output);
     call->Start(request);
     EXPECT_FALSE(output.has_message()) << "the log was not read yet";
     EXPECT_EQ(subscriptions_.Furthest(), std::nullopt);
@@ -201,7 +201,7 @@ TEST_F(SubscriptionTest, AFaultyRequestIsRejected) {
   for (const auto& [text, reason] : requests) {
     FakeOutput output;
     const grpc::ByteBuffer request = BytesOf(Proto<v1::SubscribeRequest>(text));
-    std::make_shared<Subscription>(environment_, Identity(), "", output)->Start(request);
+    std::make_shared<Subscription>(environment_, Identity(), Trace(), output)->Start(request);
     ASSERT_TRUE(output.end().has_value()) << text;
     EXPECT_EQ(DetailsOf(*output.end()).reason, reason) << text;
   }
@@ -210,7 +210,7 @@ TEST_F(SubscriptionTest, AFaultyRequestIsRejected) {
 TEST_F(SubscriptionTest, BytesThatAreNoRequestAreRejected) {
   const grpc::Slice slice("\xff\xff");
   request_ = grpc::ByteBuffer(&slice, 1);
-  call_ = std::make_shared<Subscription>(environment_, Identity(), "", output_);
+  call_ = std::make_shared<Subscription>(environment_, Identity(), Trace(), output_);
   call_->Start(request_);
   EXPECT_THAT(End(), StatusIs(Code::kInvalidArgument));
 }
@@ -232,7 +232,7 @@ TEST_F(SubscriptionTest, ASubscriptionBeyondTheMaximumIsRejectedUntilAnotherEnds
 
   second = nullptr;
   FakeOutput output;
-  auto next = std::make_shared<Subscription>(environment_, Identity(), "", output);
+  auto next = std::make_shared<Subscription>(environment_, Identity(), Trace(), output);
   next->Start(request_);
   source_.Serve();
   EXPECT_TRUE(output.has_message());
@@ -283,7 +283,7 @@ TEST_F(SubscriptionTest, ACursorOfAnotherHistoryIsAnError) {
     FakeOutput output;
     const std::string cursor = absl::StrCat("cursor: '", EncodeCursorAt(place), "'");
     const grpc::ByteBuffer request = BytesOf(Proto<v1::SubscribeRequest>(cursor));
-    std::make_shared<Subscription>(environment_, Identity(), "", output)->Start(request);
+    std::make_shared<Subscription>(environment_, Identity(), Trace(), output)->Start(request);
     source_.Serve();
     ASSERT_THAT(output.end(), Optional(StatusIs(Code::kDataLoss)));
     EXPECT_EQ(DetailsOf(*output.end()).reason, "CURSOR_AHEAD_OF_LOG");
@@ -642,7 +642,7 @@ class SubscriptionThreadsTest : public EventCallTest {
 
   std::shared_ptr<Subscription> Start(FakeOutput& output, const std::string& request = kEarliest) {
     request_ = BytesOf(Proto<v1::SubscribeRequest>(request));
-    auto call = std::make_shared<Subscription>(environment_, Identity(), "", output);
+    auto call = std::make_shared<Subscription>(environment_, Identity(), Trace(), output);
     call->Start(request_);
     return call;
   }
@@ -768,7 +768,7 @@ TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
       for (int round = 0; round < kRounds; ++round) {
         FakeOutput output;
         const grpc::ByteBuffer request = BytesOf(Proto<v1::SubscribeRequest>(random() % 2 == 0 ? kEarliest : kLatest));
-        auto call = std::make_shared<Subscription>(environment_, Identity(), "", output);
+        auto call = std::make_shared<Subscription>(environment_, Identity(), Trace(), output);
         call->Start(request);
         std::thread canceller([&call, yields = random() % 50] {
           for (unsigned i = 0; i < yields; ++i) std::this_thread::yield();

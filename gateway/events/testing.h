@@ -24,6 +24,7 @@
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/disk_waits.h"
+#include "gateway/calls/trace_context.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
 #include "gateway/events/stream_slots.h"
@@ -50,6 +51,11 @@ class EventCallTest : public ::testing::Test {
 
   EventCallTest();
   ~EventCallTest() override;
+
+  // Returns the trace to which the calls belong.
+  static TraceContext Trace() {
+    return TraceContext::Begin([] { return 7; });
+  }
 
   // Replaces the policy. `grants` is the grant of the only caller, in protobuf's text format.
   void SetGrants(const std::string& grants);

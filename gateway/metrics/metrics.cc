@@ -117,6 +117,13 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       dropped_log_lines_(AddCounters(registry_, "stampgate_log_lines_dropped_total",
                                      "Log lines that were dropped because the reader of the log was too slow.")
                              .Add({})),
+      telemetry_exports_(AddCounters(registry_, "stampgate_telemetry_exports_total",
+                                     "Exports to the collector of telemetry, by signal and result.")),
+      lost_spans_(AddCounters(registry_, "stampgate_telemetry_spans_lost_total",
+                              "Spans that the collector refused, or that could not be sent to it.")),
+      dropped_trace_counters_(
+          AddCounters(registry_, "stampgate_telemetry_calls_dropped_total",
+                      "Sampled calls whose spans were dropped because the collector was too slow.")),
       resident_bytes_(
           AddGauge(registry_, "process_resident_memory_bytes", "Resident memory of the process, in bytes.")),
       open_descriptors_(AddGauge(registry_, "process_open_fds", "Open file descriptors.")),
@@ -342,7 +349,21 @@ void Metrics::Raise(Counter& counter, double total) {
   if (total > counter.Value()) counter.Increment(total - counter.Value());
 }
 
-std::string Metrics::Render(const ProcessNumbers& process) {
+void Metrics::ExpectTelemetry() {
+  for (const char* signal : {"traces", "metrics"}) {
+    for (const char* result : {"ok", "failed"}) telemetry_exports_.Add({{"signal", signal}, {"result", result}});
+  }
+  lost_spans_.Add({});
+  dropped_traces_ = &dropped_trace_counters_.Add({});
+}
+
+void Metrics::CountTelemetryExport(const std::string& signal, bool ok) {
+  telemetry_exports_.Add({{"signal", signal}, {"result", ok ? "ok" : "failed"}}).Increment();
+}
+
+void Metrics::CountLostSpans(int64_t count) { lost_spans_.Add({}).Increment(static_cast<double>(count)); }
+
+std::vector<prometheus::MetricFamily> Metrics::Collect(const ProcessNumbers& process) {
   std::lock_guard lock(mutex_);
   const std::chrono::duration<double> age = std::chrono::steady_clock::now() - oldest_detached_.load();
   oldest_detached_age_.Set(detached_exchanges_.Value() > 0 ? age.count() : 0);
@@ -357,7 +378,11 @@ std::string Metrics::Render(const ProcessNumbers& process) {
   open_descriptors_.Set(usage.open_descriptors);
   max_descriptors_.Set(usage.max_descriptors);
   SetOldestOpenCallAge();
-  return prometheus::TextSerializer().prometheus::Serializer::Serialize(registry_.Collect());
+  return registry_.Collect();
+}
+
+std::string Metrics::Render(const ProcessNumbers& process) {
+  return prometheus::TextSerializer().prometheus::Serializer::Serialize(Collect(process));
 }
 
 }  // namespace stampgate

@@ -9,6 +9,7 @@
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
 
 #include <array>
@@ -40,7 +41,7 @@ inline constexpr std::array<const char*, 7> kConnectionBounds = {
 // Names of the reasons for which calls stop waiting for the end of an activity, indexed by WaitEnd.
 inline constexpr std::array<const char*, 6> kWaitEnds = {"event", "poll", "deadline", "full", "drain", "caller_left"};
 
-// Numbers about the process. Other code collects them and passes them to Render.
+// Numbers about the process. Other code collects them and passes them to Collect.
 struct ProcessNumbers {
   ProcessUsage usage;
   std::array<int64_t, kHandshakeFailures.size()> failed_handshakes{};
@@ -138,7 +139,7 @@ class Metrics {
   // Sets the size of the audit log's current file.
   void SetAuditFileBytes(int64_t bytes);
   // Sets how many allowed calls and how many allowed event reads have no outcome in the audit log, and when the oldest
-  // of the calls was allowed. Never waits for Render.
+  // of the calls was allowed. Never waits for Collect.
   void SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call);
 
   // Counts a reload that succeeded or failed; `what` is a constant such as "config".
@@ -151,6 +152,18 @@ class Metrics {
   // Sets when the certificate of the webhook port expires. The metric is shown after the first call.
   void SetWebhookCertificateNotAfter(absl::Time time);
 
+  // Makes the metrics show the exports to a collector of telemetry, with 0 until the first export. Must be called
+  // before the first call of the functions below.
+  void ExpectTelemetry();
+  // Counts an export of `signal`, which is "traces" or "metrics".
+  void CountTelemetryExport(const std::string& signal, bool ok);
+  // Counts spans that the collector refused, or that could not be sent.
+  void CountLostSpans(int64_t count);
+  // Counts a sampled call whose spans were dropped because too many calls wait for their export. Never blocks.
+  void CountDroppedSpans() { dropped_traces_->Increment(); }
+
+  // Returns all metrics.
+  std::vector<prometheus::MetricFamily> Collect(const ProcessNumbers& process = {});
   // Returns all metrics, in Prometheus's text format 0.0.4.
   std::string Render(const ProcessNumbers& process = {});
   static constexpr char kContentType[] = "text/plain; version=0.0.4; charset=utf-8";
@@ -239,6 +252,10 @@ class Metrics {
   std::array<prometheus::Counter*, kWaitEnds.size()> wait_ends_{};
   std::array<prometheus::Counter*, 2> activity_polls_{};  // failed, ok
   prometheus::Counter& dropped_log_lines_;
+  Counters& telemetry_exports_;
+  Counters& lost_spans_;
+  Counters& dropped_trace_counters_;
+  prometheus::Counter* dropped_traces_ = nullptr;  // set by ExpectTelemetry
   prometheus::Gauge& resident_bytes_;
   prometheus::Gauge& open_descriptors_;
   prometheus::Gauge& max_descriptors_;
@@ -250,7 +267,7 @@ class Metrics {
   std::optional<SteadyTime> oldest_open_call_;
   prometheus::Gauge* oldest_open_call_age_ = nullptr;  // null if the config has no audit log
 
-  // Guards the metrics that Render sets, and the next two members, so that Render never shows two texts of one Info.
+  // Guards the metrics that Collect sets, and the next two members, so that Collect never shows two texts of one Info.
   std::mutex mutex_;
   Info audit_head_;
   Info policy_;

@@ -40,17 +40,21 @@ OperationCall::OperationCall(const CallEnvironment& environment, const Operation
       loop_(environment.loops[environment.loops.Here()]),
       trace_(trace),
       reply_(std::move(reply)),
-      record_(environment.recorders, operation.full_name, trace_.trace_id()),
-      request_(*operation.request) {}
+      record_(environment.recorders, operation.full_name, trace_),
+      request_(*operation.request) {
+  record_.spans().Begin(CallStage::kAuthenticate);
+}
 
 void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
                           const grpc::ByteBuffer& request, absl::Duration time_left) {
   started_ = UpstreamClient::Clock::now();
   absl::Status status = Authenticate(std::move(caller), stranger);
+  if (status.ok()) record_.spans().Begin(CallStage::kTranslate);
   if (status.ok()) status = CheckMethod();
   if (status.ok()) status = Decode(request);
   if (status.ok()) status = CheckGrants();
   if (status.ok()) status = Validate();
+  if (status.ok()) record_.spans().Begin(CallStage::kDecide);
   if (status.ok()) status = Authorize();
   if (status.ok()) status = SetDeadline(time_left);
   if (status.ok()) status = ChooseKey();
@@ -134,6 +138,7 @@ absl::Status OperationCall::ChooseKey() {
 }
 
 void OperationCall::Render() {
+  record_.spans().Begin(CallStage::kTranslate);
   RenderedRequest rendered = (*std::move(checked_)).Render();
   checked_.reset();
   path_ = std::move(rendered.path);
@@ -158,6 +163,7 @@ void OperationCall::Render() {
 // earlier submit.
 void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
   if (environment_.store == nullptr) return End(NoStore());
+  record_.spans().Begin(CallStage::kStore);
   KeyedSubmit submit;
   submit.caller = caller_.caller->name();
   submit.key = rendered.idempotency_key;
@@ -214,6 +220,7 @@ void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
 
 // Makes the audit log write the decision to allow the body, before the gateway stamps anything.
 void OperationCall::Record() {
+  record_.spans().Begin(CallStage::kAudit);
   const bool audited = environment_.recorders.audit != nullptr;
   AuditDecision& decision = permission_.decision;
   if (audited && body_.has_value()) decision.body_sha256 = body_->HexDigest();
@@ -239,6 +246,7 @@ void OperationCall::SendAs(const Forward& way) {
 }
 
 void OperationCall::SendAs(const SignWith& way) {
+  record_.spans().Begin(CallStage::kSign);
   if (!way.key->signer->is_slow()) return Sign(*way.key);
   environment_.signing.Run([call = shared_from_this(), key = way.key] { call->Sign(*key); });
 }
@@ -268,10 +276,24 @@ void OperationCall::Send(StampedRequest request) {
       [call = shared_from_this()](UpstreamOutcome outcome) { call->OnLateOutcome(std::move(outcome)); }));
 }
 
-UpstreamClient::CallOptions OperationCall::OptionsIn(Lane lane) const {
+UpstreamClient::CallOptions OperationCall::OptionsIn(Lane lane) {
   UpstreamClient::CallOptions options{lane, deadline_, ""};
-  if (environment_.forward_traceparent) options.traceparent = trace_.Traceparent(environment_.random);
+  const uint64_t span = BeginUpstreamSpan(options);
+  if (!environment_.forward_traceparent) return options;
+  options.traceparent = span == 0 ? trace_.Traceparent(environment_.random) : trace_.SampledTraceparent(span);
   return options;
+}
+
+// Returns the id of the span of the exchange, or 0 if the call is not sampled.
+uint64_t OperationCall::BeginUpstreamSpan(UpstreamClient::CallOptions& options) {
+  CallSpans& spans = record_.spans();
+  if (!spans.sampled()) return 0;
+  const bool is_general = operation_.path_segment != nullptr;
+  spans.SetRequest(std::holds_alternative<Discover>(way_) ? "GET" : "POST",
+                   absl::StrCat(operation_.path, is_general ? "{operation}" : ""));
+  spans.Begin(CallStage::kQueue);
+  options.on_place = [call = shared_from_this()] { call->record_.spans().Begin(CallStage::kUpstream); };
+  return spans.NextUpstreamSpan();
 }
 
 UpstreamClient::Done OperationCall::ToOutcome() {
@@ -318,6 +340,7 @@ bool OperationCall::EndIfCallerLeft() {
 void OperationCall::OnOutcome(UpstreamOutcome outcome) {
   const std::optional<TransportFailure> failure = FailureOf(outcome);
   goes_on_ = failure.has_value() && failure->goes_on;
+  record_.spans().EndUpstream(outcome);
   absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
   if (response.ok()) activity_ = SummaryOf(*operation_.response, *response);
   if (!goes_on_) EndAttempt(failure, response.status(), activity_);
@@ -375,6 +398,7 @@ void OperationCall::OnWaitEnd(const ActivityWaits::Ended& ended) {
 
 void OperationCall::OnLateOutcome(UpstreamOutcome outcome) {
   const LogFields field = FieldOf(outcome);
+  record_.spans().EndUpstream(outcome);
   const std::optional<TransportFailure> failure = FailureOf(outcome);
   const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
   ActivitySummary activity;

@@ -105,7 +105,8 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   RequestedOperation Requested() const;
   SentCall Sent() const;
   CallFacts Facts(const ActivitySummary& activity) const;
-  UpstreamClient::CallOptions OptionsIn(Lane lane) const;
+  UpstreamClient::CallOptions OptionsIn(Lane lane);
+  uint64_t BeginUpstreamSpan(UpstreamClient::CallOptions& options);
   UpstreamClient::Done ToOutcome();
   void SetExchange(UpstreamClient::CallId id);
   bool EndIfCallerLeft();

@@ -10,16 +10,20 @@
 namespace stampgate {
 
 PrepareCall::PrepareCall(const CallEnvironment& environment, const TraceContext& trace, Reply reply)
-    : environment_(environment), reply_(std::move(reply)), record_(environment.recorders, kPrepare, trace.trace_id()) {}
+    : environment_(environment), reply_(std::move(reply)), record_(environment.recorders, kPrepare, trace) {
+  record_.spans().Begin(CallStage::kAuthenticate);
+}
 
 void PrepareCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
                         const grpc::ByteBuffer& request, absl::Duration /*time_left*/) {
   absl::Status status = Authenticate(std::move(caller), stranger);
+  if (status.ok()) record_.spans().Begin(CallStage::kTranslate);
   if (status.ok()) status = Decode(request);
   if (status.ok()) status = CheckMethod();
   if (status.ok()) status = DecodeInner();
   if (status.ok()) status = CheckGrants();
   if (status.ok()) status = Validate();
+  if (status.ok()) record_.spans().Begin(CallStage::kDecide);
   if (status.ok()) status = Authorize();
   if (status.ok()) status = Render();
   if (!status.ok()) return End(status);
@@ -81,6 +85,7 @@ absl::Status PrepareCall::Render() {
 // Makes the audit log write the decision to allow the body, before the caller receives the body. So the limits of
 // AuditLog also apply to Prepare calls.
 void PrepareCall::Record() {
+  record_.spans().Begin(CallStage::kAudit);
   record_.audit().Allow(caller_, std::move(permission_.decision),
                         [call = shared_from_this()](const absl::Status& recorded) {
                           if (!recorded.ok()) return call->End(recorded);

@@ -97,6 +97,8 @@ UpstreamClient::CallId FakeUpstream::Get(DiscoveryRequest request, const CallOpt
 }
 
 UpstreamClient::CallId FakeUpstream::Begin(Sent sent, Done done, Done late) {
+  // Each call gets its place at once. The stored options must not own the call.
+  if (const auto on_place = std::exchange(sent.options.on_place, nullptr)) on_place();
   CallId id = 0;
   bool shut_down = false;
   {
@@ -295,7 +297,8 @@ const CallEnvironment& CallTest::environment() {
         .signing = *signing_,
         .in_flight = in_flight_,
         .store = with_store_ ? &store_ : nullptr,
-        .recorders = {.audit = audit_.get(), .disk_waits = waits_, .metrics = nullptr, .lines = &lines_},
+        .recorders =
+            {.audit = audit_.get(), .disk_waits = waits_, .metrics = nullptr, .lines = &lines_, .tracer = tracer_},
         .default_deadline = absl::Seconds(30),
         .max_deadline = absl::Seconds(60),
         .waits = *activity_waits_,

@@ -33,6 +33,7 @@
 #include "gateway/operations/unary_handler.h"
 #include "gateway/process/worker_threads.h"
 #include "gateway/store/call_store.h"
+#include "gateway/telemetry/tracer.h"
 #include "gateway/upstream/client.h"
 #include "gateway/waiting/activity_waits.h"
 #include "gateway/waiting/wait_table.h"
@@ -237,6 +238,7 @@ class CallTest : public ::testing::Test {
 
   // The waits of the calls; null before the first call of environment().
   ActivityWaits& activity_waits() { return *activity_waits_; }
+  Tracer* tracer_ = nullptr;
 
  private:
   struct Watched {

@@ -57,7 +57,7 @@ class UnaryCall final : public grpc::ServerUnaryReactor {
  private:
   // Ends the call without its handler.
   void Refuse(const std::string& caller, const absl::Status& status) {
-    CallRecord(environment_.recorders, method_, trace_.trace_id()).EndRefused(caller, status);
+    CallRecord(environment_.recorders, method_, trace_).EndRefused(caller, status);
     Finish(ToGrpcStatus(status));
   }
 

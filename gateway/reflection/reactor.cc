@@ -37,7 +37,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
   ReflectionReactor(const ReflectionEnvironment& environment, grpc::CallbackServerContext& context, const char* method)
       : environment_(environment),
         context_(context),
-        record_(environment.recorders, method, TraceOf(context, environment.random).trace_id()) {}
+        record_(environment.recorders, method, TraceOf(context, environment.random)) {}
 
   void Start() {
     Authenticate(environment_.access, context_, [this](absl::StatusOr<KnownCaller> caller) {

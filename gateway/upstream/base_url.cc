@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "webhooks/http/listen_address.h"
 
@@ -17,9 +18,9 @@ struct UrlCleanup {
   void operator()(CURLU* url) const { curl_url_cleanup(url); }
 };
 
-std::string Part(CURLU* url, CURLUPart part) {
+std::string Part(CURLU* url, CURLUPart part, unsigned flags = 0) {
   char* text = nullptr;
-  if (curl_url_get(url, part, &text, 0) != CURLUE_OK) return "";
+  if (curl_url_get(url, part, &text, flags) != CURLUE_OK) return "";
   std::string copy = text;
   curl_free(text);
   return copy;
@@ -62,6 +63,21 @@ absl::StatusOr<std::string> ParseBaseUrl(absl::string_view text) {
     return absl::InvalidArgumentError("base_url may be http only for a loopback host; use https");
   }
   return Part(url.get(), CURLUPART_URL);
+}
+
+ServerAddress AddressOfUrl(absl::string_view text) {
+  ServerAddress server;
+  const std::unique_ptr<CURLU, UrlCleanup> url(curl_url());
+  if (url == nullptr || curl_url_set(url.get(), CURLUPART_URL, std::string(text).c_str(), 0) != CURLUE_OK)
+    return server;
+  server.host = Part(url.get(), CURLUPART_HOST);
+  absl::string_view host = server.host;
+  if (absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]")) server.host = std::string(host);
+  uint32_t port = 0;
+  if (absl::SimpleAtoi(Part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT), &port)) {
+    server.port = static_cast<uint16_t>(port);
+  }
+  return server;
 }
 
 }  // namespace stampgate

@@ -37,6 +37,7 @@ struct LoopClient::Call {
   Clock::time_point deadline;
   Done done;  // empty after the exchange was detached
   Done late;
+  std::function<void()> on_place;
   UpstreamLanes::Ticket ticket = {};
   std::optional<TimerQueue::Id> timer = {};
   bool has_place = false;
@@ -69,8 +70,8 @@ void LoopClient::Begin(CallId id, std::optional<HttpExchange::Request> request, 
     done(*std::move(failure));
     return shared_.on_call_ended();
   }
-  auto call = std::make_unique<Call>(
-      Call{id, *std::move(request), options.lane, options.deadline, std::move(done), std::move(late)});
+  auto call = std::make_unique<Call>(Call{id, *std::move(request), options.lane, options.deadline, std::move(done),
+                                          std::move(late), options.on_place});
   Call& raw = *call;
   calls_.emplace(id, std::move(call));
   const bool has_place = shared_.lanes.Enter(options.lane, raw.ticket, [this, id] {
@@ -86,6 +87,7 @@ void LoopClient::Begin(CallId id, std::optional<HttpExchange::Request> request, 
 void LoopClient::OnPlace(Call& call) {
   call.has_place = true;
   call.begun_at = Clock::now();
+  if (call.on_place) call.on_place();
   call.exchange_end =
       call.begun_at + absl::ToChronoNanoseconds(std::min(shared_.options.exchange_timeout, absl::Hours(24 * 365)));
   SetTimer(call);

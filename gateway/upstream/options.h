@@ -58,6 +58,9 @@ struct UpstreamCallOptions {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // The value of the request's traceparent header. If it is empty, the request has no such header.
   std::string traceparent = "";
+  // Called once when the call has got its place, on the thread of its loop. May be empty. Must not block or call the
+  // client.
+  std::function<void()> on_place = nullptr;
 };
 
 using UpstreamCallId = uint64_t;
