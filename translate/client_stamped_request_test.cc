@@ -516,10 +516,10 @@ TEST(ClientStampedRequestTest, MembersWithoutAFieldAreTheParametersOfAGeneralQue
   const Operation& operation = OperationOf("QueryOperation");
   const std::string body = R"( {"filter" : [1e2,{"a": "\u0041"}] ,"organizationId":"o","a\"b":null} )";
   auto request = Stamped(operation, body);
-  request->MergeFrom(*RequestOf(operation, R"pb(path: "list_activities")pb"));
+  request->MergeFrom(*RequestOf(operation, R"pb(path: "list_policies")pb"));
   auto rendered = CheckAndRender(operation, *request);
   ASSERT_THAT(rendered, StatusIs(Code::kOk));
-  EXPECT_EQ(rendered->path, "/public/v1/query/list_activities");
+  EXPECT_EQ(rendered->path, "/public/v1/query/list_policies");
   EXPECT_EQ(rendered->QueryBody(), body);
   EXPECT_EQ(rendered->members, R"("organizationId":"o","filter":[1e2,{"a": "\u0041"}],"a\"b":null)");
   // If the request message has a field for each member of the body, the field `parameters` stays unset.

@@ -296,6 +296,22 @@ TEST(MetricsTest, ExchangesWithUpstreamAreMeasured) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_count{lane=\"submit\"}"), "0");
 }
 
+TEST(MetricsTest, WaitsForActivitiesAndReadingsAreCounted) {
+  Metrics metrics(Methods(), "v");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_waits_total{end=\"deadline\"}"), "0");
+  metrics.SetWaitingCalls(3);
+  metrics.CountWaitEnd(0);
+  metrics.CountWaitEnd(kWaitEnds.size() - 1);
+  metrics.CountActivityPoll(true);
+  metrics.CountActivityPoll(true);
+  metrics.CountActivityPoll(false);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_waiting_calls"), "3");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_waits_total{end=\"event\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_waits_total{end=\"caller_left\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_activity_polls_total{result=\"ok\"}"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_activity_polls_total{result=\"failed\"}"), "1");
+}
+
 TEST(MetricsTest, TheSizeOfTheAuditFileIsShownOnceItIsKnown) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "none");

@@ -6,6 +6,8 @@
 namespace stampgate {
 namespace {
 
+static_assert(kWaitEnds.size() == static_cast<size_t>(WaitEnd::kLeft) + 1);
+
 // How long one reading of an activity may take.
 constexpr std::chrono::seconds kReadTime(10);
 

@@ -51,6 +51,10 @@ async function opened(simulator) {
 const start = (t, { activities, events = true, config, ...more } = {}) =>
   startStack(t, { events, config: { activities, admin: ADMIN, ...config }, ...more });
 
+/** Resolves when this number of calls waits for the ends of activities. */
+const waits = (gateway, count) =>
+  until(async () => (await metricsOf(gateway)).get('stampgate_waiting_calls') === count, `${count} waiting calls`);
+
 const readsOf = (simulator) => simulator.stats().paths[GET]?.requests ?? 0;
 
 /**
@@ -97,7 +101,7 @@ describe('many activities that end in every way, with every kind of report', { t
       }
     }
     assert.ok(late > 0);
-    const metrics = await metricsOf(gateway.adminUrl);
+    const metrics = await metricsOf(gateway);
     const endsBy = (end) => metrics.get(`stampgate_waits_total{end="${end}"}`);
     assert.ok(endsBy('event') > 0 && endsBy('poll') > 0);
     assert.equal(endsBy('event') + endsBy('poll'), count);
@@ -185,7 +189,7 @@ describe('an end is reported', { timeout: 2 * HANG_MS }, () => {
     const request = requestOf('x', { timestamp_ms: String(Date.now()) });
     const calls = Array.from({ length: 20 }, () => gateway.call(METHOD, request, { deadlineMs: HANG_MS }));
     await simulator.waitFor({ requests: 20 });
-    await until(async () => (await metricsOf(gateway.adminUrl)).get('stampgate_waiting_calls') === 20, 'the waits');
+    await waits(gateway, 20);
     simulator.endActivity(await opened(simulator), { status: REJECTED });
     for (const { activity } of await Promise.all(calls)) assert.equal(activity.status, REJECTED);
   });
@@ -196,7 +200,7 @@ describe('an end is reported', { timeout: 2 * HANG_MS }, () => {
     keepOpen(simulator);
     const call = gateway.call(METHOD, requestOf('x'), { deadlineMs: HANG_MS });
     const activity = simulator.service.state.activitiesById.get(await opened(simulator));
-    await until(async () => (await metricsOf(gateway.adminUrl)).get('stampgate_waiting_calls') === 1, 'the wait');
+    await waits(gateway, 1);
     const forged = { ...activity, status: REJECTED };
     for (const event of [
       { json: forged, faults: [{ kind: 'wrongSignature' }] },
@@ -211,7 +215,7 @@ describe('an end is reported', { timeout: 2 * HANG_MS }, () => {
     ]) {
       await simulator.webhooks.send(event).done;
     }
-    assert.equal((await metricsOf(gateway.adminUrl)).get('stampgate_waiting_calls'), 1);
+    assert.equal((await metricsOf(gateway)).get('stampgate_waiting_calls'), 1);
     simulator.endActivity(activity.id);
     assert.deepEqual(faultsOf(simulator, await call), []);
   });
@@ -319,8 +323,7 @@ describe('a wait ends without an end of the activity', { timeout: 2 * HANG_MS },
     const stack = await startEventStack(t, { config: { activities: NEVER, admin: ADMIN } });
     keepOpen(stack.simulator);
     const calls = Array.from({ length: 10 }, () => stack.gateway.call(METHOD, requestOf(randomUUID()), { deadlineMs: HANG_MS }));
-    const { adminUrl } = stack.gateway;
-    await until(async () => (await metricsOf(adminUrl)).get('stampgate_waiting_calls') === 10, 'the waits');
+    await waits(stack.gateway, 10);
     stack.gateway.child.kill('SIGTERM');
     for (const { activity } of await Promise.all(calls)) assert.equal(activity.status, PENDING);
     await stack.gateway.exited;
@@ -334,9 +337,8 @@ describe('a wait ends without an end of the activity', { timeout: 2 * HANG_MS },
     await until(() => readsOf(simulator) > 0, 'a reading');
     sent.cancel();
     await assert.rejects(call);
-    const waiting = async () => (await metricsOf(gateway.adminUrl)).get('stampgate_waiting_calls');
-    await until(async () => (await waiting()) === 0, 'the end of the wait');
-    const ends = await metricsOf(gateway.adminUrl);
+    await waits(gateway, 0);
+    const ends = await metricsOf(gateway);
     assert.equal(ends.get('stampgate_waits_total{end="caller_left"}'), 1);
   });
 });
@@ -347,12 +349,11 @@ test('a repeated call waits on after its gateway was killed', { timeout: 2 * HAN
   const request = requestOf('x', { idempotency_key: randomUUID() });
   const broken = stack.gateway.refusal(METHOD, request, { deadlineMs: HANG_MS });
   const id = await opened(stack.simulator);
-  const { adminUrl } = stack.gateway;
-  await until(async () => (await metricsOf(adminUrl)).get('stampgate_waiting_calls') === 1, 'the wait');
+  await waits(stack.gateway, 1);
   await stack.restart('SIGKILL');
   assert.equal((await broken).info, undefined);
   const again = stack.gateway.call(METHOD, request, { deadlineMs: HANG_MS });
-  await until(async () => (await metricsOf(stack.gateway.adminUrl)).get('stampgate_waiting_calls') === 1, 'the wait');
+  await waits(stack.gateway, 1);
   stack.simulator.endActivity(id, { event: false });
   const answer = await again;
   assert.equal(answer.activity.id, id);
@@ -370,7 +371,7 @@ test('the audit log has the outcome of a submit before its wait ends, and a reco
   const id = await opened(simulator);
   const of = (kind) => recordsOf(audit.file).filter((record) => record.kind === kind);
   await until(() => of('outcome').length >= 2, 'the outcomes of the submit and of a reading');
-  assert.equal((await metricsOf(gateway.adminUrl)).get('stampgate_waiting_calls'), 1);
+  assert.equal((await metricsOf(gateway)).get('stampgate_waiting_calls'), 1);
   const [submitted, read] = of('allow');
   const outcomeOf = ({ seq }) => of('outcome').find(({ allow }) => allow === seq);
   assert.equal(submitted.method, `/stampgate.v1.${METHOD}`);
