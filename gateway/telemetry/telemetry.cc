@@ -58,7 +58,7 @@ void Telemetry::End(absl::Duration patience) {
   const bool exports_metrics = metric_task_.has_value();
   Stop(patience);
   // On this thread, because the other threads have ended. The clients still end by the same time.
-  if (exports_spans) spans_->Run();
+  if (exports_spans) spans_->Run(/*is_last=*/true);
   if (exports_metrics) ExportMetrics();
 }
 

@@ -228,8 +228,11 @@ describe('the exported metrics', { timeout: HANG_MS }, async () => {
   it('are those of the page /metrics', async () => {
     await gateway.call(QUERY.method, QUERY.request);
     await gateway.refusal(QUERY.method, { organization_id: ORGANIZATION });
-    const counted = `stampgate_calls_total{code="OK",method="/stampgate.v1.${QUERY.method}"}`;
-    await collector.until(() => seriesOf(collector.metrics() ?? []).get(counted) === 1);
+    const counted = (code) => `stampgate_calls_total{code="${code}",method="/stampgate.v1.${QUERY.method}"}`;
+    await collector.until(() => {
+      const series = seriesOf(collector.metrics() ?? []);
+      return ['OK', 'INVALID_ARGUMENT'].every((code) => series.get(counted(code)) === 1);
+    });
     const page = await metricsOf(gateway);
     const exported = seriesOf(collector.metrics());
     // These change all the time.
