@@ -26,9 +26,12 @@ Telemetry::Telemetry(Options options)
         [this](const absl::Status& status) { options_.on_export(TelemetrySignal::kTraces, status); },
         options_.on_lost_spans);
     span_task_.emplace("trace-export", options_.span_interval, [this] {
-      if (const std::optional<absl::Duration> pause = spans_->Run(); pause.has_value()) span_task_->RunAgainIn(*pause);
+      const std::optional<absl::Duration> pause = spans_->Run();
+      PeriodicTask* const task = exporting_;
+      if (pause.has_value() && task != nullptr) task->RunAgainIn(*pause);
     });
-    tracer_->OnHalfFull([this] { span_task_->Wake(); });
+    exporting_ = &*span_task_;
+    tracer_->OnHalfFull([this] { exporting_.load()->Wake(); });
   }
   if (options_.metrics) {
     metric_task_.emplace("metric-export", options_.metric_interval, [this] { ExportMetrics(); });
