@@ -21,6 +21,12 @@ constexpr char kMethod[] = "/stampgate.v1.PolicyService/GetPolicy";
 constexpr char kSampled[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 constexpr char kNotSampled[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
 
+HttpAnswer AnswerWith(int status) {
+  HttpAnswer answer;
+  answer.status = status;
+  return answer;
+}
+
 class CallSpansTest : public testing::Test {
  protected:
   Tracer::Options Options() {
@@ -54,7 +60,7 @@ TEST_F(CallSpansTest, ACallWithoutATracerIsNotSampled) {
   EXPECT_FALSE(spans.sampled());
   spans.Begin(CallStage::kAuthenticate);
   EXPECT_EQ(spans.NextUpstreamSpan(), 0u);
-  spans.EndUpstream(HttpAnswer{});
+  spans.EndUpstream(HttpAnswer());
   spans.Answer(absl::OkStatus());
   spans.End();
 }
@@ -103,7 +109,7 @@ TEST_F(CallSpansTest, TheSpanOfTheExchangeHasTheAnnouncedId) {
   EXPECT_EQ(spans.NextUpstreamSpan(), id);
   spans.Begin(CallStage::kUpstream);
   EXPECT_NE(spans.NextUpstreamSpan(), id);
-  spans.EndUpstream(HttpAnswer{200});
+  spans.EndUpstream(AnswerWith(200));
   spans.End();
   const TracedCall call = Ended();
   ASSERT_THAT(call.steps, SizeIs(3));
@@ -121,7 +127,7 @@ TEST_F(CallSpansTest, AnExchangeThatContinuesEndsLater) {
   spans.EndUpstream(TransportFailure{Cause::kTimeout, true, "", /*goes_on=*/true});
   spans.Answer(absl::DeadlineExceededError(""));
   Pass(20);
-  spans.EndUpstream(HttpAnswer{200});
+  spans.EndUpstream(AnswerWith(200));
   spans.End();
   const TracedCall call = Ended();
   EXPECT_EQ(call.code, absl::StatusCode::kDeadlineExceeded);
@@ -136,7 +142,7 @@ TEST_F(CallSpansTest, AnExchangeThatContinuesEndsLater) {
 TEST_F(CallSpansTest, AFailedExchangeStatesItsFailure) {
   CallSpans spans(&tracer_, trace_, kMethod);
   spans.Begin(CallStage::kUpstream);
-  spans.EndUpstream(TransportFailure{Cause::kTls, false, "detail"});
+  spans.EndUpstream(TransportFailure{Cause::kTls, false, "detail", /*goes_on=*/false});
   spans.End();
   const TracedCall call = Ended();
   EXPECT_EQ(call.steps[0].failure, "tls");

@@ -73,6 +73,14 @@ TEST_F(OtlpMetricsTest, AHistogramCountsTheValuesOfEachBucket) {
   EXPECT_EQ(point.time_unix_nano(), kNow);
 }
 
+TEST_F(OtlpMetricsTest, AValueOfZeroIsSent) {
+  prometheus::BuildCounter().Name("a_total").Register(registry_).Add({});
+  prometheus::BuildGauge().Name("b").Register(registry_).Add({});
+  const auto metrics = Metrics();
+  EXPECT_EQ(metrics[0].sum().data_points(0).value_case(), otlp::NumberDataPoint::kAsDouble);
+  EXPECT_EQ(metrics[1].gauge().data_points(0).value_case(), otlp::NumberDataPoint::kAsDouble);
+}
+
 TEST_F(OtlpMetricsTest, TheUnitOfACounterIsBeforeItsSuffix) {
   prometheus::BuildCounter().Name("process_cpu_seconds_total").Register(registry_).Add({});
   EXPECT_EQ(Metrics()[0].unit(), "s");

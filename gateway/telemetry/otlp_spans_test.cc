@@ -117,7 +117,8 @@ TEST_F(OtlpSpansTest, EachStepIsAChildThatEndsWhenTheNextOneBegins) {
     EXPECT_EQ(spans[i].parent_span_id(), spans[0].span_id());
     EXPECT_EQ(spans[i].trace_id(), spans[0].trace_id());
     EXPECT_EQ(spans[i].kind(), otlp::Span::SPAN_KIND_INTERNAL);
-    if (i > 1) EXPECT_EQ(spans[i].start_time_unix_nano(), spans[i - 1].end_time_unix_nano());
+    const uint64_t expected = i == 1 ? spans[0].start_time_unix_nano() : spans[i - 1].end_time_unix_nano();
+    EXPECT_EQ(spans[i].start_time_unix_nano(), expected);
   }
   EXPECT_THAT(names, ElementsAre("authenticate", "translate", "map"));
   EXPECT_EQ(spans[3].end_time_unix_nano(), 1'000'009'000'000u);

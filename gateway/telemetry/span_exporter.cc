@@ -40,7 +40,11 @@ SpanExporter::SpanExporter(Tracer& tracer, TelemetryResource resource, UpstreamS
       on_export_(std::move(on_export)),
       on_lost_(std::move(on_lost)) {}
 
-std::optional<absl::Duration> SpanExporter::Run() {
+std::optional<absl::Duration> SpanExporter::Run(bool is_last) {
+  if (!batch_.empty() && !is_last) {
+    const absl::Duration pause = absl::FromChrono(next_attempt_ - tracer_.steady_now());
+    if (pause > absl::ZeroDuration()) return pause;
+  }
   for (;;) {
     if (batch_.empty()) {
       const auto calls = tracer_.Take(kBatch);
@@ -50,7 +54,11 @@ std::optional<absl::Duration> SpanExporter::Run() {
       batch_ = request.SerializeAsString();
       attempts_ = 0;
     }
-    if (!SendBatch()) return kFirstPause * (1 << (attempts_ - 1));
+    if (!SendBatch()) {
+      const absl::Duration pause = kFirstPause * (1 << (attempts_ - 1));
+      next_attempt_ = tracer_.steady_now() + absl::ToChronoNanoseconds(pause);
+      return pause;
+    }
     batch_.clear();
   }
 }

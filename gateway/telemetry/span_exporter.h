@@ -36,8 +36,9 @@ class SpanExporter {
                std::function<void(const absl::Status&)> on_export, std::function<void(int64_t)> on_lost);
 
   // Sends what is queued, in as many batches as needed, until the queue is empty or a batch must be sent again. Returns
-  // the time after which the batch must be sent again, or nullopt.
-  std::optional<absl::Duration> Run();
+  // the time after which the batch must be sent again, or nullopt. Sends nothing during a pause, unless `is_last` is
+  // true: then the process ends, and there is no later attempt.
+  std::optional<absl::Duration> Run(bool is_last = false);
 
  private:
   bool SendBatch();
@@ -51,6 +52,7 @@ class SpanExporter {
   std::string batch_;  // the encoded request that must be sent; empty if there is none
   int64_t spans_ = 0;  // in the batch
   int attempts_ = 0;   // to send the batch
+  Tracer::SteadyTime next_attempt_;
 };
 
 }  // namespace stampgate

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <utility>
 
 #include "opentelemetry/otlp.pb.h"
@@ -16,12 +17,12 @@ using testing::SizeIs;
 
 class SpanExporterTest : public testing::Test {
  protected:
-  static Tracer::Options Options() {
+  Tracer::Options Options() {
     Tracer::Options options;
     options.max_queued = 2 * SpanExporter::kBatch;
     options.random = [] { return uint64_t{7}; };
     options.now = absl::UnixEpoch;
-    options.steady_now = [] { return Tracer::SteadyTime(); };
+    options.steady_now = [this] { return now_; };
     options.on_drop = [] {};
     return options;
   }
@@ -46,6 +47,9 @@ class SpanExporterTest : public testing::Test {
     return parsed.resource_spans(0).scope_spans(0).spans_size();
   }
 
+  void Pass(absl::Duration time) { now_ += absl::ToChronoNanoseconds(time); }
+
+  Tracer::SteadyTime now_ = Tracer::SteadyTime() + std::chrono::hours(1);
   Tracer tracer_{Options()};
   std::vector<std::string> sent_;
   std::vector<absl::StatusCode> results_;
@@ -78,7 +82,12 @@ TEST_F(SpanExporterTest, ABatchIsSentAgainAfterPausesThatGrow) {
   Queue(1);
   response_ = absl::UnavailableError("");
   EXPECT_EQ(exporter_.Run(), SpanExporter::kFirstPause);
+  Pass(SpanExporter::kFirstPause - absl::Milliseconds(1));
+  EXPECT_EQ(exporter_.Run(), absl::Milliseconds(1));
+  ASSERT_THAT(sent_, SizeIs(1));
+  Pass(absl::Milliseconds(1));
   EXPECT_EQ(exporter_.Run(), 2 * SpanExporter::kFirstPause);
+  Pass(2 * SpanExporter::kFirstPause);
   response_ = "";
   EXPECT_EQ(exporter_.Run(), std::nullopt);
   ASSERT_THAT(sent_, SizeIs(3));
@@ -89,11 +98,24 @@ TEST_F(SpanExporterTest, ABatchIsSentAgainAfterPausesThatGrow) {
 TEST_F(SpanExporterTest, ABatchIsLostAfterTheLastAttempt) {
   Queue(1);
   response_ = absl::DeadlineExceededError("");
-  for (int i = 1; i < SpanExporter::kAttempts; ++i) EXPECT_NE(exporter_.Run(), std::nullopt);
+  for (int i = 1; i < SpanExporter::kAttempts; ++i) {
+    const std::optional<absl::Duration> pause = exporter_.Run();
+    ASSERT_NE(pause, std::nullopt);
+    Pass(*pause);
+  }
   EXPECT_EQ(lost_, 0);
   EXPECT_EQ(exporter_.Run(), std::nullopt);
   EXPECT_EQ(lost_, 2);
   EXPECT_THAT(sent_, SizeIs(SpanExporter::kAttempts));
+}
+
+TEST_F(SpanExporterTest, TheLastRunDoesNotPause) {
+  Queue(1);
+  response_ = absl::UnavailableError("");
+  EXPECT_NE(exporter_.Run(), std::nullopt);
+  response_ = "";
+  EXPECT_EQ(exporter_.Run(/*is_last=*/true), std::nullopt);
+  EXPECT_THAT(sent_, SizeIs(2));
 }
 
 TEST_F(SpanExporterTest, ARefusedBatchIsLostAtOnce) {

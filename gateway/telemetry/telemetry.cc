@@ -26,9 +26,12 @@ Telemetry::Telemetry(Options options)
         [this](const absl::Status& status) { options_.on_export(TelemetrySignal::kTraces, status); },
         options_.on_lost_spans);
     span_task_.emplace("trace-export", options_.span_interval, [this] {
-      if (const std::optional<absl::Duration> pause = spans_->Run(); pause.has_value()) span_task_->RunAgainIn(*pause);
+      const std::optional<absl::Duration> pause = spans_->Run();
+      PeriodicTask* const task = exporting_;
+      if (pause.has_value() && task != nullptr) task->RunAgainIn(*pause);
     });
-    tracer_->OnHalfFull([this] { span_task_->Wake(); });
+    exporting_ = &*span_task_;
+    tracer_->OnHalfFull([this] { exporting_.load()->Wake(); });
   }
   if (options_.metrics) {
     metric_task_.emplace("metric-export", options_.metric_interval, [this] { ExportMetrics(); });
@@ -58,7 +61,7 @@ void Telemetry::End(absl::Duration patience) {
   const bool exports_metrics = metric_task_.has_value();
   Stop(patience);
   // On this thread, because the other threads have ended. The clients still end by the same time.
-  if (exports_spans) spans_->Run();
+  if (exports_spans) spans_->Run(/*is_last=*/true);
   if (exports_metrics) ExportMetrics();
 }
 

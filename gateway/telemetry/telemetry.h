@@ -4,6 +4,7 @@
 
 #include <prometheus/metric_family.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -68,6 +69,9 @@ class Telemetry {
   std::optional<SpanExporter> spans_;
   std::optional<PeriodicTask> span_task_;
   std::optional<PeriodicTask> metric_task_;
+  // span_task_, for the task itself and the tracer. Valid until the task and the tracer use it no more; null as long as
+  // the constructor runs.
+  std::atomic<PeriodicTask*> exporting_ = nullptr;
 };
 
 }  // namespace stampgate

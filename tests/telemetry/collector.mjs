@@ -157,7 +157,7 @@ export function seriesOf(metrics) {
         count += Number(values.toString());
         put(`${name}_bucket`, { ...labels, le: String(point.explicitBounds[i] ?? '+Inf') }, count);
       });
-      put(`${name}_count`, labels, Number(point.count.toString()));
+      put(`${name}_count`, labels, Number(point.count?.toString() ?? 0));
       put(`${name}_sum`, labels, point.sum);
     }
   }
