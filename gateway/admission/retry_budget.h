@@ -1,0 +1,43 @@
+// Limits how often the gateway sends requests again, so that retries do not multiply the load of a failing upstream.
+#ifndef STAMPGATE_GATEWAY_ADMISSION_RETRY_BUDGET_H_
+#define STAMPGATE_GATEWAY_ADMISSION_RETRY_BUDGET_H_
+
+#include <cstdint>
+#include <mutex>
+
+#include "absl/time/time.h"
+#include "gateway/admission/recent_seconds.h"
+
+namespace stampgate {
+
+// In the last ten seconds, the retries were at most a tenth of the requests, or at most ten. Thread-safe.
+class RetryBudget {
+ public:
+  // Counts a request that is sent for the first time.
+  void CountRequest(absl::Time now) {
+    const std::lock_guard lock(mutex_);
+    recent_.Add(kRequest, now);
+  }
+
+  // Returns whether a request may be sent again, and counts the retry if so.
+  bool Take(absl::Time now) {
+    const std::lock_guard lock(mutex_);
+    const auto [requests, retries] = recent_.Sum(now);
+    if (retries >= kFreeRetries && retries >= requests / kRequestsPerRetry) return false;
+    recent_.Add(kRetry, now);
+    return true;
+  }
+
+ private:
+  enum Kind { kRequest, kRetry };
+
+  static constexpr int64_t kFreeRetries = 10;
+  static constexpr int64_t kRequestsPerRetry = 10;
+
+  std::mutex mutex_;
+  RecentSeconds<2> recent_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_ADMISSION_RETRY_BUDGET_H_
