@@ -2,7 +2,6 @@
 #ifndef STAMPGATE_GATEWAY_ADMISSION_ADMISSION_H_
 #define STAMPGATE_GATEWAY_ADMISSION_ADMISSION_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,10 +20,6 @@
 #include "gateway/admission/rate_window.h"
 
 namespace stampgate {
-
-// Names of the classes and of the reasons for a refusal, for metrics. Indexed by CallClass and AdmissionRefusal.
-inline constexpr std::array<const char*, kCallClasses> kCallClassNames = {"submit", "query", "background"};
-inline constexpr std::array<const char*, 3> kAdmissionRefusalNames = {"no_place", "wait_too_long", "left"};
 
 enum class AdmissionRefusal {
   kNoPlace,      // the call would wait in vain, so it did not wait
@@ -89,6 +84,8 @@ class Admission : public std::enable_shared_from_this<Admission> {
     Permit& operator=(Permit&& other) noexcept;
     ~Permit() { End(); }
 
+    // Whether anything limits the call.
+    bool is_counted() const { return admission_ != nullptr; }
     // The request is sent now.
     void Sent();
     // Upstream has refused the request because of its rate.

@@ -3,16 +3,23 @@
 #define STAMPGATE_GATEWAY_ADMISSION_RETRY_BUDGET_H_
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "gateway/admission/recent_seconds.h"
+#include "gateway/admission/retry_policy.h"
 
 namespace stampgate {
 
 // In the last ten seconds, the retries were at most a tenth of the requests, or at most ten. Thread-safe.
 class RetryBudget {
  public:
+  // `observe`, which may be empty, gets each result of Take. It is called with a lock held, and must not block or call
+  // the budget.
+  explicit RetryBudget(std::function<void(RetryCause cause, bool may)> observe = {}) : observe_(std::move(observe)) {}
+
   // Counts a request that is sent for the first time.
   void CountRequest(absl::Time now) {
     const std::lock_guard lock(mutex_);
@@ -20,12 +27,13 @@ class RetryBudget {
   }
 
   // Returns whether a request may be sent again, and counts the retry if so.
-  bool Take(absl::Time now) {
+  bool Take(RetryCause cause, absl::Time now) {
     const std::lock_guard lock(mutex_);
     const auto [requests, retries] = recent_.Sum(now);
-    if (retries >= kFreeRetries && retries >= requests / kRequestsPerRetry) return false;
-    recent_.Add(kRetry, now);
-    return true;
+    const bool may = retries < kFreeRetries || retries < requests / kRequestsPerRetry;
+    if (may) recent_.Add(kRetry, now);
+    if (observe_) observe_(cause, may);
+    return may;
   }
 
  private:
@@ -34,6 +42,7 @@ class RetryBudget {
   static constexpr int64_t kFreeRetries = 10;
   static constexpr int64_t kRequestsPerRetry = 10;
 
+  const std::function<void(RetryCause, bool)> observe_;
   std::mutex mutex_;
   RecentSeconds<2> recent_;
 };

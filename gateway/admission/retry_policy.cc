@@ -34,6 +34,7 @@ std::optional<RetryCause> CauseOf(const TransportFailure& failure) {
 
 std::optional<RetryCause> CauseOf(const HttpAnswer& answer) {
   if (IsRateLimit(answer)) return RetryCause::kRateLimited;
+  if (IsHardQuota(answer)) return std::nullopt;
   switch (answer.status) {
     case 500:
       return RetryCause::kError;

@@ -2,7 +2,6 @@
 #ifndef STAMPGATE_GATEWAY_ADMISSION_RETRY_POLICY_H_
 #define STAMPGATE_GATEWAY_ADMISSION_RETRY_POLICY_H_
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,7 +11,7 @@
 
 namespace stampgate {
 
-// Why a request is sent again. The names are for metrics.
+// Why a request is sent again.
 enum class RetryCause {
   kUnreachable,  // no byte was sent: the name was not resolved, the connection was refused, or TLS failed
   kBroken,       // the exchange broke or took too long after bytes were sent
@@ -20,8 +19,6 @@ enum class RetryCause {
   kUnavailable,  // 502, 503 or 504
   kError,        // 500
 };
-inline constexpr std::array<const char*, 5> kRetryCauseNames = {"unreachable", "broken", "rate_limited", "unavailable",
-                                                               "error"};
 
 // What the gateway may send again. A query changes nothing. A submit is recognized by upstream if its bytes are the same,
 // but the gateway sends it again after bytes were sent only if the caller has fixed the bytes: with an idempotency key, a
