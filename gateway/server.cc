@@ -23,6 +23,7 @@
 #include "gateway/admission/admission.h"
 #include "gateway/admission/breaker.h"
 #include "gateway/admission/retry_budget.h"
+#include "gateway/admission/retry_policy.h"
 #include "gateway/admission/steady_now.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/disk_waits.h"
@@ -514,8 +515,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   if (!reached.ok() && !absl::IsUnavailable(reached)) return reached;
   absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
   if (!store.ok()) return store.status();
-  auto server =
-      std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store), std::move(admission), *std::move(upstream));
+  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store),
+                                             std::move(admission), *std::move(upstream));
   if (HasEventLog(*config)) {
     if (reached.ok()) {
       if (absl::Status status = server->OpenEvents(*config, parts.events); !status.ok()) return status;

@@ -9,8 +9,8 @@
 namespace stampgate {
 
 // Only Stamper and ClientStamp can create a StampedRequest, and the upstream client can post nothing else. Code that
-// posts to upstream without a stamp therefore does not compile. A copy shares the texts of the original, so that a retry
-// sends the same bytes with the same stamp. Immutable.
+// posts to upstream without a stamp therefore does not compile. A copy shares the texts of the original, so that a
+// retry sends the same bytes with the same stamp. Immutable.
 class StampedRequest {
  public:
   // The path after the base URL, such as "/public/v1/submit/oauth".

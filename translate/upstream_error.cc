@@ -327,9 +327,8 @@ bool IsRateLimit(const HttpAnswer& answer) {
 }
 
 bool IsHardQuota(const HttpAnswer& answer) {
-  if (answer.status < 400 || !absl::c_any_of(kHardQuotaCodes, [&](absl::string_view code) {
-        return absl::StrContains(answer.body, code);
-      })) {
+  if (answer.status < 400 ||
+      !absl::c_any_of(kHardQuotaCodes, [&](absl::string_view code) { return absl::StrContains(answer.body, code); })) {
     return false;
   }
   std::string text = answer.body;

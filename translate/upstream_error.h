@@ -35,8 +35,8 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
 // false for an exhausted quota, for which upstream can have the same HTTP status.
 bool IsRateLimit(const HttpAnswer& answer);
 
-// Returns true if upstream's code states that a quota is exhausted or that the organization is blocked: waiting does not
-// help.
+// Returns true if upstream's code states that a quota is exhausted or that the organization is blocked: waiting does
+// not help.
 bool IsHardQuota(const HttpAnswer& answer);
 
 // Returns the error for a response whose HTTP status is not 2xx. May increase the capacity of `answer.body`. If the

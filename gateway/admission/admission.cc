@@ -86,9 +86,8 @@ struct Admission::State {
     });
     // If all are in use, forgets those that have nothing in progress. Upstream still enforces their rates.
     if (organizations.size() < kMaxOrganizations) return;
-    absl::erase_if(organizations, [](const auto& entry) {
-      return entry.second.in_flight == 0 && entry.second.waiting == 0;
-    });
+    absl::erase_if(organizations,
+                   [](const auto& entry) { return entry.second.in_flight == 0 && entry.second.waiting == 0; });
   }
 
   bool HasRoom(Organization* organization, absl::Time now) {
@@ -160,13 +159,13 @@ struct Admission::State {
   // Admits the waiting calls whose turn has come, and refuses those that have waited too long.
   void Pump(absl::Time now, Ends& ends) {
     while (queue.size() > 0 && rate.When(1, now) <= now) {
-      const std::optional<Ticket> next = queue.TakeNext([&](Ticket ticket) {
-        return HasRoom(calls.find(ticket)->second.organization, now);
-      });
+      const std::optional<Ticket> next =
+          queue.TakeNext([&](Ticket ticket) { return HasRoom(calls.find(ticket)->second.organization, now); });
       if (!next.has_value()) break;
       Waiting waiting = Extract(*next);
       Observe(waiting.call_class, std::nullopt, now - waiting.since);
-      ends.emplace_back(std::move(waiting.turn), Verdict{Admit(waiting.organization, now, /*waited=*/true), std::nullopt});
+      ends.emplace_back(std::move(waiting.turn),
+                        Verdict{Admit(waiting.organization, now, /*waited=*/true), std::nullopt});
     }
     while (!by_end.empty() && by_end.begin()->first <= now) {
       Refuse(by_end.begin()->second, AdmissionRefusal::kWaitTooLong, now, ends);
@@ -264,8 +263,7 @@ std::optional<Admission::Verdict> Admission::Enter(const AdmissionRequest& reque
     state.queue.Add(flow, ticket);
     state.by_end.emplace(now + longest, ticket);
     if (organization != nullptr) ++organization->waiting;
-    state.calls.emplace(ticket,
-                        Waiting{&flow, organization, request.call_class, now, now + longest, std::move(turn)});
+    state.calls.emplace(ticket, Waiting{&flow, organization, request.call_class, now, now + longest, std::move(turn)});
     state.ObserveWaiting(request.call_class);
     state.SetTimer(now);
     return std::nullopt;

@@ -13,8 +13,8 @@
 
 namespace stampgate {
 
-// Opens if at least half of at least 20 exchanges in ten seconds have failed. While it is open, it lets one call through
-// in each five seconds, as a probe. It closes when an exchange succeeds. Thread-safe.
+// Opens if at least half of at least 20 exchanges in ten seconds have failed. While it is open, it lets one call
+// through in each five seconds, as a probe. It closes when an exchange succeeds. Thread-safe.
 //
 // An exchange fails if upstream cannot be reached, if the connection breaks, or if the response has a status from 500,
 // except 501, which names what upstream does not support. Every other response is a success: a client must not be able

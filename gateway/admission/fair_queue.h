@@ -23,13 +23,14 @@ namespace stampgate {
 enum class CallClass { kSubmit, kQuery, kBackground };
 inline constexpr size_t kCallClasses = 3;
 
-// Within a class, the callers share the places in proportion to their weights: start-time fair queueing. Each caller has
-// a virtual time, to which each of its calls adds 1 / weight, and the caller with the smallest virtual time is next. A
-// caller that has used less than its share does not save the rest for later. For calls of equal size, this order is that
-// of a weighted deficit round robin whose rounds are as fine as possible: a caller with the weight 100 does not get 100
-// places in a row.
+// Within a class, the callers share the places in proportion to their weights: start-time fair queueing. Each caller
+// has a virtual time, to which each of its calls adds 1 / weight, and the caller with the smallest virtual time is
+// next. A caller that has used less than its share does not save the rest for later. For calls of equal size, this
+// order is that of a weighted deficit round robin whose rounds are as fine as possible: a caller with the weight 100
+// does not get 100 places in a row.
 //
-// The calls of one caller and class continue in the order of their arrival, as far as `may_go` permits. Not thread-safe.
+// The calls of one caller and class continue in the order of their arrival, as far as `may_go` permits. Not
+// thread-safe.
 class FairQueue {
  public:
   using CallId = uint64_t;

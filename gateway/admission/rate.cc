@@ -4,6 +4,12 @@
 #include <limits>
 
 namespace stampgate {
+namespace {
+
+// Upstream's count and ours differ by up to this part of the limit, because requests and responses are on their way.
+constexpr int64_t kUncertainty = 20;
+
+}  // namespace
 
 Rate::Rate(const std::vector<RateLimit>& limits) : windows_(limits.begin(), limits.end()) {}
 
@@ -33,7 +39,7 @@ void Rate::SetShare(double share) {
 }
 
 void Rate::Refused(absl::Time now, std::optional<absl::Duration> retry_after) {
-  if (retry_after.has_value()) {
+  if (retry_after.has_value() && *retry_after > kShortestPause) {
     paused_until_ = std::max(paused_until_, now + std::min(*retry_after, kLongestPause));
   }
   if (now < slowed_at_ + kStepInterval) return;
@@ -45,7 +51,7 @@ void Rate::Refused(absl::Time now, std::optional<absl::Duration> retry_after) {
 void Rate::Remaining(int64_t limit, int64_t remaining, absl::Time now) {
   for (RateWindow& window : windows_) {
     if (window.limit().requests != limit) continue;
-    return window.SetOthers(limit - remaining - window.used(now), now);
+    return window.SetOthers(limit - remaining - window.used(now) - limit / kUncertainty, now);
   }
 }
 

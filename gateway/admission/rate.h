@@ -13,8 +13,8 @@ namespace stampgate {
 
 // Without windows, a rate limits nothing. Times are of a clock that never goes back. Not thread-safe.
 //
-// Each time that upstream refuses a request because of a rate, the rate becomes slower by kStep, but not more often than
-// once in kStepInterval. It becomes faster by kRecovery in each second, until it has its configured speed again.
+// Each time that upstream refuses a request because of a rate, the rate becomes slower by kStep, but not more often
+// than once in kStepInterval. It becomes faster by kRecovery in each second, until it has its configured speed again.
 class Rate {
  public:
   static constexpr double kStep = 0.05;
@@ -32,8 +32,10 @@ class Rate {
   void SetShare(double share);
 
   // Upstream has refused a request because of its rate. If `retry_after` is given, nothing begins before it has passed,
-  // but for at most kLongestPause.
+  // but for at most kLongestPause. Retry-After has whole seconds, so a delay of one second means no more than "soon":
+  // the slower rate is enough then.
   void Refused(absl::Time now, std::optional<absl::Duration> retry_after);
+  static constexpr absl::Duration kShortestPause = absl::Seconds(1);
   static constexpr absl::Duration kLongestPause = absl::Seconds(60);
 
   // Upstream has reported in a response that `remaining` of `limit` requests remain. If a window has this limit, and

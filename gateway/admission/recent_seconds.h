@@ -10,8 +10,8 @@
 
 namespace stampgate {
 
-// Counts events of `Kinds` kinds, in steps of a second: the oldest second is only partly within the last ten seconds. Times
-// are of a clock that never goes back. Not thread-safe.
+// Counts events of `Kinds` kinds, in steps of a second: the oldest second is only partly within the last ten seconds.
+// Times are of a clock that never goes back. Not thread-safe.
 template <size_t Kinds>
 class RecentSeconds {
  public:

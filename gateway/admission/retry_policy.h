@@ -20,13 +20,14 @@ enum class RetryCause {
   kError,        // 500
 };
 
-// What the gateway may send again. A query changes nothing. A submit is recognized by upstream if its bytes are the same,
-// but the gateway sends it again after bytes were sent only if the caller has fixed the bytes: with an idempotency key, a
-// timestamp or a client stamp. Otherwise the caller does not expect that the submit is carried out later.
+// What the gateway may send again. A query changes nothing. A submit is recognized by upstream if its bytes are the
+// same, but the gateway sends it again after bytes were sent only if the caller has fixed the bytes: with an
+// idempotency key, a timestamp or a client stamp. Otherwise the caller does not expect that the submit is carried out
+// later.
 enum class RequestKind { kQuery, kSubmit, kFixedSubmit };
 
-// Returns why the request may be sent again, or nothing if it must not be. `attempts` is the number of attempts that have
-// ended, at least 1, and `outcome` is the outcome of the last one.
+// Returns why the request may be sent again, or nothing if it must not be. `attempts` is the number of attempts that
+// have ended, at least 1, and `outcome` is the outcome of the last one.
 //
 //   outcome                                     query       fixed submit   other submit
 //   name, connection or TLS failed              3 attempts  2 attempts     2 attempts

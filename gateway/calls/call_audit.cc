@@ -88,7 +88,8 @@ void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditL
   log_->Allow(decision, std::move(guarded), kind);
 }
 
-void CallAudit::End(const absl::Status& status, const ActivitySummary& activity, std::string fingerprint, int attempts) {
+void CallAudit::End(const absl::Status& status, const ActivitySummary& activity, std::string fingerprint,
+                    int attempts) {
   if (!allow_.has_value()) return;
   AuditOutcome outcome;
   outcome.code = absl::StatusCodeToString(status.code());

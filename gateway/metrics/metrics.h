@@ -42,7 +42,7 @@ inline constexpr std::array<const char*, 7> kConnectionBounds = {
 inline constexpr std::array<const char*, 3> kCallClassNames = {"submit", "query", "background"};
 inline constexpr std::array<const char*, 3> kAdmissionRefusalNames = {"no_place", "wait_too_long", "left"};
 inline constexpr std::array<const char*, 5> kRetryCauseNames = {"unreachable", "broken", "rate_limited", "unavailable",
-                                                               "error"};
+                                                                "error"};
 
 // Numbers about the process. Other code collects them and passes them to Render.
 struct ProcessNumbers {

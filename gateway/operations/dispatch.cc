@@ -118,7 +118,8 @@ void Dispatch::Send() {
     auto late = [this](UpstreamOutcome outcome) { OnLate(std::move(outcome)); };
     return SetWaiting(wait, Exchange{environment_.upstream.Post(*request, options_, std::move(done), std::move(late))});
   }
-  SetWaiting(wait, Exchange{environment_.upstream.Get(std::get<DiscoveryRequest>(request_), options_, std::move(done))});
+  SetWaiting(wait,
+             Exchange{environment_.upstream.Get(std::get<DiscoveryRequest>(request_), options_, std::move(done))});
 }
 
 void Dispatch::OnOutcome(UpstreamOutcome outcome) {
@@ -211,8 +212,8 @@ uint64_t Dispatch::EndWait() {
   return ++wait_;
 }
 
-// The caller can leave before, while or after the dispatch begins to wait. Whichever of Cancel and SetWaiting runs second
-// ends the wait. If the wait has already ended, does nothing.
+// The caller can leave before, while or after the dispatch begins to wait. Whichever of Cancel and SetWaiting runs
+// second ends the wait. If the wait has already ended, does nothing.
 void Dispatch::SetWaiting(uint64_t number, const Waiting& waiting) {
   {
     const std::lock_guard lock(mutex_);

@@ -52,9 +52,9 @@ class Dispatch {
   // UNAVAILABLE (UPSTREAM_FAILING), CANCELLED if the caller has left.
   void Admit(Owner owner, const Terms& terms, absl::AnyInvocable<void(absl::Status)> next);
 
-  // Sends the request. `done` gets the outcome of the last attempt. If this is a TransportFailure with `goes_on`, `late`
-  // gets the outcome of the exchange later, as UpstreamClient::Post describes. An outcome whose failure has `body_sent`
-  // can also mean that bytes of an earlier attempt were sent.
+  // Sends the request. `done` gets the outcome of the last attempt. If this is a TransportFailure with `goes_on`,
+  // `late` gets the outcome of the exchange later, as UpstreamClient::Post describes. An outcome whose failure has
+  // `body_sent` can also mean that bytes of an earlier attempt were sent.
   void Post(Owner owner, StampedRequest request, UpstreamClient::CallOptions options, Done done, Done late);
   void Get(Owner owner, DiscoveryRequest request, UpstreamClient::CallOptions options, Done done);
 

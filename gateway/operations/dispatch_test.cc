@@ -162,7 +162,8 @@ TEST_F(DispatchTest, ACallerThatLeavesBetweenTwoAttemptsEndsTheCall) {
   const Call call = Submit(kTimed);
   End(1, Broken());
   call.Cancel();
-  if (upstream_.sent().size() == 2) upstream_.End(upstream_.sent()[1].id, TransportFailure{Cause::kCancelled, true, ""});
+  if (upstream_.sent().size() == 2)
+    upstream_.End(upstream_.sent()[1].id, TransportFailure{Cause::kCancelled, true, ""});
   EXPECT_EQ(ErrorReasonOf(call.Wait()), "OUTCOME_UNKNOWN");
 }
 

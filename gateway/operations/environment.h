@@ -30,8 +30,8 @@ struct CallEnvironment {
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
   Admission& admission;
-  RetryBudget* retries;  // if null, the gateway sends no request again
-  Breaker* breaker;      // if null, the gateway sends requests however often upstream fails
+  RetryBudget* retries;    // if null, the gateway sends no request again
+  Breaker* breaker;        // if null, the gateway sends requests however often upstream fails
   EventLoops& loops;       // run the steps of calls
   WorkerThreads& signing;  // runs slow signers
   CallsInFlight<grpc::CallbackServerContext>& in_flight;

@@ -70,9 +70,8 @@ void LoopClient::Begin(CallId id, std::optional<HttpExchange::Request> request, 
     done(*std::move(failure));
     return shared_.on_call_ended();
   }
-  auto call = std::make_unique<Call>(
-      Call{id, *std::move(request), options.lane, options.deadline, std::move(done), std::move(late),
-           options.on_sending});
+  auto call = std::make_unique<Call>(Call{id, *std::move(request), options.lane, options.deadline, std::move(done),
+                                          std::move(late), options.on_sending});
   Call& raw = *call;
   calls_.emplace(id, std::move(call));
   const bool has_place = shared_.lanes.Enter(options.lane, raw.ticket, [this, id] {
