@@ -31,8 +31,8 @@ class Breaker {
   // breaker.
   explicit Breaker(std::function<void(bool open)> observe_open = {}) : observe_open_(std::move(observe_open)) {}
 
-  // Returns nothing if a call may go on. Otherwise returns the time until the next probe, which is the first call that
-  // arrives after it.
+  // Returns nothing if a call may continue. Otherwise returns the time until the next probe, which is the first call
+  // that arrives after it.
   std::optional<absl::Duration> Refuse(absl::Time now);
 
   // An exchange that took `duration` has ended.

@@ -32,7 +32,7 @@ class Rate {
   void SetShare(double share);
 
   // Upstream has refused a request because of its rate. If `retry_after` is given, nothing begins before it has passed,
-  // but for at most kLongestPause. Retry-After has whole seconds, so a delay of one second means no more than "soon":
+  // at most for kLongestPause. Retry-After has whole seconds, so a delay of one second means no more than "soon":
   // the slower rate is enough then.
   void Refused(absl::Time now, std::optional<absl::Duration> retry_after);
   static constexpr absl::Duration kShortestPause = absl::Seconds(1);

@@ -64,8 +64,8 @@ class Dispatch {
 
   // The number of attempts so far.
   int attempts() const { return attempts_; }
-  // Whether an attempt of a submit before the last one may have reached upstream, without a response that tells what
-  // upstream did.
+  // Whether an attempt of a submit before the last one may have reached upstream, without a response that
+  // shows what upstream did.
   bool earlier_unknown() const { return earlier_unknown_; }
 
  private:
