@@ -37,6 +37,13 @@ inline constexpr std::array<const char*, 6> kHandshakeFailures = {
 inline constexpr std::array<const char*, 7> kConnectionBounds = {
     "header_bytes", "resets", "control_frames", "connections", "bytes", "bytes_of_identity", "bytes_of_all"};
 
+// Names of the classes of calls, of the reasons why the gateway refuses a call because of upstream's rates, and of the
+// causes of retries. Indexed by CallClass, AdmissionRefusal and RetryCause.
+inline constexpr std::array<const char*, 3> kCallClassNames = {"submit", "query", "background"};
+inline constexpr std::array<const char*, 3> kAdmissionRefusalNames = {"no_place", "wait_too_long", "left"};
+inline constexpr std::array<const char*, 5> kRetryCauseNames = {"unreachable", "broken", "rate_limited", "unavailable",
+                                                                "error"};
+
 // Numbers about the process. Other code collects them and passes them to Render.
 struct ProcessNumbers {
   ProcessUsage usage;
@@ -122,6 +129,18 @@ class Metrics {
   void ObserveUpstreamExchange(size_t lane, absl::Duration duration);
   static constexpr std::array<const char*, 3> kUpstreamLanes = {"submit", "query", "key_set"};
 
+  // CountAdmission counts a call that was admitted (without `refusal`) or refused, and how long it waited.
+  // SetWaitingCalls sets how many calls wait. `call_class` is an index of kCallClassNames, and `refusal` of
+  // kAdmissionRefusalNames. SetUpstreamRate sets how many requests upstream's rate permits now, in a second.
+  void CountAdmission(size_t call_class, std::optional<size_t> refusal, absl::Duration waited);
+  void SetWaitingCalls(size_t call_class, size_t waiting);
+  void SetUpstreamRate(double requests_per_second);
+  // Counts a request that was sent again or, if `sent` is false, not sent again because the budget of retries was used
+  // up. `cause` is an index of kRetryCauseNames.
+  void CountRetry(size_t cause, bool sent);
+  // Sets whether the circuit breaker is open.
+  void SetBreakerOpen(bool open) { breaker_open_.Set(open ? 1 : 0); }
+
   // SetAuditHead and SetAuditFailing set metrics of the audit log. Each metric is shown after the first call of its
   // function.
   void SetAuditHead(uint64_t sequence, const std::string& head);
@@ -164,6 +183,14 @@ class Metrics {
     prometheus::Gauge* in_flight = nullptr;
     prometheus::Gauge* waiting = nullptr;
     prometheus::Histogram* duration = nullptr;
+  };
+
+  // The series of one class of calls.
+  struct CallClassSeries {
+    prometheus::Histogram* wait = nullptr;
+    prometheus::Gauge* waiting = nullptr;
+    prometheus::Counter* admitted = nullptr;
+    std::array<prometheus::Counter*, kAdmissionRefusalNames.size()> refused{};
   };
 
   // A gauge that has the value 1 and shows a text in one of its labels.
@@ -221,6 +248,10 @@ class Metrics {
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
   std::array<UpstreamLane, kUpstreamLanes.size()> upstream_lanes_;
+  std::array<CallClassSeries, kCallClassNames.size()> call_classes_;
+  std::array<std::array<prometheus::Counter*, 2>, kRetryCauseNames.size()> retries_{};  // not sent, and sent
+  Gauges& upstream_rate_;
+  prometheus::Gauge& breaker_open_;
   std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};
   std::array<prometheus::Counter*, kConnectionBounds.size()> closed_connections_{};
   prometheus::Gauge& connections_;

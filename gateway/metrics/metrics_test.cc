@@ -296,6 +296,33 @@ TEST(MetricsTest, ExchangesWithUpstreamAreMeasured) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_count{lane=\"submit\"}"), "0");
 }
 
+TEST(MetricsTest, AdmissionsAreCountedByClassAndReason) {
+  Metrics metrics(Methods(), "v");
+  metrics.CountAdmission(0, std::nullopt, absl::Milliseconds(30));
+  metrics.CountAdmission(1, 1, absl::Milliseconds(200));
+  metrics.SetWaitingCalls(1, 4);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_admitted_total{class=\"submit\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_wait_seconds_count{class=\"submit\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_wait_seconds_count{class=\"query\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_refused_total{class=\"query\",reason=\"wait_too_long\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_refused_total{class=\"query\",reason=\"no_place\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_waiting_calls{class=\"query\"}"), "4");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_rate"), "none");
+  metrics.SetUpstreamRate(59.4);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_rate"), "59.4");
+}
+
+TEST(MetricsTest, RetriesAndTheBreakerAreShown) {
+  Metrics metrics(Methods(), "v");
+  metrics.CountRetry(0, /*sent=*/true);
+  metrics.CountRetry(0, /*sent=*/false);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_retries_total{cause=\"unreachable\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_retries_withheld_total{cause=\"unreachable\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_breaker_open"), "0");
+  metrics.SetBreakerOpen(true);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_breaker_open"), "1");
+}
+
 TEST(MetricsTest, TheSizeOfTheAuditFileIsShownOnceItIsKnown) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "none");

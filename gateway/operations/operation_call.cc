@@ -40,7 +40,8 @@ OperationCall::OperationCall(const CallEnvironment& environment, const Operation
       trace_(trace),
       reply_(std::move(reply)),
       record_(environment.recorders, operation.full_name, trace_.trace_id()),
-      request_(*operation.request) {}
+      request_(*operation.request),
+      dispatch_(environment, loop_) {}
 
 void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
                           const grpc::ByteBuffer& request, absl::Duration time_left) {
@@ -137,18 +138,46 @@ void OperationCall::Render() {
   path_ = std::move(rendered.path);
   if (!operation_.is_submit()) {
     if (!std::holds_alternative<Discover>(way_)) body_.emplace(rendered.QueryBody());
-    return Record();
+    return Admit([this](const absl::Status& admitted) {
+      if (IsAdmitted(admitted)) Record();
+    });
   }
+  const bool fixed = client_stamped_ || rendered.timestamp_ms.has_value() || !rendered.idempotency_key.empty();
+  kind_ = fixed ? RequestKind::kFixedSubmit : RequestKind::kSubmit;
   const absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, environment_.timestamps, environment_.now());
   absl::Status fit = timestamp_ms.status();
   if (fit.ok()) FixBody(*timestamp_ms, RequestBody(rendered.SubmitBody(*timestamp_ms)));
   if (!rendered.idempotency_key.empty()) {
     if (fit.ok()) fit = CheckTimestampOfKey(*timestamp_ms, environment_.now());
     request_sha256_ = DigestOfRequest(operation_, request_);
-    return Remember(std::move(rendered), std::move(fit));
+    return Admit([this, rendered = std::move(rendered), fit = std::move(fit)](const absl::Status& admitted) mutable {
+      if (IsAdmitted(admitted)) Remember(std::move(rendered), std::move(fit));
+    });
   }
   if (!fit.ok()) return End(fit);
-  Record();
+  Admit([this](const absl::Status& admitted) {
+    if (IsAdmitted(admitted)) Record();
+  });
+}
+
+// Waits until the call may send its request within upstream's rates. A refused call is neither stored nor recorded as
+// allowed.
+void OperationCall::Admit(absl::AnyInvocable<void(absl::Status)> next) {
+  Dispatch::Terms terms;
+  terms.caller = caller_.caller->name();
+  terms.weight = caller_.caller->weight();
+  terms.organization = QuestionOf(operation_, request_).organization_id.value_or("");
+  terms.call_class = operation_.is_submit() ? CallClass::kSubmit : CallClass::kQuery;
+  terms.kind = kind_;
+  terms.deadline = deadline_;
+  dispatch_.Admit(shared_from_this(), terms, std::move(next));
+}
+
+// Ends the call, and returns false, if the call was refused or its caller has left.
+bool OperationCall::IsAdmitted(const absl::Status& admitted) {
+  if (EndIfCallerLeft()) return false;
+  if (!admitted.ok()) End(admitted);
+  return admitted.ok();
 }
 
 // Makes the call store write which body belongs to the caller's idempotency key, before the gateway sends a byte of the
@@ -227,7 +256,7 @@ void OperationCall::OnRecorded(const absl::Status& recorded) {
 }
 
 void OperationCall::SendAs(const Discover& /*way*/) {
-  SetExchange(environment_.upstream.Get({std::move(path_)}, OptionsIn(Lane::kQuery), ToOutcome()));
+  dispatch_.Get(shared_from_this(), {std::move(path_)}, OptionsIn(Lane::kQuery), ToOutcome());
 }
 
 void OperationCall::SendAs(const Forward& way) {
@@ -258,48 +287,28 @@ void OperationCall::OnSigned(absl::StatusOr<StampedRequest> request) {
 
 void OperationCall::Send(StampedRequest request) {
   if (EndIfCallerLeft()) return;
-  SetExchange(environment_.upstream.Post(
-      std::move(request), OptionsIn(operation_.is_submit() ? Lane::kSubmit : Lane::kQuery), ToOutcome(),
-      [call = shared_from_this()](UpstreamOutcome outcome) { call->OnLateOutcome(std::move(outcome)); }));
+  dispatch_.Post(shared_from_this(), std::move(request),
+                 OptionsIn(operation_.is_submit() ? Lane::kSubmit : Lane::kQuery), ToOutcome(),
+                 [this](UpstreamOutcome outcome) { OnLateOutcome(std::move(outcome)); });
 }
 
 UpstreamClient::CallOptions OperationCall::OptionsIn(Lane lane) const {
-  UpstreamClient::CallOptions options{lane, deadline_, ""};
+  UpstreamClient::CallOptions options;
+  options.lane = lane;
+  options.deadline = deadline_;
   if (environment_.forward_traceparent) options.traceparent = trace_.Traceparent(environment_.random);
   return options;
 }
 
 UpstreamClient::Done OperationCall::ToOutcome() {
-  return [call = shared_from_this()](UpstreamOutcome outcome) { call->OnOutcome(std::move(outcome)); };
+  return [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); };
 }
 
-// The caller can leave before, while or after the exchange begins. Whichever of Cancel and SetExchange runs second
-// cancels the exchange.
-void OperationCall::SetExchange(UpstreamClient::CallId id) {
-  {
-    std::lock_guard lock(mutex_);
-    exchange_ = id;
-    if (!cancelled_) return;
-  }
-  environment_.upstream.Cancel(id);
-}
+void OperationCall::Cancel() { dispatch_.Cancel(); }
 
-void OperationCall::Cancel() {
-  std::optional<UpstreamClient::CallId> id;
-  {
-    std::lock_guard lock(mutex_);
-    cancelled_ = true;
-    id = exchange_;
-  }
-  if (id.has_value()) environment_.upstream.Cancel(*id);
-}
-
-// The call runs this function after each step that can wait: for the disk, or for a signature.
+// The call runs this function after each step that can wait: for a place, for the disk, or for a signature.
 bool OperationCall::EndIfCallerLeft() {
-  {
-    std::lock_guard lock(mutex_);
-    if (!cancelled_) return false;
-  }
+  if (!dispatch_.caller_left()) return false;
   TransportFailure unsent;
   unsent.cause = TransportFailure::Cause::kCancelled;
   unsent.detail = "the caller has left";
@@ -360,6 +369,7 @@ RequestedOperation OperationCall::Requested() const {
 
 SentCall OperationCall::Sent() const {
   SentCall sent{operation_, request_, timestamp_ms_, fingerprint_};
+  sent.earlier_unknown = dispatch_.earlier_unknown();
   if (const auto* forward = std::get_if<Forward>(&way_)) sent.client_stamp = forward->stamp.value();
   return sent;
 }
@@ -373,6 +383,7 @@ CallFacts OperationCall::Facts(const ActivitySummary& activity) const {
   }
   facts.activity = activity;
   facts.fingerprint = fingerprint_;
+  facts.attempts = dispatch_.attempts();
   return facts;
 }
 

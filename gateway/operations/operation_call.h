@@ -8,11 +8,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -20,6 +20,7 @@
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/operations/authorization.h"
+#include "gateway/operations/dispatch.h"
 #include "gateway/operations/environment.h"
 #include "gateway/operations/keyed_submit.h"
 #include "gateway/operations/unary_handler.h"
@@ -78,6 +79,8 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   absl::Status SetDeadline(absl::Duration time_left);
   absl::Status ChooseKey();
   void Render();
+  void Admit(absl::AnyInvocable<void(absl::Status)> next);
+  bool IsAdmitted(const absl::Status& admitted);
   void Remember(RenderedRequest rendered, absl::Status fit);
   void OnRemembered(RenderedRequest rendered, const absl::Status& fit, absl::StatusOr<CallStore::Begun> begun);
   void Record();
@@ -102,7 +105,6 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   CallFacts Facts(const ActivitySummary& activity) const;
   UpstreamClient::CallOptions OptionsIn(Lane lane) const;
   UpstreamClient::Done ToOutcome();
-  void SetExchange(UpstreamClient::CallId id);
   bool EndIfCallerLeft();
 
   const CallEnvironment& environment_;
@@ -131,9 +133,8 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   ActivitySummary activity_;                     // of the response
   bool goes_on_ = false;                         // whether the exchange continues after the reply, until OnLateOutcome
 
-  std::mutex mutex_;  // guards cancelled_ and exchange_
-  bool cancelled_ = false;
-  std::optional<UpstreamClient::CallId> exchange_;
+  RequestKind kind_ = RequestKind::kQuery;  // set from Render on
+  Dispatch dispatch_;
 };
 
 }  // namespace stampgate

@@ -37,6 +37,7 @@ struct LoopClient::Call {
   Clock::time_point deadline;
   Done done;  // empty after the exchange was detached
   Done late;
+  std::function<void()> on_sending;
   UpstreamLanes::Ticket ticket = {};
   std::optional<TimerQueue::Id> timer = {};
   bool has_place = false;
@@ -69,8 +70,8 @@ void LoopClient::Begin(CallId id, std::optional<HttpExchange::Request> request, 
     done(*std::move(failure));
     return shared_.on_call_ended();
   }
-  auto call = std::make_unique<Call>(
-      Call{id, *std::move(request), options.lane, options.deadline, std::move(done), std::move(late)});
+  auto call = std::make_unique<Call>(Call{id, *std::move(request), options.lane, options.deadline, std::move(done),
+                                          std::move(late), options.on_sending});
   Call& raw = *call;
   calls_.emplace(id, std::move(call));
   const bool has_place = shared_.lanes.Enter(options.lane, raw.ticket, [this, id] {
@@ -109,6 +110,8 @@ void LoopClient::Exchange(Call& call, std::shared_ptr<UpstreamConnection> connec
       [this, id = call.id](UpstreamOutcome outcome, std::shared_ptr<UpstreamConnection> kept) {
         OnEnded(id, std::move(outcome), std::move(kept));
       });
+  if (call.on_sending) call.on_sending();
+  if (shared_.options.observe_sending) shared_.options.observe_sending(call.lane);
   const std::shared_ptr<HttpExchange> exchange = call.exchange;  // the call can end in Start
   exchange->Start();
 }
