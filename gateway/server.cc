@@ -43,6 +43,7 @@
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/process/worker_threads.h"
+#include "gateway/rate_sharing.h"
 #include "gateway/reflection/service.h"
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite_call_store.h"
@@ -83,8 +84,10 @@ std::vector<RateLimit> RatesOf(const google::protobuf::RepeatedPtrField<config::
   return limits;
 }
 
-std::shared_ptr<Admission> MakeAdmission(const config::v1::Admission& admission, EventLoops& loops, Metrics* metrics) {
+std::shared_ptr<Admission> MakeAdmission(const config::v1::Config& config, EventLoops& loops, Metrics* metrics) {
+  const config::v1::Admission& admission = config.admission();
   AdmissionOptions options;
+  RateSharing::SetOptions(config, options);
   options.rates = RatesOf(admission.rates());
   options.organization_rates = RatesOf(admission.organization_rates());
   for (const config::v1::OrganizationRates& rates : admission.organizations()) {
@@ -210,7 +213,7 @@ class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
              std::unique_ptr<CallStore> store, std::shared_ptr<Admission> admission,
-             std::unique_ptr<UpstreamClient> upstream)
+             std::unique_ptr<RateSharing> rate_sharing, std::unique_ptr<UpstreamClient> upstream)
       : loops_(parts.loops),
         operations_(std::move(operations)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
@@ -222,6 +225,7 @@ class GrpcServer : public Server {
                     .request_bytes = config.calls().max_in_flight_bytes(),
                     .request_bytes_per_caller = config.calls().max_in_flight_bytes_per_caller()}),
         admission_(std::move(admission)),
+        rate_sharing_(std::move(rate_sharing)),
         retries_([metrics = parts.metrics](RetryCause cause, bool may) {
           if (metrics != nullptr) metrics->CountRetry(static_cast<size_t>(cause), may);
         }),
@@ -336,7 +340,7 @@ class GrpcServer : public Server {
       usage_report_.emplace("grpc-usage", kUsageReport, [this] {
         const Door::Usage usage = door_->usage();
         environment_.recorders.metrics->SetConnections(usage.connections, usage.handshakes, usage.held_bytes);
-        const double rate = admission_->demand().permitted_per_second;
+        const double rate = admission_->permitted_per_second();
         if (std::isfinite(rate)) environment_.recorders.metrics->SetUpstreamRate(rate);
       });
     }
@@ -386,6 +390,7 @@ class GrpcServer : public Server {
   }
 
   void CloseStore(absl::Duration grace) override {
+    rate_sharing_ = nullptr;
     timestamp_reserve_ = nullptr;
     if (store_ != nullptr) store_->Close(timestamps_.next_ms());
     if (events_owner_ != nullptr) events_owner_->Close(grace);
@@ -476,6 +481,7 @@ class GrpcServer : public Server {
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   DiskWaits disk_waits_;
   const std::shared_ptr<Admission> admission_;
+  std::unique_ptr<RateSharing> rate_sharing_;  // null after CloseStore
   RetryBudget retries_;
   Breaker breaker_;
   const std::unique_ptr<UpstreamClient> upstream_;
@@ -507,7 +513,7 @@ class GrpcServer : public Server {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const Parts& parts) {
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
-  std::shared_ptr<Admission> admission = MakeAdmission(config->admission(), *parts.loops, parts.metrics);
+  std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics);
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
       UpstreamClient::Create(OptionsOf(config->upstream(), admission, parts.metrics), parts.loops);
   if (!upstream.ok()) return upstream.status();
@@ -515,8 +521,10 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   if (!reached.ok() && !absl::IsUnavailable(reached)) return reached;
   absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
   if (!store.ok()) return store.status();
+  absl::StatusOr<std::unique_ptr<RateSharing>> rate_sharing = RateSharing::Start(*config, *admission, parts.metrics);
+  if (!rate_sharing.ok()) return rate_sharing.status();
   auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store),
-                                             std::move(admission), *std::move(upstream));
+                                             std::move(admission), *std::move(rate_sharing), *std::move(upstream));
   if (HasEventLog(*config)) {
     if (reached.ok()) {
       if (absl::Status status = server->OpenEvents(*config, parts.events); !status.ok()) return status;

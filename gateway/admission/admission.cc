@@ -7,7 +7,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/node_hash_map.h"
-#include "gateway/admission/rate.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/admission/shared_rate.h"
 
 namespace stampgate {
 namespace {
@@ -25,26 +26,15 @@ constexpr double kCertain = 0.875;
 
 constexpr absl::Duration kSecond = absl::Seconds(1);
 
-// A number of events in about the last second.
-class RecentCount {
- public:
-  void Add(absl::Time now) {
-    count_ = At(now) + 1;
-    at_ = now;
-  }
-  double At(absl::Time now) const { return count_ * std::exp(-absl::FDivDuration(now - at_, kSecond)); }
-
- private:
-  double count_ = 0;
-  absl::Time at_ = absl::InfinitePast();
-};
+// The least part of a caller's weight that counts, because each waiting call must get its turn.
+constexpr double kLeastWeightPart = 1e-3;
 
 }  // namespace
 
 struct Admission::Organization {
-  explicit Organization(const std::vector<RateLimit>& limits) : rate(limits) {}
+  explicit Organization(SharedRate shared) : rate(std::move(shared)) {}
 
-  Rate rate;
+  SharedRate rate;
   size_t in_flight = 0;
   size_t waiting = 0;
   absl::Time closed_until = absl::InfinitePast();  // nothing fits into the rate before this time
@@ -64,7 +54,9 @@ using Ends = std::vector<std::pair<Admission::Turn, Admission::Verdict>>;
 
 struct Admission::State {
   State(Admission& admission, const AdmissionOptions& options)
-      : admission(admission), options(options), rate(options.rates) {}
+      : admission(admission),
+        options(options),
+        rate(kUpstreamRate, options.rates, options.share, options.has_quotas, /*begun=*/0) {}
 
   Organization* Find(absl::string_view id, absl::Time now) {
     if (id.empty()) return nullptr;
@@ -74,9 +66,26 @@ struct Admission::State {
     const std::vector<RateLimit>& limits = own != options.rates_of.end() ? own->second : options.organization_rates;
     if (limits.empty() && options.max_in_flight_per_organization == std::numeric_limits<size_t>::max()) return nullptr;
     if (organizations.size() >= kMaxOrganizations) ForgetOrganizations(now);
-    found = organizations.try_emplace(id, limits).first;
-    found->second.rate.SetShare(organization_share);
-    return &found->second;
+    SharedRate organization_rate(absl::StrCat(kOrganizationPrefix, id), limits, options.share, options.has_quotas,
+                                 begun);
+    if (shares != nullptr) organization_rate.Apply(*shares, now);
+    if (quotas != nullptr) organization_rate.Apply(*quotas);
+    return &organizations.try_emplace(id, std::move(organization_rate)).first->second;
+  }
+
+  // Counts the arrival of a call in the rates that it needs.
+  void CountArrival(const AdmissionRequest& request, Organization* organization, absl::Time now) {
+    if (shares == nullptr && !options.has_quotas) return;
+    rate.Arrive(request.caller, request.weight, now);
+    if (organization != nullptr) organization->rate.Arrive(request.caller, request.weight, now);
+  }
+
+  // Returns the part of the caller's weight that counts in this process. The rate that all calls need decides, if there
+  // is one.
+  double WeightOf(const AdmissionRequest& request, const Organization* organization) const {
+    if (shares == nullptr || (organization == nullptr && !rate.is_shared())) return request.weight;
+    const absl::string_view name = rate.is_shared() ? kUpstreamRate : absl::string_view(organization->rate.name());
+    return request.weight * std::max(shares->WeightPart(name, request.caller), kLeastWeightPart);
   }
 
   void ForgetOrganizations(absl::Time now) {
@@ -105,7 +114,7 @@ struct Admission::State {
       organization->rate.Begin(now, waited);
       ++organization->in_flight;
     }
-    admitted.Add(now);
+    ++begun;
     return Permit(admission.shared_from_this(), organization);
   }
 
@@ -212,16 +221,17 @@ struct Admission::State {
   Admission& admission;
   const AdmissionOptions& options;
   std::mutex mutex;
-  Rate rate;
+  SharedRate rate;
   absl::node_hash_map<std::string, Organization> organizations;
-  double organization_share = 1;
+  std::shared_ptr<const HeldShares> shares;  // null until SetShares
+  std::shared_ptr<const HeldQuotas> quotas;  // null until SetQuotas
+  std::function<void()> on_quota_lack;
+  int64_t begun = 0;  // admitted calls
   FairQueue queue;
   Ticket last_ticket = 0;
   absl::btree_map<Ticket, Waiting> calls;  // the waiting calls, in the order of their arrival
   absl::btree_set<std::pair<absl::Time, Ticket>> by_end;
   absl::Time timer = absl::InfinitePast();  // when the next timer fires
-  RecentCount admitted;
-  absl::flat_hash_map<std::string, std::pair<double, absl::Time>> wanting;  // weights, and when they last wanted more
   const Organization* last_refused = nullptr;
   absl::Time last_refused_at = absl::InfinitePast();
 };
@@ -246,14 +256,15 @@ std::optional<Admission::Verdict> Admission::Enter(const AdmissionRequest& reque
     const std::lock_guard lock(state.mutex);
     const absl::Time now = options_.now();
     Organization* organization = state.Find(request.organization, now);
-    FairQueue::Flow& flow = state.queue.Arrive(request.call_class, request.caller, request.weight, now);
+    state.CountArrival(request, organization, now);
+    const double weight = state.WeightOf(request, organization);
+    FairQueue::Flow& flow = state.queue.Arrive(request.call_class, request.caller, weight, now);
     if (state.queue.size() > 0) state.Pump(now, ends);
     if (state.rate.When(1, now) <= now && state.HasRoom(organization, now)) {
       state.queue.Pass(flow);
       state.Observe(request.call_class, std::nullopt, absl::ZeroDuration());
       return Verdict{state.Admit(organization, now, /*waited=*/false), std::nullopt};
     }
-    state.wanting.insert_or_assign(request.caller, std::pair(request.weight, now));
     const absl::Duration longest = std::min(options_.max_wait, request.time_left);
     if (state.WaitOf(flow, organization, longest, now) > longest * kCertain) {
       state.Observe(request.call_class, AdmissionRefusal::kNoPlace, absl::ZeroDuration());
@@ -265,6 +276,9 @@ std::optional<Admission::Verdict> Admission::Enter(const AdmissionRequest& reque
     if (organization != nullptr) ++organization->waiting;
     state.calls.emplace(ticket, Waiting{&flow, organization, request.call_class, now, now + longest, std::move(turn)});
     state.ObserveWaiting(request.call_class);
+    const bool lacks_quota =
+        state.rate.LacksBlock(now) || (organization != nullptr && organization->rate.LacksBlock(now));
+    if (lacks_quota && state.on_quota_lack) state.on_quota_lack();
     state.SetTimer(now);
     return std::nullopt;
   }();
@@ -290,34 +304,85 @@ void Admission::Charge() {
   state_->rate.Sent(now);
 }
 
-void Admission::SetShare(absl::string_view rate, double share) {
+void Admission::SetShares(std::shared_ptr<const HeldShares> shares, absl::Time now) {
   Ends ends;
   {
     const std::lock_guard lock(state_->mutex);
-    share = std::clamp(share, 0.0, 1.0);
-    if (rate == kUpstreamRate) {
-      state_->rate.SetShare(share);
-    } else if (rate == kOrganizationRates) {
-      state_->organization_share = share;
-      for (auto& [id, organization] : state_->organizations) {
-        organization.rate.SetShare(share);
-        organization.closed_until = absl::InfinitePast();
-      }
+    state_->shares = std::move(shares);
+    state_->rate.Apply(*state_->shares, now);
+    for (auto& [id, organization] : state_->organizations) {
+      organization.rate.Apply(*state_->shares, now);
+      organization.closed_until = absl::InfinitePast();
     }
-    if (limits_) state_->Pump(options_.now(), ends);
+    state_->Pump(options_.now(), ends);
   }
   State::Call(ends);
 }
 
-Admission::Demand Admission::demand() const {
+void Admission::SetQuotas(std::shared_ptr<const HeldQuotas> quotas) {
+  Ends ends;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->quotas = std::move(quotas);
+    state_->rate.Apply(*state_->quotas);
+    for (auto& [id, organization] : state_->organizations) {
+      organization.rate.Apply(*state_->quotas);
+      organization.closed_until = absl::InfinitePast();
+    }
+    state_->Pump(options_.now(), ends);
+  }
+  State::Call(ends);
+}
+
+std::vector<RateDemand> Admission::rate_demand() const {
+  using Counts = absl::flat_hash_map<absl::string_view, int64_t>;
   const std::lock_guard lock(state_->mutex);
   const absl::Time now = options_.now();
-  Demand demand;
-  absl::erase_if(state_->wanting, [&](const auto& entry) { return entry.second.second + kSecond <= now; });
-  for (const auto& [caller, wanted] : state_->wanting) demand.waiting_weight += wanted.first;
-  demand.admitted_per_second = state_->admitted.At(now);
-  demand.permitted_per_second = state_->rate.PerSecond(now);
+  Counts waiting;
+  absl::flat_hash_map<const Organization*, Counts> waiting_of;
+  for (const auto& [ticket, call] : state_->calls) {
+    const absl::string_view caller = FairQueue::CallerOf(*call.flow);
+    ++waiting[caller];
+    if (call.organization != nullptr) ++waiting_of[call.organization][caller];
+  }
+  std::vector<RateDemand> demand;
+  if (state_->rate.is_shared()) demand.push_back(state_->rate.DemandNow(waiting, now));
+  std::vector<RateDemand> unused;
+  size_t organizations = 0;
+  for (auto& [id, organization] : state_->organizations) {
+    if (organizations == kMaxSharedRates) break;
+    if (!organization.rate.is_shared() || !organization.rate.is_used(now)) continue;
+    RateDemand own = organization.rate.DemandNow(waiting_of[&organization], now);
+    if (!own.callers.empty()) ++organizations;
+    (own.callers.empty() ? unused : demand).push_back(std::move(own));
+  }
+  // A rate without recent calls keeps a share for the next call.
+  for (RateDemand& own : unused) {
+    if (organizations++ >= kMaxSharedRates) break;
+    demand.push_back(std::move(own));
+  }
   return demand;
+}
+
+std::vector<QuotaDemand> Admission::quota_demand() const {
+  const std::lock_guard lock(state_->mutex);
+  const absl::Time now = options_.now();
+  std::vector<QuotaDemand> demand;
+  state_->rate.AddQuotaDemand(static_cast<int64_t>(state_->calls.size()), now, &demand);
+  for (const auto& [id, organization] : state_->organizations) {
+    organization.rate.AddQuotaDemand(static_cast<int64_t>(organization.waiting), now, &demand);
+  }
+  return demand;
+}
+
+void Admission::OnQuotaLack(std::function<void()> on_lack) {
+  const std::lock_guard lock(state_->mutex);
+  state_->on_quota_lack = std::move(on_lack);
+}
+
+double Admission::permitted_per_second() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->rate.PerSecond(options_.now());
 }
 
 Admission::Permit& Admission::Permit::operator=(Permit&& other) noexcept {

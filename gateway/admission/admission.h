@@ -18,6 +18,9 @@
 #include "absl/time/time.h"
 #include "gateway/admission/fair_queue.h"
 #include "gateway/admission/rate_window.h"
+#include "gateway/shares/held_shares.h"
+#include "gateway/shares/quota_blocks.h"
+#include "gateway/shares/rate_demand.h"
 
 namespace stampgate {
 
@@ -33,6 +36,11 @@ struct AdmissionOptions {
   // The rates of each organization, and the rates of single organizations, which replace the former.
   std::vector<RateLimit> organization_rates;
   absl::flat_hash_map<std::string, std::vector<RateLimit>> rates_of;
+  // The part of each rate that this process may use, from 0 to 1, until SetShares.
+  double share = 1;
+  // Whether windows longer than RateWindow::kLongestPaced are quotas, whose calls SetQuotas states. Otherwise this
+  // process counts their calls.
+  bool has_quotas = false;
   // The largest number of calls of one organization that are admitted and have not ended. Further calls wait.
   size_t max_in_flight_per_organization = std::numeric_limits<size_t>::max();
   // The longest time for which a call waits. A call also waits no longer than its own deadline permits.
@@ -129,24 +137,30 @@ class Admission : public std::enable_shared_from_this<Admission> {
   // wait longer.
   void Charge();
 
-  // The rates that can be divided among several processes.
-  static constexpr char kUpstreamRate[] = "upstream";            // the rate of upstream as a whole
-  static constexpr char kOrganizationRates[] = "organizations";  // the rates of all organizations
+  // The names of the rates among several processes: upstream's rate as a whole, and that of each organization, whose
+  // name is this prefix and its id.
+  static constexpr char kUpstreamRate[] = "upstream";
+  static constexpr char kOrganizationPrefix[] = "organization/";
 
-  // Sets the part of a rate, from 0 to 1, that this process may use from now on. `rate` is one of the names above.
-  void SetShare(absl::string_view rate, double share);
+  // The largest number of organizations whose rates this process names. Those with recent calls come first.
+  static constexpr size_t kMaxSharedRates = 512;
 
-  // How much this process wants of a rate.
-  struct Demand {
-    // The sum of the weights of the callers that have had a waiting or refused call in the last second.
-    double waiting_weight = 0;
-    // The requests that were admitted in the last second.
-    double admitted_per_second = 0;
-    // What the rate permits now to this process: requests per second in the long run.
-    double permitted_per_second = 0;
-  };
-  // Returns the demand for kUpstreamRate.
-  Demand demand() const;
+  // Uses these shares of the rates from now on. `now` is a time of AdmissionOptions::now.
+  void SetShares(std::shared_ptr<const HeldShares> shares, absl::Time now);
+  // Returns the demand of the callers for each rate.
+  std::vector<RateDemand> rate_demand() const;
+
+  // Begins only calls that `quotas` permits from now on. Its times are of AdmissionOptions::now.
+  void SetQuotas(std::shared_ptr<const HeldQuotas> quotas);
+  // Returns the use of each quota.
+  std::vector<QuotaDemand> quota_demand() const;
+  // `on_lack`, which may be empty, is called when a call begins to wait for a quota. It is called with a lock held, and
+  // must not block or call the Admission.
+  void OnQuotaLack(std::function<void()> on_lack);
+
+  // Returns how many requests per second upstream's rate as a whole permits now to this process in the long run,
+  // without its quotas; infinity if there is no such rate.
+  double permitted_per_second() const;
 
  private:
   struct Waiting;

@@ -16,7 +16,7 @@ constexpr absl::Duration kMemory = absl::Seconds(1);
 
 class FairQueue::Flow {
  public:
-  explicit Flow(Lane& lane) : lane(lane) {}
+  Flow(Lane& lane, absl::string_view caller) : lane(lane), caller(caller) {}
 
   // Returns how many calls arrive in a second, as a mean of the last kMemory.
   double ArrivalsPerSecond(absl::Time now) const {
@@ -24,6 +24,7 @@ class FairQueue::Flow {
   }
 
   Lane& lane;
+  const std::string caller;
   double weight = 1;
   double time = 0;  // the virtual time of the first waiting call or, if none waits, of the next one
   std::deque<CallId> calls;
@@ -59,13 +60,15 @@ FairQueue::~FairQueue() = default;
 FairQueue::Flow& FairQueue::Arrive(CallClass call_class, absl::string_view caller, double weight, absl::Time now) {
   Lane& lane = *lanes_[static_cast<size_t>(call_class)];
   auto found = lane.flows.find(caller);
-  if (found == lane.flows.end()) found = lane.flows.emplace(std::string(caller), std::make_unique<Flow>(lane)).first;
+  if (found == lane.flows.end()) found = lane.flows.emplace(caller, std::make_unique<Flow>(lane, caller)).first;
   Flow& flow = *found->second;
   flow.weight = weight;
   flow.arrivals = flow.arrivals * std::exp(-absl::FDivDuration(now - flow.counted_at, kMemory)) + 1;
   flow.counted_at = now;
   return flow;
 }
+
+absl::string_view FairQueue::CallerOf(const Flow& flow) { return flow.caller; }
 
 void FairQueue::Pass(Flow& flow) {
   flow.time = flow.lane.TimeOf(flow);

@@ -44,6 +44,9 @@ class FairQueue {
   // Counts a call that arrives, also one that will be refused, and returns its caller's flow.
   Flow& Arrive(CallClass call_class, absl::string_view caller, double weight, absl::Time now);
 
+  // Returns the caller of a flow; valid as long as the queue.
+  static absl::string_view CallerOf(const Flow& flow);
+
   // The call continues without waiting.
   void Pass(Flow& flow);
 

@@ -34,8 +34,8 @@ void Rate::Withdraw() {
   for (RateWindow& window : windows_) window.Withdraw();
 }
 
-void Rate::SetShare(double share) {
-  for (RateWindow& window : windows_) window.SetShare(share);
+void Rate::SetShare(double share, absl::Time now) {
+  for (RateWindow& window : windows_) window.SetShare(share, now);
 }
 
 void Rate::Refused(absl::Time now, std::optional<absl::Duration> retry_after) {

@@ -29,7 +29,7 @@ class Rate {
   void Begin(absl::Time now, bool waited);
   void Sent(absl::Time now);
   void Withdraw();
-  void SetShare(double share);
+  void SetShare(double share, absl::Time now);
 
   // Upstream has refused a request because of its rate. If `retry_after` is given, nothing begins before it has passed,
   // at most for kLongestPause. Retry-After has whole seconds, so a delay of one second means no more than "soon":

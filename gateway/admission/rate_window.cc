@@ -16,6 +16,9 @@ constexpr int kSlots = 256;
 // The part of a paced window that may begin at once.
 constexpr int64_t kBurstDivisor = 5;
 
+// A share that was rounded down, such as a third of 60 requests, is still one of whole requests.
+constexpr double kRounding = 1e-3;
+
 }  // namespace
 
 RateWindow::RateWindow(const RateLimit& limit) : limit_(limit) { Measure(); }
@@ -69,9 +72,12 @@ void RateWindow::Withdraw() {
   next_ -= distance_;
 }
 
-void RateWindow::SetShare(double share) {
+void RateWindow::SetShare(double share, absl::Time now) {
+  // How many requests may begin at once; negative if the next one must wait.
+  const double early = absl::FDivDuration(now + tolerance_ - std::max(next_, now), distance_);
   share_ = share;
   Measure();
+  next_ = now + tolerance_ - std::min(distance_ * early, tolerance_);
 }
 
 void RateWindow::SetSpeed(double speed) {
@@ -100,7 +106,7 @@ int64_t RateWindow::Capacity(absl::Time now) const {
 
 void RateWindow::Measure() {
   const double requests = static_cast<double>(limit_.requests) * share_;
-  capacity_ = std::max<int64_t>(static_cast<int64_t>(std::floor(requests + 1e-9)), 1);
+  capacity_ = std::max<int64_t>(static_cast<int64_t>(std::floor(requests + kRounding)), 1);
   length_ = limit_.per + std::min(limit_.per * kGuard, kLongestGuard);
   if (requests < 1) length_ /= std::max(requests, 1e-6);
   if (IsPaced()) length_ /= speed_;

@@ -42,8 +42,9 @@ class RateWindow {
   void Withdraw();
 
   // Sets the part of the limit that this process may use, from 0 to 1. Of n requests, the process uses the integer part
-  // of n times the share. If that is 0, the process sends one request in a longer interval.
-  void SetShare(double share);
+  // of n times the share. If that is 0, the process sends one request in a longer interval. The number of requests that
+  // may begin at once does not change with the share, because another process can have used its share just now.
+  void SetShare(double share, absl::Time now);
 
   // Sets by what factor a paced window is slower than its limit, from 0 to 1: 0.5 doubles its length.
   void SetSpeed(double speed);

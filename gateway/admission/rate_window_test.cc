@@ -84,19 +84,43 @@ TEST_F(RateWindowTest, StatesWhenSeveralRequestsFit) {
 
 TEST_F(RateWindowTest, AShareIsAPartOfTheRequests) {
   RateWindow window({1000, absl::Hours(1)});
-  window.SetShare(0.25);
+  window.SetShare(0.25, now_);
   EXPECT_EQ(SendAll(window), 250);
-  window.SetShare(0.5);
+  window.SetShare(0.5, now_);
   EXPECT_EQ(SendAll(window), 250);
-  window.SetShare(0.1);
+  window.SetShare(0.1, now_);
   EXPECT_EQ(SendAll(window), 0);
 }
 
 TEST_F(RateWindowTest, AShareOfLessThanOneRequestMeansALongerWindow) {
   RateWindow window({1, absl::Seconds(1)});
-  window.SetShare(0.25);
+  window.SetShare(0.25, now_);
   EXPECT_EQ(SendAll(window), 1);
   EXPECT_EQ(window.When(1, now_), now_ + absl::Seconds(4.04));
+}
+
+TEST_F(RateWindowTest, AShareThatGrowsAgainDoesNotWaitForTheLongInterval) {
+  RateWindow window({60, absl::Seconds(1)});
+  window.SetShare(0, now_);
+  EXPECT_EQ(SendAll(window), 1);
+  EXPECT_GT(window.When(1, now_), now_ + absl::Hours(1));
+  window.SetShare(0.5, now_);
+  EXPECT_LE(window.When(1, now_), now_ + absl::Milliseconds(34));
+}
+
+TEST_F(RateWindowTest, AShareThatGrowsLetsNoMoreRequestsBeginAtOnce) {
+  RateWindow window({100, absl::Seconds(1)});
+  window.SetShare(0.1, now_);
+  window.SetShare(1, now_);
+  EXPECT_EQ(SendAll(window), 2);
+  now_ += absl::Seconds(1);
+  EXPECT_EQ(SendAll(window), 20);
+}
+
+TEST_F(RateWindowTest, AThirdThatWasRoundedDownIsAThirdOfTheRequests) {
+  RateWindow window({60, absl::Minutes(1)});
+  window.SetShare(0.333333, now_);
+  EXPECT_EQ(SendAll(window), 20);
 }
 
 TEST_F(RateWindowTest, AHalfSpeedDoublesTheWindow) {

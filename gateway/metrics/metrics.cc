@@ -110,6 +110,14 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                                "When the certificate of the webhook port expires, in Unix time.")),
       upstream_rate_(AddGauges(registry_, "stampgate_upstream_rate",
                                "How many requests upstream's rates permit to this gateway now, in a second.")),
+      rate_share_(AddGauges(registry_, "stampgate_rate_share",
+                            "The part of upstream's rate that this gateway may use, up to 1.")),
+      rate_replicas_(AddGauges(registry_, "stampgate_rate_replicas",
+                               "Gateways that share upstream's rates, including this one; 0 if it does not know.")),
+      rate_shares_failing_(AddGauges(registry_, "stampgate_rate_shares_failing",
+                                     "1 while this gateway has no share of the rates from the store.")),
+      quota_unused_(AddGauges(registry_, "stampgate_quota_unused_calls",
+                              "Calls of a quota of upstream that no gateway has taken yet.")),
       breaker_open_(AddGauge(registry_, "stampgate_upstream_breaker_open",
                              "1 while the gateway sends only probes, because most requests to upstream failed.")),
       connections_(AddGauge(registry_, "stampgate_connections", "Connections to the gRPC port.")),
@@ -329,6 +337,17 @@ void Metrics::SetWaitingCalls(size_t call_class, size_t waiting) {
 }
 
 void Metrics::SetUpstreamRate(double requests_per_second) { upstream_rate_.Add({}).Set(requests_per_second); }
+
+void Metrics::SetRateShare(double share) { rate_share_.Add({}).Set(share); }
+
+void Metrics::SetRateReplicas(int replicas, bool uses_fallback) {
+  rate_replicas_.Add({}).Set(replicas);
+  rate_shares_failing_.Add({}).Set(uses_fallback ? 1 : 0);
+}
+
+void Metrics::SetQuotaUnused(absl::Duration window, int64_t calls) {
+  quota_unused_.Add({{"window", absl::FormatDuration(window)}}).Set(static_cast<double>(calls));
+}
 
 void Metrics::CountRetry(size_t cause, bool sent) { retries_[cause][sent ? 1 : 0]->Increment(); }
 

@@ -135,6 +135,12 @@ class Metrics {
   void CountAdmission(size_t call_class, std::optional<size_t> refusal, absl::Duration waited);
   void SetWaitingCalls(size_t call_class, size_t waiting);
   void SetUpstreamRate(double requests_per_second);
+  // Sets the part of upstream's rate that this gateway may use, from 0 to 1; how many gateways share the rates, and
+  // whether this gateway has no share from the store now; and how many calls of a quota nobody has taken. The metrics
+  // are shown after the first calls of these functions.
+  void SetRateShare(double share);
+  void SetRateReplicas(int replicas, bool uses_fallback);
+  void SetQuotaUnused(absl::Duration window, int64_t calls);
   // Counts a request that was sent again or, if `sent` is false, not sent again because the budget of retries was used
   // up. `cause` is an index of kRetryCauseNames.
   void CountRetry(size_t cause, bool sent);
@@ -251,6 +257,10 @@ class Metrics {
   std::array<CallClassSeries, kCallClassNames.size()> call_classes_;
   std::array<std::array<prometheus::Counter*, 2>, kRetryCauseNames.size()> retries_{};  // not sent, and sent
   Gauges& upstream_rate_;
+  Gauges& rate_share_;
+  Gauges& rate_replicas_;
+  Gauges& rate_shares_failing_;
+  Gauges& quota_unused_;
   prometheus::Gauge& breaker_open_;
   std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};
   std::array<prometheus::Counter*, kConnectionBounds.size()> closed_connections_{};

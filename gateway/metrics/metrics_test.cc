@@ -312,6 +312,18 @@ TEST(MetricsTest, AdmissionsAreCountedByClassAndReason) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_rate"), "59.4");
 }
 
+TEST(MetricsTest, SharesAndQuotasAreShown) {
+  Metrics metrics(Methods(), "v");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_rate_share"), "none");
+  metrics.SetRateShare(0.25);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_rate_share"), "0.25");
+  metrics.SetRateReplicas(4, /*uses_fallback=*/true);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_rate_replicas"), "4");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_rate_shares_failing"), "1");
+  metrics.SetQuotaUnused(absl::Hours(24), 99'000);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_quota_unused_calls{window=\"24h\"}"), "99000");
+}
+
 TEST(MetricsTest, RetriesAndTheBreakerAreShown) {
   Metrics metrics(Methods(), "v");
   metrics.CountRetry(0, /*sent=*/true);
