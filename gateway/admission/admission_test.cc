@@ -10,6 +10,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -89,6 +90,35 @@ class AdmissionTest : public ::testing::Test {
       admitted_.push_back(call.caller);
       sent_.push_back(time_.now());
     }
+  }
+
+  // Uses this share of upstream's rate and of the rates of the organization "o" for a day.
+  void SetShare(double share, std::unordered_map<std::string, double> weight_parts = {}) {
+    auto shares = std::make_shared<HeldShares>();
+    shares->until = time_.now() + absl::Hours(24);
+    const auto of_rate = static_cast<Millionths>(share * static_cast<double>(kWhole));
+    for (const char* rate : {"upstream", "organization/o", kReserveRate}) {
+      shares->rates[rate] = {of_rate, weight_parts};
+    }
+    admission_->SetShares(std::move(shares), time_.now());
+  }
+
+  void MakeQuota() {
+    AdmissionOptions options;
+    options.rates = {{1000, absl::Hours(24)}};
+    options.has_quotas = true;
+    Make(std::move(options));
+  }
+
+  // Permits calls of the quotas of upstream until their number is `through`.
+  void SetQuotas(int64_t through, absl::Time until = absl::InfiniteFuture()) {
+    auto quotas = std::make_shared<HeldQuotas>();
+    for (const absl::Duration window : {absl::Hours(1), absl::Hours(24)}) {
+      HeldQuotas::Block& block = quotas->blocks[{"upstream", window}];
+      block.through = through;
+      block.until = until;
+    }
+    admission_->SetQuotas(std::move(quotas));
   }
 
   // The largest number of requests that were sent in any interval of this length.
@@ -273,8 +303,8 @@ TEST_F(AdmissionTest, AnOrganizationHasALimitedNumberOfCallsInFlight) {
 
 TEST_F(AdmissionTest, AShareChangesTheRateAtOnce) {
   MakeRates({{60, absl::Seconds(1)}});
-  admission_->SetShare(Admission::kUpstreamRate, 0.5);
-  EXPECT_NEAR(admission_->demand().permitted_per_second, 30, 0.5);
+  SetShare(0.5);
+  EXPECT_NEAR(admission_->permitted_per_second(), 30, 0.5);
   const auto run = [&] {
     sent_.clear();
     for (int i = 0; i < 5000; ++i) {
@@ -285,13 +315,148 @@ TEST_F(AdmissionTest, AShareChangesTheRateAtOnce) {
   };
   EXPECT_THAT(run(), AllOf(Ge(290), Le(306)));
   EXPECT_LE(MostIn(absl::Seconds(1)), 30);
-  EXPECT_NEAR(admission_->demand().admitted_per_second, 30, 3);
-  EXPECT_EQ(admission_->demand().waiting_weight, 1);
-  admission_->SetShare(Admission::kUpstreamRate, 0.01);  // less than one request in a second
+  SetShare(0.01);  // less than one request in a second
   EXPECT_THAT(run(), AllOf(Ge(5), Le(8)));
-  admission_->SetShare(Admission::kUpstreamRate, 1);
+  SetShare(1);
   time_.Pass(absl::Seconds(2));
   EXPECT_THAT(run(), AllOf(Ge(590), Le(612)));
+}
+
+TEST_F(AdmissionTest, WithoutAShareACallOfAnUnusedRateWaitsForItsShareOnly) {
+  AdmissionOptions options;
+  options.organization_rates = {{10, absl::Seconds(1)}};
+  Make(std::move(options));
+  SetShare(0);
+  EXPECT_TRUE(Enter({.caller = "a", .organization = "new"})->is_admitted());
+  const auto refused = Enter({.caller = "a", .organization = "new"});
+  ASSERT_TRUE(refused->is_refused());
+  EXPECT_LE(refused->verdict->refused->retry_after, absl::Milliseconds(250));
+  EXPECT_TRUE(Enter({.caller = "a", .organization = "o"})->is_admitted());
+  const auto later = Enter({.caller = "a", .organization = "o"});
+  ASSERT_TRUE(later->is_refused());
+  EXPECT_GE(later->verdict->refused->retry_after, absl::Hours(1)) << "the others use the whole rate";
+}
+
+TEST_F(AdmissionTest, AWaitingCallContinuesAsSoonAsTheShareGrows) {
+  AdmissionOptions options;
+  options.rates = {{100, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(30);
+  Make(std::move(options));
+  SetShare(0.001);
+  Enter();
+  const auto call = Enter();
+  ASSERT_TRUE(call->waits());
+  SetShare(1);
+  time_.Pass(absl::Milliseconds(12));
+  EXPECT_TRUE(call->is_admitted());
+}
+
+TEST_F(AdmissionTest, TheDemandNamesTheCallersThatCallAndThoseThatWait) {
+  AdmissionOptions options;
+  options.rates = {{100, absl::Seconds(1)}, {1000, absl::Hours(1)}};
+  options.organization_rates = {{10, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(30);
+  options.has_quotas = true;
+  Make(std::move(options));
+  SetShare(1);
+  SetQuotas(1000);
+  EXPECT_EQ(admission_->rate_demand().size(), 1) << "the share of upstream's rate is kept for the first call";
+  for (int i = 0; i < 8; ++i) kept_.push_back(Enter({.caller = "a", .weight = 3, .organization = "o"}));
+  ASSERT_TRUE(kept_.back()->waits());
+  std::vector<RateDemand> demand = admission_->rate_demand();
+  ASSERT_EQ(demand.size(), 2);
+  EXPECT_EQ(demand[0].rate, "upstream");
+  ASSERT_EQ(demand[0].callers.size(), 1);
+  EXPECT_EQ(demand[0].callers[0].caller, "a");
+  EXPECT_EQ(demand[0].callers[0].weight, 3);
+  EXPECT_EQ(demand[0].callers[0].wanted, kWhole * (8 + 6) / 100);
+  EXPECT_EQ(demand[1].rate, "organization/o");
+  EXPECT_EQ(demand[1].callers[0].wanted, kWhole);
+  time_.Pass(absl::Seconds(20));
+  demand = admission_->rate_demand();
+  ASSERT_EQ(demand.size(), 2) << "the share of the organization is kept for the next call";
+  EXPECT_TRUE(demand[1].callers.empty());
+  time_.Pass(absl::Minutes(1));
+  EXPECT_EQ(admission_->rate_demand().size(), 1);
+}
+
+TEST_F(AdmissionTest, OnlyThePartOfAWeightThatIsHereCounts) {
+  AdmissionOptions options;
+  options.rates = {{50, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(30);
+  Make(std::move(options));
+  SetShare(1, {{"a", 1}, {"b", 0.25}});
+  for (int i = 0; i < 200; ++i) {
+    kept_.push_back(Enter("a"));
+    kept_.push_back(Enter("b"));
+  }
+  time_.Pass(absl::Seconds(3));
+  const auto of_a = std::count(admitted_.begin(), admitted_.end(), "a");
+  EXPECT_NEAR(static_cast<double>(of_a) / static_cast<double>(admitted_.size()), 0.8, 0.03);
+}
+
+TEST_F(AdmissionTest, ACallBeginsOnlyIfTheProcessHoldsACallOfTheQuota) {
+  MakeQuota();
+  int lacks = 0;
+  admission_->OnQuotaLack([&] { ++lacks; });
+  const auto first = Enter();
+  ASSERT_TRUE(first->waits());
+  EXPECT_EQ(lacks, 1);
+  std::vector<QuotaDemand> demand = admission_->quota_demand();
+  ASSERT_EQ(demand.size(), 1);
+  EXPECT_EQ(demand[0].limit.quota, "upstream");
+  EXPECT_EQ(demand[0].limit.calls, 1000);
+  EXPECT_EQ(demand[0].waiting, 1);
+  EXPECT_EQ(demand[0].begun, 0);
+  SetQuotas(2);
+  EXPECT_TRUE(first->is_admitted());
+  EXPECT_TRUE(Enter()->is_admitted());
+  EXPECT_TRUE(Enter()->waits());
+  EXPECT_EQ(admission_->quota_demand()[0].begun, 2);
+  time_.Pass(absl::Hours(1));
+  SetQuotas(1000, /*until=*/time_.now());
+  EXPECT_TRUE(Enter()->waits()) << "the part of the window has ended";
+  EXPECT_EQ(lacks, 3);
+}
+
+TEST_F(AdmissionTest, ACallOfAQuotaCountsAlsoIfItSendsNothing) {
+  MakeQuota();
+  SetQuotas(1);
+  Admission::Ticket ticket = 0;
+  ASSERT_TRUE(admission_->Enter({.caller = "a"}, ticket, nullptr).has_value());
+  EXPECT_TRUE(Enter()->waits());
+}
+
+TEST_F(AdmissionTest, ARefusalBecauseOfAQuotaStatesWhenCallsLeaveTheWindow) {
+  MakeQuota();
+  auto quotas = std::make_shared<HeldQuotas>();
+  HeldQuotas::Block& block = quotas->blocks[{"upstream", absl::Hours(24)}];
+  block.until = time_.now() + absl::Minutes(15);
+  block.freed_at = time_.now() + absl::Hours(5);
+  admission_->SetQuotas(quotas);
+  const auto refused = Enter();
+  ASSERT_TRUE(refused->is_refused());
+  EXPECT_EQ(refused->verdict->refused->retry_after, absl::Hours(5));
+}
+
+TEST_F(AdmissionTest, WhileTheStoreOfQuotasFailsCallsAreRefusedAtOnce) {
+  MakeQuota();
+  auto quotas = std::make_shared<HeldQuotas>();
+  quotas->is_failing = true;
+  admission_->SetQuotas(quotas);
+  const auto refused = Enter();
+  ASSERT_TRUE(refused->is_refused());
+  EXPECT_EQ(refused->verdict->refused->retry_after, absl::Seconds(1));
+}
+
+TEST_F(AdmissionTest, EachProcessOfSeveralWithoutACommonStoreHasItsPartOfAQuota) {
+  AdmissionOptions options;
+  options.rates = {{60, absl::Seconds(1)}, {1000, absl::Hours(24)}};
+  options.share = 0.25;
+  options.has_quotas = true;
+  Make(std::move(options));
+  EXPECT_EQ(admission_->quota_demand()[0].limit.calls, 250);
+  EXPECT_NEAR(admission_->permitted_per_second(), 15, 0.5);
 }
 
 TEST_F(AdmissionTest, RefusalsOfUpstreamSlowTheRateAndItRecovers) {
@@ -302,14 +467,14 @@ TEST_F(AdmissionTest, RefusalsOfUpstreamSlowTheRateAndItRecovers) {
   ASSERT_TRUE(paused->is_refused());
   EXPECT_GE(paused->verdict->refused->retry_after, absl::Seconds(3));
   EXPECT_LE(paused->verdict->refused->retry_after, absl::Seconds(3.1));
-  EXPECT_NEAR(admission_->demand().permitted_per_second, 59.4 * 0.95, 0.5);
+  EXPECT_NEAR(admission_->permitted_per_second(), 59.4 * 0.95, 0.5);
   for (int i = 0; i < 20; ++i) {
     time_.Pass(absl::Milliseconds(100));
     call->verdict->permit.Refused(std::nullopt);
   }
-  EXPECT_LT(admission_->demand().permitted_per_second, 30);
+  EXPECT_LT(admission_->permitted_per_second(), 30);
   time_.Pass(absl::Seconds(60));
-  EXPECT_NEAR(admission_->demand().permitted_per_second, 59.4, 0.5);
+  EXPECT_NEAR(admission_->permitted_per_second(), 59.4, 0.5);
 }
 
 TEST_F(AdmissionTest, RefusalsOfOneOrganizationSlowOnlyThisOrganization) {
@@ -322,12 +487,12 @@ TEST_F(AdmissionTest, RefusalsOfOneOrganizationSlowOnlyThisOrganization) {
     call->verdict->permit.Refused(absl::Seconds(2));
     time_.Pass(absl::Milliseconds(100));
   }
-  EXPECT_NEAR(admission_->demand().permitted_per_second, 59.4, 0.5);
+  EXPECT_NEAR(admission_->permitted_per_second(), 59.4, 0.5);
   EXPECT_TRUE(Enter({.caller = "a", .organization = "o"})->is_refused());
   auto other = Enter({.caller = "a", .organization = "p"});
   ASSERT_TRUE(other->is_admitted());
   other->verdict->permit.Refused(std::nullopt);
-  EXPECT_LT(admission_->demand().permitted_per_second, 59);
+  EXPECT_LT(admission_->permitted_per_second(), 59);
 }
 
 TEST_F(AdmissionTest, WhatOthersUseOfTheRateIsNotUsed) {

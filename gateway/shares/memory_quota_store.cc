@@ -42,7 +42,10 @@ class MemoryQuotaStore final : public QuotaStore {
     const int64_t calls = std::max<int64_t>(std::min(wanted, (limit.calls - used + 7) / 8), 0);
     parts[part] += calls;
     const auto begin_of = [&](int64_t each) { return absl::UnixEpoch() + LengthOf(limit.window) * each; };
-    QuotaBlock block{calls, part, begin_of(part + 1) - now};
+    QuotaBlock block;
+    block.calls = calls;
+    block.part = part;
+    block.left = begin_of(part + 1) - now;
     block.used = used + calls;
     block.freed_in = begin_of(oldest + QuotaLimit::kParts + 1) - now;
     return block;
