@@ -368,9 +368,10 @@ std::vector<QuotaDemand> Admission::quota_demand() const {
   const std::lock_guard lock(state_->mutex);
   const absl::Time now = options_.now();
   std::vector<QuotaDemand> demand;
-  state_->rate.AddQuotaDemand(static_cast<int64_t>(state_->calls.size()), now, &demand);
+  state_->rate.AddQuotaDemand(static_cast<int64_t>(state_->calls.size()), /*is_used=*/true, now, &demand);
   for (const auto& [id, organization] : state_->organizations) {
-    organization.rate.AddQuotaDemand(static_cast<int64_t>(organization.waiting), now, &demand);
+    organization.rate.AddQuotaDemand(static_cast<int64_t>(organization.waiting), organization.rate.is_used(now), now,
+                                     &demand);
   }
   return demand;
 }

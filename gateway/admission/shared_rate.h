@@ -75,8 +75,8 @@ class SharedRate {
 
   // Returns the demand of the callers. `waiting` contains the number of waiting calls of each caller.
   RateDemand DemandNow(const absl::flat_hash_map<absl::string_view, int64_t>& waiting, absl::Time now);
-  // Adds the use of each quota.
-  void AddQuotaDemand(int64_t waiting, absl::Time now, std::vector<QuotaDemand>* demand) const;
+  // Adds the use of each quota. If `is_used`, this process keeps a block for the next call.
+  void AddQuotaDemand(int64_t waiting, bool is_used, absl::Time now, std::vector<QuotaDemand>* demand) const;
 
  private:
   struct Caller {
