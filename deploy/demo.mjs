@@ -61,9 +61,10 @@ console.log('\nA query finds the policy.');
 const found = await show('PolicyService/GetPolicy', { organization_id, policy_id });
 expect('the policy was not found', found.policy?.policy_name === 'two of three');
 
-console.log('\nUpstream carries out a call, and its response is lost. The error reports that the outcome is unknown.');
+console.log('\nUpstream carries out a call, and its response is lost. The gateway sends the same bytes again, and the');
+console.log('second response is lost too. The error reports that the outcome is unknown.');
 const name = { organization_id, parameters: { organization_name: 'Renamed' }, idempotency_key: randomUUID() };
-await control('faults', 'POST', { kind: 'readAndClose', match: { path: 'update_organization_name' } });
+await control('faults', 'POST', { kind: 'readAndClose', match: { path: 'update_organization_name' }, times: 2 });
 const lost = await show('OrganizationService/UpdateOrganizationName', name);
 expect('the outcome was known', lost.info?.reason === 'OUTCOME_UNKNOWN');
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -18,6 +19,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "gateway/admission/admission.h"
+#include "gateway/admission/breaker.h"
+#include "gateway/admission/retry_budget.h"
+#include "gateway/admission/retry_policy.h"
+#include "gateway/admission/steady_now.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/disk_waits.h"
 #include "gateway/config/duration.h"
@@ -37,6 +43,7 @@
 #include "gateway/process/periodic_task.h"
 #include "gateway/process/random.h"
 #include "gateway/process/worker_threads.h"
+#include "gateway/rate_sharing.h"
 #include "gateway/reflection/service.h"
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite_call_store.h"
@@ -73,7 +80,44 @@ constexpr absl::Duration kOpenInterval = absl::Seconds(1);
 // How often a drain searches for connections without calls.
 constexpr std::chrono::milliseconds kLook(20);
 
-UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics) {
+std::vector<RateLimit> RatesOf(const google::protobuf::RepeatedPtrField<config::v1::Rate>& rates) {
+  std::vector<RateLimit> limits;
+  for (const config::v1::Rate& rate : rates) limits.push_back({rate.requests(), ToDuration(rate.per())});
+  return limits;
+}
+
+std::shared_ptr<Admission> MakeAdmission(const config::v1::Config& config, EventLoops& loops, Metrics* metrics) {
+  const config::v1::Admission& admission = config.admission();
+  AdmissionOptions options;
+  RateSharing::SetOptions(config, options);
+  options.rates = RatesOf(admission.rates());
+  options.organization_rates = RatesOf(admission.organization_rates());
+  for (const config::v1::OrganizationRates& rates : admission.organizations()) {
+    options.rates_of[rates.organization()] = RatesOf(rates.rates());
+  }
+  if (admission.has_max_in_flight_per_organization()) {
+    options.max_in_flight_per_organization = admission.max_in_flight_per_organization();
+  }
+  options.max_wait = ToDuration(admission.max_wait());
+  options.now = SteadyNow;
+  options.run_after = [&loop = loops[0]](absl::Duration delay, EventLoop::Task task) {
+    loop.RunAfter(delay, std::move(task));
+  };
+  if (metrics != nullptr) {
+    options.observe = [metrics](CallClass call_class, std::optional<AdmissionRefusal> refusal, absl::Duration waited) {
+      std::optional<size_t> reason;
+      if (refusal.has_value()) reason = static_cast<size_t>(*refusal);
+      metrics->CountAdmission(static_cast<size_t>(call_class), reason, waited);
+    };
+    options.observe_waiting = [metrics](CallClass call_class, size_t waiting) {
+      metrics->SetQueuedCalls(static_cast<size_t>(call_class), waiting);
+    };
+  }
+  return Admission::Create(std::move(options));
+}
+
+UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, const std::shared_ptr<Admission>& admission,
+                          Metrics* metrics) {
   UpstreamClient::Options options;
   options.base_url = upstream.base_url();
   options.ca_file = upstream.ca_file();
@@ -83,6 +127,9 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, Metrics* metrics
   options.max_detached = static_cast<int>(upstream.max_detached());
   options.max_idle = ToDuration(upstream.max_idle());
   options.max_response_bytes = static_cast<int64_t>(upstream.max_response_bytes());
+  options.observe_sending = [admission](UpstreamClient::Lane lane) {
+    if (lane == UpstreamClient::Lane::kKeySet) admission->Charge();
+  };
   if (metrics != nullptr) {
     options.observe_detached = [metrics](int count, std::chrono::steady_clock::time_point oldest) {
       metrics->SetDetachedExchanges(count, oldest);
@@ -169,7 +216,8 @@ WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
-             std::unique_ptr<CallStore> store, std::unique_ptr<UpstreamClient> upstream)
+             std::unique_ptr<CallStore> store, std::shared_ptr<Admission> admission,
+             std::unique_ptr<RateSharing> rate_sharing, std::unique_ptr<UpstreamClient> upstream)
       : loops_(parts.loops),
         operations_(std::move(operations)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
@@ -180,6 +228,15 @@ class GrpcServer : public Server {
                     .calls_per_caller = config.calls().max_in_flight_per_caller(),
                     .request_bytes = config.calls().max_in_flight_bytes(),
                     .request_bytes_per_caller = config.calls().max_in_flight_bytes_per_caller()}),
+        admission_(std::move(admission)),
+        rate_sharing_(std::move(rate_sharing)),
+        retries_([metrics = parts.metrics](RetryCause cause, bool may) {
+          if (metrics != nullptr) metrics->CountRetry(static_cast<size_t>(cause), may);
+        }),
+        breaker_([metrics = parts.metrics](bool open) {
+          if (metrics != nullptr) metrics->SetBreakerOpen(open);
+          Log(open ? Severity::kWarning : Severity::kInfo, open ? "upstream_failing" : "upstream_recovered", {});
+        }),
         upstream_(std::move(upstream)),
         waits_(std::make_shared<ActivityWaits>(WaitOptionsOf(config.activities(), *operations_), (*loops_)[0],
                                                parts.metrics)),
@@ -187,6 +244,9 @@ class GrpcServer : public Server {
                      parts.access,
                      timestamps_,
                      *upstream_,
+                     *admission_,
+                     config.admission().retries() ? &retries_ : nullptr,
+                     config.admission().breaker() ? &breaker_ : nullptr,
                      *loops_,
                      signing_,
                      in_flight_,
@@ -289,6 +349,8 @@ class GrpcServer : public Server {
       usage_report_.emplace("grpc-usage", kUsageReport, [this] {
         const Door::Usage usage = door_->usage();
         environment_.recorders.metrics->SetConnections(usage.connections, usage.handshakes, usage.held_bytes);
+        const double rate = admission_->permitted_per_second();
+        if (std::isfinite(rate)) environment_.recorders.metrics->SetUpstreamRate(rate);
       });
     }
     return absl::OkStatus();
@@ -338,6 +400,7 @@ class GrpcServer : public Server {
   }
 
   void CloseStore(absl::Duration grace) override {
+    rate_sharing_ = nullptr;
     timestamp_reserve_ = nullptr;
     if (store_ != nullptr) store_->Close(timestamps_.next_ms());
     if (events_owner_ != nullptr) events_owner_->Close(grace);
@@ -427,6 +490,10 @@ class GrpcServer : public Server {
   std::unique_ptr<TimestampReserve> timestamp_reserve_;
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   DiskWaits disk_waits_;
+  const std::shared_ptr<Admission> admission_;
+  std::unique_ptr<RateSharing> rate_sharing_;  // null after CloseStore
+  RetryBudget retries_;
+  Breaker breaker_;
   const std::unique_ptr<UpstreamClient> upstream_;
   WorkerThreads signing_{"signing", static_cast<int>(CoreCount())};  // one for each core: signing needs only CPU time
   const std::shared_ptr<ActivityWaits> waits_;
@@ -457,15 +524,18 @@ class GrpcServer : public Server {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const Parts& parts) {
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
+  std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics);
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
-      UpstreamClient::Create(OptionsOf(config->upstream(), parts.metrics), parts.loops);
+      UpstreamClient::Create(OptionsOf(config->upstream(), admission, parts.metrics), parts.loops);
   if (!upstream.ok()) return upstream.status();
   const absl::Status reached = PrepareStore(*config);
   if (!reached.ok() && !absl::IsUnavailable(reached)) return reached;
   absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
   if (!store.ok()) return store.status();
-  auto server =
-      std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store), *std::move(upstream));
+  absl::StatusOr<std::unique_ptr<RateSharing>> rate_sharing = RateSharing::Start(*config, *admission, parts.metrics);
+  if (!rate_sharing.ok()) return rate_sharing.status();
+  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store),
+                                             std::move(admission), *std::move(rate_sharing), *std::move(upstream));
   if (HasEventLog(*config)) {
     if (reached.ok()) {
       if (absl::Status status = server->OpenEvents(*config, parts.events); !status.ok()) return status;

@@ -37,7 +37,7 @@ class Server {
 
   // Starts serving. Errors: kFailedPrecondition if the options in the protos do not define valid operations;
   // kInvalidArgument if the config of upstream cannot be used; kUnavailable if the server cannot listen at an address;
-  // those of the call store and the event log.
+  // those of the stores and the event log.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, const Parts& parts);
 
   // If Drain was not called, ends all calls and connections immediately.
@@ -67,7 +67,7 @@ class Server {
   // is closed when no call is in flight on the connection, or when `grace` is over.
   virtual void Drain(absl::Duration grace) = 0;
 
-  // Closes the call store, waits up to `grace` for responses to accepted deliveries, and closes the event log. Must be
+  // Gives the shares of upstream's rates back, closes the call store, waits up to `grace` for responses to accepted deliveries, and closes the event log. Must be
   // called after Drain. If the disk of the store hangs, this function hangs too.
   virtual void CloseStore(absl::Duration grace) = 0;
 };

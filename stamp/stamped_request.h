@@ -2,43 +2,42 @@
 #ifndef STAMPGATE_STAMP_STAMPED_REQUEST_H_
 #define STAMPGATE_STAMP_STAMPED_REQUEST_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 
 namespace stampgate {
 
 // Only Stamper and ClientStamp can create a StampedRequest, and the upstream client can post nothing else. Code that
-// posts to upstream without a stamp therefore does not compile.
+// posts to upstream without a stamp therefore does not compile. A copy shares the texts of the original, so that a
+// retry sends the same bytes with the same stamp. Immutable.
 class StampedRequest {
  public:
-  StampedRequest(StampedRequest&&) = default;
-  StampedRequest& operator=(StampedRequest&&) = default;
-  StampedRequest(const StampedRequest&) = delete;
-  StampedRequest& operator=(const StampedRequest&) = delete;
-
   // The path after the base URL, such as "/public/v1/submit/oauth".
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return texts_->path; }
   // The bytes that were stamped, which are sent unchanged.
-  const std::string& body() const { return body_; }
-  std::string TakeBody() && { return std::move(body_); }
+  const std::string& body() const { return texts_->body; }
+  std::shared_ptr<const std::string> shared_body() const { return {texts_, &texts_->body}; }
   // The header that contains the stamp.
-  const std::string& header_name() const { return header_name_; }
-  const std::string& header_value() const { return header_value_; }
+  const std::string& header_name() const { return texts_->header_name; }
+  const std::string& header_value() const { return texts_->header_value; }
 
  private:
   friend class ClientStamp;
   friend class Stamper;
 
-  StampedRequest(std::string path, std::string body, std::string header_name, std::string header_value)
-      : path_(std::move(path)),
-        body_(std::move(body)),
-        header_name_(std::move(header_name)),
-        header_value_(std::move(header_value)) {}
+  struct Texts {
+    std::string path;
+    std::string body;
+    std::string header_name;
+    std::string header_value;
+  };
 
-  std::string path_;
-  std::string body_;
-  std::string header_name_;
-  std::string header_value_;
+  StampedRequest(std::string path, std::string body, std::string header_name, std::string header_value)
+      : texts_(std::make_shared<const Texts>(
+            Texts{std::move(path), std::move(body), std::move(header_name), std::move(header_value)})) {}
+
+  std::shared_ptr<const Texts> texts_;
 };
 
 }  // namespace stampgate

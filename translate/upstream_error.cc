@@ -71,6 +71,9 @@ constexpr UpstreamCode kUpstreamCodes[] = {
 constexpr absl::string_view kCredentialCodes[] = {"API_KEY_EXPIRED", "PUBLIC_KEY_NOT_FOUND", "SIGNATURE_INVALID",
                                                   "SIGNATURE_MISSING", "UNAUTHENTICATED"};
 
+// Codes that mean that waiting does not help, although their HTTP status can be 429.
+constexpr absl::string_view kHardQuotaCodes[] = {"API_OPERATIONS_DISABLED", "SIGNING_QUOTA_EXCEEDED"};
+
 // Returns the canonical code for an HTTP status below 500. `rpc_code` is the value of "code" in upstream's error body.
 StatusCode CodeOfRefusal(int http_status, int rpc_code) {
   switch (http_status) {
@@ -317,15 +320,31 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
   return ToStatus(Repeatable(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_UNREACHABLE, what));
 }
 
+bool IsRateLimit(const HttpAnswer& answer) {
+  if (answer.status < 400 || (answer.status != 429 && !absl::StrContains(answer.body, kRateLimitCode))) return false;
+  std::string text = answer.body;
+  return IsRateLimit(answer, ReadErrorBody(text));
+}
+
+bool IsHardQuota(const HttpAnswer& answer) {
+  if (answer.status < 400 ||
+      !absl::c_any_of(kHardQuotaCodes, [&](absl::string_view code) { return absl::StrContains(answer.body, code); })) {
+    return false;
+  }
+  std::string text = answer.body;
+  const std::optional<ErrorBody> body = ReadErrorBody(text);
+  return body.has_value() && absl::c_linear_search(kHardQuotaCodes, body->upstream_code);
+}
+
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
   const std::string what = absl::StrCat("upstream answered HTTP ", answer.status);
-  // A status of 400 to 499 is a refusal, which proves that upstream did not carry out a submit. The exceptions are 408
-  // and 499, which mean that a proxy stopped waiting for upstream.
+  // A status of 400 to 499 is a refusal, which proves that upstream did not carry out this attempt of a submit. The
+  // exceptions are 408 and 499, which mean that a proxy stopped waiting for upstream.
   const bool refused = answer.status >= 400 && answer.status < 500 && answer.status != 408 && answer.status != 499;
   std::optional<ErrorBody> body = ReadErrorBody(answer.body);
   const Secrets secrets = SecretsOf(call);
   if (body.has_value() && !IsSafeCode(body->upstream_code, secrets)) body->upstream_code.clear();
-  if (call.operation.is_submit() && !refused && answer.status != 501) {
+  if (call.operation.is_submit() && (call.earlier_unknown || (!refused && answer.status != 501))) {
     Error error = OutcomeUnknown(StatusCode::kUnknown, what, call);
     AddUpstreamsWords(answer, body, secrets, error);
     return ToStatus(error);

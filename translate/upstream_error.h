@@ -20,6 +20,9 @@ struct SentCall {
   uint64_t timestamp_ms = 0;                     // of a submit; otherwise 0
   std::string fingerprint;                       // of a submit; otherwise empty
   std::optional<std::string> client_stamp = {};  // the value of the stamp's header, if a client made the stamp
+  // Whether an earlier attempt of a submit may have reached upstream without a readable response. A refusal of a later
+  // attempt then does not prove that upstream did not carry the submit out.
+  bool earlier_unknown = false;
 };
 
 // Returns the error for an exchange that failed before a complete response. If a byte of a submit's body may have
@@ -27,6 +30,14 @@ struct SentCall {
 // if the caller cancelled it, and otherwise kUnknown. It is never kUnavailable, for which clients and service meshes
 // repeat a call by themselves.
 absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& call);
+
+// Returns true if upstream refused the request because of its rate, so that the same request can succeed later. Returns
+// false for an exhausted quota, for which upstream can have the same HTTP status.
+bool IsRateLimit(const HttpAnswer& answer);
+
+// Returns true if upstream's code states that a quota is exhausted or that the organization is blocked: waiting does
+// not help.
+bool IsHardQuota(const HttpAnswer& answer);
 
 // Returns the error for a response whose HTTP status is not 2xx. May increase the capacity of `answer.body`. If the
 // reason is one of the gateway's (v1::ErrorReason), the metadata contain http_status and, for most reasons,

@@ -631,6 +631,32 @@ TEST(UpstreamErrorTest, AnErrorWithTheRateLimitCodeHasADelayWhateverTheHttpStatu
   EXPECT_EQ(DetailsOf(refused).retry_delay, std::nullopt);
 }
 
+TEST(UpstreamErrorTest, ARefusalOfARepetitionDoesNotHideThatAnEarlierAttemptMayHaveActed) {
+  for (const int status : {400, 401, 403, 404, 409, 429, 501, 500, 503}) {
+    HttpAnswer answer{status, R"({"code":8,"message":"m"})", {}};
+    SentCall call = Call(kSubmit);
+    call.earlier_unknown = true;
+    const absl::Status error = ErrorFromAnswer(answer, call);
+    ExpectOutcomeUnknown(error);
+    EXPECT_EQ(ErrorMetadataOf(error, "http_status"), absl::StrCat(status));
+  }
+}
+
+TEST(UpstreamErrorTest, ARateLimitAndAHardQuotaAreDistinguished) {
+  const auto answer = [](int status, absl::string_view code) {
+    return HttpAnswer{status, absl::StrCat(R"({"code":8,"details":[{"serviceErrorCode":")", code, R"("}]})"), {}};
+  };
+  EXPECT_TRUE(IsRateLimit(answer(429, "RATE_LIMIT_EXCEEDED")));
+  EXPECT_TRUE(IsRateLimit(answer(400, "RATE_LIMIT_EXCEEDED")));
+  EXPECT_FALSE(IsRateLimit(answer(200, "RATE_LIMIT_EXCEEDED")));
+  EXPECT_FALSE(IsRateLimit(answer(429, "SIGNING_QUOTA_EXCEEDED")));
+  EXPECT_TRUE(IsHardQuota(answer(429, "SIGNING_QUOTA_EXCEEDED")));
+  EXPECT_TRUE(IsHardQuota(answer(503, "API_OPERATIONS_DISABLED")));
+  EXPECT_FALSE(IsHardQuota(answer(429, "RATE_LIMIT_EXCEEDED")));
+  // A text that names the code is not the code.
+  EXPECT_FALSE(IsHardQuota(HttpAnswer{503, R"({"message":"no SIGNING_QUOTA_EXCEEDED"})", {}}));
+}
+
 TEST(UpstreamErrorTest, TheErrorHasTheDelayOfRetryAfter) {
   for (int http : {408, 499, 502, 503, 504}) {
     EXPECT_EQ(DetailsOf(OfAnswer(kQuery, http, "", absl::Seconds(30))).retry_delay, absl::Seconds(30));

@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_TRANSLATE_UPSTREAM_OUTCOME_H_
 #define STAMPGATE_TRANSLATE_UPSTREAM_OUTCOME_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -15,6 +16,13 @@ struct HttpAnswer {
   int status = 0;
   std::string body;
   std::optional<absl::Duration> retry_after;
+  // The headers ratelimit-limit and ratelimit-remaining: how many requests upstream allows in its window, and how many
+  // of them remain.
+  struct RateLimit {
+    int64_t limit = 0;
+    int64_t remaining = 0;
+  };
+  std::optional<RateLimit> rate_limit = {};
   // The values of the headers Cache-Control and Age in the response to a GET; empty if absent.
   std::string cache_control = {};
   std::string age = {};

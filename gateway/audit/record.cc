@@ -160,6 +160,7 @@ std::string OutcomeText(absl::Time time, uint64_t allow, const AuditOutcome& out
   AppendText("activity_status", outcome.activity_status, text);
   AppendText("fingerprint", outcome.fingerprint, text);
   AppendNumber("duration_us", absl::ToInt64Microseconds(outcome.duration), text);
+  if (outcome.attempts > 1) AppendNumber("attempts", int64_t{outcome.attempts}, text);
   return text;
 }
 

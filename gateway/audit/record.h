@@ -64,6 +64,7 @@ struct AuditOutcome {
   std::string activity_status;
   std::string fingerprint;  // for a submit
   absl::Duration duration;
+  int attempts = 0;  // how often the request was sent to upstream; the record has the number only if it is above 1
 };
 
 // The name that a deny record has as its caller if the gateway writes the record about itself. No caller in the config

@@ -1,5 +1,6 @@
 #include "gateway/audit/record.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -79,6 +80,10 @@ TEST(AuditRecordTest, WritesMembersInAFixedOrder) {
             R"("time":"2026-01-02T03:04:05.678901Z","kind":"outcome","allow":7,"code":"UNKNOWN",)"
             R"("reason":"OUTCOME_UNKNOWN","activity_id":"act-1","activity_status":"ACTIVITY_STATUS_PENDING",)"
             R"("fingerprint":"sha256:00","duration_us":1500)");
+  outcome.attempts = 1;
+  EXPECT_THAT(OutcomeText(kTime, 7, outcome), ::testing::EndsWith(R"("duration_us":1500)"));
+  outcome.attempts = 2;
+  EXPECT_THAT(OutcomeText(kTime, 7, outcome), ::testing::EndsWith(R"("duration_us":1500,"attempts":2)"));
   EXPECT_EQ(DeniedCountText(kTime, "payments", 12, kTime - absl::Seconds(1)),
             R"("time":"2026-01-02T03:04:05.678901Z","kind":"denied_count","caller":"payments","count":12,)"
             R"("since":"2026-01-02T03:04:04.678901Z")");

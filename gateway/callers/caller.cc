@@ -29,6 +29,7 @@ std::shared_ptr<const OrganizationSet> UnionOf(const Sets& sets) {
 
 Caller::Caller(const config::v1::Caller& caller)
     : name_(caller.name()),
+      weight_(caller.has_weight() ? caller.weight() : 1),
       token_issuer_(caller.token().issuer()),
       token_subjects_(caller.token().subjects().begin(), caller.token().subjects().end()),
       has_token_(caller.has_token()) {

@@ -23,6 +23,8 @@ class Caller {
   explicit Caller(const config::v1::Caller& caller);
 
   const std::string& name() const { return name_; }
+  // The caller's weight against other callers when their calls wait for upstream; more than 0.
+  double weight() const { return weight_; }
 
   // Whether the caller must send a token.
   bool wants_token() const { return !token_digests_.empty() || has_token_; }
@@ -51,6 +53,7 @@ class Caller {
 
  private:
   const std::string name_;
+  const double weight_;
   const std::string token_issuer_;  // the issuer's name in the config
   const std::vector<std::string> token_subjects_;
   const bool has_token_;

@@ -47,6 +47,11 @@ TEST(CallerTest, WithoutGrantsNothingIsAllowed) {
   EXPECT_EQ(decision.why, "no grant has this method");
 }
 
+TEST(CallerTest, TheWeightIsOneByDefault) {
+  EXPECT_EQ(CallerOf("name: 'a'").weight(), 1);
+  EXPECT_EQ(CallerOf("name: 'a' weight: 7").weight(), 7);
+}
+
 TEST(CallerTest, TheFirstGrantThatAllowsChoosesTheKey) {
   const Caller caller = CallerOf(
       "grants {methods: 'PolicyService/GetPolicy' organizations: 'a' key: 'one'}"

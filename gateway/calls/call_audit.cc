@@ -88,7 +88,8 @@ void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditL
   log_->Allow(decision, std::move(guarded), kind);
 }
 
-void CallAudit::End(const absl::Status& status, const ActivitySummary& activity, std::string fingerprint) {
+void CallAudit::End(const absl::Status& status, const ActivitySummary& activity, std::string fingerprint,
+                    int attempts) {
   if (!allow_.has_value()) return;
   AuditOutcome outcome;
   outcome.code = absl::StatusCodeToString(status.code());
@@ -96,6 +97,7 @@ void CallAudit::End(const absl::Status& status, const ActivitySummary& activity,
   outcome.activity_id = activity.id;
   outcome.activity_status = activity.status;
   outcome.fingerprint = std::move(fingerprint);
+  outcome.attempts = attempts;
   outcome.duration = absl::FromChrono(Clock::now() - started_);
   log_->End(*std::exchange(allow_, std::nullopt), outcome);
 }

@@ -61,8 +61,10 @@ class CallAudit {
   bool is_allowed() const { return allow_.has_value(); }
 
   // Records how an allowed call ended. Must be called once. Does nothing for a call that was not allowed. Records as
-  // the call's duration the time since this object was created.
-  void End(const absl::Status& status, const ActivitySummary& activity = {}, std::string fingerprint = "");
+  // the call's duration the time since this object was created, and how often the request was sent if that was more
+  // than once.
+  void End(const absl::Status& status, const ActivitySummary& activity = {}, std::string fingerprint = "",
+           int attempts = 0);
 
  private:
   // See AuditLog::Allow.

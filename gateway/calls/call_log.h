@@ -20,6 +20,7 @@ struct CallFacts {
   std::string key;  // the name of the key that signs
   ActivitySummary activity;
   std::string fingerprint;  // set only for a submit
+  int attempts = 0;         // how often the request was sent to upstream
 };
 
 // Writes at most one line about a call when the call ends. Not thread-safe. The events of the line are:

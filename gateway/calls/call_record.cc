@@ -5,7 +5,7 @@ namespace stampgate {
 void CallRecord::End(const absl::Status& status, absl::FunctionRef<CallFacts()> facts) {
   if (audit_.is_allowed()) {
     const CallFacts known = facts();
-    audit_.End(status, known.activity, known.fingerprint);
+    audit_.End(status, known.activity, known.fingerprint, known.attempts);
   }
   Answer(status, facts);
   spans_.End();
@@ -19,7 +19,7 @@ void CallRecord::Answer(const absl::Status& status, absl::FunctionRef<CallFacts(
 
 void CallRecord::EndLate(const absl::Status& status, const CallFacts& facts, const LogFields& outcome) {
   log_.LogLate(outcome, facts.fingerprint);
-  audit_.End(status, facts.activity, facts.fingerprint);
+  audit_.End(status, facts.activity, facts.fingerprint, facts.attempts);
   spans_.End();
 }
 

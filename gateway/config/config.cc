@@ -103,6 +103,10 @@ config::v1::Config Defaults() {
   *webhooks.mutable_idle_timeout() = TimeUtil::SecondsToDuration(60);
   *webhooks.mutable_max_timestamp_age() = TimeUtil::MinutesToDuration(5);
   *webhooks.mutable_min_key_set_interval() = TimeUtil::SecondsToDuration(10);
+  config::v1::Admission& admission = *config.mutable_admission();
+  *admission.mutable_max_wait() = TimeUtil::MillisecondsToDuration(200);
+  admission.set_retries(true);
+  admission.set_breaker(true);
   config.mutable_audit()->set_max_file_bytes(uint64_t{256} << 20);
   *config.mutable_reload_interval() = TimeUtil::SecondsToDuration(5);
   return config;
@@ -396,6 +400,28 @@ void CheckActivities(const config::v1::Activities& activities, ConfigReport& rep
   }
 }
 
+void CheckRates(const google::protobuf::RepeatedPtrField<config::v1::Rate>& rates, const std::string& path,
+                ConfigReport& report) {
+  for (int i = 0; i < rates.size(); ++i) {
+    if (!rates[i].has_per()) continue;
+    CheckRange(rates[i].per(), absl::Milliseconds(100), absl::StrCat(path, "[", i, "].per"), report, absl::Hours(768));
+  }
+}
+
+void CheckAdmission(const config::v1::Admission& admission, ConfigReport& report) {
+  CheckRange(admission.max_wait(), absl::Milliseconds(1), "admission.max_wait", report, absl::Seconds(30));
+  CheckRates(admission.rates(), "admission.rates", report);
+  CheckRates(admission.organization_rates(), "admission.organization_rates", report);
+  std::set<std::string> names;
+  for (int i = 0; i < admission.organizations_size(); ++i) {
+    const std::string path = absl::StrCat("admission.organizations[", i, "]");
+    CheckRates(admission.organizations(i).rates(), path + ".rates", report);
+    if (!names.insert(admission.organizations(i).organization()).second) {
+      report.Add(path + ".organization", "must not be given twice");
+    }
+  }
+}
+
 void CheckConnections(const config::v1::Connections& connections, ConfigReport& report) {
   CheckRange(connections.handshake_timeout(), absl::Milliseconds(100), "connections.handshake_timeout", report,
              absl::Minutes(1));
@@ -512,6 +538,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckActivities(config.activities(), report);
   CheckConnections(config.connections(), report);
   CheckCalls(config.calls(), report);
+  CheckAdmission(config.admission(), report);
   CheckReplica(config, report);
   CheckStore(config, report);
   CheckEvents(config.events(), report);

@@ -79,6 +79,26 @@ std::string Contents(const std::string& path) {
 
 constexpr char kExample[] = "deploy/example.yaml";
 
+TEST(ConfigTest, RatesHaveRangesAndNoOrganizationIsGivenTwice) {
+  const std::string report = ReportOf(absl::StrCat(kMinimal, R"(admission:
+  max_wait: 31s
+  rates:
+    - {requests: 0, per: 1s}
+    - {requests: 1, per: 99ms}
+    - {requests: 1}
+  organizations:
+    - {organization: o, rates: [{requests: 1, per: 1s}]}
+    - {organization: o, rates: [{requests: 1, per: 800h}]}
+)"));
+  for (const char* fault :
+       {"admission.max_wait: must be from 1ms to 30s", "admission.rates[0].requests: must be from 1",
+        "admission.rates[1].per: must be from 100ms", "admission.rates[2].per: is required",
+        "admission.organizations[1].rates[0].per: must be from 100ms",
+        "admission.organizations[1].organization: must not be given twice"}) {
+    EXPECT_THAT(report, ::testing::HasSubstr(fault));
+  }
+}
+
 TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   const absl::StatusOr<Config> config = ParseWithCallers(kMinimal, "f");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -121,6 +141,10 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(values.calls().max_in_flight_per_caller(), 1024u);
   EXPECT_EQ(values.calls().max_in_flight_bytes(), 64u << 20);
   EXPECT_EQ(values.calls().max_in_flight_bytes_per_caller(), 16u << 20);
+  EXPECT_EQ(values.admission().rates_size(), 0);
+  EXPECT_EQ(ToDuration(values.admission().max_wait()), absl::Milliseconds(200));
+  EXPECT_TRUE(values.admission().retries());
+  EXPECT_TRUE(values.admission().breaker());
   EXPECT_EQ(values.replica().index(), 0u);
   EXPECT_EQ(values.replica().count(), 1u);
   EXPECT_EQ(values.events().file(), "");
@@ -335,6 +359,7 @@ TEST(ConfigTest, NumbersStayWithinTheirLimits) {
                          Row{"connections", "max_bytes_per_connection", 8 << 20, 1 << 30},
                          Row{"connections", "max_bytes_per_identity", 8 << 20, 1 << 30},
                          Row{"connections", "max_bytes", 8 << 20, uint64_t{16} << 30},
+                         Row{"admission", "max_in_flight_per_organization", 1, 1'000'000},
                          Row{"calls", "max_in_flight", 1, 1'000'000},
                          Row{"calls", "max_in_flight_per_caller", 1, 1'000'000},
                          Row{"calls", "max_in_flight_bytes", 4 << 20, uint64_t{16} << 30},

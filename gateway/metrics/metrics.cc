@@ -108,6 +108,18 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
       webhook_certificate_not_after_(AddGauges(registry_,
                                                "stampgate_webhook_tls_certificate_not_after_timestamp_seconds",
                                                "When the certificate of the webhook port expires, in Unix time.")),
+      upstream_rate_(AddGauges(registry_, "stampgate_upstream_rate",
+                               "How many requests upstream's rates permit to this gateway now, in a second.")),
+      rate_share_(AddGauges(registry_, "stampgate_rate_share",
+                            "The part of upstream's rate that this gateway may use, up to 1.")),
+      rate_replicas_(AddGauges(registry_, "stampgate_rate_replicas",
+                               "Gateways that share upstream's rates, including this one; 0 if it does not know.")),
+      rate_shares_failing_(AddGauges(registry_, "stampgate_rate_shares_failing",
+                                     "1 while this gateway has no share of the rates from the store.")),
+      quota_unused_(AddGauges(registry_, "stampgate_quota_unused_calls",
+                              "Calls of a quota of upstream that no gateway has taken yet.")),
+      breaker_open_(AddGauge(registry_, "stampgate_upstream_breaker_open",
+                             "1 while the gateway sends only probes, because most requests to upstream failed.")),
       connections_(AddGauge(registry_, "stampgate_connections", "Connections to the gRPC port.")),
       handshakes_(AddGauge(registry_, "stampgate_tls_handshakes", "TLS handshakes in progress on the gRPC port.")),
       held_bytes_(AddGauge(registry_, "stampgate_connection_held_bytes",
@@ -159,6 +171,33 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
   for (size_t i = 0; i < upstream_lanes_.size(); ++i) {
     const prometheus::Labels labels = {{"lane", kUpstreamLanes[i]}};
     upstream_lanes_[i] = {&in_flight.Add(labels), &waiting.Add(labels), &durations.Add(labels, DurationBounds())};
+  }
+  Family<Histogram>& waits = BuildHistogram()
+                                 .Name("stampgate_admission_wait_seconds")
+                                 .Help("Time that admitted calls waited for a place within upstream's rates.")
+                                 .Register(registry_);
+  Family<Gauge>& waiting_calls =
+      AddGauges(registry_, "stampgate_admission_waiting_calls", "Calls that wait for a place within upstream's rates.");
+  Family<Counter>& admitted = AddCounters(registry_, "stampgate_admission_admitted_total",
+                                          "Calls that got a place within upstream's rates, with their retries.");
+  Family<Counter>& refused = AddCounters(registry_, "stampgate_admission_refused_total",
+                                         "Calls that got no place within upstream's rates, by the reason.");
+  for (size_t i = 0; i < call_classes_.size(); ++i) {
+    const prometheus::Labels labels = {{"class", kCallClassNames[i]}};
+    call_classes_[i] = {&waits.Add(labels, DurationBounds()), &waiting_calls.Add(labels), &admitted.Add(labels), {}};
+    for (size_t reason = 0; reason < kAdmissionRefusalNames.size(); ++reason) {
+      call_classes_[i].refused[reason] =
+          &refused.Add({{"class", kCallClassNames[i]}, {"reason", kAdmissionRefusalNames[reason]}});
+    }
+  }
+  Family<Counter>& sent_again = AddCounters(registry_, "stampgate_upstream_retries_total",
+                                            "Requests that were sent to upstream again, by the cause.");
+  Family<Counter>& not_sent_again =
+      AddCounters(registry_, "stampgate_upstream_retries_withheld_total",
+                  "Requests that were not sent again because too many others were, by the cause.");
+  for (size_t i = 0; i < retries_.size(); ++i) {
+    retries_[i] = {&not_sent_again.Add({{"cause", kRetryCauseNames[i]}}),
+                   &sent_again.Add({{"cause", kRetryCauseNames[i]}})};
   }
   Family<Counter>& handshakes = AddCounters(registry_, "stampgate_tls_handshakes_failed_total",
                                             "Failed TLS handshakes of callers, by the step that failed.");
@@ -301,6 +340,32 @@ void Metrics::SetUpstreamLane(size_t lane, int in_flight, int waiting) {
 void Metrics::ObserveUpstreamExchange(size_t lane, absl::Duration duration) {
   upstream_lanes_[lane].duration->Observe(absl::ToDoubleSeconds(duration));
 }
+
+void Metrics::CountAdmission(size_t call_class, std::optional<size_t> refusal, absl::Duration waited) {
+  CallClassSeries& series = call_classes_[call_class];
+  if (refusal.has_value()) return series.refused[*refusal]->Increment();
+  series.admitted->Increment();
+  series.wait->Observe(absl::ToDoubleSeconds(waited));
+}
+
+void Metrics::SetQueuedCalls(size_t call_class, size_t waiting) {
+  call_classes_[call_class].waiting->Set(static_cast<double>(waiting));
+}
+
+void Metrics::SetUpstreamRate(double requests_per_second) { upstream_rate_.Add({}).Set(requests_per_second); }
+
+void Metrics::SetRateShare(double share) { rate_share_.Add({}).Set(share); }
+
+void Metrics::SetRateReplicas(int replicas, bool uses_fallback) {
+  rate_replicas_.Add({}).Set(replicas);
+  rate_shares_failing_.Add({}).Set(uses_fallback ? 1 : 0);
+}
+
+void Metrics::SetQuotaUnused(absl::Duration window, int64_t calls) {
+  quota_unused_.Add({{"window", absl::FormatDuration(window)}}).Set(static_cast<double>(calls));
+}
+
+void Metrics::CountRetry(size_t cause, bool sent) { retries_[cause][sent ? 1 : 0]->Increment(); }
 
 void Metrics::SetAuditOpenAllows(size_t calls, size_t reads, std::optional<SteadyTime> oldest_call) {
   audit_open_allows_.Add({{"kind", "calls"}}).Set(static_cast<double>(calls));

@@ -41,6 +41,13 @@ inline constexpr std::array<const char*, 7> kConnectionBounds = {
 // Names of the reasons for which calls stop waiting for the end of an activity, indexed by WaitEnd.
 inline constexpr std::array<const char*, 6> kWaitEnds = {"event", "poll", "deadline", "full", "drain", "caller_left"};
 
+// Names of the classes of calls, of the reasons why the gateway refuses a call because of upstream's rates, and of the
+// causes of retries. Indexed by CallClass, AdmissionRefusal and RetryCause.
+inline constexpr std::array<const char*, 3> kCallClassNames = {"submit", "query", "background"};
+inline constexpr std::array<const char*, 3> kAdmissionRefusalNames = {"no_place", "wait_too_long", "left"};
+inline constexpr std::array<const char*, 5> kRetryCauseNames = {"unreachable", "broken", "rate_limited", "unavailable",
+                                                                "error"};
+
 // Numbers about the process. Other code collects them and passes them to Collect.
 struct ProcessNumbers {
   ProcessUsage usage;
@@ -131,6 +138,23 @@ class Metrics {
   void SetWaitingCalls(size_t calls) { waiting_calls_.Set(static_cast<double>(calls)); }
   void CountWaitEnd(size_t end) { wait_ends_[end]->Increment(); }
   void CountActivityPoll(bool ok) { activity_polls_[ok ? 1 : 0]->Increment(); }
+  // CountAdmission counts a call that was admitted (without `refusal`) or refused, and how long it waited.
+  // SetQueuedCalls sets how many calls wait. `call_class` is an index of kCallClassNames, and `refusal` of
+  // kAdmissionRefusalNames. SetUpstreamRate sets how many requests upstream's rate permits now, in a second.
+  void CountAdmission(size_t call_class, std::optional<size_t> refusal, absl::Duration waited);
+  void SetQueuedCalls(size_t call_class, size_t waiting);
+  void SetUpstreamRate(double requests_per_second);
+  // Sets the part of upstream's rate that this gateway may use, from 0 to 1; how many gateways share the rates, and
+  // whether this gateway has no share from the store now; and how many calls of a quota nobody has taken. The metrics
+  // are shown after the first calls of these functions.
+  void SetRateShare(double share);
+  void SetRateReplicas(int replicas, bool uses_fallback);
+  void SetQuotaUnused(absl::Duration window, int64_t calls);
+  // Counts a request that was sent again or, if `sent` is false, not sent again because the budget of retries was used
+  // up. `cause` is an index of kRetryCauseNames.
+  void CountRetry(size_t cause, bool sent);
+  // Sets whether the circuit breaker is open.
+  void SetBreakerOpen(bool open) { breaker_open_.Set(open ? 1 : 0); }
 
   // SetAuditHead and SetAuditFailing set metrics of the audit log. Each metric is shown after the first call of its
   // function.
@@ -188,6 +212,14 @@ class Metrics {
     prometheus::Histogram* duration = nullptr;
   };
 
+  // The series of one class of calls.
+  struct CallClassSeries {
+    prometheus::Histogram* wait = nullptr;
+    prometheus::Gauge* waiting = nullptr;
+    prometheus::Counter* admitted = nullptr;
+    std::array<prometheus::Counter*, kAdmissionRefusalNames.size()> refused{};
+  };
+
   // A gauge that has the value 1 and shows a text in one of its labels.
   class Info {
    public:
@@ -243,6 +275,14 @@ class Metrics {
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
   std::array<UpstreamLane, kUpstreamLanes.size()> upstream_lanes_;
+  std::array<CallClassSeries, kCallClassNames.size()> call_classes_;
+  std::array<std::array<prometheus::Counter*, 2>, kRetryCauseNames.size()> retries_{};  // not sent, and sent
+  Gauges& upstream_rate_;
+  Gauges& rate_share_;
+  Gauges& rate_replicas_;
+  Gauges& rate_shares_failing_;
+  Gauges& quota_unused_;
+  prometheus::Gauge& breaker_open_;
   std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};
   std::array<prometheus::Counter*, kConnectionBounds.size()> closed_connections_{};
   prometheus::Gauge& connections_;

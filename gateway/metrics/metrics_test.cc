@@ -312,6 +312,45 @@ TEST(MetricsTest, WaitsForActivitiesAndReadingsAreCounted) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_activity_polls_total{result=\"failed\"}"), "1");
 }
 
+TEST(MetricsTest, AdmissionsAreCountedByClassAndReason) {
+  Metrics metrics(Methods(), "v");
+  metrics.CountAdmission(0, std::nullopt, absl::Milliseconds(30));
+  metrics.CountAdmission(1, 1, absl::Milliseconds(200));
+  metrics.SetQueuedCalls(1, 4);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_admitted_total{class=\"submit\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_wait_seconds_count{class=\"submit\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_wait_seconds_count{class=\"query\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_refused_total{class=\"query\",reason=\"wait_too_long\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_refused_total{class=\"query\",reason=\"no_place\"}"), "0");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_waiting_calls{class=\"query\"}"), "4");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_rate"), "none");
+  metrics.SetUpstreamRate(59.4);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_rate"), "59.4");
+}
+
+TEST(MetricsTest, SharesAndQuotasAreShown) {
+  Metrics metrics(Methods(), "v");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_rate_share"), "none");
+  metrics.SetRateShare(0.25);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_rate_share"), "0.25");
+  metrics.SetRateReplicas(4, /*uses_fallback=*/true);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_rate_replicas"), "4");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_rate_shares_failing"), "1");
+  metrics.SetQuotaUnused(absl::Hours(24), 99'000);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_quota_unused_calls{window=\"24h\"}"), "99000");
+}
+
+TEST(MetricsTest, RetriesAndTheBreakerAreShown) {
+  Metrics metrics(Methods(), "v");
+  metrics.CountRetry(0, /*sent=*/true);
+  metrics.CountRetry(0, /*sent=*/false);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_retries_total{cause=\"unreachable\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_retries_withheld_total{cause=\"unreachable\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_breaker_open"), "0");
+  metrics.SetBreakerOpen(true);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_breaker_open"), "1");
+}
+
 TEST(MetricsTest, TheSizeOfTheAuditFileIsShownOnceItIsKnown) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_audit_file_bytes"), "none");

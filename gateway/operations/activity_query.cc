@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "gateway/calls/call_audit.h"
-#include "gateway/upstream/client.h"
+#include "gateway/operations/dispatch.h"
 #include "google/protobuf/arena.h"
 #include "stamp/request_body.h"
 #include "stamp/stamper.h"
@@ -51,7 +51,8 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
                purpose_->request_id),
         loop_(environment().loops[environment().loops.Here()]),
         bytes_(RequestFor(purpose_->activity)),
-        request_(*operation().request) {}
+        request_(*operation().request),
+        dispatch_(environment(), loop_, /*trace=*/nullptr, /*spans=*/nullptr) {}
 
   // A wait can be longer than a reload, so each reading uses the key of the current state, if it still may sign.
   void Start() {
@@ -68,6 +69,28 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
     RenderedRequest rendered = (*std::move(checked)).Render();
     path_ = std::move(rendered.path);
     body_.emplace(rendered.QueryBody());
+    Admit();
+  }
+
+ private:
+  const CallEnvironment& environment() const { return purpose_->environment; }
+  const Operation& operation() const { return purpose_->operation; }
+
+  // Nobody waits for this response as for that of a call: if upstream's rate is short, calls go before readings.
+  void Admit() {
+    Dispatch::Terms terms;
+    terms.caller = caller_.caller->name();
+    terms.weight = caller_.caller->weight();
+    terms.organization = purpose_->activity.first;
+    terms.call_class = CallClass::kBackground;
+    terms.deadline = deadline_;
+    dispatch_.Admit(shared_from_this(), terms, [this](const absl::Status& admitted) {
+      if (!admitted.ok()) return done_(std::nullopt);
+      Record();
+    });
+  }
+
+  void Record() {
     AuditDecision decision;
     decision.organization_id = purpose_->activity.first;
     decision.key = key_->name;
@@ -79,10 +102,6 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
       });
     });
   }
-
- private:
-  const CallEnvironment& environment() const { return purpose_->environment; }
-  const Operation& operation() const { return purpose_->operation; }
 
   void Sign() {
     const auto sign = [self = shared_from_this()] {
@@ -98,12 +117,10 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
     environment().signing.Run(sign);
   }
 
-  // The one place at which a reading takes a connection to upstream. Nobody waits for this response as for that of a
-  // call: if upstream's rate is short, readings can wait.
   void Send(StampedRequest request) {
-    environment().upstream.Post(
-        std::move(request), {UpstreamClient::Lane::kQuery, deadline_, ""},
-        [self = shared_from_this()](UpstreamOutcome outcome) { self->OnOutcome(std::move(outcome)); }, nullptr);
+    dispatch_.Post(
+        shared_from_this(), std::move(request), [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); },
+        nullptr);
   }
 
   void OnOutcome(UpstreamOutcome outcome) {
@@ -131,6 +148,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
   ParsedMessage request_;  // refers to bytes_ and arena_
   std::string path_;
   std::optional<RequestBody> body_;
+  Dispatch dispatch_;
 };
 
 }  // namespace

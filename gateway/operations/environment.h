@@ -7,6 +7,9 @@
 #include <functional>
 
 #include "absl/time/time.h"
+#include "gateway/admission/admission.h"
+#include "gateway/admission/breaker.h"
+#include "gateway/admission/retry_budget.h"
 #include "gateway/callers/access.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/calls_in_flight.h"
@@ -27,6 +30,9 @@ struct CallEnvironment {
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
+  Admission& admission;
+  RetryBudget* retries;    // if null, the gateway sends no request again
+  Breaker* breaker;        // if null, the gateway sends requests however often upstream fails
   EventLoops& loops;       // run the steps of calls
   WorkerThreads& signing;  // runs slow signers
   CallsInFlight<grpc::CallbackServerContext>& in_flight;

@@ -41,7 +41,8 @@ OperationCall::OperationCall(const CallEnvironment& environment, const Operation
       trace_(trace),
       reply_(std::move(reply)),
       record_(environment.recorders, operation.full_name, trace_),
-      request_(*operation.request) {
+      request_(*operation.request),
+      dispatch_(environment, loop_, &trace_, &record_.spans()) {
   record_.spans().Begin(CallStage::kAuthenticate);
 }
 
@@ -144,18 +145,46 @@ void OperationCall::Render() {
   path_ = std::move(rendered.path);
   if (!operation_.is_submit()) {
     if (!std::holds_alternative<Discover>(way_)) body_.emplace(rendered.QueryBody());
-    return Record();
+    return Admit([this](const absl::Status& admitted) {
+      if (IsAdmitted(admitted)) Record();
+    });
   }
+  const bool fixed = client_stamped_ || rendered.timestamp_ms.has_value() || !rendered.idempotency_key.empty();
+  kind_ = fixed ? RequestKind::kFixedSubmit : RequestKind::kSubmit;
   const absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, environment_.timestamps, environment_.now());
   absl::Status fit = timestamp_ms.status();
   if (fit.ok()) FixBody(*timestamp_ms, RequestBody(rendered.SubmitBody(*timestamp_ms)));
   if (!rendered.idempotency_key.empty()) {
     if (fit.ok()) fit = CheckTimestampOfKey(*timestamp_ms, environment_.now());
     request_sha256_ = DigestOfRequest(operation_, request_);
-    return Remember(std::move(rendered), std::move(fit));
+    return Admit([this, rendered = std::move(rendered), fit = std::move(fit)](const absl::Status& admitted) mutable {
+      if (IsAdmitted(admitted)) Remember(std::move(rendered), std::move(fit));
+    });
   }
   if (!fit.ok()) return End(fit);
-  Record();
+  Admit([this](const absl::Status& admitted) {
+    if (IsAdmitted(admitted)) Record();
+  });
+}
+
+// Waits until the call may send its request within upstream's rates. A refused call is neither stored nor recorded as
+// allowed.
+void OperationCall::Admit(absl::AnyInvocable<void(absl::Status)> next) {
+  Dispatch::Terms terms;
+  terms.caller = caller_.caller->name();
+  terms.weight = caller_.caller->weight();
+  terms.organization = QuestionOf(operation_, request_).organization_id.value_or("");
+  terms.call_class = operation_.is_submit() ? CallClass::kSubmit : CallClass::kQuery;
+  terms.kind = kind_;
+  terms.deadline = deadline_;
+  dispatch_.Admit(shared_from_this(), terms, std::move(next));
+}
+
+// Ends the call, and returns false, if the call was refused or its caller has left.
+bool OperationCall::IsAdmitted(const absl::Status& admitted) {
+  if (EndIfCallerLeft()) return false;
+  if (!admitted.ok()) End(admitted);
+  return admitted.ok();
 }
 
 // Makes the call store write which body belongs to the caller's idempotency key, before the gateway sends a byte of the
@@ -238,7 +267,9 @@ void OperationCall::OnRecorded(const absl::Status& recorded) {
 }
 
 void OperationCall::SendAs(const Discover& /*way*/) {
-  SetExchange(environment_.upstream.Get({std::move(path_)}, OptionsIn(Lane::kQuery), ToOutcome()));
+  TraceRequest("GET");
+  dispatch_.Get(shared_from_this(), {std::move(path_)},
+                [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); });
 }
 
 void OperationCall::SendAs(const Forward& way) {
@@ -271,65 +302,32 @@ void OperationCall::OnSigned(absl::StatusOr<StampedRequest> request) {
 void OperationCall::Send(StampedRequest request) {
   if (EndIfCallerLeft()) return;
   if (operation_.wait_until != nullptr && request_.Has(*operation_.wait_until)) AnnounceWait();
-  SetExchange(environment_.upstream.Post(
-      std::move(request), OptionsIn(operation_.is_submit() ? Lane::kSubmit : Lane::kQuery), ToOutcome(),
-      [call = shared_from_this()](UpstreamOutcome outcome) { call->OnLateOutcome(std::move(outcome)); }));
+  TraceRequest("POST");
+  dispatch_.Post(
+      shared_from_this(), std::move(request), [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); },
+      [this](UpstreamOutcome outcome) { OnLateOutcome(std::move(outcome)); });
 }
 
-UpstreamClient::CallOptions OperationCall::OptionsIn(Lane lane) {
-  UpstreamClient::CallOptions options{lane, deadline_, ""};
-  const uint64_t span = BeginUpstreamSpan(options);
-  if (!environment_.forward_traceparent) return options;
-  options.traceparent = span == 0 ? trace_.Traceparent(environment_.random) : trace_.SampledTraceparent(span);
-  return options;
-}
-
-// Returns the id of the span of the exchange, or 0 if the call is not sampled.
-uint64_t OperationCall::BeginUpstreamSpan(UpstreamClient::CallOptions& options) {
+void OperationCall::TraceRequest(absl::string_view http_method) {
   CallSpans& spans = record_.spans();
-  if (!spans.sampled()) return 0;
+  if (!spans.sampled()) return;
   const bool is_general = operation_.path_segment != nullptr;
-  spans.SetRequest(std::holds_alternative<Discover>(way_) ? "GET" : "POST",
-                   absl::StrCat(operation_.path, is_general ? "{operation}" : ""));
-  spans.Begin(CallStage::kQueue);
-  options.on_place = [call = shared_from_this()] { call->record_.spans().Begin(CallStage::kUpstream); };
-  return spans.NextUpstreamSpan();
-}
-
-UpstreamClient::Done OperationCall::ToOutcome() {
-  return [call = shared_from_this()](UpstreamOutcome outcome) { call->OnOutcome(std::move(outcome)); };
-}
-
-// The caller can leave before, while or after the exchange begins. Whichever of Cancel and SetExchange runs second
-// cancels the exchange.
-void OperationCall::SetExchange(UpstreamClient::CallId id) {
-  {
-    std::lock_guard lock(mutex_);
-    exchange_ = id;
-    if (!cancelled_) return;
-  }
-  environment_.upstream.Cancel(id);
+  spans.SetRequest(http_method, absl::StrCat(operation_.path, is_general ? "{operation}" : ""));
 }
 
 void OperationCall::Cancel() {
-  std::optional<UpstreamClient::CallId> id;
+  dispatch_.Cancel();
   std::shared_ptr<ActivityWait> wait;
   {
     std::lock_guard lock(mutex_);
-    cancelled_ = true;
-    id = exchange_;
     wait = wait_;
   }
-  if (id.has_value()) environment_.upstream.Cancel(*id);
   if (wait != nullptr) wait->Cancel();
 }
 
-// The call runs this function after each step that can wait: for the disk, or for a signature.
+// The call runs this function after each step that can wait: for a place, for the disk, or for a signature.
 bool OperationCall::EndIfCallerLeft() {
-  {
-    std::lock_guard lock(mutex_);
-    if (!cancelled_) return false;
-  }
+  if (!dispatch_.caller_left()) return false;
   TransportFailure unsent;
   unsent.cause = TransportFailure::Cause::kCancelled;
   unsent.detail = "the caller has left";
@@ -340,7 +338,6 @@ bool OperationCall::EndIfCallerLeft() {
 void OperationCall::OnOutcome(UpstreamOutcome outcome) {
   const std::optional<TransportFailure> failure = FailureOf(outcome);
   goes_on_ = failure.has_value() && failure->goes_on;
-  record_.spans().EndUpstream(outcome);
   absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
   if (response.ok()) activity_ = SummaryOf(*operation_.response, *response);
   if (!goes_on_) EndAttempt(failure, response.status(), activity_);
@@ -366,7 +363,8 @@ bool OperationCall::WaitsForEnd() const {
 // `response` is upstream's response, or the stored outcome of an earlier call. Upstream has done its part of the call,
 // so the audit log gets its outcome now: the wait could otherwise keep it open for long.
 void OperationCall::WaitForEnd(std::string response, bool urgent) {
-  record_.audit().End(absl::OkStatus(), activity_, fingerprint_);
+  record_.audit().End(absl::OkStatus(), activity_, fingerprint_, dispatch_.attempts());
+  record_.spans().Begin(CallStage::kWait);
   pending_ = std::move(response);
   if (wait_ == nullptr) AnnounceWait();
   ActivityName activity(QuestionOf(operation_, request_).organization_id.value_or(""), activity_.id);
@@ -377,15 +375,13 @@ void OperationCall::WaitForEnd(std::string response, bool urgent) {
                 call->loop_.Run([call, ended = std::move(ended)] { call->OnWaitEnd(ended); });
               });
   // If Cancel ran before wait_ was set, it did not cancel the wait.
-  std::unique_lock lock(mutex_);
-  const bool cancelled = cancelled_;
-  lock.unlock();
-  if (cancelled) wait->Cancel();
+  if (dispatch_.caller_left()) wait->Cancel();
 }
 
 // Replies with what the gateway last knew about the activity. A text that is no response of this operation, or a
 // pending activity that is too large, does not replace the response that the call already has.
 void OperationCall::OnWaitEnd(const ActivityWaits::Ended& ended) {
+  record_.spans().Begin(CallStage::kMap);
   if (ended.text == nullptr) return Answer(std::move(pending_));
   HttpAnswer answer;
   answer.status = 200;
@@ -398,7 +394,6 @@ void OperationCall::OnWaitEnd(const ActivityWaits::Ended& ended) {
 
 void OperationCall::OnLateOutcome(UpstreamOutcome outcome) {
   const LogFields field = FieldOf(outcome);
-  record_.spans().EndUpstream(outcome);
   const std::optional<TransportFailure> failure = FailureOf(outcome);
   const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
   ActivitySummary activity;
@@ -441,6 +436,7 @@ RequestedOperation OperationCall::Requested() const {
 
 SentCall OperationCall::Sent() const {
   SentCall sent{operation_, request_, timestamp_ms_, fingerprint_};
+  sent.earlier_unknown = dispatch_.earlier_unknown();
   if (const auto* forward = std::get_if<Forward>(&way_)) sent.client_stamp = forward->stamp.value();
   return sent;
 }
@@ -454,6 +450,7 @@ CallFacts OperationCall::Facts(const ActivitySummary& activity) const {
   }
   facts.activity = activity;
   facts.fingerprint = fingerprint_;
+  facts.attempts = dispatch_.attempts();
   return facts;
 }
 

@@ -8,11 +8,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -20,6 +20,7 @@
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/operations/authorization.h"
+#include "gateway/operations/dispatch.h"
 #include "gateway/operations/environment.h"
 #include "gateway/operations/keyed_submit.h"
 #include "gateway/operations/unary_handler.h"
@@ -58,8 +59,6 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void Cancel() override;
 
  private:
-  using Lane = UpstreamClient::Lane;
-
   // The ways in which the gateway can send the request.
   struct Discover {};  // sends a GET without a stamp
   struct Forward {     // sends a POST with the client's stamp
@@ -79,6 +78,8 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   absl::Status SetDeadline(absl::Duration time_left);
   absl::Status ChooseKey();
   void Render();
+  void Admit(absl::AnyInvocable<void(absl::Status)> next);
+  bool IsAdmitted(const absl::Status& admitted);
   void Remember(RenderedRequest rendered, absl::Status fit);
   void OnRemembered(RenderedRequest rendered, const absl::Status& fit, absl::StatusOr<CallStore::Begun> begun);
   void Record();
@@ -105,10 +106,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   RequestedOperation Requested() const;
   SentCall Sent() const;
   CallFacts Facts(const ActivitySummary& activity) const;
-  UpstreamClient::CallOptions OptionsIn(Lane lane);
-  uint64_t BeginUpstreamSpan(UpstreamClient::CallOptions& options);
-  UpstreamClient::Done ToOutcome();
-  void SetExchange(UpstreamClient::CallId id);
+  void TraceRequest(absl::string_view http_method);
   bool EndIfCallerLeft();
 
   const CallEnvironment& environment_;
@@ -139,10 +137,11 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   std::string pending_;                              // the response, while the call waits for the end of its activity
   bool goes_on_ = false;  // whether the exchange continues after the reply, until OnLateOutcome
 
-  std::mutex mutex_;  // guards cancelled_, exchange_ and the pointer wait_
-  bool cancelled_ = false;
+  RequestKind kind_ = RequestKind::kQuery;  // set from Render on
+  Dispatch dispatch_;
+
+  std::mutex mutex_;                    // guards the pointer wait_
   std::shared_ptr<ActivityWait> wait_;  // set if the call waits, or will wait, for the end of its activity
-  std::optional<UpstreamClient::CallId> exchange_;
 };
 
 }  // namespace stampgate

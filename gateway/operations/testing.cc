@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "gateway/admission/steady_now.h"
 #include "gateway/calls/request_message.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/testing/operations.h"
@@ -284,6 +285,16 @@ void CallTest::AnswerStore(absl::StatusOr<CallStore::Begun> begun) {
   loops_.WaitForTasks();
 }
 
+void CallTest::UseRates(std::vector<RateLimit> rates) {
+  AdmissionOptions options;
+  options.rates = std::move(rates);
+  options.now = SteadyNow;
+  options.run_after = [this](absl::Duration delay, EventLoop::Task task) {
+    loops_[0].RunAfter(delay, std::move(task));
+  };
+  admission_ = Admission::Create(std::move(options));
+}
+
 const CallEnvironment& CallTest::environment() {
   if (!environment_.has_value()) {
     wait_options_.is_final = [](absl::string_view status) { return testing::Operations().IsFinalStatus(status); };
@@ -293,6 +304,9 @@ const CallEnvironment& CallTest::environment() {
         .access = current_access_,
         .timestamps = timestamps_,
         .upstream = upstream_,
+        .admission = *admission_,
+        .retries = with_retries_ ? &retries_ : nullptr,
+        .breaker = with_retries_ ? &breaker_ : nullptr,
         .loops = loops_,
         .signing = *signing_,
         .in_flight = in_flight_,

@@ -20,6 +20,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "gateway/admission/admission.h"
+#include "gateway/admission/breaker.h"
+#include "gateway/admission/retry_budget.h"
 #include "gateway/audit/log.h"
 #include "gateway/audit/testing.h"
 #include "gateway/callers/access.h"
@@ -209,6 +212,10 @@ class CallTest : public ::testing::Test {
   // config.v1.Caller in protobuf's text format.
   void SetGrants(const std::string& grants);
   void UseStore() { with_store_ = true; }
+  // Lets the gateway repeat requests, and stop sending them while upstream fails.
+  void UseRetries() { with_retries_ = true; }
+  // Limits the requests to upstream.
+  void UseRates(std::vector<RateLimit> rates);
   void UseAudit();
 
   // Answers the oldest Begin of the store that the test has not answered, and waits for the next steps of its call.
@@ -259,6 +266,10 @@ class CallTest : public ::testing::Test {
   std::vector<std::string> events_;
   CallLines lines_;
   bool with_store_ = false;
+  bool with_retries_ = false;
+  RetryBudget retries_;
+  Breaker breaker_;
+  std::shared_ptr<Admission> admission_ = Admission::Create({});
   std::optional<CallEnvironment> environment_;
   std::vector<Watched> watched_;
 };

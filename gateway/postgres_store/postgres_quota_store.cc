@@ -23,7 +23,7 @@ class PostgresQuotaStore final : public QuotaStore {
     if (!connection.ok()) return connection.status();
     const absl::StatusOr<std::vector<PostgresResult>> results =
         (*connection)
-            ->Commit({{"SELECT calls, this_part, left_us FROM take_quota($1, $2, $3, $4, $5, $6)",
+            ->Commit({{"SELECT calls, this_part, left_us, used, freed_us FROM take_quota($1, $2, $3, $4, $5, $6)",
                        PostgresParameters()
                            .Bool(!allow_single_server_)
                            .Bytes(limit.quota)
@@ -33,7 +33,8 @@ class PostgresQuotaStore final : public QuotaStore {
                            .Bigint(now_ ? std::optional(absl::ToUnixMicros(now_())) : std::nullopt)}});
     if (!results.ok()) return results.status();
     const PostgresResult& row = results->front();
-    return QuotaBlock{row.Number(0, 0), row.Number(0, 1), absl::Microseconds(row.Number(0, 2))};
+    return QuotaBlock{row.Number(0, 0), row.Number(0, 1), absl::Microseconds(row.Number(0, 2)), row.Number(0, 3),
+                      absl::Microseconds(row.Number(0, 4))};
   }
 
   absl::Status Return(const QuotaLimit& limit, int64_t part, int64_t calls) override {

@@ -176,7 +176,7 @@ TEST_P(QuotaStoreTest, ReplicasThatDieNeverExceedAQuota) {
     Process& process = *processes[place];
     const int64_t waiting = upto(30);
     ASSERT_TRUE(process.blocks.Refill({{limit, process.begun, waiting}}, *store_, now()).ok());
-    const int64_t calls = std::min(waiting, process.blocks.held()->Left("a", kDay, process.begun, now()));
+    const int64_t calls = std::min(waiting, process.blocks.held()->Find("a", kDay).Left(process.begun, now()));
     process.begun += calls;
     begun[now_us_] += calls;
     sum += calls;

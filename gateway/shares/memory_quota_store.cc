@@ -33,11 +33,22 @@ class MemoryQuotaStore final : public QuotaStore {
     }
     Parts& parts = quotas_[{limit.quota, limit.window}];
     const int64_t part = std::max(PartOf(now, limit.window), parts.empty() ? 0 : parts.rbegin()->first);
-    int64_t left = limit.calls;
-    for (auto each = parts.lower_bound(part - QuotaLimit::kParts); each != parts.end(); ++each) left -= each->second;
-    const int64_t calls = std::max<int64_t>(std::min(wanted, (left + 7) / 8), 0);
+    int64_t used = 0;
+    int64_t oldest = part;
+    for (auto each = parts.lower_bound(part - QuotaLimit::kParts); each != parts.end(); ++each) {
+      if (used == 0 && each->second > 0) oldest = each->first;
+      used += each->second;
+    }
+    const int64_t calls = std::max<int64_t>(std::min(wanted, (limit.calls - used + 7) / 8), 0);
     parts[part] += calls;
-    return QuotaBlock{calls, part, absl::UnixEpoch() + LengthOf(limit.window) * (part + 1) - now};
+    const auto begin_of = [&](int64_t each) { return absl::UnixEpoch() + LengthOf(limit.window) * each; };
+    QuotaBlock block;
+    block.calls = calls;
+    block.part = part;
+    block.left = begin_of(part + 1) - now;
+    block.used = used + calls;
+    block.freed_in = begin_of(oldest + QuotaLimit::kParts + 1) - now;
+    return block;
   }
 
   absl::Status Return(const QuotaLimit& limit, int64_t part, int64_t calls) override {

@@ -9,10 +9,13 @@ int64_t SizeOfBlock(const QuotaLimit& limit) { return (limit.calls + 199) / 200;
 
 }  // namespace
 
-int64_t HeldQuotas::Left(absl::string_view quota, absl::Duration window, int64_t begun, absl::Time now) const {
+int64_t HeldQuotas::Block::Left(int64_t begun, absl::Time now) const {
+  return now < until ? std::max<int64_t>(through - begun, 0) : 0;
+}
+
+HeldQuotas::Block HeldQuotas::Find(absl::string_view quota, absl::Duration window) const {
   const auto block = blocks.find({std::string(quota), window});
-  if (block == blocks.end() || now >= block->second.until) return 0;
-  return std::max<int64_t>(block->second.through - begun, 0);
+  return block == blocks.end() ? Block() : block->second;
 }
 
 absl::Status QuotaBlocks::Refill(const std::vector<QuotaDemand>& demand, QuotaStore& store, absl::Time now) {
@@ -27,7 +30,8 @@ absl::Status QuotaBlocks::Refill(const std::vector<QuotaDemand>& demand, QuotaSt
       left = 0;
     }
     const int64_t size = std::max(SizeOfBlock(each.limit), each.waiting);
-    if (left > size / 2 || !status.ok()) continue;
+    const bool asked_lately = now < held.until && now < std::min(held.freed_at, held.asked_at + kUsedUpInterval);
+    if (left > size / 2 || !each.is_used || asked_lately || !status.ok()) continue;
     const absl::StatusOr<QuotaBlock> taken = store.Take(each.limit, size - left);
     if (!taken.ok()) {
       status = taken.status();
@@ -37,10 +41,14 @@ absl::Status QuotaBlocks::Refill(const std::vector<QuotaDemand>& demand, QuotaSt
     held.through = (held.part == taken->part && left > 0 ? held.through : each.begun) + taken->calls;
     held.part = taken->part;
     held.until = now + taken->left;
+    held.unused = std::max<int64_t>(each.limit.calls - taken->used, 0);
+    held.asked_at = now;
+    held.freed_at = taken->calls > 0 ? absl::InfinitePast() : now + taken->freed_in;
   }
   for (auto block = next->blocks.begin(); block != next->blocks.end();) {
     block = block->second.until <= now ? next->blocks.erase(block) : std::next(block);
   }
+  next->is_failing = !status.ok();
   held_ = std::move(next);
   return status;
 }

@@ -19,22 +19,31 @@ namespace stampgate {
 // The use of a quota at this replica.
 struct QuotaDemand {
   QuotaLimit limit;
-  int64_t begun = 0;    // calls that this process has begun under this quota since the process started
+  int64_t begun = 0;    // a number that increases by one when this process begins a call under this quota
   int64_t waiting = 0;  // calls that wait for the quota now
+  bool is_used = true;  // if false, no block is taken, and the last one is given back when it ends
 };
 
 // What this replica may begin.
 class HeldQuotas {
  public:
-  // Returns how many further calls the process may begin at `now` under a quota, if it has begun `begun` calls.
-  int64_t Left(absl::string_view quota, absl::Duration window, int64_t begun, absl::Time now) const;
-
   struct Block {
-    int64_t through = 0;  // the process may begin calls until their number since its start is this
+    // Returns how many further calls the process may begin at `now`, if it has begun `begun` calls.
+    int64_t Left(int64_t begun, absl::Time now) const;
+
+    int64_t through = 0;  // the process may begin calls until the number of begun calls is this
     absl::Time until;
     int64_t part = 0;
+    int64_t unused = 0;  // calls of the quota that no replica had taken
+    // If no call was left: when the first calls leave the window. Otherwise in the past.
+    absl::Time freed_at = absl::InfinitePast();
+    absl::Time asked_at = absl::InfinitePast();  // when the store was last asked
   };
+  // Returns an ended block if the replica has none.
+  Block Find(absl::string_view quota, absl::Duration window) const;
+
   std::map<std::pair<std::string, absl::Duration>, Block> blocks;
+  bool is_failing = false;  // whether the last use of the store failed
 };
 
 // A block is a two-hundredth of the quota, or as many calls as wait. The next one is taken when half of it is left. So
@@ -43,6 +52,9 @@ class HeldQuotas {
 // only the calls of its block. Not thread-safe.
 class QuotaBlocks {
  public:
+  // How often it asks for a quota of which no call is left: another replica can have given calls back.
+  static constexpr absl::Duration kUsedUpInterval = absl::Seconds(1);
+
   // Takes what is needed, and gives back what is left of blocks that have ended. Read `now` before `demand`, so that
   // `begun` counts all calls of the ended blocks. Returns the error of the store if a Take has failed.
   absl::Status Refill(const std::vector<QuotaDemand>& demand, QuotaStore& store, absl::Time now);

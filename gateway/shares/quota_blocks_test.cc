@@ -38,7 +38,7 @@ class TestStore final : public QuotaStore {
 class QuotaBlocksTest : public testing::Test {
  protected:
   absl::Status Refill(int64_t waiting = 0) { return blocks_.Refill({{kLimit, begun_, waiting}}, store_, store_.now); }
-  int64_t Left() const { return blocks_.held()->Left("a", kDay, begun_, store_.now); }
+  int64_t Left() const { return blocks_.held()->Find("a", kDay).Left(begun_, store_.now); }
 
   TestStore store_;
   QuotaBlocks blocks_;
@@ -49,7 +49,7 @@ TEST_F(QuotaBlocksTest, ABlockIsTakenBeforeACallWaits) {
   EXPECT_EQ(Left(), 0);
   EXPECT_EQ(Refill(), absl::OkStatus());
   EXPECT_EQ(Left(), 5);
-  EXPECT_EQ(blocks_.held()->Left("a", absl::Hours(1), begun_, store_.now), 0) << "another window";
+  EXPECT_EQ(blocks_.held()->Find("a", absl::Hours(1)).Left(begun_, store_.now), 0) << "another window";
 }
 
 TEST_F(QuotaBlocksTest, TheNextBlockIsTakenWhenHalfIsLeft) {

@@ -27,6 +27,10 @@ struct QuotaBlock {
   int64_t calls = 0;
   int64_t part = 0;     // the time of the part since 1970, by the clock of the store, divided by its length
   absl::Duration left;  // until the part ends
+  int64_t used = 0;     // calls of the window that all replicas have taken, with those of this block
+  // Until the oldest taken calls leave the window. If no call is left, none will be earlier, unless a replica gives
+  // calls back.
+  absl::Duration freed_in;
 };
 
 // One thread at a time may use a store. A call can wait for the disk, the network and a standby.

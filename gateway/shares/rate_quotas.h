@@ -11,13 +11,16 @@
 #include "gateway/process/periodic_task.h"
 #include "gateway/shares/quota_blocks.h"
 #include "gateway/shares/quota_store.h"
-#include "webhooks/threads/current.h"
 
 namespace stampgate {
 
 struct RateQuotasOptions {
   // Returns the use of each quota at this replica. Runs on the thread, and at the end of the object.
   std::function<std::vector<QuotaDemand>()> demand;
+  // Makes the process begin only the calls that `quotas` permits, as HeldQuotas::Left states, from now on. Called after
+  // each use of the store on the thread, and at the end of the object with quotas that permit nothing. It must not
+  // block.
+  std::function<void(const std::shared_ptr<const HeldQuotas>& quotas)> apply;
   // If set, the thread calls it with the result of each use of the store. It must not block.
   std::function<void(const absl::Status&)> observe;
   // A clock that never goes back. It must continue while the process is paused.
@@ -28,18 +31,11 @@ struct RateQuotasOptions {
 // Thread-safe.
 class RateQuotas {
  public:
-  // The first blocks are taken at once. The end of the object gives back what is left of the blocks: the process must
-  // then begin no further call.
+  // The first blocks are taken at once. The end of the object gives back what is left of the blocks.
   RateQuotas(std::unique_ptr<QuotaStore> store, RateQuotasOptions options);
 
   RateQuotas(const RateQuotas&) = delete;
   RateQuotas& operator=(const RateQuotas&) = delete;
-
-  // Returns what the process may begin. Read it again for each decision. Never waits for the store.
-  std::shared_ptr<const HeldQuotas> held() const { return held_.Get(); }
-
-  // The time for HeldQuotas.
-  absl::Time now() const { return end_.options.now(); }
 
   // Call this when a call begins to wait for a quota: the thread then takes calls at once.
   void Wake() { task_.Wake(); }
@@ -50,13 +46,15 @@ class RateQuotas {
     RateQuotasOptions options;
     std::unique_ptr<QuotaStore> store;
     QuotaBlocks blocks;
-    ~End() { blocks.Return(options.demand(), *store); }
+    ~End() {
+      options.apply(std::make_shared<HeldQuotas>());
+      blocks.Return(options.demand(), *store);
+    }
   };
 
   void Refill();
 
   End end_;
-  Current<const HeldQuotas> held_;
   PeriodicTask task_;  // the last member, because its thread uses the others
 };
 

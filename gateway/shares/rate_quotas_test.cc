@@ -7,6 +7,7 @@
 
 #include "absl/time/clock.h"
 #include "gateway/shares/memory_quota_store.h"
+#include "webhooks/threads/current.h"
 
 namespace stampgate {
 namespace {
@@ -35,10 +36,12 @@ TEST(RateQuotasTest, TakesBlocksOnItsThreadAndGivesBackTheRestAtTheEnd) {
   {
     RateQuotasOptions options;
     options.demand = [&] { return std::vector<QuotaDemand>{{kLimit, begun, waiting}}; };
+    Current<const HeldQuotas> held(std::make_shared<HeldQuotas>());
+    options.apply = [&](const std::shared_ptr<const HeldQuotas>& quotas) { held.Set(quotas); };
     options.now = [] { return absl::Now(); };
     options.interval = absl::Hours(1);
     RateQuotas quotas(std::make_unique<Borrowed>(*memory), std::move(options));
-    const auto left = [&] { return quotas.held()->Left("a", kLimit.window, begun, quotas.now()); };
+    const auto left = [&] { return held.Get()->Find("a", kLimit.window).Left(begun, absl::Now()); };
     const absl::Time until = absl::Now() + absl::Minutes(1);
     while (left() < 5 && absl::Now() < until) absl::SleepFor(absl::Milliseconds(1));
     EXPECT_EQ(left(), 5);

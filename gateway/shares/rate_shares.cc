@@ -31,6 +31,7 @@ RateShares::RateShares(std::unique_ptr<ShareStore> store, RateSharesOptions opti
       held_(replica_.held()),
       end_task_("shares-end", absl::Seconds(1), [this] { AwaitEnd(); }),
       task_("rate-shares", Replica::kInterval, [this] { Renew(); }) {
+  Apply();
   task_.Wake();
 }
 
@@ -41,7 +42,7 @@ void RateShares::Release::operator()(ShareStore* store) const {
 
 void RateShares::Apply() {
   const std::lock_guard lock(applying_);
-  options_.apply(*held_.Get(), now());
+  options_.apply(held_.Get(), now());
 }
 
 // Runs when the shares end if no renewal has succeeded until then, because the thread of the renewals can be waiting

@@ -30,9 +30,10 @@ struct RateSharesState {
 struct RateSharesOptions {
   // Returns the demand at this replica. Runs on the thread before each renewal.
   std::function<std::vector<RateDemand>()> demand;
-  // Makes the process use `shares.Share(rate, now)` of each rate from now on. Called before and after each renewal, and
-  // when the shares end while the store does not answer: on two threads, but not at the same time. It must not block.
-  std::function<void(const HeldShares& shares, absl::Time now)> apply;
+  // Makes the process use `shares->Share(rate, now)` of each rate from now on. Called by the constructor, before and
+  // after each renewal, and when the shares end while the store does not answer: on two threads, but not at the same
+  // time. It must not block.
+  std::function<void(const std::shared_ptr<const HeldShares>& shares, absl::Time now)> apply;
   // If set, the thread calls it after each renewal. It must not block.
   std::function<void(const RateSharesState&)> observe;
   // A clock that never goes back. It must continue while the process is paused.

@@ -67,7 +67,7 @@ class SharedMemory {
 RateSharesOptions Wanting(const std::string& caller) {
   RateSharesOptions options;
   options.demand = [caller] { return std::vector<RateDemand>{{kRate, {{caller, 1, kWhole}}}}; };
-  options.apply = [](const HeldShares&, absl::Time) {};
+  options.apply = [](const std::shared_ptr<const HeldShares>&, absl::Time) {};
   return options;
 }
 
@@ -107,8 +107,8 @@ TEST(RateSharesTest, SharesEndWhileTheStoreHangs) {
   SharedMemory memory;
   std::atomic<double> applied = 0;
   RateSharesOptions options = Wanting("a");
-  options.apply = [&](const HeldShares& shares, absl::Time now) {
-    applied = shares.InForce(now) ? shares.Share(kRate, now) : -shares.Share(kRate, now);
+  options.apply = [&](const std::shared_ptr<const HeldShares>& shares, absl::Time now) {
+    applied = shares->InForce(now) ? shares->Share(kRate, now) : -shares->Share(kRate, now);
   };
   RateShares first(memory.Connect(), std::move(options));
   RateShares second(memory.Connect(), Wanting("b"));

@@ -43,7 +43,9 @@ class SqliteQuotaStore final : public QuotaStore {
     for (const auto& [statement, sql] : std::initializer_list<std::pair<SqliteStatement*, std::string>>{
              {&forget_, absl::StrCat("DELETE FROM quotas WHERE part < ?1 / (window_us / ", parts, ") - ", parts)},
              {&latest_, "SELECT coalesce(max(part), 0) FROM quotas WHERE quota = ?1 AND window_us = ?2"},
-             {&sum_, "SELECT coalesce(sum(taken), 0) FROM quotas WHERE quota = ?1 AND window_us = ?2 AND part >= ?3"},
+             {&sum_,
+              "SELECT coalesce(sum(taken), 0), coalesce(min(part), ?4) FROM quotas"
+              " WHERE quota = ?1 AND window_us = ?2 AND part >= ?3 AND taken > 0"},
              {&add_,
               "INSERT INTO quotas VALUES (?1, ?2, ?3, ?4) ON CONFLICT (quota, window_us, part)"
               " DO UPDATE SET taken = taken + excluded.taken"},
@@ -96,11 +98,21 @@ class SqliteQuotaStore final : public QuotaStore {
     block->part = std::max(*latest, now_us / part_us);
     Name(sum_, limit);
     sum_.Bind(3, block->part - QuotaLimit::kParts);
-    const absl::StatusOr<int64_t> taken = NumberOf(sum_);
-    if (!taken.ok()) return taken.status();
-    block->calls = std::max<int64_t>(std::min(wanted, (limit.calls - *taken + 7) / 8), 0);
+    sum_.Bind(4, block->part);
+    int64_t oldest = 0;
+    {
+      const SqliteReset reset(sum_);
+      const absl::StatusOr<bool> row = sum_.Step();
+      if (!row.ok()) return row.status();
+      block->used = sum_.Number(0);
+      oldest = sum_.Number(1);
+    }
+    block->calls = std::max<int64_t>(std::min(wanted, (limit.calls - block->used + 7) / 8), 0);
+    block->used += block->calls;
     block->left = absl::Microseconds((block->part + 1) * part_us - now_us);
-    return Change(add_, limit, block->part, block->calls);
+    block->freed_in = absl::Microseconds((oldest + QuotaLimit::kParts + 1) * part_us - now_us);
+    // A write of nothing would wait for the disk.
+    return block->calls > 0 ? Change(add_, limit, block->part, block->calls) : absl::OkStatus();
   }
 
   template <typename Body>

@@ -50,6 +50,8 @@ absl::string_view NameOf(CallStage step) {
       return "upstream";
     case CallStage::kMap:
       return "map";
+    case CallStage::kWait:
+      return "wait";
   }
   return "";
 }

@@ -19,9 +19,10 @@ enum class CallStage : uint8_t {
   kStore,         // store the idempotency key
   kAudit,         // write the decision
   kSign,          // stamp the body
-  kQueue,         // wait for a connection to upstream
+  kQueue,         // wait for a place within upstream's rates, for the next attempt, or for a connection to upstream
   kUpstream,      // exchange the request and the response with upstream
   kMap,           // translate upstream's response
+  kWait,          // wait until the activity has ended
 };
 
 struct TracedStep {

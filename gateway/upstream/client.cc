@@ -48,14 +48,14 @@ class LoopsClient final : public UpstreamClient {
   CallId Post(StampedRequest request, const CallOptions& options, Done done, Done late) override {
     std::optional<std::string> head = heads_.PostHead(request, options.traceparent);
     std::optional<HttpExchange::Request> sent;
-    if (head.has_value()) sent = {.head = *std::move(head), .body = std::move(request).TakeBody()};
+    if (head.has_value()) sent = {.head = *std::move(head), .body = request.shared_body()};
     return Begin(std::move(sent), options, std::move(done), std::move(late));
   }
 
   CallId Get(DiscoveryRequest request, const CallOptions& options, Done done) override {
     std::optional<std::string> head = heads_.GetHead(request, options.traceparent);
     std::optional<HttpExchange::Request> sent;
-    if (head.has_value()) sent = {.head = *std::move(head), .body = "", .for_cache = true};
+    if (head.has_value()) sent = {.head = *std::move(head), .body = nullptr, .for_cache = true};
     return Begin(std::move(sent), options, std::move(done), nullptr);
   }
 

@@ -427,6 +427,48 @@ TEST(UpstreamClient, UnderstandsRetryAfter) {
   }
 }
 
+TEST(UpstreamClient, ReadsHowManyRequestsRemain) {
+  using Pair = std::pair<int64_t, int64_t>;
+  const std::vector<std::pair<std::string, std::optional<Pair>>> rows = {
+      {"", std::nullopt},
+      {"ratelimit-limit: 60\r\nratelimit-remaining: 59\r\n", Pair(60, 59)},
+      {"RateLimit-Limit: 60, 60;w=1\r\nRateLimit-Remaining: 0\r\n", Pair(60, 0)},
+      {"ratelimit-limit: 60\r\n", std::nullopt},
+      {"ratelimit-limit: 60\r\nratelimit-remaining: -1\r\n", std::nullopt},
+      {"ratelimit-limit: 9999999999\r\nratelimit-remaining: 1\r\n", std::nullopt},
+  };
+  ScriptedServer server([&rows](Connection& connection) {
+    for (const auto& row : rows) {
+      connection.ReadRequest();
+      connection.Write(JsonResponse("{}", "200 OK", row.first));
+    }
+    connection.ReadRequest();
+  });
+  auto client = Connect(OptionsFor(server));
+  for (const auto& [headers, expected] : rows) {
+    const UpstreamOutcome outcome = Post(*client);
+    ASSERT_THAT(outcome, IsAnswer(200, "{}"));
+    const std::optional<HttpAnswer::RateLimit>& limit = std::get<HttpAnswer>(outcome).rate_limit;
+    ASSERT_EQ(limit.has_value(), expected.has_value()) << headers;
+    if (limit.has_value()) {
+      EXPECT_EQ(Pair(limit->limit, limit->remaining), *expected);
+    }
+  }
+}
+
+TEST(UpstreamClient, ReportsThatARequestIsSentOnlyIfItMayBeSent) {
+  ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
+  auto client = Connect(OptionsFor(server));
+  int sent = 0;
+  UpstreamClient::CallOptions options;
+  options.on_sending = [&sent] { ++sent; };
+  EXPECT_THAT(Post(*client, "{}", options), IsAnswer(200, "{}"));
+  EXPECT_EQ(sent, 1);
+  options.deadline = UpstreamClient::Clock::now();
+  EXPECT_THAT(Post(*client, "{}", options), Failed(Cause::kTimeout, false));
+  EXPECT_EQ(sent, 1);
+}
+
 TEST(UpstreamClient, RefusesLargerResponses) {
   const std::string head = "HTTP/1.1 200 OK\r\n";
   for (const std::string& response :

@@ -22,9 +22,9 @@ constexpr int kReadsInARow = 8;
 thread_local std::array<char, kRecordBytes> received_bytes;
 
 HttpExchange::Request Joined(HttpExchange::Request request) {
-  if (request.head.size() + request.body.size() <= kRecordBytes) {
-    absl::StrAppend(&request.head, request.body);
-    request.body.clear();
+  if (request.body != nullptr && request.head.size() + request.body->size() <= kRecordBytes) {
+    absl::StrAppend(&request.head, *request.body);
+    request.body = nullptr;
   }
   return request;
 }
@@ -36,7 +36,7 @@ HttpExchange::HttpExchange(std::shared_ptr<UpstreamConnection> connection, Reque
     : connection_(std::move(connection)),
       request_(Joined(std::move(request))),
       unsent_head_(request_.head),
-      unsent_body_(request_.body),
+      unsent_body_(request_.body == nullptr ? absl::string_view() : *request_.body),
       reader_(max_response_bytes),
       done_(std::move(done)) {}
 

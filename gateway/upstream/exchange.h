@@ -23,8 +23,8 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
 
   struct Request {
     std::string head;
-    std::string body;        // empty for a GET
-    bool for_cache = false;  // whether the caller needs the headers about caches
+    std::shared_ptr<const std::string> body;  // null for a GET
+    bool for_cache = false;                   // whether the caller needs the headers about caches
   };
 
   HttpExchange(std::shared_ptr<UpstreamConnection> connection, Request request, int64_t max_response_bytes, Done done);

@@ -38,6 +38,7 @@ struct LoopClient::Call {
   Done done;  // empty after the exchange was detached
   Done late;
   std::function<void()> on_place;
+  std::function<void()> on_sending;
   UpstreamLanes::Ticket ticket = {};
   std::optional<TimerQueue::Id> timer = {};
   bool has_place = false;
@@ -71,7 +72,7 @@ void LoopClient::Begin(CallId id, std::optional<HttpExchange::Request> request, 
     return shared_.on_call_ended();
   }
   auto call = std::make_unique<Call>(Call{id, *std::move(request), options.lane, options.deadline, std::move(done),
-                                          std::move(late), options.on_place});
+                                          std::move(late), options.on_place, options.on_sending});
   Call& raw = *call;
   calls_.emplace(id, std::move(call));
   const bool has_place = shared_.lanes.Enter(options.lane, raw.ticket, [this, id] {
@@ -111,6 +112,8 @@ void LoopClient::Exchange(Call& call, std::shared_ptr<UpstreamConnection> connec
       [this, id = call.id](UpstreamOutcome outcome, std::shared_ptr<UpstreamConnection> kept) {
         OnEnded(id, std::move(outcome), std::move(kept));
       });
+  if (call.on_sending) call.on_sending();
+  if (shared_.options.observe_sending) shared_.options.observe_sending(call.lane);
   const std::shared_ptr<HttpExchange> exchange = call.exchange;  // the call can end in Start
   exchange->Start();
 }

@@ -49,6 +49,8 @@ struct UpstreamOptions {
   std::function<void(UpstreamLane lane, int in_flight, int waiting)> observe_lane;
   // Called when an exchange has ended. `duration` is the time since its call got a place.
   std::function<void(UpstreamLane lane, absl::Duration duration)> observe_exchange;
+  // Called before the first byte of a request may be sent. Must not block or call the client, and may be empty.
+  std::function<void(UpstreamLane lane)> observe_sending;
 };
 
 struct UpstreamCallOptions {
@@ -61,6 +63,8 @@ struct UpstreamCallOptions {
   // Called once when the call has got its place, on the thread of its loop. May be empty. Must not block or call the
   // client.
   std::function<void()> on_place = nullptr;
+  // Called on the thread of the loop before the first byte of the request may be sent. May be empty.
+  std::function<void()> on_sending = nullptr;
 };
 
 using UpstreamCallId = uint64_t;

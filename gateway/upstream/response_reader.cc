@@ -44,6 +44,22 @@ std::optional<absl::Duration> RetryAfter(absl::string_view value) {
   return std::clamp(wait, absl::ZeroDuration(), kMaxRetryAfter);
 }
 
+// Reads a number from 0 to 10^9, which parameters may follow, such as "60, 60;w=1".
+std::optional<int64_t> LeadingNumber(absl::string_view value) {
+  const size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
+  int64_t number;
+  if (digits > 9 || !absl::SimpleAtoi(value.substr(0, digits), &number)) return std::nullopt;
+  return number;
+}
+
+template <typename Fields>
+std::optional<HttpAnswer::RateLimit> RateLimitOf(const Fields& fields) {
+  const std::optional<int64_t> limit = LeadingNumber(ViewOf(fields["ratelimit-limit"]));
+  const std::optional<int64_t> remaining = LeadingNumber(ViewOf(fields["ratelimit-remaining"]));
+  if (!limit.has_value() || !remaining.has_value()) return std::nullopt;
+  return HttpAnswer::RateLimit{*limit, *remaining};
+}
+
 // Returns the values of all fields called `name`, separated by commas.
 template <typename Fields>
 std::string ListOf(const Fields& fields, http::field name) {
@@ -112,6 +128,7 @@ HttpAnswer ResponseReader::TakeAnswer(bool for_cache) {
   HttpAnswer answer;
   answer.status = static_cast<int>(response.result_int());
   if (answer.status != 200) answer.retry_after = RetryAfter(ViewOf(response[http::field::retry_after]));
+  answer.rate_limit = RateLimitOf(response);
   if (for_cache) {
     answer.cache_control = ListOf(response, http::field::cache_control);
     answer.age = std::string(ViewOf(response[http::field::age]));

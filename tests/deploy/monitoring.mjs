@@ -106,7 +106,9 @@ export async function startGateways(t) {
   }, { folder: tlsFolder });
 
   const postgres = await PostgresServer.create(t);
-  const stack = await SharedLogStack.prepare(t, { hosts: [postgres.host], allow_single_server: true });
+  const rates = [{ requests: 1000, per: '1s' }, { requests: 1_000_000, per: '24h' }];
+  const store = { hosts: [postgres.host], allow_single_server: true };
+  const stack = await SharedLogStack.prepare(t, store, { config: { admission: { rates } } });
   stack.simulator.webhooks.change({ maxAttempts: 1 });
   const shared = await stack.start();
 
@@ -114,7 +116,10 @@ export async function startGateways(t) {
   for (const [gateway, ...names] of [
     [plain, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
     [tls, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
-    [shared, 'stampgate_event_log_failing', 'stampgate_webhook_peers_refused_total'],
+    [
+      shared, 'stampgate_event_log_failing', 'stampgate_webhook_peers_refused_total', 'stampgate_upstream_rate',
+      'stampgate_rate_replicas', 'stampgate_quota_unused_calls{window="24h"}',
+    ],
   ]) {
     const areShown = async () => {
       const metrics = await metricsOf(gateway);

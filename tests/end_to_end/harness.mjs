@@ -195,6 +195,12 @@ export class Gateway {
 }
 
 /**
+ * The config without retries and without the circuit breaker. Most tests cause one fault and observe its effect, which a
+ * retry would hide. The tests of retries use the gateway's defaults instead.
+ */
+const WITHOUT_RETRIES = { retries: false, breaker: false };
+
+/**
  * Starts a gateway whose upstream listens at `url`. The gateway ends with the test `t`.
  * @param {object} t a test context, or `{after}` of a file
  * @param {{url: string}} upstream
@@ -208,6 +214,7 @@ export async function startGateway(t, { url }, config = {}, { upstream, folder =
     upstream: { base_url: url, ...upstream },
     keys: config.keys ?? [{ name: 'main', file: writeKey(folder), all_organizations: true }],
     callers: freeCaller(),
+    admission: WITHOUT_RETRIES,
     ...config,
   };
   const gateway = await Gateway.start(whole, { folder, command, env });

@@ -22,12 +22,14 @@ export class SharedLogStack {
    * Starts a simulator, and makes a config for gateways. Starts no gateway. Everything ends with the test `t`.
    * @param {object} t
    * @param {{hosts: string[]} & object} store the config's `store.postgresql`; merged over the usual one
+   * @param {object} more the options of the simulator, and members of the config
    */
-  static async prepare(t, store) {
+  static async prepare(t, store, { simulator, config } = {}) {
     const stack = new SharedLogStack();
     const folder = scratch(t);
     stack.folder = folder;
-    stack.simulator = await startSimulator();
+    stack.simulator = await startSimulator(simulator);
+    stack.more = config;
     stack.store = {
       ...{ database: 'postgres', user: 'postgres', plaintext: true, key_file: await writeStoreKey(folder) },
       ...store,
@@ -47,6 +49,7 @@ export class SharedLogStack {
       admin: ADMIN,
       store: { postgresql: { ...this.store, ...store } },
       webhooks: { listen_address: '127.0.0.1:0', paths: [WEBHOOK_PATH], min_key_set_interval: '100ms' },
+      ...this.more,
     };
   }
 

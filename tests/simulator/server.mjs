@@ -11,6 +11,7 @@ import { Faults, faultyAnswer } from './faults.mjs';
 import { headerPairs } from './headers.mjs';
 import { jsonAnswer } from './answers.mjs';
 import { Refusal } from './errors.mjs';
+import { isLimits, RateLimits } from './rate_limits.mjs';
 import { Service } from './service.mjs';
 import { Webhooks } from './webhooks.mjs';
 
@@ -22,6 +23,7 @@ const SETTINGS = {
   references: (value) => ['checked', 'any'].includes(value),
   voteAnswer: (value) => ['target', 'vote'].includes(value),
   clockOffsetMs: Number.isSafeInteger,
+  rateLimits: isLimits,
 };
 
 /**
@@ -35,6 +37,7 @@ const SETTINGS = {
  * @param {{publicKey: string, curve: string}[]} [options.publicKeys] additional API keys of the fixture's first user
  * @param {'object' | 'string'} [options.timestamps] the form of an activity's own times
  * @param {'checked' | 'any'} [options.references] 'any': accepts unknown identifiers
+ * @param {{requests: number, perMs: number}[]} [options.rateLimits] for each source address; all of them hold
  * @param {number} [options.keepAliveMs] how long an idle connection stays open
  * @param {() => number} [options.now] the clock, in milliseconds
  * @param {{urls?: string[], ca?: string | Buffer, settings?: object}} [options.webhooks] see webhooks.mjs
@@ -50,12 +53,13 @@ export class Simulator {
   #capture = new Capture();
   #faults = new Faults();
   #connections = new WeakMap();
+  #rateLimits = new RateLimits();
 
   constructor(options) {
     const { operator = 'service', publicKeys = [], fixture = readFixture(), now = Date.now } = options;
-    const { timestamps = 'object', references = 'checked', keepAliveMs = 60_000 } = options;
+    const { timestamps = 'object', references = 'checked', rateLimits = [], keepAliveMs = 60_000 } = options;
     if (!/^[a-z][a-z0-9]*$/.test(operator)) throw new Error('operator must be lower-case letters and digits');
-    this.initialSettings = { timestamps, references, voteAnswer: 'target', clockOffsetMs: 0 };
+    this.initialSettings = { timestamps, references, voteAnswer: 'target', clockOffsetMs: 0, rateLimits };
     this.settings = {};
     this.change(this.initialSettings);
     this.service = new Service({
@@ -154,6 +158,7 @@ export class Simulator {
     this.webhooks.reset();
     this.clearFaults();
     this.clearRequests();
+    this.#rateLimits.clear();
     this.release();
   }
 
@@ -195,18 +200,22 @@ export class Simulator {
       this.#capture.add({ ...seen, rawBody: Buffer.alloc(0), verdict: { outcome: 'incomplete' } });
       return;
     }
+    const { headers, refusal } = this.#rateLimits.take(request.socket.remoteAddress, this.settings.rateLimits);
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+    if (refusal !== undefined) return this.#refuse({ ...seen, rawBody }, refusal, response);
     await this.#answer({ ...seen, rawBody }, response);
+  }
+
+  #refuse(seen, refusal, response) {
+    this.#capture.add({ ...seen, verdict: { outcome: 'refused', status: refusal.http, message: refusal.message } });
+    return deliver(response, this.service.refuse(refusal), [], this.#capture);
   }
 
   async #answer(seen, response) {
     const { path } = seen;
     const judgement = this.service.judge(seen);
     const { refusal, operation, stamper } = judgement;
-    if (refusal !== undefined) {
-      const answer = this.service.refuse(refusal);
-      this.#capture.add({ ...seen, verdict: { outcome: 'refused', status: refusal.http, message: refusal.message } });
-      return deliver(response, answer, [], this.#capture);
-    }
+    if (refusal !== undefined) return this.#refuse(seen, refusal, response);
     const parts = this.#faults.take('accepted', { path, isSubmit: operation?.type !== undefined });
     const perform = (ending) => this.service.perform(path, judgement, ending);
     const answer = faultyAnswer(parts, judgement, perform, this.operator);

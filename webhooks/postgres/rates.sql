@@ -67,15 +67,17 @@ $$;
 
 -- Takes `wanted` calls of the quota, or an eighth of those that are left of `calls_per_window` if this is less, but at
 -- least one if any is left. So the last calls of a quota are not all at one replica. Returns the number of taken calls,
--- the part of the window to which they belong, and the time until its end. If the server's clock is set back, the latest
--- part lasts longer. Waits for a standby, so that a failover forgets no taken call.
+-- the part of the window to which they belong, and the time until its end; the number of calls of the window that are
+-- taken now, and the time until the oldest of them leave the window. If the server's clock is set back, the latest part
+-- lasts longer. Waits for a standby, so that a failover forgets no taken call.
 CREATE FUNCTION take_quota(
   needs_standby boolean, this_quota bytea, this_window_us bigint, calls_per_window bigint, wanted bigint, now_us bigint,
-  OUT calls bigint, OUT this_part bigint, OUT left_us bigint
+  OUT calls bigint, OUT this_part bigint, OUT left_us bigint, OUT used bigint, OUT freed_us bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   parts CONSTANT bigint := 96;
   part_us CONSTANT bigint := this_window_us / parts;
+  oldest bigint;
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended(encode(this_quota, 'hex'), this_window_us));
@@ -84,11 +86,16 @@ BEGIN
     SELECT ctid FROM quotas WHERE part < now_us / (window_us / parts) - parts LIMIT 200 FOR UPDATE SKIP LOCKED));
   SELECT greatest(max(part), now_us / part_us) INTO this_part FROM quotas
     WHERE quota = this_quota AND window_us = this_window_us;
-  SELECT greatest(least(wanted, (calls_per_window - coalesce(sum(taken), 0) + 7)::bigint / 8), 0) INTO calls FROM quotas
-    WHERE quota = this_quota AND window_us = this_window_us AND part >= this_part - parts;
-  INSERT INTO quotas AS q VALUES (this_quota, this_window_us, this_part, calls)
-    ON CONFLICT (quota, window_us, part) DO UPDATE SET taken = q.taken + calls;
+  SELECT coalesce(sum(taken), 0), coalesce(min(part), this_part) INTO used, oldest FROM quotas
+    WHERE quota = this_quota AND window_us = this_window_us AND part >= this_part - parts AND taken > 0;
+  calls := greatest(least(wanted, (calls_per_window - used + 7) / 8), 0);
+  used := used + calls;
+  IF calls > 0 THEN
+    INSERT INTO quotas AS q VALUES (this_quota, this_window_us, this_part, calls)
+      ON CONFLICT (quota, window_us, part) DO UPDATE SET taken = q.taken + calls;
+  END IF;
   left_us := (this_part + 1) * part_us - now_us;
+  freed_us := (oldest + parts + 1) * part_us - now_us;
 END $$;
 
 -- Gives back calls that a replica has taken in this part of the window, and that nobody will begin.

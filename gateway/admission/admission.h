@@ -1,0 +1,181 @@
+// Decides when a call may send its request to upstream, so that all callers together stay within upstream's rates.
+#ifndef STAMPGATE_GATEWAY_ADMISSION_ADMISSION_H_
+#define STAMPGATE_GATEWAY_ADMISSION_ADMISSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gateway/admission/fair_queue.h"
+#include "gateway/admission/rate_window.h"
+#include "gateway/shares/held_shares.h"
+#include "gateway/shares/quota_blocks.h"
+#include "gateway/shares/rate_demand.h"
+
+namespace stampgate {
+
+enum class AdmissionRefusal {
+  kNoPlace,      // the call would wait in vain, so it did not wait
+  kWaitTooLong,  // the call has waited as long as it may
+  kLeft,         // the caller has left while the call waited
+};
+
+struct AdmissionOptions {
+  // The rates of upstream as a whole. If empty, this process has no such rate.
+  std::vector<RateLimit> rates;
+  // The rates of each organization, and the rates of single organizations, which replace the former.
+  std::vector<RateLimit> organization_rates;
+  absl::flat_hash_map<std::string, std::vector<RateLimit>> rates_of;
+  // The part of each rate that this process may use, from 0 to 1, until SetShares.
+  double share = 1;
+  // Whether windows longer than RateWindow::kLongestPaced are quotas, whose calls SetQuotas states. Otherwise this
+  // process counts their calls.
+  bool has_quotas = false;
+  // The largest number of calls of one organization that are admitted and have not ended. Further calls wait.
+  size_t max_in_flight_per_organization = std::numeric_limits<size_t>::max();
+  // The longest time for which a call waits. A call also waits no longer than its own deadline permits.
+  absl::Duration max_wait = absl::Milliseconds(200);
+  // Returns the time of a clock that never goes back.
+  std::function<absl::Time()> now;
+  // Runs the task after the delay, on any thread. The task may run late, or never if the process ends.
+  std::function<void(absl::Duration delay, absl::AnyInvocable<void() &&> task)> run_after;
+  // Called when a call was admitted or refused. `refusal` is empty if it was admitted. Called with a lock held, on any
+  // thread: these functions must not block or call the Admission, and may be empty.
+  std::function<void(CallClass call_class, std::optional<AdmissionRefusal> refusal, absl::Duration waited)> observe;
+  // Called when the number of waiting calls of a class has changed.
+  std::function<void(CallClass call_class, size_t waiting)> observe_waiting;
+};
+
+struct AdmissionRequest {
+  absl::string_view caller;             // the caller's name in the config
+  double weight = 1;                    // of the caller; more than 0
+  absl::string_view organization = {};  // empty if the request names none
+  CallClass call_class = CallClass::kQuery;
+  absl::Duration time_left = absl::InfiniteDuration();  // until the call's deadline
+};
+
+// Thread-safe: one lock, which is held only for calculations. Without rates and without a limit per organization, calls
+// pass without this lock.
+//
+// A call that cannot go at once waits, at most as long as `max_wait` and its deadline permit. It is refused at once if
+// it would wait longer, given the rates, the waiting calls and how often each caller has called in the last second.
+// Each refusal states a delay: if no other call arrives, a repetition after this delay finds a place.
+class Admission : public std::enable_shared_from_this<Admission> {
+ public:
+  static std::shared_ptr<Admission> Create(AdmissionOptions options);
+  explicit Admission(AdmissionOptions options);
+  ~Admission();
+
+  Admission(const Admission&) = delete;
+  Admission& operator=(const Admission&) = delete;
+
+ private:
+  struct Organization;
+
+ public:
+  // The place of an admitted call. Its destructor gives the place back: the request counts for the rates only if Sent
+  // was called. Not thread-safe, movable.
+  class Permit {
+   public:
+    Permit() = default;
+    Permit(Permit&& other) noexcept { *this = std::move(other); }
+    Permit& operator=(Permit&& other) noexcept;
+    ~Permit() { End(); }
+
+    // Whether anything limits the call.
+    bool is_counted() const { return admission_ != nullptr; }
+    // The request is sent now.
+    void Sent();
+    // Upstream has refused the request because of its rate.
+    void Refused(std::optional<absl::Duration> retry_after);
+    // Upstream has reported that `remaining` of `limit` requests remain.
+    void Remaining(int64_t limit, int64_t remaining);
+    // Gives the place back.
+    void End();
+
+   private:
+    friend class Admission;
+    Permit(std::shared_ptr<Admission> admission, Organization* organization)
+        : admission_(std::move(admission)), organization_(organization) {}
+
+    std::shared_ptr<Admission> admission_;  // null if nothing limits the call
+    Organization* organization_ = nullptr;  // null if the request names none
+    bool sent_ = false;
+  };
+
+  struct Refused {
+    AdmissionRefusal why = AdmissionRefusal::kNoPlace;
+    absl::Duration retry_after;
+  };
+
+  // The end of a wait: a permit, or a refusal.
+  struct Verdict {
+    Permit permit;
+    std::optional<Refused> refused;
+  };
+  using Turn = absl::AnyInvocable<void(Verdict)>;
+  using Ticket = uint64_t;
+
+  // Whether anything limits calls.
+  bool limits() const { return limits_; }
+
+  // Returns the verdict. If the call must wait, returns nothing and sets `ticket`; `turn` then gets the verdict once,
+  // perhaps before Enter returns, on any thread, and must not block.
+  std::optional<Verdict> Enter(const AdmissionRequest& request, Ticket& ticket, Turn turn);
+
+  // The caller of a waiting call has left: calls its `turn` with kLeft. Does nothing if the call does not wait.
+  void Leave(Ticket ticket);
+
+  // Counts a request for which no call waits, such as a fetch of a key set. It is never refused, and the next calls
+  // wait longer.
+  void Charge();
+
+  // The names of the rates among several processes: upstream's rate as a whole, and that of each organization, whose
+  // name is this prefix and its id.
+  static constexpr char kUpstreamRate[] = "upstream";
+  static constexpr char kOrganizationPrefix[] = "organization/";
+
+  // The largest number of organizations whose rates this process names. Those with recent calls come first.
+  static constexpr size_t kMaxSharedRates = 512;
+
+  // Uses these shares of the rates from now on. `now` is a time of AdmissionOptions::now.
+  void SetShares(std::shared_ptr<const HeldShares> shares, absl::Time now);
+  // Returns the demand of the callers for each rate.
+  std::vector<RateDemand> rate_demand() const;
+
+  // Begins only calls that `quotas` permits from now on. Its times are of AdmissionOptions::now.
+  void SetQuotas(std::shared_ptr<const HeldQuotas> quotas);
+  // Returns the use of each quota.
+  std::vector<QuotaDemand> quota_demand() const;
+  // `on_lack`, which may be empty, is called when a call begins to wait for a quota. It is called with a lock held, and
+  // must not block or call the Admission.
+  void OnQuotaLack(std::function<void()> on_lack);
+
+  // Returns how many requests per second upstream's rate as a whole permits now to this process in the long run,
+  // without its quotas; infinity if there is no such rate.
+  double permitted_per_second() const;
+
+ private:
+  struct Waiting;
+  struct State;
+
+  State& state() const { return *state_; }
+
+  const AdmissionOptions options_;
+  const bool limits_;  // whether anything limits calls
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_ADMISSION_ADMISSION_H_

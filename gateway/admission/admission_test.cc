@@ -1,0 +1,572 @@
+#include "gateway/admission/admission.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/admission/testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Ge;
+using ::testing::Le;
+
+// A call in a test, which gets its verdict at once or later.
+struct TestCall {
+  std::string caller;
+  absl::Time begun;
+  absl::Time ended = absl::InfiniteFuture();
+  Admission::Ticket ticket = 0;
+  std::optional<Admission::Verdict> verdict;
+
+  bool is_admitted() const { return verdict.has_value() && !verdict->refused.has_value(); }
+  bool is_refused() const { return verdict.has_value() && verdict->refused.has_value(); }
+  bool waits() const { return !verdict.has_value(); }
+};
+
+class AdmissionTest : public ::testing::Test {
+ protected:
+  void Make(AdmissionOptions options) {
+    options.now = [this] { return time_.now(); };
+    options.run_after = [this](absl::Duration delay, VirtualTime::Task task) {
+      time_.RunAfter(delay, std::move(task));
+    };
+    options.observe = [this](CallClass, std::optional<AdmissionRefusal> refusal, absl::Duration) {
+      if (!refusal.has_value()) ++observed_admissions_;
+    };
+    admission_ = Admission::Create(std::move(options));
+  }
+
+  void MakeRates(std::vector<RateLimit> rates) {
+    AdmissionOptions options;
+    options.rates = std::move(rates);
+    Make(std::move(options));
+  }
+
+  // A call whose request is sent as soon as it is admitted. Its permit lives until Release.
+  std::shared_ptr<TestCall> Enter(AdmissionRequest request) {
+    auto call = std::make_shared<TestCall>();
+    call->caller = request.caller;
+    call->begun = time_.now();
+    std::optional<Admission::Verdict> verdict = admission_->Enter(
+        request, call->ticket, [this, call](Admission::Verdict later) { End(*call, std::move(later)); });
+    if (verdict.has_value()) End(*call, *std::move(verdict));
+    return call;
+  }
+
+  std::shared_ptr<TestCall> Enter(absl::string_view caller = "a", CallClass call_class = CallClass::kQuery) {
+    return Enter({.caller = caller, .call_class = call_class});
+  }
+
+  // Enters calls until one is not admitted at once, and returns this one.
+  std::shared_ptr<TestCall> Fill(absl::string_view caller = "a") {
+    while (true) {
+      std::shared_ptr<TestCall> call = Enter(caller);
+      if (!call->is_admitted()) return call;
+      kept_.push_back(std::move(call));
+    }
+  }
+
+  void End(TestCall& call, Admission::Verdict verdict) {
+    EXPECT_TRUE(call.waits()) << "a second verdict";
+    call.ended = time_.now();
+    call.verdict = std::move(verdict);
+    if (!call.verdict->refused.has_value()) {
+      call.verdict->permit.Sent();
+      if (on_sent_) on_sent_(call.verdict->permit);
+      admitted_.push_back(call.caller);
+      sent_.push_back(time_.now());
+    }
+  }
+
+  // Uses this share of upstream's rate and of the rates of the organization "o" for a day.
+  void SetShare(double share, std::unordered_map<std::string, double> weight_parts = {}) {
+    auto shares = std::make_shared<HeldShares>();
+    shares->until = time_.now() + absl::Hours(24);
+    const auto of_rate = static_cast<Millionths>(share * static_cast<double>(kWhole));
+    for (const char* rate : {"upstream", "organization/o", kReserveRate}) {
+      shares->rates[rate] = {of_rate, weight_parts};
+    }
+    admission_->SetShares(std::move(shares), time_.now());
+  }
+
+  void MakeQuota() {
+    AdmissionOptions options;
+    options.rates = {{1000, absl::Hours(24)}};
+    options.has_quotas = true;
+    Make(std::move(options));
+  }
+
+  // Permits calls of the quotas of upstream until their number is `through`.
+  void SetQuotas(int64_t through, absl::Time until = absl::InfiniteFuture()) {
+    auto quotas = std::make_shared<HeldQuotas>();
+    for (const absl::Duration window : {absl::Hours(1), absl::Hours(24)}) {
+      HeldQuotas::Block& block = quotas->blocks[{"upstream", window}];
+      block.through = through;
+      block.until = until;
+    }
+    admission_->SetQuotas(std::move(quotas));
+  }
+
+  // The largest number of requests that were sent in any interval of this length.
+  size_t MostIn(absl::Duration length) const {
+    size_t most = 0;
+    size_t first = 0;
+    for (size_t last = 0; last < sent_.size(); ++last) {
+      while (sent_[last] - sent_[first] >= length) ++first;
+      most = std::max(most, last - first + 1);
+    }
+    return most;
+  }
+
+  VirtualTime time_;
+  std::shared_ptr<Admission> admission_;
+  int observed_admissions_ = 0;
+  std::vector<std::string> admitted_;  // the callers, in the order of the admissions
+  std::vector<absl::Time> sent_;
+  std::function<void(Admission::Permit&)> on_sent_;
+  std::vector<std::shared_ptr<TestCall>> kept_;
+};
+
+TEST_F(AdmissionTest, WithoutRatesEveryCallGoesAtOnce) {
+  Make({});
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(Enter()->is_admitted());
+}
+
+TEST_F(AdmissionTest, NoIntervalHasMoreRequestsThanTheRateAllows) {
+  MakeRates({{60, absl::Seconds(1)}, {1000, absl::Minutes(1)}});
+  for (int i = 0; i < 60'000; ++i) {
+    Enter();
+    time_.Pass(absl::Milliseconds(2));
+  }
+  EXPECT_LE(MostIn(absl::Seconds(1)), 60);
+  EXPECT_LE(MostIn(absl::Minutes(1)), 1000);
+  EXPECT_GE(sent_.size(), 1980);
+}
+
+TEST_F(AdmissionTest, UsesNearlyTheWholeRate) {
+  MakeRates({{60, absl::Seconds(1)}});
+  for (int i = 0; i < 30'000; ++i) {
+    Enter();
+    time_.Pass(absl::Milliseconds(2));
+  }
+  EXPECT_LE(MostIn(absl::Seconds(1)), 60);
+  EXPECT_GE(sent_.size(), 60 * 60 * 98 / 100);
+}
+
+TEST_F(AdmissionTest, ACallThatWaitsGetsItsTurn) {
+  MakeRates({{10, absl::Seconds(1)}});
+  const auto call = Fill();
+  EXPECT_TRUE(call->waits());
+  time_.Pass(absl::Milliseconds(200));
+  EXPECT_TRUE(call->is_admitted());
+  EXPECT_EQ(observed_admissions_, 3);
+}
+
+TEST_F(AdmissionTest, ACallThatWouldWaitInVainIsRefusedAtOnce) {
+  MakeRates({{10, absl::Seconds(1)}});
+  std::shared_ptr<TestCall> last;
+  for (int i = 0; i < 20; ++i) last = Enter();
+  ASSERT_TRUE(last->is_refused());
+  EXPECT_EQ(last->verdict->refused->why, AdmissionRefusal::kNoPlace);
+  EXPECT_EQ(last->ended, last->begun);
+}
+
+TEST_F(AdmissionTest, ACallWaitsNoLongerThanItsDeadlinePermits) {
+  MakeRates({{10, absl::Seconds(1)}});
+  Fill();
+  const auto call = Enter({.caller = "b", .time_left = absl::Milliseconds(20)});
+  EXPECT_TRUE(call->is_refused());
+}
+
+// The property of the issue: a refused caller that returns after the delay finds a place if nothing else arrives.
+TEST_F(AdmissionTest, ARepetitionAfterTheStatedDelayFindsAPlace) {
+  std::mt19937 random(14);
+  const auto below = [&](int end) { return static_cast<int>(random() % static_cast<unsigned>(end)); };
+  for (int round = 0; round < 500; ++round) {
+    std::vector<RateLimit> rates = {{1 + below(60), absl::Seconds(1)}};
+    if (below(2) == 0) rates.push_back({20 + below(200), absl::Minutes(1 + below(60))});
+    AdmissionOptions options;
+    options.rates = rates;
+    if (below(2) == 0) options.organization_rates = {{1 + below(10), absl::Seconds(1)}};
+    Make(std::move(options));
+    std::vector<std::string> names;
+    for (int i = 0; i < 300; ++i) names.push_back(absl::StrCat(i % 10));
+    std::shared_ptr<TestCall> refused;
+    AdmissionRequest request;
+    const int calls = 20 + below(280);
+    for (int i = 0; i < calls; ++i) {
+      request = {.caller = names[static_cast<size_t>(below(10))],
+                 .weight = 1.0 + below(5),
+                 .organization = names[static_cast<size_t>(below(4))],
+                 .call_class = static_cast<CallClass>(below(3))};
+      refused = Enter(request);
+      if (refused->is_refused() && below(10) == 0) break;
+      time_.Pass(absl::Milliseconds(below(10)));
+    }
+    if (!refused->is_refused()) continue;
+    time_.Pass(refused->verdict->refused->retry_after);
+    const auto repeated = Enter(request);
+    if (repeated->waits()) time_.Pass(absl::Milliseconds(200));
+    EXPECT_TRUE(repeated->is_admitted()) << "round " << round;
+  }
+}
+
+TEST_F(AdmissionTest, SubmitsGoBeforeQueriesAndQueriesBeforeBackgroundWork) {
+  MakeRates({{50, absl::Seconds(1)}});
+  ASSERT_TRUE(Fill("x")->waits());
+  Enter("background", CallClass::kBackground);
+  Enter("query", CallClass::kQuery);
+  Enter("submit", CallClass::kSubmit);
+  time_.Pass(absl::Seconds(1));
+  std::vector<std::string> order;
+  for (const std::string& caller : admitted_) {
+    if (caller != "x") order.push_back(caller);
+  }
+  EXPECT_THAT(order, ElementsAre("submit", "query", "background"));
+}
+
+TEST_F(AdmissionTest, ACallerThatLeavesFreesItsPlaceAtOnce) {
+  MakeRates({{10, absl::Seconds(1)}});
+  const auto first = Fill("a");
+  const auto second = Enter("b");
+  ASSERT_TRUE(first->waits());
+  admission_->Leave(first->ticket);
+  ASSERT_TRUE(first->is_refused());
+  EXPECT_EQ(first->verdict->refused->why, AdmissionRefusal::kLeft);
+  admission_->Leave(first->ticket);
+  time_.Pass(absl::Milliseconds(110));
+  EXPECT_TRUE(second->is_admitted());
+}
+
+TEST_F(AdmissionTest, ACallThatSendsNothingDoesNotCount) {
+  MakeRates({{1, absl::Seconds(10)}});
+  Admission::Ticket ticket = 0;
+  for (int i = 0; i < 3; ++i) {
+    const std::optional<Admission::Verdict> verdict = admission_->Enter({.caller = "a"}, ticket, nullptr);
+    ASSERT_TRUE(verdict.has_value());
+    EXPECT_FALSE(verdict->refused.has_value());
+  }
+  EXPECT_TRUE(Enter()->is_admitted());
+  EXPECT_TRUE(Enter()->is_refused());
+}
+
+TEST_F(AdmissionTest, AnOrganizationBeyondItsRateDoesNotDelayOthers) {
+  AdmissionOptions options;
+  options.rates = {{1000, absl::Seconds(1)}};
+  options.organization_rates = {{10, absl::Seconds(1)}};
+  options.rates_of["large"] = {{100, absl::Seconds(1)}};
+  Make(std::move(options));
+  for (int i = 0; i < 5000; ++i) {
+    Enter({.caller = "a", .organization = "small"});
+    Enter({.caller = "a", .organization = "large"});
+    if (i % 10 == 0) {
+      const std::string id = absl::StrCat("o", i);
+      kept_.push_back(Enter({.caller = "a", .organization = id}));
+      EXPECT_FALSE(kept_.back()->is_refused());
+    }
+    time_.Pass(absl::Milliseconds(2));
+  }
+  EXPECT_THAT(sent_.size(), AllOf(Ge(10 * (10 + 100) * 95 / 100 + 500), Le(10 * (10 + 100) + 500 + 30)));
+}
+
+TEST_F(AdmissionTest, AnOrganizationHasALimitedNumberOfCallsInFlight) {
+  AdmissionOptions options;
+  options.max_in_flight_per_organization = 2;
+  Make(std::move(options));
+  auto first = Enter({.caller = "a", .organization = "o"});
+  auto second = Enter({.caller = "a", .organization = "o"});
+  const auto third = Enter({.caller = "a", .organization = "o"});
+  EXPECT_TRUE(third->waits());
+  EXPECT_TRUE(Enter({.caller = "a", .organization = "p"})->is_admitted());
+  EXPECT_TRUE(Enter({.caller = "a"})->is_admitted());
+  first->verdict->permit.End();
+  EXPECT_TRUE(third->is_admitted());
+  const auto fourth = Enter({.caller = "a", .organization = "o"});
+  time_.Pass(absl::Seconds(1));
+  EXPECT_TRUE(fourth->is_refused());
+  EXPECT_EQ(fourth->ended - fourth->begun, absl::Milliseconds(200));
+}
+
+TEST_F(AdmissionTest, AShareChangesTheRateAtOnce) {
+  MakeRates({{60, absl::Seconds(1)}});
+  SetShare(0.5);
+  EXPECT_NEAR(admission_->permitted_per_second(), 30, 0.5);
+  const auto run = [&] {
+    sent_.clear();
+    for (int i = 0; i < 5000; ++i) {
+      Enter();
+      time_.Pass(absl::Milliseconds(2));
+    }
+    return sent_.size();
+  };
+  EXPECT_THAT(run(), AllOf(Ge(290), Le(306)));
+  EXPECT_LE(MostIn(absl::Seconds(1)), 30);
+  SetShare(0.01);  // less than one request in a second
+  EXPECT_THAT(run(), AllOf(Ge(5), Le(8)));
+  SetShare(1);
+  time_.Pass(absl::Seconds(2));
+  EXPECT_THAT(run(), AllOf(Ge(590), Le(612)));
+}
+
+TEST_F(AdmissionTest, WithoutAShareACallOfAnUnusedRateWaitsForItsShareOnly) {
+  AdmissionOptions options;
+  options.organization_rates = {{10, absl::Seconds(1)}};
+  Make(std::move(options));
+  SetShare(0);
+  EXPECT_TRUE(Enter({.caller = "a", .organization = "new"})->is_admitted());
+  const auto refused = Enter({.caller = "a", .organization = "new"});
+  ASSERT_TRUE(refused->is_refused());
+  EXPECT_LE(refused->verdict->refused->retry_after, absl::Milliseconds(250));
+  EXPECT_TRUE(Enter({.caller = "a", .organization = "o"})->is_admitted());
+  const auto later = Enter({.caller = "a", .organization = "o"});
+  ASSERT_TRUE(later->is_refused());
+  EXPECT_GE(later->verdict->refused->retry_after, absl::Hours(1)) << "the others use the whole rate";
+}
+
+TEST_F(AdmissionTest, AWaitingCallContinuesAsSoonAsTheShareGrows) {
+  AdmissionOptions options;
+  options.rates = {{100, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(30);
+  Make(std::move(options));
+  SetShare(0.001);
+  Enter();
+  const auto call = Enter();
+  ASSERT_TRUE(call->waits());
+  SetShare(1);
+  time_.Pass(absl::Milliseconds(12));
+  EXPECT_TRUE(call->is_admitted());
+}
+
+TEST_F(AdmissionTest, TheDemandNamesTheCallersThatCallAndThoseThatWait) {
+  AdmissionOptions options;
+  options.rates = {{100, absl::Seconds(1)}, {1000, absl::Hours(1)}};
+  options.organization_rates = {{10, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(30);
+  options.has_quotas = true;
+  Make(std::move(options));
+  SetShare(1);
+  SetQuotas(1000);
+  EXPECT_EQ(admission_->rate_demand().size(), 1) << "the share of upstream's rate is kept for the first call";
+  for (int i = 0; i < 8; ++i) kept_.push_back(Enter({.caller = "a", .weight = 3, .organization = "o"}));
+  ASSERT_TRUE(kept_.back()->waits());
+  std::vector<RateDemand> demand = admission_->rate_demand();
+  ASSERT_EQ(demand.size(), 2);
+  EXPECT_EQ(demand[0].rate, "upstream");
+  ASSERT_EQ(demand[0].callers.size(), 1);
+  EXPECT_EQ(demand[0].callers[0].caller, "a");
+  EXPECT_EQ(demand[0].callers[0].weight, 3);
+  EXPECT_EQ(demand[0].callers[0].wanted, kWhole * (8 + 6) / 100);
+  EXPECT_EQ(demand[1].rate, "organization/o");
+  EXPECT_EQ(demand[1].callers[0].wanted, kWhole);
+  time_.Pass(absl::Seconds(20));
+  demand = admission_->rate_demand();
+  ASSERT_EQ(demand.size(), 2) << "the share of the organization is kept for the next call";
+  EXPECT_TRUE(demand[1].callers.empty());
+  time_.Pass(absl::Minutes(1));
+  EXPECT_EQ(admission_->rate_demand().size(), 1);
+}
+
+TEST_F(AdmissionTest, OnlyThePartOfAWeightThatIsHereCounts) {
+  AdmissionOptions options;
+  options.rates = {{50, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(30);
+  Make(std::move(options));
+  SetShare(1, {{"a", 1}, {"b", 0.25}});
+  for (int i = 0; i < 200; ++i) {
+    kept_.push_back(Enter("a"));
+    kept_.push_back(Enter("b"));
+  }
+  time_.Pass(absl::Seconds(3));
+  const auto of_a = std::count(admitted_.begin(), admitted_.end(), "a");
+  EXPECT_NEAR(static_cast<double>(of_a) / static_cast<double>(admitted_.size()), 0.8, 0.03);
+}
+
+TEST_F(AdmissionTest, ACallBeginsOnlyIfTheProcessHoldsACallOfTheQuota) {
+  MakeQuota();
+  int lacks = 0;
+  admission_->OnQuotaLack([&] { ++lacks; });
+  const auto first = Enter();
+  ASSERT_TRUE(first->waits());
+  EXPECT_EQ(lacks, 1);
+  std::vector<QuotaDemand> demand = admission_->quota_demand();
+  ASSERT_EQ(demand.size(), 1);
+  EXPECT_EQ(demand[0].limit.quota, "upstream");
+  EXPECT_EQ(demand[0].limit.calls, 1000);
+  EXPECT_EQ(demand[0].waiting, 1);
+  EXPECT_EQ(demand[0].begun, 0);
+  SetQuotas(2);
+  EXPECT_TRUE(first->is_admitted());
+  EXPECT_TRUE(Enter()->is_admitted());
+  EXPECT_TRUE(Enter()->waits());
+  EXPECT_EQ(admission_->quota_demand()[0].begun, 2);
+  time_.Pass(absl::Hours(1));
+  SetQuotas(1000, /*until=*/time_.now());
+  EXPECT_TRUE(Enter()->waits()) << "the part of the window has ended";
+  EXPECT_EQ(lacks, 3);
+}
+
+TEST_F(AdmissionTest, ACallOfAQuotaCountsAlsoIfItSendsNothing) {
+  MakeQuota();
+  SetQuotas(1);
+  Admission::Ticket ticket = 0;
+  ASSERT_TRUE(admission_->Enter({.caller = "a"}, ticket, nullptr).has_value());
+  EXPECT_TRUE(Enter()->waits());
+}
+
+TEST_F(AdmissionTest, ARefusalBecauseOfAQuotaStatesWhenCallsLeaveTheWindow) {
+  MakeQuota();
+  auto quotas = std::make_shared<HeldQuotas>();
+  HeldQuotas::Block& block = quotas->blocks[{"upstream", absl::Hours(24)}];
+  block.until = time_.now() + absl::Minutes(15);
+  block.freed_at = time_.now() + absl::Hours(5);
+  admission_->SetQuotas(quotas);
+  const auto refused = Enter();
+  ASSERT_TRUE(refused->is_refused());
+  EXPECT_EQ(refused->verdict->refused->retry_after, absl::Hours(5));
+}
+
+TEST_F(AdmissionTest, WhileTheStoreOfQuotasFailsCallsAreRefusedAtOnce) {
+  MakeQuota();
+  auto quotas = std::make_shared<HeldQuotas>();
+  quotas->is_failing = true;
+  admission_->SetQuotas(quotas);
+  const auto refused = Enter();
+  ASSERT_TRUE(refused->is_refused());
+  EXPECT_EQ(refused->verdict->refused->retry_after, absl::Seconds(1));
+}
+
+TEST_F(AdmissionTest, EachProcessOfSeveralWithoutACommonStoreHasItsPartOfAQuota) {
+  AdmissionOptions options;
+  options.rates = {{60, absl::Seconds(1)}, {1000, absl::Hours(24)}};
+  options.share = 0.25;
+  options.has_quotas = true;
+  Make(std::move(options));
+  EXPECT_EQ(admission_->quota_demand()[0].limit.calls, 250);
+  EXPECT_NEAR(admission_->permitted_per_second(), 15, 0.5);
+}
+
+TEST_F(AdmissionTest, RefusalsOfUpstreamSlowTheRateAndItRecovers) {
+  MakeRates({{60, absl::Seconds(1)}});
+  auto call = Enter();
+  call->verdict->permit.Refused(absl::Seconds(3));
+  const auto paused = Enter("b");
+  ASSERT_TRUE(paused->is_refused());
+  EXPECT_GE(paused->verdict->refused->retry_after, absl::Seconds(3));
+  EXPECT_LE(paused->verdict->refused->retry_after, absl::Seconds(3.1));
+  EXPECT_NEAR(admission_->permitted_per_second(), 59.4 * 0.95, 0.5);
+  for (int i = 0; i < 20; ++i) {
+    time_.Pass(absl::Milliseconds(100));
+    call->verdict->permit.Refused(std::nullopt);
+  }
+  EXPECT_LT(admission_->permitted_per_second(), 30);
+  time_.Pass(absl::Seconds(60));
+  EXPECT_NEAR(admission_->permitted_per_second(), 59.4, 0.5);
+}
+
+TEST_F(AdmissionTest, RefusalsOfOneOrganizationSlowOnlyThisOrganization) {
+  AdmissionOptions options;
+  options.rates = {{60, absl::Seconds(1)}};
+  options.organization_rates = {{10, absl::Seconds(1)}};
+  Make(std::move(options));
+  auto call = Enter({.caller = "a", .organization = "o"});
+  for (int i = 0; i < 20; ++i) {
+    call->verdict->permit.Refused(absl::Seconds(2));
+    time_.Pass(absl::Milliseconds(100));
+  }
+  EXPECT_NEAR(admission_->permitted_per_second(), 59.4, 0.5);
+  EXPECT_TRUE(Enter({.caller = "a", .organization = "o"})->is_refused());
+  auto other = Enter({.caller = "a", .organization = "p"});
+  ASSERT_TRUE(other->is_admitted());
+  other->verdict->permit.Refused(std::nullopt);
+  EXPECT_LT(admission_->permitted_per_second(), 59);
+}
+
+TEST_F(AdmissionTest, WhatOthersUseOfTheRateIsNotUsed) {
+  MakeRates({{60, absl::Seconds(1)}});
+  on_sent_ = [&](Admission::Permit& permit) {
+    // Upstream has counted 20 requests of others too.
+    const auto own = std::count_if(sent_.begin(), sent_.end(),
+                                   [&](absl::Time sent) { return sent > time_.now() - absl::Seconds(1); });
+    permit.Remaining(60, 60 - 20 - (own + 1));
+  };
+  for (int i = 0; i < 5000; ++i) {
+    Enter();
+    time_.Pass(absl::Milliseconds(2));
+  }
+  EXPECT_THAT(sent_.size(), AllOf(Ge(400), Le(450)));
+}
+
+TEST_F(AdmissionTest, AKeySetIsNeverRefusedAndCounts) {
+  MakeRates({{10, absl::Seconds(1)}});
+  for (int i = 0; i < 10; ++i) admission_->Charge();
+  EXPECT_TRUE(Enter()->is_refused());
+  time_.Pass(absl::Milliseconds(1100));
+  EXPECT_TRUE(Enter()->is_admitted());
+}
+
+// Thirty callers with the weights 1 to 3 offer 500 calls in a second, one of them ten times its share of 60.
+TEST_F(AdmissionTest, CallersShareTheRateByTheirWeights) {
+  MakeRates({{60, absl::Seconds(1)}});
+  constexpr int kCallers = 30;
+  std::vector<double> weights;
+  double total = 0;
+  for (int i = 0; i < kCallers; ++i) {
+    weights.push_back(1 + i % 3);
+    total += weights.back();
+  }
+  std::mt19937 random(14);
+  std::vector<double> offered;
+  for (int i = 0; i < kCallers; ++i)
+    offered.push_back(60 * weights[static_cast<size_t>(i)] / total * (i == 0 ? 10 : 1));
+  double sum = 0;
+  for (const double rate : offered) sum += rate;
+  for (double& rate : offered) rate *= 500 / sum;
+  std::discrete_distribution<size_t> caller(offered.begin(), offered.end());
+  std::exponential_distribution<double> gap(500);
+  std::map<std::string, int> refused_late;
+  std::vector<std::shared_ptr<TestCall>> calls;
+  const absl::Time end = time_.now() + absl::Seconds(60);
+  while (time_.now() < end) {
+    time_.Pass(absl::Seconds(gap(random)));
+    const size_t index = caller(random);
+    const std::string name = absl::StrCat(index);
+    calls.push_back(Enter({.caller = name, .weight = weights[index], .time_left = absl::Seconds(5)}));
+  }
+  std::map<std::string, double> admitted;
+  int refused = 0;
+  int late = 0;
+  for (const auto& call : calls) {
+    if (call->is_admitted()) admitted[call->caller] += 1;
+    if (!call->is_refused()) continue;
+    ++refused;
+    if (call->ended != call->begun) ++late;
+  }
+  double shares = 0;
+  double squares = 0;
+  for (int i = 0; i < kCallers; ++i) {
+    const double share = admitted[absl::StrCat(i)] / weights[static_cast<size_t>(i)];
+    shares += share;
+    squares += share * share;
+  }
+  const double jain = shares * shares / (kCallers * squares);
+  EXPECT_GE(jain, 0.98);
+  EXPECT_GE(sent_.size(), 60 * 60 * 98 / 100);
+  EXPECT_LE(late, refused / 100);
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,55 @@
+// A circuit breaker: while upstream fails, calls fail at once, without a stamp and without a request.
+#ifndef STAMPGATE_GATEWAY_ADMISSION_BREAKER_H_
+#define STAMPGATE_GATEWAY_ADMISSION_BREAKER_H_
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "gateway/admission/recent_seconds.h"
+#include "translate/upstream_outcome.h"
+
+namespace stampgate {
+
+// Opens if at least half of at least 20 exchanges in ten seconds have failed. While it is open, it lets one call
+// through in each five seconds, as a probe. It closes when an exchange succeeds. Thread-safe.
+//
+// An exchange fails if upstream cannot be reached, if the connection breaks, or if the response has a status from 500,
+// except 501, which names what upstream does not support. Every other response is a success: a client must not be able
+// to open the breaker with requests that upstream refuses.
+class Breaker {
+ public:
+  static constexpr int kLeastExchanges = 20;
+  static constexpr absl::Duration kProbeInterval = absl::Seconds(5);
+  // An exchange that its caller has abandoned earlier than this counts neither as a success nor as a failure: otherwise
+  // a caller could open the breaker with short deadlines.
+  static constexpr absl::Duration kPatience = absl::Seconds(5);
+
+  // `observe_open`, which may be empty, gets each change. It is called with a lock held, and must not block or call the
+  // breaker.
+  explicit Breaker(std::function<void(bool open)> observe_open = {}) : observe_open_(std::move(observe_open)) {}
+
+  // Returns nothing if a call may continue. Otherwise returns the time until the next probe, which is the first call
+  // that arrives after it.
+  std::optional<absl::Duration> Refuse(absl::Time now);
+
+  // An exchange that took `duration` has ended.
+  void Count(const UpstreamOutcome& outcome, absl::Duration duration, absl::Time now);
+
+ private:
+  enum Kind { kSuccess, kFailure };
+
+  void SetOpen(bool open);
+
+  const std::function<void(bool)> observe_open_;
+  std::mutex mutex_;
+  RecentSeconds<2> recent_;
+  bool open_ = false;
+  absl::Time next_probe_ = absl::InfinitePast();
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_ADMISSION_BREAKER_H_

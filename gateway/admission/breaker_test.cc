@@ -1,0 +1,92 @@
+#include "gateway/admission/breaker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace stampgate {
+namespace {
+
+using Cause = TransportFailure::Cause;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class BreakerTest : public ::testing::Test {
+ protected:
+  void Answer(int status, int times = 1) {
+    HttpAnswer answer;
+    answer.status = status;
+    for (int i = 0; i < times; ++i) breaker_.Count(answer, absl::Milliseconds(5), now_);
+  }
+
+  void Fail(Cause cause, int times = 1, absl::Duration duration = absl::Milliseconds(5)) {
+    for (int i = 0; i < times; ++i) breaker_.Count(TransportFailure{cause, true, "", false}, duration, now_);
+  }
+
+  bool IsOpen() { return !changes_.empty() && changes_.back(); }
+
+  absl::Time now_ = absl::FromUnixSeconds(1000);
+  std::vector<bool> changes_;
+  Breaker breaker_{[this](bool open) { changes_.push_back(open); }};
+};
+
+TEST_F(BreakerTest, OpensIfHalfOfTwentyExchangesFail) {
+  Answer(200, 10);
+  Fail(Cause::kBroken, 9);
+  EXPECT_FALSE(IsOpen());
+  Answer(503);
+  EXPECT_TRUE(IsOpen());
+}
+
+TEST_F(BreakerTest, StaysClosedWithFewExchangesOrFewFailures) {
+  Fail(Cause::kUnreachable, 19);
+  now_ += absl::Seconds(11);
+  Fail(Cause::kUnreachable, 19);
+  now_ += absl::Seconds(11);
+  Answer(200, 100);
+  Answer(500, 99);
+  EXPECT_THAT(changes_, IsEmpty());
+}
+
+TEST_F(BreakerTest, NoRefusalOfUpstreamOpensIt) {
+  for (const int status : {400, 401, 403, 404, 409, 429, 501}) Answer(status, 100);
+  Fail(Cause::kTooLarge, 100);
+  EXPECT_THAT(changes_, IsEmpty());
+}
+
+TEST_F(BreakerTest, NoShortDeadlineOpensIt) {
+  Fail(Cause::kTimeout, 100);
+  Fail(Cause::kCancelled, 100, absl::Seconds(20));
+  Fail(Cause::kNoPlace, 100, absl::Seconds(20));
+  EXPECT_THAT(changes_, IsEmpty());
+  Fail(Cause::kTimeout, 20, Breaker::kPatience);
+  EXPECT_TRUE(IsOpen());
+}
+
+TEST_F(BreakerTest, LetsOneProbeThroughInFiveSeconds) {
+  Fail(Cause::kUnreachable, 20);
+  EXPECT_EQ(breaker_.Refuse(now_), absl::Seconds(5));
+  now_ += absl::Seconds(3);
+  const std::optional<absl::Duration> wait = breaker_.Refuse(now_);
+  ASSERT_EQ(wait, absl::Seconds(2));
+  now_ += *wait;
+  EXPECT_EQ(breaker_.Refuse(now_), std::nullopt);
+  EXPECT_EQ(breaker_.Refuse(now_), absl::Seconds(5));
+  Fail(Cause::kUnreachable);
+  EXPECT_EQ(breaker_.Refuse(now_), absl::Seconds(5));
+  EXPECT_THAT(changes_, ElementsAre(true));
+}
+
+TEST_F(BreakerTest, ClosesWhenAnExchangeSucceeds) {
+  Fail(Cause::kUnreachable, 20);
+  now_ += absl::Seconds(5);
+  EXPECT_EQ(breaker_.Refuse(now_), std::nullopt);
+  Answer(400);
+  EXPECT_EQ(breaker_.Refuse(now_), std::nullopt);
+  Fail(Cause::kUnreachable, 19);  // the earlier failures no longer count
+  EXPECT_THAT(changes_, ElementsAre(true, false));
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,125 @@
+#include "gateway/admission/rate_window.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stampgate {
+namespace {
+
+// The window is longer than the limit's interval by this fraction, but at most by kLongestGuard.
+constexpr double kGuard = 0.01;
+constexpr absl::Duration kLongestGuard = absl::Seconds(1);
+
+// Requests within this fraction of the window share a slot, which bounds the memory of a window.
+constexpr int kSlots = 256;
+
+// The part of a paced window that may begin at once.
+constexpr int64_t kBurstDivisor = 5;
+
+// A share that was rounded down, such as a third of 60 requests, is still one of whole requests.
+constexpr double kRounding = 1e-3;
+
+}  // namespace
+
+RateWindow::RateWindow(const RateLimit& limit) : limit_(limit) { Measure(); }
+
+absl::Time RateWindow::When(int64_t count, absl::Time from) const {
+  const int64_t capacity = Capacity(from);
+  absl::Time paced = from;
+  if (IsPaced()) {
+    paced = std::max(from, next_ - tolerance_);
+    if (count > 1) paced += distance_ * (count - 1);
+  }
+  // A whole window of requests needs a whole length.
+  const int64_t lengths = (count - 1) / capacity;
+  // So many requests must leave the window before the last one fits.
+  int64_t excess = unsent_ + sent_ + (count - lengths * capacity) - capacity;
+  absl::Time fits = from;
+  if (excess > 0) {
+    fits = from + length_;
+    for (const Slot& slot : slots_) {
+      excess -= slot.requests;
+      if (excess > 0) continue;
+      fits = std::max(from, slot.last + length_);
+      // Requests that leave together are followed at even distances.
+      if (IsPaced() && slot.requests + excess > 1) fits += distance_ * (slot.requests + excess - 1);
+      break;
+    }
+  }
+  if (lengths > 0) fits += length_ * lengths;
+  return std::max(paced, fits);
+}
+
+void RateWindow::Begin(absl::Time now, bool waited) {
+  Forget(now);
+  ++unsent_;
+  next_ = (waited ? now + tolerance_ : std::max(next_, now)) + distance_;
+}
+
+void RateWindow::Sent(absl::Time now) {
+  --unsent_;
+  ++sent_;
+  if (!slots_.empty() && now < slots_.back().first + slot_) {
+    slots_.back().last = std::max(slots_.back().last, now);
+    ++slots_.back().requests;
+  } else {
+    slots_.push_back({now, now, 1});
+  }
+}
+
+void RateWindow::Withdraw() {
+  --unsent_;
+  next_ -= distance_;
+}
+
+void RateWindow::SetShare(double share, absl::Time now) {
+  // How many requests may begin at once; negative if the next one must wait.
+  const double early = absl::FDivDuration(now + tolerance_ - std::max(next_, now), distance_);
+  share_ = share;
+  Measure();
+  next_ = now + tolerance_ - std::min(distance_ * early, tolerance_);
+}
+
+void RateWindow::SetSpeed(double speed) {
+  speed_ = speed;
+  Measure();
+}
+
+void RateWindow::SetOthers(int64_t requests, absl::Time now) {
+  others_ = std::max<int64_t>(requests, 0);
+  others_until_ = now + length_;
+}
+
+int64_t RateWindow::used(absl::Time now) {
+  Forget(now);
+  return unsent_ + sent_;
+}
+
+double RateWindow::PerSecond(absl::Time now) const {
+  return static_cast<double>(Capacity(now)) / absl::ToDoubleSeconds(length_);
+}
+
+int64_t RateWindow::Capacity(absl::Time now) const {
+  if (now >= others_until_) return capacity_;
+  return std::clamp<int64_t>(limit_.requests - others_, 1, capacity_);
+}
+
+void RateWindow::Measure() {
+  const double requests = static_cast<double>(limit_.requests) * share_;
+  capacity_ = std::max<int64_t>(static_cast<int64_t>(std::floor(requests + kRounding)), 1);
+  length_ = limit_.per + std::min(limit_.per * kGuard, kLongestGuard);
+  if (requests < 1) length_ /= std::max(requests, 1e-6);
+  if (IsPaced()) length_ /= speed_;
+  distance_ = length_ / capacity_;
+  tolerance_ = distance_ * std::max<int64_t>(capacity_ / kBurstDivisor - 1, 0);
+  slot_ = length_ / kSlots;
+}
+
+void RateWindow::Forget(absl::Time now) {
+  while (!slots_.empty() && slots_.front().last + length_ <= now) {
+    sent_ -= slots_.front().requests;
+    slots_.pop_front();
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,52 @@
+// Limits how often the gateway sends requests again, so that retries do not multiply the load of a failing upstream.
+#ifndef STAMPGATE_GATEWAY_ADMISSION_RETRY_BUDGET_H_
+#define STAMPGATE_GATEWAY_ADMISSION_RETRY_BUDGET_H_
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "gateway/admission/recent_seconds.h"
+#include "gateway/admission/retry_policy.h"
+
+namespace stampgate {
+
+// In the last ten seconds, the retries were at most a tenth of the requests, or at most ten. Thread-safe.
+class RetryBudget {
+ public:
+  // `observe`, which may be empty, gets each result of Take. It is called with a lock held, and must not block or call
+  // the budget.
+  explicit RetryBudget(std::function<void(RetryCause cause, bool may)> observe = {}) : observe_(std::move(observe)) {}
+
+  // Counts a request that is sent for the first time.
+  void CountRequest(absl::Time now) {
+    const std::lock_guard lock(mutex_);
+    recent_.Add(kRequest, now);
+  }
+
+  // Returns whether a request may be sent again, and counts the retry if so.
+  bool Take(RetryCause cause, absl::Time now) {
+    const std::lock_guard lock(mutex_);
+    const auto [requests, retries] = recent_.Sum(now);
+    const bool may = retries < kFreeRetries || retries < requests / kRequestsPerRetry;
+    if (may) recent_.Add(kRetry, now);
+    if (observe_) observe_(cause, may);
+    return may;
+  }
+
+ private:
+  enum Kind { kRequest, kRetry };
+
+  static constexpr int64_t kFreeRetries = 10;
+  static constexpr int64_t kRequestsPerRetry = 10;
+
+  const std::function<void(RetryCause, bool)> observe_;
+  std::mutex mutex_;
+  RecentSeconds<2> recent_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_ADMISSION_RETRY_BUDGET_H_

@@ -1,0 +1,122 @@
+#include "gateway/admission/shared_rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace stampgate {
+namespace {
+
+constexpr absl::Duration kSecond = absl::Seconds(1);
+
+// A caller with fewer recent calls has no demand.
+constexpr double kFewest = 0.01;
+
+// Without a call for so long, a rate keeps no share, and takes no further block of its quotas.
+constexpr absl::Duration kUnused = absl::Minutes(1);
+
+bool IsQuota(const RateLimit& limit) { return limit.per > RateWindow::kLongestPaced; }
+
+std::vector<RateLimit> WindowsOf(std::vector<RateLimit> limits, bool has_quotas) {
+  if (has_quotas) limits.erase(std::remove_if(limits.begin(), limits.end(), IsQuota), limits.end());
+  return limits;
+}
+
+}  // namespace
+
+void RecentCount::Add(absl::Time now) {
+  count_ = At(now) + 1;
+  at_ = now;
+}
+
+double RecentCount::At(absl::Time now) const { return count_ * std::exp(-absl::FDivDuration(now - at_, kSecond)); }
+
+SharedRate::SharedRate(std::string name, const std::vector<RateLimit>& limits, double share, bool has_quotas,
+                       int64_t begun)
+    : name_(std::move(name)), rate_(WindowsOf(limits, has_quotas)), begun_(begun) {
+  if (share < 1) rate_.SetShare(share, absl::UnixEpoch());
+  for (const RateLimit& limit : limits) {
+    if (!has_quotas || !IsQuota(limit)) {
+      const double per_second = static_cast<double>(limit.requests) / absl::ToDoubleSeconds(limit.per);
+      per_second_ = per_second_ > 0 ? std::min(per_second_, per_second) : per_second;
+      continue;
+    }
+    const int64_t calls = std::max<int64_t>(static_cast<int64_t>(static_cast<double>(limit.requests) * share), 1);
+    const auto same = std::find_if(quotas_.begin(), quotas_.end(),
+                                   [&](const Quota& quota) { return quota.limit.window == limit.per; });
+    if (same == quotas_.end()) {
+      quotas_.push_back({{name_, limit.per, calls}, {}});
+    } else {
+      same->limit.calls = std::min(same->limit.calls, calls);
+    }
+  }
+}
+
+absl::Time SharedRate::When(int64_t count, absl::Time now) {
+  absl::Time when = rate_.When(count, now);
+  if (!has_share_) when = std::min(when, now + kFirstShare);
+  for (const Quota& quota : quotas_) {
+    if (quota.block.Left(begun_, now) >= count) continue;
+    if (now < quota.block.freed_at) {
+      when = std::max(when, quota.block.freed_at);
+    } else {
+      when = std::max(when, now + (store_fails_ ? kStoreFails : kTake));
+    }
+  }
+  return when;
+}
+
+void SharedRate::Begin(absl::Time now, bool waited) {
+  rate_.Begin(now, waited);
+  ++begun_;
+}
+
+void SharedRate::Arrive(absl::string_view caller, double weight, absl::Time now) {
+  used_at_ = now;
+  auto found = callers_.find(caller);
+  if (found == callers_.end()) found = callers_.try_emplace(std::string(caller)).first;
+  found->second.arrivals.Add(now);
+  found->second.weight = weight;
+}
+
+void SharedRate::Apply(const HeldShares& shares, absl::Time now) {
+  rate_.SetShare(shares.Share(name_, now), now);
+  has_share_ = !shares.InForce(now) || shares.rates.find(name_) != shares.rates.end();
+}
+
+void SharedRate::Apply(const HeldQuotas& quotas) {
+  store_fails_ = quotas.is_failing;
+  for (Quota& quota : quotas_) quota.block = quotas.Find(name_, quota.limit.window);
+}
+
+bool SharedRate::is_used(absl::Time now) const { return now < used_at_ + kUnused; }
+
+bool SharedRate::LacksBlock(absl::Time now) const {
+  return std::any_of(quotas_.begin(), quotas_.end(), [&](const Quota& quota) {
+    return quota.block.Left(begun_, now) == 0 && now >= quota.block.freed_at;
+  });
+}
+
+RateDemand SharedRate::DemandNow(const absl::flat_hash_map<absl::string_view, int64_t>& waiting, absl::Time now) {
+  RateDemand demand{name_, {}};
+  absl::erase_if(callers_, [&](const auto& entry) {
+    return entry.second.arrivals.At(now) < kFewest && !waiting.contains(entry.first);
+  });
+  for (const auto& [name, caller] : callers_) {
+    const auto waits = waiting.find(name);
+    const double calls = caller.arrivals.At(now) + (waits == waiting.end() ? 0.0 : static_cast<double>(waits->second));
+    const double wanted = std::min(calls / per_second_, 1.0);
+    demand.callers.push_back({name, std::max<int64_t>(std::llround(caller.weight), 1),
+                              static_cast<Millionths>(wanted * static_cast<double>(kWhole))});
+  }
+  return demand;
+}
+
+void SharedRate::AddQuotaDemand(int64_t waiting, bool is_used, absl::Time now,
+                                std::vector<QuotaDemand>* demand) const {
+  for (const Quota& quota : quotas_) {
+    demand->push_back({quota.limit, begun_, LacksBlock(now) ? waiting : 0, is_used});
+  }
+}
+
+}  // namespace stampgate

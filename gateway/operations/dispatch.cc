@@ -1,0 +1,256 @@
+#include "gateway/operations/dispatch.h"
+
+#include <string>
+#include <utility>
+
+#include "gateway/admission/steady_now.h"
+#include "translate/error.h"
+#include "translate/upstream_error.h"
+
+namespace stampgate {
+namespace {
+
+using absl::StatusCode;
+using Cause = TransportFailure::Cause;
+
+TransportFailure CallerLeft() { return {Cause::kCancelled, /*body_sent=*/false, "the caller has left"}; }
+
+absl::Status QuotaExhausted(const Admission::Refused& refused) {
+  if (refused.why == AdmissionRefusal::kLeft) return absl::CancelledError("the caller has left");
+  const bool waited = refused.why == AdmissionRefusal::kWaitTooLong;
+  Error error = GatewayError(StatusCode::kResourceExhausted, v1::ERROR_REASON_QUOTA_EXHAUSTED,
+                             waited ? "the call has waited as long as it may for a place within upstream's rates"
+                                    : "the call would wait too long for a place within upstream's rates");
+  error.metadata.emplace_back("limit", waited ? "wait" : "rate");
+  error.retry_delay = refused.retry_after;
+  return ToStatus(error);
+}
+
+absl::Status UpstreamFailing(absl::Duration until_probe) {
+  Error error = GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_UPSTREAM_FAILING,
+                             "upstream fails, so the gateway sends only one request in five seconds");
+  error.retry_delay = until_probe;
+  return ToStatus(error);
+}
+
+// Returns whether upstream may have carried out the request of an attempt that ended in this way.
+bool MayHaveActed(const UpstreamOutcome& outcome) {
+  if (const auto* failure = std::get_if<TransportFailure>(&outcome); failure != nullptr) return failure->body_sent;
+  return std::get<HttpAnswer>(outcome).status >= 500;
+}
+
+}  // namespace
+
+void Dispatch::Admit(Owner owner, const Terms& terms, absl::AnyInvocable<void(absl::Status)> next) {
+  terms_ = terms;
+  if (environment_.breaker != nullptr) {
+    if (const std::optional<absl::Duration> wait = environment_.breaker->Refuse(SteadyNow()); wait.has_value()) {
+      return next(UpstreamFailing(*wait));
+    }
+  }
+  owner_ = std::move(owner);
+  next_ = std::move(next);
+  if (std::optional<Admission::Verdict> verdict = Enter(); verdict.has_value()) OnVerdict(*std::move(verdict));
+}
+
+std::optional<Admission::Verdict> Dispatch::Enter() {
+  // A further attempt is in this step already.
+  if (spans_ != nullptr && environment_.admission.limits() && !last_.has_value()) spans_->Begin(CallStage::kQueue);
+  AdmissionRequest request;
+  request.caller = terms_.caller;
+  request.weight = terms_.weight;
+  request.organization = terms_.organization;
+  request.call_class = terms_.call_class;
+  request.time_left = absl::FromChrono(terms_.deadline - Clock::now());
+  Admission::Ticket ticket = 0;
+  const Owner owner = owner_;  // the turn can come, and end the dispatch, before Enter returns
+  const uint64_t wait = EndWait();
+  std::optional<Admission::Verdict> verdict =
+      environment_.admission.Enter(request, ticket, [this](Admission::Verdict later) {
+        loop_.Run([this, later = std::move(later)]() mutable { OnTurn(std::move(later)); });
+      });
+  if (!verdict.has_value()) SetWaiting(wait, Turn{ticket});
+  return verdict;
+}
+
+void Dispatch::OnTurn(Admission::Verdict verdict) {
+  EndWait();
+  OnVerdict(std::move(verdict));
+}
+
+void Dispatch::OnVerdict(Admission::Verdict verdict) {
+  permit_ = std::move(verdict.permit);
+  if (last_.has_value()) {  // the place is for a further attempt
+    if (caller_left()) return FinishCancelled();
+    if (verdict.refused.has_value()) return Finish(*std::move(last_));
+    return Send();
+  }
+  const Owner owner = std::move(owner_);
+  std::exchange(next_, nullptr)(verdict.refused.has_value() ? QuotaExhausted(*verdict.refused) : absl::OkStatus());
+}
+
+void Dispatch::Post(Owner owner, StampedRequest request, Done done, Done late) {
+  owner_ = std::move(owner);
+  request_ = std::move(request);
+  done_ = std::move(done);
+  late_ = std::move(late);
+  Send();
+}
+
+void Dispatch::Get(Owner owner, DiscoveryRequest request, Done done) {
+  owner_ = std::move(owner);
+  request_ = std::move(request);
+  done_ = std::move(done);
+  Send();
+}
+
+void Dispatch::Send() {
+  const Owner owner = owner_;  // the exchange can end before Post returns
+  if (attempts_++ == 0 && environment_.retries != nullptr) environment_.retries->CountRequest(SteadyNow());
+  last_.reset();
+  sent_at_ = Clock::now();
+  const UpstreamClient::CallOptions options = OptionsOfAttempt();
+  const uint64_t wait = EndWait();
+  auto done = [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); };
+  if (const auto* request = std::get_if<StampedRequest>(&request_); request != nullptr) {
+    auto late = [this](UpstreamOutcome outcome) { OnLate(std::move(outcome)); };
+    return SetWaiting(wait, Exchange{environment_.upstream.Post(*request, options, std::move(done), std::move(late))});
+  }
+  SetWaiting(wait, Exchange{environment_.upstream.Get(std::get<DiscoveryRequest>(request_), options, std::move(done))});
+}
+
+// Each attempt has a span of its own, whose id upstream receives.
+UpstreamClient::CallOptions Dispatch::OptionsOfAttempt() {
+  using Lane = UpstreamClient::Lane;
+  UpstreamClient::CallOptions options;
+  options.lane = terms_.kind == RequestKind::kQuery ? Lane::kQuery : Lane::kSubmit;
+  options.deadline = terms_.deadline;
+  if (permit_.is_counted()) {
+    options.on_sending = [this] { permit_.Sent(); };
+  }
+  if (trace_ == nullptr) return options;
+  if (spans_->sampled()) {
+    spans_->Begin(CallStage::kQueue);
+    options.on_place = [this] { spans_->Begin(CallStage::kUpstream); };
+  }
+  if (environment_.forward_traceparent) {
+    const uint64_t span = spans_->NextUpstreamSpan();
+    options.traceparent = span == 0 ? trace_->Traceparent(environment_.random) : trace_->SampledTraceparent(span);
+  }
+  return options;
+}
+
+void Dispatch::OnOutcome(UpstreamOutcome outcome) {
+  if (spans_ != nullptr) spans_->EndUpstream(outcome);
+  const auto* failure = std::get_if<TransportFailure>(&outcome);
+  if (failure != nullptr && failure->goes_on) {
+    const Owner owner = owner_;  // OnLate needs the owner again
+    return std::exchange(done_, nullptr)(std::move(outcome));
+  }
+  EndWait();
+  Observe(outcome);
+  last_ = std::move(outcome);
+  if (!SendLater()) Finish(*std::move(last_));
+}
+
+void Dispatch::OnLate(UpstreamOutcome outcome) {
+  const Owner owner = std::move(owner_);
+  if (spans_ != nullptr) spans_->EndUpstream(outcome);
+  Observe(outcome);
+  std::exchange(late_, nullptr)(std::move(outcome));
+}
+
+// Learns from the end of an exchange, and gives its place back.
+void Dispatch::Observe(const UpstreamOutcome& outcome) {
+  if (environment_.breaker != nullptr) {
+    environment_.breaker->Count(outcome, absl::FromChrono(Clock::now() - sent_at_), SteadyNow());
+  }
+  if (!permit_.is_counted()) return;
+  if (const auto* answer = std::get_if<HttpAnswer>(&outcome); answer != nullptr) {
+    if (IsRateLimit(*answer)) permit_.Refused(answer->retry_after);
+    if (answer->rate_limit.has_value()) permit_.Remaining(answer->rate_limit->limit, answer->rate_limit->remaining);
+  }
+  permit_.End();
+}
+
+// Plans a further attempt after the outcome `last_`. Returns false if there is none.
+bool Dispatch::SendLater() {
+  // A reading of an activity for which calls wait has a schedule of its own.
+  if (environment_.retries == nullptr || terms_.call_class == CallClass::kBackground) return false;
+  const std::optional<RetryCause> cause = CauseToRetry(*last_, terms_.kind, attempts_);
+  if (!cause.has_value() || caller_left()) return false;
+  const absl::Duration delay = RetryDelay(*last_, attempts_, environment_.random);
+  if (Clock::now() + absl::ToChronoNanoseconds(delay) >= terms_.deadline) return false;
+  if (!environment_.retries->Take(*cause, SteadyNow())) return false;
+  if (terms_.kind != RequestKind::kQuery && MayHaveActed(*last_)) earlier_unknown_ = true;
+  const Owner owner = owner_;  // the next attempt can begin before RunAfter returns
+  const uint64_t wait = EndWait();
+  if (spans_ != nullptr) spans_->Begin(CallStage::kQueue);
+  SetWaiting(wait, loop_.RunAfter(delay, [this] { SendAgain(); }));
+  return true;
+}
+
+void Dispatch::SendAgain() {
+  EndWait();
+  if (caller_left()) return FinishCancelled();
+  if (environment_.breaker != nullptr && environment_.breaker->Refuse(SteadyNow()).has_value()) {
+    return Finish(*std::move(last_));
+  }
+  if (std::optional<Admission::Verdict> verdict = Enter(); verdict.has_value()) OnVerdict(*std::move(verdict));
+}
+
+void Dispatch::Finish(UpstreamOutcome outcome) {
+  const Owner owner = std::move(owner_);
+  last_.reset();
+  request_ = {};
+  late_ = nullptr;
+  if (auto* failure = std::get_if<TransportFailure>(&outcome); failure != nullptr && earlier_unknown_) {
+    failure->body_sent = true;
+  }
+  std::exchange(done_, nullptr)(std::move(outcome));
+}
+
+void Dispatch::FinishCancelled() { Finish(CallerLeft()); }
+
+void Dispatch::Cancel() {
+  Waiting waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
+    waiting = waiting_;
+  }
+  CancelWaiting(waiting);
+}
+
+bool Dispatch::caller_left() const {
+  const std::lock_guard lock(mutex_);
+  return cancelled_;
+}
+
+// From now on, Cancel does not end the last wait. Returns the number of the next wait.
+uint64_t Dispatch::EndWait() {
+  const std::lock_guard lock(mutex_);
+  waiting_ = {};
+  return ++wait_;
+}
+
+// The caller can leave before, while or after the dispatch begins to wait. Whichever of Cancel and SetWaiting runs
+// second ends the wait. If the wait has already ended, does nothing.
+void Dispatch::SetWaiting(uint64_t number, const Waiting& waiting) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (wait_ != number) return;
+    waiting_ = waiting;
+    if (!cancelled_) return;
+  }
+  CancelWaiting(waiting);
+}
+
+void Dispatch::CancelWaiting(const Waiting& waiting) {
+  if (const auto* turn = std::get_if<Turn>(&waiting)) return environment_.admission.Leave(turn->ticket);
+  if (const auto* exchange = std::get_if<Exchange>(&waiting)) return environment_.upstream.Cancel(exchange->id);
+  const auto* timer = std::get_if<TimerQueue::Id>(&waiting);
+  if (timer != nullptr && loop_.CancelTimer(*timer)) loop_.Run([this] { SendAgain(); });
+}
+
+}  // namespace stampgate

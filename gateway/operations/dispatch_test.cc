@@ -1,0 +1,216 @@
+#include "gateway/operations/dispatch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/admission/steady_now.h"
+#include "gateway/calls/trace_context.h"
+#include "gateway/operations/operation_call.h"
+#include "gateway/operations/testing.h"
+#include "translate/error.h"
+#include "translate/testing/operations.h"
+#include "translate/testing/parsed.h"
+#include "translate/testing/status.h"
+
+namespace stampgate {
+namespace {
+
+using ::stampgate::testing::OperationOf;
+using ::stampgate::testing::RequestOf;
+using ::stampgate::testing::StatusIs;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Cause = TransportFailure::Cause;
+using Code = absl::StatusCode;
+using Kind = AttemptEnd::Kind;
+
+constexpr char kQuery[] = R"pb(organization_id: "o" policy_id: "p")pb";
+constexpr char kSubmit[] = R"pb(organization_id: "o"
+                                parameters { policies { policy_name: "n" effect: EFFECT_ALLOW notes: "" } })pb";
+constexpr char kTimed[] = R"pb(organization_id: "o"
+                               parameters { policies { policy_name: "n" effect: EFFECT_ALLOW notes: "" } }
+                               timestamp_ms: 1755500000000)pb";
+constexpr char kKeyed[] = R"pb(organization_id: "o"
+                               parameters { policies { policy_name: "n" effect: EFFECT_ALLOW notes: "" } }
+                               idempotency_key: "key-1")pb";
+constexpr char kPolicy[] = R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW","notes":""}})";
+constexpr char kActivity[] = R"({"activity":{"id":"a-1","organizationId":"o","status":"ACTIVITY_STATUS_COMPLETED"}})";
+
+TransportFailure Broken() { return {Cause::kBroken, /*body_sent=*/true, "the connection ended"}; }
+TransportFailure Unreachable() { return {Cause::kUnreachable, /*body_sent=*/false, "refused"}; }
+
+// The tests run whole calls, whose only unusual part is the dispatch.
+class DispatchTest : public CallTest {
+ protected:
+  struct Call {
+    std::weak_ptr<OperationCall> handler;
+    Replies replies;
+
+    absl::Status Wait() const { return replies.Wait(); }
+    void Cancel() const {
+      if (const std::shared_ptr<OperationCall> call = handler.lock()) call->Cancel();
+    }
+  };
+
+  Call Start(absl::string_view method, const std::string& text) {
+    Call call;
+    auto handler = std::make_shared<OperationCall>(environment(), OperationOf(method),
+                                                   TraceContext::Begin([] { return 7; }), call.replies.Callback());
+    call.handler = handler;
+    Watch(handler, call.replies);
+    handler->Start(caller(), "", BytesOf(*RequestOf(OperationOf(method), text)), absl::InfiniteDuration());
+    return call;
+  }
+  Call Query() { return Start("GetPolicy", kQuery); }
+  Call Submit(const std::string& text) { return Start("CreatePolicies", text); }
+
+  // Ends the exchange of attempt number `attempt`, counted from 1.
+  void End(size_t attempt, UpstreamOutcome outcome) {
+    upstream_.End(upstream_.WaitForSent(attempt).id, std::move(outcome));
+  }
+};
+
+TEST_F(DispatchTest, SendsTheSameBytesAgain) {
+  UseRetries();
+  const Call call = Query();
+  End(1, Broken());
+  End(2, AnswerOf(503, ""));
+  End(3, AnswerOf(200, kPolicy));
+  EXPECT_TRUE(call.Wait().ok());
+  const std::vector<FakeUpstream::Sent> sent = upstream_.sent();
+  ASSERT_THAT(sent, SizeIs(3));
+  for (const FakeUpstream::Sent& attempt : sent) {
+    EXPECT_EQ(attempt.body, sent.front().body);
+    EXPECT_EQ(attempt.header_value, sent.front().header_value);
+    EXPECT_EQ(attempt.path, sent.front().path);
+  }
+  EXPECT_EQ(signer_->signatures(), 1);
+}
+
+TEST_F(DispatchTest, ReturnsTheLastFailure) {
+  UseRetries();
+  const Call call = Query();
+  End(1, AnswerOf(503, ""));
+  End(2, AnswerOf(503, ""));
+  End(3, Unreachable());
+  EXPECT_EQ(ErrorReasonOf(call.Wait()), "UPSTREAM_UNREACHABLE");
+}
+
+TEST_F(DispatchTest, WithoutRetriesSendsARequestOnce) {
+  const Call call = Query();
+  End(1, AnswerOf(503, ""));
+  EXPECT_EQ(ErrorReasonOf(call.Wait()), "UPSTREAM_UNAVAILABLE");
+  EXPECT_THAT(upstream_.sent(), SizeIs(1));
+}
+
+TEST_F(DispatchTest, SendsASubmitAgainAfterBytesWereSentOnlyIfTheCallerHasFixedItsBytes) {
+  UseRetries();
+  const Call call = Submit(kSubmit);
+  End(1, Broken());
+  EXPECT_EQ(ErrorReasonOf(call.Wait()), "OUTCOME_UNKNOWN");
+  const Call timed = Submit(kTimed);
+  End(2, Broken());
+  End(3, AnswerOf(200, kActivity));
+  EXPECT_TRUE(timed.Wait().ok());
+  EXPECT_EQ(upstream_.sent()[1].body, upstream_.sent()[2].body);
+}
+
+TEST_F(DispatchTest, ARefusalDoesNotHideAnEarlierUnknownOutcome) {
+  UseRetries();
+  for (const UpstreamOutcome& second :
+       std::vector<UpstreamOutcome>{AnswerOf(403, ""), AnswerOf(429, ""), Unreachable()}) {
+    const size_t sent = upstream_.sent().size();
+    const Call call = Submit(kTimed);
+    End(sent + 1, Broken());
+    End(sent + 2, second);
+    EXPECT_EQ(ErrorReasonOf(call.Wait()), "OUTCOME_UNKNOWN");
+  }
+}
+
+TEST_F(DispatchTest, ARefusalAfterAnAttemptThatSentNothingIsTheOutcome) {
+  UseRetries();
+  const Call call = Submit(kSubmit);
+  End(1, Unreachable());
+  End(2, AnswerOf(403, ""));
+  EXPECT_THAT(call.Wait(), StatusIs(Code::kPermissionDenied));
+}
+
+TEST_F(DispatchTest, TheStoreLearnsTheOutcomeOfAllAttempts) {
+  UseRetries();
+  UseStore();
+  const Call call = Submit(kKeyed);
+  CallStore::Begun begun;
+  begun.attempt = 5;
+  AnswerStore(begun);
+  End(1, Broken());
+  End(2, AnswerOf(403, ""));
+  EXPECT_EQ(ErrorReasonOf(call.Wait()), "OUTCOME_UNKNOWN");
+  ASSERT_THAT(store_.ends(), SizeIs(1));
+  EXPECT_EQ(store_.ends().front().second.kind, Kind::kUnknown);
+}
+
+TEST_F(DispatchTest, ACallerThatLeavesBetweenTwoAttemptsEndsTheCall) {
+  UseRetries();
+  // The random number of this fixture makes the delay short. Whether the caller leaves before or after the second
+  // attempt begins, the call ends.
+  const Call call = Submit(kTimed);
+  End(1, Broken());
+  call.Cancel();
+  if (upstream_.sent().size() == 2)
+    upstream_.End(upstream_.sent()[1].id, TransportFailure{Cause::kCancelled, true, ""});
+  EXPECT_EQ(ErrorReasonOf(call.Wait()), "OUTCOME_UNKNOWN");
+}
+
+TEST_F(DispatchTest, ARefusedCallIsNeitherSignedNorStoredNorAllowed) {
+  UseStore();
+  UseAudit();
+  UseRates({{1, absl::Hours(1)}});
+  const Call first = Query();
+  End(1, AnswerOf(200, kPolicy));
+  EXPECT_TRUE(first.Wait().ok());
+  const Call second = Submit(kKeyed);
+  const absl::Status refused = second.Wait();
+  EXPECT_THAT(refused, StatusIs(Code::kResourceExhausted));
+  EXPECT_EQ(ErrorReasonOf(refused), "QUOTA_EXHAUSTED");
+  EXPECT_THAT(store_.submits(), IsEmpty());
+  EXPECT_EQ(signer_->signatures(), 1);
+  EXPECT_THAT(AuditLines("allow"), SizeIs(1));
+}
+
+TEST_F(DispatchTest, ACallThatWaitsIsSentLater) {
+  UseRates({{100, absl::Seconds(1)}});
+  std::vector<Call> calls;
+  for (int i = 0; i < 25; ++i) calls.push_back(Query());  // twenty of them begin at once
+  for (size_t i = 1; i <= calls.size(); ++i) End(i, AnswerOf(200, kPolicy));
+  for (const Call& call : calls) EXPECT_TRUE(call.Wait().ok());
+}
+
+TEST_F(DispatchTest, ACallerThatLeavesTheQueueSendsNothing) {
+  UseRates({{1, absl::Milliseconds(150)}});
+  const Call first = Query();
+  const Call second = Query();
+  second.Cancel();
+  EXPECT_THAT(second.Wait(), StatusIs(Code::kCancelled));
+  End(1, AnswerOf(200, kPolicy));
+  EXPECT_TRUE(first.Wait().ok());
+  EXPECT_THAT(upstream_.sent(), SizeIs(1));
+}
+
+TEST_F(DispatchTest, AnOpenBreakerRefusesACallBeforeItIsSigned) {
+  UseRetries();
+  for (int i = 0; i < 20; ++i) environment().breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), SteadyNow());
+  const Call call = Submit(kSubmit);
+  const absl::Status refused = call.Wait();
+  EXPECT_THAT(refused, StatusIs(Code::kUnavailable));
+  EXPECT_EQ(ErrorReasonOf(refused), "UPSTREAM_FAILING");
+  EXPECT_EQ(signer_->signatures(), 0);
+}
+
+}  // namespace
+}  // namespace stampgate
