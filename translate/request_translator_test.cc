@@ -111,8 +111,8 @@ TEST(RequestTranslatorTest, TheBodyOfAGeneralSubmitHasTheTypeThatTheCallerChose)
 }
 
 TEST(RequestTranslatorTest, TheParametersOfAGeneralQueryAreWrittenBesideTheOtherFields) {
-  auto rendered = Translate("QueryOperation",
-                            R"pb(organization_id: "o" path: "list_policies" parameters: "{\"filter\":[1e2]}")pb");
+  auto rendered =
+      Translate("QueryOperation", R"pb(organization_id: "o" path: "list_policies" parameters: "{\"filter\":[1e2]}")pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(rendered->path, "/public/v1/query/list_policies");
   EXPECT_EQ(rendered->QueryBody(), R"({"organizationId":"o","filter":[1e2]})");
