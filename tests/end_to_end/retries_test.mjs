@@ -59,9 +59,10 @@ async function startStackWith(t, config = {}) {
 /** Checks that all requests are equal in each byte of their bodies and stamps. */
 function assertEqualRequests(requests) {
   const stampOf = ({ headers }) => headers.find(([name]) => name.toLowerCase() === 'x-stamp')?.[1];
-  assert.equal(new Set(requests.map(({ body }) => body)).size, 1);
-  // A request that was reset before it was read has a stamp, but no body.
   assert.equal(new Set(requests.map(stampOf)).size, 1);
+  // The simulator has not read the body of a request that it has reset.
+  const bodies = requests.map(({ body }) => body).filter((body) => body);
+  assert.ok(new Set(bodies).size <= 1);
 }
 
 for (const { name, fault, ...attempts } of FAULTS) {

@@ -490,7 +490,7 @@ describe('the control interface', () => {
   test('changes settings, and refuses unknown ones', withSimulator(async (simulator) => {
     const changed = await ask(simulator, 'POST', 'settings', { timestamps: 'string', clockOffsetMs: 5 });
     assert.deepEqual(changed.json, {
-      ...{ timestamps: 'string', references: 'checked', voteAnswer: 'target', clockOffsetMs: 5 },
+      ...{ timestamps: 'string', references: 'checked', voteAnswer: 'target', clockOffsetMs: 5, rateLimits: [] },
     });
     assert.equal((await ask(simulator, 'POST', 'settings', { timestamps: 'x' })).status, 400);
     assert.equal((await ask(simulator, 'POST', 'settings', { other: 1 })).status, 400);
