@@ -4,6 +4,8 @@ import { createInterface } from 'node:readline';
 import { QUERY, described } from '../end_to_end/failures.mjs';
 import { auditConfig, scratch, startGateway } from '../end_to_end/harness.mjs';
 import { asCaller, callerOf } from '../end_to_end/policy_callers.mjs';
+import { SharedLogStack } from '../end_to_end/shared_log_stack.mjs';
+import { PostgresServer } from '../postgresql/cluster.mjs';
 import { root } from '../paths.mjs';
 
 const quick = process.argv.includes('--quick');
@@ -11,6 +13,8 @@ const SECONDS = quick ? 20 : 120;
 const RATE = 60;
 const OFFERED = 500;
 const CALLERS = 30;
+const REPLICAS = process.argv.includes('--replicas') ? 3 : 1;
+const ADMISSION = { rates: [{ requests: RATE, per: '1s' }], retries: false, breaker: false };
 const WARM_UP_SECONDS = 3;
 
 const ends = [];
@@ -41,11 +45,15 @@ function percentile(values, part) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
 }
 
-/** Offers calls at random times, as many callers do that know nothing of each other. */
-async function load(gateway, greedy) {
+/**
+ * Offers calls at random times, as many callers do that know nothing of each other. A caller calls mostly one of the
+ * gateways, some of which serve more callers than others.
+ */
+async function load(gateways, greedy) {
   const shares = callers.map(({ weight }, i) => (weight / totalWeight) * (greedy && i === 0 ? 10 : 1));
   const sum = shares.reduce((a, b) => a + b, 0);
-  const clients = callers.map(({ name }) => asCaller(gateway, name));
+  const clients = callers.map(({ name }) => gateways.map((gateway) => asCaller(gateway, name)));
+  const placeOf = (index) => (Math.random() < 1 / 3 ? index : Math.floor(Math.sqrt(index / 4))) % gateways.length;
   const chosen = () => {
     let left = Math.random() * sum;
     return shares.findIndex((share) => (left -= share) < 0);
@@ -61,7 +69,7 @@ async function load(gateway, greedy) {
     const sent = performance.now();
     const measured = sent >= began + WARM_UP_SECONDS * 1000;
     pending.push(
-      clients[index].call(QUERY.method, QUERY.request).then(
+      clients[index][placeOf(index)].call(QUERY.method, QUERY.request).then(
         () => 'OK',
         (error) => described(error).reason,
       ).then((reason) => measured && results.push({ index, reason, ms: performance.now() - sent })),
@@ -95,7 +103,21 @@ function report(title, results) {
   return percentile(others, 0.99);
 }
 
-try {
+/** Several gateways with a store on PostgreSQL, of which one is killed. */
+async function measureReplicas() {
+  const upstream = await startUpstream();
+  const postgres = await PostgresServer.create(scope);
+  const stack = await SharedLogStack.prepare(scope, { hosts: [postgres.host], allow_single_server: true }, {
+    config: { upstream: { base_url: upstream.url }, callers, admission: ADMISSION },
+  });
+  const gateways = [];
+  for (let i = 0; i < REPLICAS; i += 1) gateways.push(await stack.start());
+  report(`thirty callers of ${REPLICAS} gateways, one of them at ten times its share`, await load(gateways, true));
+  await stack.kill(gateways.shift());
+  report(`the same after a kill of one gateway`, await load(gateways, true));
+}
+
+async function measureOne() {
   const folder = scratch(scope);
   const upstream = await startUpstream();
   const gateway = await startGateway(
@@ -104,13 +126,17 @@ try {
     {
       callers,
       audit: await auditConfig(folder),
-      admission: { rates: [{ requests: RATE, per: '1s' }], retries: false, breaker: false },
+      admission: ADMISSION,
     },
     { folder },
   );
-  const alone = report('thirty callers', await load(gateway, false));
-  const beside = report('one of them at ten times its share', await load(gateway, true));
+  const alone = report('thirty callers', await load([gateway], false));
+  const beside = report('one of them at ten times its share', await load([gateway], true));
   console.log(`\nthe greedy caller changes the p99 of the others by ${((beside / alone - 1) * 100).toFixed(0)} %`);
+}
+
+try {
+  await (REPLICAS > 1 ? measureReplicas() : measureOne());
 } finally {
   for (const end of ends.reverse()) await end();
 }
