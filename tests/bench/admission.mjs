@@ -6,6 +6,8 @@ import { encode } from '../clients/gateway.mjs';
 import { QUERY } from '../end_to_end/failures.mjs';
 import { auditConfig, scratch, startGateway } from '../end_to_end/harness.mjs';
 import { callerOf, tokenOf } from '../end_to_end/policy_callers.mjs';
+import { SharedLogStack } from '../end_to_end/shared_log_stack.mjs';
+import { PostgresServer } from '../postgresql/cluster.mjs';
 import { root } from '../paths.mjs';
 
 const quick = process.argv.includes('--quick');
@@ -13,6 +15,8 @@ const SECONDS = quick ? 20 : 120;
 const RATE = 60;
 const OFFERED = 500;
 const CALLERS = 30;
+const REPLICAS = process.argv.includes('--replicas') ? 3 : 1;
+const ADMISSION = { rates: [{ requests: RATE, per: '1s' }], retries: false, breaker: false };
 const WARM_UP_SECONDS = 3;
 
 const ends = [];
@@ -75,11 +79,15 @@ function call(session, caller) {
   });
 }
 
-/** Offers calls at random times, as many callers do that know nothing of each other. */
-async function load(gateway, greedy) {
+/**
+ * Offers calls at random times, as many callers do that know nothing of each other. A caller calls mostly one of the
+ * gateways, some of which serve more callers than others.
+ */
+async function load(gateways, greedy) {
   const shares = callers.map(({ weight }, i) => (weight / totalWeight) * (greedy && i === 0 ? 10 : 1));
   const sum = shares.reduce((a, b) => a + b, 0);
-  const sessions = Array.from({ length: 8 }, () => connect(`http://${gateway.address}`));
+  const sessions = gateways.map(({ address }) => Array.from({ length: 8 }, () => connect(`http://${address}`)));
+  const placeOf = (index) => (Math.random() < 1 / 3 ? index : Math.floor(Math.sqrt(index / 4))) % gateways.length;
   const chosen = () => {
     let left = Math.random() * sum;
     return shares.findIndex((share) => (left -= share) < 0);
@@ -97,14 +105,14 @@ async function load(gateway, greedy) {
     const sent = performance.now();
     const measured = sent >= began + WARM_UP_SECONDS * 1000;
     pending.push(
-      call(sessions[index % sessions.length], callers[index].name).then((reason) => {
+      call(sessions[placeOf(index)][index % 8], callers[index].name).then((reason) => {
         if (measured) results.push({ index, reason, ms: performance.now() - sent });
       }),
     );
     next += (-Math.log(1 - Math.random()) * 1000) / OFFERED;
   }
   await Promise.all(pending);
-  for (const session of sessions) session.close();
+  for (const session of sessions.flat()) session.close();
   return { results, latest };
 }
 
@@ -132,7 +140,21 @@ function report(title, { results, latest }) {
   return percentile(others, 0.99);
 }
 
-try {
+/** Several gateways with a store on PostgreSQL, of which one is killed. */
+async function measureReplicas() {
+  const upstream = await startUpstream();
+  const postgres = await PostgresServer.create(scope);
+  const stack = await SharedLogStack.prepare(scope, { hosts: [postgres.host], allow_single_server: true }, {
+    config: { upstream: { base_url: upstream.url }, callers, admission: ADMISSION },
+  });
+  const gateways = [];
+  for (let i = 0; i < REPLICAS; i += 1) gateways.push(await stack.start());
+  report(`thirty callers of ${REPLICAS} gateways, one of them at ten times its share`, await load(gateways, true));
+  await stack.kill(gateways.shift());
+  report(`the same after a kill of one gateway`, await load(gateways, true));
+}
+
+async function measureOne() {
   const folder = scratch(scope);
   const upstream = await startUpstream();
   const gateway = await startGateway(
@@ -141,13 +163,17 @@ try {
     {
       callers,
       audit: await auditConfig(folder),
-      admission: { rates: [{ requests: RATE, per: '1s' }], retries: false, breaker: false },
+      admission: ADMISSION,
     },
     { folder },
   );
-  const alone = report('thirty callers', await load(gateway, false));
-  const beside = report('one of them at ten times its share', await load(gateway, true));
+  const alone = report('thirty callers', await load([gateway], false));
+  const beside = report('one of them at ten times its share', await load([gateway], true));
   console.log(`\nthe greedy caller changes the p99 of the others by ${((beside / alone - 1) * 100).toFixed(0)} %`);
+}
+
+try {
+  await (REPLICAS > 1 ? measureReplicas() : measureOne());
 } finally {
   for (const end of ends.reverse()) await end();
 }
