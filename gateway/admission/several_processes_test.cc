@@ -100,7 +100,7 @@ class SeveralProcessesTest : public testing::Test {
   void Offer(double seconds) {
     for (Caller& caller : callers_) {
       for (size_t place = 0; place < processes_.size(); ++place) {
-        if (!replicas_.IsAlive(place)) continue;
+        if (!replicas_.IsAlive(place) || caller.offered[place] == 0) continue;
         const int calls = std::poisson_distribution<int>(caller.offered[place] * seconds)(random_);
         for (int i = 0; i < calls; ++i) Call(caller, place);
       }
