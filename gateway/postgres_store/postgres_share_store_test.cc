@@ -32,7 +32,7 @@ ShareRenewal Renewal(const std::string& replica, int64_t number, Millionths used
 std::unique_ptr<RateShares> Begin(const PostgresAddress& store, const std::string& caller) {
   RateSharesOptions options;
   options.demand = [caller] { return std::vector<RateDemand>{{kRate, {{caller, 1, kWhole}}}}; };
-  options.apply = [](const HeldShares&, absl::Time) {};
+  options.apply = [](const std::shared_ptr<const HeldShares>&, absl::Time) {};
   return std::make_unique<RateShares>(MakePostgresShareStore(store), std::move(options));
 }
 
