@@ -198,7 +198,7 @@ export class Gateway {
  * The config without retries and without the circuit breaker. Most tests cause one fault and observe its effect, which a
  * retry would hide. The tests of retries use the gateway's defaults instead.
  */
-const WITHOUT_RETRIES = { retries: false, breaker: false };
+export const WITHOUT_RETRIES = { retries: false, breaker: false };
 
 /**
  * Starts a gateway whose upstream listens at `url`. The gateway ends with the test `t`.

@@ -130,11 +130,11 @@ describe('the judge finds:', () => {
     ],
     'a request without an allow': [
       (h) => h.requests.push(seen(4, undefined, { bodySha256: 's-query' })),
-      ['upstream saw body s-query 1 times, with 0 allows'],
+      ['upstream saw body s-query 1 times, with 0 allowed attempts'],
     ],
     'a request that arrived twice with one allow': [
       (h) => h.requests.push(seen(4, 'r1')),
-      ['upstream saw body s-r1 2 times, with 1 allows'],
+      ['upstream saw body s-r1 2 times, with 1 allowed attempts'],
     ],
     'an allow without an outcome': [(h) => h.audit.splice(2, 1), ['allow 2 of M has 0 outcomes']],
     'an allow with two outcomes': [

@@ -8,7 +8,7 @@ import { code } from '../clients/gateway.mjs';
 import { Machine } from '../machine/machine.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
-import { Gateway, HANG_MS, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
+import { Gateway, HANG_MS, WITHOUT_RETRIES, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
 
 const METHOD = 'OrganizationService/UpdateOrganizationName';
 
@@ -33,6 +33,7 @@ async function startKeyed(t) {
     keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
     callers: freeCaller(),
     store: { sqlite: { folder: data } },
+    admission: WITHOUT_RETRIES,
   };
   const stack = {
     simulator,

@@ -49,6 +49,9 @@
  */
 const AHEAD_MS = 50_000;
 
+/** How often the gateway sends a request at most. */
+const MOST_ATTEMPTS = 3;
+
 /** @returns {string[]} the broken promises, one sentence each; empty if the gateway kept all. */
 export function judge(history) {
   return [
@@ -143,15 +146,25 @@ function judgeSubmits({ attempts, requests }) {
   return found;
 }
 
+/** How often the gateway may have sent the request of a call. A process that is killed records no number of attempts. */
+function attemptsOf({ reason, attempts = 1 }) {
+  return ['PROCESS_ENDED', 'ABANDONED'].includes(reason) ? MOST_ATTEMPTS : attempts;
+}
+
 function judgeAudit({ requests, audit, verification }) {
   const found = [];
   const allows = audit.filter(({ kind }) => kind === 'allow');
-  const allowed = countsOf(allows.map(({ body_sha256: digest }) => digest));
-  for (const [digest, count] of countsOf(requests.map(({ bodySha256 }) => bodySha256))) {
-    const allowCount = allowed.get(digest) ?? 0;
-    if (allowCount < count) found.push(`upstream saw body ${digest} ${count} times, with ${allowCount} allows`);
+  const outcomeRecords = audit.filter(({ kind }) => kind === 'outcome');
+  const attempts = new Map(outcomeRecords.map((outcome) => [outcome.allow, attemptsOf(outcome)]));
+  const allowed = new Map();
+  for (const { seq, body_sha256: digest } of allows) {
+    allowed.set(digest, (allowed.get(digest) ?? 0) + (attempts.get(seq) ?? 1));
   }
-  const outcomes = countsOf(audit.filter(({ kind }) => kind === 'outcome').map(({ allow }) => allow));
+  for (const [digest, count] of countsOf(requests.map(({ bodySha256 }) => bodySha256))) {
+    const most = allowed.get(digest) ?? 0;
+    if (most < count) found.push(`upstream saw body ${digest} ${count} times, with ${most} allowed attempts`);
+  }
+  const outcomes = countsOf(outcomeRecords.map(({ allow }) => allow));
   for (const { seq, method } of allows) {
     const count = outcomes.get(seq) ?? 0;
     if (count !== 1) found.push(`allow ${seq} of ${method} has ${count} outcomes`);
