@@ -136,12 +136,11 @@ struct Admission::State {
     return when - now;
   }
 
-  // Returns the time after which a repetition finds a place if nothing else arrives. Counts what arrives meanwhile, as
-  // far as that overtakes the repetition.
+  // Returns the time after which a repetition finds a place if nothing else arrives.
   absl::Duration RetryAfter(const FairQueue::Flow& flow, Organization* organization, absl::Time now) {
     absl::Duration wait = WaitOf(flow, organization, absl::ZeroDuration(), now);
-    // The longer the wait, the more overtakes the call.
-    for (int i = 0; i < 3; ++i) wait = std::max(wait, WaitOf(flow, organization, std::min(wait, 5 * kSecond), now));
+    // During a short wait, the calls that overtake the repetition count too. A long wait is that of a long window.
+    for (int i = 0; i < 3 && wait < 5 * kSecond; ++i) wait = std::max(wait, WaitOf(flow, organization, wait, now));
     return std::max(wait, absl::Milliseconds(1));
   }
 
@@ -423,6 +422,8 @@ void Admission::Permit::Remaining(int64_t limit, int64_t remaining) {
   if (admission_ == nullptr) return;
   State& state = admission_->state();
   const std::lock_guard lock(state.mutex);
+  // The others are those that share the rate: their requests are not this process's share.
+  if (state.shares != nullptr || state.options.share < 1) return;
   state.rate.Remaining(limit, remaining, state.options.now());
 }
 

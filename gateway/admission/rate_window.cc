@@ -19,24 +19,27 @@ constexpr int64_t kBurstDivisor = 5;
 // A share that was rounded down, such as a third of 60 requests, is still one of whole requests.
 constexpr double kRounding = 1e-3;
 
+// The part of a paced window that may begin at once after calls have waited, so that a late timer costs no places.
+constexpr int64_t kCatchUpDivisor = 10;
+
 }  // namespace
 
 RateWindow::RateWindow(const RateLimit& limit) : limit_(limit) { Measure(); }
 
 absl::Time RateWindow::When(int64_t count, absl::Time from) const {
   const int64_t capacity = Capacity(from);
-  absl::Time paced = from;
-  if (IsPaced()) {
-    paced = std::max(from, next_ - tolerance_);
-    if (count > 1) paced += distance_ * (count - 1);
-  }
-  // A whole window of requests needs a whole length.
+  // A whole window of requests needs a whole length. `count` are the others.
   const int64_t lengths = (count - 1) / capacity;
+  count -= lengths * capacity;
+  absl::Time when = from;
+  if (IsPaced()) {
+    when = std::max(from, next_);
+    if (count > 1) when += distance_ * (count - 1);
+  }
   // So many requests must leave the window before the last one fits.
-  int64_t excess = unsent_ + sent_ + (count - lengths * capacity) - capacity;
-  absl::Time fits = from;
+  int64_t excess = unsent_ + sent_ + count - capacity;
   if (excess > 0) {
-    fits = from + length_;
+    absl::Time fits = from + length_;
     for (const Slot& slot : slots_) {
       excess -= slot.requests;
       if (excess > 0) continue;
@@ -45,15 +48,16 @@ absl::Time RateWindow::When(int64_t count, absl::Time from) const {
       if (IsPaced() && slot.requests + excess > 1) fits += distance_ * (slot.requests + excess - 1);
       break;
     }
+    when = std::max(when, fits);
   }
-  if (lengths > 0) fits += length_ * lengths;
-  return std::max(paced, fits);
+  // A burst in the first length delays the requests of the next ones.
+  return lengths > 0 ? when + length_ * lengths + tolerance_ : when;
 }
 
 void RateWindow::Begin(absl::Time now, bool waited) {
   Forget(now);
   ++unsent_;
-  next_ = (waited ? now + tolerance_ : std::max(next_, now)) + distance_;
+  next_ = std::max(next_, now - (waited ? catch_up_ : tolerance_)) + distance_;
 }
 
 void RateWindow::Sent(absl::Time now) {
@@ -74,10 +78,10 @@ void RateWindow::Withdraw() {
 
 void RateWindow::SetShare(double share, absl::Time now) {
   // How many requests may begin at once; negative if the next one must wait.
-  const double early = absl::FDivDuration(now + tolerance_ - std::max(next_, now), distance_);
+  const double early = absl::FDivDuration(now - std::max(next_, now - tolerance_), distance_);
   share_ = share;
   Measure();
-  next_ = now + tolerance_ - std::min(distance_ * early, tolerance_);
+  next_ = now - std::min(distance_ * early, tolerance_);
 }
 
 void RateWindow::SetSpeed(double speed) {
@@ -112,6 +116,7 @@ void RateWindow::Measure() {
   if (IsPaced()) length_ /= speed_;
   distance_ = length_ / capacity_;
   tolerance_ = distance_ * std::max<int64_t>(capacity_ / kBurstDivisor - 1, 0);
+  catch_up_ = distance_ * std::max<int64_t>(capacity_ / kCatchUpDivisor - 1, 0);
   slot_ = length_ / kSlots;
 }
 

@@ -35,8 +35,8 @@ class RateWindow {
   // 1. None of them begins before `from`.
   absl::Time When(int64_t count, absl::Time from) const;
 
-  // A request is admitted. Then either Sent or Withdraw must be called for it. If the request has waited, the next one
-  // begins at the even distance, and not at once.
+  // A request is admitted. Then either Sent or Withdraw must be called for it. If the request has waited, only a tenth
+  // of the window may begin at once.
   void Begin(absl::Time now, bool waited);
   void Sent(absl::Time now);
   void Withdraw();
@@ -86,11 +86,12 @@ class RateWindow {
   int64_t unsent_ = 0;
   int64_t sent_ = 0;  // the sum of the slots
   std::deque<Slot> slots_;
-  absl::Time next_ = absl::InfinitePast();  // when the next request begins, at even distances
+  absl::Time next_ = absl::InfinitePast();  // before this time, no further request begins
   int64_t capacity_ = 1;                    // without the requests of others
   absl::Duration length_;
   absl::Duration distance_;   // between two requests
-  absl::Duration tolerance_;  // by how much a request may begin before its time
+  absl::Duration tolerance_;  // by how much a request may begin before its time after a pause
+  absl::Duration catch_up_;   // the same for a request that has waited
   absl::Duration slot_;       // the length of a slot
 };
 

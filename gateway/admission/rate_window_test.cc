@@ -58,11 +58,25 @@ TEST_F(RateWindowTest, AWithdrawnRequestDoesNotCount) {
 
 TEST_F(RateWindowTest, AfterAWaitRequestsBeginAtEvenDistances) {
   RateWindow window({60, absl::Seconds(1)});
-  window.Begin(now_, /*waited=*/true);
-  window.Sent(now_);
-  EXPECT_EQ(SendAll(window), 0);
-  now_ += absl::Seconds(1.01 / 60) + absl::Nanoseconds(1);
-  EXPECT_EQ(SendAll(window), 1);
+  SendAll(window);
+  for (int i = 0; i < 20; ++i) {
+    now_ = window.When(1, now_);
+    window.Begin(now_, /*waited=*/true);
+    window.Sent(now_);
+    EXPECT_EQ(window.When(1, now_), now_ + absl::Seconds(1.01) / 60);
+  }
+}
+
+TEST_F(RateWindowTest, AfterALateTimerATenthCatchesUp) {
+  RateWindow window({60, absl::Seconds(1)});
+  SendAll(window);
+  now_ = window.When(1, now_) + absl::Milliseconds(500);
+  int sent = 0;
+  for (; Fits(window); ++sent) {
+    window.Begin(now_, /*waited=*/true);
+    window.Sent(now_);
+  }
+  EXPECT_EQ(sent, 6);
 }
 
 TEST_F(RateWindowTest, StatesWhenSeveralRequestsFit) {
