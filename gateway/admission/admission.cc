@@ -422,6 +422,8 @@ void Admission::Permit::Remaining(int64_t limit, int64_t remaining) {
   if (admission_ == nullptr) return;
   State& state = admission_->state();
   const std::lock_guard lock(state.mutex);
+  // The others are those that share the rate: their requests are not this process's share.
+  if (state.shares != nullptr || state.options.share < 1) return;
   state.rate.Remaining(limit, remaining, state.options.now());
 }
 

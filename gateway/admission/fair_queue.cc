@@ -39,6 +39,15 @@ struct FairQueue::Lane {
   // A flow without waiting calls cannot be earlier than the present.
   double TimeOf(const Flow& flow) const { return flow.calls.empty() ? std::max(now, flow.time) : flow.time; }
 
+  // The calls by which the flow is ahead remain: their virtual time changes with the weight.
+  void SetWeight(Flow& flow, double weight) {
+    const bool waits = !flow.calls.empty();
+    if (waits) waiting.erase({flow.time, &flow});
+    if (flow.time > now) flow.time = now + (flow.time - now) * flow.weight / weight;
+    flow.weight = weight;
+    if (waits) waiting.emplace(flow.time, &flow);
+  }
+
   void Serve(Flow& flow) {
     now = std::max(now, flow.time);
     flow.time = flow.time + 1 / flow.weight;
@@ -62,7 +71,7 @@ FairQueue::Flow& FairQueue::Arrive(CallClass call_class, absl::string_view calle
   auto found = lane.flows.find(caller);
   if (found == lane.flows.end()) found = lane.flows.emplace(caller, std::make_unique<Flow>(lane, caller)).first;
   Flow& flow = *found->second;
-  flow.weight = weight;
+  if (flow.weight != weight) lane.SetWeight(flow, weight);
   flow.arrivals = flow.arrivals * std::exp(-absl::FDivDuration(now - flow.counted_at, kMemory)) + 1;
   flow.counted_at = now;
   return flow;

@@ -78,10 +78,10 @@ void RateWindow::Withdraw() {
 
 void RateWindow::SetShare(double share, absl::Time now) {
   // How many requests may begin at once; negative if the next one must wait.
-  const double early = absl::FDivDuration(now + tolerance_ - std::max(next_, now), distance_);
+  const double early = absl::FDivDuration(now - std::max(next_, now - tolerance_), distance_);
   share_ = share;
   Measure();
-  next_ = now + tolerance_ - std::min(distance_ * early, tolerance_);
+  next_ = now - std::min(distance_ * early, tolerance_);
 }
 
 void RateWindow::SetSpeed(double speed) {
