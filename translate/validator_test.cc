@@ -172,27 +172,42 @@ TEST(ValidatorTest, ARequiredTextMayBeEmptyOnlyIfItHasTheOptionMayBeEmpty) {
 
 TEST(ValidatorTest, AnEnumMustBeAListedValue) {
   int enums = 0;
-  ForEachMessageOfEveryRequest(
-      [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan& plan) {
-        for (const FieldPlan& field : plan.fields) {
-          if (field.form != JsonForm::kEnum) continue;
-          ++enums;
-          Message& message = At(request, steps);
-          const int value = message.GetReflection()->GetEnumValue(message, field.field);
-          message.GetReflection()->SetEnumValue(&message, field.field, 0);
-          EXPECT_THAT(Violated(request, *operation.request), ElementsAre(Pair(Path(steps, field), "is required")));
-          for (int unknown : {-1, 12345}) {
-            message.GetReflection()->SetEnumValue(&message, field.field, unknown);
-            EXPECT_THAT(Violated(request, *operation.request),
-                        ElementsAre(Pair(Path(steps, field),
-                                         absl::StrCat("must be one of the listed values, not number ", unknown))));
-          }
-          message.GetReflection()->SetEnumValue(&message, field.field, value);
+  int lists = 0;
+  ForEachMessageOfEveryRequest([&](Message& request, const Operation& operation, const Steps& steps,
+                                   const MessagePlan& plan) {
+    for (const FieldPlan& field : plan.fields) {
+      if (field.form != JsonForm::kEnum) continue;
+      Message& message = At(request, steps);
+      if (field.field->is_repeated()) {
+        ++lists;
+        for (const int unknown : {0, -1, 12345}) {
+          message.GetReflection()->AddEnumValue(&message, field.field, unknown);
+          const std::string path =
+              absl::StrCat(Path(steps, field), "[", message.GetReflection()->FieldSize(message, field.field) - 1, "]");
+          EXPECT_THAT(Violated(request, *operation.request),
+                      ElementsAre(Pair(path, StartsWith("must be one of the listed values"))));
+          message.GetReflection()->RemoveLast(&message, field.field);
         }
-      });
+        continue;
+      }
+      ++enums;
+      const int value = message.GetReflection()->GetEnumValue(message, field.field);
+      message.GetReflection()->SetEnumValue(&message, field.field, 0);
+      EXPECT_THAT(Violated(request, *operation.request), ElementsAre(Pair(Path(steps, field), "is required")));
+      for (int unknown : {-1, 12345}) {
+        message.GetReflection()->SetEnumValue(&message, field.field, unknown);
+        EXPECT_THAT(Violated(request, *operation.request),
+                    ElementsAre(Pair(Path(steps, field),
+                                     absl::StrCat("must be one of the listed values, not number ", unknown))));
+      }
+      message.GetReflection()->SetEnumValue(&message, field.field, value);
+    }
+  });
   // The requests contain five enums: effect, chain_caip2, the interface's type, provider, and the authentication type.
   // Each is visited twice, because ForEachMessageOfEveryRequest fills two requests of each operation.
   EXPECT_EQ(enums, 2 * 5);
+  // The filter of ListActivities.
+  EXPECT_EQ(lists, 2 * 1);
 }
 
 TEST(ValidatorTest, FieldsThatTheProtoDoesNotDefineAreViolationsAtEveryLevel) {
