@@ -190,10 +190,12 @@ TEST(ValidatorTest, AnEnumMustBeAListedValue) {
         }
         continue;
       }
-      ++enums;
+      if (field.required) ++enums;
+      const char* const unset =
+          field.required ? "is required" : "must be one of the listed values, not the unspecified one";
       const int value = message.GetReflection()->GetEnumValue(message, field.field);
       message.GetReflection()->SetEnumValue(&message, field.field, 0);
-      EXPECT_THAT(Violated(request, *operation.request), ElementsAre(Pair(Path(steps, field), "is required")));
+      EXPECT_THAT(Violated(request, *operation.request), ElementsAre(Pair(Path(steps, field), unset)));
       for (int unknown : {-1, 12345}) {
         message.GetReflection()->SetEnumValue(&message, field.field, unknown);
         EXPECT_THAT(Violated(request, *operation.request),
@@ -203,8 +205,9 @@ TEST(ValidatorTest, AnEnumMustBeAListedValue) {
       message.GetReflection()->SetEnumValue(&message, field.field, value);
     }
   });
-  // The requests contain five enums: effect, chain_caip2, the interface's type, provider, and the authentication type.
-  // Each is visited twice, because ForEachMessageOfEveryRequest fills two requests of each operation.
+  // The requests contain five required enums: effect, chain_caip2, the interface's type, provider, and the
+  // authentication type. Each is visited twice, because ForEachMessageOfEveryRequest fills two requests of each
+  // operation.
   EXPECT_EQ(enums, 2 * 5);
   // The filter of ListActivities.
   EXPECT_EQ(lists, 2 * 1);

@@ -43,7 +43,7 @@ absl::Time RateWindow::When(int64_t count, absl::Time from) const {
     for (const Slot& slot : slots_) {
       excess -= slot.requests;
       if (excess > 0) continue;
-      fits = std::max(from, slot.last + length_);
+      fits = slot.last + length_;
       // Requests that leave together are followed at even distances.
       if (IsPaced() && slot.requests + excess > 1) fits += distance_ * (slot.requests + excess - 1);
       break;

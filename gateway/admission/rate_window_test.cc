@@ -137,6 +137,14 @@ TEST_F(RateWindowTest, AThirdThatWasRoundedDownIsAThirdOfTheRequests) {
   EXPECT_EQ(SendAll(window), 20);
 }
 
+TEST_F(RateWindowTest, RequestsThatHaveLeftTheWindowDelayNothingAfterTheShareHasShrunk) {
+  RateWindow window({60, absl::Seconds(1)});
+  EXPECT_EQ(SendAll(window), 12);
+  window.SetShare(0.17, now_);
+  now_ += absl::Seconds(10);
+  EXPECT_TRUE(Fits(window));
+}
+
 TEST_F(RateWindowTest, AHalfSpeedDoublesTheWindow) {
   RateWindow window({60, absl::Seconds(1)});
   window.SetSpeed(0.5);

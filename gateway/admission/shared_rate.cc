@@ -112,8 +112,7 @@ RateDemand SharedRate::DemandNow(const absl::flat_hash_map<absl::string_view, in
   return demand;
 }
 
-void SharedRate::AddQuotaDemand(int64_t waiting, bool is_used, absl::Time now,
-                                std::vector<QuotaDemand>* demand) const {
+void SharedRate::AddQuotaDemand(int64_t waiting, bool is_used, absl::Time now, std::vector<QuotaDemand>* demand) const {
   for (const Quota& quota : quotas_) {
     demand->push_back({quota.limit, begun_, LacksBlock(now) ? waiting : 0, is_used});
   }
