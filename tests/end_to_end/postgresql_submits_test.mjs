@@ -7,7 +7,7 @@ import { PostgresServer } from '../postgresql/cluster.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
 import { statusOf } from './admin_port.mjs';
 import { QUERY } from './failures.mjs';
-import { HANG_MS } from './harness.mjs';
+import { HANG_MS, WITHOUT_RETRIES } from './harness.mjs';
 import { until } from './processes.mjs';
 import { SharedLogStack } from './shared_log_stack.mjs';
 
@@ -19,7 +19,8 @@ const requestOf = (more = {}) => ({ organization_id: ORGANIZATION, parameters: {
 /** Starts a server, and three gateways that use it. */
 async function start(t) {
   const postgres = await PostgresServer.create(t);
-  const stack = await SharedLogStack.prepare(t, { hosts: [postgres.host], allow_single_server: true });
+  const store = { hosts: [postgres.host], allow_single_server: true };
+  const stack = await SharedLogStack.prepare(t, store, { config: { admission: WITHOUT_RETRIES } });
   const gateways = [await stack.start(), await stack.start(), await stack.start()];
   return { postgres, stack, gateways };
 }
