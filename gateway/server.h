@@ -67,8 +67,9 @@ class Server {
   // is closed when no call is in flight on the connection, or when `grace` is over.
   virtual void Drain(absl::Duration grace) = 0;
 
-  // Gives the shares of upstream's rates back, closes the call store, waits up to `grace` for responses to accepted deliveries, and closes the event log. Must be
-  // called after Drain. If the disk of the store hangs, this function hangs too.
+  // Gives the shares of upstream's rates back, closes the call store, waits up to `grace` for responses to accepted
+  // deliveries, and closes the event log. Must be called after Drain. If the disk of the store hangs, this function
+  // hangs too.
   virtual void CloseStore(absl::Duration grace) = 0;
 };
 

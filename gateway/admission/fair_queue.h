@@ -41,8 +41,8 @@ class FairQueue {
   FairQueue();
   ~FairQueue();
 
-  // Counts a call that arrives, also one that will be refused, and returns its caller's flow. The weight may change with
-  // each call.
+  // Counts a call that arrives, also one that will be refused, and returns its caller's flow. The weight may change
+  // with each call.
   Flow& Arrive(CallClass call_class, absl::string_view caller, double weight, absl::Time now);
 
   // Returns the caller of a flow; valid as long as the queue.
