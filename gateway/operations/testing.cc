@@ -98,8 +98,9 @@ UpstreamClient::CallId FakeUpstream::Get(DiscoveryRequest request, const CallOpt
 }
 
 UpstreamClient::CallId FakeUpstream::Begin(Sent sent, Done done, Done late) {
-  // Each call gets its place at once. The stored options must not own the call.
+  // Each call gets its place, and is sent, at once. The stored options must not own the call.
   if (const auto on_place = std::exchange(sent.options.on_place, nullptr)) on_place();
+  if (const auto on_sending = std::exchange(sent.options.on_sending, nullptr)) on_sending();
   CallId id = 0;
   bool shut_down = false;
   {
