@@ -19,6 +19,8 @@ const SENDERS = 4;
 /** The kinds of the callers' submits: see judge.mjs. */
 const SUBMITS = ['keyed', 'keyed', 'timestamped', 'equal', 'equal', 'plain'];
 const SUBMIT_INTERVAL_MS = 20;
+/** A gateway has timestamps for 15 equal submits a second, and both callers of equal submits can call the same one. */
+const EQUAL_INTERVAL_MS = 200;
 /** How many events are acknowledged between two faults, and during a fault that lets the log continue. */
 export const PROGRESS = 40;
 /** How many submits succeed after each fault. */
@@ -191,7 +193,8 @@ export class Scene {
     };
     const answered = () => (this.#submitted += 1);
     this.callers = SUBMITS.map((kind, index) => {
-      return new Caller(gateways, this.upstream, kind, index, answered, SUBMIT_INTERVAL_MS);
+      const intervalMs = kind === 'equal' ? EQUAL_INTERVAL_MS : SUBMIT_INTERVAL_MS;
+      return new Caller(gateways, this.upstream, kind, index, answered, intervalMs);
     });
     t.after(async () => {
       gateways.isOver = true;
