@@ -21,6 +21,8 @@ const SUBMITS = ['keyed', 'keyed', 'timestamped', 'equal', 'equal', 'plain'];
 const SUBMIT_INTERVAL_MS = 20;
 /** A gateway has timestamps for 15 equal submits a second, and both callers of equal submits can call the same one. */
 const EQUAL_INTERVAL_MS = 200;
+/** How long after a fault a gateway may lack timestamps for equal submits. */
+const SETTLE_MS = 10_000;
 /** How many events are acknowledged between two faults, and during a fault that lets the log continue. */
 export const PROGRESS = 40;
 /** How many submits succeed after each fault. */
@@ -188,8 +190,9 @@ export class Scene {
     this.upstream = new UpstreamRecord(this.stack.simulator);
     const gateways = {
       gateway: () => (gateways.isOver ? undefined : random.pick(slots).gateway()),
-      // During a fault, a gateway can lack timestamps: if it cannot reach the store, or if its clock was set.
-      maxBehindMsSince: (ms) => (ms < this.#recoveredMs ? Infinity : 0),
+      // During a fault, a gateway can lack timestamps: if it cannot reach the store, or if its clock was set. Afterwards,
+      // equal submits can have used the timestamps of the next second.
+      maxBehindMsSince: (ms) => (ms < this.#recoveredMs + SETTLE_MS ? Infinity : 0),
     };
     const answered = () => (this.#submitted += 1);
     this.callers = SUBMITS.map((kind, index) => {
