@@ -19,9 +19,6 @@ import { Prometheus } from './prometheus.mjs';
 /** Panels whose queries return no number while the gateways are healthy, each with the reason. */
 const EMPTY_WHEN_HEALTHY = {
   'Errors by reason': 'The query omits reasons that no error had.',
-  "Calls refused because of upstream's rates": 'The query omits reasons that no refusal had.',
-  'Wait for a place: 99th percentile': 'No call waits.',
-  Retries: 'The query omits causes that no retry had.',
   Reloads: 'The series of a result begins with the first reload that has this result.',
 };
 
