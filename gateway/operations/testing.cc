@@ -265,6 +265,9 @@ void CallTest::TearDown() {
   loops_.WaitForTasks();
   signing_ = nullptr;
   loops_.WaitForTasks();
+  // As the real client does at its end. A reading can still be in progress when its call has ended.
+  upstream_.Shutdown(absl::ZeroDuration());
+  loops_.WaitForTasks();
   for (const Watched& watched : watched_) {
     EXPECT_EQ(watched.replies.count(), 1);
     EXPECT_TRUE(watched.call.expired()) << "something still holds the call";
