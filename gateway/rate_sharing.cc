@@ -7,12 +7,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/time/clock.h"
 #include "gateway/admission/rate_window.h"
-#include "gateway/admission/steady_now.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/store_address.h"
 #include "gateway/postgres_store/postgres_quota_store.h"
 #include "gateway/postgres_store/postgres_share_store.h"
 #include "gateway/process/log.h"
+#include "gateway/process/steady_now.h"
 #include "gateway/shares/sqlite_quota_store.h"
 
 namespace stampgate {
@@ -65,7 +65,6 @@ class FailureLog {
 
 RateSharesOptions SharesOptions(Admission& admission, Metrics* metrics) {
   RateSharesOptions options;
-  options.now = SteadyNow;
   options.demand = [&admission] { return admission.rate_demand(); };
   options.apply = [&admission, metrics](const std::shared_ptr<const HeldShares>& shares, absl::Time now) {
     admission.SetShares(shares, now);

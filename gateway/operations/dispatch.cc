@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "gateway/admission/steady_now.h"
+#include "gateway/process/steady_now.h"
 #include "translate/error.h"
 #include "translate/upstream_error.h"
 

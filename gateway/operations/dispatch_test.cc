@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/admission/steady_now.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/operations/operation_call.h"
 #include "gateway/operations/testing.h"
+#include "gateway/process/steady_now.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gateway/admission/steady_now.h"
 #include "gateway/calls/request_message.h"
+#include "gateway/process/steady_now.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/testing/operations.h"
 

@@ -1,4 +1,4 @@
-// A store of quotas in memory, for a replica that has no other store: a restart forgets the used calls.
+// A store of quotas in memory, for tests.
 #ifndef STAMPGATE_GATEWAY_SHARES_MEMORY_QUOTA_STORE_H_
 #define STAMPGATE_GATEWAY_SHARES_MEMORY_QUOTA_STORE_H_
 

@@ -3,7 +3,6 @@
 #include <sodium.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace stampgate {
@@ -19,10 +18,6 @@ std::string RandomId() {
 }
 
 }  // namespace
-
-absl::Time RateSharesOptions::SteadyNow() {
-  return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
-}
 
 RateShares::RateShares(std::unique_ptr<ShareStore> store, RateSharesOptions options)
     : options_(std::move(options)),

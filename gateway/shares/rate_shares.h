@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gateway/process/periodic_task.h"
+#include "gateway/process/steady_now.h"
 #include "gateway/shares/held_shares.h"
 #include "gateway/shares/rate_demand.h"
 #include "gateway/shares/replica.h"
@@ -38,8 +39,6 @@ struct RateSharesOptions {
   std::function<void(const RateSharesState&)> observe;
   // A clock that never goes back. It must continue while the process is paused.
   std::function<absl::Time()> now = SteadyNow;
-
-  static absl::Time SteadyNow();
 };
 
 // Thread-safe.

@@ -1,6 +1,6 @@
 // The time of a clock that never goes back.
-#ifndef STAMPGATE_GATEWAY_ADMISSION_STEADY_NOW_H_
-#define STAMPGATE_GATEWAY_ADMISSION_STEADY_NOW_H_
+#ifndef STAMPGATE_GATEWAY_PROCESS_STEADY_NOW_H_
+#define STAMPGATE_GATEWAY_PROCESS_STEADY_NOW_H_
 
 #include <chrono>
 
@@ -15,4 +15,4 @@ inline absl::Time SteadyNow() {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_ADMISSION_STEADY_NOW_H_
+#endif  // STAMPGATE_GATEWAY_PROCESS_STEADY_NOW_H_
