@@ -132,6 +132,34 @@ const FAULTS = [
     labels: (lane) => ({ lane }),
   },
   {
+    alert: 'StampgateRateUsedUp',
+    each: ['no_place', 'wait_too_long'],
+    series: (reason) => ({
+      'stampgate_admission_admitted_total{class="query"}': `0+60x${END}`,
+      [`stampgate_admission_refused_total{class="query",reason="${reason}"}`]: rises(60),
+    }),
+  },
+  {
+    alert: 'StampgateRateExceeded',
+    series: { 'stampgate_upstream_retries_total{cause="rate_limited"}': rises() },
+  },
+  {
+    alert: 'StampgateRateExceeded',
+    also: ['StampgateRetriesWithheld'],
+    series: { 'stampgate_upstream_retries_withheld_total{cause="rate_limited"}': rises() },
+  },
+  { alert: 'StampgateBreakerOpen', series: { stampgate_upstream_breaker_open: becomes(1) } },
+  {
+    alert: 'StampgateRetriesWithheld',
+    series: { 'stampgate_upstream_retries_withheld_total{cause="broken"}': rises() },
+  },
+  { alert: 'StampgateRateSharesFail', series: { stampgate_rate_shares_failing: becomes(1) } },
+  {
+    alert: 'StampgateQuotaUsedUp',
+    series: { 'stampgate_quota_unused_calls{window="24h"}': becomes(0, 1000) },
+    labels: { window: '24h' },
+  },
+  {
     alert: 'StampgateDetachedExchangeOld',
     series: { stampgate_detached_exchange_oldest_age_seconds: becomes(61, 25) },
   },
