@@ -510,6 +510,23 @@ TEST_F(AdmissionTest, WhatOthersUseOfTheRateIsNotUsed) {
   EXPECT_THAT(sent_.size(), AllOf(Ge(400), Le(450)));
 }
 
+// The requests of the other gateways are not those of strangers: each gateway has its share already.
+TEST_F(AdmissionTest, WhatUpstreamSaysRemainsIsIgnoredIfSeveralGatewaysShareTheRate) {
+  MakeRates({{60, absl::Seconds(1)}});
+  SetShare(0.5);
+  Enter()->verdict->permit.Remaining(60, 0);
+  EXPECT_NEAR(admission_->permitted_per_second(), 30 / 1.01, 0.1);
+  AdmissionOptions options;
+  options.rates = {{60, absl::Seconds(1)}};
+  options.share = 0.5;
+  Make(std::move(options));
+  Enter()->verdict->permit.Remaining(60, 0);
+  EXPECT_NEAR(admission_->permitted_per_second(), 30 / 1.01, 0.1);
+  MakeRates({{60, absl::Seconds(1)}});
+  Enter()->verdict->permit.Remaining(60, 0);
+  EXPECT_LT(admission_->permitted_per_second(), 10);
+}
+
 TEST_F(AdmissionTest, AKeySetIsNeverRefusedAndCounts) {
   MakeRates({{10, absl::Seconds(1)}});
   for (int i = 0; i < 10; ++i) admission_->Charge();
@@ -565,7 +582,8 @@ TEST_F(AdmissionTest, CallersShareTheRateByTheirWeights) {
   const double jain = shares * shares / (kCallers * squares);
   EXPECT_GE(jain, 0.98);
   EXPECT_GE(sent_.size(), 60 * 60 * 98 / 100);
-  EXPECT_LE(late, refused / 100);
+  // Nearly all refused calls are refused at once, so that the 99th percentile of the time to a refusal is short.
+  EXPECT_LE(late, refused / 500);
 }
 
 }  // namespace
