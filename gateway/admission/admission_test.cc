@@ -301,6 +301,93 @@ TEST_F(AdmissionTest, AnOrganizationHasALimitedNumberOfCallsInFlight) {
   EXPECT_EQ(fourth->ended - fourth->begun, absl::Milliseconds(200));
 }
 
+// The calls of an organization need a second each, and four may be in flight.
+TEST_F(AdmissionTest, TheDelayOfAnOrganizationWithTooManyCallsFollowsFromHowLongItsCallsTake) {
+  AdmissionOptions options;
+  options.max_in_flight_per_organization = 4;
+  Make(std::move(options));
+  const AdmissionRequest request = {.caller = "a", .organization = "o"};
+  std::vector<std::shared_ptr<TestCall>> calls;
+  const auto begin = [&] {
+    calls.push_back(Enter(request));
+    ASSERT_TRUE(calls.back()->is_admitted());
+    time_.RunAfter(absl::Seconds(1), [call = calls.back()] { call->verdict->permit.End(); });
+  };
+  for (int i = 0; i < 40; ++i, time_.Pass(absl::Milliseconds(250))) begin();
+  begin();
+  const auto refused = Enter(request);
+  ASSERT_TRUE(refused->is_refused()) << "the next call ends later than a call may wait";
+  EXPECT_EQ(refused->ended, refused->begun);
+  EXPECT_EQ(refused->verdict->refused->retry_after, absl::Milliseconds(250));
+  time_.Pass(refused->verdict->refused->retry_after);
+  EXPECT_TRUE(Enter(request)->is_admitted());
+}
+
+TEST_F(AdmissionTest, TheDelayGrowsWhileTheCallsOfAnOrganizationDoNotEnd) {
+  AdmissionOptions options;
+  options.max_in_flight_per_organization = 1;
+  Make(std::move(options));
+  const AdmissionRequest request = {.caller = "a", .organization = "o"};
+  const auto first = Enter(request);
+  const auto waits = Enter(request);
+  ASSERT_TRUE(waits->waits());
+  time_.Pass(absl::Milliseconds(200));
+  ASSERT_TRUE(waits->is_refused());
+  EXPECT_EQ(waits->verdict->refused->retry_after, absl::Milliseconds(200)) << "the first call needs at least as long";
+  time_.Pass(absl::Seconds(3));
+  EXPECT_EQ(Enter(request)->verdict->refused->retry_after, absl::Seconds(3.2));
+  time_.Pass(absl::Hours(1));
+  EXPECT_EQ(Enter(request)->verdict->refused->retry_after, absl::Seconds(10));
+}
+
+TEST_F(AdmissionTest, WaitingCallsGetTheirPlacesDuringADrain) {
+  AdmissionOptions options;
+  options.rates = {{10, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(30);
+  Make(std::move(options));
+  std::vector<std::shared_ptr<TestCall>> calls;
+  for (int i = 0; i < 100; ++i) calls.push_back(Enter());
+  const auto count = [&](auto matches) { return std::count_if(calls.begin(), calls.end(), matches); };
+  ASSERT_EQ(count([](const auto& call) { return call->is_refused(); }), 0);
+  const absl::Time end = time_.now() + absl::Seconds(4);
+  admission_->Drain(end);
+  time_.Pass(absl::Seconds(3));
+  EXPECT_EQ(count([](const auto& call) { return call->is_refused(); }), 0) << "more calls can be sent";
+  time_.Pass(absl::Seconds(1));
+  EXPECT_NEAR(static_cast<double>(count([](const auto& call) { return call->is_admitted(); })), 40, 4);
+  EXPECT_EQ(count([](const auto& call) { return call->waits(); }), 0);
+  for (const auto& call : calls) {
+    if (!call->is_refused()) continue;
+    EXPECT_EQ(call->verdict->refused->why, AdmissionRefusal::kDraining);
+    EXPECT_LE(call->ended, end);
+  }
+}
+
+TEST_F(AdmissionTest, ADrainThatIsTooShortForACallRefusesTheWaitingCallsAtOnce) {
+  MakeRates({{10, absl::Seconds(1)}});
+  auto slow = Enter();
+  time_.Pass(absl::Seconds(3));
+  slow->verdict->permit.End();  // so calls take three seconds
+  const auto waits = Fill();
+  ASSERT_TRUE(waits->waits());
+  admission_->Drain(time_.now() + absl::Seconds(5));
+  ASSERT_TRUE(waits->is_refused());
+  EXPECT_EQ(waits->verdict->refused->why, AdmissionRefusal::kDraining);
+}
+
+TEST_F(AdmissionTest, DuringADrainEachRefusalIsBecauseOfTheDrain) {
+  MakeRates({{1, absl::Hours(1)}});
+  admission_->Drain(time_.now() + absl::Seconds(10));
+  EXPECT_TRUE(Enter()->is_admitted()) << "a call that arrived just before the drain is sent";
+  const auto without_place = Enter();
+  ASSERT_TRUE(without_place->is_refused());
+  EXPECT_EQ(without_place->verdict->refused->why, AdmissionRefusal::kDraining);
+  time_.Pass(absl::Hours(2));
+  const auto late = Enter();
+  ASSERT_TRUE(late->is_refused()) << "nothing is sent after the end of the drain";
+  EXPECT_EQ(late->verdict->refused->why, AdmissionRefusal::kDraining);
+}
+
 TEST_F(AdmissionTest, AShareChangesTheRateAtOnce) {
   MakeRates({{60, absl::Seconds(1)}});
   SetShare(0.5);

@@ -44,7 +44,7 @@ inline constexpr std::array<const char*, 6> kWaitEnds = {"event", "poll", "deadl
 // Names of the classes of calls, of the reasons why the gateway refuses a call because of upstream's rates, and of the
 // causes of retries. Indexed by CallClass, AdmissionRefusal and RetryCause.
 inline constexpr std::array<const char*, 3> kCallClassNames = {"submit", "query", "background"};
-inline constexpr std::array<const char*, 3> kAdmissionRefusalNames = {"no_place", "wait_too_long", "left"};
+inline constexpr std::array<const char*, 4> kAdmissionRefusalNames = {"no_place", "wait_too_long", "left", "draining"};
 inline constexpr std::array<const char*, 5> kRetryCauseNames = {"unreachable", "broken", "rate_limited", "unavailable",
                                                                 "error"};
 

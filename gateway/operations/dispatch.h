@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gateway/admission/admission.h"
+#include "gateway/admission/breaker.h"
 #include "gateway/admission/retry_policy.h"
 #include "gateway/calls/call_spans.h"
 #include "gateway/calls/trace_context.h"
@@ -53,8 +54,11 @@ class Dispatch {
   };
 
   // Calls `next` once: inside of Admit, or later on the loop of the call. Errors: RESOURCE_EXHAUSTED (QUOTA_EXHAUSTED),
-  // UNAVAILABLE (UPSTREAM_FAILING), CANCELLED if the caller has left.
+  // UNAVAILABLE (UPSTREAM_FAILING, SHUTTING_DOWN), CANCELLED if the caller has left.
   void Admit(Owner owner, const Terms& terms, absl::AnyInvocable<void(absl::Status)> next);
+
+  // The call sends nothing, although it was admitted: gives its place back now, instead of in the destructor.
+  void SendNothing();
 
   // Sends the request. `done` gets the outcome of the last attempt. If this is a TransportFailure with `goes_on`,
   // `late` gets the outcome of the exchange later, as UpstreamClient::Post describes. An outcome whose failure has
@@ -108,6 +112,7 @@ class Dispatch {
   Owner owner_;  // while a callback is outstanding
   absl::AnyInvocable<void(absl::Status)> next_;
   Admission::Permit permit_;
+  Breaker::Probe probe_;
   std::variant<std::monostate, StampedRequest, DiscoveryRequest> request_;
   Done done_;
   Done late_;

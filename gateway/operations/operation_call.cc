@@ -233,6 +233,7 @@ void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& f
       return Remember(std::move(rendered), absl::OkStatus());
     }
   }
+  dispatch_.SendNothing();
   absl::StatusOr<ActivitySummary> stored = StoredAnswer(record, request_sha256_);
   if (!stored.ok()) return End(stored.status());
   activity_ = *std::move(stored);
