@@ -98,9 +98,10 @@ void Dispatch::SendNothing() {
   probe_.Return();
 }
 
-void Dispatch::Post(Owner owner, StampedRequest request, Done done, Done late) {
+void Dispatch::Post(Owner owner, StampedRequest request, RequestKind kind, Done done, Done late) {
   owner_ = std::move(owner);
   request_ = std::move(request);
+  kind_ = kind;
   done_ = std::move(done);
   late_ = std::move(late);
   Send();
@@ -132,7 +133,7 @@ void Dispatch::Send() {
 UpstreamClient::CallOptions Dispatch::OptionsOfAttempt() {
   using Lane = UpstreamClient::Lane;
   UpstreamClient::CallOptions options;
-  options.lane = terms_.kind == RequestKind::kQuery ? Lane::kQuery : Lane::kSubmit;
+  options.lane = kind_ == RequestKind::kQuery ? Lane::kQuery : Lane::kSubmit;
   options.deadline = terms_.deadline;
   if (permit_.is_counted()) {
     options.on_sending = [this] { permit_.Sent(); };
@@ -191,12 +192,12 @@ void Dispatch::Observe(const UpstreamOutcome& outcome) {
 bool Dispatch::SendLater() {
   // A reading of an activity for which calls wait has a schedule of its own.
   if (environment_.retries == nullptr || terms_.call_class == CallClass::kBackground) return false;
-  const std::optional<RetryCause> cause = CauseToRetry(*last_, terms_.kind, attempts_);
+  const std::optional<RetryCause> cause = CauseToRetry(*last_, kind_, attempts_);
   if (!cause.has_value() || caller_left()) return false;
   const absl::Duration delay = RetryDelay(*last_, attempts_, environment_.random);
   if (Clock::now() + absl::ToChronoNanoseconds(delay) >= terms_.deadline) return false;
   if (!environment_.retries->Take(*cause, SteadyNow())) return false;
-  if (terms_.kind != RequestKind::kQuery && MayHaveActed(*last_)) earlier_unknown_ = true;
+  if (kind_ != RequestKind::kQuery && MayHaveActed(*last_)) earlier_unknown_ = true;
   const Owner owner = owner_;  // the next attempt can begin before RunAfter returns
   const uint64_t wait = EndWait();
   if (spans_ != nullptr) spans_->Begin(CallStage::kQueue);

@@ -49,7 +49,6 @@ class Dispatch {
     double weight = 1;
     absl::string_view organization;
     CallClass call_class = CallClass::kQuery;
-    RequestKind kind = RequestKind::kQuery;
     Clock::time_point deadline;
   };
 
@@ -63,7 +62,7 @@ class Dispatch {
   // Sends the request. `done` gets the outcome of the last attempt. If this is a TransportFailure with `goes_on`,
   // `late` gets the outcome of the exchange later, as UpstreamClient::Post describes. An outcome whose failure has
   // `body_sent` can also mean that bytes of an earlier attempt were sent.
-  void Post(Owner owner, StampedRequest request, Done done, Done late);
+  void Post(Owner owner, StampedRequest request, RequestKind kind, Done done, Done late);
   void Get(Owner owner, DiscoveryRequest request, Done done);
 
   // The caller has left. A call that waits for its place, and a call that waits for its next attempt, end at once.
@@ -114,6 +113,7 @@ class Dispatch {
   Admission::Permit permit_;
   Breaker::Probe probe_;
   std::variant<std::monostate, StampedRequest, DiscoveryRequest> request_;
+  RequestKind kind_ = RequestKind::kQuery;  // of request_
   Done done_;
   Done late_;
   Clock::time_point sent_at_;

@@ -180,6 +180,7 @@ TEST_F(DispatchTest, ARefusedCallIsNeitherSignedNorStoredNorAllowed) {
   EXPECT_THAT(refused, StatusIs(Code::kResourceExhausted));
   EXPECT_EQ(ErrorReasonOf(refused), "QUOTA_EXHAUSTED");
   EXPECT_THAT(store_.submits(), IsEmpty());
+  EXPECT_EQ(timestamps_.next_ms(), 0u) << "a refused submit uses no timestamp";
   EXPECT_EQ(signer_->signatures(), 1);
   EXPECT_THAT(AuditLines("allow"), SizeIs(1));
 }
