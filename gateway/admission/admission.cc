@@ -199,11 +199,20 @@ struct Admission::State {
     SetTimer(now);
   }
 
+  // Returns whether Pump must run before a call of `organization` arrives, so that this call overtakes no waiting one.
+  // Pump looks at each waiting call, which would be too much for each arrival. The turns that the end of a call or new
+  // shares bring come without an arrival, and the timer knows of the others, except if a rate has become faster.
+  bool IsDue(Organization* organization, absl::Time now) {
+    if (timer <= now || (rate_delays && rate.When(1, now) <= now)) return true;
+    return organization != nullptr && organization->waiting > 0 && HasRoom(organization, now);
+  }
+
   // Lets Pump run again when a turn can come or a wait must end.
   void SetTimer(absl::Time now) {
     if (queue.size() == 0) return;
     absl::Time next = rate.When(1, now);
-    if (next <= now) {  // only the organizations delay the calls
+    rate_delays = next > now;
+    if (!rate_delays) {  // only the organizations delay the calls
       next = absl::InfiniteFuture();
       for (const auto& [ticket, waiting] : calls) {
         // If only the calls in flight delay this call, the end of one of them runs Pump.
@@ -251,6 +260,7 @@ struct Admission::State {
   absl::btree_map<Ticket, Waiting> calls;  // the waiting calls, in the order of their arrival
   absl::btree_set<std::pair<absl::Time, Ticket>> by_end;
   absl::Time timer = absl::InfinitePast();  // when the next timer fires
+  bool rate_delays = false;                 // whether upstream's rate delayed the waiting calls when the timer was set
   const Organization* last_refused = nullptr;
   absl::Time last_refused_at = absl::InfinitePast();
 };
@@ -278,7 +288,7 @@ std::optional<Admission::Verdict> Admission::Enter(const AdmissionRequest& reque
     state.CountArrival(request, organization, now);
     const double weight = state.WeightOf(request, organization);
     FairQueue::Flow& flow = state.queue.Arrive(request.call_class, request.caller, weight, now);
-    if (state.queue.size() > 0) state.Pump(now, ends);
+    if (state.queue.size() > 0 && state.IsDue(organization, now)) state.Pump(now, ends);
     if (now < state.admits_until && state.rate.When(1, now) <= now && state.HasRoom(organization, now)) {
       state.queue.Pass(flow);
       state.Observe(request.call_class, std::nullopt, absl::ZeroDuration());
