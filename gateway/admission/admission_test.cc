@@ -239,6 +239,27 @@ TEST_F(AdmissionTest, SubmitsGoBeforeQueriesAndQueriesBeforeBackgroundWork) {
   EXPECT_THAT(order, ElementsAre("submit", "query", "background"));
 }
 
+// The timer can be late.
+TEST_F(AdmissionTest, AnArrivingCallDoesNotOvertakeAWaitingOne) {
+  AdmissionOptions options;
+  options.rates = {{10, absl::Seconds(1)}};
+  options.organization_rates = {{5, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(30);
+  Make(std::move(options));
+  for (const char* organization : {"", "o"}) {
+    std::vector<std::shared_ptr<TestCall>> calls;
+    for (int i = 0; i < 4; ++i) calls.push_back(Enter({.caller = "a", .organization = organization}));
+    ASSERT_TRUE(calls.back()->waits());
+    const size_t sent = sent_.size();
+    time_.Sleep(absl::Seconds(2));
+    calls.push_back(Enter({.caller = "a", .organization = organization}));
+    EXPECT_EQ(sent_.size(), sent + 1) << "the first waiting call";
+    EXPECT_TRUE(calls.back()->waits()) << "organization " << organization;
+    time_.Pass(absl::Seconds(3));
+    EXPECT_TRUE(calls.back()->is_admitted());
+  }
+}
+
 TEST_F(AdmissionTest, ACallerThatLeavesFreesItsPlaceAtOnce) {
   MakeRates({{10, absl::Seconds(1)}});
   const auto first = Fill("a");
