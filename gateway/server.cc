@@ -380,6 +380,7 @@ class GrpcServer : public Server {
     const Clock::time_point began = Clock::now();
     const Clock::time_point deadline = began + absl::ToChronoNanoseconds(grace);
     in_flight_.Drain();
+    admission_->Drain(SteadyNow() + Left(deadline - 2 * kLastWords));
     if (auto* health = server_->GetHealthCheckService()) health->Shutdown();
     if (events_owner_ != nullptr) events_owner_->Drain();
     usage_report_.reset();

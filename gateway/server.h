@@ -62,9 +62,11 @@ class Server {
 
   // Ends all calls and connections within `grace`. When Drain begins, the health service reports NOT_SERVING, the gRPC
   // port refuses connections, deliveries get 503, subscriptions end with their cursor, and every new call ends with
-  // UNAVAILABLE (SHUTTING_DOWN). Calls in flight may continue until one second before the end of `grace`. After that,
-  // each call that is still in flight gets an error, which depends on the step that the call has reached. A connection
-  // is closed when no call is in flight on the connection, or when `grace` is over.
+  // UNAVAILABLE (SHUTTING_DOWN). Calls in flight may continue until one second before the end of `grace`. Those that
+  // wait for a place within upstream's rates get it only as long as they can end before; the others end with
+  // UNAVAILABLE (SHUTTING_DOWN), too. After that, each call that is still in flight gets an error, which depends on the
+  // step that the call has reached. A connection is closed when no call is in flight on the connection, or when `grace`
+  // is over.
   virtual void Drain(absl::Duration grace) = 0;
 
   // Gives the shares of upstream's rates back, closes the call store, waits up to `grace` for responses to accepted

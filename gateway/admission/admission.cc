@@ -8,6 +8,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/admission/held_places.h"
 #include "gateway/admission/shared_rate.h"
 
 namespace stampgate {
@@ -34,8 +35,15 @@ constexpr double kLeastWeightPart = 1e-3;
 struct Admission::Organization {
   explicit Organization(SharedRate shared) : rate(std::move(shared)) {}
 
+  // Returns when `count` further calls have a place if at most `limit` calls may be in flight.
+  absl::Time WhenFree(size_t count, size_t limit, absl::Time now) const {
+    if (in_flight.count() + count <= limit) return now;
+    const auto ends = static_cast<double>(in_flight.count() + count - limit);
+    return now + in_flight.HoldTime(now) * (ends / static_cast<double>(limit));
+  }
+
   SharedRate rate;
-  size_t in_flight = 0;
+  HeldPlaces in_flight;
   size_t waiting = 0;
   absl::Time closed_until = absl::InfinitePast();  // nothing fits into the rate before this time
 };
@@ -91,17 +99,17 @@ struct Admission::State {
   void ForgetOrganizations(absl::Time now) {
     absl::erase_if(organizations, [&](auto& entry) {
       Organization& organization = entry.second;
-      return organization.in_flight == 0 && organization.waiting == 0 && organization.rate.IsEmpty(now);
+      return organization.in_flight.count() == 0 && organization.waiting == 0 && organization.rate.IsEmpty(now);
     });
     // If all are in use, forgets those that have nothing in progress. Upstream still enforces their rates.
     if (organizations.size() < kMaxOrganizations) return;
     absl::erase_if(organizations,
-                   [](const auto& entry) { return entry.second.in_flight == 0 && entry.second.waiting == 0; });
+                   [](const auto& entry) { return entry.second.in_flight.count() == 0 && entry.second.waiting == 0; });
   }
 
   bool HasRoom(Organization* organization, absl::Time now) {
     if (organization == nullptr) return true;
-    if (organization->in_flight >= options.max_in_flight_per_organization || now < organization->closed_until) {
+    if (organization->in_flight.count() >= options.max_in_flight_per_organization || now < organization->closed_until) {
       return false;
     }
     organization->closed_until = organization->rate.When(1, now);
@@ -110,12 +118,13 @@ struct Admission::State {
 
   Permit Admit(Organization* organization, absl::Time now, bool waited) {
     rate.Begin(now, waited);
+    in_flight.Take(now);
     if (organization != nullptr) {
       organization->rate.Begin(now, waited);
-      ++organization->in_flight;
+      organization->in_flight.Take(now);
     }
     ++begun;
-    return Permit(admission.shared_from_this(), organization);
+    return Permit(admission.shared_from_this(), organization, now);
   }
 
   void Observe(CallClass call_class, std::optional<AdmissionRefusal> refusal, absl::Duration waited) {
@@ -131,7 +140,9 @@ struct Admission::State {
                         absl::Time now) {
     absl::Time when = rate.When(queue.Ahead(flow, horizon, now) + 1, now);
     if (organization != nullptr) {
-      when = std::max(when, organization->rate.When(static_cast<int64_t>(organization->waiting) + 1, now));
+      const size_t count = organization->waiting + 1;
+      when = std::max({when, organization->rate.When(static_cast<int64_t>(count), now),
+                       organization->WhenFree(count, options.max_in_flight_per_organization, now)});
     }
     return when - now;
   }
@@ -153,20 +164,27 @@ struct Admission::State {
     return waiting;
   }
 
-  void Refuse(Ticket ticket, AdmissionRefusal why, absl::Time now, Ends& ends) {
+  // Refuses a call of the flow and the organization, which has waited for `waited`.
+  Verdict Refuse(AdmissionRefusal why, CallClass call_class, const FairQueue::Flow& flow, Organization* organization,
+                 absl::Duration waited, absl::Time now) {
+    if (is_draining() && why != AdmissionRefusal::kLeft) why = AdmissionRefusal::kDraining;
+    Observe(call_class, why, waited);
+    const bool may_return = why == AdmissionRefusal::kNoPlace || why == AdmissionRefusal::kWaitTooLong;
+    return {Permit(), Refused{why, may_return ? RetryAfter(flow, organization, now) : absl::ZeroDuration()}};
+  }
+
+  void RefuseWaiting(Ticket ticket, AdmissionRefusal why, absl::Time now, Ends& ends) {
     queue.Remove(*calls.find(ticket)->second.flow, ticket);
     Waiting waiting = Extract(ticket);
-    Observe(waiting.call_class, why, now - waiting.since);
-    Refused refused{why, absl::ZeroDuration()};
-    if (why == AdmissionRefusal::kWaitTooLong) {
-      refused.retry_after = RetryAfter(*waiting.flow, waiting.organization, now);
-    }
-    ends.emplace_back(std::move(waiting.turn), Verdict{Permit(), refused});
+    Verdict verdict = Refuse(why, waiting.call_class, *waiting.flow, waiting.organization, now - waiting.since, now);
+    ends.emplace_back(std::move(waiting.turn), std::move(verdict));
   }
+
+  bool is_draining() const { return admits_until < absl::InfiniteFuture(); }
 
   // Admits the waiting calls whose turn has come, and refuses those that have waited too long.
   void Pump(absl::Time now, Ends& ends) {
-    while (queue.size() > 0 && rate.When(1, now) <= now) {
+    while (queue.size() > 0 && now < admits_until && rate.When(1, now) <= now) {
       const std::optional<Ticket> next =
           queue.TakeNext([&](Ticket ticket) { return HasRoom(calls.find(ticket)->second.organization, now); });
       if (!next.has_value()) break;
@@ -176,16 +194,25 @@ struct Admission::State {
                         Verdict{Admit(waiting.organization, now, /*waited=*/true), std::nullopt});
     }
     while (!by_end.empty() && by_end.begin()->first <= now) {
-      Refuse(by_end.begin()->second, AdmissionRefusal::kWaitTooLong, now, ends);
+      RefuseWaiting(by_end.begin()->second, AdmissionRefusal::kWaitTooLong, now, ends);
     }
     SetTimer(now);
+  }
+
+  // Returns whether Pump must run before a call of `organization` arrives, so that this call overtakes no waiting one.
+  // Pump looks at each waiting call, which would be too much for each arrival. The turns that the end of a call or new
+  // shares bring come without an arrival, and the timer knows of the others, except if a rate has become faster.
+  bool IsDue(Organization* organization, absl::Time now) {
+    if (timer <= now || (rate_delays && rate.When(1, now) <= now)) return true;
+    return organization != nullptr && organization->waiting > 0 && HasRoom(organization, now);
   }
 
   // Lets Pump run again when a turn can come or a wait must end.
   void SetTimer(absl::Time now) {
     if (queue.size() == 0) return;
     absl::Time next = rate.When(1, now);
-    if (next <= now) {  // only the organizations delay the calls
+    rate_delays = next > now;
+    if (!rate_delays) {  // only the organizations delay the calls
       next = absl::InfiniteFuture();
       for (const auto& [ticket, waiting] : calls) {
         // If only the calls in flight delay this call, the end of one of them runs Pump.
@@ -221,6 +248,8 @@ struct Admission::State {
   const AdmissionOptions& options;
   std::mutex mutex;
   SharedRate rate;
+  HeldPlaces in_flight;
+  absl::Time admits_until = absl::InfiniteFuture();  // earlier if the process drains
   absl::node_hash_map<std::string, Organization> organizations;
   std::shared_ptr<const HeldShares> shares;  // null until SetShares
   std::shared_ptr<const HeldQuotas> quotas;  // null until SetQuotas
@@ -231,6 +260,7 @@ struct Admission::State {
   absl::btree_map<Ticket, Waiting> calls;  // the waiting calls, in the order of their arrival
   absl::btree_set<std::pair<absl::Time, Ticket>> by_end;
   absl::Time timer = absl::InfinitePast();  // when the next timer fires
+  bool rate_delays = false;                 // whether upstream's rate delayed the waiting calls when the timer was set
   const Organization* last_refused = nullptr;
   absl::Time last_refused_at = absl::InfinitePast();
 };
@@ -258,16 +288,16 @@ std::optional<Admission::Verdict> Admission::Enter(const AdmissionRequest& reque
     state.CountArrival(request, organization, now);
     const double weight = state.WeightOf(request, organization);
     FairQueue::Flow& flow = state.queue.Arrive(request.call_class, request.caller, weight, now);
-    if (state.queue.size() > 0) state.Pump(now, ends);
-    if (state.rate.When(1, now) <= now && state.HasRoom(organization, now)) {
+    if (state.queue.size() > 0 && state.IsDue(organization, now)) state.Pump(now, ends);
+    if (now < state.admits_until && state.rate.When(1, now) <= now && state.HasRoom(organization, now)) {
       state.queue.Pass(flow);
       state.Observe(request.call_class, std::nullopt, absl::ZeroDuration());
       return Verdict{state.Admit(organization, now, /*waited=*/false), std::nullopt};
     }
-    const absl::Duration longest = std::min(options_.max_wait, request.time_left);
-    if (state.WaitOf(flow, organization, longest, now) > longest * kCertain) {
-      state.Observe(request.call_class, AdmissionRefusal::kNoPlace, absl::ZeroDuration());
-      return Verdict{Permit(), Refused{AdmissionRefusal::kNoPlace, state.RetryAfter(flow, organization, now)}};
+    const absl::Duration longest = std::min({options_.max_wait, request.time_left, state.admits_until - now});
+    if (longest <= absl::ZeroDuration() || state.WaitOf(flow, organization, longest, now) > longest * kCertain) {
+      return state.Refuse(AdmissionRefusal::kNoPlace, request.call_class, flow, organization, absl::ZeroDuration(),
+                          now);
     }
     ticket = ++state.last_ticket;
     state.queue.Add(flow, ticket);
@@ -290,7 +320,26 @@ void Admission::Leave(Ticket ticket) {
   {
     const std::lock_guard lock(state_->mutex);
     if (!state_->calls.contains(ticket)) return;
-    state_->Refuse(ticket, AdmissionRefusal::kLeft, options_.now(), ends);
+    state_->RefuseWaiting(ticket, AdmissionRefusal::kLeft, options_.now(), ends);
+  }
+  State::Call(ends);
+}
+
+void Admission::Drain(absl::Time end) {
+  if (!limits_) return;
+  State& state = *state_;
+  Ends ends;
+  {
+    const std::lock_guard lock(state.mutex);
+    const absl::Time now = options_.now();
+    // Some calls take longer than the mean.
+    state.admits_until = end - 2 * state.in_flight.HoldTime(now);
+    state.by_end.clear();
+    for (auto& [ticket, waiting] : state.calls) {
+      waiting.until = std::min(waiting.until, state.admits_until);
+      state.by_end.emplace(waiting.until, ticket);
+    }
+    state.Pump(now, ends);
   }
   State::Call(ends);
 }
@@ -390,6 +439,7 @@ Admission::Permit& Admission::Permit::operator=(Permit&& other) noexcept {
   End();
   admission_ = std::move(other.admission_);
   organization_ = std::exchange(other.organization_, nullptr);
+  taken_ = other.taken_;
   sent_ = other.sent_;
   return *this;
 }
@@ -434,15 +484,17 @@ void Admission::Permit::End() {
   Ends ends;
   {
     const std::lock_guard lock(state.mutex);
+    const absl::Time now = state.options.now();
+    state.in_flight.GiveBack(taken_, now);
     if (!sent_) state.rate.Withdraw();
     if (organization_ != nullptr) {
       if (!sent_) {
         organization_->rate.Withdraw();
         organization_->closed_until = absl::InfinitePast();
       }
-      --organization_->in_flight;
+      organization_->in_flight.GiveBack(taken_, now);
     }
-    if (state.queue.size() > 0) state.Pump(state.options.now(), ends);
+    if (state.queue.size() > 0) state.Pump(now, ends);
   }
   State::Call(ends);
 }

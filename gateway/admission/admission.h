@@ -28,6 +28,7 @@ enum class AdmissionRefusal {
   kNoPlace,      // the call would wait in vain, so it did not wait
   kWaitTooLong,  // the call has waited as long as it may
   kLeft,         // the caller has left while the call waited
+  kDraining,     // the call would get no place, or has got none, while the process drains
 };
 
 struct AdmissionOptions {
@@ -68,8 +69,9 @@ struct AdmissionRequest {
 // pass without this lock.
 //
 // A call that cannot go at once waits, at most as long as `max_wait` and its deadline permit. It is refused at once if
-// it would wait longer, given the rates, the waiting calls and how often each caller has called in the last second.
-// Each refusal states a delay: if no other call arrives, a repetition after this delay finds a place.
+// it would wait longer, given the rates, the waiting calls, how often each caller has called in the last second, and
+// how long the calls of its organization take. Each refusal states a delay: if no other call arrives, a repetition
+// after this delay finds a place, unless the calls in flight take longer than the last ones.
 class Admission : public std::enable_shared_from_this<Admission> {
  public:
   static std::shared_ptr<Admission> Create(AdmissionOptions options);
@@ -105,17 +107,18 @@ class Admission : public std::enable_shared_from_this<Admission> {
 
    private:
     friend class Admission;
-    Permit(std::shared_ptr<Admission> admission, Organization* organization)
-        : admission_(std::move(admission)), organization_(organization) {}
+    Permit(std::shared_ptr<Admission> admission, Organization* organization, absl::Time taken)
+        : admission_(std::move(admission)), organization_(organization), taken_(taken) {}
 
     std::shared_ptr<Admission> admission_;  // null if nothing limits the call
     Organization* organization_ = nullptr;  // null if the request names none
+    absl::Time taken_;                      // when the call was admitted
     bool sent_ = false;
   };
 
   struct Refused {
     AdmissionRefusal why = AdmissionRefusal::kNoPlace;
-    absl::Duration retry_after;
+    absl::Duration retry_after;  // 0 if a repetition here makes no sense
   };
 
   // The end of a wait: a permit, or a refusal.
@@ -135,6 +138,11 @@ class Admission : public std::enable_shared_from_this<Admission> {
 
   // The caller of a waiting call has left: calls its `turn` with kLeft. Does nothing if the call does not wait.
   void Leave(Ticket ticket);
+
+  // The process ends its calls at `end`, a time of AdmissionOptions::now. Until then, waiting calls get their places,
+  // but only as long as a call of the usual duration can end before `end`. From then on, no call is admitted. Calls are
+  // refused with kDraining, and without a delay, because another process must serve the repetition.
+  void Drain(absl::Time end);
 
   // Counts a request for which no call waits, such as a fetch of a key set. It is never refused, and the next calls
   // wait longer.

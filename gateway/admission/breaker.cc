@@ -30,11 +30,33 @@ std::optional<bool> HasFailed(const UpstreamOutcome& outcome, absl::Duration dur
 
 }  // namespace
 
-std::optional<absl::Duration> Breaker::Refuse(absl::Time now) {
-  const std::lock_guard lock(mutex_);
-  if (!open_) return std::nullopt;
-  if (now < next_probe_) return next_probe_ - now;
-  next_probe_ = now + kProbeInterval;
+Breaker::Probe& Breaker::Probe::operator=(Probe&& other) noexcept {
+  if (this == &other) return *this;
+  Return();
+  breaker_ = std::exchange(other.breaker_, nullptr);
+  next_ = other.next_;
+  return *this;
+}
+
+void Breaker::Probe::Return() {
+  Breaker* const breaker = std::exchange(breaker_, nullptr);
+  if (breaker == nullptr) return;
+  const std::lock_guard lock(breaker->mutex_);
+  // If the time has changed, a later probe has begun, or the breaker has closed and opened again.
+  if (breaker->next_probe_ == next_) breaker->next_probe_ = absl::InfinitePast();
+}
+
+std::optional<absl::Duration> Breaker::Refuse(absl::Time now, Probe& probe) {
+  Probe granted;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!open_) return std::nullopt;
+    if (now < next_probe_) return next_probe_ - now;
+    next_probe_ = now + kProbeInterval;
+    granted.breaker_ = this;
+    granted.next_ = next_probe_;
+  }
+  probe = std::move(granted);  // without the lock, because it returns an earlier probe
   return std::nullopt;
 }
 

@@ -14,7 +14,8 @@
 namespace stampgate {
 
 // Opens if at least half of at least 20 exchanges in ten seconds have failed. While it is open, it lets one call
-// through in each five seconds, as a probe. It closes when an exchange succeeds. Thread-safe.
+// through in each five seconds, as a probe; a probe that does not reach its exchange with upstream does not count. It
+// closes when an exchange succeeds. Thread-safe.
 //
 // An exchange fails if upstream cannot be reached, if the connection breaks, or if the response has a status from 500,
 // except 501, which names what upstream does not support. Every other response is a success: a client must not be able
@@ -31,9 +32,33 @@ class Breaker {
   // breaker.
   explicit Breaker(std::function<void(bool open)> observe_open = {}) : observe_open_(std::move(observe_open)) {}
 
-  // Returns nothing if a call may continue. Otherwise returns the time until the next probe, which is the first call
-  // that arrives after it.
-  std::optional<absl::Duration> Refuse(absl::Time now);
+  // The right of a call to probe whether upstream works again. If the call ends before Use, because it was refused or
+  // failed for another reason, the destructor makes the next call a probe. Not thread-safe, movable. The breaker must
+  // outlive it.
+  class Probe {
+   public:
+    Probe() = default;
+    Probe(Probe&& other) noexcept { *this = std::move(other); }
+    Probe& operator=(Probe&& other) noexcept;
+    ~Probe() { Return(); }
+
+    // Whether the call is a probe that was neither used nor returned.
+    bool is_held() const { return breaker_ != nullptr; }
+    // The exchange with upstream begins.
+    void Use() { breaker_ = nullptr; }
+    // The call sends nothing.
+    void Return();
+
+   private:
+    friend class Breaker;
+
+    Breaker* breaker_ = nullptr;  // null unless the probe is held
+    absl::Time next_;             // when the next probe is due; no other probe has the same time
+  };
+
+  // Returns nothing if a call may continue; if it is a probe, sets `probe`. Otherwise returns the time until the next
+  // probe, which is the first call that arrives after it.
+  std::optional<absl::Duration> Refuse(absl::Time now, Probe& probe);
 
   // An exchange that took `duration` has ended.
   void Count(const UpstreamOutcome& outcome, absl::Duration duration, absl::Time now);

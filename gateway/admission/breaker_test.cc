@@ -24,6 +24,14 @@ class BreakerTest : public ::testing::Test {
     for (int i = 0; i < times; ++i) breaker_.Count(TransportFailure{cause, true, "", false}, duration, now_);
   }
 
+  // Asks for a call whose exchange begins if the call may continue.
+  std::optional<absl::Duration> Refuse() {
+    Breaker::Probe probe;
+    const std::optional<absl::Duration> wait = breaker_.Refuse(now_, probe);
+    probe.Use();
+    return wait;
+  }
+
   bool IsOpen() { return !changes_.empty() && changes_.back(); }
 
   absl::Time now_ = absl::FromUnixSeconds(1000);
@@ -66,24 +74,55 @@ TEST_F(BreakerTest, NoShortDeadlineOpensIt) {
 
 TEST_F(BreakerTest, LetsOneProbeThroughInFiveSeconds) {
   Fail(Cause::kUnreachable, 20);
-  EXPECT_EQ(breaker_.Refuse(now_), absl::Seconds(5));
+  EXPECT_EQ(Refuse(), absl::Seconds(5));
   now_ += absl::Seconds(3);
-  const std::optional<absl::Duration> wait = breaker_.Refuse(now_);
+  const std::optional<absl::Duration> wait = Refuse();
   ASSERT_EQ(wait, absl::Seconds(2));
   now_ += *wait;
-  EXPECT_EQ(breaker_.Refuse(now_), std::nullopt);
-  EXPECT_EQ(breaker_.Refuse(now_), absl::Seconds(5));
+  EXPECT_EQ(Refuse(), std::nullopt);
+  EXPECT_EQ(Refuse(), absl::Seconds(5));
   Fail(Cause::kUnreachable);
-  EXPECT_EQ(breaker_.Refuse(now_), absl::Seconds(5));
+  EXPECT_EQ(Refuse(), absl::Seconds(5));
   EXPECT_THAT(changes_, ElementsAre(true));
+}
+
+TEST_F(BreakerTest, AProbeThatSendsNothingMakesTheNextCallAProbe) {
+  Fail(Cause::kUnreachable, 20);
+  now_ += absl::Seconds(5);
+  {
+    Breaker::Probe probe;
+    EXPECT_EQ(breaker_.Refuse(now_, probe), std::nullopt);
+    EXPECT_TRUE(probe.is_held());
+    now_ += absl::Milliseconds(200);  // the call waits for its place in vain
+    EXPECT_EQ(Refuse(), absl::Seconds(4.8));
+  }
+  EXPECT_EQ(Refuse(), std::nullopt);
+  EXPECT_EQ(Refuse(), absl::Seconds(5));
+}
+
+TEST_F(BreakerTest, AProbeThatEndsAfterTheNextOneChangesNothing) {
+  Fail(Cause::kUnreachable, 20);
+  now_ += absl::Seconds(5);
+  Breaker::Probe first;
+  EXPECT_EQ(breaker_.Refuse(now_, first), std::nullopt);
+  now_ += absl::Seconds(5);
+  EXPECT_EQ(Refuse(), std::nullopt);
+  first.Return();
+  EXPECT_EQ(Refuse(), absl::Seconds(5));
+}
+
+TEST_F(BreakerTest, WhileItIsClosedNoCallIsAProbe) {
+  Breaker::Probe probe;
+  EXPECT_EQ(breaker_.Refuse(now_, probe), std::nullopt);
+  EXPECT_FALSE(probe.is_held());
 }
 
 TEST_F(BreakerTest, ClosesWhenAnExchangeSucceeds) {
   Fail(Cause::kUnreachable, 20);
   now_ += absl::Seconds(5);
-  EXPECT_EQ(breaker_.Refuse(now_), std::nullopt);
+  EXPECT_EQ(Refuse(), std::nullopt);
   Answer(400);
-  EXPECT_EQ(breaker_.Refuse(now_), std::nullopt);
+  EXPECT_EQ(Refuse(), std::nullopt);
   Fail(Cause::kUnreachable, 19);  // the earlier failures no longer count
   EXPECT_THAT(changes_, ElementsAre(true, false));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "absl/algorithm/container.h"
 
@@ -26,7 +27,8 @@ class FairQueue::Flow {
   Lane& lane;
   const std::string caller;
   double weight = 1;
-  double time = 0;  // the virtual time of the first waiting call or, if none waits, of the next one
+  double time = 0;     // the virtual time of the first waiting call or, if none waits, of the next one
+  uint64_t order = 0;  // of flows with the same virtual time, the one that began to wait first is next
   std::deque<CallId> calls;
   double arrivals = 0;
   absl::Time counted_at = absl::InfinitePast();
@@ -34,7 +36,11 @@ class FairQueue::Flow {
 
 // The callers of one class.
 struct FairQueue::Lane {
+  using Key = std::tuple<double, uint64_t, Flow*>;
+
   explicit Lane(size_t index) : index(index) {}
+
+  static Key KeyOf(Flow& flow) { return {flow.time, flow.order, &flow}; }
 
   // A flow without waiting calls cannot be earlier than the present.
   double TimeOf(const Flow& flow) const { return flow.calls.empty() ? std::max(now, flow.time) : flow.time; }
@@ -42,10 +48,16 @@ struct FairQueue::Lane {
   // The calls by which the flow is ahead remain: their virtual time changes with the weight.
   void SetWeight(Flow& flow, double weight) {
     const bool waits = !flow.calls.empty();
-    if (waits) waiting.erase({flow.time, &flow});
+    if (waits) waiting.erase(KeyOf(flow));
     if (flow.time > now) flow.time = now + (flow.time - now) * flow.weight / weight;
     flow.weight = weight;
-    if (waits) waiting.emplace(flow.time, &flow);
+    if (waits) waiting.insert(KeyOf(flow));
+  }
+
+  // The flow begins to wait with its first waiting call.
+  void Wait(Flow& flow) {
+    flow.order = ++last_order;
+    waiting.insert(KeyOf(flow));
   }
 
   void Serve(Flow& flow) {
@@ -56,7 +68,8 @@ struct FairQueue::Lane {
   const size_t index;
   double now = 0;  // the virtual time of the call that continued last
   absl::flat_hash_map<std::string, std::unique_ptr<Flow>> flows;
-  absl::btree_set<std::pair<double, Flow*>> waiting;  // the flows with waiting calls, by their virtual time
+  absl::btree_set<Key> waiting;  // the flows with waiting calls, by their virtual time
+  uint64_t last_order = 0;
   size_t size = 0;
 };
 
@@ -88,7 +101,7 @@ void FairQueue::Add(Flow& flow, CallId id) {
   Lane& lane = flow.lane;
   if (flow.calls.empty()) {
     flow.time = lane.TimeOf(flow);
-    lane.waiting.emplace(flow.time, &flow);
+    lane.Wait(flow);
   }
   flow.calls.push_back(id);
   ++lane.size;
@@ -99,22 +112,22 @@ void FairQueue::Remove(Flow& flow, CallId id) {
   const auto found = absl::c_find(flow.calls, id);
   if (found == flow.calls.end()) return;
   flow.calls.erase(found);
-  if (flow.calls.empty()) flow.lane.waiting.erase({flow.time, &flow});
+  if (flow.calls.empty()) flow.lane.waiting.erase(Lane::KeyOf(flow));
   --flow.lane.size;
   --size_;
 }
 
 std::optional<FairQueue::CallId> FairQueue::TakeNext(absl::FunctionRef<bool(CallId)> may_go) {
   for (const std::unique_ptr<Lane>& lane : lanes_) {
-    for (const std::pair<double, Flow*>& entry : lane->waiting) {
-      Flow* const flow = entry.second;
+    for (const Lane::Key& key : lane->waiting) {
+      Flow* const flow = std::get<Flow*>(key);
       const auto found = absl::c_find_if(flow->calls, may_go);
       if (found == flow->calls.end()) continue;
       const CallId id = *found;
-      lane->waiting.erase({flow->time, flow});
+      lane->waiting.erase(Lane::KeyOf(*flow));
       flow->calls.erase(found);
       lane->Serve(*flow);
-      if (!flow->calls.empty()) lane->waiting.emplace(flow->time, flow);
+      if (!flow->calls.empty()) lane->Wait(*flow);
       --lane->size;
       --size_;
       return id;

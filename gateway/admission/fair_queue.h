@@ -25,9 +25,10 @@ inline constexpr size_t kCallClasses = 3;
 
 // Within a class, the callers share the places in proportion to their weights: start-time fair queueing. Each caller
 // has a virtual time, to which each of its calls adds 1 / weight, and the caller with the smallest virtual time is
-// next. A caller that has used less than its share does not save the rest for later. For calls of equal size, this
-// order is that of a weighted deficit round robin whose rounds are as fine as possible: a caller with the weight 100
-// does not get 100 places in a row.
+// next. Of several callers with the same virtual time, the one that began to wait first is next: so no later call
+// overtakes a waiting one, except those that Ahead counts. A caller that has used less than its share does not save the
+// rest for later. For calls of equal size, this order is that of a weighted deficit round robin whose rounds are as
+// fine as possible: a caller with the weight 100 does not get 100 places in a row.
 //
 // The calls of one caller and class continue in the order of their arrival, as far as `may_go` permits. Not
 // thread-safe.

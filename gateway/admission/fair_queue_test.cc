@@ -78,6 +78,30 @@ TEST_F(FairQueueTest, ACallerThatWasAwayHasNoCredit) {
   EXPECT_NEAR(counts["a"], 5, 1);
 }
 
+TEST_F(FairQueueTest, OfCallersWithTheSameVirtualTimeTheFirstOneIsNext) {
+  std::vector<std::string> names;
+  for (char name = 'a'; name <= 'z'; ++name) names.emplace_back(1, name);
+  for (const std::string& name : names) Add(name, 1, 2);
+  EXPECT_EQ(Take(names.size()), names);
+  EXPECT_EQ(Take(names.size()), names);
+}
+
+TEST_F(FairQueueTest, ACallerWhoseWeightChangesIsAheadByAsManyCallsAsBefore) {
+  FairQueue::Flow& a = queue_.Arrive(CallClass::kQuery, "a", 0.01, now_);
+  queue_.Pass(a);  // with this weight, the next call of "a" would come after a hundred calls of "b"
+  Add("b", 1, 6);
+  Add("a", 1, 2);
+  EXPECT_THAT(Take(5), ElementsAre("b", "a", "b", "a", "b"));
+}
+
+TEST_F(FairQueueTest, AWaitingCallMovesWhenTheWeightOfItsCallerChanges) {
+  Add("a", 0.01, 2);
+  Add("b", 1, 6);
+  EXPECT_THAT(Take(3), ElementsAre("a", "b", "b"));
+  queue_.Arrive(CallClass::kQuery, "a", 1, now_);
+  EXPECT_THAT(Take(3), ElementsAre("a", "b", "b"));
+}
+
 TEST_F(FairQueueTest, ACallThatMayNotGoIsPassedOver) {
   Add("a", 1, 2);
   Add("b", 1, 1);

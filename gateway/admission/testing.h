@@ -20,6 +20,9 @@ class VirtualTime {
 
   void RunAfter(absl::Duration delay, Task task) { tasks_.emplace(now_ + delay, std::move(task)); }
 
+  // Lets the time pass without running a task: the tasks are late.
+  void Sleep(absl::Duration time) { now_ += time; }
+
   // Lets the time pass, and runs the tasks that become due, each at its time.
   void Pass(absl::Duration time) {
     const absl::Time end = now_ + time;

@@ -190,6 +190,11 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
           &refused.Add({{"class", kCallClassNames[i]}, {"reason", kAdmissionRefusalNames[reason]}});
     }
   }
+  refusals_ = &BuildHistogram()
+                   .Name("stampgate_admission_refusal_seconds")
+                   .Help("Duration of calls that got no place within upstream's rates.")
+                   .Register(registry_)
+                   .Add({}, DurationBounds());
   Family<Counter>& sent_again = AddCounters(registry_, "stampgate_upstream_retries_total",
                                             "Requests that were sent to upstream again, by the cause.");
   Family<Counter>& not_sent_again =
@@ -260,14 +265,15 @@ void Metrics::CallEnded(absl::string_view method, const absl::Status& status, ab
   if (calls.duration != nullptr) calls.duration->Observe(absl::ToDoubleSeconds(duration));
   // A call that its caller has cancelled is not an error: every normal subscription ends in this way.
   const bool has_left = absl::IsCancelled(status) && ErrorReasonOf(status).empty();
-  if (!status.ok() && !has_left) CountError(status);
+  if (!status.ok() && !has_left) CountError(status, duration);
 }
 
-void Metrics::CountError(const absl::Status& status) {
+void Metrics::CountError(const absl::Status& status, absl::Duration duration) {
   const std::string reason = ErrorReasonOf(status);
   Counter* counter = other_errors_;
   if (IsGatewayError(status)) {
     if (const auto found = errors_.find(reason); found != errors_.end()) counter = found->second;
+    if (reason == "QUOTA_EXHAUSTED") refusals_->Observe(absl::ToDoubleSeconds(duration));
   } else if (!reason.empty()) {
     counter = upstream_errors_;
   }

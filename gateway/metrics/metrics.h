@@ -44,7 +44,7 @@ inline constexpr std::array<const char*, 6> kWaitEnds = {"event", "poll", "deadl
 // Names of the classes of calls, of the reasons why the gateway refuses a call because of upstream's rates, and of the
 // causes of retries. Indexed by CallClass, AdmissionRefusal and RetryCause.
 inline constexpr std::array<const char*, 3> kCallClassNames = {"submit", "query", "background"};
-inline constexpr std::array<const char*, 3> kAdmissionRefusalNames = {"no_place", "wait_too_long", "left"};
+inline constexpr std::array<const char*, 4> kAdmissionRefusalNames = {"no_place", "wait_too_long", "left", "draining"};
 inline constexpr std::array<const char*, 5> kRetryCauseNames = {"unreachable", "broken", "rate_limited", "unavailable",
                                                                 "error"};
 
@@ -234,7 +234,7 @@ class Metrics {
 
   std::unique_ptr<Calls> MakeCalls(std::string name, prometheus::Histogram* duration);
   prometheus::Counter& EndedWith(Calls& calls, absl::StatusCode code);
-  void CountError(const absl::Status& status);
+  void CountError(const absl::Status& status, absl::Duration duration);
   void SetOldestOpenCallAge();
   // Increases `counter` to `total`, which other code has counted.
   static void Raise(prometheus::Counter& counter, double total);
@@ -276,6 +276,7 @@ class Metrics {
   Gauges& webhook_certificate_not_after_;
   std::array<UpstreamLane, kUpstreamLanes.size()> upstream_lanes_;
   std::array<CallClassSeries, kCallClassNames.size()> call_classes_;
+  prometheus::Histogram* refusals_ = nullptr;
   std::array<std::array<prometheus::Counter*, 2>, kRetryCauseNames.size()> retries_{};  // not sent, and sent
   Gauges& upstream_rate_;
   Gauges& rate_share_;

@@ -312,6 +312,19 @@ TEST(MetricsTest, WaitsForActivitiesAndReadingsAreCounted) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_activity_polls_total{result=\"failed\"}"), "1");
 }
 
+TEST(MetricsTest, TheTimeToARefusalIsThatOfCallsWithoutAPlace) {
+  Metrics metrics(Methods(), "v");
+  const auto refused = [](v1::ErrorReason reason) {
+    return ToStatus(GatewayError(absl::StatusCode::kResourceExhausted, reason, "refused"));
+  };
+  metrics.CallEnded(kGet, refused(v1::ERROR_REASON_QUOTA_EXHAUSTED), absl::Milliseconds(2));
+  metrics.CallEnded(kGet, refused(v1::ERROR_REASON_QUOTA_EXHAUSTED), absl::Milliseconds(200));
+  metrics.CallEnded(kGet, refused(v1::ERROR_REASON_TOO_MANY_CALLS), absl::Milliseconds(2));
+  metrics.CallEnded(kGet, absl::OkStatus(), absl::Milliseconds(2));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_refusal_seconds_count"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_admission_refusal_seconds_bucket{le=\"0.005\"}"), "1");
+}
+
 TEST(MetricsTest, AdmissionsAreCountedByClassAndReason) {
   Metrics metrics(Methods(), "v");
   metrics.CountAdmission(0, std::nullopt, absl::Milliseconds(30));

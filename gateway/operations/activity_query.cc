@@ -119,8 +119,8 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
 
   void Send(StampedRequest request) {
     dispatch_.Post(
-        shared_from_this(), std::move(request), [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); },
-        nullptr);
+        shared_from_this(), std::move(request), RequestKind::kQuery,
+        [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); }, nullptr);
   }
 
   void OnOutcome(UpstreamOutcome outcome) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "gateway/calls/shutting_down.h"
 #include "gateway/process/steady_now.h"
 #include "translate/error.h"
 #include "translate/upstream_error.h"
@@ -15,8 +16,9 @@ using Cause = TransportFailure::Cause;
 
 TransportFailure CallerLeft() { return {Cause::kCancelled, /*body_sent=*/false, "the caller has left"}; }
 
-absl::Status QuotaExhausted(const Admission::Refused& refused) {
+absl::Status StatusOf(const Admission::Refused& refused) {
   if (refused.why == AdmissionRefusal::kLeft) return absl::CancelledError("the caller has left");
+  if (refused.why == AdmissionRefusal::kDraining) return ShuttingDown();
   const bool waited = refused.why == AdmissionRefusal::kWaitTooLong;
   Error error = GatewayError(StatusCode::kResourceExhausted, v1::ERROR_REASON_QUOTA_EXHAUSTED,
                              waited ? "the call has waited as long as it may for a place within upstream's rates"
@@ -44,7 +46,8 @@ bool MayHaveActed(const UpstreamOutcome& outcome) {
 void Dispatch::Admit(Owner owner, const Terms& terms, absl::AnyInvocable<void(absl::Status)> next) {
   terms_ = terms;
   if (environment_.breaker != nullptr) {
-    if (const std::optional<absl::Duration> wait = environment_.breaker->Refuse(SteadyNow()); wait.has_value()) {
+    if (const std::optional<absl::Duration> wait = environment_.breaker->Refuse(SteadyNow(), probe_);
+        wait.has_value()) {
       return next(UpstreamFailing(*wait));
     }
   }
@@ -80,18 +83,25 @@ void Dispatch::OnTurn(Admission::Verdict verdict) {
 
 void Dispatch::OnVerdict(Admission::Verdict verdict) {
   permit_ = std::move(verdict.permit);
+  if (verdict.refused.has_value()) probe_.Return();
   if (last_.has_value()) {  // the place is for a further attempt
     if (caller_left()) return FinishCancelled();
     if (verdict.refused.has_value()) return Finish(*std::move(last_));
     return Send();
   }
   const Owner owner = std::move(owner_);
-  std::exchange(next_, nullptr)(verdict.refused.has_value() ? QuotaExhausted(*verdict.refused) : absl::OkStatus());
+  std::exchange(next_, nullptr)(verdict.refused.has_value() ? StatusOf(*verdict.refused) : absl::OkStatus());
 }
 
-void Dispatch::Post(Owner owner, StampedRequest request, Done done, Done late) {
+void Dispatch::SendNothing() {
+  permit_.End();
+  probe_.Return();
+}
+
+void Dispatch::Post(Owner owner, StampedRequest request, RequestKind kind, Done done, Done late) {
   owner_ = std::move(owner);
   request_ = std::move(request);
+  kind_ = kind;
   done_ = std::move(done);
   late_ = std::move(late);
   Send();
@@ -123,16 +133,20 @@ void Dispatch::Send() {
 UpstreamClient::CallOptions Dispatch::OptionsOfAttempt() {
   using Lane = UpstreamClient::Lane;
   UpstreamClient::CallOptions options;
-  options.lane = terms_.kind == RequestKind::kQuery ? Lane::kQuery : Lane::kSubmit;
+  options.lane = kind_ == RequestKind::kQuery ? Lane::kQuery : Lane::kSubmit;
   options.deadline = terms_.deadline;
   if (permit_.is_counted()) {
     options.on_sending = [this] { permit_.Sent(); };
   }
-  if (trace_ == nullptr) return options;
-  if (spans_->sampled()) {
-    spans_->Begin(CallStage::kQueue);
-    options.on_place = [this] { spans_->Begin(CallStage::kUpstream); };
+  const bool sampled = spans_ != nullptr && spans_->sampled();
+  if (sampled) spans_->Begin(CallStage::kQueue);
+  if (sampled || probe_.is_held()) {
+    options.on_place = [this, sampled] {
+      probe_.Use();
+      if (sampled) spans_->Begin(CallStage::kUpstream);
+    };
   }
+  if (trace_ == nullptr) return options;
   if (environment_.forward_traceparent) {
     const uint64_t span = spans_->NextUpstreamSpan();
     options.traceparent = span == 0 ? trace_->Traceparent(environment_.random) : trace_->SampledTraceparent(span);
@@ -165,6 +179,7 @@ void Dispatch::Observe(const UpstreamOutcome& outcome) {
   if (environment_.breaker != nullptr) {
     environment_.breaker->Count(outcome, absl::FromChrono(Clock::now() - sent_at_), SteadyNow());
   }
+  probe_.Return();  // of a request that got no connection
   if (!permit_.is_counted()) return;
   if (const auto* answer = std::get_if<HttpAnswer>(&outcome); answer != nullptr) {
     if (IsRateLimit(*answer)) permit_.Refused(answer->retry_after);
@@ -177,12 +192,12 @@ void Dispatch::Observe(const UpstreamOutcome& outcome) {
 bool Dispatch::SendLater() {
   // A reading of an activity for which calls wait has a schedule of its own.
   if (environment_.retries == nullptr || terms_.call_class == CallClass::kBackground) return false;
-  const std::optional<RetryCause> cause = CauseToRetry(*last_, terms_.kind, attempts_);
+  const std::optional<RetryCause> cause = CauseToRetry(*last_, kind_, attempts_);
   if (!cause.has_value() || caller_left()) return false;
   const absl::Duration delay = RetryDelay(*last_, attempts_, environment_.random);
   if (Clock::now() + absl::ToChronoNanoseconds(delay) >= terms_.deadline) return false;
   if (!environment_.retries->Take(*cause, SteadyNow())) return false;
-  if (terms_.kind != RequestKind::kQuery && MayHaveActed(*last_)) earlier_unknown_ = true;
+  if (kind_ != RequestKind::kQuery && MayHaveActed(*last_)) earlier_unknown_ = true;
   const Owner owner = owner_;  // the next attempt can begin before RunAfter returns
   const uint64_t wait = EndWait();
   if (spans_ != nullptr) spans_->Begin(CallStage::kQueue);
@@ -193,7 +208,7 @@ bool Dispatch::SendLater() {
 void Dispatch::SendAgain() {
   EndWait();
   if (caller_left()) return FinishCancelled();
-  if (environment_.breaker != nullptr && environment_.breaker->Refuse(SteadyNow()).has_value()) {
+  if (environment_.breaker != nullptr && environment_.breaker->Refuse(SteadyNow(), probe_).has_value()) {
     return Finish(*std::move(last_));
   }
   if (std::optional<Admission::Verdict> verdict = Enter(); verdict.has_value()) OnVerdict(*std::move(verdict));

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gateway/admission/admission.h"
+#include "gateway/admission/breaker.h"
 #include "gateway/admission/retry_policy.h"
 #include "gateway/calls/call_spans.h"
 #include "gateway/calls/trace_context.h"
@@ -48,18 +49,20 @@ class Dispatch {
     double weight = 1;
     absl::string_view organization;
     CallClass call_class = CallClass::kQuery;
-    RequestKind kind = RequestKind::kQuery;
     Clock::time_point deadline;
   };
 
   // Calls `next` once: inside of Admit, or later on the loop of the call. Errors: RESOURCE_EXHAUSTED (QUOTA_EXHAUSTED),
-  // UNAVAILABLE (UPSTREAM_FAILING), CANCELLED if the caller has left.
+  // UNAVAILABLE (UPSTREAM_FAILING, SHUTTING_DOWN), CANCELLED if the caller has left.
   void Admit(Owner owner, const Terms& terms, absl::AnyInvocable<void(absl::Status)> next);
+
+  // The call sends nothing, although it was admitted: gives its place back now, instead of in the destructor.
+  void SendNothing();
 
   // Sends the request. `done` gets the outcome of the last attempt. If this is a TransportFailure with `goes_on`,
   // `late` gets the outcome of the exchange later, as UpstreamClient::Post describes. An outcome whose failure has
   // `body_sent` can also mean that bytes of an earlier attempt were sent.
-  void Post(Owner owner, StampedRequest request, Done done, Done late);
+  void Post(Owner owner, StampedRequest request, RequestKind kind, Done done, Done late);
   void Get(Owner owner, DiscoveryRequest request, Done done);
 
   // The caller has left. A call that waits for its place, and a call that waits for its next attempt, end at once.
@@ -108,7 +111,9 @@ class Dispatch {
   Owner owner_;  // while a callback is outstanding
   absl::AnyInvocable<void(absl::Status)> next_;
   Admission::Permit permit_;
+  Breaker::Probe probe_;
   std::variant<std::monostate, StampedRequest, DiscoveryRequest> request_;
+  RequestKind kind_ = RequestKind::kQuery;  // of request_
   Done done_;
   Done late_;
   Clock::time_point sent_at_;

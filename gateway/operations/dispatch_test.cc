@@ -21,6 +21,7 @@
 namespace stampgate {
 namespace {
 
+using ::stampgate::testing::DetailsOf;
 using ::stampgate::testing::OperationOf;
 using ::stampgate::testing::RequestOf;
 using ::stampgate::testing::StatusIs;
@@ -179,6 +180,7 @@ TEST_F(DispatchTest, ARefusedCallIsNeitherSignedNorStoredNorAllowed) {
   EXPECT_THAT(refused, StatusIs(Code::kResourceExhausted));
   EXPECT_EQ(ErrorReasonOf(refused), "QUOTA_EXHAUSTED");
   EXPECT_THAT(store_.submits(), IsEmpty());
+  EXPECT_EQ(timestamps_.next_ms(), 0u) << "a refused submit uses no timestamp";
   EXPECT_EQ(signer_->signatures(), 1);
   EXPECT_THAT(AuditLines("allow"), SizeIs(1));
 }
@@ -200,6 +202,48 @@ TEST_F(DispatchTest, ACallerThatLeavesTheQueueSendsNothing) {
   End(1, AnswerOf(200, kPolicy));
   EXPECT_TRUE(first.Wait().ok());
   EXPECT_THAT(upstream_.sent(), SizeIs(1));
+}
+
+TEST_F(DispatchTest, ACallThatWaitsForItsPlaceEndsWithTheDrain) {
+  UseAudit();
+  UseRates({{1, absl::Seconds(1)}}, /*max_wait=*/absl::Seconds(30));
+  const Call first = Query();
+  const Call second = Query();
+  EXPECT_EQ(second.replies.count(), 0);
+  environment().admission.Drain(SteadyNow());
+  const absl::Status ended = second.Wait();
+  EXPECT_THAT(ended, StatusIs(Code::kUnavailable));
+  EXPECT_EQ(ErrorReasonOf(ended), "SHUTTING_DOWN");
+  EXPECT_GT(DetailsOf(ended).retry_delay.value_or(absl::ZeroDuration()), absl::ZeroDuration());
+  End(1, AnswerOf(200, kPolicy));
+  EXPECT_TRUE(first.Wait().ok());
+  EXPECT_THAT(AuditLines("allow"), SizeIs(1));
+}
+
+// The breaker has been open for longer than the time between two probes, and no place is free.
+TEST_F(DispatchTest, AProbeThatGetsNoPlaceIsNotLost) {
+  UseRetries();
+  UseRates({{1, absl::Hours(1)}});
+  const Call first = Query();
+  End(1, AnswerOf(200, kPolicy));
+  EXPECT_TRUE(first.Wait().ok());
+  const absl::Time opened = SteadyNow() - 2 * Breaker::kProbeInterval;
+  for (int i = 0; i < 20; ++i) environment().breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), opened);
+  EXPECT_EQ(ErrorReasonOf(Query().Wait()), "QUOTA_EXHAUSTED");
+  EXPECT_EQ(ErrorReasonOf(Query().Wait()), "QUOTA_EXHAUSTED");
+}
+
+TEST_F(DispatchTest, AProbeThatIsSentIsTheOnlyOne) {
+  UseRetries();
+  const absl::Time opened = SteadyNow() - 2 * Breaker::kProbeInterval;
+  for (int i = 0; i < 20; ++i) environment().breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), opened);
+  const Call probe = Query();
+  EXPECT_EQ(ErrorReasonOf(Query().Wait()), "UPSTREAM_FAILING");
+  End(1, AnswerOf(200, kPolicy));
+  EXPECT_TRUE(probe.Wait().ok());
+  const Call next = Query();
+  End(2, AnswerOf(200, kPolicy));
+  EXPECT_TRUE(next.Wait().ok());
 }
 
 TEST_F(DispatchTest, AnOpenBreakerRefusesACallBeforeItIsSigned) {

@@ -60,7 +60,7 @@ void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string&
   if (status.ok()) status = SetDeadline(time_left);
   if (status.ok()) status = ChooseKey();
   if (!status.ok()) return End(status);
-  Render();
+  Admit();
 }
 
 absl::Status OperationCall::Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger) {
@@ -138,6 +138,22 @@ absl::Status OperationCall::ChooseKey() {
                                "no key of the gateway signs for this organization_id"));
 }
 
+// Waits until the call may send its request within upstream's rates. A refused call costs no further work: it is not
+// rendered, uses no timestamp, and is neither stored nor recorded as allowed.
+void OperationCall::Admit() {
+  Dispatch::Terms terms;
+  terms.caller = caller_.caller->name();
+  terms.weight = caller_.caller->weight();
+  terms.organization = QuestionOf(operation_, request_).organization_id.value_or("");
+  terms.call_class = operation_.is_submit() ? CallClass::kSubmit : CallClass::kQuery;
+  terms.deadline = deadline_;
+  dispatch_.Admit(shared_from_this(), terms, [this](const absl::Status& admitted) {
+    if (EndIfCallerLeft()) return;
+    if (!admitted.ok()) return End(admitted);
+    Render();
+  });
+}
+
 void OperationCall::Render() {
   record_.spans().Begin(CallStage::kTranslate);
   RenderedRequest rendered = (*std::move(checked_)).Render();
@@ -145,9 +161,7 @@ void OperationCall::Render() {
   path_ = std::move(rendered.path);
   if (!operation_.is_submit()) {
     if (!std::holds_alternative<Discover>(way_)) body_.emplace(rendered.QueryBody());
-    return Admit([this](const absl::Status& admitted) {
-      if (IsAdmitted(admitted)) Record();
-    });
+    return Record();
   }
   const bool fixed = client_stamped_ || rendered.timestamp_ms.has_value() || !rendered.idempotency_key.empty();
   kind_ = fixed ? RequestKind::kFixedSubmit : RequestKind::kSubmit;
@@ -157,34 +171,10 @@ void OperationCall::Render() {
   if (!rendered.idempotency_key.empty()) {
     if (fit.ok()) fit = CheckTimestampOfKey(*timestamp_ms, environment_.now());
     request_sha256_ = DigestOfRequest(operation_, request_);
-    return Admit([this, rendered = std::move(rendered), fit = std::move(fit)](const absl::Status& admitted) mutable {
-      if (IsAdmitted(admitted)) Remember(std::move(rendered), std::move(fit));
-    });
+    return Remember(std::move(rendered), std::move(fit));
   }
   if (!fit.ok()) return End(fit);
-  Admit([this](const absl::Status& admitted) {
-    if (IsAdmitted(admitted)) Record();
-  });
-}
-
-// Waits until the call may send its request within upstream's rates. A refused call is neither stored nor recorded as
-// allowed.
-void OperationCall::Admit(absl::AnyInvocable<void(absl::Status)> next) {
-  Dispatch::Terms terms;
-  terms.caller = caller_.caller->name();
-  terms.weight = caller_.caller->weight();
-  terms.organization = QuestionOf(operation_, request_).organization_id.value_or("");
-  terms.call_class = operation_.is_submit() ? CallClass::kSubmit : CallClass::kQuery;
-  terms.kind = kind_;
-  terms.deadline = deadline_;
-  dispatch_.Admit(shared_from_this(), terms, std::move(next));
-}
-
-// Ends the call, and returns false, if the call was refused or its caller has left.
-bool OperationCall::IsAdmitted(const absl::Status& admitted) {
-  if (EndIfCallerLeft()) return false;
-  if (!admitted.ok()) End(admitted);
-  return admitted.ok();
+  Record();
 }
 
 // Makes the call store write which body belongs to the caller's idempotency key, before the gateway sends a byte of the
@@ -233,6 +223,7 @@ void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& f
       return Remember(std::move(rendered), absl::OkStatus());
     }
   }
+  dispatch_.SendNothing();
   absl::StatusOr<ActivitySummary> stored = StoredAnswer(record, request_sha256_);
   if (!stored.ok()) return End(stored.status());
   activity_ = *std::move(stored);
@@ -304,7 +295,7 @@ void OperationCall::Send(StampedRequest request) {
   if (operation_.wait_until != nullptr && request_.Has(*operation_.wait_until)) AnnounceWait();
   TraceRequest("POST");
   dispatch_.Post(
-      shared_from_this(), std::move(request), [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); },
+      shared_from_this(), std::move(request), kind_, [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); },
       [this](UpstreamOutcome outcome) { OnLateOutcome(std::move(outcome)); });
 }
 

@@ -77,9 +77,8 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   absl::Status Authorize();
   absl::Status SetDeadline(absl::Duration time_left);
   absl::Status ChooseKey();
+  void Admit();
   void Render();
-  void Admit(absl::AnyInvocable<void(absl::Status)> next);
-  bool IsAdmitted(const absl::Status& admitted);
   void Remember(RenderedRequest rendered, absl::Status fit);
   void OnRemembered(RenderedRequest rendered, const absl::Status& fit, absl::StatusOr<CallStore::Begun> begun);
   void Record();

@@ -289,9 +289,10 @@ void CallTest::AnswerStore(absl::StatusOr<CallStore::Begun> begun) {
   loops_.WaitForTasks();
 }
 
-void CallTest::UseRates(std::vector<RateLimit> rates) {
+void CallTest::UseRates(std::vector<RateLimit> rates, absl::Duration max_wait) {
   AdmissionOptions options;
   options.rates = std::move(rates);
+  options.max_wait = max_wait;
   options.now = SteadyNow;
   options.run_after = [this](absl::Duration delay, EventLoop::Task task) {
     loops_[0].RunAfter(delay, std::move(task));

@@ -215,7 +215,7 @@ class CallTest : public ::testing::Test {
   // Lets the gateway repeat requests, and stop sending them while upstream fails.
   void UseRetries() { with_retries_ = true; }
   // Limits the requests to upstream.
-  void UseRates(std::vector<RateLimit> rates);
+  void UseRates(std::vector<RateLimit> rates, absl::Duration max_wait = absl::Milliseconds(200));
   void UseAudit();
 
   // Answers the oldest Begin of the store that the test has not answered, and waits for the next steps of its call.

@@ -210,6 +210,7 @@ TEST_F(WaitingCallTest, TheKeyBelongsToTheSameRequestWithAndWithoutWaitUntil) {
 TEST_F(WaitingCallTest, ACallWhoseStoredActivityIsPendingWaitsForItsEnd) {
   NeverRead();
   UseStore();
+  UseRates({{1, absl::Hours(1)}});  // the call sends no submit, so its place is free for the reading
   const Call call = Start(absl::StrCat(kCreate, kWait, kKey));
   const Operation& operation = OperationOf("CreatePolicies");
   CallStore::Begun begun;

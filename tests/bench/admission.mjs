@@ -1,8 +1,10 @@
 // Measures admission; see tests/bench/admission.
 import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { connect } from 'node:http2';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
 import { encode } from '../clients/gateway.mjs';
+import { ADMIN, metricsOf } from '../end_to_end/admin_port.mjs';
 import { QUERY } from '../end_to_end/failures.mjs';
 import { auditConfig, scratch, startGateway } from '../end_to_end/harness.mjs';
 import { callerOf, tokenOf } from '../end_to_end/policy_callers.mjs';
@@ -18,6 +20,8 @@ const CALLERS = 30;
 const REPLICAS = process.argv.includes('--replicas') ? 3 : 1;
 const ADMISSION = { rates: [{ requests: RATE, per: '1s' }], retries: false, breaker: false };
 const WARM_UP_SECONDS = 3;
+/** How often this program checks whether its own event loop is late. */
+const LOOP_CHECK_MS = 1;
 
 const ends = [];
 const scope = { after: (end) => ends.push(end) };
@@ -52,8 +56,28 @@ const FRAME = Buffer.concat([Buffer.from([0, 0, 0, 0, 0]), REQUEST]);
 FRAME.writeUInt32BE(REQUEST.length, 1);
 const [service, method] = QUERY.method.split('/');
 
+/** The buckets of the gateways' own histogram of refusals: the number of refusals up to each number of milliseconds. */
+async function refusalsOf(gateways) {
+  const counts = new Map();
+  for (const gateway of gateways) {
+    for (const [series, value] of await metricsOf(gateway)) {
+      const [, seconds] = /^stampgate_admission_refusal_seconds_bucket\{le="(.*)"\}$/.exec(series) ?? [];
+      if (seconds === undefined) continue;
+      const ms = seconds === '+Inf' ? Infinity : Number(seconds) * 1000;
+      counts.set(ms, (counts.get(ms) ?? 0) + value);
+    }
+  }
+  return counts;
+}
+
+/** How many refusals came between two readings, and the part of them that a gateway needed at most `ms` for. */
+function partWithin(before, after, ms) {
+  const since = (bound) => after.get(bound) - before.get(bound);
+  return since(ms) / since(Infinity);
+}
+
 /**
- * Makes a call. Resolves to the reason of the error, or "sent". Speaks HTTP/2 itself, because a gRPC library would use
+ * Makes a call. Resolves to the reason of the error, or "sent", and to whether the call has waited for its place. Speaks HTTP/2 itself, because a gRPC library would use
  * more CPU time than the gateway.
  */
 function call(session, caller) {
@@ -69,7 +93,9 @@ function call(session, caller) {
     const onStatus = (headers) => {
       if (headers['grpc-status'] === undefined) return;
       const details = Buffer.from(headers['grpc-status-details-bin'] ?? '', 'base64').toString('latin1');
-      resolve(['QUOTA_EXHAUSTED', 'RATE_LIMIT_EXCEEDED'].find((reason) => details.includes(reason)) ?? 'sent');
+      const reason = ['QUOTA_EXHAUSTED', 'RATE_LIMIT_EXCEEDED'].find((name) => details.includes(name)) ?? 'sent';
+      // The metadata of QUOTA_EXHAUSTED contain limit: "rate" or "wait".
+      resolve({ reason, waited: details.includes('limit\x12\x04wait') });
     };
     stream.on('response', onStatus);
     stream.on('trailers', onStatus);
@@ -94,49 +120,62 @@ async function load(gateways, greedy) {
   };
   const results = [];
   const pending = [];
-  let latest = 0;
+  const loop = monitorEventLoopDelay({ resolution: LOOP_CHECK_MS });
   const began = performance.now();
   let next = began;
+  let before;
   while (next < began + (WARM_UP_SECONDS + SECONDS) * 1000) {
     const wait = next - performance.now();
     if (wait > 1) await new Promise((resolve) => setTimeout(resolve, wait));
-    latest = Math.max(latest, -wait);
     const index = Math.max(chosen(), 0);
     const sent = performance.now();
     const measured = sent >= began + WARM_UP_SECONDS * 1000;
+    if (measured && before === undefined) {
+      loop.enable();
+      before = refusalsOf(gateways);
+    }
+    const lateMs = Math.max(sent - next, 0);
     pending.push(
-      call(sessions[placeOf(index)][index % 8], callers[index].name).then((reason) => {
-        if (measured) results.push({ index, reason, ms: performance.now() - sent });
+      call(sessions[placeOf(index)][index % 8], callers[index].name).then((outcome) => {
+        if (measured) results.push({ ...outcome, index, lateMs, ms: performance.now() - sent });
       }),
     );
     next += (-Math.log(1 - Math.random()) * 1000) / OFFERED;
   }
   await Promise.all(pending);
+  loop.disable();
   for (const session of sessions.flat()) session.close();
-  return { results, latest };
+  return { results, loop, before: await before, after: await refusalsOf(gateways) };
 }
 
-function report(title, { results, latest }) {
+function report(title, { results, loop, before, after }) {
   const refused = results.filter(({ reason }) => reason === 'QUOTA_EXHAUSTED');
   const limited = results.filter(({ reason }) => reason === 'RATE_LIMIT_EXCEEDED');
   const sent = results.filter(({ reason }) => reason !== 'QUOTA_EXHAUSTED' && reason !== 'RATE_LIMIT_EXCEEDED');
   const perWeight = callers.map(({ weight }, i) => sent.filter(({ index }) => index === i).length / weight);
   const jain = perWeight.reduce((a, b) => a + b, 0) ** 2 / (CALLERS * perWeight.reduce((a, b) => a + b * b, 0));
   const others = sent.filter(({ index }) => index !== 0).map(({ ms }) => ms);
+  const late = results.map(({ lateMs }) => lateMs);
+  const within = (ms) => partWithin(before, after, ms) * 100;
   const rows = [
     ['offered in a second', results.length / SECONDS, 0],
-    ['latest call of this program, ms', latest, 0],
+    ['this program: calls are late by, p99, ms', percentile(late, 0.99), 1],
+    ['this program: answers are read late by, p99, ms', loop.percentile(99) / 1e6 - LOOP_CHECK_MS, 1],
     ['carried out in a second', sent.length / SECONDS, 1],
     ['part of the rate that was used, %', (sent.length / SECONDS / RATE) * 100, 1],
     ['requests that upstream refused, %', (limited.length / (sent.length + limited.length)) * 100, 2],
     ["Jain's index of the places by weight", jain, 4],
-    ['refusal, p50, ms', percentile(refused.map(({ ms }) => ms), 0.5), 1],
-    ['refusal, p99, ms', percentile(refused.map(({ ms }) => ms), 0.99), 1],
+    ['refused calls that had waited, %', (refused.filter(({ waited }) => waited).length / refused.length) * 100, 2],
+    ['refusals within 1 ms in the gateway, %', within(1), 2],
+    ['refusals within 5 ms in the gateway, %', within(5), 2],
+    ['refusals within 10 ms in the gateway, %', within(10), 2],
+    ['refusal as this program sees it, p50, ms', percentile(refused.map(({ ms }) => ms), 0.5), 1],
+    ['refusal as this program sees it, p99, ms', percentile(refused.map(({ ms }) => ms), 0.99), 1],
     ['call of another caller, p50, ms', percentile(others, 0.5), 1],
     ['call of another caller, p99, ms', percentile(others, 0.99), 1],
   ];
   console.log(`\n${title}`);
-  for (const [name, value, digits] of rows) console.log(`  ${name.padEnd(44)}${value.toFixed(digits).padStart(10)}`);
+  for (const [name, value, digits] of rows) console.log(`  ${name.padEnd(48)}${value.toFixed(digits).padStart(10)}`);
   return percentile(others, 0.99);
 }
 
@@ -145,7 +184,7 @@ async function measureReplicas() {
   const upstream = await startUpstream();
   const postgres = await PostgresServer.create(scope);
   const stack = await SharedLogStack.prepare(scope, { hosts: [postgres.host], allow_single_server: true }, {
-    config: { upstream: { base_url: upstream.url }, callers, admission: ADMISSION },
+    config: { upstream: { base_url: upstream.url }, callers, admission: ADMISSION, admin: ADMIN },
   });
   const gateways = [];
   for (let i = 0; i < REPLICAS; i += 1) gateways.push(await stack.start());
@@ -164,6 +203,7 @@ async function measureOne() {
       callers,
       audit: await auditConfig(folder),
       admission: ADMISSION,
+      admin: ADMIN,
     },
     { folder },
   );

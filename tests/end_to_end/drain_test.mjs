@@ -10,8 +10,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { code, connect, encode, methods } from '../clients/gateway.mjs';
 import { binary } from '../paths.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { ADMIN, metricsOf } from './admin_port.mjs';
 import { prepareEventStack } from './event_stack.mjs';
-import { HANG_MS } from './harness.mjs';
+import { described } from './failures.mjs';
+import { HANG_MS, startStack } from './harness.mjs';
 import { LONG, until } from './processes.mjs';
 import { LATEST } from './subscriber.mjs';
 
@@ -159,4 +161,25 @@ test('when the gateway drains under load, every call ends with a response or wit
   // together with its connection.
   const answered = endings.get('Submit', 'OK') + endings.get(`C++ ${SUBMIT[0]}`, 'OK');
   assert.equal(simulator.stats().paths[SUBMIT_PATH].requests, answered);
+});
+
+test('calls that wait within upstream\'s rates are sent during a drain, or are refused before it ends', { timeout: HANG_MS }, async (t) => {
+  const admission = { rates: [{ requests: 2, per: '1s' }], max_wait: '30s' };
+  const { gateway, simulator } = await startStack(t, { config: { admin: ADMIN, admission, calls: { drain_grace: '3s' } } });
+  const calls = Array.from({ length: 12 }, () => gateway.call(...QUERY).then(() => 'sent', described));
+  const waiting = async () => (await metricsOf(gateway)).get('stampgate_admission_waiting_calls{class="query"}');
+  await until(async () => (await waiting()) >= calls.length - 2, 'most calls wait');
+  const sentBefore = simulator.requests().length;
+  gateway.child.kill('SIGTERM');
+  const outcomes = await Promise.all(calls);
+  const refused = outcomes.filter((outcome) => outcome.reason === 'SHUTTING_DOWN');
+  const sent = outcomes.length - refused.length;
+  assert.ok(sent > sentBefore, `${sent} calls were sent, ${sentBefore} of them before the drain`);
+  assert.ok(refused.length > 0);
+  for (const { code: status, retryMs } of refused) {
+    assert.equal(status, 'UNAVAILABLE');
+    assert.ok(retryMs > 0, `${retryMs}`);
+  }
+  assert.equal(simulator.requests().length, sent);
+  assert.deepEqual(await gateway.exited, { status: 0, signal: null }, gateway.output);
 });

@@ -6,7 +6,7 @@ import { Machine } from '../machine/machine.mjs';
 import { PostgresCluster } from '../postgresql/cluster.mjs';
 import { Relay } from '../postgresql/relay.mjs';
 import { simpleActivity } from '../simulator/webhook_events.mjs';
-import { scratch } from './harness.mjs';
+import { HANG_MS, scratch } from './harness.mjs';
 import { Caller, SUBMIT, submitOf } from './history/callers.mjs';
 import { Follower, seen } from './history/follower.mjs';
 import { UpstreamRecord } from './history/upstream_record.mjs';
@@ -21,8 +21,8 @@ const SUBMITS = ['keyed', 'keyed', 'timestamped', 'equal', 'equal', 'plain'];
 const SUBMIT_INTERVAL_MS = 20;
 /** A gateway has timestamps for 15 equal submits a second, and both callers of equal submits can call the same one. */
 const EQUAL_INTERVAL_MS = 200;
-/** How long after a fault a gateway may lack timestamps for equal submits. */
-const SETTLE_MS = 10_000;
+/** How far ahead of its clock a gateway reserves timestamps in the store, which it repeats every 3 s. */
+const RESERVE_MS = 10_000;
 /** How many events are acknowledged between two faults, and during a fault that lets the log continue. */
 export const PROGRESS = 40;
 /** How many submits succeed after each fault. */
@@ -140,7 +140,7 @@ async function submits(gateway) {
 export class Scene {
   followers = [];
   callers = [];
-  /** When every gateway had recovered from the latest fault; a time of performance.now(). */
+  /** When every gateway had timestamps again after the latest fault; a time of performance.now(). */
   #recoveredMs = -Infinity;
   #submitted = 0;
 
@@ -190,9 +190,8 @@ export class Scene {
     this.upstream = new UpstreamRecord(this.stack.simulator);
     const gateways = {
       gateway: () => (gateways.isOver ? undefined : random.pick(slots).gateway()),
-      // During a fault, a gateway can lack timestamps: if it cannot reach the store, or if its clock was set. Afterwards,
-      // equal submits can have used the timestamps of the next second.
-      maxBehindMsSince: (ms) => (ms < this.#recoveredMs + SETTLE_MS ? Infinity : 0),
+      // During a fault, a gateway can lack timestamps: if it cannot reach the store, or if its clock was set.
+      maxBehindMsSince: (ms) => (ms < this.#recoveredMs ? Infinity : 0),
     };
     const answered = () => (this.#submitted += 1);
     this.callers = SUBMITS.map((kind, index) => {
@@ -212,13 +211,26 @@ export class Scene {
     await until(() => this.#submitted >= wanted, `${SUBMITS_PROGRESS} more submits succeed`);
   }
 
-  /** Carries out a fault. Resolves when each gateway submits again, and the cluster is whole. */
+  /** Carries out a fault. Resolves when each gateway submits again and has timestamps, and the cluster is whole. */
   async during(fault) {
     this.#recoveredMs = Infinity;
     await fault(this);
+    const endedMs = Date.now();
     await this.cluster.isLevel();
     await Promise.all(this.slots.map(({ up }) => until(() => submits(up), 'a gateway submits again')));
+    await until(async () => (await this.#reserves(endedMs)) >= this.slots.length, 'each gateway reserves timestamps');
     this.#recoveredMs = performance.now();
+  }
+
+  /**
+   * The number of gateways that have reserved timestamps since `ms`. Until then, a gateway that could not reach the store
+   * has only the 15 equal submits of the last second of its old reserve. A process whose clock was set has reserved other
+   * timestamps.
+   */
+  async #reserves(ms) {
+    const [from, to] = [ms + RESERVE_MS, ms + RESERVE_MS + HANG_MS];
+    const { primary } = this.cluster;
+    return Number(await primary.sql(`SELECT count(*) FROM stampgate.leases WHERE through_ms BETWEEN ${from} AND ${to}`));
   }
 
   /** Resolves to the history when every delivery is acknowledged and every subscriber has the whole log. */
