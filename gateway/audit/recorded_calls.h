@@ -69,11 +69,9 @@ class RecordedCalls : public FileCalls {
   // Makes room: later calls succeed.
   void MakeRoom() { failing_ = {0, 0}; }
 
-  // Makes the `nth` sync of the folder from now (1 is the next) succeed without any effect.
-  void SkipFolderSync(int nth) { skipped_ = folder_syncs_ + nth; }
+  // Makes `count` syncs of the folder succeed without any effect, beginning with the `nth` sync of the folder from now.
+  void SkipFolderSyncs(int nth, int count) { skipped_ = {folder_syncs_ + nth, folder_syncs_ + nth + count}; }
 
-  // Returns the number of calls, including failed calls.
-  int calls() const { return calls_; }
   // Returns the number of failed calls.
   int failures() const { return failures_; }
 
@@ -105,7 +103,7 @@ class RecordedCalls : public FileCalls {
   int calls_ = 0;
   int failures_ = 0;
   int folder_syncs_ = 0;
-  int skipped_ = 0;  // the number of the sync of the folder that has no effect; 0 if there is none
+  std::pair<int, int> skipped_ = {0, 0};  // as `failing_`, for syncs of the folder
 };
 
 }  // namespace stampgate

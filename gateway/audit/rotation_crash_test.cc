@@ -3,10 +3,10 @@
 // A rotation changes names of the folder. The tests record the folder after each call, compute the folders that a power
 // cut at this moment can leave, and continue the audit log in each of them. KeptChanges::kAny makes the fewest
 // assumptions about the file system, and the audit log promises that it loses nothing even there.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <iostream>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +27,10 @@
 namespace stampgate {
 namespace {
 
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
 using Entry = AuditWriter::Entry;
 using Verdict = AuditReport::Verdict;
 
@@ -44,7 +48,7 @@ struct Moment {
   RecordedFolder folder;
   Promises promises;
   absl::Time time;
-  bool may_be_torn = false;
+  bool may_be_torn = false;  // the current file possibly has a torn end
 
   // Returns a text that differs for all moments from which the audit log continues differently.
   std::string Key() const {
@@ -72,6 +76,7 @@ class RotationCrashTest : public ::testing::TestWithParam<Rotations> {
     history_.clear();
     promises_ = moment.promises;
     now_ = moment.time;
+    may_be_torn_ = moment.may_be_torn;
     moment.folder.WriteTo(folder_);
     calls_ = std::make_unique<RecordedCalls>(moment.folder, [this] { Note(); });
     Note();
@@ -164,6 +169,7 @@ class RotationCrashTest : public ::testing::TestWithParam<Rotations> {
     for (const std::string& file : closed_files) {
       const auto copy = moment.promises.copies.find(file);
       if (copy == moment.promises.copies.end()) return absl::StrCat(file, " has a new name");
+      if (std::filesystem::equivalent(file, path_)) return absl::StrCat(file, " is also the current file");
       if (ReadTestFile(file) != copy->second) return absl::StrCat(file, " has changed");
     }
     const AuditReport all = Verify(AuditFiles::kAll, moment.promises.head);
@@ -183,12 +189,13 @@ class RotationCrashTest : public ::testing::TestWithParam<Rotations> {
       all.push_back(moment);
       all.back().folder = std::move(folder);
     }
-    for (Moment& one : all) one.may_be_torn = moment.folder.HasUnsyncedFile();
+    for (Moment& one : all) one.may_be_torn = moment.may_be_torn || moment.folder.HasUnsyncedFile();
     return all;
   }
 
-  // Continues the audit log after each moment of `history`, and again `more` times after each moment of that.
-  void ContinueAfter(const std::vector<Moment>& history, int more) {
+  // Continues the audit log after each moment of `history`. If `again` is true, does so too after each moment of each
+  // start.
+  void ContinueAfter(const std::vector<Moment>& history, bool again) {
     for (const Moment& moment : history) {
       for (const Moment& after : After(moment, KeptChanges::kAny)) {
         if (!seen_.insert(after.Key()).second) continue;
@@ -196,22 +203,22 @@ class RotationCrashTest : public ::testing::TestWithParam<Rotations> {
         ASSERT_EQ(FaultIn(after), "");
         const absl::Status opened = Open();
         ASSERT_TRUE(opened.ok()) << opened;
+        const std::vector<Moment> start = history_;
         WriteAndRotate();
-        ASSERT_FALSE(HasFailure());
-        const std::vector<Moment> next = std::move(history_);
-        if (more > 0) ContinueAfter(next, more - 1);
+        if (again) ContinueAfter(start, false);
         if (HasFailure()) return;
       }
     }
   }
 
-  // Returns how many folders that a power cut can leave after one of the moments of the history have a fault.
-  int Faults(KeptChanges kept) {
-    int faults = 0;
+  // Returns the faults of the folders that can be left after each moment of the history.
+  std::vector<std::string> Faults(KeptChanges kept) {
+    std::vector<std::string> faults;
     for (const Moment& moment : history_) {
       for (const Moment& after : After(moment, kept)) {
         after.folder.WriteTo(folder_);
-        if (!FaultIn(after).empty()) ++faults;
+        const std::string fault = FaultIn(after);
+        if (!fault.empty()) faults.push_back(fault);
       }
     }
     return faults;
@@ -225,12 +232,14 @@ class RotationCrashTest : public ::testing::TestWithParam<Rotations> {
   std::unique_ptr<AuditWriter> writer_;
   std::vector<uint64_t> open_;  // the allow without an outcome
   Promises promises_;
+  bool may_be_torn_ = false;
   std::vector<Moment> history_;
   std::set<std::string> seen_;
 
  private:
   // Notes what is durable now.
   void Promise() {
+    may_be_torn_ = false;
     promises_.head = AuditHead{writer_->head().sequence, MacHex(writer_->head().mac)};
     Note();
   }
@@ -249,7 +258,7 @@ class RotationCrashTest : public ::testing::TestWithParam<Rotations> {
       const auto [copy, added] = promises_.copies.emplace(name, folder.files[file].written);
       EXPECT_TRUE(added || copy->second == folder.files[file].written) << name << " has changed";
     }
-    history_.push_back({folder, promises_, now_});
+    history_.push_back({folder, promises_, now_, may_be_torn_});
   }
 
   bool IsClosed(const std::string& name) const {
@@ -272,8 +281,85 @@ TEST_P(RotationCrashTest, TwoPowerCutsLoseAndChangeNothing) {
   WriteAndRotate();
   WriteAndRotate();
   const std::vector<Moment> history = std::move(history_);
-  ContinueAfter(history, 1);
-  std::cout << seen_.size() << " folders\n";
+  ContinueAfter(history, true);
+  EXPECT_GT(seen_.size(), 300);
+}
+
+// A rotation syncs the folder three times. The test leaves out some of the syncs.
+TEST_P(RotationCrashTest, EachSyncOfTheFolderIsNecessary) {
+  struct Case {
+    int first;
+    int count;
+    std::string fault_if_first;  // what a power cut that keeps the first changes can cause; "" if nothing
+    std::string fault_if_any;
+  };
+  const Case cases[] = {
+      {1, 0, "", ""},
+      {1, 1, "", "is older than these files"},
+      {2, 1, "", "is also the current file"},
+      {3, 1, "has no closed files", "are missing"},
+      {1, 3, "are missing", "are missing"},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(absl::StrCat("without ", one.count, " syncs from sync ", one.first));
+    BeginNew();
+    calls_->SkipFolderSyncs(one.first, one.count);
+    WriteAndRotate();
+    const auto expect = [this](KeptChanges kept, const std::string& fault) {
+      const std::vector<std::string> faults = Faults(kept);
+      if (fault.empty()) {
+        EXPECT_THAT(faults, IsEmpty());
+      } else {
+        EXPECT_THAT(faults, Contains(HasSubstr(fault)));
+      }
+    };
+    expect(KeptChanges::kFirst, one.fault_if_first);
+    expect(KeptChanges::kAny, one.fault_if_any);
+  }
+}
+
+// The disk is full for one call, for some, or until the test makes room. Also begins before the rotation, so that a
+// failed append comes before it.
+TEST_P(RotationCrashTest, AFullDiskDelaysARotationOrEndsAllWriting) {
+  int delayed = 0;
+  int ended = 0;
+  bool failed = true;
+  for (int nth = 1; failed; ++nth) {
+    for (const int count : {1, 2, 3, 1000}) {
+      SCOPED_TRACE(absl::StrCat("call ", nth, ", ", count, " failures"));
+      BeginNew();
+      calls_->FillDisk(nth, count);
+      const absl::Status written = Write();
+      const absl::Status rotated = Rotate();
+      const absl::Status after = Write();
+      failed = calls_->failures() > 0;
+      calls_->MakeRoom();
+      EXPECT_FALSE(absl::IsDataLoss(written)) << written;
+      if (absl::IsDataLoss(rotated)) {
+        // Nobody knows whether the disk has the new file, so the gateway stamps nothing until it starts again.
+        ++ended;
+        EXPECT_TRUE(absl::IsDataLoss(after)) << after;
+        EXPECT_TRUE(absl::IsDataLoss(Write()));
+        ASSERT_TRUE(Open().ok());
+      } else if (!rotated.ok()) {
+        ++delayed;
+        EXPECT_TRUE(absl::IsUnavailable(rotated)) << rotated;
+        EXPECT_TRUE(after.ok() || count > 1) << after;
+        ASSERT_TRUE(Write().ok());
+      }
+      WriteAndRotate();
+      ASSERT_FALSE(HasFailure());
+      for (const Moment& moment : std::vector<Moment>(history_)) {
+        if (Below(random_, 4) > 0) continue;
+        const std::vector<Moment> all = After(moment, KeptChanges::kAny);
+        const Moment& one = all[Below(random_, all.size())];
+        one.folder.WriteTo(folder_);
+        ASSERT_EQ(FaultIn(one), "");
+      }
+    }
+  }
+  EXPECT_GT(delayed, 20);
+  EXPECT_GT(ended, 0);
 }
 
 }  // namespace
