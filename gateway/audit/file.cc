@@ -156,8 +156,10 @@ absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view
 absl::Status AuditFile::Rename(const std::string& from, const std::string& to, FileCalls& calls) {
   if (!Link(from, to, calls)) return SystemError(absl::StrCat("its closed file ", from, " cannot be renamed to ", to));
   // Without the sync, a power cut could remove both names.
-  if (calls.SyncFolderOf(to) != 0) return SystemError(absl::StrCat("the name ", to, " cannot be written to disk"));
-  if (calls.Unlink(from) != 0) return SystemError(absl::StrCat("its closed file also has the name ", from));
+  if (calls.SyncFolderOf(to) != 0)
+    return SystemError(absl::StrCat("the name ", to, " of its closed file cannot be written to disk"));
+  if (calls.Unlink(from) != 0)
+    return SystemError(absl::StrCat("the name ", from, " of its closed file cannot be removed"));
   return absl::OkStatus();
 }
 

@@ -40,8 +40,8 @@ const absl::Time kTime = absl::FromUnixMicros(1767323045678901);
 struct Promises {
   std::optional<AuditHead> head;            // the last record that the writer has reported as durable
   std::map<std::string, AuditHead> closed;  // the last record of each reported closed file
-  std::map<std::string, std::string>
-      copies;  // each file that had the name of a closed file, as a shipper has copied it
+  // The content of each file when it got the name of a closed file: a shipper has possibly copied it.
+  std::map<std::string, std::string> copies;
 };
 
 struct Moment {
@@ -149,8 +149,7 @@ class RotationCrashTest : public ::testing::TestWithParam<Rotations> {
 
   void ExpectWhole() {
     calls_->folder().ExpectIn(folder_);
-    Moment moment{calls_->folder(), promises_, now_};
-    EXPECT_EQ(FaultIn(moment), "");
+    EXPECT_EQ(FaultIn({calls_->folder(), promises_, now_}), "");
     EXPECT_EQ(Verify(AuditFiles::kAll, promises_.head).open_allows, open_.size());
     EXPECT_TRUE(FindClosingAuditFiles(path_).value().empty());
     const std::vector<std::string> closed = FindClosedAuditFiles(path_).value();
@@ -162,7 +161,7 @@ class RotationCrashTest : public ::testing::TestWithParam<Rotations> {
     }
   }
 
-  // Returns what is wrong in the real folder, before the audit log continues there; "" if nothing is wrong.
+  // Returns a fault of the real folder, before the audit log continues there; "" if there is none.
   std::string FaultIn(const Moment& moment) {
     if (!Exists(path_)) return "the current file is missing";
     const std::vector<std::string> closed_files = FindClosedAuditFiles(path_).value();
@@ -325,7 +324,7 @@ TEST_P(RotationCrashTest, AFullDiskDelaysARotationOrEndsAllWriting) {
   int ended = 0;
   bool failed = true;
   for (int nth = 1; failed; ++nth) {
-    for (const int count : {1, 2, 3, 1000}) {
+    for (const int count : {1, 2, 1000}) {
       SCOPED_TRACE(absl::StrCat("call ", nth, ", ", count, " failures"));
       BeginNew();
       calls_->FillDisk(nth, count);
@@ -350,11 +349,13 @@ TEST_P(RotationCrashTest, AFullDiskDelaysARotationOrEndsAllWriting) {
       WriteAndRotate();
       ASSERT_FALSE(HasFailure());
       for (const Moment& moment : std::vector<Moment>(history_)) {
-        if (Below(random_, 4) > 0) continue;
+        if (Below(random_, 16) > 0) continue;
         const std::vector<Moment> all = After(moment, KeptChanges::kAny);
         const Moment& one = all[Below(random_, all.size())];
-        one.folder.WriteTo(folder_);
+        Begin(one);
         ASSERT_EQ(FaultIn(one), "");
+        ASSERT_TRUE(Open().ok());
+        WriteAndRotate();
       }
     }
   }
