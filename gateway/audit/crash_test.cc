@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,7 +20,6 @@ namespace stampgate {
 namespace {
 
 using Entry = AuditWriter::Entry;
-using Random = std::mt19937_64;
 using Verdict = AuditReport::Verdict;
 
 constexpr int kSeeds = 1000;
@@ -36,42 +34,6 @@ class NoDisk : public FileCalls {
   int DropPages(int, off_t) override { return 0; }
   int SyncFolderOf(const std::string&) override { return 0; }
 };
-
-size_t Below(Random& random, size_t bound) { return static_cast<size_t>(random() % bound); }
-
-// Returns a possible content of a file on the disk after a power cut. The program has written `written` to the file,
-// and has synced the first `durable` bytes. Each block of unsynced bytes either has its new content, or is wrong from
-// some byte on. The wrong bytes are zeros, random bytes, or a part of `former`, the content that the disk had before.
-std::string AfterPowerCut(const std::string& written, size_t durable, const std::string& former, Random& random) {
-  const size_t block = Below(random, 2) == 0 ? 512 : 4096;
-  const size_t added = written.size() - durable;
-  std::string disk = written;
-  // The file gets the old size, the new size, or any size between them.
-  const size_t grown = Below(random, 3);
-  if (grown == 0) disk.resize(durable + Below(random, added + 1));
-  if (grown == 1 && Below(random, 4) == 0) disk.resize(durable);
-  const size_t keep_in_10 = Below(random, 11);
-  for (size_t begin = durable; begin < disk.size();) {
-    const size_t end = std::min(disk.size(), (begin / block + 1) * block);
-    if (Below(random, 10) >= keep_in_10) {
-      const size_t from = Below(random, 2) == 0 ? begin : begin + Below(random, end - begin);
-      switch (Below(random, 3)) {
-        case 0:
-          std::fill(disk.begin() + static_cast<int64_t>(from), disk.begin() + static_cast<int64_t>(end), '\0');
-          break;
-        case 1:
-          for (size_t i = from; i < end; ++i) disk[i] = static_cast<char>(random());
-          break;
-        default: {
-          const size_t shift = Below(random, former.size());
-          for (size_t i = from; i < end; ++i) disk[i] = former[(shift + i) % former.size()];
-        }
-      }
-    }
-    begin = end;
-  }
-  return disk;
-}
 
 class AuditCrashTest : public ::testing::Test {
  protected:

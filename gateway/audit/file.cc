@@ -54,6 +54,8 @@ int FileCalls::DropPages(int fd, off_t offset) {
 int FileCalls::Link(const std::string& from, const std::string& to) { return link(from.c_str(), to.c_str()); }
 int FileCalls::Rename(const std::string& from, const std::string& to) { return rename(from.c_str(), to.c_str()); }
 
+int FileCalls::Unlink(const std::string& path) { return unlink(path.c_str()); }
+
 int FileCalls::SyncFolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -97,11 +99,7 @@ absl::Status AuditFile::CutTo(int64_t size) {
 }
 
 absl::Status AuditFile::Append(absl::string_view bytes) {
-  if (!broken_.ok()) return broken_;
-  if (dirty_) {
-    if (absl::Status status = Repair(); !status.ok()) return status;
-  }
-  if (absl::Status status = Check(); !status.ok()) return status;
+  if (absl::Status status = Prepare(); !status.ok()) return status;
   dirty_ = true;
   absl::Status status = WriteAll(fd_, bytes);
   if (status.ok() && calls_.Sync(fd_) != 0) status = SystemError("cannot be written to disk");
@@ -118,9 +116,10 @@ absl::Status AuditFile::Append(absl::string_view bytes) {
 }
 
 absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view bytes) {
-  if (!broken_.ok()) return broken_;
+  // After a failed append, the old file possibly has bytes after its durable content. It must not keep them.
+  if (absl::Status status = Prepare(); !status.ok()) return status;
   const std::string next = absl::StrCat(path_, ".next");
-  unlink(next.c_str());  // this file exists if a process ended during StartAnew
+  calls_.Unlink(next);  // this file exists if a process ended during StartAnew
   const int fd = calls_.Open(next, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return SystemError("a new file cannot be created");
   absl::Status status = WriteAll(fd, bytes);
@@ -130,10 +129,15 @@ absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view
   if (status.ok() && !Link(path_, old_path, calls_)) {
     status = SystemError("cannot be hard-linked to the name that it gets as a closed file");
   }
+  // Until the folder is synced, a power cut can undo the link but not the rename after it. Then the old file would have
+  // no name.
+  if (status.ok() && calls_.SyncFolderOf(path_) != 0) {
+    status = SystemError("the name that it gets as a closed file cannot be written to disk");
+  }
   if (status.ok() && calls_.Rename(next, path_) != 0) status = SystemError("cannot be replaced by a new file");
   if (!status.ok()) {
     close(fd);
-    unlink(next.c_str());
+    calls_.Unlink(next);
     return status;
   }
   close(std::exchange(fd_, fd));
@@ -152,7 +156,10 @@ absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view
 absl::Status AuditFile::Rename(const std::string& from, const std::string& to, FileCalls& calls) {
   if (!Link(from, to, calls)) return SystemError(absl::StrCat("its closed file ", from, " cannot be renamed to ", to));
   // Without the sync, a power cut could remove both names.
-  if (calls.SyncFolderOf(to) == 0) unlink(from.c_str());
+  if (calls.SyncFolderOf(to) != 0)
+    return SystemError(absl::StrCat("the name ", to, " of its closed file cannot be written to disk"));
+  if (calls.Unlink(from) != 0)
+    return SystemError(absl::StrCat("the name ", from, " of its closed file cannot be removed"));
   return absl::OkStatus();
 }
 
@@ -170,6 +177,12 @@ absl::Status AuditFile::WriteAll(int fd, absl::string_view bytes) {
     bytes.remove_prefix(std::min(static_cast<size_t>(put), bytes.size()));
   }
   return absl::OkStatus();
+}
+
+// Makes the content of the file its durable content. Fails if the file has a fault that cannot be repaired.
+absl::Status AuditFile::Prepare() {
+  if (!broken_.ok()) return broken_;
+  return dirty_ ? Repair() : Check();
 }
 
 // Checks that no other process has changed, renamed or removed the file.

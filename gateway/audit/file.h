@@ -31,6 +31,7 @@ class FileCalls {
   virtual int DropPages(int fd, off_t offset);
   virtual int Link(const std::string& from, const std::string& to);
   virtual int Rename(const std::string& from, const std::string& to);
+  virtual int Unlink(const std::string& path);
   // Calls fsync() for the folder that contains `path`.
   virtual int SyncFolderOf(const std::string& path);
 
@@ -75,12 +76,12 @@ class AuditFile {
   // Creates a new file that begins with `bytes`, and gives it the name of the current file; the current file gets the
   // name `old_path`. Later appends go to the new file. Even after a crash, a file with the name of the current file
   // exists: either the old file, or the new file with all of `bytes`. Errors: those of Append; after kUnavailable,
-  // later appends go to the old file.
+  // later appends go to the old file, which possibly has both names.
   absl::Status StartAnew(const std::string& old_path, absl::string_view bytes);
 
-  // Gives a file that StartAnew has replaced another name. Does not replace a file that has this name. After a crash,
-  // the file has one of the names or both, and Rename can be called again. If the folder cannot be synced, the file
-  // keeps both names. Errors: kUnavailable.
+  // Gives a file that StartAnew has replaced another name. Does not replace a file that has this name. When Rename
+  // returns OK, the name is on the disk. After a crash or an error, the file has one of the names or both, and Rename
+  // can be called again. Errors: kUnavailable.
   static absl::Status Rename(const std::string& from, const std::string& to, FileCalls& calls);
 
   // Returns whether `path` is a name of this file.
@@ -89,6 +90,7 @@ class AuditFile {
  private:
   AuditFile(std::string path, FileCalls& calls, int fd) : path_(std::move(path)), calls_(calls), fd_(fd) {}
 
+  absl::Status Prepare();
   absl::Status WriteAll(int fd, absl::string_view bytes);
   absl::Status Check();
   absl::Status Repair();

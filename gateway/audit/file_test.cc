@@ -164,7 +164,7 @@ TEST_F(AuditFileTest, StartAnewContinuesInANewFile) {
   EXPECT_EQ(Content(), "first\nsecond\n");
   EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\n");
   EXPECT_FALSE(Exists(path_ + ".next"));
-  EXPECT_EQ(calls_.calls(Call::kSyncFolder), 1);
+  EXPECT_EQ(calls_.calls(Call::kSyncFolder), 2);
   // After a failed sync, Append compares the end of the new file with the disk.
   calls_.Fail(Call::kSync, EIO, 1, 1);
   EXPECT_EQ(file_->Append("third\n").code(), kUnavailable);
@@ -173,7 +173,7 @@ TEST_F(AuditFileTest, StartAnewContinuesInANewFile) {
 }
 
 TEST_F(AuditFileTest, AFailedStartAnewLeavesTheOldFileInUse) {
-  for (const Call call : {Call::kOpen, Call::kWrite, Call::kSync, Call::kLink, Call::kRename}) {
+  for (const Call call : {Call::kOpen, Call::kWrite, Call::kSync, Call::kLink, Call::kSyncFolder, Call::kRename}) {
     Open();
     calls_.Fail(call, ENOSPC, 1, 1);
     EXPECT_EQ(file_->StartAnew(path_ + ".1", "first\n").code(), kUnavailable);
@@ -196,9 +196,20 @@ TEST_F(AuditFileTest, StartAnewDoesNotReplaceAnotherFileAtTheOldPath) {
   EXPECT_EQ(Content(), "one\n");
 }
 
+TEST_F(AuditFileTest, StartAnewFirstRemovesThePartOfAFailedAppend) {
+  Open();
+  calls_.Fail(Call::kWrite, ENOSPC, 1, 1);
+  calls_.Fail(Call::kTruncate, EIO, 1, 1);
+  EXPECT_EQ(file_->Append("0123456789\n").code(), kUnavailable);
+  EXPECT_EQ(Content(), "one\n01234");
+  ASSERT_TRUE(file_->StartAnew(path_ + ".1", "first\n").ok());
+  EXPECT_EQ(ReadTestFile(path_ + ".1"), "one\n");
+  EXPECT_EQ(Content(), "first\n");
+}
+
 TEST_F(AuditFileTest, AppendFailsForGoodIfTheFolderCannotBeSynced) {
   Open();
-  calls_.Fail(Call::kSyncFolder, EIO, 1, 1);
+  calls_.Fail(Call::kSyncFolder, EIO, 2, 1);
   EXPECT_EQ(file_->StartAnew(path_ + ".1", "first\n").code(), kDataLoss);
   EXPECT_EQ(file_->Append("second\n").code(), kDataLoss);
   EXPECT_EQ(Content(), "first\n");

@@ -558,7 +558,7 @@ TEST_F(AuditLogTest, AFailedWriteIsReportedAlthoughARotationHasFailedBefore) {
 TEST_F(AuditLogTest, ARotationThatMakesAllLaterWritesFailIsReportedAsAFailedWrite) {
   max_file_bytes_ = 1600;
   Open();
-  calls_.Fail(Call::kSyncFolder, EIO);
+  calls_.Fail(Call::kSyncFolder, EIO, 2);
   for (int i = 0; i < 20; ++i) {
     if (absl::StatusOr<AuditLog::AllowId> id = Allow(); id.ok()) log_->End(*id, Outcome());
   }

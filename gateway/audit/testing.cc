@@ -67,6 +67,39 @@ std::string Member(absl::string_view line, absl::string_view name) {
   return std::string(value.substr(0, value.find('"')));
 }
 
+size_t Below(Random& random, size_t bound) { return static_cast<size_t>(random() % bound); }
+
+std::string AfterPowerCut(const std::string& written, size_t durable, const std::string& former, Random& random) {
+  const size_t block = Below(random, 2) == 0 ? 512 : 4096;
+  const size_t added = written.size() - durable;
+  std::string disk = written;
+  // The file gets the old size, the new size, or any size between them.
+  const size_t grown = Below(random, 3);
+  if (grown == 0) disk.resize(durable + Below(random, added + 1));
+  if (grown == 1 && Below(random, 4) == 0) disk.resize(durable);
+  const size_t keep_in_10 = Below(random, 11);
+  for (size_t begin = durable; begin < disk.size();) {
+    const size_t end = std::min(disk.size(), (begin / block + 1) * block);
+    if (Below(random, 10) >= keep_in_10) {
+      const size_t from = Below(random, 2) == 0 ? begin : begin + Below(random, end - begin);
+      switch (Below(random, 3)) {
+        case 0:
+          std::fill(disk.begin() + static_cast<int64_t>(from), disk.begin() + static_cast<int64_t>(end), '\0');
+          break;
+        case 1:
+          for (size_t i = from; i < end; ++i) disk[i] = static_cast<char>(random());
+          break;
+        default: {
+          const size_t shift = Below(random, former.size());
+          for (size_t i = from; i < end; ++i) disk[i] = former[(shift + i) % former.size()];
+        }
+      }
+    }
+    begin = end;
+  }
+  return disk;
+}
+
 void FaultyCalls::Fail(Call call, int error, int nth, int count) {
   std::lock_guard lock(mutex_);
   plans_[call] = Plan{nth - 1, count, error};
@@ -165,6 +198,8 @@ int FaultyCalls::Link(const std::string& from, const std::string& to) {
 int FaultyCalls::Rename(const std::string& from, const std::string& to) {
   return Fails(Call::kRename) ? -1 : FileCalls::Rename(from, to);
 }
+
+int FaultyCalls::Unlink(const std::string& path) { return Fails(Call::kUnlink) ? -1 : FileCalls::Unlink(path); }
 
 int FaultyCalls::SyncFolderOf(const std::string& path) {
   return Fails(Call::kSyncFolder) ? -1 : FileCalls::SyncFolderOf(path);

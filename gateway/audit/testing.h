@@ -1,4 +1,4 @@
-// Helpers for the tests of the audit log: a key, files, and system calls that fail on request.
+// Helpers for the tests of the audit log: a key, files, power cuts, and system calls that fail on request.
 #ifndef STAMPGATE_GATEWAY_AUDIT_TESTING_H_
 #define STAMPGATE_GATEWAY_AUDIT_TESTING_H_
 
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -33,10 +34,20 @@ std::vector<std::string> LinesWith(const std::string& path, absl::string_view pi
 // Returns the value of the member `name`, which must be a string or a number. Returns "" if `line` has no such member.
 std::string Member(absl::string_view line, absl::string_view name);
 
+using Random = std::mt19937_64;
+
+// Returns a random number below `bound`.
+size_t Below(Random& random, size_t bound);
+
+// Returns a possible content of a file on the disk after a power cut. The program has written `written` to the file,
+// and has synced the first `durable` bytes. Each block of unsynced bytes either has its new content, or is wrong from
+// some byte on. The wrong bytes are zeros, random bytes, or a part of `former`, the content that the disk had before.
+std::string AfterPowerCut(const std::string& written, size_t durable, const std::string& former, Random& random);
+
 // Thread-safe.
 class FaultyCalls : public FileCalls {
  public:
-  enum class Call { kOpen, kWrite, kTruncate, kSync, kDropPages, kLink, kRename, kSyncFolder };
+  enum class Call { kOpen, kWrite, kTruncate, kSync, kDropPages, kLink, kRename, kUnlink, kSyncFolder };
   static constexpr int kForEver = 1 << 30;
 
   // Makes `count` calls of the kind `call` fail with `error`, beginning with the `nth` call from now (1 is the next
@@ -64,6 +75,7 @@ class FaultyCalls : public FileCalls {
   int DropPages(int fd, off_t offset) override;
   int Link(const std::string& from, const std::string& to) override;
   int Rename(const std::string& from, const std::string& to) override;
+  int Unlink(const std::string& path) override;
   int SyncFolderOf(const std::string& path) override;
 
  private:

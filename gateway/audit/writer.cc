@@ -126,13 +126,14 @@ absl::Status AuditWriter::CompleteRotation(const AuditPosition& end) {
   if (!closed.ok()) return closed.status();
   // Version 0.1.0 gave the current file its name as a closed file before it replaced the file.
   for (const std::string& path : *closed) {
-    if (file_->Is(path)) unlink(path.c_str());
+    if (file_->Is(path)) options_.calls->Unlink(path);
   }
   const absl::StatusOr<std::vector<AuditFileNames>> closing = FindClosingAuditFiles(options_.file);
   if (!closing.ok()) return closing.status();
   for (const AuditFileNames& names : *closing) {
     if (file_->Is(names.closing)) {
-      unlink(names.closing.c_str());  // the rotation did not replace the file, which remains the current one
+      // The rotation did not replace the file, which remains the current one.
+      options_.calls->Unlink(names.closing);
       continue;
     }
     // That process has perhaps ended before its sync. A power cut could then make the closing file current again.

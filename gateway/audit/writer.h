@@ -47,7 +47,7 @@ class AuditWriter {
     int64_t max_file_bytes = 0;
     bool daily_files = false;  // if true, each day (UTC) gets a file of its own
     std::function<absl::Time()> now;
-    // Receives each closed file, as soon as it has its name. Also called by Open. May be empty.
+    // Receives each closed file, as soon as its name is on the disk. Also called by Open. May be empty.
     std::function<void(const ClosedFile&)> observe_closed;
     // Open calls this function before it removes a torn end. May be empty.
     std::function<void(const TornEnd&)> observe_torn_end;

@@ -517,6 +517,7 @@ class DyingCalls : public FileCalls {
   int Sync(int fd) override { return Live(), FileCalls::Sync(fd); }
   int Link(const std::string& from, const std::string& to) override { return Live(), FileCalls::Link(from, to); }
   int Rename(const std::string& from, const std::string& to) override { return Live(), FileCalls::Rename(from, to); }
+  int Unlink(const std::string& path) override { return Live(), FileCalls::Unlink(path); }
   int SyncFolderOf(const std::string& path) override { return Live(), FileCalls::SyncFolderOf(path); }
 
  private:
@@ -638,17 +639,24 @@ TEST_F(DailyAuditFilesTest, AFileWithoutItsNameIsVerifiedAndGetsTheNameLater) {
   EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
 }
 
-TEST_F(DailyAuditFilesTest, AFileKeepsBothNamesIfTheFolderCannotBeSynced) {
+TEST_F(DailyAuditFilesTest, AFileKeepsBothNamesUntilTheFolderIsSynced) {
   Open();
-  now_ += absl::Hours(24);
-  calls_.Fail(Call::kSyncFolder, EIO, 2, 1);
-  StartAnewIfDue();
-  const std::string closing = NamesOfAuditFile(path_, 1, absl::CivilDay(2026, 1, 2)).closing;
-  EXPECT_TRUE(Exists(closing));
-  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
-  Open();
-  EXPECT_FALSE(Exists(closing));
-  EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+  for (const Call call : {Call::kSyncFolder, Call::kUnlink}) {
+    now_ += absl::Hours(24);
+    closed_.clear();
+    calls_.Fail(call, EIO, call == Call::kSyncFolder ? 3 : 2, 1);
+    EXPECT_EQ(writer_->StartAnewIfDue().code(), kUnavailable);
+    const std::vector<AuditFileNames> both = FindClosingAuditFiles(path_).value();
+    ASSERT_EQ(both.size(), 1);
+    EXPECT_TRUE(Exists(both[0].closed));
+    EXPECT_THAT(closed_, IsEmpty()) << "a power cut can still remove its name";
+    EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+    now_ += absl::Minutes(1);
+    StartAnewIfDue();
+    EXPECT_THAT(FindClosingAuditFiles(path_).value(), IsEmpty());
+    EXPECT_EQ(closed_.size(), 1);
+    EXPECT_EQ(VerifyLog().verdict, Verdict::kWhole);
+  }
 }
 
 TEST_F(DailyAuditFilesTest, AStartSyncsTheFolderBeforeItCompletesARotation) {
@@ -710,7 +718,7 @@ TEST_F(DailyAuditFilesTest, AProcessThatDiesInARotationLeavesAWholeLogAndOnlyFin
     EXPECT_THAT(FindClosingAuditFiles(path_).value(), IsEmpty());
     writer_ = nullptr;
   }
-  EXPECT_EQ(deaths, 9);
+  EXPECT_EQ(deaths, 12);
   EXPECT_GT(unnamed, 0);
 }
 
