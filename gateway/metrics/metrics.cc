@@ -172,6 +172,13 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
     const prometheus::Labels labels = {{"lane", kUpstreamLanes[i]}};
     upstream_lanes_[i] = {&in_flight.Add(labels), &waiting.Add(labels), &durations.Add(labels, DurationBounds())};
   }
+  Family<Histogram>& writes = BuildHistogram()
+                                  .Name("stampgate_durable_write_seconds")
+                                  .Help("Time for which calls and deliveries waited until a write was durable.")
+                                  .Register(registry_);
+  for (size_t i = 0; i < durable_writes_.size(); ++i) {
+    durable_writes_[i] = &writes.Add({{"write", kDurableWriteNames[i]}}, DurationBounds());
+  }
   Family<Histogram>& waits = BuildHistogram()
                                  .Name("stampgate_admission_wait_seconds")
                                  .Help("Time that admitted calls waited for a place within upstream's rates.")
@@ -345,6 +352,10 @@ void Metrics::SetUpstreamLane(size_t lane, int in_flight, int waiting) {
 
 void Metrics::ObserveUpstreamExchange(size_t lane, absl::Duration duration) {
   upstream_lanes_[lane].duration->Observe(absl::ToDoubleSeconds(duration));
+}
+
+void Metrics::ObserveDurableWrite(DurableWrite write, absl::Duration waited) {
+  durable_writes_[static_cast<size_t>(write)]->Observe(absl::ToDoubleSeconds(waited));
 }
 
 void Metrics::CountAdmission(size_t call_class, std::optional<size_t> refusal, absl::Duration waited) {

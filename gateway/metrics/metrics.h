@@ -48,6 +48,10 @@ inline constexpr std::array<const char*, 4> kAdmissionRefusalNames = {"no_place"
 inline constexpr std::array<const char*, 5> kRetryCauseNames = {"unreachable", "broken", "rate_limited", "unavailable",
                                                                 "error"};
 
+// What a call or a delivery waits for until it is on the disk, and the names of these writes.
+enum class DurableWrite { kDecision, kIdempotencyKey, kEvent };
+inline constexpr std::array<const char*, 3> kDurableWriteNames = {"decision", "idempotency_key", "event"};
+
 // Numbers about the process. Other code collects them and passes them to Collect.
 struct ProcessNumbers {
   ProcessUsage usage;
@@ -155,6 +159,9 @@ class Metrics {
   void CountRetry(size_t cause, bool sent);
   // Sets whether the circuit breaker is open.
   void SetBreakerOpen(bool open) { breaker_open_.Set(open ? 1 : 0); }
+
+  // Counts a write that has ended, and how long the call or the delivery has waited for it.
+  void ObserveDurableWrite(DurableWrite write, absl::Duration waited);
 
   // SetAuditHead and SetAuditFailing set metrics of the audit log. Each metric is shown after the first call of its
   // function.
@@ -275,6 +282,7 @@ class Metrics {
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
   std::array<UpstreamLane, kUpstreamLanes.size()> upstream_lanes_;
+  std::array<prometheus::Histogram*, kDurableWriteNames.size()> durable_writes_;  // by DurableWrite
   std::array<CallClassSeries, kCallClassNames.size()> call_classes_;
   prometheus::Histogram* refusals_ = nullptr;
   std::array<std::array<prometheus::Counter*, 2>, kRetryCauseNames.size()> retries_{};  // not sent, and sent

@@ -11,6 +11,7 @@
 #include "gateway/operations/answer_margin.h"
 #include "gateway/operations/client_stamp_field.h"
 #include "gateway/operations/submit_timestamp.h"
+#include "gateway/process/steady_now.h"
 #include "stamp/stamper.h"
 #include "translate/answer_size.h"
 #include "translate/error.h"
@@ -190,6 +191,7 @@ void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
   if (body_.has_value()) submit.body_sha256 = body_->sha256();
   submit.timestamp_ms = timestamp_ms_;
   submit.begins = fit.ok();
+  write_began_ = SteadyNow();
   auto guarded = environment_.recorders.disk_waits.Guard<CallStore::Begun>(
       [call = shared_from_this(), rendered = std::move(rendered),
        fit = std::move(fit)](absl::StatusOr<CallStore::Begun> begun) mutable {
@@ -206,6 +208,7 @@ void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
 
 void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& fit,
                                  absl::StatusOr<CallStore::Begun> begun) {
+  ObserveWrite(DurableWrite::kIdempotencyKey);
   if (!begun.ok()) return End(StoreUnavailable());
   if (begun->attempt.has_value()) {
     attempt_ = SubmitAttempt(*environment_.store, *begun->attempt);
@@ -242,6 +245,7 @@ void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
 void OperationCall::Record() {
   record_.spans().Begin(CallStage::kAudit);
   const bool audited = environment_.recorders.audit != nullptr;
+  write_began_ = SteadyNow();
   AuditDecision& decision = permission_.decision;
   if (audited && body_.has_value()) decision.body_sha256 = body_->HexDigest();
   record_.audit().Allow(caller_, std::move(decision),
@@ -252,9 +256,15 @@ void OperationCall::Record() {
 }
 
 void OperationCall::OnRecorded(const absl::Status& recorded) {
+  if (environment_.recorders.audit != nullptr) ObserveWrite(DurableWrite::kDecision);
   if (!recorded.ok()) return EndUnsent(recorded);
   if (EndIfCallerLeft()) return;
   std::visit([this](const auto& way) { SendAs(way); }, way_);
+}
+
+void OperationCall::ObserveWrite(DurableWrite write) {
+  Metrics* const metrics = environment_.recorders.metrics;
+  if (metrics != nullptr) metrics->ObserveDurableWrite(write, SteadyNow() - write_began_);
 }
 
 void OperationCall::SendAs(const Discover& /*way*/) {

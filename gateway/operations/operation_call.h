@@ -83,6 +83,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void OnRemembered(RenderedRequest rendered, const absl::Status& fit, absl::StatusOr<CallStore::Begun> begun);
   void Record();
   void OnRecorded(const absl::Status& recorded);
+  void ObserveWrite(DurableWrite write);
   void SendAs(const Discover& way);
   void SendAs(const Forward& way);
   void SendAs(const SignWith& way);
@@ -125,6 +126,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   Permission permission_;
   UpstreamClient::Clock::time_point started_;
   UpstreamClient::Clock::time_point deadline_;
+  absl::Time write_began_;  // of the write for which the call waits; a time of SteadyNow
   std::string path_;
   std::optional<RequestBody> body_;                  // the bytes that are stamped; set from Render to Send
   uint64_t timestamp_ms_ = 0;                        // set for a submit
