@@ -151,7 +151,7 @@ TEST_F(OtlpSpansTest, AnErrorOfUpstreamHasTheStatusError) {
 }
 
 TEST_F(OtlpSpansTest, ADeliveryIsAServerSpanOfHttpWithItsSteps) {
-  call_ = {.trace_id = call_.trace_id, .span_id = 1, .begun = call_.begun, .replied = absl::Milliseconds(5)};
+  call_.parent_id = 0;
   call_.ended = call_.replied;
   call_.delivery = {.has_tls = true, .http_status = 200, .outcome = "stored"};
   call_.steps = {{CallStage::kVerify, 2, absl::ZeroDuration()}, {CallStage::kStore, 3, absl::Milliseconds(1)}};

@@ -56,8 +56,8 @@ struct TracedCall {
   absl::StatusCode code = absl::StatusCode::kOk;
   std::string error_reason;  // the reason in ErrorInfo; empty if the call did not fail
   std::vector<TracedStep> steps;
-  // Set if this is a delivery and not a call. Then `method`, `caller`, `code`, `error_reason` and the request to upstream
-  // have no meaning.
+  // Set if this is a delivery and not a call. Then `method`, `caller`, `code`, `error_reason` and the request to
+  // upstream have no meaning.
   std::optional<TracedDelivery> delivery;
 };
 
