@@ -277,8 +277,8 @@ class GrpcServer : public Server {
 
   // Opens the event log, and receives deliveries. Errors: those of EventPipeline::Start.
   absl::Status OpenEvents(const config::v1::Config& config, const EventPipeline::Observers& observers) {
-    absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline =
-        EventPipeline::Start(config, *upstream_, observers, environment_.recorders.metrics);
+    absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline = EventPipeline::Start(
+        config, *upstream_, observers, environment_.recorders.metrics, environment_.recorders.tracer);
     if (!pipeline.ok()) return pipeline.status();
     open_events_.emplace(closed_events_);
     open_events_->source = &(*pipeline)->feed();

@@ -54,7 +54,7 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
 
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
                                                                     UpstreamClient& upstream, Observers observers,
-                                                                    Metrics* metrics) {
+                                                                    Metrics* metrics, Tracer* tracer) {
   std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events(), metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log =
       OpenEventLog(config, {std::move(observers.on_fatal), std::move(observers.on_reachable)}, metrics);
@@ -93,12 +93,20 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
       Verifier::Options{config.operator_name(), ToDuration(config.webhooks().max_timestamp_age()), now},
       *pipeline->keys_);
   if (metrics != nullptr) metrics->ExpectDeliveries(Intake::Outcomes());
-  pipeline->intake_ =
-      std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_,
-                               [metrics, &deliveries = pipeline->delivery_log_](const Intake::Report& report) {
-                                 deliveries.Add(report);
-                                 if (metrics != nullptr) metrics->CountDelivery(report.outcome);
-                               });
+  std::function<Intake::SteadyTime()> clock;
+  if (tracer != nullptr) {
+    pipeline->delivery_spans_.emplace(*tracer, !config.webhooks().tls_certificate_file().empty());
+    clock = [tracer] { return tracer->steady_now(); };
+  }
+  pipeline->intake_ = std::make_unique<Intake>(
+      *pipeline->verifier_, *pipeline->log_,
+      [metrics, &deliveries = pipeline->delivery_log_,
+       &spans = pipeline->delivery_spans_](const Intake::Report& report) {
+        deliveries.Add(report);
+        if (metrics != nullptr) metrics->CountDelivery(report.outcome);
+        if (spans.has_value()) spans->Add(report);
+      },
+      std::move(clock));
   ReceiverOptions options = ReceiverOptionsOf(config.webhooks());
   options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
   absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(kWebhookLoops, "webhooks");

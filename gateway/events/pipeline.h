@@ -5,12 +5,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/calls/caller_quota.h"
+#include "gateway/events/delivery_spans.h"
 #include "gateway/events/gauges.h"
 #include "gateway/events/log_watch.h"
 #include "gateway/events/rejected_delivery_log.h"
@@ -19,6 +21,7 @@
 #include "gateway/feed/feed.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/process/periodic_task.h"
+#include "gateway/telemetry/tracer.h"
 #include "gateway/upstream/client.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "webhooks/keys/key_set_cache.h"
@@ -42,11 +45,12 @@ class EventPipeline {
   };
 
   // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and
-  // fetches the key set through `upstream`. `metrics` may be null. `upstream` and `metrics` must outlive the pipeline.
-  // Errors: those of OpenEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
+  // fetches the key set through `upstream`. `metrics` may be null. If `tracer` is null, deliveries are not traced.
+  // `upstream`, `metrics` and `tracer` must outlive the pipeline. Errors: those of OpenEventLog, EventEncoder::Create,
+  // EventFeed::Start and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
                                                               UpstreamClient& upstream, Observers observers,
-                                                              Metrics* metrics = nullptr);
+                                                              Metrics* metrics = nullptr, Tracer* tracer = nullptr);
 
   // Closes the pipeline without a grace period.
   ~EventPipeline();
@@ -91,6 +95,7 @@ class EventPipeline {
   CallerQuota queries_;
   CallerQuota unsent_bytes_;
   DeliveryLog delivery_log_;
+  std::optional<DeliverySpans> delivery_spans_;  // nullopt if deliveries are not traced
   std::unique_ptr<EventLog> log_;
   std::unique_ptr<const EventEncoder> encoder_;
   std::unique_ptr<EventFeed> feed_;

@@ -135,7 +135,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                               "Spans that the collector refused, or that could not be sent to it.")),
       dropped_trace_counters_(
           AddCounters(registry_, "stampgate_telemetry_calls_dropped_total",
-                      "Sampled calls whose spans were dropped because the collector was too slow.")),
+                      "Sampled calls and deliveries whose spans were dropped because the collector was too slow.")),
       resident_bytes_(
           AddGauge(registry_, "process_resident_memory_bytes", "Resident memory of the process, in bytes.")),
       open_descriptors_(AddGauge(registry_, "process_open_fds", "Open file descriptors.")),

@@ -52,6 +52,8 @@ absl::string_view NameOf(CallStage step) {
       return "map";
     case CallStage::kWait:
       return "wait";
+    case CallStage::kVerify:
+      return "verify";
   }
   return "";
 }
@@ -81,7 +83,11 @@ class CallSpanMaker {
       : call_(call), upstream_(upstream), spans_(spans), trace_id_(BytesOfTraceId(call.trace_id)) {}
 
   void MakeAll() {
-    MakeServerSpan();
+    if (call_.delivery.has_value()) {
+      MakeDeliverySpan(*call_.delivery);
+    } else {
+      MakeCallSpan();
+    }
     for (size_t i = 0; i < call_.steps.size(); ++i) {
       MakeStepSpan(call_.steps[i], i + 1 < call_.steps.size() ? call_.steps[i + 1].begun : call_.ended);
     }
@@ -99,11 +105,29 @@ class CallSpanMaker {
     return span;
   }
 
-  void MakeServerSpan() {
-    const absl::string_view name = absl::StripPrefix(call_.method, "/");
+  otlp::Span& AddServerSpan(absl::string_view name) {
     otlp::Span& span = Add(name, call_.span_id, call_.parent_id, absl::ZeroDuration(), call_.replied);
     span.set_kind(otlp::Span::SPAN_KIND_SERVER);
     span.set_flags(kSampled | (call_.parent_id == 0 ? kParentIsLocal : kParentIsRemote));
+    return span;
+  }
+
+  // The conventions for HTTP name a server span after the method if the path may not be named.
+  void MakeDeliverySpan(const TracedDelivery& delivery) {
+    otlp::Span& span = AddServerSpan("POST");
+    OtlpAttributes& attributes = *span.mutable_attributes();
+    AddAttribute(attributes, "http.request.method", "POST");
+    AddAttribute(attributes, "url.scheme", delivery.has_tls ? "https" : "http");
+    AddAttribute(attributes, "http.response.status_code", delivery.http_status);
+    AddAttribute(attributes, "stampgate.delivery.outcome", delivery.outcome);
+    if (delivery.http_status < 500) return;
+    AddAttribute(attributes, "error.type", absl::StrCat(delivery.http_status));
+    SetFailed(span);
+  }
+
+  void MakeCallSpan() {
+    const absl::string_view name = absl::StripPrefix(call_.method, "/");
+    otlp::Span& span = AddServerSpan(name);
     OtlpAttributes& attributes = *span.mutable_attributes();
     const size_t slash = name.find('/');
     AddAttribute(attributes, "rpc.system", "grpc");

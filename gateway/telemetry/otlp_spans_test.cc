@@ -150,6 +150,41 @@ TEST_F(OtlpSpansTest, AnErrorOfUpstreamHasTheStatusError) {
   EXPECT_EQ(AttributesOf(span).count("http.response.status_code"), 0u);
 }
 
+TEST_F(OtlpSpansTest, ADeliveryIsAServerSpanOfHttpWithItsSteps) {
+  call_.parent_id = 0;
+  call_.ended = call_.replied;
+  call_.delivery = {.has_tls = true, .http_status = 200, .outcome = "stored"};
+  call_.steps = {{CallStage::kVerify, 2, absl::ZeroDuration()}, {CallStage::kStore, 3, absl::Milliseconds(1)}};
+  const auto spans = Spans();
+  ASSERT_EQ(spans.size(), 3);
+  EXPECT_EQ(spans[0].name(), "POST");
+  EXPECT_EQ(spans[0].kind(), otlp::Span::SPAN_KIND_SERVER);
+  EXPECT_EQ(spans[0].end_time_unix_nano(), 1'000'005'000'000u);
+  EXPECT_THAT(
+      AttributesOf(spans[0]),
+      UnorderedElementsAre(Pair("http.request.method", "POST"), Pair("url.scheme", "https"),
+                           Pair("http.response.status_code", "200"), Pair("stampgate.delivery.outcome", "stored")));
+  EXPECT_FALSE(spans[0].has_status());
+  EXPECT_EQ(spans[1].name(), "verify");
+  EXPECT_EQ(spans[1].end_time_unix_nano(), 1'000'001'000'000u);
+  EXPECT_EQ(spans[2].name(), "store");
+  EXPECT_EQ(spans[2].parent_span_id(), spans[0].span_id());
+  EXPECT_EQ(spans[2].kind(), otlp::Span::SPAN_KIND_INTERNAL);
+  EXPECT_THAT(spans[2].attributes(), IsEmpty());
+}
+
+TEST_F(OtlpSpansTest, OnlyADeliveryThatTheServerFailedHasTheStatusError) {
+  call_.delivery = {.has_tls = false, .http_status = 401, .outcome = "invalid_signature"};
+  otlp::Span span = Spans()[0];
+  EXPECT_EQ(AttributesOf(span)["url.scheme"], "http");
+  EXPECT_EQ(AttributesOf(span).count("error.type"), 0u);
+  EXPECT_FALSE(span.has_status());
+  call_.delivery = {.has_tls = false, .http_status = 503, .outcome = "not_stored"};
+  span = Spans()[0];
+  EXPECT_EQ(AttributesOf(span)["error.type"], "503");
+  EXPECT_EQ(span.status().code(), otlp::Status::STATUS_CODE_ERROR);
+}
+
 TEST_F(OtlpSpansTest, ATemplateIsNoPath) {
   call_.url_template = "/public/v1/query/{operation}";
   call_.steps = {{CallStage::kUpstream, 2, absl::Milliseconds(1), 200}};

@@ -1,8 +1,9 @@
-// A sampled call, from which its spans are made.
+// A sampled call or webhook delivery, from which its spans are made.
 #ifndef STAMPGATE_GATEWAY_TELEMETRY_TRACED_CALL_H_
 #define STAMPGATE_GATEWAY_TELEMETRY_TRACED_CALL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,14 @@ enum class CallStage : uint8_t {
   kAuthenticate,  // identify the caller
   kTranslate,     // check the request, or render the body for upstream
   kDecide,        // ask the policy
-  kStore,         // store the idempotency key
+  kStore,         // store the idempotency key, or the event of a delivery
   kAudit,         // write the decision
   kSign,          // stamp the body
   kQueue,         // wait for a place within upstream's rates, for the next attempt, or for a connection to upstream
   kUpstream,      // exchange the request and the response with upstream
   kMap,           // translate upstream's response
   kWait,          // wait until the activity has ended
+  kVerify,        // verify the delivery
 };
 
 struct TracedStep {
@@ -31,6 +33,13 @@ struct TracedStep {
   absl::Duration begun;      // since the beginning of the call; the step ends when the next one begins
   int http_status = 0;       // upstream's, for kUpstream; 0 if upstream did not respond
   std::string failure = {};  // for kUpstream: why upstream did not respond; a constant such as "timeout"
+};
+
+// What the server span of a webhook delivery states. The path of the request is a secret.
+struct TracedDelivery {
+  bool has_tls = false;
+  int http_status = 0;
+  std::string outcome;  // one of Intake::Outcomes()
 };
 
 struct TracedCall {
@@ -47,6 +56,9 @@ struct TracedCall {
   absl::StatusCode code = absl::StatusCode::kOk;
   std::string error_reason;  // the reason in ErrorInfo; empty if the call did not fail
   std::vector<TracedStep> steps;
+  // Set if this is a delivery and not a call. Then `method`, `caller`, `code`, `error_reason` and the request to
+  // upstream have no meaning.
+  std::optional<TracedDelivery> delivery;
 };
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// Decides which calls are traced, and keeps ended calls until they are exported.
+// Decides which calls and webhook deliveries are traced, and keeps them from their end until they are exported.
 #ifndef STAMPGATE_GATEWAY_TELEMETRY_TRACER_H_
 #define STAMPGATE_GATEWAY_TELEMETRY_TRACER_H_
 
@@ -17,7 +17,8 @@
 
 namespace stampgate {
 
-// Thread-safe. Never blocks: the lock is held only to add or take calls.
+// Below, "call" includes a webhook delivery, whose sender sends no trace. Thread-safe. Never blocks: the lock is held
+// only to add or take calls.
 class Tracer {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;

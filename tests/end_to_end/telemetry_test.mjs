@@ -1,4 +1,4 @@
-// Tests the export of traces and metrics to a collector: which spans a call has, that the metrics are those of the page
+// Tests the export of traces and metrics to a collector: which spans a call and a webhook delivery have, that the metrics are those of the page
 // /metrics, and that no call and no end of the process waits for a collector.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -10,8 +10,9 @@ import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { seriesOf, startCollector } from '../telemetry/collector.mjs';
 import { ADMIN, metricsOf } from './admin_port.mjs';
 import { makeAuthority } from './certificates.mjs';
+import { deliver, startEventStack } from './event_stack.mjs';
 import { QUERY, SUBMIT } from './failures.mjs';
-import { HANG_MS, auditConfig, run, scratch, startStack } from './harness.mjs';
+import { HANG_MS, WEBHOOK_PATH, auditConfig, run, scratch, startStack } from './harness.mjs';
 import { logLines, logged } from './log_lines.mjs';
 import { asCaller, callerOf } from './policy_callers.mjs';
 import { until } from './processes.mjs';
@@ -215,6 +216,55 @@ describe('a denied call', { timeout: HANG_MS }, () => {
     const server = (await collector.trace(trace)).find(({ kind }) => kind === SERVER);
     assert.equal(server.attributes['stampgate.error_reason'], 'DENIED_BY_POLICY');
     assert.equal(server.attributes['stampgate.caller'], 'support');
+  });
+});
+
+describe('a webhook delivery', { timeout: HANG_MS }, () => {
+  it('has a server span with its outcome and a child for each step, and a refused request has none', async (t) => {
+    const collector = await startCollector(t);
+    const telemetry = telemetryOf(collector.url, { sampling_ratio: 1, metrics: false });
+    const { gateway, simulator } = await startEventStack(t, { config: { telemetry } });
+    simulator.webhooks.change({ maxAttempts: 1 });
+    const { eventId, status } = await deliver(simulator, { body: Buffer.from('{"a":"canary-of-the-body"}') });
+    assert.equal(status, 200);
+    const refused = await deliver(simulator, { url: new URL('/canary-of-a-path', gateway.webhookUrl).href });
+    assert.equal(refused.status, 404);
+    assert.equal((await deliver(simulator, { faults: [{ kind: 'flippedBody' }] })).status, 401);
+    assert.equal((await deliver(simulator, { faults: [{ kind: 'keyId' }] })).status, 503);
+    await gateway.stop();
+
+    const spans = collector.spans();
+    const stated = (outcome, code) => ({
+      'http.request.method': 'POST',
+      'url.scheme': 'http',
+      'http.response.status_code': code,
+      'stampgate.delivery.outcome': outcome,
+    });
+    const expected = [
+      [stated('stored', 200), ['verify', 'store']],
+      [stated('invalid_signature', 401), ['verify']],
+      [{ ...stated('missing_key', 503), 'error.type': '503' }, ['verify']],
+    ];
+    const servers = spans.filter(({ kind }) => kind === SERVER);
+    assert.deepEqual(servers.map(({ attributes }) => attributes), expected.map(([attributes]) => attributes));
+    for (const [i, server] of servers.entries()) {
+      assert.equal(server.name, 'POST');
+      assert.equal(server.parent, '');
+      assert.equal(server.failed, server.attributes['http.response.status_code'] >= 500);
+      const steps = spans.filter(({ parent }) => parent === server.id);
+      assert.deepEqual(steps.map(({ name }) => name), expected[i][1]);
+      for (const { kind, traceId, attributes } of steps) {
+        assert.equal(kind, INTERNAL);
+        assert.equal(traceId, server.traceId);
+        assert.deepEqual(attributes, {});
+      }
+      assert.equal(steps[0].start, server.start);
+      assert.equal(steps.at(-1).end, server.end);
+    }
+    const canaries = ['canary', WEBHOOK_PATH, eventId, ORGANIZATION];
+    for (const { bytes } of collector.exports) {
+      for (const canary of canaries) assert.ok(!bytes.includes(canary), `${canary} is in an export`);
+    }
   });
 });
 

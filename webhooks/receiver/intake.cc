@@ -45,25 +45,30 @@ std::vector<std::string> Intake::Outcomes() {
   return outcomes;
 }
 
-Intake::Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe)
-    : verifier_(verifier), log_(log), observe_(std::move(observe)) {}
+Intake::Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe,
+               std::function<SteadyTime()> clock)
+    : verifier_(verifier), log_(log), observe_(std::move(observe)), clock_(std::move(clock)) {}
 
 void Intake::Take(Delivery delivery, Answer answer) {
-  verifier_.Verify(std::move(delivery), [this, answer = std::move(answer)](Verdict verdict) mutable {
+  std::optional<Times> times;
+  if (clock_) times.emplace().begun = clock_();
+  verifier_.Verify(std::move(delivery), [this, times, answer = std::move(answer)](Verdict verdict) mutable {
+    if (times.has_value()) times->verified = clock_();
     if (const auto* rejection = std::get_if<Rejection>(&verdict)) {
       const int http_status = HttpStatus(rejection->reason);
-      observe_({http_status, std::string(Name(rejection->reason)), rejection->header, ""});
+      observe_({http_status, std::string(Name(rejection->reason)), rejection->header, "", times});
       answer(http_status);
       return;
     }
     auto& event = std::get<VerifiedEvent>(verdict);
     std::string event_id = event->event_id;
-    log_.Append(std::move(event), [this, event_id = std::move(event_id),
+    log_.Append(std::move(event), [this, times, event_id = std::move(event_id),
                                    answer = std::move(answer)](absl::StatusOr<AppendOutcome> appended) mutable {
+      if (times.has_value()) times->stored = clock_();
       // After a 503, upstream repeats the delivery. The response to an id conflict is 200, because a repetition would
       // have the same outcome.
       const int http_status = appended.ok() ? 200 : 503;
-      observe_({http_status, appended.ok() ? Name(*appended) : kNotStored, "", std::move(event_id)});
+      observe_({http_status, appended.ok() ? Name(*appended) : kNotStored, "", std::move(event_id), times});
       answer(http_status);
     });
   });

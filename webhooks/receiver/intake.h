@@ -2,7 +2,9 @@
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_INTAKE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_INTAKE_H_
 
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,12 +18,22 @@ namespace stampgate {
 // Processes the deliveries of a receiver. Thread-safe. Must outlive every delivery in progress.
 class Intake {
  public:
-  // The outcome of a delivery, for logs and metrics.
+  using SteadyTime = std::chrono::steady_clock::time_point;
+
+  // When the steps of a delivery began and ended.
+  struct Times {
+    SteadyTime begun;                  // Take was called
+    SteadyTime verified;               // the verifier accepted or rejected the delivery
+    std::optional<SteadyTime> stored;  // the log had stored the event, or had failed; nullopt after a rejection
+  };
+
+  // The outcome of a delivery, for logs, metrics and traces.
   struct Report {
     int http_status = 0;
-    std::string outcome;   // one of Outcomes()
-    std::string header;    // Rejection::header, if the delivery was rejected
-    std::string event_id;  // set only for a verified event
+    std::string outcome;              // one of Outcomes()
+    std::string header;               // Rejection::header, if the delivery was rejected
+    std::string event_id;             // set only for a verified event
+    std::optional<Times> times = {};  // nullopt if the receiver refused the request, or if the intake has no clock
   };
 
   // Returns all values of Report::outcome: "stored", "duplicate", "conflict", "not_stored", and the names of all
@@ -29,7 +41,9 @@ class Intake {
   static std::vector<std::string> Outcomes();
 
   // `observe` is called for every delivery, on any thread, before the sender gets the response. It must not block.
-  Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe);
+  // `clock` is called on any thread. If it is empty, no delivery is timed.
+  Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe,
+         std::function<SteadyTime()> clock = {});
 
   // Processes a delivery and calls `answer`. The status is 200 if the log has stored the event now or earlier, or has
   // stored another body with the same event id. The status is 503 if the event could not be stored. If the verifier
@@ -43,6 +57,7 @@ class Intake {
   Verifier& verifier_;
   EventLog& log_;
   const std::function<void(const Report&)> observe_;
+  const std::function<SteadyTime()> clock_;
 };
 
 }  // namespace stampgate

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -174,6 +176,37 @@ TEST_F(IntakeTest, ReportsARequestThatTheReceiverRefused) {
   EXPECT_EQ(report.outcome, "too_large");
   EXPECT_EQ(report.header, "");
   EXPECT_EQ(report.event_id, "");
+  EXPECT_EQ(report.times, std::nullopt);
+}
+
+TEST_F(IntakeTest, TimesNothingWithoutAClock) {
+  Take(sender_.Sign("evt_1", "{}", kNow));
+  EXPECT_EQ(Finish(AppendOutcome::kStored).times, std::nullopt);
+}
+
+TEST_F(IntakeTest, TimesTheVerificationAndTheStorage) {
+  int readings = 0;
+  std::vector<Intake::Times> times;
+  Intake timed(
+      verifier_, log_, [&times](const Intake::Report& report) { times.push_back(report.times.value()); },
+      [&readings] { return Intake::SteadyTime(std::chrono::seconds(++readings)); });
+  timed.Take(sender_.Sign("evt_1", "{}", kNow), [](int) {});
+  EXPECT_EQ(readings, 2) << "the event is not stored yet";
+  log_.items.front().done(AppendOutcome::kStored);
+  ASSERT_THAT(times, SizeIs(1));
+  EXPECT_EQ(times[0].begun, Intake::SteadyTime(std::chrono::seconds(1)));
+  EXPECT_EQ(times[0].verified, Intake::SteadyTime(std::chrono::seconds(2)));
+  EXPECT_EQ(times[0].stored, Intake::SteadyTime(std::chrono::seconds(3)));
+}
+
+TEST_F(IntakeTest, ARejectedDeliveryHasNoTimeOfStorage) {
+  std::vector<Intake::Times> times;
+  Intake timed(
+      verifier_, log_, [&times](const Intake::Report& report) { times.push_back(report.times.value()); },
+      [] { return Intake::SteadyTime(std::chrono::seconds(1)); });
+  timed.Take({}, [](int) {});
+  ASSERT_THAT(times, SizeIs(1));
+  EXPECT_EQ(times[0].stored, std::nullopt);
 }
 
 TEST_F(IntakeTest, ListsAllOutcomes) {
