@@ -101,6 +101,11 @@ bool ScriptedServer::Connection::ReadUntil(absl::string_view end) {
   return true;
 }
 
+std::string ScriptedServer::Connection::ReadSome() {
+  if (unread_.empty()) ReadMore();
+  return std::exchange(unread_, "");
+}
+
 void ScriptedServer::Connection::Write(absl::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ssl_ != nullptr ? SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()))

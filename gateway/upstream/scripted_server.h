@@ -36,6 +36,9 @@ class ScriptedServer {
     std::optional<std::string> ReadRequest();
     // Reads up to and including `end`. Returns false if the peer closes the connection before that.
     bool ReadUntil(absl::string_view end);
+    // Returns the bytes that have arrived, and waits for the first of them. Returns "" if the peer closes the
+    // connection.
+    std::string ReadSome();
     void Write(absl::string_view bytes);
     // Writes each text in a TLS record of its own, if there is TLS, but all records in one segment.
     void WriteTogether(const std::vector<std::string>& texts);

@@ -1,17 +1,24 @@
-// Whatever fails, no error for the caller, no log and no audit record contains a secret of a request, a stamp or a key.
+// Whatever fails, no error for the caller, no log, no audit record and no export of telemetry contains a secret of a
+// request, a stamp or a key.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { code, encode } from '../clients/gateway.mjs';
 import { ORGANIZATION, apiKeyNamed, identifier } from '../simulator/testing.mjs';
+import { startCollector } from '../telemetry/collector.mjs';
 import { ADMIN, metricsOf } from './admin_port.mjs';
 import { described } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch, startGateway, startStack } from './harness.mjs';
 import { startRawServer } from './raw_server.mjs';
 
 const audit = await auditConfig(scratch({ after }));
-const { simulator, gateway } = await startStack({ after }, { config: { admin: ADMIN, audit } });
+const collector = await startCollector({ after });
+const { simulator, gateway } = await startStack(
+  { after },
+  { config: { admin: ADMIN, audit, telemetry: { endpoint: collector.url, sampling_ratio: 1 } } },
+);
 beforeEach(() => simulator.reset());
 
 /** Everything that a gateway writes, and the new records of its audit log. Omits hashes, which may contain any text. */
@@ -27,6 +34,9 @@ function watch(started, auditFile) {
   };
   return () => started.printed + started.output + (auditFile ? audited() : '');
 }
+/** All bytes that a collector has received in exports, without the headers. */
+const exportedTo = ({ exports }) => Buffer.concat(exports.map(({ bytes }) => bytes)).toString('latin1');
+
 const printedByGateway = watch(gateway, audit.file);
 
 const submit = (parameters) => ({ organization_id: ORGANIZATION, parameters });
@@ -111,6 +121,8 @@ const answerFields = [
   'Vote.message',
 ];
 
+const SERVER = 2; // a kind of spans
+
 const PIECE = 8;
 const made = [];
 function secretText() {
@@ -118,14 +130,17 @@ function secretText() {
   return made.at(-1);
 }
 
-/** Fails if `text` contains the secret, or a piece of it that is too long for a coincidence. */
-function assertWithout(text, secret, where) {
+/** Fails if `text` contains one of the secrets, or a piece of it that is too long for a coincidence. */
+function assertWithoutAny(text, secrets, where) {
   const pieces = new Set();
   for (let i = 0; i + PIECE <= text.length; ++i) pieces.add(text.slice(i, i + PIECE));
-  for (let i = 0; i + PIECE <= secret.length; ++i) {
-    assert.ok(!pieces.has(secret.slice(i, i + PIECE)), `${where} holds the piece at ${i}: ${text}`);
+  for (const secret of secrets) {
+    for (let i = 0; i + PIECE <= secret.length; ++i) {
+      assert.ok(!pieces.has(secret.slice(i, i + PIECE)), `${where} holds the piece at ${i}: ${text}`);
+    }
   }
 }
+const assertWithout = (text, secret, where) => assertWithoutAny(text, [secret], where);
 
 /** All parts of an error that the caller receives, as bytes. */
 function seenByCaller(error) {
@@ -348,10 +363,16 @@ describe('a secret in a request that the gateway refuses is not in the error or 
   });
 });
 
-describe('what the gateway prints', { timeout: HANG_MS }, () => {
+describe('what the gateway prints and exports', { timeout: HANG_MS }, () => {
   it('has no stamp, no key and no secret of successful calls', async (t) => {
-    const own = await auditConfig(scratch(t));
-    const stack = await startStack(t, { simulator: { references: 'any' }, config: { audit: own } });
+    const folder = scratch(t);
+    const own = await auditConfig(folder);
+    const receiver = await startCollector(t);
+    const headers_file = join(folder, 'headers');
+    const header = secretText();
+    writeFileSync(headers_file, `x-api-key: ${header}\n`, { mode: 0o600 });
+    const telemetry = { endpoint: receiver.url, headers_file, sampling_ratio: 1 };
+    const stack = await startStack(t, { simulator: { references: 'any' }, config: { audit: own, telemetry } });
     const watched = watch(stack.gateway, own.file);
     const secret = secretText();
     for (const { method, request } of fields.slice(0, 6)) {
@@ -363,8 +384,13 @@ describe('what the gateway prints', { timeout: HANG_MS }, () => {
     }
     const requests = stack.simulator.requests();
     await stack.gateway.stop();
-    const all = watched();
+    for (const { metadata } of receiver.exports) assert.equal(metadata['x-api-key'], header);
+    const spans = receiver.spans().filter(({ kind }) => kind === SERVER);
+    assert.equal(spans.length, requests.length, 'the test has not read the spans of all calls');
+    assert.ok(receiver.metrics().length > 0, 'the test has not read the metrics');
+    const all = watched() + exportedTo(receiver);
     const printed = () => all;
+    assertWithout(printed(), header, 'the output');
     assert.ok(all.includes('"event":"stopped"'), 'the test has not read the whole log');
     assert.ok(all.includes('"kind":"stop"'), 'the test has not read the whole audit log');
     assertWithout(printed(), secret, 'the output');
@@ -379,11 +405,22 @@ describe('what the gateway prints', { timeout: HANG_MS }, () => {
   });
 });
 
-describe('the metrics', () => {
-  it('contain no stamp, no key and no secret', async () => {
+describe('the metrics and the spans of all tests above', { timeout: HANG_MS }, () => {
+  const secrets = () => [...made, apiKeyNamed('gateway p256').privateKey];
+
+  it('contain no key and no secret on the page /metrics', async () => {
     const { text } = await metricsOf(gateway);
     assert.ok(made.length > 100);
-    for (const secret of made) assertWithout(text, secret, 'the metrics');
-    assertWithout(text, apiKeyNamed('gateway p256').privateKey, 'the metrics');
+    assertWithoutAny(text, secrets(), 'the metrics');
+  });
+
+  it('contain no key and no secret in the exports', async () => {
+    const lost = (await metricsOf(gateway)).get('stampgate_telemetry_calls_dropped_total');
+    assert.equal(lost, 0);
+    await gateway.stop(); // the last export contains the rest of the spans, and the metrics
+    const spans = collector.spans().filter(({ kind }) => kind === SERVER);
+    assert.ok(spans.length > made.length);
+    assert.ok(collector.metrics().length > 0);
+    assertWithoutAny(exportedTo(collector), secrets(), 'an export');
   });
 });
