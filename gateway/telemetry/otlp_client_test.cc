@@ -255,7 +255,7 @@ TEST(OtlpClientTest, AResponseMayHave64KiBAndNotMore) {
   }
 }
 
-// The collector would send its body for ever. So the client can only return if it stops reading.
+// The collector would send its body forever. So the client can only return if it stops reading.
 TEST(OtlpClientTest, TheClientStopsReadingABodyAtTheLimit) {
   std::atomic<bool> is_endless = true;
   ScriptedCollector collector([&](const CollectorRequest& request) {

@@ -136,7 +136,10 @@ function assertWithoutAny(text, secrets, where) {
   for (let i = 0; i + PIECE <= text.length; ++i) pieces.add(text.slice(i, i + PIECE));
   for (const secret of secrets) {
     for (let i = 0; i + PIECE <= secret.length; ++i) {
-      assert.ok(!pieces.has(secret.slice(i, i + PIECE)), `${where} holds the piece at ${i}: ${text}`);
+      const piece = secret.slice(i, i + PIECE);
+      if (!pieces.has(piece)) continue;
+      const at = text.indexOf(piece);
+      assert.fail(`${where} holds the piece at ${i}: ...${text.slice(Math.max(at - 500, 0), at + 500)}...`);
     }
   }
 }
