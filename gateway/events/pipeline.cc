@@ -50,6 +50,12 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
   return options;
 }
 
+void Count(const Intake::Report& report, Metrics& metrics) {
+  metrics.CountDelivery(report.outcome);
+  if (!report.times.has_value() || !report.times->stored.has_value()) return;
+  metrics.ObserveDurableWrite(DurableWrite::kEvent, absl::FromChrono(*report.times->stored - report.times->verified));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
@@ -93,20 +99,16 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
       Verifier::Options{config.operator_name(), ToDuration(config.webhooks().max_timestamp_age()), now},
       *pipeline->keys_);
   if (metrics != nullptr) metrics->ExpectDeliveries(Intake::Outcomes());
-  std::function<Intake::SteadyTime()> clock;
   if (tracer != nullptr) {
     pipeline->delivery_spans_.emplace(*tracer, !config.webhooks().tls_certificate_file().empty());
-    clock = [tracer] { return tracer->steady_now(); };
   }
-  pipeline->intake_ = std::make_unique<Intake>(
-      *pipeline->verifier_, *pipeline->log_,
-      [metrics, &deliveries = pipeline->delivery_log_,
-       &spans = pipeline->delivery_spans_](const Intake::Report& report) {
-        deliveries.Add(report);
-        if (metrics != nullptr) metrics->CountDelivery(report.outcome);
-        if (spans.has_value()) spans->Add(report);
-      },
-      std::move(clock));
+  pipeline->intake_ = std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_,
+                                               [metrics, &deliveries = pipeline->delivery_log_,
+                                                &spans = pipeline->delivery_spans_](const Intake::Report& report) {
+                                                 deliveries.Add(report);
+                                                 if (metrics != nullptr) Count(report, *metrics);
+                                                 if (spans.has_value()) spans->Add(report);
+                                               });
   ReceiverOptions options = ReceiverOptionsOf(config.webhooks());
   options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
   absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(kWebhookLoops, "webhooks");

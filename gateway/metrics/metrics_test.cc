@@ -296,6 +296,18 @@ TEST(MetricsTest, ExchangesWithUpstreamAreMeasured) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_exchange_duration_seconds_count{lane=\"submit\"}"), "0");
 }
 
+TEST(MetricsTest, WaitsForDurableWritesAreMeasured) {
+  Metrics metrics(Methods(), "v");
+  metrics.ObserveDurableWrite(DurableWrite::kIdempotencyKey, absl::Milliseconds(30));
+  const auto series = [](const char* suffix, const char* labels) {
+    return absl::StrCat("stampgate_durable_write_seconds_", suffix, "{write=\"", labels, "}");
+  };
+  EXPECT_EQ(ValueOf(metrics, series("bucket", "idempotency_key\",le=\"0.025\"")), "0");
+  EXPECT_EQ(ValueOf(metrics, series("bucket", "idempotency_key\",le=\"0.05\"")), "1");
+  EXPECT_EQ(ValueOf(metrics, series("count", "decision\"")), "0");
+  EXPECT_EQ(ValueOf(metrics, series("count", "event\"")), "0");
+}
+
 TEST(MetricsTest, WaitsForActivitiesAndReadingsAreCounted) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_waits_total{end=\"deadline\"}"), "0");

@@ -75,6 +75,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     });
     assert.equal(grown['stampgate_call_duration_seconds_count{class="query"}'], 4);
     assert.equal(grown['stampgate_call_duration_seconds_count{class="prepare"}'], 1);
+    assert.equal(grown['stampgate_durable_write_seconds_count{write="decision"}'], 4);
     assert.equal(now.get('stampgate_calls_in_flight'), 0);
   });
 
@@ -95,6 +96,7 @@ describe('metrics', { timeout: HANG_MS }, async () => {
       'stampgate_deliveries_total{outcome="invalid_signature"}': 1,
       'stampgate_deliveries_total{outcome="not_found"}': 1,
     });
+    assert.equal(grown['stampgate_durable_write_seconds_count{write="event"}'], 3);
     assert.equal(grown.stampgate_event_log_latest_position, 2);
     assert.equal(grown.stampgate_subscribers, 1);
     assert.equal(grown.stampgate_calls_in_flight, 1);

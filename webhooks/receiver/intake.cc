@@ -50,10 +50,9 @@ Intake::Intake(Verifier& verifier, EventLog& log, std::function<void(const Repor
     : verifier_(verifier), log_(log), observe_(std::move(observe)), clock_(std::move(clock)) {}
 
 void Intake::Take(Delivery delivery, Answer answer) {
-  std::optional<Times> times;
-  if (clock_) times.emplace().begun = clock_();
+  Times times{.begun = clock_()};
   verifier_.Verify(std::move(delivery), [this, times, answer = std::move(answer)](Verdict verdict) mutable {
-    if (times.has_value()) times->verified = clock_();
+    times.verified = clock_();
     if (const auto* rejection = std::get_if<Rejection>(&verdict)) {
       const int http_status = HttpStatus(rejection->reason);
       observe_({http_status, std::string(Name(rejection->reason)), rejection->header, "", times});
@@ -64,7 +63,7 @@ void Intake::Take(Delivery delivery, Answer answer) {
     std::string event_id = event->event_id;
     log_.Append(std::move(event), [this, times, event_id = std::move(event_id),
                                    answer = std::move(answer)](absl::StatusOr<AppendOutcome> appended) mutable {
-      if (times.has_value()) times->stored = clock_();
+      times.stored = clock_();
       // After a 503, upstream repeats the delivery. The response to an id conflict is 200, because a repetition would
       // have the same outcome.
       const int http_status = appended.ok() ? 200 : 503;

@@ -33,7 +33,7 @@ class Intake {
     std::string outcome;              // one of Outcomes()
     std::string header;               // Rejection::header, if the delivery was rejected
     std::string event_id;             // set only for a verified event
-    std::optional<Times> times = {};  // nullopt if the receiver refused the request, or if the intake has no clock
+    std::optional<Times> times = {};  // nullopt if the receiver refused the request
   };
 
   // Returns all values of Report::outcome: "stored", "duplicate", "conflict", "not_stored", and the names of all
@@ -41,9 +41,9 @@ class Intake {
   static std::vector<std::string> Outcomes();
 
   // `observe` is called for every delivery, on any thread, before the sender gets the response. It must not block.
-  // `clock` is called on any thread. If it is empty, no delivery is timed.
+  // `clock` is called on any thread.
   Intake(Verifier& verifier, EventLog& log, std::function<void(const Report&)> observe,
-         std::function<SteadyTime()> clock = {});
+         std::function<SteadyTime()> clock = std::chrono::steady_clock::now);
 
   // Processes a delivery and calls `answer`. The status is 200 if the log has stored the event now or earlier, or has
   // stored another body with the same event id. The status is 503 if the event could not be stored. If the verifier

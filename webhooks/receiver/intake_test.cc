@@ -179,11 +179,6 @@ TEST_F(IntakeTest, ReportsARequestThatTheReceiverRefused) {
   EXPECT_EQ(report.times, std::nullopt);
 }
 
-TEST_F(IntakeTest, TimesNothingWithoutAClock) {
-  Take(sender_.Sign("evt_1", "{}", kNow));
-  EXPECT_EQ(Finish(AppendOutcome::kStored).times, std::nullopt);
-}
-
 TEST_F(IntakeTest, TimesTheVerificationAndTheStorage) {
   int readings = 0;
   std::vector<Intake::Times> times;
