@@ -50,7 +50,8 @@ Intake::Intake(Verifier& verifier, EventLog& log, std::function<void(const Repor
     : verifier_(verifier), log_(log), observe_(std::move(observe)), clock_(std::move(clock)) {}
 
 void Intake::Take(Delivery delivery, Answer answer) {
-  Times times{.begun = clock_()};
+  Times times;
+  times.begun = clock_();
   verifier_.Verify(std::move(delivery), [this, times, answer = std::move(answer)](Verdict verdict) mutable {
     times.verified = clock_();
     if (const auto* rejection = std::get_if<Rejection>(&verdict)) {
