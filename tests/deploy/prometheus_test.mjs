@@ -41,6 +41,7 @@ const FIRING = [
   'StampgateEventsNotStored',
   'StampgateInternalErrors',
   'StampgateOutcomeUnknown',
+  'StampgateRateSharesFail',
   'StampgateReloadFails',
   'StampgateUpstreamFails',
 ];
@@ -219,6 +220,7 @@ describe('a real Prometheus', { timeout: 3 * HANG_MS }, async () => {
     const isFailing = async (name) => (await metricsOf(shared)).get(name) === 1;
     await until(() => isFailing('stampgate_event_log_failing'), 'the event log fails');
     await until(() => isFailing('stampgate_call_store_failing'), 'the store of idempotency keys fails');
+    await until(() => isFailing('stampgate_rate_shares_failing'), 'the gateway gets no share of the rates');
     assert.equal((await deliver(stack.simulator, { url: shared.webhookUrl })).status, 503);
 
     await prometheus.scrapeAndEvaluate();
