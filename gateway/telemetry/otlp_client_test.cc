@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -288,15 +289,14 @@ TEST(OtlpClientTest, AnExportToASilentCollectorEndsAfterTheTimeout) {
 }
 
 TEST(OtlpClientTest, EndByEndsAnExportInProgress) {
-  std::atomic<OtlpClient*> client = nullptr;
+  std::unique_ptr<OtlpClient> client;  // outlives the collector, whose threads use it
   ScriptedCollector collector([&](const CollectorRequest&) {
-    client.load()->EndBy(OtlpClient::Clock::now());
+    client->EndBy(OtlpClient::Clock::now());
     return CollectorResponse();
   });
-  OtlpClient made(OptionsFor(collector.endpoint(), absl::Hours(1)));
-  client = &made;
-  EXPECT_EQ(made.Export(kMethod, "request").status(), absl::DeadlineExceededError("the export took too long"));
-  EXPECT_EQ(made.Export(kMethod, "request").status(), absl::DeadlineExceededError("the export took too long"));
+  client = std::make_unique<OtlpClient>(OptionsFor(collector.endpoint(), absl::Hours(1)));
+  EXPECT_EQ(client->Export(kMethod, "request").status(), absl::DeadlineExceededError("the export took too long"));
+  EXPECT_EQ(client->Export(kMethod, "request").status(), absl::DeadlineExceededError("the export took too long"));
 }
 
 TEST(OtlpClientTest, AServerThatDoesNotSpeakHttp2OrClosesTheConnectionIsUnavailable) {
