@@ -172,10 +172,11 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
     const prometheus::Labels labels = {{"lane", kUpstreamLanes[i]}};
     upstream_lanes_[i] = {&in_flight.Add(labels), &waiting.Add(labels), &durations.Add(labels, DurationBounds())};
   }
-  Family<Histogram>& writes = BuildHistogram()
-                                  .Name("stampgate_durable_write_seconds")
-                                  .Help("Time for which calls and deliveries waited until a write was durable.")
-                                  .Register(registry_);
+  Family<Histogram>& writes =
+      BuildHistogram()
+          .Name("stampgate_durable_write_seconds")
+          .Help("Time for which calls and deliveries waited until a write was durable or had failed.")
+          .Register(registry_);
   for (size_t i = 0; i < durable_writes_.size(); ++i) {
     durable_writes_[i] = &writes.Add({{"write", kDurableWriteNames[i]}}, DurationBounds());
   }
