@@ -38,7 +38,9 @@ SharedRate::SharedRate(std::string name, const std::vector<RateLimit>& limits, d
   for (const RateLimit& limit : limits) {
     if (!has_quotas || !IsQuota(limit)) {
       const double per_second = static_cast<double>(limit.requests) / absl::ToDoubleSeconds(limit.per);
-      per_second_ = per_second_ > 0 ? std::min(per_second_, per_second) : per_second;
+      if (per_second_ > 0 && per_second >= per_second_) continue;
+      per_second_ = per_second;
+      whole_calls_ = limit.requests;
       continue;
     }
     const int64_t calls = std::max<int64_t>(static_cast<int64_t>(static_cast<double>(limit.requests) * share), 1);
@@ -98,7 +100,7 @@ bool SharedRate::LacksBlock(absl::Time now) const {
 }
 
 RateDemand SharedRate::DemandNow(const absl::flat_hash_map<absl::string_view, int64_t>& waiting, absl::Time now) {
-  RateDemand demand{name_, {}};
+  RateDemand demand{name_, {}, whole_calls_};
   absl::erase_if(callers_, [&](const auto& entry) {
     return entry.second.arrivals.At(now) < kFewest && !waiting.contains(entry.first);
   });

@@ -91,8 +91,9 @@ class SharedRate {
 
   const std::string name_;
   Rate rate_;
-  bool has_share_ = true;  // false if the shares do not name this rate yet
-  double per_second_ = 0;  // what the limits allow to all processes; 0 if no share of them is used
+  bool has_share_ = true;    // false if the shares do not name this rate yet
+  double per_second_ = 0;    // what the limits allow to all processes; 0 if no share of them is used
+  int64_t whole_calls_ = 0;  // the requests of the limit that allows so few
   std::vector<Quota> quotas_;
   int64_t begun_;
   bool store_fails_ = false;

@@ -26,6 +26,9 @@ struct RateDemand {
   // The same at all replicas, such as "upstream".
   std::string rate;
   std::vector<CallerDemand> callers;
+  // How many calls the rate's limit allows in its interval. A replica uses only whole calls of its share. If 0, its
+  // share can be any part of the rate. The same at all replicas, so a renewal does not contain it.
+  int64_t whole_calls = 0;
 };
 
 }  // namespace stampgate

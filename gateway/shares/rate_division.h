@@ -27,9 +27,19 @@ struct RateDivision {
   std::unordered_map<std::string, double> weight_parts;
 };
 
-// Divides a rate between `replicas`, each with the demand of its callers. Returns the part of replicas[self]. Requires
-// at least one replica.
-RateDivision DivideRate(const std::vector<const std::vector<CallerDemand>*>& replicas, size_t self);
+// A replica uses only whole calls of its share of a rate, and a fraction of a call would be lost at each replica. So
+// the shares are rounded to whole calls, in such a way that their sum remains. A share of less than one call is not
+// rounded: its replica begins a call in a longer interval.
+struct WholeCalls {
+  int64_t calls = 0;    // RateDemand::whole_calls
+  double reserved = 0;  // the part of the rate that each replica has anyway
+  double divided = 1;   // the part of the rate that the shares divide
+};
+
+// Divides a rate between `replicas`, each with the demand of its callers. Returns the part of replicas[self]. Every
+// replica must list the replicas in the same order. Requires at least one replica.
+RateDivision DivideRate(const std::vector<const std::vector<CallerDemand>*>& replicas, size_t self,
+                        const WholeCalls& whole = {});
 
 }  // namespace stampgate
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 #include <string>
@@ -67,6 +68,52 @@ TEST(RateDivisionTest, ACallersPartFollowsItsDemandAtEachReplica) {
 TEST(RateDivisionTest, TheRestOfTheRateIsDividedEqually) {
   EXPECT_EQ(SharesOf({{{"a", 1, 300'000}}, {{"b", 1, 100'000}}, {}}),
             (std::vector<Millionths>{500'000, 300'000, 200'000}));
+}
+
+// Returns how many calls each replica can use of a rate of `calls`, of which the replicas keep a part as a reserve.
+std::vector<double> CallsOf(const std::vector<Demand>& replicas, int64_t calls) {
+  const double reserve = 0.02;
+  const double reserved = reserve / static_cast<double>(replicas.size());
+  std::vector<const Demand*> all;
+  for (const Demand& replica : replicas) all.push_back(&replica);
+  std::vector<double> result;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const RateDivision division = DivideRate(all, i, {.calls = calls, .reserved = reserved, .divided = 1 - reserve});
+    const double share = static_cast<double>(division.share) / static_cast<double>(kWhole);
+    result.push_back(((1 - reserve) * share + reserved) * static_cast<double>(calls));
+  }
+  return result;
+}
+
+TEST(RateDivisionTest, SharesAreWholeCallsThatAreTheWholeRate) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<Demand> replicas(3);
+    for (Demand& replica : replicas) {
+      for (const char* caller : {"a", "b", "c"}) {
+        replica.push_back({caller, 1, std::uniform_int_distribution<Millionths>(300'000, kWhole)(random)});
+      }
+    }
+    double sum = 0;
+    for (const double calls : CallsOf(replicas, 61)) {
+      EXPECT_NEAR(calls, std::round(calls), 1e-3);
+      sum += calls;
+    }
+    EXPECT_NEAR(sum, 61, 1e-3);
+  }
+}
+
+TEST(RateDivisionTest, TheLargestFractionsAreRoundedUp) {
+  const Demand much = {{"a", 1, kWhole}};
+  const std::vector<double> calls = CallsOf({much, much, much}, 62);
+  EXPECT_NEAR(calls[0], 21, 1e-3);
+  EXPECT_NEAR(calls[1], 21, 1e-3);
+  EXPECT_NEAR(calls[2], 20, 1e-3);
+}
+
+TEST(RateDivisionTest, AShareOfLessThanOneCallIsNotRounded) {
+  const Demand much = {{"a", 1, kWhole}};
+  for (const double calls : CallsOf({much, much, much}, 2)) EXPECT_NEAR(calls, 2.0 / 3, 1e-3);
 }
 
 // The weights and demands that a defective or hostile replica could state.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/string_view.h"
@@ -40,18 +41,26 @@ void Limit(size_t most, std::vector<RateDemand>* demand) {
 // Replicas that do not name a rate have no part of it, except of the reserve, which all replicas share.
 RateDivision Replica::Divide(const RateDemand& own) const {
   static const std::vector<CallerDemand> kNone;
-  std::vector<const std::vector<CallerDemand>*> replicas = {&own.callers};
+  std::map<std::string, const std::vector<CallerDemand>*> by_id = {{id_, &own.callers}};
   for (const auto& [id, other] : others_) {
     const std::vector<CallerDemand>* callers = own.rate == kReserveRate ? &kNone : FindDemand(other.demand, own.rate);
-    if (callers != nullptr) replicas.push_back(callers);
+    if (callers != nullptr) by_id.emplace(id, callers);
   }
-  return DivideRate(replicas, 0);
+  std::vector<const std::vector<CallerDemand>*> replicas;
+  replicas.reserve(by_id.size());
+  for (const auto& [id, callers] : by_id) replicas.push_back(callers);
+  const auto self = static_cast<size_t>(std::distance(by_id.begin(), by_id.find(id_)));
+  const double reserve = static_cast<double>(kReserve) / static_cast<double>(kWhole);
+  return DivideRate(replicas, self,
+                    {.calls = own.whole_calls,
+                     .reserved = reserve / static_cast<double>(others_.size() + 1),
+                     .divided = 1 - reserve});
 }
 
 ShareRenewal Replica::Begin(std::vector<RateDemand> demand, absl::Time now) {
   Limit(kMaxCallers, &demand);
   demand_ = std::move(demand);
-  demand_.push_back({.rate = kReserveRate, .callers = {}});
+  demand_.push_back({.rate = kReserveRate, .callers = {}, .whole_calls = 0});
   ShareRenewal renewal;
   renewal.replica = id_;
   renewal.number = ++number_;
