@@ -136,7 +136,8 @@ async function main() {
   writeFileSync(body, activity.replace(/^\{"activity":/, '').replace(/\}\s*$/, '').replaceAll('\n', ''));
   const bytes = readFileSync(body).length;
   const many = { max_subscribers: 1000, max_subscribers_per_caller: 1000 };
-  const start = (config) => Gateway.start({ ...config, events: { ...config.events, ...many } }, stack);
+  const start = (config) =>
+    Gateway.start({ ...config, events: { ...config.events, ...many } }, { folder: stack.folder });
   const gateways = [];
   for (let i = 0; i < 3; ++i) gateways.push(await start(stack.config()));
   const folder = join(stack.folder, 'sqlite');
