@@ -1,5 +1,6 @@
 #include "gateway/telemetry/otlp_spans.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -157,7 +158,7 @@ class CallSpanMaker {
     AddAttribute(attributes, "http.request.method", call_.http_method);
     AddAttribute(attributes, "url.template", call_.url_template);
     // A template with a variable is not the path of a request.
-    if (!absl::string_view(call_.url_template).ends_with('}')) AddAttribute(attributes, "url.path", call_.url_template);
+    if (!absl::EndsWith(call_.url_template, "}")) AddAttribute(attributes, "url.path", call_.url_template);
     AddAttribute(attributes, "server.address", upstream_.address);
     AddAttribute(attributes, "server.port", upstream_.port);
     if (step.http_status != 0) AddAttribute(attributes, "http.response.status_code", step.http_status);

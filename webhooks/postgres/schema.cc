@@ -92,7 +92,7 @@ absl::Status MigrateStore(PostgresConnection& connection, const std::string& sch
     for (PostgresStatement& statement : StatementsOf(steps.sql[step])) statements.push_back(std::move(statement));
   }
   if (steps.version() > 1) {
-    statements.push_back({"ALTER TABLE store ADD COLUMN IF NOT EXISTS steps integer"});
+    statements.emplace_back().sql = "ALTER TABLE store ADD COLUMN IF NOT EXISTS steps integer";
     statements.push_back({"UPDATE store SET version = $1::integer, steps = $2::integer",
                           PostgresParameters().Bigint(steps.usable_since).Bigint(steps.version())});
   }
