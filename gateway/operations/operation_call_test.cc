@@ -105,7 +105,7 @@ class OperationCallTest : public CallTest {
   };
 
   std::shared_ptr<OperationCall> Make(absl::string_view method, Call& call) {
-    auto handler = std::make_shared<OperationCall>(environment(), OperationOf(method),
+    auto handler = std::make_shared<OperationCall>(environment(), operations(), OperationOf(method),
                                                    TraceContext::Begin([] { return 7; }), call.replies.Callback());
     call.handler = handler;
     Watch(handler, call.replies);
