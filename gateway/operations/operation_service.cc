@@ -54,7 +54,9 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
   // Until the request has been read, the call does not count as a call in flight, and it has no handler. So a caller
   // that sends only the head of a call occupies little memory.
   void OnReadDone(bool ok) override {
-    if (!ok) return Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, ""));
+    // gRPC ends a call that it cannot read, because the caller has left or because the message is too large. If the
+    // caller has sent no message, the call goes on: the handler refuses the missing request like an invalid one.
+    if (!ok && context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
     const TraceContext trace = TraceOf(context_, environment_.random);
     const absl::Status admitted = environment_.in_flight.Begin(context_, request_.Length());
     place_ = admitted.ok() ? Place::kAdmitted : Place::kRefused;
