@@ -34,7 +34,6 @@
 #include "gateway/grpc_port.h"
 #include "gateway/operations/environment.h"
 #include "gateway/operations/operation_service.h"
-#include "gateway/operations/stamp_service.h"
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/operations/timestamp_reserve.h"
 #include "gateway/postgres_store/postgres_call_store.h"
@@ -205,17 +204,17 @@ uint64_t TimestampFloor(const CallStore* store) {
   return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
 }
 
-WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const OperationTable& operations) {
+WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const CurrentOperations& operations) {
   return {.max_waiting = activities.max_waiting(),
           .poll_interval = ToDuration(activities.poll_interval()),
           .max_poll_interval = ToDuration(activities.max_poll_interval()),
           .polls_per_second = activities.max_polls_per_second(),
-          .is_final = [&operations](absl::string_view status) { return operations.IsFinalStatus(status); }};
+          .is_final = [&operations](absl::string_view status) { return operations.Get()->IsFinalStatus(status); }};
 }
 
 class GrpcServer : public Server {
  public:
-  GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
+  GrpcServer(const config::v1::Config& config, const Parts& parts, std::shared_ptr<const OperationTable> operations,
              std::unique_ptr<CallStore> store, std::shared_ptr<Admission> admission,
              std::unique_ptr<RateSharing> rate_sharing, std::unique_ptr<UpstreamClient> upstream)
       : loops_(parts.loops),
@@ -238,9 +237,9 @@ class GrpcServer : public Server {
           Log(open ? Severity::kWarning : Severity::kInfo, open ? "upstream_failing" : "upstream_recovered", {});
         }),
         upstream_(std::move(upstream)),
-        waits_(std::make_shared<ActivityWaits>(WaitOptionsOf(config.activities(), *operations_), (*loops_)[0],
+        waits_(std::make_shared<ActivityWaits>(WaitOptionsOf(config.activities(), operations_), (*loops_)[0],
                                                parts.metrics)),
-        environment_{*operations_,
+        environment_{operations_,
                      parts.access,
                      timestamps_,
                      *upstream_,
@@ -259,7 +258,7 @@ class GrpcServer : public Server {
                      config.upstream().forward_traceparent(),
                      [] { return absl::Now(); },
                      RandomOfThread},
-        services_(MakeOperationServices(environment_)),
+        operation_service_(environment_),
         event_plans_(config.operator_name()),
         closed_events_{.is_configured = HasEventLog(config),
                        .access = parts.access,
@@ -271,7 +270,6 @@ class GrpcServer : public Server {
                        .random = RandomOfThread,
                        .now = [] { return absl::Now(); }},
         event_service_(event_environment_),
-        stamp_service_(environment_),
         serves_reflection_(config.reflection()),
         tls_(parts.tls) {}
 
@@ -336,9 +334,8 @@ class GrpcServer : public Server {
         Door::Create(DoorOptionsOf(config, tls_, environment_.access, environment_.recorders), loops_, builder);
     if (!door.ok()) return door.status();
     door_ = *std::move(door);
-    for (const auto& service : services_) builder.RegisterService(service.get());
+    builder.RegisterCallbackGenericService(&operation_service_);
     builder.RegisterService(&event_service_);
-    builder.RegisterService(&stamp_service_);
     if (reflection_ != nullptr) builder.RegisterService(reflection_.get());
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC does not start the server");
@@ -447,7 +444,8 @@ class GrpcServer : public Server {
   // Returns the full names of the services of the API.
   std::set<std::string> ApiServices() const {
     std::set<std::string> names = {kEventServiceName, kStampServiceName};
-    for (const Operation& operation : operations_->operations()) {
+    const std::shared_ptr<const OperationTable> operations = operations_.Get();
+    for (const Operation& operation : operations->operations()) {
       names.emplace(operation.method->service()->full_name());
     }
     return names;
@@ -483,7 +481,7 @@ class GrpcServer : public Server {
   }
 
   const std::shared_ptr<EventLoops> loops_;
-  const std::unique_ptr<const OperationTable> operations_;
+  const CurrentOperations operations_;
   CallLines lines_;
   PeriodicTask lines_report_;
   TimestampAllocator timestamps_;
@@ -499,7 +497,7 @@ class GrpcServer : public Server {
   WorkerThreads signing_{"signing", static_cast<int>(CoreCount())};  // one for each core: signing needs only CPU time
   const std::shared_ptr<ActivityWaits> waits_;
   const CallEnvironment environment_;
-  const std::vector<std::unique_ptr<OperationService>> services_;
+  OperationService operation_service_;
   // Both are null if there is no event log, or as long as the log is not open.
   std::unique_ptr<EventPipeline> events_owner_;
   std::atomic<EventPipeline*> events_ = nullptr;
@@ -509,7 +507,6 @@ class GrpcServer : public Server {
   std::optional<EventEnvironment> open_events_;  // afterwards
   std::atomic<const EventEnvironment*> event_environment_ = &closed_events_;
   EventService event_service_;
-  StampService stamp_service_;
   const bool serves_reflection_;
   std::unique_ptr<ReflectionService> reflection_;  // null if reflection is not served
   const CurrentTls* const tls_;

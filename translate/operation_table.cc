@@ -141,6 +141,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
     path_segments_.emplace(LastSegment(operation.path));
     if (operation.is_submit()) activity_types_.emplace(WithoutVersion(operation.activity_type));
   }
+  by_full_name_.emplace(operation.full_name, operations_.size());
   operations_.push_back(std::move(operation));
   return absl::OkStatus();
 }
@@ -158,9 +159,8 @@ void OperationTable::AddFinalStatuses(const MessagePlan& response) {
 }
 
 const Operation* OperationTable::Find(absl::string_view full_name) const {
-  const auto found =
-      absl::c_find_if(operations_, [&](const Operation& operation) { return operation.full_name == full_name; });
-  return found == operations_.end() ? nullptr : &*found;
+  const auto found = by_full_name_.find(full_name);
+  return found == by_full_name_.end() ? nullptr : &operations_[found->second];
 }
 
 bool OperationTable::ListsActivityType(absl::string_view type) const {

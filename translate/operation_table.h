@@ -2,10 +2,12 @@
 #ifndef STAMPGATE_TRANSLATE_OPERATION_TABLE_H_
 #define STAMPGATE_TRANSLATE_OPERATION_TABLE_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -72,6 +74,7 @@ class OperationTable {
 
   MessagePlans plans_;
   std::vector<Operation> operations_;
+  absl::flat_hash_map<std::string, size_t> by_full_name_;  // indices in operations_
   absl::flat_hash_set<std::string> paths_;
   absl::flat_hash_set<std::string> path_segments_;
   absl::flat_hash_set<std::string> activity_types_;  // without their versions

@@ -119,6 +119,9 @@ TEST(OperationTableTest, AnOperationIsFoundByItsFullName) {
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->path, "/public/v1/query/get_activity");
   EXPECT_EQ(Operations().Find("/stampgate.v1.EventService/Subscribe"), nullptr);
+  for (const Operation& operation : Operations().operations()) {
+    EXPECT_EQ(Operations().Find(operation.full_name), &operation) << operation.full_name;
+  }
 }
 
 TEST(OperationTableTest, EveryOperationHasThePlansOfItsMessages) {

@@ -25,6 +25,7 @@ constexpr char kGetActivity[] = "/stampgate.v1.ActivityService/GetActivity";
 // What all readings for one call have in common.
 struct Purpose {
   const CallEnvironment& environment;
+  std::shared_ptr<const OperationTable> operations;
   const Operation& operation;
   KnownCaller caller;
   std::string key_name;
@@ -63,7 +64,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
     if (request == nullptr) return done_(std::nullopt);
     request_ = *request;
     absl::StatusOr<CheckedRequest> checked =
-        CheckedRequest::Check(environment().operations, operation(), request_, arena_);
+        CheckedRequest::Check(*purpose_->operations, operation(), request_, arena_);
     // The check fails if upstream has given the activity an empty id.
     if (!checked.ok()) return done_(std::nullopt);
     RenderedRequest rendered = (*std::move(checked)).Render();
@@ -153,12 +154,14 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
 
 }  // namespace
 
-ActivityWaits::ReadActivity ReaderOf(const CallEnvironment& environment, KnownCaller caller, const NamedSigner& key,
-                                     ActivityName activity, absl::string_view request_id) {
-  const Operation* operation = environment.operations.Find(kGetActivity);
+ActivityWaits::ReadActivity ReaderOf(const CallEnvironment& environment,
+                                     std::shared_ptr<const OperationTable> operations, KnownCaller caller,
+                                     const NamedSigner& key, ActivityName activity, absl::string_view request_id) {
+  const Operation* operation = operations->Find(kGetActivity);
   assert(operation != nullptr);
-  auto purpose = std::make_shared<const Purpose>(
-      Purpose{environment, *operation, std::move(caller), key.name, std::move(activity), std::string(request_id)});
+  auto purpose =
+      std::make_shared<const Purpose>(Purpose{environment, std::move(operations), *operation, std::move(caller),
+                                              key.name, std::move(activity), std::string(request_id)});
   return [purpose = std::move(purpose)](ActivityWaits::Time deadline, ActivityWaits::Done done) {
     std::make_shared<ActivityQuery>(purpose, deadline, std::move(done))->Start();
   };

@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_ACTIVITY_QUERY_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_ACTIVITY_QUERY_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -9,6 +10,7 @@
 #include "gateway/callers/authenticator.h"
 #include "gateway/operations/environment.h"
 #include "gateway/waiting/activity_waits.h"
+#include "translate/operation_table.h"
 
 namespace stampgate {
 
@@ -20,10 +22,11 @@ namespace stampgate {
 // The caller needs no grant for GetActivity: the response contains only the activity of a submit that a grant allowed.
 //
 // The function passes nothing to `done` if the config no longer has the key for the organization, if the audit log
-// cannot be written, if the query cannot be signed, or if upstream gives no valid response. `environment` must outlive
-// the last call of `done`.
-ActivityWaits::ReadActivity ReaderOf(const CallEnvironment& environment, KnownCaller caller, const NamedSigner& key,
-                                     ActivityName activity, absl::string_view request_id);
+// cannot be written, if the query cannot be signed, or if upstream gives no valid response. `operations` are those of
+// the submit. `environment` must outlive the last call of `done`.
+ActivityWaits::ReadActivity ReaderOf(const CallEnvironment& environment,
+                                     std::shared_ptr<const OperationTable> operations, KnownCaller caller,
+                                     const NamedSigner& key, ActivityName activity, absl::string_view request_id);
 
 }  // namespace stampgate
 

@@ -61,7 +61,7 @@ class DispatchTest : public CallTest {
 
   Call Start(absl::string_view method, const std::string& text) {
     Call call;
-    auto handler = std::make_shared<OperationCall>(environment(), OperationOf(method),
+    auto handler = std::make_shared<OperationCall>(environment(), operations(), OperationOf(method),
                                                    TraceContext::Begin([] { return 7; }), call.replies.Callback());
     call.handler = handler;
     Watch(handler, call.replies);

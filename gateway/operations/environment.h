@@ -21,12 +21,16 @@
 #include "gateway/waiting/activity_waits.h"
 #include "translate/operation_table.h"
 #include "webhooks/loop/event_loops.h"
+#include "webhooks/threads/current.h"
 
 namespace stampgate {
 
+// The operations that new calls use. A call uses one table from its beginning to its end.
+using CurrentOperations = Current<const OperationTable>;
+
 // The environment must outlive all calls.
 struct CallEnvironment {
-  const OperationTable& operations;
+  const CurrentOperations& operations;
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;

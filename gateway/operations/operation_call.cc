@@ -34,9 +34,10 @@ LogFields FieldOf(const UpstreamOutcome& outcome) {
 
 }  // namespace
 
-OperationCall::OperationCall(const CallEnvironment& environment, const Operation& operation, const TraceContext& trace,
-                             Reply reply)
+OperationCall::OperationCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
+                             const Operation& operation, const TraceContext& trace, Reply reply)
     : environment_(environment),
+      operations_(std::move(operations)),
       operation_(operation),
       loop_(environment.loops[environment.loops.Here()]),
       trace_(trace),
@@ -86,7 +87,7 @@ absl::Status OperationCall::Decode(const grpc::ByteBuffer& bytes) {
 absl::Status OperationCall::CheckGrants() { return stampgate::CheckGrants(caller_, Requested(), record_); }
 
 absl::Status OperationCall::Validate() {
-  absl::StatusOr<CheckedRequest> checked = CheckedRequest::Check(environment_.operations, operation_, request_, arena_);
+  absl::StatusOr<CheckedRequest> checked = CheckedRequest::Check(*operations_, operation_, request_, arena_);
   if (!checked.ok()) return checked.status();
   if (checked->client_stamp().has_value()) {
     absl::StatusOr<ClientStamp> stamp = ReadClientStamp(*checked->client_stamp());
@@ -358,7 +359,7 @@ void OperationCall::AnnounceWait() {
 // activity whose status this gateway does not know has not ended.
 bool OperationCall::WaitsForEnd() const {
   return operation_.wait_until != nullptr && request_.Has(*operation_.wait_until) && !activity_.id.empty() &&
-         !environment_.operations.IsFinalStatus(activity_.status);
+         !operations_->IsFinalStatus(activity_.status);
 }
 
 // `response` is upstream's response, or the stored outcome of an earlier call. Upstream has done its part of the call,
@@ -369,7 +370,7 @@ void OperationCall::WaitForEnd(std::string response, bool urgent) {
   pending_ = std::move(response);
   if (wait_ == nullptr) AnnounceWait();
   ActivityName activity(QuestionOf(operation_, request_).organization_id.value_or(""), activity_.id);
-  auto read = ReaderOf(environment_, caller_, *std::get<SignWith>(way_).key, activity, trace_.trace_id());
+  auto read = ReaderOf(environment_, operations_, caller_, *std::get<SignWith>(way_).key, activity, trace_.trace_id());
   const std::shared_ptr<ActivityWait> wait = wait_;
   wait->Begin(std::move(activity), urgent, wait_deadline_, std::move(read),
               [call = shared_from_this()](ActivityWaits::Ended ended) {

@@ -50,8 +50,9 @@ namespace stampgate {
 // same one, translates the outcome and replies.
 class OperationCall final : public UnaryHandler, public std::enable_shared_from_this<OperationCall> {
  public:
-  // `environment` and `operation` must outlive this.
-  OperationCall(const CallEnvironment& environment, const Operation& operation, const TraceContext& trace, Reply reply);
+  // `environment` must outlive this. `operation` must be an operation of `operations`.
+  OperationCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
+                const Operation& operation, const TraceContext& trace, Reply reply);
 
   void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
              absl::Duration time_left) override;
@@ -110,8 +111,9 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   bool EndIfCallerLeft();
 
   const CallEnvironment& environment_;
-  const Operation& operation_;
-  EventLoop& loop_;  // the loop of the call
+  const std::shared_ptr<const OperationTable> operations_;
+  const Operation& operation_;  // of operations_
+  EventLoop& loop_;             // the loop of the call
   const TraceContext trace_;
   Reply reply_;
   CallRecord record_;

@@ -52,8 +52,8 @@ class OperationCallSpansTest : public CallTest {
 
   Replies Start(absl::string_view method, const std::string& request, const std::string& traceparent = kTraceparent) {
     Replies replies;
-    auto call = std::make_shared<OperationCall>(environment(), OperationOf(method), *TraceContext::Parse(traceparent),
-                                                replies.Callback());
+    auto call = std::make_shared<OperationCall>(environment(), operations(), OperationOf(method),
+                                                *TraceContext::Parse(traceparent), replies.Callback());
     Watch(call, replies);
     call->Start(caller(), "", BytesOf(*RequestOf(OperationOf(method), request)), absl::InfiniteDuration());
     return replies;

@@ -21,6 +21,7 @@
 #include "stampgate/v1/policy_service.pb.h"
 #include "stampgate/v1/webhook_service.pb.h"
 #include "translate/answer_size.h"
+#include "translate/operation_table.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
 #include "translate/testing/status.h"
@@ -44,6 +45,7 @@ using Kind = AttemptEnd::Kind;
 using Lane = UpstreamClient::Lane;
 
 constexpr char kGet[] = R"pb(organization_id: "o" policy_id: "p")pb";
+constexpr char kGetPolicy[] = "/stampgate.v1.PolicyService/GetPolicy";
 constexpr char kGetBody[] = R"({"organizationId":"o","policyId":"p"})";
 constexpr char kPolicy[] = R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW","notes":""}})";
 
@@ -105,7 +107,7 @@ class OperationCallTest : public CallTest {
   };
 
   std::shared_ptr<OperationCall> Make(absl::string_view method, Call& call) {
-    auto handler = std::make_shared<OperationCall>(environment(), OperationOf(method),
+    auto handler = std::make_shared<OperationCall>(environment(), operations(), OperationOf(method),
                                                    TraceContext::Begin([] { return 7; }), call.replies.Callback());
     call.handler = handler;
     Watch(handler, call.replies);
@@ -182,6 +184,24 @@ TEST_F(OperationCallTest, AQueryIsSignedSentAndAnswered) {
   upstream_.End(sent.id, AnswerOf(200, kPolicy));
   EXPECT_EQ(call.replies.WaitFor<v1::GetPolicyResponse>().policy().policy_id(), "p");
   EXPECT_THAT(LogEvents(), ElementsAre("call_ended"));
+}
+
+TEST_F(OperationCallTest, ACallUsesItsTableUntilItEnds) {
+  absl::StatusOr<std::unique_ptr<const OperationTable>> created = OperationTable::Create("Service");
+  ASSERT_TRUE(created.ok()) << created.status();
+  std::shared_ptr<const OperationTable> table = *std::move(created);
+  const std::weak_ptr<const OperationTable> former = table;
+  Call call;
+  auto handler = std::make_shared<OperationCall>(environment(), table, *table->Find(kGetPolicy),
+                                                 TraceContext::Begin([] { return 7; }), call.replies.Callback());
+  table = nullptr;
+  Watch(handler, call.replies);
+  handler->Start(caller(), "", BytesOf(*RequestOf(OperationOf("GetPolicy"), kGet)), absl::InfiniteDuration());
+  handler = nullptr;
+  EXPECT_FALSE(former.expired());
+  upstream_.End(upstream_.sent().at(0).id, AnswerOf(200, kPolicy));
+  EXPECT_EQ(call.replies.WaitFor<v1::GetPolicyResponse>().policy().policy_id(), "p");
+  EXPECT_TRUE(former.expired());
 }
 
 TEST_F(OperationCallTest, ASubmitHasATimestampAndUsesTheLaneOfSubmits) {

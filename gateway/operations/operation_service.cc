@@ -1,43 +1,133 @@
 #include "gateway/operations/operation_service.h"
 
-#include <grpcpp/impl/codegen/rpc_service_method.h>
-#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpc/support/time.h>
 
-#include <map>
+#include <atomic>
+#include <memory>
+#include <string>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gateway/callers/authenticator.h"
+#include "gateway/callers/peer_of_call.h"
+#include "gateway/calls/call_record.h"
+#include "gateway/calls/call_trace.h"
+#include "gateway/calls/grpc_status.h"
 #include "gateway/operations/operation_call.h"
-#include "gateway/operations/unary_call.h"
+#include "gateway/operations/prepare_call.h"
+#include "gateway/operations/unary_handler.h"
 
 namespace stampgate {
+namespace {
 
-void OperationService::Add(const CallEnvironment& environment, const Operation& operation) {
-  using grpc::internal::CallbackUnaryHandler;
-  using grpc::internal::RpcMethod;
-  using grpc::internal::RpcServiceMethod;
-  const int index = method_count_++;
-  AddMethod(new RpcServiceMethod(operation.full_name.c_str(), RpcMethod::NORMAL_RPC, /*handler=*/nullptr));
-  MarkMethodRawCallback(
-      index, new CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
-                 [&environment, &operation](grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-                                            grpc::ByteBuffer* response) {
-                   return StartUnaryCall(environment, operation.full_name, context, request, response,
-                                         [&](const TraceContext& trace, UnaryHandler::Reply reply) {
-                                           return std::make_shared<OperationCall>(environment, operation, trace,
-                                                                                  std::move(reply));
-                                         });
-                 }));
+// Returns how long the caller still waits, or infinity if the caller has set no deadline. Uses the monotonic clock,
+// because the wall clock can be set.
+absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
+  const gpr_timespec deadline = gpr_convert_clock_type(context.raw_deadline(), GPR_CLOCK_MONOTONIC);
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(GPR_CLOCK_MONOTONIC));
+  if (gpr_time_cmp(left, gpr_inf_future(GPR_TIMESPAN)) == 0) return absl::InfiniteDuration();
+  return absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
 }
 
-std::vector<std::unique_ptr<OperationService>> MakeOperationServices(const CallEnvironment& environment) {
-  std::vector<std::unique_ptr<OperationService>> services;
-  std::map<const google::protobuf::ServiceDescriptor*, OperationService*> by_descriptor;
-  for (const Operation& operation : environment.operations.operations()) {
-    OperationService*& service = by_descriptor[operation.method->service()];
-    if (service == nullptr) service = services.emplace_back(std::make_unique<OperationService>()).get();
-    service->Add(environment, operation);
+// Connects a call of gRPC with its handler. gRPC needs this object until OnDone. The handler can live longer, because
+// an exchange with upstream can continue after the reply.
+//
+// To gRPC, each call of a generic service is a stream. This class reads one message, and sends the response and the
+// status together.
+class UnaryCall final : public grpc::ServerGenericBidiReactor {
+ public:
+  // `operation` is an operation of `operations`, or null for a call of StampService.Prepare.
+  UnaryCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
+            const Operation* operation, grpc::CallbackServerContext& context)
+      : environment_(environment), operations_(std::move(operations)), operation_(operation), context_(context) {
+    StartRead(&request_);
   }
-  return services;
+
+ private:
+  enum class Place { kNone, kAdmitted, kRefused };
+
+  absl::string_view method() const { return operation_ == nullptr ? kPrepare : operation_->full_name; }
+
+  // Until the request has been read, the call does not count as a call in flight, and it has no handler. So a caller
+  // that sends only the head of a call occupies little memory.
+  void OnReadDone(bool ok) override {
+    // gRPC ends a call that it cannot read, because the caller has left or because the message is too large. If the
+    // caller has sent no message, the call goes on: the handler refuses the missing request like an invalid one.
+    if (!ok && context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
+    const TraceContext trace = TraceOf(context_, environment_.random);
+    const absl::Status admitted = environment_.in_flight.Begin(context_, request_.Length());
+    place_ = admitted.ok() ? Place::kAdmitted : Place::kRefused;
+    if (!admitted.ok()) return Refuse(trace, StrangerName(PeerOf(context_)), admitted);
+    handler_ = MakeHandler(trace);
+    CancelIfSecond();
+    Authenticate(environment_.access, context_, [this, trace, handler = handler_](absl::StatusOr<KnownCaller> caller) {
+      if (caller.ok()) {
+        const std::string& name = caller->caller->name();
+        const absl::Status counted = environment_.in_flight.SetCaller(context_, name);
+        if (!counted.ok()) return Refuse(trace, name, counted);
+      }
+      const std::string stranger = caller.ok() ? "" : StrangerName(PeerOf(context_));
+      handler->Start(std::move(caller), stranger, request_, TimeLeft(context_));
+    });
+  }
+
+  std::shared_ptr<UnaryHandler> MakeHandler(const TraceContext& trace) {
+    auto reply = [this](const absl::Status& status, const grpc::ByteBuffer& response) {
+      if (!status.ok()) return Finish(ToGrpcStatus(status));
+      response_ = response;
+      StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
+    };
+    if (operation_ == nullptr) {
+      return std::make_shared<PrepareCall>(environment_, operations_, trace, std::move(reply));
+    }
+    return std::make_shared<OperationCall>(environment_, operations_, *operation_, trace, std::move(reply));
+  }
+
+  // Ends the call without its handler.
+  void Refuse(const TraceContext& trace, const std::string& caller, const absl::Status& status) {
+    CallRecord(environment_.recorders, method(), trace).EndRefused(caller, status);
+    Finish(ToGrpcStatus(status));
+  }
+
+  void OnCancel() override { CancelIfSecond(); }
+
+  // Cancels the handler when both have happened: the caller has left, and the handler exists.
+  void CancelIfSecond() {
+    if (first_happened_.exchange(true)) handler_->Cancel();
+  }
+
+  void OnDone() override {
+    if (place_ == Place::kAdmitted) environment_.in_flight.End(context_);
+    if (place_ == Place::kRefused) environment_.in_flight.EndRefused();
+    delete this;
+  }
+
+  // Lets gRPC run OnCancel on its current thread. Otherwise gRPC would queue it, which takes CPU time. OnCancel must be
+  // short and must not block: it only queues a task.
+  bool InternalInlineable() override { return true; }
+
+  const CallEnvironment& environment_;
+  const std::shared_ptr<const OperationTable> operations_;
+  const Operation* const operation_;
+  grpc::CallbackServerContext& context_;
+  grpc::ByteBuffer request_;
+  grpc::ByteBuffer response_;
+  Place place_ = Place::kNone;
+  std::shared_ptr<UnaryHandler> handler_;  // null until the request has been read
+  std::atomic<bool> first_happened_ = false;
+};
+
+}  // namespace
+
+grpc::ServerGenericBidiReactor* OperationService::CreateReactor(grpc::GenericCallbackServerContext* context) {
+  std::shared_ptr<const OperationTable> operations = environment_.operations.Get();
+  const Operation* operation = operations->Find(context->method());
+  // If the result is null, gRPC itself ends the call with UNIMPLEMENTED.
+  if (operation == nullptr && context->method() != kPrepare) return nullptr;
+  return new UnaryCall(environment_, std::move(operations), operation, *context);
 }
 
 }  // namespace stampgate

@@ -1,28 +1,31 @@
-// The gRPC services whose methods are operations. One handler serves all operations of the table.
+// The gRPC service that serves the calls of all operations and of StampService.
 #ifndef STAMPGATE_GATEWAY_OPERATIONS_OPERATION_SERVICE_H_
 #define STAMPGATE_GATEWAY_OPERATIONS_OPERATION_SERVICE_H_
 
-#include <grpcpp/impl/codegen/service_type.h>
-
-#include <memory>
-#include <vector>
+#include <grpcpp/generic/async_generic_service.h>
 
 #include "gateway/operations/environment.h"
 
 namespace stampgate {
 
-// One gRPC service whose methods are operations. Server reflection lists this service like a generated one.
-class OperationService : public grpc::Service {
+inline constexpr char kStampServiceName[] = "stampgate.v1.StampService";
+
+// gRPC passes to this service each call whose method no other service has. The service searches the table of operations
+// that is in force when the call begins, so a new table needs no new service. The call uses this table until it ends.
+//
+// A call of an unknown method ends with UNIMPLEMENTED, before the gateway reads its request or its caller's token.
+// Otherwise the service authenticates the caller when it has read the request, and then starts the UnaryHandler of the
+// method. It refuses the call while the gateway drains, or if too many calls are in flight. Never blocks.
+class OperationService final : public grpc::CallbackGenericService {
  public:
-  // Registers `operation`. `environment` and `operation` must outlive the service.
-  void Add(const CallEnvironment& environment, const Operation& operation);
+  // `environment` must outlive the service.
+  explicit OperationService(const CallEnvironment& environment) : environment_(environment) {}
+
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override;
 
  private:
-  int method_count_ = 0;
+  const CallEnvironment& environment_;
 };
-
-// Returns the services of all operations in `environment`.
-std::vector<std::unique_ptr<OperationService>> MakeOperationServices(const CallEnvironment& environment);
 
 }  // namespace stampgate
 

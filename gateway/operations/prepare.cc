@@ -25,12 +25,8 @@ absl::Status Invalid(absl::string_view field, absl::string_view description) {
 // Returns the operation called `name`, or null. `name` is the short name that grants use, or the full name with or
 // without the leading slash.
 const Operation* FindOperation(const OperationTable& table, absl::string_view name) {
-  const std::string full = absl::StrCat("/", absl::StripPrefix(name, "/"));
-  const std::string ours = absl::StrCat("/stampgate.v1.", name);
-  for (const Operation& operation : table.operations()) {
-    if (operation.full_name == full || operation.full_name == ours) return &operation;
-  }
-  return nullptr;
+  const Operation* full = table.Find(absl::StrCat("/", absl::StripPrefix(name, "/")));
+  return full != nullptr ? full : table.Find(absl::StrCat("/stampgate.v1.", name));
 }
 
 }  // namespace

@@ -9,8 +9,12 @@
 
 namespace stampgate {
 
-PrepareCall::PrepareCall(const CallEnvironment& environment, const TraceContext& trace, Reply reply)
-    : environment_(environment), reply_(std::move(reply)), record_(environment.recorders, kPrepare, trace) {
+PrepareCall::PrepareCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
+                         const TraceContext& trace, Reply reply)
+    : environment_(environment),
+      operations_(std::move(operations)),
+      reply_(std::move(reply)),
+      record_(environment.recorders, kPrepare, trace) {
   record_.spans().Begin(CallStage::kAuthenticate);
 }
 
@@ -38,7 +42,7 @@ absl::Status PrepareCall::Authenticate(absl::StatusOr<KnownCaller> caller, const
 
 absl::Status PrepareCall::Decode(const grpc::ByteBuffer& bytes) {
   if (absl::Status status = DecodeRequest(bytes, request_); !status.ok()) return status;
-  const absl::StatusOr<const Operation*> operation = FindOperationOf(environment_.operations, request_);
+  const absl::StatusOr<const Operation*> operation = FindOperationOf(*operations_, request_);
   if (operation.ok()) operation_ = *operation;
   return operation.status();
 }
@@ -59,7 +63,7 @@ absl::Status PrepareCall::CheckGrants() { return stampgate::CheckGrants(caller_,
 
 absl::Status PrepareCall::Validate() {
   absl::StatusOr<CheckedRequest> checked =
-      CheckedRequest::CheckUnstamped(environment_.operations, *operation_, *prepared_, arena_);
+      CheckedRequest::CheckUnstamped(*operations_, *operation_, *prepared_, arena_);
   if (!checked.ok()) return checked.status();
   checked_ = *std::move(checked);
   return absl::OkStatus();

@@ -32,8 +32,9 @@ inline constexpr char kPrepare[] = "/stampgate.v1.StampService/Prepare";
 // prepares.
 class PrepareCall final : public UnaryHandler, public std::enable_shared_from_this<PrepareCall> {
  public:
-  // `environment` must outlive this.
-  PrepareCall(const CallEnvironment& environment, const TraceContext& trace, Reply reply);
+  // `environment` must outlive this. `operations` are those whose requests the call can prepare.
+  PrepareCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
+              const TraceContext& trace, Reply reply);
 
   void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
              absl::Duration time_left) override;
@@ -57,6 +58,7 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   RequestedOperation Requested() const;
 
   const CallEnvironment& environment_;
+  const std::shared_ptr<const OperationTable> operations_;
   Reply reply_;
   CallRecord record_;
   CallFacts facts_;

@@ -42,8 +42,8 @@ class PrepareCallTest : public CallTest {
  protected:
   Replies StartBytes(const grpc::ByteBuffer& bytes) {
     Replies replies;
-    auto handler =
-        std::make_shared<PrepareCall>(environment(), TraceContext::Begin([] { return 7; }), replies.Callback());
+    auto handler = std::make_shared<PrepareCall>(environment(), operations(), TraceContext::Begin([] { return 7; }),
+                                                 replies.Callback());
     Watch(handler, replies);
     handler->Start(caller(), "", bytes, absl::InfiniteDuration());
     return replies;
@@ -117,8 +117,8 @@ TEST_F(PrepareCallTest, IfTheAuditCannotRecordTheBodyTheCallerReceivesNothing) {
 TEST_F(PrepareCallTest, AStrangerIsRefusedAndNamedInTheAudit) {
   UseAudit();
   Replies replies;
-  auto handler =
-      std::make_shared<PrepareCall>(environment(), TraceContext::Begin([] { return 7; }), replies.Callback());
+  auto handler = std::make_shared<PrepareCall>(environment(), operations(), TraceContext::Begin([] { return 7; }),
+                                               replies.Callback());
   Watch(handler, replies);
   const absl::Status why = absl::UnauthenticatedError("a bearer token is required");
   handler->Start(why, "(nobody)", BytesOf(std::string("\xff")), absl::Seconds(1));
@@ -193,8 +193,8 @@ TEST_F(PrepareCallTest, ACancelledCallStillReplies) {
   UseAudit();
   disk_.HoldSync();
   Replies replies;
-  auto handler =
-      std::make_shared<PrepareCall>(environment(), TraceContext::Begin([] { return 7; }), replies.Callback());
+  auto handler = std::make_shared<PrepareCall>(environment(), operations(), TraceContext::Begin([] { return 7; }),
+                                               replies.Callback());
   Watch(handler, replies);
   v1::PrepareRequest request;
   request.set_method("AuthenticationService/StampLogin");

@@ -240,6 +240,8 @@ void Replies::WaitFor(google::protobuf::Message& response) const {
 
 CallTest::CallTest()
     : current_access_(access_),
+      // The table lives as long as the test program.
+      current_operations_(std::shared_ptr<const OperationTable>(&testing::Operations(), [](const OperationTable*) {})),
       audit_path_(NewFolder() + "audit.log"),
       signing_(std::make_unique<WorkerThreads>("signing", 1)),
       lines_({.every_call = true,
@@ -305,7 +307,7 @@ const CallEnvironment& CallTest::environment() {
     wait_options_.is_final = [](absl::string_view status) { return testing::Operations().IsFinalStatus(status); };
     activity_waits_ = std::make_shared<ActivityWaits>(wait_options_, loops_[0], /*metrics=*/nullptr);
     environment_.emplace(CallEnvironment{
-        .operations = testing::Operations(),
+        .operations = current_operations_,
         .access = current_access_,
         .timestamps = timestamps_,
         .upstream = upstream_,

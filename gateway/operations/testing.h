@@ -43,6 +43,7 @@
 #include "google/protobuf/message.h"
 #include "stamp/request_body.h"
 #include "stamp/signer.h"
+#include "translate/operation_table.h"
 #include "translate/upstream_outcome.h"
 #include "webhooks/loop/event_loops.h"
 
@@ -223,6 +224,11 @@ class CallTest : public ::testing::Test {
 
   KnownCaller caller() const { return {access_, caller_.get()}; }
   const CallEnvironment& environment();
+  // The operations of new calls: all linked ones, until SetOperations replaces them.
+  std::shared_ptr<const OperationTable> operations() const { return current_operations_.Get(); }
+  void SetOperations(std::shared_ptr<const OperationTable> operations) {
+    current_operations_.Set(std::move(operations));
+  }
 
   // Closes the audit log, so that its file is complete. Returns the lines of `kind` in the file.
   std::vector<std::string> AuditLines(const std::string& kind);
@@ -255,6 +261,7 @@ class CallTest : public ::testing::Test {
 
   const std::shared_ptr<Access> access_ = std::make_shared<Access>();
   const CurrentAccess current_access_;
+  CurrentOperations current_operations_;
   std::unique_ptr<const Caller> caller_;
   const std::string audit_path_;
   std::unique_ptr<AuditLog> audit_;

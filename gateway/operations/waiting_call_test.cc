@@ -61,7 +61,7 @@ class WaitingCallTest : public CallTest {
   Call Start(const std::string& request, absl::Duration time_left = absl::InfiniteDuration(),
              absl::string_view method = "CreatePolicies") {
     Call call;
-    auto handler = std::make_shared<OperationCall>(environment(), OperationOf(method),
+    auto handler = std::make_shared<OperationCall>(environment(), operations(), OperationOf(method),
                                                    TraceContext::Begin([] { return 7; }), call.replies.Callback());
     call.handler = handler;
     Watch(handler, call.replies);

@@ -1,7 +1,9 @@
-// Tests the gRPC server: health, upstream's name, and the end of the process.
+// Tests the gRPC server: health, calls without exactly one message, upstream's name, and the end of the process.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import http2 from 'node:http2';
 import { after, describe, test } from 'node:test';
-import { code, connect, methods } from '../clients/gateway.mjs';
+import { code, connect, encode, methods } from '../clients/gateway.mjs';
 import { checkHealth, watchHealth } from '../clients/standard_services.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { failureOf } from './failures.mjs';
@@ -22,19 +24,105 @@ describe('health', async () => {
     await assert.rejects(checkHealth(gateway.client, 'stampgate.v1.Nothing'), { code: code.NOT_FOUND });
   });
 
-  test('an unknown method ends with UNIMPLEMENTED', async () => {
-    const definition = { ...methods.get('PolicyService/GetPolicy'), path: '/stampgate.v1.PolicyService/GetNothing' };
-    methods.set('PolicyService/GetNothing', definition);
-    const error = await gateway.refusal('PolicyService/GetNothing', {});
-    assert.equal(error.code, code.UNIMPLEMENTED);
-  });
-
   test('a compressed message is refused, because gRPC would inflate it before checking its size', async (t) => {
     const client = connect(gateway.address, { 'grpc.default_compression_algorithm': 2 });
     t.after(() => client.close());
     const request = { organization_id: ORGANIZATION, policy_id: identifier(6).repeat(100) };
     const other = Object.assign(Object.create(gateway), { client });
     assert.equal((await other.refusal('PolicyService/GetPolicy', request)).code, code.UNIMPLEMENTED);
+  });
+});
+
+describe('a call that does not send exactly one message', async () => {
+  const { gateway, simulator } = await startStack({ after });
+  const session = http2.connect(`http://${gateway.address}`);
+  session.on('error', () => {});
+  after(() => session.destroy());
+
+  const QUERY = 'PolicyService/GetPolicy';
+  const message = encode(QUERY, { organization_id: ORGANIZATION, policy_id: identifier(6) });
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  const framed = Buffer.concat([head, message]);
+
+  /** Starts a call. `ended` resolves to the last header fields that the call gets, or to {} if it gets none. */
+  function start(method = QUERY, fields = {}) {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': `/stampgate.v1.${method}`,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...fields,
+    });
+    stream.on('error', () => {});
+    stream.resume();
+    let last = {};
+    stream.on('response', (headers) => (last = headers));
+    stream.on('trailers', (trailers) => (last = trailers));
+    return { stream, ended: once(stream, 'close').then(() => last) };
+  }
+
+  async function outcomeOf(bytes, method) {
+    const { stream, ended } = start(method);
+    stream.end(bytes);
+    return ended;
+  }
+
+  for (const [title, bytes] of Object.entries({
+    'no message': Buffer.alloc(0),
+    'a part of a head': framed.subarray(0, 3),
+    'a part of a message': framed.subarray(0, -1),
+  })) {
+    test(`${title} is an invalid request`, async () => {
+      for (const method of [QUERY, 'StampService/Prepare']) {
+        const outcome = await outcomeOf(bytes, method);
+        assert.equal(outcome['grpc-status'], String(code.INVALID_ARGUMENT));
+        assert.match(outcome['x-request-id'], /^[0-9a-f]{32}$/);
+      }
+    });
+  }
+
+  test('a second message is ignored', async () => {
+    const before = simulator.stats().requests;
+    const [one, two] = [await outcomeOf(framed), await outcomeOf(Buffer.concat([framed, framed]))];
+    assert.equal(two['grpc-status'], one['grpc-status']);
+    assert.equal(simulator.stats().requests, before + 2);
+  });
+
+  test('the gateway responds before the client ends its request', async () => {
+    const { stream, ended } = start();
+    stream.write(framed);
+    assert.equal((await ended)['grpc-status'], (await outcomeOf(framed))['grpc-status']);
+  });
+
+  test('a call whose deadline passes before its message ends with DEADLINE_EXCEEDED', async () => {
+    const { ended } = start(QUERY, { 'grpc-timeout': '50m' });
+    assert.equal((await ended)['grpc-status'], String(code.DEADLINE_EXCEEDED));
+  });
+
+  test('an unknown method ends with UNIMPLEMENTED before its message', async () => {
+    for (const method of ['PolicyService/GetNothing', 'EventService/GetNothing', 'StampService/Nothing', 'Nothing/Get']) {
+      const outcome = await start(method).ended;
+      assert.equal(outcome['grpc-status'], String(code.UNIMPLEMENTED), method);
+      assert.equal(outcome['x-request-id'], undefined);
+    }
+  });
+
+  test('calls that wait for their messages do not delay the end of the process', async (t) => {
+    const { gateway: other } = await startStack(t);
+    const waiting = http2.connect(`http://${other.address}`);
+    waiting.on('error', () => {});
+    const fields = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
+    const streams = Array.from({ length: 10 }, () =>
+      waiting.request({ ...fields, ':path': `/stampgate.v1.${QUERY}` }).on('error', () => {}),
+    );
+    const closed = Promise.all(streams.map((stream) => once(stream, 'close')));
+    streams[0].close(http2.constants.NGHTTP2_CANCEL);
+    // When this call has ended, the gateway has received the others.
+    const last = waiting.request({ ...fields, ':path': '/stampgate.v1.Nothing/Get' }).resume().end();
+    await once(last, 'close');
+    assert.deepEqual(await other.stop('SIGTERM'), { status: 0, signal: null });
+    await closed;
   });
 });
 
