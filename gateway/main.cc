@@ -111,11 +111,9 @@ int Check(const CommandLine& line) {
   if (!loaded.ok()) return Fail(loaded.status());
   const Config& config = loaded->config;
   if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return Fail(status);
-  absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
-  if (!operations.ok()) return Fail(operations.status());
   for (const std::string& warning : config.warnings()) std::cerr << warning << " (warning)\n";
   std::cout << line.config << ": ok (" << config->keys_size() << " keys, " << config->callers_size() << " callers, "
-            << (*operations)->operations().size() << " operations)\n";
+            << config.operations()->operations().size() << " operations)\n";
   return 0;
 }
 
@@ -127,7 +125,9 @@ absl::StatusOr<std::unique_ptr<CurrentTls>> OpenTls(const Config& config) {
 
 // The state that the admin port's pages show.
 struct Health {
-  Metrics metrics{MeasuredMethods(), kVersion};
+  explicit Health(const OperationSet& operations) : metrics(MeasuredMethods(operations), kVersion) {}
+
+  Metrics metrics;
   Readiness readiness;
   Liveness liveness;
 };
@@ -218,7 +218,7 @@ int Serve(const CommandLine& line) {
   if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return FailToStart(status);
   if (config->log().level() == config::v1::LOG_LEVEL_WARNING) SetLowestLogged(Severity::kWarning);
   CurrentAccess access(std::move(loaded->access));
-  Health health;
+  Health health(config.operations()->set());
   health.metrics.SetPolicyVersion(access.Get()->version);
   // The admin port starts first and ends last, because it shows the state of the other parts.
   absl::StatusOr<std::unique_ptr<AdminServer>> admin = StartAdmin(config, health);

@@ -5,9 +5,9 @@
 
 namespace stampgate {
 
-std::vector<Metrics::Method> MeasuredMethods() {
+std::vector<Metrics::Method> MeasuredMethods(const OperationSet& operations) {
   std::vector<Metrics::Method> methods = {{kPrepare, "prepare"}};
-  for (const ApiMethod& method : ApiMethods()) {
+  for (const ApiMethod& method : operations.methods()) {
     methods.push_back({method.full_name, ClassNameOf(method), method.streams});
   }
   return methods;

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "gateway/metrics/metrics.h"
+#include "translate/operation_set.h"
 
 namespace stampgate {
 
 // Returns every method that a policy can grant, with the policy class of the method. Also returns the method Prepare,
 // with the class "prepare".
-std::vector<Metrics::Method> MeasuredMethods();
+std::vector<Metrics::Method> MeasuredMethods(const OperationSet& operations);
 
 }  // namespace stampgate
 

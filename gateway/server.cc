@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
@@ -58,8 +59,6 @@
 
 namespace stampgate {
 namespace {
-
-constexpr char kHealthServiceName[] = "grpc.health.v1.Health";
 
 // How long a drain waits so that callers can read final statuses before their connection ends.
 constexpr std::chrono::milliseconds kLastWords(500);
@@ -204,21 +203,20 @@ uint64_t TimestampFloor(const CallStore* store) {
   return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
 }
 
-WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const CurrentOperations& operations) {
+WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const CurrentAccess& access) {
   return {.max_waiting = activities.max_waiting(),
           .poll_interval = ToDuration(activities.poll_interval()),
           .max_poll_interval = ToDuration(activities.max_poll_interval()),
           .polls_per_second = activities.max_polls_per_second(),
-          .is_final = [&operations](absl::string_view status) { return operations.Get()->IsFinalStatus(status); }};
+          .is_final = [&access](absl::string_view status) { return access.Get()->operations->IsFinalStatus(status); }};
 }
 
 class GrpcServer : public Server {
  public:
-  GrpcServer(const config::v1::Config& config, const Parts& parts, std::shared_ptr<const OperationTable> operations,
-             std::unique_ptr<CallStore> store, std::shared_ptr<Admission> admission,
-             std::unique_ptr<RateSharing> rate_sharing, std::unique_ptr<UpstreamClient> upstream)
+  GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<CallStore> store,
+             std::shared_ptr<Admission> admission, std::unique_ptr<RateSharing> rate_sharing,
+             std::unique_ptr<UpstreamClient> upstream)
       : loops_(parts.loops),
-        operations_(std::move(operations)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
         lines_report_("call-lines", kLinesReport, [this] { lines_.ReportLeftOut(); }),
         timestamps_(TimestampFloor(store.get()), LeaseOf(store.get(), config.replica())),
@@ -237,10 +235,9 @@ class GrpcServer : public Server {
           Log(open ? Severity::kWarning : Severity::kInfo, open ? "upstream_failing" : "upstream_recovered", {});
         }),
         upstream_(std::move(upstream)),
-        waits_(std::make_shared<ActivityWaits>(WaitOptionsOf(config.activities(), operations_), (*loops_)[0],
+        waits_(std::make_shared<ActivityWaits>(WaitOptionsOf(config.activities(), parts.access), (*loops_)[0],
                                                parts.metrics)),
-        environment_{operations_,
-                     parts.access,
+        environment_{parts.access,
                      timestamps_,
                      *upstream_,
                      *admission_,
@@ -326,7 +323,7 @@ class GrpcServer : public Server {
       if (!mark.ok()) return mark.status();
       timestamp_reserve_ = *std::move(mark);
     }
-    if (absl::Status status = MakeReflection(); !status.ok()) return status;
+    MakeReflection();
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     SetGrpcLimits(config, builder);
@@ -340,7 +337,9 @@ class GrpcServer : public Server {
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC does not start the server");
     // By default gRPC reports only the health of the whole server.
-    for (const std::string& name : ApiServices()) server_->GetHealthCheckService()->SetServingStatus(name, true);
+    for (const std::string& name : environment_.access.Get()->operations->set().services()) {
+      if (!absl::StartsWith(name, "grpc.")) server_->GetHealthCheckService()->SetServingStatus(name, true);
+    }
     door_->Open();
     if (environment_.recorders.metrics != nullptr) {
       usage_report_.emplace("grpc-usage", kUsageReport, [this] {
@@ -441,38 +440,18 @@ class GrpcServer : public Server {
     door_->CloseConnections(busy);
   }
 
-  // Returns the full names of the services of the API.
-  std::set<std::string> ApiServices() const {
-    std::set<std::string> names = {kEventServiceName, kStampServiceName};
-    const std::shared_ptr<const OperationTable> operations = operations_.Get();
-    for (const Operation& operation : operations->operations()) {
-      names.emplace(operation.method->service()->full_name());
-    }
-    return names;
-  }
-
   // Makes the reflection service, if the config wants it.
-  absl::Status MakeReflection() {
-    if (!serves_reflection_) return absl::OkStatus();
-    std::set<std::string> names = ApiServices();
-    names.insert(kHealthServiceName);
-    names.insert(std::begin(kReflectionServices), std::end(kReflectionServices));
+  void MakeReflection() {
+    if (!serves_reflection_) return;
     CallRecorders recorders = environment_.recorders;
     recorders.audit = nullptr;
-    absl::StatusOr<std::unique_ptr<ReflectionService>> service =
-        ReflectionService::Create({.services = {names.begin(), names.end()},
-                                   .access = environment_.access,
-                                   .recorders = recorders,
-                                   .in_flight = in_flight_,
-                                   .random = RandomOfThread});
-    if (!service.ok()) return service.status();
-    reflection_ = *std::move(service);
-    return absl::OkStatus();
+    reflection_ = std::make_unique<ReflectionService>(ReflectionService::Options{
+        .access = environment_.access, .recorders = recorders, .in_flight = in_flight_, .random = RandomOfThread});
   }
 
   absl::Status PlanEventRequests() {
     const google::protobuf::ServiceDescriptor* service =
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kEventServiceName);
+        environment_.access.Get()->operations->set().pool().FindServiceByName(kEventServiceName);
     for (int i = 0; i < service->method_count(); ++i) {
       const absl::StatusOr<const MessagePlan*> plan = event_plans_.Compile(service->method(i)->input_type());
       if (!plan.ok()) return plan.status();
@@ -481,7 +460,6 @@ class GrpcServer : public Server {
   }
 
   const std::shared_ptr<EventLoops> loops_;
-  const CurrentOperations operations_;
   CallLines lines_;
   PeriodicTask lines_report_;
   TimestampAllocator timestamps_;
@@ -520,8 +498,6 @@ class GrpcServer : public Server {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const Parts& parts) {
-  absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
-  if (!operations.ok()) return operations.status();
   std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics);
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
       UpstreamClient::Create(OptionsOf(config->upstream(), admission, parts.metrics), parts.loops);
@@ -532,8 +508,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   if (!store.ok()) return store.status();
   absl::StatusOr<std::unique_ptr<RateSharing>> rate_sharing = RateSharing::Start(*config, *admission, parts.metrics);
   if (!rate_sharing.ok()) return rate_sharing.status();
-  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store),
-                                             std::move(admission), *std::move(rate_sharing), *std::move(upstream));
+  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(store), std::move(admission),
+                                             *std::move(rate_sharing), *std::move(upstream));
   if (HasEventLog(*config)) {
     if (reached.ok()) {
       if (absl::Status status = server->OpenEvents(*config, parts.events); !status.ok()) return status;

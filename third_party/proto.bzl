@@ -1,7 +1,17 @@
-"""A rule that generates C++ code from .proto files with the protoc of the package root."""
+"""Rules that make C++ code and descriptors from .proto files with the protoc of the package root."""
 
 load("@base//:base.bzl", "ROOT")
 load("@rules_cc//cc:defs.bzl", "cc_library")
+
+def _protoc(root, arguments, srcs):
+    """Returns a command that runs protoc for `srcs`."""
+    return " ".join(
+        [ROOT + "/usr/bin/protoc"] + arguments + ["-I", root] +
+        ["$$(test -d $(BINDIR)/{0} && echo -I $(BINDIR)/{0})".format(root)] +
+        ["$$(for dir in proto external/googleapis third_party $(BINDIR)/third_party; do " +
+         "test -d $$dir && echo -I $$dir; done)"] +
+        ["$(locations %s)" % src for src in srcs],
+    )
 
 def cc_protos(name, srcs, root, deps = [], **kwargs):
     """Defines a cc_library of the messages in `srcs`.
@@ -26,12 +36,7 @@ def cc_protos(name, srcs, root, deps = [], **kwargs):
         srcs = srcs + [dep + "_protos" for dep in deps],
         outs = outs,
         testonly = kwargs.get("testonly"),
-        cmd = " ".join(
-            [ROOT + "/usr/bin/protoc", "--cpp_out=$(BINDIR)/" + root, "-I", root] +
-            ["$$(test -d $(BINDIR)/{0} && echo -I $(BINDIR)/{0})".format(root)] +
-            ["$$(for dir in proto external/googleapis; do test -d $$dir && echo -I $$dir; done)"] +
-            ["$(location %s)" % src for src in srcs],
-        ),
+        cmd = _protoc(root, ["--cpp_out=$(BINDIR)/" + root], srcs),
     )
     cc_library(
         name = name,
@@ -43,5 +48,55 @@ def cc_protos(name, srcs, root, deps = [], **kwargs):
         alwayslink = True,
         linkstatic = True,
         deps = deps + ["@stampgate//third_party:protobuf"],
+        **kwargs
+    )
+
+def descriptor_set(name, srcs, root, deps = [], **kwargs):
+    """Makes the file NAME.binpb: a serialized FileDescriptorSet with `srcs`, all files that they import, and comments.
+
+    Args:
+      name: the name of the file, without the ending.
+      srcs: .proto files, or filegroups of them.
+      root: the directory to which import paths are relative; it is relative to the execution root.
+      deps: cc_protos libraries that `srcs` import from.
+      **kwargs: passed on to the rule.
+    """
+    native.genrule(
+        name = name,
+        srcs = srcs + [dep + "_protos" for dep in deps],
+        outs = [name + ".binpb"],
+        cmd = _protoc(root, ["--descriptor_set_out=$@", "--include_imports", "--include_source_info"], srcs),
+        **kwargs
+    )
+
+def embedded_file(name, file, **kwargs):
+    """Defines a cc_library with the content of `file` as read-only data.
+
+    Args:
+      name: the name of the library. The data is between the symbols NAME_begin and NAME_end.
+      file: the file.
+      **kwargs: passed on to the library.
+    """
+    native.genrule(
+        name = name + "_source",
+        srcs = [file],
+        outs = [name + ".S"],
+        cmd = "printf '" + "\\n".join([
+            ".section .rodata",
+            ".balign 16",
+            ".global {0}_begin",
+            "{0}_begin:",
+            ".incbin \"%s\"",
+            ".global {0}_end",
+            "{0}_end:",
+            ".section .note.GNU-stack, \"\", %%progbits",
+            "",
+        ]).format(name) + "' $< > $@",
+    )
+    cc_library(
+        name = name,
+        srcs = [name + ".S"],
+        textual_hdrs = [file],  # in the sandbox of the assembler
+        linkstatic = True,
         **kwargs
     )

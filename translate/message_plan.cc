@@ -24,7 +24,8 @@ absl::Status Fault(const FieldDescriptor* field, absl::string_view what) {
 bool IsUnrecognized(const FieldDescriptor* field) { return field->is_map() && field->name() == "unrecognized"; }
 
 bool IsClientStamp(const FieldDescriptor* field) {
-  return !field->is_repeated() && field->message_type() == v1::ClientStamp::descriptor();
+  return !field->is_repeated() && field->message_type() != nullptr &&
+         field->message_type()->full_name() == v1::ClientStamp::descriptor()->full_name();
 }
 
 absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_form) {
@@ -49,7 +50,7 @@ absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_
     case FieldDescriptor::TYPE_ENUM:
       return JsonForm::kEnum;
     case FieldDescriptor::TYPE_MESSAGE:
-      if (field->message_type() == google::protobuf::Timestamp::descriptor()) return JsonForm::kTimestamp;
+      if (field->message_type()->full_name() == google::protobuf::Timestamp::descriptor()->full_name()) return JsonForm::kTimestamp;
       if (IsUnrecognized(field) || IsClientStamp(field)) return JsonForm::kOpaque;
       if (!field->is_map()) return JsonForm::kMessage;
       return Fault(field, "is a map, which has no JSON form here");

@@ -36,13 +36,16 @@ const FieldPlan* FindRole(const MessagePlan& plan, v1::FieldRole role) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(absl::string_view operator_name) {
-  return Create(operator_name, ApiMethods());
+absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(absl::string_view operator_name,
+                                                                             OperationSet::Shared set) {
+  const std::vector<ApiMethod>& methods = set->methods();
+  return Create(operator_name, std::move(set), methods);
 }
 
 absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(absl::string_view operator_name,
+                                                                             OperationSet::Shared set,
                                                                              const std::vector<ApiMethod>& methods) {
-  auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name));
+  auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name, std::move(set)));
   for (const ApiMethod& method : methods) {
     if (method.kind == v1::OPERATION_KIND_LOCAL) continue;
     if (absl::Status status = table->AddMethod(method); !status.ok()) return status;

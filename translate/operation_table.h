@@ -1,10 +1,11 @@
-// The table of upstream's operations, compiled from the method options of the linked protos.
+// The table of upstream's operations, compiled from the method options of a set of operations.
 #ifndef STAMPGATE_TRANSLATE_OPERATION_TABLE_H_
 #define STAMPGATE_TRANSLATE_OPERATION_TABLE_H_
 
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -14,7 +15,7 @@
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/message_plan.h"
-#include "translate/method_table.h"
+#include "translate/operation_set.h"
 
 namespace stampgate {
 
@@ -41,16 +42,21 @@ struct Operation : ApiMethod {
   bool is_submit() const { return kind == v1::OPERATION_KIND_SUBMIT; }
 };
 
-// The operations of the program. Immutable, so threads may share it.
+// The operations of a set. Immutable, so threads may share it. Keeps the set.
 class OperationTable {
  public:
-  // Compiles ApiMethods(). Errors: kFailedPrecondition, with a message that names the method or field whose options or
-  // types are not those of an operation. In this case the proto is faulty.
-  static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name);
-
-  // Compiles `methods` instead of ApiMethods(). Ignores local methods, whose calls do not go upstream.
+  // Compiles the methods of `set`. Ignores local methods, whose calls do not go upstream. Errors: kFailedPrecondition,
+  // with a message that names the method or field whose options or types are not those of an operation. In this case
+  // the proto is faulty.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name,
+                                                                      OperationSet::Shared set);
+
+  // Compiles only `methods`, which are methods of `set`.
+  static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name,
+                                                                      OperationSet::Shared set,
                                                                       const std::vector<ApiMethod>& methods);
+
+  const OperationSet& set() const { return *set_; }
 
   // The operations, in the order of the methods from which they were compiled.
   const std::vector<Operation>& operations() const { return operations_; }
@@ -67,11 +73,13 @@ class OperationTable {
   bool IsFinalStatus(absl::string_view status) const { return final_statuses_.contains(status); }
 
  private:
-  explicit OperationTable(absl::string_view operator_name) : plans_(operator_name) {}
+  OperationTable(absl::string_view operator_name, OperationSet::Shared set)
+      : set_(std::move(set)), plans_(operator_name) {}
 
   absl::Status AddMethod(const ApiMethod& method);
   void AddFinalStatuses(const MessagePlan& response);
 
+  const OperationSet::Shared set_;
   MessagePlans plans_;
   std::vector<Operation> operations_;
   absl::flat_hash_map<std::string, size_t> by_full_name_;  // indices in operations_

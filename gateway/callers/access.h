@@ -1,4 +1,4 @@
-// The state that a reload replaces while the gateway runs: the keys, and the callers that may use them.
+// The state that a reload replaces while the gateway runs: the operations, the keys, and the callers that may use them.
 #ifndef STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
 #define STAMPGATE_GATEWAY_CALLERS_ACCESS_H_
 
@@ -8,13 +8,15 @@
 #include "gateway/callers/directory.h"
 #include "gateway/policy/key_ring.h"
 #include "gateway/tokens/verifier.h"
+#include "translate/operation_table.h"
 #include "webhooks/threads/current.h"
 
 namespace stampgate {
 
-// A consistent state of keys and callers. A call uses one state from its beginning to its end. Immutable.
+// A consistent state of operations, keys and callers. A call uses one state from its beginning to its end. Immutable.
 struct Access {
-  std::string version;  // in hex; two different states have different versions
+  std::string version;                               // in hex; two different states have different versions
+  std::shared_ptr<const OperationTable> operations;  // never null
   KeyRing keys;
   CallerDirectory callers;
   std::shared_ptr<TokenVerifier> tokens;  // null if no token issuer is configured

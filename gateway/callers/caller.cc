@@ -8,7 +8,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "translate/json/hex.h"
-#include "translate/method_table.h"
 
 namespace stampgate {
 namespace {
@@ -27,7 +26,7 @@ std::shared_ptr<const OrganizationSet> UnionOf(const Sets& sets) {
 
 }  // namespace
 
-Caller::Caller(const config::v1::Caller& caller)
+Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations)
     : name_(caller.name()),
       weight_(caller.has_weight() ? caller.weight() : 1),
       token_issuer_(caller.token().issuer()),
@@ -39,12 +38,12 @@ Caller::Caller(const config::v1::Caller& caller)
     std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
   }
   for (const config::v1::Grant& grant : caller.grants()) {
-    grants_.emplace_back(grant);
+    grants_.emplace_back(grant, operations);
     has_general_operations_ = has_general_operations_ || !grant.general_operations().empty();
   }
   // Methods that are allowed by the same grants share one union of organizations.
   std::map<Sets, std::shared_ptr<const OrganizationSet>> unions;
-  for (const ApiMethod& method : ApiMethods()) {
+  for (const ApiMethod& method : operations.methods()) {
     if (method.policy_class != v1::POLICY_CLASS_EVENTS) continue;
     Sets sets;
     for (const Grant& grant : grants_) {

@@ -13,14 +13,15 @@
 #include "gateway/policy/grant.h"
 #include "gateway/policy/organization_set.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/operation_set.h"
 
 namespace stampgate {
 
 // Immutable.
 class Caller {
  public:
-  // Requires that `caller` comes from a validated config.
-  explicit Caller(const config::v1::Caller& caller);
+  // Requires that `caller` comes from a validated config. Its grants are for methods of `operations`.
+  Caller(const config::v1::Caller& caller, const OperationSet& operations);
 
   const std::string& name() const { return name_; }
   // The caller's weight against other callers when their calls wait for upstream; more than 0.

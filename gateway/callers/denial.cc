@@ -44,16 +44,14 @@ Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation
   return caller.Decide(question);
 }
 
-absl::Status Denied(const Caller& caller, absl::string_view method) {
-  const std::string name = PolicyNameOf(method);
+absl::Status Denied(const Caller& caller, const ApiMethod& method) {
+  const std::string name = PolicyNameOf(method.full_name);
   Error error =
       GatewayError(absl::StatusCode::kPermissionDenied, v1::ERROR_REASON_DENIED_BY_POLICY,
                    absl::StrCat("the gateway's policy does not allow caller ", caller.name(), " this call of ", name));
   error.metadata.emplace_back("caller", caller.name());
   error.metadata.emplace_back("method", name);
-  if (const ApiMethod* api_method = FindApiMethod(name)) {
-    error.metadata.emplace_back("policy_class", ClassNameOf(*api_method));
-  }
+  error.metadata.emplace_back("policy_class", ClassNameOf(method));
   return ToStatus(error);
 }
 

@@ -27,8 +27,8 @@ Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation
 
 // Returns PERMISSION_DENIED (DENIED_BY_POLICY). In ErrorInfo.metadata, `caller` is the caller's name in the config, and
 // `method` and `policy_class` are the names that a grant uses. The error is the same whatever the reason for the denial
-// is, so the error reveals no organizations or keys. `method` is a full name.
-absl::Status Denied(const Caller& caller, absl::string_view method);
+// is, so the error reveals no organizations or keys.
+absl::Status Denied(const Caller& caller, const ApiMethod& method);
 
 }  // namespace stampgate
 

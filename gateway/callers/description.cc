@@ -42,13 +42,13 @@ std::string DescribeRules(const config::v1::Grant& grant) {
 
 }  // namespace
 
-std::vector<std::string> DescribeGrants(const config::v1::Caller& caller) {
+std::vector<std::string> DescribeGrants(const config::v1::Caller& caller, const OperationSet& operations) {
   std::vector<std::string> lines;
   for (int i = 0; i < caller.grants_size(); ++i) {
     const config::v1::Grant& grant = caller.grants(i);
-    const Grant compiled(grant);
+    const Grant compiled(grant, operations);
     lines.push_back(absl::StrCat("grant ", i + 1, ": ", DescribeOrganizations(grant), DescribeRules(grant)));
-    for (const ApiMethod& method : ApiMethods()) {
+    for (const ApiMethod& method : operations.methods()) {
       if (!compiled.HasMethod(method.full_name)) continue;
       lines.push_back(absl::StrCat("  ", PolicyNameOf(method.full_name), " (", ClassNameOf(method), ")"));
     }

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/operation_set.h"
 
 namespace stampgate {
 
 // Returns lines for the operator. For each grant, there is one line about the grant, and one line for each method and
 // each general operation that the grant allows. Requires that `caller` comes from a validated config.
-std::vector<std::string> DescribeGrants(const config::v1::Caller& caller);
+std::vector<std::string> DescribeGrants(const config::v1::Caller& caller, const OperationSet& operations);
 
 }  // namespace stampgate
 

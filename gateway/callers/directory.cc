@@ -12,9 +12,9 @@ void AddTo(CallerDirectory::Callers& callers, const Caller* caller) {
 
 }  // namespace
 
-CallerDirectory::CallerDirectory(const config::v1::Config& config) {
+CallerDirectory::CallerDirectory(const config::v1::Config& config, const OperationSet& operations) {
   for (const config::v1::Caller& entry : config.callers()) {
-    const Caller* caller = callers_.emplace_back(std::make_unique<const Caller>(entry)).get();
+    const Caller* caller = callers_.emplace_back(std::make_unique<const Caller>(entry, operations)).get();
     for (const std::string& id : entry.spiffe_ids()) AddTo(by_spiffe_id_[id], caller);
     for (const std::string& name : entry.dns_names()) AddTo(by_dns_name_[absl::AsciiStrToLower(name)], caller);
     if (entry.loopback()) on_loopback_.push_back(caller);

@@ -10,6 +10,7 @@
 #include "gateway/callers/caller.h"
 #include "gateway/callers/peer.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/operation_set.h"
 
 namespace stampgate {
 
@@ -20,7 +21,7 @@ class CallerDirectory {
 
   CallerDirectory() = default;
   // Requires a validated config: among the callers that share an identity, at most one needs no token.
-  explicit CallerDirectory(const config::v1::Config& config);
+  CallerDirectory(const config::v1::Config& config, const OperationSet& operations);
 
   // Returns the callers whose configured identity `peer` has proven, each of them once. If there are several, the
   // bearer token of the call decides which of them calls.

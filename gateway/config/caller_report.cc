@@ -20,11 +20,12 @@ namespace {
 
 // Returns the organizations of the caller's grants that name no key and allow stamped calls. The gateway does not know
 // the organizations of a grant in `unread`, so such a grant counts as a grant for all organizations.
-OrganizationSet WithoutNamedKey(const config::v1::Caller& caller, const std::vector<UnreadOrganizations>& unread) {
+OrganizationSet WithoutNamedKey(const config::v1::Caller& caller, const OperationSet& operations,
+                                const std::vector<UnreadOrganizations>& unread) {
   OrganizationSet set;
   for (int i = 0; i < caller.grants_size(); ++i) {
     const config::v1::Grant& grant = caller.grants(i);
-    if (!grant.key().empty() || !LeadsToSignatures(grant)) continue;
+    if (!grant.key().empty() || !LeadsToSignatures(grant, operations)) continue;
     set.all = set.all || grant.all_organizations() ||
               absl::c_any_of(unread, [i](const UnreadOrganizations& each) { return each.grant == i; });
     set.ids.insert(grant.organizations().begin(), grant.organizations().end());
@@ -86,8 +87,8 @@ absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_vi
   absl::c_copy_if(config.unread(), std::back_inserter(unread),
                   [&](const auto& each) { return each.caller == caller - callers.begin(); });
   std::string text = absl::StrCat(DescribeCertificates(*caller), name, " may call\n",
-                                  absl::StrJoin(DescribeGrants(*caller), "\n"), "\n");
-  const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, unread));
+                                  absl::StrJoin(DescribeGrants(*caller, config.operations()->set()), "\n"), "\n");
+  const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, config.operations()->set(), unread));
   if (!keys.empty()) absl::StrAppend(&text, "where a grant names no key, its calls are signed with\n", keys);
   for (const UnreadOrganizations& each : unread) {
     absl::StrAppend(&text, "cannot show the organizations of grant ", each.grant + 1, ", which are in ",

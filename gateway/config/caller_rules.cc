@@ -55,9 +55,9 @@ class Owners {
   std::map<std::string, std::string> owners_;  // for each value, the path of the setting that uses it
 };
 
-std::string NoMethod(const std::string& name) {
+std::string NoMethod(const OperationSet& operations, const std::string& name) {
   std::vector<absl::string_view> names;
-  for (const ApiMethod& method : ApiMethods()) {
+  for (const ApiMethod& method : operations.methods()) {
     const absl::string_view full = absl::StripPrefix(method.full_name, "/");
     names.push_back(absl::StripPrefix(full, "stampgate.v1."));
     names.push_back(full);
@@ -67,17 +67,10 @@ std::string NoMethod(const std::string& name) {
   return absl::StrCat("is not a method; did you mean ", nearest, "?");
 }
 
-// Returns the table of typed operations. Returns null if the table cannot be made from the linked protos. The gateway
-// then reports the error when it starts.
-const OperationTable* TypedOperations() {
-  static const auto& table =
-      *new absl::StatusOr<std::unique_ptr<const OperationTable>>(OperationTable::Create("Service"));
-  return table.ok() ? table->get() : nullptr;
-}
-
 class CallerCheck {
  public:
-  CallerCheck(const config::v1::Config& config, ConfigReport& report) : config_(config), report_(report) {}
+  CallerCheck(const config::v1::Config& config, const OperationTable& operations, ConfigReport& report)
+      : config_(config), operations_(operations), report_(report) {}
 
   void Run() {
     for (int i = 0; i < config_.callers_size(); ++i) Check(config_.callers(i), absl::StrCat("callers[", i, "]"));
@@ -146,9 +139,9 @@ class CallerCheck {
   void CheckGrant(const config::v1::Grant& grant, const std::string& path) {
     for (int i = 0; i < grant.methods_size(); ++i) {
       const std::string method_path = absl::StrCat(path, ".methods[", i, "]");
-      const ApiMethod* method = FindApiMethod(grant.methods(i));
+      const ApiMethod* method = FindApiMethod(operations_.set(), grant.methods(i));
       if (method == nullptr) {
-        report_.Add(method_path, NoMethod(grant.methods(i)));
+        report_.Add(method_path, NoMethod(operations_.set(), grant.methods(i)));
       } else if (method->general) {
         report_.Add(method_path, "must be granted with general_operations, one operation at a time");
       }
@@ -173,7 +166,7 @@ class CallerCheck {
     constexpr absl::string_view kNoLog = "has no effect: without store there is no event log";
     if (config_.has_store() || !config_.events().file().empty()) return;
     for (int i = 0; i < grant.methods_size(); ++i) {
-      const ApiMethod* method = FindApiMethod(grant.methods(i));
+      const ApiMethod* method = FindApiMethod(operations_.set(), grant.methods(i));
       if (method == nullptr || method->policy_class != v1::POLICY_CLASS_EVENTS) continue;
       report_.Warn(absl::StrCat(path, ".methods[", i, "]"), kNoLog);
     }
@@ -185,10 +178,8 @@ class CallerCheck {
   void WarnOfOperation(const config::v1::GeneralOperation& operation, const std::string& path) {
     constexpr absl::string_view kTyped =
         "has no effect: it belongs to an operation that has a method of its own: grant that method";
-    const OperationTable* typed = TypedOperations();
-    if (typed == nullptr) return;
-    if (typed->ListsPathSegment(operation.path())) report_.Warn(path + ".path", kTyped);
-    if (typed->ListsActivityType(operation.activity_type())) report_.Warn(path + ".activity_type", kTyped);
+    if (operations_.ListsPathSegment(operation.path())) report_.Warn(path + ".path", kTyped);
+    if (operations_.ListsActivityType(operation.activity_type())) report_.Warn(path + ".activity_type", kTyped);
   }
 
   void CheckGeneral(const config::v1::Grant& grant, const std::string& path) {
@@ -246,7 +237,7 @@ class CallerCheck {
   }
 
   void WarnOfOrganizations(const config::v1::Grant& grant, const std::string& path) {
-    if (!LeadsToSignatures(grant)) return;
+    if (!LeadsToSignatures(grant, operations_.set())) return;
     for (int i = 0; i < grant.organizations_size(); ++i) {
       if (absl::c_any_of(config_.keys(), [&](const config::v1::Key& key) {
             return key.all_organizations() || absl::c_linear_search(key.organizations(), grant.organizations(i));
@@ -261,10 +252,10 @@ class CallerCheck {
 
   // Whether the grant must name organizations. This is not needed if every method of the grant has a request without an
   // organization_id, such as a discovery.
-  static bool ConcernsOrganizations(const config::v1::Grant& grant) {
+  bool ConcernsOrganizations(const config::v1::Grant& grant) const {
     return !grant.classes().empty() || !grant.general_operations().empty() ||
-           absl::c_any_of(grant.methods(), [](const std::string& name) {
-             const ApiMethod* method = FindApiMethod(name);
+           absl::c_any_of(grant.methods(), [this](const std::string& name) {
+             const ApiMethod* method = FindApiMethod(operations_.set(), name);
              return method != nullptr && (method->policy_class == v1::POLICY_CLASS_EVENTS ||
                                           method->method->input_type()->FindFieldByName("organization_id") != nullptr);
            });
@@ -283,7 +274,7 @@ class CallerCheck {
       }
     }
     for (int i = 0; i < grant.dangerous_fields_size(); ++i) {
-      if (IsDangerousField(grant.dangerous_fields(i))) continue;
+      if (IsDangerousField(operations_.set(), grant.dangerous_fields(i))) continue;
       report_.Add(absl::StrCat(path, ".dangerous_fields[", i, "]"), "is not the name of a dangerous field");
     }
     for (int i = 0; i < grant.export_public_keys_size(); ++i) {
@@ -293,6 +284,7 @@ class CallerCheck {
   }
 
   const config::v1::Config& config_;
+  const OperationTable& operations_;
   ConfigReport& report_;
   Owners names_;
   Owners identities_;
@@ -327,11 +319,11 @@ bool IsConfigName(absl::string_view text) {
   return ConsistsOf(text, [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; });
 }
 
-bool LeadsToSignatures(const config::v1::Grant& grant) {
+bool LeadsToSignatures(const config::v1::Grant& grant, const OperationSet& operations) {
   return !grant.general_operations().empty() ||
          absl::c_any_of(grant.classes(), [](int each) { return each != v1::POLICY_CLASS_EVENTS; }) ||
-         absl::c_any_of(grant.methods(), [](const std::string& name) {
-           const ApiMethod* method = FindApiMethod(name);
+         absl::c_any_of(grant.methods(), [&operations](const std::string& name) {
+           const ApiMethod* method = FindApiMethod(operations, name);
            return method != nullptr && method->policy_class != v1::POLICY_CLASS_EVENTS;
          });
 }
@@ -358,7 +350,9 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
   }
 }
 
-void CheckCallers(const config::v1::Config& config, ConfigReport& report) { CallerCheck(config, report).Run(); }
+void CheckCallers(const config::v1::Config& config, const OperationTable& operations, ConfigReport& report) {
+  CallerCheck(config, operations, report).Run();
+}
 
 absl::Status CheckCaFile(const absl::StatusOr<std::string>& pem) {
   return pem.ok() ? CheckCaCertificates(*pem) : pem.status();

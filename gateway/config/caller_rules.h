@@ -13,6 +13,7 @@
 #include "gateway/tokens/key_set.h"
 #include "stamp/secret/file_contents.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/operation_table.h"
 
 namespace stampgate {
 
@@ -23,10 +24,10 @@ bool IsOrganizationId(absl::string_view text);
 bool IsConfigName(absl::string_view text);
 
 // Whether `grant` allows calls that are stamped. The gateway stamps no call that reads events.
-bool LeadsToSignatures(const config::v1::Grant& grant);
+bool LeadsToSignatures(const config::v1::Grant& grant, const OperationSet& operations);
 
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report);
-void CheckCallers(const config::v1::Config& config, ConfigReport& report);
+void CheckCallers(const config::v1::Config& config, const OperationTable& operations, ConfigReport& report);
 
 // The functions below require that the file names in the config have been resolved, and that these files were read.
 

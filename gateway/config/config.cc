@@ -545,7 +545,10 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckWebhooks(config, report);
   CheckTelemetry(config, report);
   CheckTokenIssuers(config, report);
-  CheckCallers(config, report);
+  absl::StatusOr<std::shared_ptr<const OperationTable>> operations =
+      OperationTable::Create(config.operator_name(), OperationSet::BuiltIn());
+  if (!operations.ok()) return operations.status();
+  CheckCallers(config, **operations, report);
   // The checks above use the file names as the config contains them. The checks below use the contents of the files.
   ResolveFiles(snapshot.path, config);
   const FileContents& contents = snapshot.contents;
@@ -566,8 +569,8 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   std::vector<UnreadOrganizations> unread;
   AddOrganizations(contents, config, snapshot.files == ConfigFiles::kPolicy ? &unread : nullptr, report);
   if (absl::Status status = report.ToStatus(); !status.ok()) return status;
-  return ParsedConfig{Config(std::move(config), std::move(unread), report.Warnings()), std::move(signers),
-                      std::move(key_sets)};
+  return ParsedConfig{Config(std::move(config), *std::move(operations), std::move(unread), report.Warnings()),
+                      std::move(signers), std::move(key_sets)};
 }
 
 }  // namespace stampgate

@@ -14,6 +14,7 @@
 #include "gateway/tokens/key_set.h"
 #include "stamp/signer.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/operation_table.h"
 #include "webhooks/http/tls_files.h"
 
 namespace stampgate {
@@ -26,6 +27,9 @@ class Config {
   const config::v1::Config& operator*() const { return values_; }
   const config::v1::Config* operator->() const { return &values_; }
 
+  // Returns the operations that callers can be granted. Never null.
+  const std::shared_ptr<const OperationTable>& operations() const { return operations_; }
+
   // Returns the grants whose organizations_file could not be read. Such grants have no organizations. The list is empty
   // unless the config was read with kPolicy.
   const std::vector<UnreadOrganizations>& unread() const { return unread_; }
@@ -37,10 +41,15 @@ class Config {
  private:
   friend absl::StatusOr<struct ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot);
 
-  Config(config::v1::Config values, std::vector<UnreadOrganizations> unread, std::vector<std::string> warnings)
-      : values_(std::move(values)), unread_(std::move(unread)), warnings_(std::move(warnings)) {}
+  Config(config::v1::Config values, std::shared_ptr<const OperationTable> operations,
+         std::vector<UnreadOrganizations> unread, std::vector<std::string> warnings)
+      : values_(std::move(values)),
+        operations_(std::move(operations)),
+        unread_(std::move(unread)),
+        warnings_(std::move(warnings)) {}
 
   config::v1::Config values_;
+  std::shared_ptr<const OperationTable> operations_;
   std::vector<UnreadOrganizations> unread_;
   std::vector<std::string> warnings_;
 };

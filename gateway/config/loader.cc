@@ -62,7 +62,8 @@ absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool
     if (issuer.jwks_file().empty()) continue;
     absl::StrAppend(&key_sets, snapshot.contents.Public(issuer.jwks_file()).value_or(""), "\n");
   }
-  access->callers = CallerDirectory(config);
+  access->operations = parsed->config.operations();
+  access->callers = CallerDirectory(config, access->operations->set());
   absl::StatusOr<std::shared_ptr<TokenVerifier>> tokens =
       MakeTokenVerifier(config, std::move(parsed->key_sets), token_keys);
   if (!tokens.ok()) return tokens.status();

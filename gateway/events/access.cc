@@ -25,7 +25,7 @@ void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAc
       AuditDecision decision;
       decision.reason = "no grant has this method";
       record.audit().Deny(*caller, std::move(decision));
-      return done(Denied(*caller->caller, record.method()));
+      return done(Denied(*caller->caller, *caller->access->operations->set().FindMethod(record.method())));
     }
     std::shared_ptr<const OrganizationIds> visible(caller->access, &granted.ids);
     done(EventAccess{*std::move(caller), std::move(visible)});

@@ -9,6 +9,7 @@
 #include "gateway/upstream/key_set_fetch.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
+#include "translate/operation_set.h"
 
 namespace stampgate {
 namespace {
@@ -26,8 +27,7 @@ constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 // Returns upstream's path of the key set. It is the path of the operation that returns the key set to callers.
 std::string KeySetPath() {
   const google::protobuf::MethodDescriptor* method =
-      google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(
-          "stampgate.v1.WebhookService.GetWebhookKeySet");
+      OperationSet::BuiltIn()->pool().FindMethodByName("stampgate.v1.WebhookService.GetWebhookKeySet");
   return method->options().GetExtension(v1::operation).path();
 }
 

@@ -20,7 +20,7 @@ absl::Status Deny(const KnownCaller& caller, const Operation& operation, AuditDe
                   CallRecord& record) {
   decision.reason = std::move(why);
   record.audit().Deny(caller, std::move(decision));
-  return Denied(*caller.caller, operation.full_name);
+  return Denied(*caller.caller, operation);
 }
 
 }  // namespace

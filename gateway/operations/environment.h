@@ -25,12 +25,8 @@
 
 namespace stampgate {
 
-// The operations that new calls use. A call uses one table from its beginning to its end.
-using CurrentOperations = Current<const OperationTable>;
-
 // The environment must outlive all calls.
 struct CallEnvironment {
-  const CurrentOperations& operations;
   const CurrentAccess& access;
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;

@@ -123,7 +123,7 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
 }  // namespace
 
 grpc::ServerGenericBidiReactor* OperationService::CreateReactor(grpc::GenericCallbackServerContext* context) {
-  std::shared_ptr<const OperationTable> operations = environment_.operations.Get();
+  std::shared_ptr<const OperationTable> operations = environment_.access.Get()->operations;
   const Operation* operation = operations->Find(context->method());
   // If the result is null, gRPC itself ends the call with UNIMPLEMENTED.
   if (operation == nullptr && context->method() != kPrepare) return nullptr;

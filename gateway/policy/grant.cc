@@ -5,11 +5,11 @@
 
 namespace stampgate {
 
-Grant::Grant(const config::v1::Grant& grant) : key_(grant.key()), rules_(grant) {
+Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations) : key_(grant.key()), rules_(grant) {
   for (const std::string& name : grant.methods()) {
-    if (const ApiMethod* method = FindApiMethod(name)) methods_.insert(method->full_name);
+    if (const ApiMethod* method = FindApiMethod(operations, name)) methods_.insert(method->full_name);
   }
-  for (const ApiMethod& method : ApiMethods()) {
+  for (const ApiMethod& method : operations.methods()) {
     // A class never grants methods of GeneralService: a grant must list each general operation.
     if (!method.general && absl::c_linear_search(grant.classes(), method.policy_class)) {
       methods_.insert(method.full_name);

@@ -35,7 +35,7 @@ class Grant {
  public:
   // Requires that `grant` comes from a checked config, and that its `organizations` already contains the ids in its
   // organizations_file.
-  explicit Grant(const config::v1::Grant& grant);
+  Grant(const config::v1::Grant& grant, const OperationSet& operations);
 
   // The first check of the grant that the question fails, or kAllowed if the question passes all checks. The values are
   // in the order of the checks.

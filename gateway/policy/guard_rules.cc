@@ -9,7 +9,6 @@
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/amount.h"
-#include "translate/method_table.h"
 
 namespace stampgate {
 namespace {
@@ -63,10 +62,10 @@ void CollectDangerousFields(const Descriptor* descriptor, std::set<const Descrip
   }
 }
 
-std::set<std::string, std::less<>> ListDangerousFields() {
+std::set<std::string, std::less<>> ListDangerousFields(const OperationSet& operations) {
   std::set<const Descriptor*> visited;
   std::set<std::string, std::less<>> names;
-  for (const ApiMethod& method : ApiMethods()) {
+  for (const ApiMethod& method : operations.methods()) {
     CollectDangerousFields(method.method->input_type(), visited, names);
   }
   return names;
@@ -74,9 +73,8 @@ std::set<std::string, std::less<>> ListDangerousFields() {
 
 }  // namespace
 
-bool IsDangerousField(absl::string_view name) {
-  static const auto& names = *new std::set<std::string, std::less<>>(ListDangerousFields());
-  return names.contains(name);
+bool IsDangerousField(const OperationSet& operations, absl::string_view name) {
+  return ListDangerousFields(operations).contains(name);
 }
 
 GuardRules::GuardRules(const config::v1::Grant& grant)

@@ -9,13 +9,14 @@
 
 #include "absl/strings/string_view.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/operation_set.h"
 #include "translate/parsed_message.h"
 
 namespace stampgate {
 
 // Whether any operation has a request that contains, at any depth, a dangerous field called `name`. A call may use a
 // dangerous field only if a grant names the field.
-bool IsDangerousField(absl::string_view name);
+bool IsDangerousField(const OperationSet& operations, absl::string_view name);
 
 // The value rules of one grant. Immutable. The option `guard` of a field (FieldGuard in options.proto) states which
 // rule applies to the field.

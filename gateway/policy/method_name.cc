@@ -18,13 +18,9 @@ std::string ClassNameOf(const ApiMethod& method) {
   return absl::AsciiStrToLower(absl::StripPrefix(name, "POLICY_CLASS_"));
 }
 
-const ApiMethod* FindApiMethod(absl::string_view name) {
-  const std::string full = absl::StrCat("/", name);
-  const std::string ours = absl::StrCat("/stampgate.v1.", name);
-  for (const ApiMethod& method : ApiMethods()) {
-    if (method.full_name == ours || method.full_name == full) return &method;
-  }
-  return nullptr;
+const ApiMethod* FindApiMethod(const OperationSet& set, absl::string_view name) {
+  const ApiMethod* ours = set.FindMethod(absl::StrCat("/stampgate.v1.", name));
+  return ours != nullptr ? ours : set.FindMethod(absl::StrCat("/", name));
 }
 
 }  // namespace stampgate

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "translate/method_table.h"
+#include "translate/operation_set.h"
 
 namespace stampgate {
 
@@ -16,9 +16,9 @@ std::string PolicyNameOf(absl::string_view full_name);
 // Returns the name that a grant uses for the class of `method`, such as "query".
 std::string ClassNameOf(const ApiMethod& method);
 
-// Returns the method in ApiMethods() whose name is `name`, in one of two forms: "PolicyService/GetPolicy" or
+// Returns the method of `set` whose name is `name`, in one of two forms: "PolicyService/GetPolicy" or
 // "stampgate.v1.PolicyService/GetPolicy". Returns null if there is no such method.
-const ApiMethod* FindApiMethod(absl::string_view name);
+const ApiMethod* FindApiMethod(const OperationSet& set, absl::string_view name);
 
 }  // namespace stampgate
 

@@ -5,7 +5,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "google/protobuf/descriptor.pb.h"
 
 namespace stampgate {
 namespace {
@@ -14,7 +13,6 @@ using google::protobuf::Descriptor;
 using google::protobuf::DescriptorPool;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
-using google::protobuf::FileDescriptorProto;
 using grpc::reflection::v1::ExtensionNumberResponse;
 using grpc::reflection::v1::ExtensionRequest;
 using grpc::reflection::v1::FileDescriptorResponse;
@@ -30,20 +28,20 @@ void SetNotFound(absl::string_view what, ServerReflectionResponse& response) {
   SetError(absl::StatusCode::kNotFound, absl::StrCat("the gateway has no ", what), response);
 }
 
-// Adds `file`, and then each file on which it depends, unless `added` contains the file already.
-void AddFile(const FileDescriptor& file, std::set<const FileDescriptor*>& added, FileDescriptorResponse& response) {
+// Adds `file` with its comments, and then each file on which it depends, unless `added` contains the file already.
+void AddFile(const OperationSet& operations, const FileDescriptor& file, std::set<const FileDescriptor*>& added,
+             FileDescriptorResponse& response) {
   if (!added.insert(&file).second) return;
-  FileDescriptorProto proto;
-  file.CopyTo(&proto);
-  response.add_file_descriptor_proto(proto.SerializeAsString());
-  for (int i = 0; i < file.dependency_count(); ++i) AddFile(*file.dependency(i), added, response);
+  response.add_file_descriptor_proto(std::string(operations.files().at(std::string(file.name()))));
+  for (int i = 0; i < file.dependency_count(); ++i) AddFile(operations, *file.dependency(i), added, response);
 }
 
 // `what` names the element in question.
-void SetFile(const FileDescriptor* file, absl::string_view what, ServerReflectionResponse& response) {
+void SetFile(const OperationSet& operations, const FileDescriptor* file, absl::string_view what,
+             ServerReflectionResponse& response) {
   if (file == nullptr) return SetNotFound(what, response);
   std::set<const FileDescriptor*> added;
-  AddFile(*file, added, *response.mutable_file_descriptor_response());
+  AddFile(operations, *file, added, *response.mutable_file_descriptor_response());
 }
 
 const FileDescriptor* FileOf(const ExtensionRequest& request, const DescriptorPool& pool) {
@@ -65,36 +63,27 @@ void SetExtensionNumbers(const std::string& type, const DescriptorPool& pool, Se
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const ReflectionAnswers>> ReflectionAnswers::Create(const DescriptorPool& pool,
-                                                                                   std::vector<std::string> services) {
-  for (const std::string& service : services) {
-    if (pool.FindServiceByName(service) == nullptr) {
-      return absl::FailedPreconditionError(absl::StrCat("the program has no descriptor of ", service));
-    }
-  }
-  return std::unique_ptr<const ReflectionAnswers>(new ReflectionAnswers(pool, std::move(services)));
-}
-
-ServerReflectionResponse ReflectionAnswers::Answer(const ServerReflectionRequest& request) const {
+ServerReflectionResponse AnswerReflection(const OperationSet& operations, const ServerReflectionRequest& request) {
+  const DescriptorPool& pool = operations.pool();
   ServerReflectionResponse response;
   response.set_valid_host(request.host());
   *response.mutable_original_request() = request;
   switch (request.message_request_case()) {
     case ServerReflectionRequest::kFileByFilename:
-      SetFile(pool_.FindFileByName(request.file_by_filename()), "such file", response);
+      SetFile(operations, pool.FindFileByName(request.file_by_filename()), "such file", response);
       break;
     case ServerReflectionRequest::kFileContainingSymbol:
-      SetFile(pool_.FindFileContainingSymbol(request.file_containing_symbol()), "such symbol", response);
+      SetFile(operations, pool.FindFileContainingSymbol(request.file_containing_symbol()), "such symbol", response);
       break;
     case ServerReflectionRequest::kFileContainingExtension:
-      SetFile(FileOf(request.file_containing_extension(), pool_), "such extension", response);
+      SetFile(operations, FileOf(request.file_containing_extension(), pool), "such extension", response);
       break;
     case ServerReflectionRequest::kAllExtensionNumbersOfType:
-      SetExtensionNumbers(request.all_extension_numbers_of_type(), pool_, response);
+      SetExtensionNumbers(request.all_extension_numbers_of_type(), pool, response);
       break;
     case ServerReflectionRequest::kListServices:
       response.mutable_list_services_response();
-      for (const std::string& service : services_) {
+      for (const std::string& service : operations.services()) {
         response.mutable_list_services_response()->add_service()->set_name(service);
       }
       break;

@@ -9,7 +9,6 @@
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
-#include "gateway/reflection/answers.h"
 #include "gateway/reflection/open_streams.h"
 
 namespace stampgate {
@@ -19,7 +18,6 @@ struct ReflectionEnvironment {
   const CurrentAccess& access;
   CallRecorders recorders;
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
-  const ReflectionAnswers& answers;
   OpenStreams& streams;
   CallerQuota& quota;  // of streams
   RandomNumber random;

@@ -14,6 +14,7 @@
 #include "gateway/calls/refused_call.h"
 #include "gateway/calls/request_message.h"
 #include "gateway/calls/shutting_down.h"
+#include "gateway/reflection/answers.h"
 
 namespace stampgate {
 namespace {
@@ -74,7 +75,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
     environment_.streams.Touch(*this);
     grpc::reflection::v1::ServerReflectionRequest request;
     if (absl::Status status = Decode(request_, request); !status.ok()) return End(status);
-    response_ = EncodeResponse(environment_.answers.Answer(request));
+    response_ = EncodeResponse(AnswerReflection(environment_.access.Get()->operations->set(), request));
     State reading = State::kReading;
     if (state_.compare_exchange_strong(reading, State::kSending)) StartWrite(&response_);
   }

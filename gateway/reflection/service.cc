@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "gateway/reflection/reactor.h"
-#include "google/protobuf/descriptor.h"
 
 namespace stampgate {
 namespace {
@@ -31,16 +30,8 @@ constexpr int kLooksInTimeout = 10;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ReflectionService>> ReflectionService::Create(Options options) {
-  absl::StatusOr<std::unique_ptr<const ReflectionAnswers>> answers =
-      ReflectionAnswers::Create(*google::protobuf::DescriptorPool::generated_pool(), std::move(options.services));
-  if (!answers.ok()) return answers.status();
-  return std::unique_ptr<ReflectionService>(new ReflectionService(*std::move(answers), std::move(options)));
-}
-
-ReflectionService::ReflectionService(std::unique_ptr<const ReflectionAnswers> answers, Options options)
-    : answers_(std::move(answers)),
-      streams_(options.streams),
+ReflectionService::ReflectionService(Options options)
+    : streams_(options.streams),
       quota_({.max = options.max_streams,
               .max_per_caller = options.max_streams_per_caller,
               .what = "reflection streams",
@@ -49,7 +40,6 @@ ReflectionService::ReflectionService(std::unique_ptr<const ReflectionAnswers> an
       environment_{.access = options.access,
                    .recorders = options.recorders,
                    .in_flight = options.in_flight,
-                   .answers = *answers_,
                    .streams = streams_,
                    .quota = quota_,
                    .random = std::move(options.random)},

@@ -5,34 +5,21 @@
 #include <grpcpp/impl/codegen/service_type.h>
 #include <grpcpp/server_context.h>
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "absl/status/statusor.h"
 #include "gateway/callers/access.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/process/periodic_task.h"
-#include "gateway/reflection/answers.h"
 #include "gateway/reflection/environment.h"
 #include "gateway/reflection/open_streams.h"
 
 namespace stampgate {
 
-// The full names of the two services.
-inline constexpr const char* kReflectionServices[] = {
-    "grpc.reflection.v1.ServerReflection",
-    "grpc.reflection.v1alpha.ServerReflection",
-};
-
 // Serves both services for callers of the gateway. Thread-safe. Destroy it after the server.
 class ReflectionService : public grpc::Service {
  public:
   struct Options {
-    std::vector<std::string> services;  // the full names of the services that callers can call
     const CurrentAccess& access;
     CallRecorders recorders;  // the audit log must be null
     CallsInFlight<grpc::CallbackServerContext>& in_flight;
@@ -42,16 +29,12 @@ class ReflectionService : public grpc::Service {
     OpenStreams::Options streams = {};
   };
 
-  // Error: kFailedPrecondition if the program has no descriptor of one of the services.
-  static absl::StatusOr<std::unique_ptr<ReflectionService>> Create(Options options);
+  explicit ReflectionService(Options options);
 
   // Ends all streams with UNAVAILABLE (SHUTTING_DOWN), each as soon as it is not sending a response.
   void Drain() { streams_.Drain(); }
 
  private:
-  ReflectionService(std::unique_ptr<const ReflectionAnswers> answers, Options options);
-
-  const std::unique_ptr<const ReflectionAnswers> answers_;
   OpenStreams streams_;
   CallerQuota quota_;
   const ReflectionEnvironment environment_;

@@ -1,0 +1,137 @@
+#include "translate/operation_set.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "translate/wire/fields.h"
+
+// The descriptors in the program: the target //proto:stampgate_operations.
+extern "C" const char stampgate_operations_begin[];
+extern "C" const char stampgate_operations_end[];
+
+namespace stampgate {
+namespace {
+
+using google::protobuf::DescriptorPool;
+using google::protobuf::FileDescriptor;
+using google::protobuf::FileDescriptorProto;
+using google::protobuf::FileDescriptorSet;
+using google::protobuf::MethodDescriptor;
+
+// Keeps the first fault of a file.
+class FaultCollector : public DescriptorPool::ErrorCollector {
+ public:
+  const std::string& fault() const { return fault_; }
+
+#if GOOGLE_PROTOBUF_VERSION >= 4022000
+  void RecordError(absl::string_view /*file*/, absl::string_view element, const google::protobuf::Message* /*proto*/,
+                   ErrorLocation /*location*/, absl::string_view message) override {
+    Keep(element, message);
+  }
+#else
+  void AddError(const std::string& /*file*/, const std::string& element, const google::protobuf::Message* /*proto*/,
+                ErrorLocation /*location*/, const std::string& message) override {
+    Keep(element, message);
+  }
+#endif
+
+ private:
+  void Keep(absl::string_view element, absl::string_view message) {
+    if (fault_.empty()) fault_ = absl::StrCat(element, ": ", message);
+  }
+
+  std::string fault_;
+};
+
+ApiMethod ApiMethodOf(const MethodDescriptor* method) {
+  const v1::OperationRule& rule = method->options().GetExtension(v1::operation);
+  ApiMethod entry;
+  entry.method = method;
+  entry.full_name = absl::StrCat("/", method->service()->full_name(), "/", method->name());
+  entry.kind = rule.kind();
+  if (rule.policy_class() != v1::POLICY_CLASS_UNSPECIFIED) entry.policy_class = rule.policy_class();
+  entry.general = rule.general();
+  entry.streams = method->server_streaming();
+  return entry;
+}
+
+}  // namespace
+
+const OperationSet::Shared& OperationSet::BuiltIn() {
+  static const auto& set = *new absl::StatusOr<Shared>(
+      Make(std::shared_ptr<OperationSet>(new OperationSet()),
+           {stampgate_operations_begin, static_cast<size_t>(stampgate_operations_end - stampgate_operations_begin)}));
+  return set.value();  // a program without a valid set cannot be built, because the tests would fail
+}
+
+absl::StatusOr<OperationSet::Shared> OperationSet::Create(std::string descriptors) {
+  if (!FileDescriptorSet().ParseFromString(descriptors)) {
+    return absl::InvalidArgumentError("is not a serialized FileDescriptorSet");
+  }
+  std::shared_ptr<OperationSet> set(new OperationSet());
+  set->owned_ = std::move(descriptors);
+  const absl::string_view bytes = set->owned_;
+  return Make(std::move(set), bytes);
+}
+
+absl::StatusOr<OperationSet::Shared> OperationSet::Make(std::shared_ptr<OperationSet> set,
+                                                        absl::string_view descriptors) {
+  set->AddFiles(descriptors);
+  for (const auto& [name, bytes] : set->files_) {
+    if (absl::Status status = set->Build(name); !status.ok()) return status;
+  }
+  set->ListMethods();
+  return set;
+}
+
+void OperationSet::AddFiles(absl::string_view descriptors) {
+  ForEachBytes(descriptors, FileDescriptorSet::kFileFieldNumber, [&](absl::string_view file) {
+    files_[std::string(FindBytes(file, FileDescriptorProto::kNameFieldNumber).value_or(""))] = file;
+  });
+}
+
+absl::Status OperationSet::Build(const std::string& file) {
+  if (pool_.FindFileByName(file) != nullptr) return absl::OkStatus();
+  FileDescriptorProto proto;
+  const absl::string_view bytes = files_.at(file);
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError(absl::StrCat(file, " is not a FileDescriptorProto"));
+  }
+  proto.clear_source_code_info();  // would occupy several times the memory of the rest
+  for (const std::string& dependency : proto.dependency()) {
+    if (!files_.contains(dependency)) {
+      return absl::InvalidArgumentError(absl::StrCat(file, " imports ", dependency, ", which is missing"));
+    }
+    if (absl::Status status = Build(dependency); !status.ok()) return status;
+  }
+  FaultCollector faults;
+  if (pool_.BuildFileCollectingErrors(proto, &faults) == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(file, ": ", faults.fault()));
+  }
+  return absl::OkStatus();
+}
+
+void OperationSet::ListMethods() {
+  for (const auto& [name, bytes] : files_) {
+    const FileDescriptor* file = pool_.FindFileByName(name);
+    for (int s = 0; s < file->service_count(); ++s) {
+      services_.emplace_back(file->service(s)->full_name());
+      for (int m = 0; m < file->service(s)->method_count(); ++m) {
+        const MethodDescriptor* method = file->service(s)->method(m);
+        if (method->options().HasExtension(v1::operation)) methods_.push_back(ApiMethodOf(method));
+      }
+    }
+  }
+  std::sort(services_.begin(), services_.end());
+  for (const ApiMethod& method : methods_) by_name_.emplace(method.full_name, &method);
+}
+
+const ApiMethod* OperationSet::FindMethod(absl::string_view full_name) const {
+  const auto found = by_name_.find(full_name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+}  // namespace stampgate

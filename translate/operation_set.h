@@ -1,0 +1,75 @@
+// The API of the gateway as data: the descriptors of its services and messages, from which the gateway makes its
+// operations. The program contains a set, so no generated C++ code of an operation is necessary.
+#ifndef STAMPGATE_TRANSLATE_OPERATION_SET_H_
+#define STAMPGATE_TRANSLATE_OPERATION_SET_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
+#include "stampgate/v1/options.pb.h"
+
+namespace stampgate {
+
+// A method of the API, with those values of its option `operation` that several folders use.
+struct ApiMethod {
+  const google::protobuf::MethodDescriptor* method = nullptr;
+  std::string full_name;  // in gRPC's spelling, such as "/stampgate.v1.PolicyService/GetPolicy"
+  v1::OperationKind kind = v1::OPERATION_KIND_UNSPECIFIED;
+  v1::PolicyClass policy_class = v1::POLICY_CLASS_DANGEROUS;  // the default if the option states no class
+  bool general = false;
+  bool streams = false;  // true if the method returns a stream of responses
+};
+
+// Immutable, so threads may share it. Descriptors and views are valid as long as the set.
+class OperationSet {
+ public:
+  using Shared = std::shared_ptr<const OperationSet>;
+
+  // Returns the set that the program contains.
+  static const Shared& BuiltIn();
+
+  // Makes a set from a serialized FileDescriptorSet, which must also contain the files that its files import. Errors:
+  // kInvalidArgument, with a message that names the file or the element with a fault.
+  static absl::StatusOr<Shared> Create(std::string descriptors);
+
+  const google::protobuf::DescriptorPool& pool() const { return pool_; }
+
+  // The methods with the option `operation`, ordered by the names of their proto files. Methods of the same file are in
+  // the order of the file.
+  const std::vector<ApiMethod>& methods() const { return methods_; }
+
+  // The full names of the services, in alphabetical order.
+  const std::vector<std::string>& services() const { return services_; }
+
+  // Returns the method with this full name, or null.
+  const ApiMethod* FindMethod(absl::string_view full_name) const;
+
+  // The serialized FileDescriptorProto of each file, by its name. It contains the comments of the proto, which the
+  // descriptors of the pool do not have.
+  const std::map<std::string, absl::string_view>& files() const { return files_; }
+
+ private:
+  OperationSet() = default;
+
+  static absl::StatusOr<Shared> Make(std::shared_ptr<OperationSet> set, absl::string_view descriptors);
+  void AddFiles(absl::string_view descriptors);
+  absl::Status Build(const std::string& file);
+  void ListMethods();
+
+  std::string owned_;  // the bytes of files_, if the program does not contain them
+  std::map<std::string, absl::string_view> files_;
+  google::protobuf::DescriptorPool pool_;
+  std::vector<ApiMethod> methods_;
+  std::vector<std::string> services_;
+  absl::flat_hash_map<absl::string_view, const ApiMethod*> by_name_;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_TRANSLATE_OPERATION_SET_H_
