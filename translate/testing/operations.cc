@@ -5,13 +5,15 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/dynamic_message.h"
 #include "google/protobuf/text_format.h"
 
 namespace stampgate::testing {
 
 const OperationTable& Operations() {
   static const OperationTable* const table = [] {
-    absl::StatusOr<std::unique_ptr<const OperationTable>> created = OperationTable::Create("Service");
+    absl::StatusOr<std::unique_ptr<const OperationTable>> created = OperationTable::Create("Service", OperationSet::BuiltIn());
     if (!created.ok()) {
       std::cerr << created.status() << std::endl;
       std::abort();
@@ -42,8 +44,8 @@ const MessagePlan& PlanOf(const google::protobuf::Message& message) {
 namespace {
 
 std::unique_ptr<google::protobuf::Message> New(const google::protobuf::Descriptor* type) {
-  return std::unique_ptr<google::protobuf::Message>(
-      google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
+  static auto& factory = *new google::protobuf::DynamicMessageFactory();
+  return std::unique_ptr<google::protobuf::Message>(factory.GetPrototype(type)->New());
 }
 
 }  // namespace
@@ -60,6 +62,18 @@ bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& me
   const bool parsed = google::protobuf::TextFormat::ParseFromString(text_proto, &message);
   EXPECT_TRUE(parsed) << message.GetTypeName() << ": " << text_proto;
   return parsed;
+}
+
+std::unique_ptr<google::protobuf::Message> MessageOf(absl::string_view type, const std::string& text_proto) {
+  const google::protobuf::Descriptor* descriptor =
+      OperationSet::BuiltIn()->pool().FindMessageTypeByName(absl::StrCat("stampgate.v1.", type));
+  if (descriptor == nullptr) {
+    std::cerr << "the operations have no message " << type << std::endl;
+    std::abort();
+  }
+  std::unique_ptr<google::protobuf::Message> message = New(descriptor);
+  ParseTextProto(text_proto, *message);
+  return message;
 }
 
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto) {

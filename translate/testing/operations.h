@@ -1,4 +1,4 @@
-// Returns the operations that are linked into a test, and parses messages from protobuf text format.
+// Returns the operations that the program contains, and parses messages from protobuf text format.
 #ifndef STAMPGATE_TRANSLATE_TESTING_OPERATIONS_H_
 #define STAMPGATE_TRANSLATE_TESTING_OPERATIONS_H_
 
@@ -12,7 +12,7 @@
 
 namespace stampgate::testing {
 
-// Returns the table of all linked operations. Upstream's name is "Service".
+// Returns the table of the operations in OperationSet::BuiltIn(). Upstream's name is "Service".
 const OperationTable& Operations();
 
 // Returns the operation whose method has this name, such as "GetPolicy". Ends the test program if there is none.
@@ -25,6 +25,10 @@ const MessagePlan& PlanOf(const google::protobuf::Message& message);
 // Returns the request message of `operation` that `text_proto` describes in protobuf text format. Fails the test if
 // `text_proto` cannot be parsed.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto);
+
+// Returns the message of the type "stampgate.v1." and `type` that `text_proto` describes in protobuf text format. Fails
+// the test if `text_proto` cannot be parsed. Ends the test program if OperationSet::BuiltIn() has no such type.
+std::unique_ptr<google::protobuf::Message> MessageOf(absl::string_view type, const std::string& text_proto);
 
 // Return an empty request or response message of `operation`.
 std::unique_ptr<google::protobuf::Message> NewRequest(const Operation& operation);
