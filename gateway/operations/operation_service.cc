@@ -53,10 +53,11 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
 
   // Until the request has been read, the call does not count as a call in flight, and it has no handler. So a caller
   // that sends only the head of a call occupies little memory.
-  void OnReadDone(bool ok) override {
-    // gRPC ends a call that it cannot read, because the caller has left or because the message is too large. If the
-    // caller has sent no message, the call goes on: the handler refuses the missing request like an invalid one.
-    if (!ok && context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
+  //
+  // If the caller has sent no message, or if gRPC has ended the call because the message is too large, the metadata is
+  // invalid or the caller has left, then `request_` is not valid. The handler refuses it like any other invalid
+  // request, so the log and the metrics show these calls too.
+  void OnReadDone(bool /*ok*/) override {
     const TraceContext trace = TraceOf(context_, environment_.random);
     const absl::Status admitted = environment_.in_flight.Begin(context_, request_.Length());
     place_ = admitted.ok() ? Place::kAdmitted : Place::kRefused;
