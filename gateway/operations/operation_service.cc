@@ -54,7 +54,10 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
  private:
   enum class Place { kNone, kAdmitted, kRefused };
 
-  absl::string_view method() const { return operation_ == nullptr ? kPrepare : operation_->full_name; }
+  absl::string_view method() const {
+    if (operation_ == nullptr) return kPrepare;
+    return operation_->full_name;
+  }
 
   // Until the request has been read, the call does not count as a call in flight, and it has no handler. So a caller
   // that sends only the head of a call occupies little memory.
