@@ -30,6 +30,7 @@ namespace stampgate {
 namespace {
 
 using grpc::StatusCode;
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr char kGetPolicy[] = "/stampgate.v1.PolicyService/GetPolicy";
@@ -177,6 +178,8 @@ TEST_F(OperationServiceTest, ADrainRefusesCalls) {
   EXPECT_TRUE(ended.has_request_id);
   EXPECT_EQ(Call("/no.Service/Method").code, StatusCode::UNIMPLEMENTED);
   EXPECT_TRUE(in_flight().WaitUntilNoneRefused(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  EXPECT_THAT(LogEvents(), ElementsAre("call_refused"));
+  EXPECT_THAT(LogMethods(), ElementsAre(kGetPolicy));
 }
 
 }  // namespace
