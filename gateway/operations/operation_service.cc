@@ -16,6 +16,7 @@
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
+#include "gateway/calls/trace_context.h"
 #include "gateway/operations/operation_call.h"
 #include "gateway/operations/prepare_call.h"
 #include "gateway/operations/unary_handler.h"
@@ -42,53 +43,60 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
   // `operation` is an operation of `operations`, or null for a call of StampService.Prepare.
   UnaryCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
             const Operation* operation, grpc::CallbackServerContext& context)
-      : environment_(environment), operations_(std::move(operations)), operation_(operation), context_(context) {
+      : environment_(environment),
+        operations_(std::move(operations)),
+        operation_(operation),
+        context_(context),
+        trace_(TraceOf(context, environment.random)) {
     StartRead(&request_);
   }
 
  private:
   enum class Place { kNone, kAdmitted, kRefused };
 
-  absl::string_view method() const { return operation_ == nullptr ? kPrepare : operation_->full_name; }
+  absl::string_view method() const {
+    if (operation_ == nullptr) return kPrepare;
+    return operation_->full_name;
+  }
 
   // Until the request has been read, the call does not count as a call in flight, and it has no handler. So a caller
   // that sends only the head of a call occupies little memory.
-  void OnReadDone(bool ok) override {
-    // gRPC ends a call that it cannot read, because the caller has left or because the message is too large. If the
-    // caller has sent no message, the call goes on: the handler refuses the missing request like an invalid one.
-    if (!ok && context_.IsCancelled()) return Finish(grpc::Status::CANCELLED);
-    const TraceContext trace = TraceOf(context_, environment_.random);
+  //
+  // If the caller has sent no message, or if gRPC has ended the call because the message is too large, the metadata is
+  // invalid or the caller has left, then `request_` is not valid. The handler refuses it like any other invalid
+  // request, so the log and the metrics show these calls too.
+  void OnReadDone(bool /*ok*/) override {
     const absl::Status admitted = environment_.in_flight.Begin(context_, request_.Length());
     place_ = admitted.ok() ? Place::kAdmitted : Place::kRefused;
-    if (!admitted.ok()) return Refuse(trace, StrangerName(PeerOf(context_)), admitted);
-    handler_ = MakeHandler(trace);
+    if (!admitted.ok()) return Refuse(StrangerName(PeerOf(context_)), admitted);
+    handler_ = MakeHandler();
     CancelIfSecond();
-    Authenticate(environment_.access, context_, [this, trace, handler = handler_](absl::StatusOr<KnownCaller> caller) {
+    Authenticate(environment_.access, context_, [this, handler = handler_](absl::StatusOr<KnownCaller> caller) {
       if (caller.ok()) {
         const std::string& name = caller->caller->name();
         const absl::Status counted = environment_.in_flight.SetCaller(context_, name);
-        if (!counted.ok()) return Refuse(trace, name, counted);
+        if (!counted.ok()) return Refuse(name, counted);
       }
       const std::string stranger = caller.ok() ? "" : StrangerName(PeerOf(context_));
       handler->Start(std::move(caller), stranger, request_, TimeLeft(context_));
     });
   }
 
-  std::shared_ptr<UnaryHandler> MakeHandler(const TraceContext& trace) {
+  std::shared_ptr<UnaryHandler> MakeHandler() {
     auto reply = [this](const absl::Status& status, const grpc::ByteBuffer& response) {
       if (!status.ok()) return Finish(ToGrpcStatus(status));
       response_ = response;
       StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
     };
     if (operation_ == nullptr) {
-      return std::make_shared<PrepareCall>(environment_, operations_, trace, std::move(reply));
+      return std::make_shared<PrepareCall>(environment_, operations_, trace_, std::move(reply));
     }
-    return std::make_shared<OperationCall>(environment_, operations_, *operation_, trace, std::move(reply));
+    return std::make_shared<OperationCall>(environment_, operations_, *operation_, trace_, std::move(reply));
   }
 
   // Ends the call without its handler.
-  void Refuse(const TraceContext& trace, const std::string& caller, const absl::Status& status) {
-    CallRecord(environment_.recorders, method(), trace).EndRefused(caller, status);
+  void Refuse(const std::string& caller, const absl::Status& status) {
+    CallRecord(environment_.recorders, method(), trace_).EndRefused(caller, status);
     Finish(ToGrpcStatus(status));
   }
 
@@ -113,6 +121,7 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
   const std::shared_ptr<const OperationTable> operations_;
   const Operation* const operation_;
   grpc::CallbackServerContext& context_;
+  const TraceContext trace_;
   grpc::ByteBuffer request_;
   grpc::ByteBuffer response_;
   Place place_ = Place::kNone;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -247,9 +248,12 @@ CallTest::CallTest()
       lines_({.every_call = true,
               .now = [this] { return now_; },
               .write =
-                  [this](Severity, absl::string_view event, const LogFields&) {
+                  [this](Severity, absl::string_view event, const LogFields& fields) {
                     std::lock_guard lock(mutex_);
                     events_.emplace_back(event);
+                    for (const auto& [name, value] : fields) {
+                      if (name == "method") methods_.push_back(std::get<std::string>(value));
+                    }
                   }}) {
   access_->version = "policy-1";
   access_->keys.Add(KeyFor("main", "o"), signer_);
@@ -334,6 +338,11 @@ const CallEnvironment& CallTest::environment() {
 std::vector<std::string> CallTest::AuditLines(const std::string& kind) {
   audit_->Close();
   return LinesWith(audit_path_, absl::StrCat("\"kind\":\"", kind, "\""));
+}
+
+std::vector<std::string> CallTest::LogMethods() const {
+  std::lock_guard lock(mutex_);
+  return methods_;
 }
 
 std::vector<std::string> CallTest::LogEvents() const {

@@ -234,6 +234,8 @@ class CallTest : public ::testing::Test {
   std::vector<std::string> AuditLines(const std::string& kind);
   // Returns the names of the events in the process's log.
   std::vector<std::string> LogEvents() const;
+  // Returns the methods that the process's log names.
+  std::vector<std::string> LogMethods() const;
 
   // Registers a call for the checks at the end of the test. Must be called before the call starts.
   void Watch(const std::shared_ptr<UnaryHandler>& call, const Replies& replies);
@@ -271,6 +273,7 @@ class CallTest : public ::testing::Test {
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   mutable std::mutex mutex_;
   std::vector<std::string> events_;
+  std::vector<std::string> methods_;
   CallLines lines_;
   bool with_store_ = false;
   bool with_retries_ = false;

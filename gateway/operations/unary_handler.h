@@ -14,7 +14,7 @@
 
 namespace stampgate {
 
-// Handles one call. unary_call.h connects a handler with gRPC; tests call a handler directly.
+// Handles one call. operation_service.h connects a handler with gRPC; tests call a handler directly.
 class UnaryHandler {
  public:
   // Receives the status of the call and, if the status is OK, the bytes of the response message.
