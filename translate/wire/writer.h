@@ -19,6 +19,7 @@ class WireWriter {
   // `expected` is the likely size of the message, in bytes.
   explicit WireWriter(size_t expected = 0) { bytes_.reserve(expected); }
 
+  // Writes a string, bytes, or the bytes of a message.
   void String(int field, absl::string_view value);
 
   // Writes an integer, a bool or an enum. A negative integer must be extended to 64 bits.
