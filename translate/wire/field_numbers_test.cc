@@ -33,8 +33,8 @@ TEST_F(FieldNumbersTest, RefusesAFieldThatDoesNotExist) {
 
 TEST_F(FieldNumbersTest, RefusesAFieldOfAnotherType) {
   EXPECT_EQ(numbers_.One("google.protobuf.Type.name", FieldDescriptor::TYPE_BYTES), 0);
-  EXPECT_EQ(numbers_.status(), absl::FailedPreconditionError(
-                                   "google.protobuf.Type.name does not have the type that the program needs"));
+  EXPECT_EQ(numbers_.status(),
+            absl::FailedPreconditionError("google.protobuf.Type.name does not have the type that the program needs"));
 }
 
 TEST_F(FieldNumbersTest, RefusesAListWhereOneValueIsExpected) {

@@ -33,6 +33,12 @@ class WireWriter {
   // Writes an element of a packed list.
   void Packed(uint64_t value);
 
+  // Writes the beginning of a string, of bytes or of a message whose content has `size` bytes. The content must follow.
+  void Prefix(int field, size_t size);
+
+  // Appends `bytes`, which are encoded fields or the content that must follow a Prefix.
+  void Append(absl::string_view bytes);
+
   // Returns the number of bytes so far. In a field that has begun, the number can still grow.
   size_t size() const { return bytes_.size(); }
 
