@@ -30,6 +30,7 @@
 #include "gateway/door/door.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/log_opening.h"
+#include "gateway/events/messages.h"
 #include "gateway/events/service.h"
 #include "gateway/grpc_port.h"
 #include "gateway/operations/environment.h"
@@ -51,7 +52,6 @@
 #include "gateway/waiting/activity_waits.h"
 #include "gateway/waiting/wait_table.h"
 #include "google/protobuf/descriptor.h"
-#include "translate/message_plan.h"
 #include "translate/operation_table.h"
 #include "webhooks/postgres/connection.h"
 #include "webhooks/postgres/schema.h"
@@ -213,13 +213,17 @@ WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const
           .is_final = [&operations](absl::string_view status) { return operations.IsFinalStatus(status); }};
 }
 
+const google::protobuf::DescriptorPool& LinkedProtos() { return *google::protobuf::DescriptorPool::generated_pool(); }
+
 class GrpcServer : public Server {
  public:
   GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const OperationTable> operations,
-             std::unique_ptr<CallStore> store, std::shared_ptr<Admission> admission,
-             std::unique_ptr<RateSharing> rate_sharing, std::unique_ptr<UpstreamClient> upstream)
+             std::unique_ptr<const EventMessages> event_messages, std::unique_ptr<CallStore> store,
+             std::shared_ptr<Admission> admission, std::unique_ptr<RateSharing> rate_sharing,
+             std::unique_ptr<UpstreamClient> upstream)
       : loops_(parts.loops),
         operations_(std::move(operations)),
+        event_messages_(std::move(event_messages)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
         lines_report_("call-lines", kLinesReport, [this] { lines_.ReportLeftOut(); }),
         timestamps_(TimestampFloor(store.get()), LeaseOf(store.get(), config.replica())),
@@ -260,12 +264,11 @@ class GrpcServer : public Server {
                      [] { return absl::Now(); },
                      RandomOfThread},
         services_(MakeOperationServices(environment_)),
-        event_plans_(config.operator_name()),
         closed_events_{.is_configured = HasEventLog(config),
                        .access = parts.access,
                        .recorders = {parts.audit, disk_waits_, parts.metrics, &lines_, parts.tracer},
                        .in_flight = in_flight_,
-                       .plans = event_plans_,
+                       .messages = *event_messages_,
                        .heartbeat_interval = ToDuration(config.events().heartbeat_interval()),
                        .ending = ending_,
                        .random = RandomOfThread,
@@ -278,7 +281,7 @@ class GrpcServer : public Server {
   // Opens the event log, and receives deliveries. Errors: those of EventPipeline::Start.
   absl::Status OpenEvents(const config::v1::Config& config, const EventPipeline::Observers& observers) {
     absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline = EventPipeline::Start(
-        config, *upstream_, observers, environment_.recorders.metrics, environment_.recorders.tracer);
+        config, LinkedProtos(), *upstream_, observers, environment_.recorders.metrics, environment_.recorders.tracer);
     if (!pipeline.ok()) return pipeline.status();
     open_events_.emplace(closed_events_);
     open_events_->source = &(*pipeline)->feed();
@@ -321,7 +324,6 @@ class GrpcServer : public Server {
   }
 
   absl::Status Listen(const config::v1::Config& config) {
-    if (absl::Status status = PlanEventRequests(); !status.ok()) return status;
     if (store_ != nullptr) {
       absl::StatusOr<std::unique_ptr<TimestampReserve>> mark =
           TimestampReserve::Start(*store_, timestamps_, config.store().has_postgresql(), absl::Now);
@@ -472,18 +474,9 @@ class GrpcServer : public Server {
     return absl::OkStatus();
   }
 
-  absl::Status PlanEventRequests() {
-    const google::protobuf::ServiceDescriptor* service =
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(kEventServiceName);
-    for (int i = 0; i < service->method_count(); ++i) {
-      const absl::StatusOr<const MessagePlan*> plan = event_plans_.Compile(service->method(i)->input_type());
-      if (!plan.ok()) return plan.status();
-    }
-    return absl::OkStatus();
-  }
-
   const std::shared_ptr<EventLoops> loops_;
   const std::unique_ptr<const OperationTable> operations_;
+  const std::unique_ptr<const EventMessages> event_messages_;
   CallLines lines_;
   PeriodicTask lines_report_;
   TimestampAllocator timestamps_;
@@ -503,7 +496,6 @@ class GrpcServer : public Server {
   // Both are null if there is no event log, or as long as the log is not open.
   std::unique_ptr<EventPipeline> events_owner_;
   std::atomic<EventPipeline*> events_ = nullptr;
-  MessagePlans event_plans_;
   std::atomic<bool> ending_ = false;             // true when the drain has begun to end the remaining calls
   const EventEnvironment closed_events_;         // as long as the log is not open
   std::optional<EventEnvironment> open_events_;  // afterwards
@@ -525,6 +517,9 @@ class GrpcServer : public Server {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const Parts& parts) {
   absl::StatusOr<std::unique_ptr<const OperationTable>> operations = OperationTable::Create(config->operator_name());
   if (!operations.ok()) return operations.status();
+  absl::StatusOr<std::unique_ptr<const EventMessages>> event_messages =
+      EventMessages::Create(LinkedProtos(), config->operator_name());
+  if (!event_messages.ok()) return event_messages.status();
   std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics);
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
       UpstreamClient::Create(OptionsOf(config->upstream(), admission, parts.metrics), parts.loops);
@@ -535,8 +530,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   if (!store.ok()) return store.status();
   absl::StatusOr<std::unique_ptr<RateSharing>> rate_sharing = RateSharing::Start(*config, *admission, parts.metrics);
   if (!rate_sharing.ok()) return rate_sharing.status();
-  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(store),
-                                             std::move(admission), *std::move(rate_sharing), *std::move(upstream));
+  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(operations), *std::move(event_messages),
+                                             *std::move(store), std::move(admission), *std::move(rate_sharing),
+                                             *std::move(upstream));
   if (HasEventLog(*config)) {
     if (reached.ok()) {
       if (absl::Status status = server->OpenEvents(*config, parts.events); !status.ok()) return status;

@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <iostream>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -106,6 +105,17 @@ std::string ValueAt(const Message& message, absl::string_view path) {
   printer.SetSingleLineMode(true);
   printer.PrintFieldValueToString(*place.message, place.field, place.index, &text);
   return text;
+}
+
+std::vector<std::string> ValuesAt(const Message& message, const std::string& list, absl::string_view path) {
+  std::vector<std::string> values;
+  const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(list);
+  const int size = field == nullptr ? 0 : message.GetReflection()->FieldSize(message, field);
+  EXPECT_NE(field, nullptr) << list;
+  for (int i = 0; i < size; ++i) {
+    values.push_back(ValueAt(message.GetReflection()->GetRepeatedMessage(message, field, i), path));
+  }
+  return values;
 }
 
 std::map<std::string, std::string> MapIn(const Message& message, const std::string& name) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
@@ -36,6 +37,10 @@ bool HasValueAt(const google::protobuf::Message& message, absl::string_view path
 // elements, a message in text format. `path` consists of names of fields and indexes of list elements, such as
 // "headers.0.name". Fails the test if there is no such place. If a field is not set, its value is the default.
 std::string ValueAt(const google::protobuf::Message& message, absl::string_view path);
+
+// Returns the value at `path` of each element of `list`, a list of messages in `message`.
+std::vector<std::string> ValuesAt(const google::protobuf::Message& message, const std::string& list,
+                                  absl::string_view path);
 
 // Returns the field `name` of `message`, a map from strings to strings.
 std::map<std::string, std::string> MapIn(const google::protobuf::Message& message, const std::string& name);
