@@ -31,6 +31,7 @@
 #include "gateway/door/door.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/log_opening.h"
+#include "gateway/events/messages.h"
 #include "gateway/events/service.h"
 #include "gateway/grpc_port.h"
 #include "gateway/operations/environment.h"
@@ -51,7 +52,6 @@
 #include "gateway/waiting/activity_waits.h"
 #include "gateway/waiting/wait_table.h"
 #include "google/protobuf/descriptor.h"
-#include "translate/message_plan.h"
 #include "translate/operation_table.h"
 #include "webhooks/postgres/connection.h"
 #include "webhooks/postgres/schema.h"
@@ -213,10 +213,12 @@ WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const
 
 class GrpcServer : public Server {
  public:
-  GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<CallStore> store,
-             std::shared_ptr<Admission> admission, std::unique_ptr<RateSharing> rate_sharing,
-             std::unique_ptr<UpstreamClient> upstream)
+  GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const EventMessages> event_messages,
+             std::unique_ptr<CallStore> store, std::shared_ptr<Admission> admission,
+             std::unique_ptr<RateSharing> rate_sharing, std::unique_ptr<UpstreamClient> upstream)
       : loops_(parts.loops),
+        operations_(parts.access.Get()->operations),
+        event_messages_(std::move(event_messages)),
         lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
         lines_report_("call-lines", kLinesReport, [this] { lines_.ReportLeftOut(); }),
         timestamps_(TimestampFloor(store.get()), LeaseOf(store.get(), config.replica())),
@@ -256,12 +258,11 @@ class GrpcServer : public Server {
                      [] { return absl::Now(); },
                      RandomOfThread},
         operation_service_(environment_),
-        event_plans_(config.operator_name()),
         closed_events_{.is_configured = HasEventLog(config),
                        .access = parts.access,
                        .recorders = {parts.audit, disk_waits_, parts.metrics, &lines_, parts.tracer},
                        .in_flight = in_flight_,
-                       .plans = event_plans_,
+                       .messages = *event_messages_,
                        .heartbeat_interval = ToDuration(config.events().heartbeat_interval()),
                        .ending = ending_,
                        .random = RandomOfThread,
@@ -273,7 +274,7 @@ class GrpcServer : public Server {
   // Opens the event log, and receives deliveries. Errors: those of EventPipeline::Start.
   absl::Status OpenEvents(const config::v1::Config& config, const EventPipeline::Observers& observers) {
     absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline = EventPipeline::Start(
-        config, *upstream_, observers, environment_.recorders.metrics, environment_.recorders.tracer);
+        config, operations_->set().pool(), *upstream_, observers, environment_.recorders.metrics, environment_.recorders.tracer);
     if (!pipeline.ok()) return pipeline.status();
     open_events_.emplace(closed_events_);
     open_events_->source = &(*pipeline)->feed();
@@ -316,7 +317,6 @@ class GrpcServer : public Server {
   }
 
   absl::Status Listen(const config::v1::Config& config) {
-    if (absl::Status status = PlanEventRequests(); !status.ok()) return status;
     if (store_ != nullptr) {
       absl::StatusOr<std::unique_ptr<TimestampReserve>> mark =
           TimestampReserve::Start(*store_, timestamps_, config.store().has_postgresql(), absl::Now);
@@ -449,17 +449,9 @@ class GrpcServer : public Server {
         .access = environment_.access, .recorders = recorders, .in_flight = in_flight_, .random = RandomOfThread});
   }
 
-  absl::Status PlanEventRequests() {
-    const google::protobuf::ServiceDescriptor* service =
-        environment_.access.Get()->operations->set().pool().FindServiceByName(kEventServiceName);
-    for (int i = 0; i < service->method_count(); ++i) {
-      const absl::StatusOr<const MessagePlan*> plan = event_plans_.Compile(service->method(i)->input_type());
-      if (!plan.ok()) return plan.status();
-    }
-    return absl::OkStatus();
-  }
-
   const std::shared_ptr<EventLoops> loops_;
+  const std::shared_ptr<const OperationTable> operations_;  // those at the start, which the event service uses
+  const std::unique_ptr<const EventMessages> event_messages_;
   CallLines lines_;
   PeriodicTask lines_report_;
   TimestampAllocator timestamps_;
@@ -479,7 +471,6 @@ class GrpcServer : public Server {
   // Both are null if there is no event log, or as long as the log is not open.
   std::unique_ptr<EventPipeline> events_owner_;
   std::atomic<EventPipeline*> events_ = nullptr;
-  MessagePlans event_plans_;
   std::atomic<bool> ending_ = false;             // true when the drain has begun to end the remaining calls
   const EventEnvironment closed_events_;         // as long as the log is not open
   std::optional<EventEnvironment> open_events_;  // afterwards
@@ -498,6 +489,9 @@ class GrpcServer : public Server {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const Parts& parts) {
+  absl::StatusOr<std::unique_ptr<const EventMessages>> event_messages =
+      EventMessages::Create(parts.access.Get()->operations->set().pool(), config->operator_name());
+  if (!event_messages.ok()) return event_messages.status();
   std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics);
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
       UpstreamClient::Create(OptionsOf(config->upstream(), admission, parts.metrics), parts.loops);
@@ -508,8 +502,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   if (!store.ok()) return store.status();
   absl::StatusOr<std::unique_ptr<RateSharing>> rate_sharing = RateSharing::Start(*config, *admission, parts.metrics);
   if (!rate_sharing.ok()) return rate_sharing.status();
-  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(store), std::move(admission),
-                                             *std::move(rate_sharing), *std::move(upstream));
+  auto server =
+      std::make_unique<GrpcServer>(*config, parts, *std::move(event_messages), *std::move(store), std::move(admission),
+                                   *std::move(rate_sharing), *std::move(upstream));
   if (HasEventLog(*config)) {
     if (reached.ok()) {
       if (absl::Status status = server->OpenEvents(*config, parts.events); !status.ok()) return status;

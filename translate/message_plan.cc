@@ -6,8 +6,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "google/protobuf/timestamp.pb.h"
-#include "stampgate/v1/client_stamp.pb.h"
 #include "translate/json/writer.h"
 
 namespace stampgate {
@@ -23,9 +21,13 @@ absl::Status Fault(const FieldDescriptor* field, absl::string_view what) {
 
 bool IsUnrecognized(const FieldDescriptor* field) { return field->is_map() && field->name() == "unrecognized"; }
 
+// Compares names, because every pool has its own descriptor of a message.
+bool IsMessage(const FieldDescriptor* field, absl::string_view name) {
+  return field->message_type() != nullptr && field->message_type()->full_name() == name;
+}
+
 bool IsClientStamp(const FieldDescriptor* field) {
-  return !field->is_repeated() && field->message_type() != nullptr &&
-         field->message_type()->full_name() == v1::ClientStamp::descriptor()->full_name();
+  return !field->is_repeated() && IsMessage(field, "stampgate.v1.ClientStamp");
 }
 
 absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_form) {
@@ -50,7 +52,7 @@ absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_
     case FieldDescriptor::TYPE_ENUM:
       return JsonForm::kEnum;
     case FieldDescriptor::TYPE_MESSAGE:
-      if (field->message_type()->full_name() == google::protobuf::Timestamp::descriptor()->full_name()) return JsonForm::kTimestamp;
+      if (IsMessage(field, "google.protobuf.Timestamp")) return JsonForm::kTimestamp;
       if (IsUnrecognized(field) || IsClientStamp(field)) return JsonForm::kOpaque;
       if (!field->is_map()) return JsonForm::kMessage;
       return Fault(field, "is a map, which has no JSON form here");

@@ -9,10 +9,22 @@
 #include "gateway/events/method.h"
 #include "gateway/events/request.h"
 #include "gateway/feed/error.h"
-#include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
+#include "translate/wire/writer.h"
 
 namespace stampgate {
+namespace {
+
+// Returns a serialized ReadEventBodyResponse.
+grpc::ByteBuffer PieceOf(const EventMessages& messages, absl::string_view piece) {
+  if (piece.empty()) return BufferOf("");
+  WireWriter prefix;
+  prefix.Prefix(messages.chunk(), piece.size());
+  const grpc::Slice slices[] = {grpc::Slice(prefix.Take()), grpc::Slice(piece.data(), piece.size())};
+  return grpc::ByteBuffer(slices, 2);
+}
+
+}  // namespace
 
 EventBodyRead::EventBodyRead(const EventEnvironment& environment, CallIdentity identity, const TraceContext& trace,
                              Output& output)
@@ -30,10 +42,13 @@ void EventBodyRead::Start(const grpc::ByteBuffer& request) {
 }
 
 void EventBodyRead::Begin(const grpc::ByteBuffer& bytes) {
-  v1::ReadEventBodyRequest request;
-  if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return End(status);
-  name_ = NameOf(request);
-  offset_ = request.offset_bytes();
+  const EventMessages& messages = environment_.messages;
+  EventRequest request;
+  if (absl::Status status = request.Read(environment_, bytes, *messages.read_event_body().plan); !status.ok()) {
+    return End(status);
+  }
+  name_ = NameOf(messages.read_event_body(), *request);
+  offset_ = request->Number(messages.offset_bytes());
   absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.body_reads->Take(access_.caller.caller->name());
   if (!slot.ok()) return End(slot.status());
   slot_ = *std::move(slot);
@@ -61,11 +76,10 @@ void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, Ev
     return End(ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_INVALID_REQUEST,
                                      "offset_bytes is beyond the end of the body")));
   }
-  v1::ReadEventBodyResponse response;
-  response.set_chunk(event.body.substr(offset_, kPieceBytes));
-  offset_ += response.chunk().size();
+  const absl::string_view piece = absl::string_view(event.body).substr(offset_, kPieceBytes);
+  offset_ += piece.size();
   whole_ = offset_ == event.body.size();
-  const grpc::ByteBuffer message = EncodeResponse(response);
+  const grpc::ByteBuffer message = PieceOf(environment_.messages, piece);
   absl::StatusOr<CallerShare> unsent =
       environment_.unsent_bytes->TakeFor(access_.caller.caller->name(), message.Length());
   if (!unsent.ok()) return End(unsent.status());

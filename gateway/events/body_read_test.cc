@@ -13,8 +13,7 @@
 #include "gateway/events/fake_output.h"
 #include "gateway/events/testing.h"
 #include "gateway/feed/feed.h"
-#include "stampgate/v1/event_service.pb.h"
-#include "translate/testing/operations.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -23,7 +22,6 @@ namespace {
 using testing::DetailsOf;
 using ::testing::ElementsAre;
 using ::testing::Optional;
-using testing::Proto;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using Code = absl::StatusCode;
@@ -31,9 +29,7 @@ using Code = absl::StatusCode;
 constexpr size_t kPiece = EventBodyRead::kPieceBytes;
 
 std::string PieceOf(const std::string& bytes) {
-  v1::ReadEventBodyResponse response;
-  EXPECT_TRUE(response.ParseFromString(bytes));
-  return response.chunk();
+  return testing::ValueAt(*testing::MessageIn("stampgate.v1.ReadEventBodyResponse", bytes), "chunk");
 }
 
 // Returns a body of which no two pieces are equal.
@@ -64,7 +60,7 @@ class EventBodyReadTest : public EventCallTest {
   }
 
   void Start(const std::string& request) {
-    request_ = BytesOf(Proto<v1::ReadEventBodyRequest>(request));
+    request_ = RequestBytes("ReadEventBodyRequest", request);
     call_ = std::make_shared<EventBodyRead>(environment_, Identity(), Trace(), output_);
     call_->Start(request_);
   }
@@ -121,7 +117,7 @@ TEST_F(EventBodyReadTest, AnOffsetOmitsTheBeginningOfTheBody) {
   for (const auto& [offset, piece] : pieces) {
     FakeOutput output([this] { return source_.is_busy(); });
     const grpc::ByteBuffer request =
-        BytesOf(Proto<v1::ReadEventBodyRequest>(absl::StrCat("event_id: 'large' offset_bytes: ", offset)));
+        RequestBytes("ReadEventBodyRequest", absl::StrCat("event_id: 'large' offset_bytes: ", offset));
     auto call = std::make_shared<EventBodyRead>(environment_, Identity(), Trace(), output);
     call->Start(request);
     source_.Serve();
@@ -388,7 +384,7 @@ TEST_F(EventBodyReadTest, WholeBodiesAreReadWhileThePolicyIsReloaded) {
     threads.emplace_back([this, &body] {
       for (int round = 0; round < kRounds; ++round) {
         FakeOutput output;
-        const grpc::ByteBuffer request = BytesOf(Proto<v1::ReadEventBodyRequest>("event_id: 'large'"));
+        const grpc::ByteBuffer request = RequestBytes("ReadEventBodyRequest", "event_id: 'large'");
         auto call = std::make_shared<EventBodyRead>(environment_, Identity(), Trace(), output);
         call->Start(request);
         std::string read;

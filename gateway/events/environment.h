@@ -14,10 +14,10 @@
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
+#include "gateway/events/messages.h"
 #include "gateway/events/stream_slots.h"
 #include "gateway/feed/encoder.h"
 #include "gateway/feed/source.h"
-#include "translate/message_plan.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
@@ -39,7 +39,7 @@ struct EventEnvironment {
   const CurrentAccess& access;
   CallRecorders recorders;
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
-  const MessagePlans& plans;  // contains the plans of the request messages
+  const EventMessages& messages;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
 
   // True once the grace period of a drain is nearly over. Calls that can take long must end when this is true.

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/feed/feed.h"
+#include "translate/testing/dynamic_message.h"
 #include "webhooks/log/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
@@ -17,19 +18,19 @@
 namespace stampgate {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
-class EventGaugesTest : public testing::Test {
+class EventGaugesTest : public ::testing::Test {
  protected:
   EventGaugesTest() {
-    std::string folder = absl::StrCat(testing::TempDir(), "/gauges-XXXXXX");
+    std::string folder = absl::StrCat(::testing::TempDir(), "/gauges-XXXXXX");
     folder_ = mkdtemp(folder.data());
     SqliteEventLogOptions options;
     options.path = absl::StrCat(folder_, "/events");
     options.now = [this] { return now_; };
     log_ = *OpenSqliteEventLog(std::move(options));
-    encoder_ = *EventEncoder::Create("Service", log_->identity());
+    encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_->identity());
     feed_ = *EventFeed::Start(*log_, *encoder_, 1, &metrics_);
     gauges_ =
         std::make_unique<EventGauges>(*feed_, subscriptions_, metrics_, [this] { return now_ + absl::Seconds(90); });

@@ -7,7 +7,6 @@
 #include "gateway/events/log_opening.h"
 #include "gateway/process/log.h"
 #include "gateway/upstream/key_set_fetch.h"
-#include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/operation_set.h"
 
@@ -25,9 +24,9 @@ constexpr absl::Duration kWatchInterval = absl::Seconds(1);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 
 // Returns upstream's path of the key set. It is the path of the operation that returns the key set to callers.
-std::string KeySetPath() {
+std::string KeySetPath(const google::protobuf::DescriptorPool& pool) {
   const google::protobuf::MethodDescriptor* method =
-      OperationSet::BuiltIn()->pool().FindMethodByName("stampgate.v1.WebhookService.GetWebhookKeySet");
+      pool.FindMethodByName("stampgate.v1.WebhookService.GetWebhookKeySet");
   return method->options().GetExtension(v1::operation).path();
 }
 
@@ -59,6 +58,7 @@ void Count(const Intake::Report& report, Metrics& metrics) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
+                                                                    const google::protobuf::DescriptorPool& pool,
                                                                     UpstreamClient& upstream, Observers observers,
                                                                     Metrics* metrics, Tracer* tracer) {
   std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events(), metrics));
@@ -71,7 +71,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->watcher_ =
       std::make_unique<PeriodicTask>("log-watch", kWatchInterval, [watch = pipeline->watch_.get()] { watch->Look(); });
   absl::StatusOr<std::unique_ptr<const EventEncoder>> encoder =
-      EventEncoder::Create(config.operator_name(), pipeline->log_->identity());
+      EventEncoder::Create(pool, config.operator_name(), pipeline->log_->identity());
   if (!encoder.ok()) return encoder.status();
   pipeline->encoder_ = *std::move(encoder);
   absl::StatusOr<std::unique_ptr<EventFeed>> feed =
@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   const absl::Duration min_interval = ToDuration(config.webhooks().min_key_set_interval());
   pipeline->keys_ =
       std::make_unique<KeySetCache>(KeySetCache::Options{config.operator_name(), min_interval, now, LogKeySet},
-                                    FetchKeySetThrough(upstream, KeySetPath()));
+                                    FetchKeySetThrough(upstream, KeySetPath(pool)));
   pipeline->keys_->Refresh();
   pipeline->verifier_ = std::make_unique<Verifier>(
       Verifier::Options{config.operator_name(), ToDuration(config.webhooks().max_timestamp_age()), now},

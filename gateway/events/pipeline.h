@@ -23,6 +23,7 @@
 #include "gateway/process/periodic_task.h"
 #include "gateway/telemetry/tracer.h"
 #include "gateway/upstream/client.h"
+#include "google/protobuf/descriptor.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "webhooks/keys/key_set_cache.h"
 #include "webhooks/log/event_log.h"
@@ -45,10 +46,11 @@ class EventPipeline {
   };
 
   // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and
-  // fetches the key set through `upstream`. `metrics` may be null. If `tracer` is null, deliveries are not traced.
-  // `upstream`, `metrics` and `tracer` must outlive the pipeline. Errors: those of OpenEventLog, EventEncoder::Create,
-  // EventFeed::Start and Receiver::Start.
+  // fetches the key set through `upstream`. `pool` contains the protos of the API. `metrics` may be null. If `tracer`
+  // is null, deliveries are not traced. `pool`, `upstream`, `metrics` and `tracer` must outlive the pipeline. Errors:
+  // those of OpenEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
+                                                              const google::protobuf::DescriptorPool& pool,
                                                               UpstreamClient& upstream, Observers observers,
                                                               Metrics* metrics = nullptr, Tracer* tracer = nullptr);
 

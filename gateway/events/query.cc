@@ -11,7 +11,6 @@
 #include "gateway/events/request.h"
 #include "gateway/feed/error.h"
 #include "gateway/feed/page.h"
-#include "stampgate/v1/event_service.pb.h"
 
 namespace stampgate {
 namespace {
@@ -38,15 +37,17 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
   }
 
   void List(const grpc::ByteBuffer& bytes) {
-    v1::ListEventsRequest request;
-    if (absl::Status status = Read(bytes, request); !status.ok()) return End(status);
-    absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter(), access_.visible);
+    const StartFields& fields = environment_.messages.list_events();
+    EventRequest request;
+    if (absl::Status status = Read(bytes, *fields.plan, request); !status.ok()) return End(status);
+    absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(fields, *request, access_.visible);
     if (!filter.ok()) return End(filter.status());
-    absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
+    absl::StatusOr<EventStart> start = StartOf(environment_.log, fields, *request);
     if (!start.ok()) return End(start.status());
     EventSource::Request read;
     read.filter = *std::move(filter);
-    read.limits.max_events = request.has_page_size() ? request.page_size() : kDefaultPageSize;
+    const FieldPlan& page_size = environment_.messages.page_size();
+    read.limits.max_events = request->Has(page_size) ? request->Number(page_size) : kDefaultPageSize;
     read.limits.max_bytes = kMaxEventMessageBytes - kMessageOverheadBytes;
     environment_.source->Run([self = shared_from_this(), start = *std::move(start),
                               read = std::move(read)](absl::StatusOr<EventReader*> reader) mutable {
@@ -61,21 +62,23 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
   }
 
   void Get(const grpc::ByteBuffer& bytes) {
-    v1::GetEventRequest request;
-    if (absl::Status status = Read(bytes, request); !status.ok()) return End(status);
-    environment_.source->Run([self = shared_from_this(), name = NameOf(request)](absl::StatusOr<EventReader*> reader) {
-      if (!reader.ok()) return self->End(ShuttingDown());
-      absl::StatusOr<std::optional<LoggedEvent>> found = (*reader)->Find(name, self->access_.Filter());
-      if (!found.ok()) return self->End(ToCallerError(found.status(), **reader, self->environment_.log));
-      if (!found->has_value()) return self->End(EventNotFound());
-      const EncodedEvent event = self->environment_.encoder->Encode(*std::move(*found));
-      self->End(grpc::ByteBuffer(&event.field, 1));
-    });
+    const NameFields& fields = environment_.messages.get_event();
+    EventRequest request;
+    if (absl::Status status = Read(bytes, *fields.plan, request); !status.ok()) return End(status);
+    environment_.source->Run(
+        [self = shared_from_this(), name = NameOf(fields, *request)](absl::StatusOr<EventReader*> reader) {
+          if (!reader.ok()) return self->End(ShuttingDown());
+          absl::StatusOr<std::optional<LoggedEvent>> found = (*reader)->Find(name, self->access_.Filter());
+          if (!found.ok()) return self->End(ToCallerError(found.status(), **reader, self->environment_.log));
+          if (!found->has_value()) return self->End(EventNotFound());
+          const EncodedEvent event = self->environment_.encoder->Encode(*std::move(*found));
+          self->End(grpc::ByteBuffer(&event.field, 1));
+        });
   }
 
  private:
-  absl::Status Read(const grpc::ByteBuffer& bytes, google::protobuf::Message& request) {
-    if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return status;
+  absl::Status Read(const grpc::ByteBuffer& bytes, const MessagePlan& plan, EventRequest& request) {
+    if (absl::Status status = request.Read(environment_, bytes, plan); !status.ok()) return status;
     absl::StatusOr<CallerShare> query = environment_.queries->TakeFor(access_.caller.caller->name());
     if (!query.ok()) return query.status();
     response_.query = *std::move(query);
@@ -85,7 +88,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
   void OnPage(absl::StatusOr<EventPage> page) {
     if (absl::IsAborted(page.status())) return End(ShuttingDown());
     if (!page.ok()) return End(page.status());
-    End(EncodePage(environment_.log, *page, page->through.position >= environment_.source->latest()));
+    End(EncodePage(*environment_.encoder, *page, page->through.position >= environment_.source->latest()));
   }
 
   void End(const absl::StatusOr<grpc::ByteBuffer>& message) {

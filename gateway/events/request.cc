@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/calls/request_message.h"
 #include "gateway/feed/error.h"
-#include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 #include "translate/validator.h"
 
@@ -15,9 +14,9 @@ namespace {
 
 using absl::StatusCode;
 
-constexpr int kMaxConditions = 1000;
+constexpr size_t kMaxConditions = 1000;
 
-absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, const std::string& text) {
+absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, absl::string_view text) {
   absl::StatusOr<Cursor> cursor = DecodeCursor(log, text);
   if (cursor.ok()) return cursor;
   if (absl::IsFailedPrecondition(cursor.status())) {
@@ -28,20 +27,17 @@ absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, const std::string& tex
                                "the gateway did not make this cursor"));
 }
 
-absl::Time TimeOf(const google::protobuf::Timestamp& timestamp) {
-  return absl::FromUnixSeconds(timestamp.seconds()) + absl::Nanoseconds(timestamp.nanos());
+absl::Time TimeOf(const Timestamp& timestamp) {
+  return absl::FromUnixSeconds(timestamp.seconds) + absl::Nanoseconds(timestamp.nanos);
 }
 
 }  // namespace
 
-absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
-                              google::protobuf::Message& request) {
-  if (absl::Status status = DecodeRequest(bytes, request); !status.ok()) return status;
-  grpc::Slice joined;
-  google::protobuf::Arena arena;
-  const MessagePlan& plan = *environment.plans.Find(request.GetDescriptor());
-  const absl::StatusOr<ParsedMessage> parsed = ParseRequest(bytes, plan, joined, arena);
+absl::Status EventRequest::Read(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
+                                const MessagePlan& plan) {
+  const absl::StatusOr<ParsedMessage> parsed = ParseRequest(bytes, plan, bytes_, arena_);
   if (!parsed.ok()) return parsed.status();
+  message_ = *parsed;
   Violations violations;
   Validate(*parsed, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
@@ -51,28 +47,28 @@ absl::Status ReadEventRequest(const EventEnvironment& environment, const grpc::B
                                "this gateway has no event log"));
 }
 
-template <typename Request>
-absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const Request& request) {
-  switch (request.start_case()) {
-    case Request::kCursor: {
-      absl::StatusOr<Cursor> cursor = ReadCursor(log, request.cursor());
-      if (!cursor.ok()) return cursor.status();
-      return EventStart(*cursor);
-    }
-    case Request::kTime:
-      return EventStart(TimeOf(request.time()));
-    case Request::kEnd:
-      return EventStart(request.end());
-    case Request::START_NOT_SET:
-      break;
+absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const StartFields& fields, const ParsedMessage& request) {
+  if (request.Has(*fields.cursor)) {
+    absl::StatusOr<Cursor> cursor = ReadCursor(log, request.Text(*fields.cursor));
+    if (!cursor.ok()) return cursor.status();
+    return EventStart(*cursor);
+  }
+  if (request.Has(*fields.time)) {
+    return EventStart(TimeOf(TimestampIn(request.Values(*fields.time).front().message())));
+  }
+  if (request.Has(*fields.end)) {
+    return EventStart(request.Number(*fields.end) == fields.latest ? LogEnd::kLatest : LogEnd::kEarliest);
   }
   Violations violations;
   violations.Add([] { return Violation{"start", "is required: cursor, time or end"}; });
   return ViolationError(std::move(violations));
 }
 
-template absl::StatusOr<EventStart> StartOf(const LogIdentity&, const v1::SubscribeRequest&);
-template absl::StatusOr<EventStart> StartOf(const LogIdentity&, const v1::ListEventsRequest&);
+EventName NameOf(const NameFields& fields, const ParsedMessage& request) {
+  EventName name{std::string(request.Text(*fields.event_id)), std::nullopt};
+  if (request.Has(*fields.organization_id)) name.organization_id = std::string(request.Text(*fields.organization_id));
+  return name;
+}
 
 absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) {
   if (const auto* time = std::get_if<absl::Time>(&start)) {
@@ -82,8 +78,8 @@ absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) 
   }
   const absl::StatusOr<LogExtent> extent = reader.Extent();
   if (!extent.ok()) return extent.status();
-  if (const auto* end = std::get_if<v1::LogEnd>(&start)) {
-    return PlaceAt(reader, *end == v1::LOG_END_LATEST ? extent->latest : extent->earliest - 1);
+  if (const auto* end = std::get_if<LogEnd>(&start)) {
+    return PlaceAt(reader, *end == LogEnd::kLatest ? extent->latest : extent->earliest - 1);
   }
   const Cursor cursor = std::get<Cursor>(start);
   if (cursor.position < extent->earliest - 1) return absl::OutOfRangeError("trimmed");
@@ -100,23 +96,28 @@ absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) 
       "the event log has another event at the cursor's place: the log was restored to an earlier state");
 }
 
-absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const v1::EventFilter& filter,
+absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const StartFields& fields, const ParsedMessage& request,
                                                             std::shared_ptr<const OrganizationIds> visible) {
   Violations violations;
-  const auto check = [&](int count, const char* field) {
-    if (count <= kMaxConditions) return;
-    violations.Add([&] {
-      return Violation{absl::StrCat("filter.", field), absl::StrCat("must have no more than ", kMaxConditions)};
-    });
-  };
-  check(filter.organization_ids_size(), "organization_ids");
-  check(filter.types_size(), "types");
-  if (!violations.empty()) return ViolationError(std::move(violations));
   auto result = std::make_shared<EventFilter>();
-  result->organization_ids.insert(filter.organization_ids().begin(), filter.organization_ids().end());
-  result->types.insert(filter.types().begin(), filter.types().end());
   result->visible = std::move(visible);
-  return std::shared_ptr<const EventFilter>(std::move(result));
+  const absl::Span<const FieldValue> filter = request.Values(*fields.filter);
+  if (filter.empty()) return result;
+  const auto read = [&](const FieldPlan& field, auto& conditions) {
+    const absl::Span<const FieldValue> values = filter.front().message().Values(field);
+    if (values.size() > kMaxConditions) {
+      violations.Add([&] {
+        return Violation{absl::StrCat("filter.", field.field->name()),
+                         absl::StrCat("must have no more than ", kMaxConditions)};
+      });
+      return;
+    }
+    for (const FieldValue& value : values) conditions.emplace(value.text());
+  };
+  read(*fields.organization_ids, result->organization_ids);
+  read(*fields.types, result->types);
+  if (!violations.empty()) return ViolationError(std::move(violations));
+  return result;
 }
 
 }  // namespace stampgate

@@ -9,7 +9,9 @@
 #include "gateway/calls/shutting_down.h"
 #include "gateway/events/method.h"
 #include "gateway/feed/error.h"
+#include "google/protobuf/arena.h"
 #include "translate/error.h"
+#include "translate/parsed_message.h"
 #include "webhooks/log/cursor.h"
 
 namespace stampgate {
@@ -36,18 +38,19 @@ void Subscription::Start(const grpc::ByteBuffer& request) {
 }
 
 void Subscription::Read(const grpc::ByteBuffer& bytes) {
-  v1::SubscribeRequest request;
-  if (absl::Status status = ReadEventRequest(environment_, bytes, request); !status.ok()) return End(status);
-  absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(request.filter(), access_.visible);
+  const StartFields& fields = environment_.messages.subscribe();
+  EventRequest request;
+  if (absl::Status status = request.Read(environment_, bytes, *fields.plan); !status.ok()) return End(status);
+  absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(fields, *request, access_.visible);
   if (!filter.ok()) return End(filter.status());
   filter_ = *std::move(filter);
-  absl::StatusOr<EventStart> start = StartOf(environment_.log, request);
+  absl::StatusOr<EventStart> start = StartOf(environment_.log, fields, *request);
   if (!start.ok()) return End(start.status());
   absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.subscriptions->Take(access_.caller.caller->name());
   if (!slot.ok()) return End(slot.status());
   slot_ = *std::move(slot);
   environment_.source->Run([self = shared_from_this(), start = *std::move(start),
-                            cursor = request.cursor()](absl::StatusOr<EventReader*> reader) {
+                            cursor = std::string(request->Text(*fields.cursor))](absl::StatusOr<EventReader*> reader) {
     if (!reader.ok()) return self->End(ShuttingDown(cursor));
     self->Begin(start, **reader);
   });
@@ -117,7 +120,7 @@ void Subscription::Reauthorize() {
 // Only Send moves `place_` past events that this caller receives. So if an error ends the call before the message is
 // sent, the cursor in the error is the place up to which the caller has received its events.
 void Subscription::Send(const EventPage& page) {
-  const grpc::ByteBuffer message = EncodePage(environment_.log, page);
+  const grpc::ByteBuffer message = EncodePage(*environment_.encoder, page);
   absl::StatusOr<CallerShare> unsent =
       environment_.unsent_bytes->TakeFor(access_.caller.caller->name(), message.Length());
   if (!unsent.ok()) return End(unsent.status());
@@ -145,13 +148,14 @@ void Subscription::End(const absl::Status& status) {
 
 absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc::ByteBuffer& request,
                                  const absl::Status& why) {
-  if (!absl::IsUnavailable(why)) return why;
-  v1::SubscribeRequest message;
-  if (environment.source == nullptr || !DecodeRequest(request, message).ok() ||
-      !DecodeCursor(environment.log, message.cursor()).ok()) {
-    return why;
-  }
-  return ShuttingDown(message.cursor());
+  if (!absl::IsUnavailable(why) || environment.source == nullptr) return why;
+  const StartFields& fields = environment.messages.subscribe();
+  grpc::Slice joined;
+  google::protobuf::Arena arena;
+  const absl::StatusOr<ParsedMessage> message = ParseRequest(request, *fields.plan, joined, arena);
+  if (!message.ok()) return why;
+  const std::string cursor(message->Text(*fields.cursor));
+  return DecodeCursor(environment.log, cursor).ok() ? ShuttingDown(cursor) : why;
 }
 
 }  // namespace stampgate

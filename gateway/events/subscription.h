@@ -23,7 +23,6 @@
 #include "gateway/events/stream_slots.h"
 #include "gateway/feed/page.h"
 #include "gateway/feed/source.h"
-#include "stampgate/v1/event_service.pb.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
 

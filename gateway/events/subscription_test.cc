@@ -18,7 +18,7 @@
 #include "gateway/events/testing.h"
 #include "gateway/feed/feed.h"
 #include "translate/error.h"
-#include "translate/testing/operations.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -28,7 +28,6 @@ using testing::DetailsOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Optional;
-using testing::Proto;
 using ::testing::SizeIs;
 using testing::StatusIs;
 using Code = absl::StatusCode;
@@ -43,11 +42,9 @@ struct Message {
 };
 
 Message MessageOf(const std::string& bytes) {
-  v1::SubscribeResponse response;
-  EXPECT_TRUE(response.ParseFromString(bytes));
-  Message message{.events = {}, .cursor = response.cursor()};
-  for (const v1::Event& event : response.events()) message.events.push_back(event.event_id());
-  return message;
+  const auto response = testing::MessageIn("stampgate.v1.SubscribeResponse", bytes);
+  return {.events = testing::ValuesAt(*response, "events", "event_id"),
+          .cursor = testing::ValueAt(*response, "cursor")};
 }
 
 // A call of Subscribe. The test controls the call's reads of the log.
@@ -63,7 +60,7 @@ class SubscriptionTest : public EventCallTest {
   }
 
   void Start(const std::string& request) {
-    request_ = BytesOf(Proto<v1::SubscribeRequest>(request));
+    request_ = RequestBytes("SubscribeRequest", request);
     call_ = std::make_shared<Subscription>(environment_, Identity(), Trace(), output_);
     call_->Start(request_);
   }
@@ -113,7 +110,7 @@ TEST_F(SubscriptionTest, TheFirstMessageHoldsTheCursorOfTheStartAndNoEvent) {
   };
   for (const auto& [start, position] : starts) {
     FakeOutput output([this] { return source_.is_busy(); });
-    const grpc::ByteBuffer request = BytesOf(Proto<v1::SubscribeRequest>(start));
+    const grpc::ByteBuffer request = RequestBytes("SubscribeRequest", start);
     auto call = std::make_shared<Subscription>(environment_, Identity(), Trace(), output);
     call->Start(request);
     EXPECT_FALSE(output.has_message()) << "the log was not read yet";
@@ -200,10 +197,32 @@ TEST_F(SubscriptionTest, AFaultyRequestIsRejected) {
   };
   for (const auto& [text, reason] : requests) {
     FakeOutput output;
-    const grpc::ByteBuffer request = BytesOf(Proto<v1::SubscribeRequest>(text));
+    const grpc::ByteBuffer request = RequestBytes("SubscribeRequest", text);
     std::make_shared<Subscription>(environment_, Identity(), Trace(), output)->Start(request);
     ASSERT_TRUE(output.end().has_value()) << text;
     EXPECT_EQ(DetailsOf(*output.end()).reason, reason) << text;
+  }
+}
+
+TEST_F(SubscriptionTest, OfTwoStartsInTheBytesTheLastIsUsed) {
+  log_.Grow(5);
+  const auto bytes_of = [](const std::string& text) {
+    return testing::MessageOf("stampgate.v1.SubscribeRequest", text)->SerializeAsString();
+  };
+  const std::string cursor = bytes_of(absl::StrCat("cursor: '", CursorAt(3), "'"));
+  const std::string time = bytes_of("time { seconds: 3 }");
+  const std::string end = bytes_of(kLatest);
+  const std::vector<std::pair<std::string, Position>> requests = {
+      {cursor + time, 2}, {time + cursor, 3}, {end + time, 2}, {time + end, 5}, {time + end + cursor, 3}};
+  for (const auto& [bytes, position] : requests) {
+    FakeOutput output{[this] { return source_.is_busy(); }};
+    const grpc::Slice slice(bytes);
+    const grpc::ByteBuffer request(&slice, 1);
+    const auto call = std::make_shared<Subscription>(environment_, Identity(), Trace(), output);
+    call->Start(request);
+    source_.Serve();
+    EXPECT_EQ(MessageOf(output.Take()).cursor, CursorAt(position));
+    call->OnSent(false);
   }
 }
 
@@ -282,7 +301,7 @@ TEST_F(SubscriptionTest, ACursorOfAnotherHistoryIsAnError) {
   for (const EventPlace& place : {PlaceAt(4), EventPlace{2, FakeEventLog::DigestOf(99)}}) {
     FakeOutput output;
     const std::string cursor = absl::StrCat("cursor: '", EncodeCursorAt(place), "'");
-    const grpc::ByteBuffer request = BytesOf(Proto<v1::SubscribeRequest>(cursor));
+    const grpc::ByteBuffer request = RequestBytes("SubscribeRequest", cursor);
     std::make_shared<Subscription>(environment_, Identity(), Trace(), output)->Start(request);
     source_.Serve();
     ASSERT_THAT(output.end(), Optional(StatusIs(Code::kDataLoss)));
@@ -508,9 +527,8 @@ TEST_F(SubscriptionTest, ASourceThatEndsBeforeTheStartWasReadReturnsNoCursorIfTh
 
 TEST_F(SubscriptionTest, ARefusalContainsTheCursorOnlyIfItBelongsToThisLog) {
   const auto cursor_of = [this](const EventEnvironment& environment, const std::string& cursor) {
-    v1::SubscribeRequest request;
-    request.set_cursor(cursor);
-    const absl::Status status = SubscriptionRefusal(environment, BytesOf(request), ShuttingDown());
+    const grpc::ByteBuffer request = RequestBytes("SubscribeRequest", absl::StrCat("cursor: '", cursor, "'"));
+    const absl::Status status = SubscriptionRefusal(environment, request, ShuttingDown());
     EXPECT_EQ(DetailsOf(status).reason, "SHUTTING_DOWN");
     return DetailsOf(status).metadata["cursor"];
   };
@@ -523,9 +541,8 @@ TEST_F(SubscriptionTest, ARefusalContainsTheCursorOnlyIfItBelongsToThisLog) {
 
 TEST_F(SubscriptionTest, ARefusalForAnotherReasonThanADrainContainsNoCursor) {
   const absl::Status why = ToStatus(GatewayError(Code::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_CALLS, "many"));
-  v1::SubscribeRequest request;
-  request.set_cursor(CursorAt(7));
-  EXPECT_EQ(SubscriptionRefusal(environment_, BytesOf(request), why), why);
+  const grpc::ByteBuffer request = RequestBytes("SubscribeRequest", absl::StrCat("cursor: '", CursorAt(7), "'"));
+  EXPECT_EQ(SubscriptionRefusal(environment_, request, why), why);
 }
 
 // ---- Callers that leave ----
@@ -641,7 +658,7 @@ class SubscriptionThreadsTest : public EventCallTest {
   }
 
   std::shared_ptr<Subscription> Start(FakeOutput& output, const std::string& request = kEarliest) {
-    request_ = BytesOf(Proto<v1::SubscribeRequest>(request));
+    request_ = RequestBytes("SubscribeRequest", request);
     auto call = std::make_shared<Subscription>(environment_, Identity(), Trace(), output);
     call->Start(request_);
     return call;
@@ -767,7 +784,7 @@ TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
       std::mt19937 random(thread);  // NOLINT(cert-msc51-cpp): the same in each run
       for (int round = 0; round < kRounds; ++round) {
         FakeOutput output;
-        const grpc::ByteBuffer request = BytesOf(Proto<v1::SubscribeRequest>(random() % 2 == 0 ? kEarliest : kLatest));
+        const grpc::ByteBuffer request = RequestBytes("SubscribeRequest", random() % 2 == 0 ? kEarliest : kLatest);
         auto call = std::make_shared<Subscription>(environment_, Identity(), Trace(), output);
         call->Start(request);
         std::thread canceller([&call, yields = random() % 50] {

@@ -5,14 +5,15 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/callers/directory.h"
 #include "gateway/calls/request_message.h"
-#include "stampgate/v1/event_service.pb.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"
 #include "webhooks/log/cursor.h"
 
 namespace stampgate {
 
-grpc::ByteBuffer BytesOf(const google::protobuf::Message& request) { return EncodeResponse(request); }
+grpc::ByteBuffer RequestBytes(const std::string& type, const std::string& text_proto) {
+  return EncodeResponse(*testing::MessageOf(absl::StrCat("stampgate.v1.", type), text_proto));
+}
 
 EventCallTest::EventCallTest()
     : call_lines_({.every_call = true,
@@ -32,7 +33,7 @@ EventCallTest::EventCallTest()
                    .access = access_,
                    .recorders = {nullptr, disk_waits_, nullptr, &call_lines_},
                    .in_flight = in_flight_,
-                   .plans = plans_,
+                   .messages = *messages_,
                    .heartbeat_interval = kHeartbeat,
                    .ending = ending_,
                    .random = [] { return 1; },
@@ -42,11 +43,6 @@ EventCallTest::EventCallTest()
                          return now_;
                        },
                    .steady_now = [this] { return steady_now_; }} {
-  const google::protobuf::ServiceDescriptor* service =
-      v1::SubscribeRequest::descriptor()->file()->FindServiceByName("EventService");
-  for (int i = 0; i < service->method_count(); ++i) {
-    EXPECT_TRUE(plans_.Compile(service->method(i)->input_type()).ok());
-  }
   GrantAll();
 }
 

@@ -27,19 +27,20 @@
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
+#include "gateway/events/messages.h"
 #include "gateway/events/stream_slots.h"
 #include "gateway/feed/encoder.h"
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/fake_source.h"
 #include "gateway/feed/page.h"
-#include "google/protobuf/message.h"
-#include "translate/message_plan.h"
+#include "translate/testing/dynamic_message.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
 
-// Returns the serialized `request` of EventService.
-grpc::ByteBuffer BytesOf(const google::protobuf::Message& request);
+// Returns the serialized request of the type `type`, such as "SubscribeRequest", that `text_proto` describes in
+// protobuf text format.
+grpc::ByteBuffer RequestBytes(const std::string& type, const std::string& text_proto);
 
 // The fixture of the tests. At the end of each test, checks that the calls hold no slot and no bytes, and that no call
 // waits for the source.
@@ -88,7 +89,8 @@ class EventCallTest : public ::testing::Test {
   EventPage PageOf(Position first, Position last);
 
   FakeEventLog log_;
-  const std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create("Service", log_.identity());
+  const std::unique_ptr<const EventEncoder> encoder_ =
+      *EventEncoder::Create(testing::Pool(), "Service", log_.identity());
   StreamSlots subscriptions_{kMaxStreams, kMaxStreams, "subscriptions"};
   StreamSlots body_reads_{kMaxStreams, kMaxStreams, "body reads"};
   CallerQuota queries_{{.max = kMaxStreams,
@@ -110,7 +112,7 @@ class EventCallTest : public ::testing::Test {
   }
   CallLines call_lines_;
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
-  MessagePlans plans_{"Service"};
+  const std::unique_ptr<const EventMessages> messages_ = *EventMessages::Create(testing::Pool(), "Service");
   std::atomic<bool> ending_ = false;
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   // Called each time the clock is read.

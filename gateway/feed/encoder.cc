@@ -1,16 +1,15 @@
 #include "gateway/feed/encoder.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/wire_format_lite.h>
-
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "google/protobuf/arena.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/json/reader.h"
 #include "translate/message_reader.h"
+#include "translate/wire/writer.h"
 #include "webhooks/log/cursor.h"
 #include "webhooks/verification/delivery_headers.h"
 #include "webhooks/verification/signed_body.h"
@@ -19,20 +18,20 @@ namespace stampgate {
 namespace {
 
 using google::protobuf::FieldDescriptor;
-using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedOutputStream;
-
-// The number of the field that contains the events, which is the same in every response.
-constexpr int kEventsField = 1;
 
 constexpr size_t kMaxEventBytes = kMaxEventMessageBytes - kMessageOverheadBytes;
 
-std::string Bytes(const auto& array) { return std::string(array.begin(), array.end()); }
+// More than the tag and the length of a body have.
+constexpr size_t kMaxPrefixBytes = 2 * sizeof(uint64_t);
 
-void SetTimestamp(absl::Time time, google::protobuf::Timestamp& timestamp) {
-  const int64_t seconds = absl::ToUnixSeconds(time);
-  timestamp.set_seconds(seconds);
-  timestamp.set_nanos(static_cast<int32_t>((time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)));
+absl::string_view Bytes(const auto& array) { return {reinterpret_cast<const char*>(array.data()), array.size()}; }
+
+// Both write a field without presence, which is left out if its value is empty or zero.
+void WriteText(int field, absl::string_view value, WireWriter& out) {
+  if (!value.empty()) out.String(field, value);
+}
+void WriteNumber(int field, uint64_t value, WireWriter& out) {
+  if (value != 0) out.Varint(field, value);
 }
 
 // Whether the body is one JSON object. The verifier has read the type and the organization ids from the body, so a body
@@ -41,37 +40,40 @@ bool IsObject(const Event& event) {
   return !event.type.empty() || !IdScopeOf(event).empty() || ReadSignedBody(event.body).ok();
 }
 
-void SetOmitted(v1::DecodedOmittedReason reason, v1::Event& message) {
-  message.clear_decoded();
-  message.clear_unrecognized();
-  message.set_decoded_omitted(true);
-  message.set_decoded_omitted_reason(reason);
+grpc::Slice Join(std::initializer_list<absl::string_view> pieces) {
+  size_t size = 0;
+  for (const absl::string_view piece : pieces) size += piece.size();
+  grpc::Slice slice(size);
+  auto* at = const_cast<uint8_t*>(slice.begin());
+  for (const absl::string_view piece : pieces) at = std::copy(piece.begin(), piece.end(), at);
+  return slice;
 }
 
-// Returns the event encoded as a field. A response contains such fields, one after the other.
-grpc::Slice AsField(const v1::Event& event) {
-  const auto size = static_cast<uint32_t>(event.ByteSizeLong());
-  const uint32_t tag = WireFormatLite::MakeTag(kEventsField, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-  grpc::Slice slice(CodedOutputStream::VarintSize32(tag) + CodedOutputStream::VarintSize32(size) + size);
-  auto* at = const_cast<uint8_t*>(slice.begin());
-  at = CodedOutputStream::WriteVarint32ToArray(tag, at);
-  at = CodedOutputStream::WriteVarint32ToArray(size, at);
-  static_cast<void>(event.SerializeWithCachedSizesToArray(at));
-  return slice;
+std::string PrefixOf(int field, size_t size) {
+  WireWriter prefix;
+  prefix.Prefix(field, size);
+  return prefix.Take();
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const EventEncoder>> EventEncoder::Create(absl::string_view operator_name,
+absl::StatusOr<std::unique_ptr<const EventEncoder>> EventEncoder::Create(const google::protobuf::DescriptorPool& pool,
+                                                                         absl::string_view operator_name,
                                                                          const LogIdentity& log) {
-  std::unique_ptr<EventEncoder> encoder(new EventEncoder(operator_name, log));
-  const google::protobuf::OneofDescriptor* decoded = v1::Event::descriptor()->FindOneofByName("decoded");
+  const absl::StatusOr<EventFields> fields = EventFields::Find(pool);
+  if (!fields.ok()) return fields.status();
+  std::unique_ptr<EventEncoder> encoder(new EventEncoder(*fields, operator_name, log));
+  const google::protobuf::OneofDescriptor* decoded = pool.FindOneofByName("stampgate.v1.Event.decoded");
+  if (decoded == nullptr) return absl::FailedPreconditionError("stampgate.v1.Event has no oneof \"decoded\"");
   for (int i = 0; i < decoded->field_count(); ++i) {
     const FieldDescriptor* field = decoded->field(i);
+    if (field->message_type() == nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat(field->full_name(), " is not a message"));
+    }
     absl::StatusOr<const MessagePlan*> plan = encoder->plans_.Compile(field->message_type());
     if (!plan.ok()) return plan.status();
     for (const std::string& type : field->options().GetExtension(v1::field).event_types()) {
-      if (!encoder->by_type_.emplace(type, Decoded{field, *plan}).second) {
+      if (!encoder->by_type_.emplace(type, Decoded{field->number(), *plan}).second) {
         return absl::FailedPreconditionError(absl::StrCat("two fields are assigned to events of the type ", type));
       }
     }
@@ -79,61 +81,93 @@ absl::StatusOr<std::unique_ptr<const EventEncoder>> EventEncoder::Create(absl::s
   return encoder;
 }
 
-void EventEncoder::Decode(const Event& event, v1::Event& message) const {
+std::string EventEncoder::Omitted(int reason) const {
+  WireWriter out;
+  out.Varint(fields_.decoded_omitted, 1);
+  out.Varint(fields_.decoded_omitted_reason, static_cast<uint64_t>(reason));
+  return out.Take();
+}
+
+std::string EventEncoder::DecodedFields(const Event& event, size_t room) const {
   const auto decoded = by_type_.find(event.type);
+  if (decoded == by_type_.end()) return IsObject(event) ? std::string() : Omitted(fields_.not_a_json_object);
+  if (room == 0) return Omitted(fields_.too_large);
   std::string json;
   json.reserve(event.body.size() + kJsonPadding);
   json = event.body;
-  google::protobuf::Message* body = message.GetReflection()->MutableMessage(&message, decoded->second.field);
-  const absl::StatusOr<std::string> bytes =
-      ReadJsonMessage(json, *decoded->second.plan, [&message](const std::string& pointer, absl::string_view text) {
-        message.mutable_unrecognized()->emplace(pointer, std::string(text));
+  WireWriter unrecognized;
+  const absl::StatusOr<std::string> message =
+      ReadJsonMessage(json, *decoded->second.plan, [&](const std::string& pointer, absl::string_view text) {
+        const WireWriter::Mark entry = unrecognized.Begin(fields_.unrecognized);
+        unrecognized.String(fields_.entry.key, pointer);
+        unrecognized.String(fields_.entry.value, text);
+        unrecognized.End(entry);
         return absl::OkStatus();
       });
-  if (!bytes.ok() || !body->ParseFromString(*bytes)) {
-    // This does not happen, because the verifier has read the type from the body, and the reader writes valid messages.
-    SetOmitted(v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT, message);
+  // This does not happen, because the verifier has read the type from the body.
+  if (!message.ok()) return Omitted(fields_.not_a_json_object);
+  WireWriter out(message->size() + kMaxPrefixBytes + unrecognized.size());
+  out.String(decoded->second.field, *message);
+  out.Append(unrecognized.Take());
+  return out.size() <= room ? out.Take() : Omitted(fields_.too_large);
+}
+
+std::string EventEncoder::FieldsBeforeBody(const LoggedEvent& logged) const {
+  const Event& event = logged.event;
+  WireWriter out(512);
+  out.String(fields_.cursor, EncodeCursor(log_, {logged.position, logged.digest}));
+  WriteText(fields_.event_id, event.event_id, out);
+  const int64_t seconds = absl::ToUnixSeconds(logged.commit_time);
+  const int64_t nanos = (logged.commit_time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1);
+  const WireWriter::Mark commit_time = out.Begin(fields_.commit_time);
+  WriteNumber(fields_.time.seconds, static_cast<uint64_t>(seconds), out);
+  WriteNumber(fields_.time.nanos, static_cast<uint64_t>(nanos), out);
+  out.End(commit_time);
+  WriteText(fields_.type, event.type, out);
+  WriteText(fields_.organization_id, event.organization_id, out);
+  WriteText(fields_.parent_organization_id, event.parent_organization_id, out);
+  const WireWriter::Mark signature = out.Begin(fields_.signature);
+  WriteText(fields_.signature_fields.key_id, event.key_id, out);
+  WriteNumber(fields_.signature_fields.timestamp_ms, event.timestamp_ms, out);
+  out.String(fields_.signature_fields.signature, Bytes(event.signature));
+  WriteText(fields_.signature_fields.timestamp, SignedTimestampOf(event.headers, operator_name_, event.timestamp_ms),
+            out);
+  out.End(signature);
+  for (const HeaderField& header : event.headers) {
+    const WireWriter::Mark mark = out.Begin(fields_.headers);
+    WriteText(fields_.header.name, header.name, out);
+    WriteText(fields_.header.value, header.value, out);
+    out.End(mark);
   }
+  return out.Take();
 }
 
 EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
-  google::protobuf::Arena arena;
-  v1::Event& message = *google::protobuf::Arena::Create<v1::Event>(&arena);
   Event& event = logged.event;
-  message.set_cursor(EncodeCursor(log_, {logged.position, logged.digest}));
-  message.set_event_id(event.event_id);
-  SetTimestamp(logged.commit_time, *message.mutable_commit_time());
-  message.set_type(event.type);
-  message.set_organization_id(event.organization_id);
-  message.set_parent_organization_id(event.parent_organization_id);
-  message.mutable_signature()->set_key_id(event.key_id);
-  message.mutable_signature()->set_timestamp_ms(event.timestamp_ms);
-  message.mutable_signature()->set_signature(Bytes(event.signature));
-  message.mutable_signature()->set_timestamp(SignedTimestampOf(event.headers, operator_name_, event.timestamp_ms));
-  for (HeaderField& header : event.headers) {
-    v1::EventHeader& copy = *message.add_headers();
-    copy.set_name(std::move(header.name));
-    copy.set_value(std::move(header.value));
-  }
-  message.set_body_size_bytes(event.body.size());
-  message.set_body_sha256(Bytes(event.body_sha256));
-
-  const size_t body_field = event.body.size() + 2 * sizeof(uint64_t);  // leaves enough room for tag and length
-  const auto fits = [&] { return message.ByteSizeLong() + body_field <= kMaxEventBytes; };
-  if (by_type_.contains(event.type)) {
-    if (fits()) Decode(event, message);
-    if (!fits()) SetOmitted(v1::DECODED_OMITTED_REASON_TOO_LARGE, message);
-  } else if (!IsObject(event)) {
-    SetOmitted(v1::DECODED_OMITTED_REASON_NOT_A_JSON_OBJECT, message);
-  }
-  if (fits()) {
-    message.set_body(std::move(event.body));
-  } else {
-    message.set_body_omitted(true);
-  }
-  return {
-      logged.position,       logged.digest,   std::move(event.organization_id), std::move(event.parent_organization_id),
-      std::move(event.type), AsField(message)};
+  const std::string before = FieldsBeforeBody(logged);
+  WireWriter after;
+  WriteNumber(fields_.body_size_bytes, event.body.size(), after);
+  after.String(fields_.body_sha256, Bytes(event.body_sha256));
+  const size_t with_body = before.size() + kMaxPrefixBytes + event.body.size() + after.size();
+  const std::string decoded = DecodedFields(event, with_body < kMaxEventBytes ? kMaxEventBytes - with_body : 0);
+  const bool has_body = with_body + decoded.size() <= kMaxEventBytes;
+  const absl::string_view body = has_body ? absl::string_view(event.body) : absl::string_view();
+  const std::string body_prefix = body.empty() ? std::string() : PrefixOf(fields_.body, body.size());
+  if (!has_body) after.Varint(fields_.body_omitted, 1);
+  after.Append(decoded);
+  const std::string rest = after.Take();
+  const std::string prefix =
+      PrefixOf(fields_.response.events, before.size() + body_prefix.size() + body.size() + rest.size());
+  EncodedEvent encoded;
+  encoded.position = logged.position;
+  encoded.digest = logged.digest;
+  encoded.field = Join({prefix, before, body_prefix, body, rest});
+  encoded.body_begin = prefix.size() + before.size() + body_prefix.size();
+  encoded.body_size = body.size();
+  encoded.organization_id = std::move(event.organization_id);
+  encoded.parent_organization_id = std::move(event.parent_organization_id);
+  encoded.type = std::move(event.type);
+  return encoded;
 }
 
 }  // namespace stampgate

@@ -11,8 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "gateway/feed/event_fields.h"
 #include "google/protobuf/descriptor.h"
-#include "stampgate/v1/events.pb.h"
 #include "translate/message_plan.h"
 #include "webhooks/log/event_log.h"
 
@@ -29,9 +29,15 @@ struct EncodedEvent {
   std::string organization_id;
   std::string parent_organization_id;
   std::string type;
-  // The event as field 1 of a response: tag, length and v1::Event. This field is at least kMessageOverheadBytes shorter
-  // than kMaxEventMessageBytes, so that one event and a cursor always fit into a message.
+  // The event as the field of a response that contains events: tag, length and stampgate.v1.Event. This field is at
+  // least kMessageOverheadBytes shorter than kMaxEventMessageBytes, so that one event and a cursor always fit into a
+  // message.
   grpc::Slice field;
+  // Where `field` contains the raw body. The size is zero if the raw body is omitted or empty.
+  size_t body_begin = 0;
+  size_t body_size = 0;
+
+  absl::string_view body() const { return {reinterpret_cast<const char*>(field.begin()) + body_begin, body_size}; }
 };
 
 inline constexpr size_t kMessageOverheadBytes = 1024;
@@ -39,10 +45,15 @@ inline constexpr size_t kMessageOverheadBytes = 1024;
 // Thread-safe.
 class EventEncoder {
  public:
-  // Makes an encoder. `log` must outlive it. Errors: kFailedPrecondition if the protos assign an event type to two
-  // fields, or to a field that has no JSON form.
-  static absl::StatusOr<std::unique_ptr<const EventEncoder>> Create(absl::string_view operator_name,
+  // Makes an encoder of the messages in `pool`. `pool` and `log` must outlive it. Errors: kFailedPrecondition if the
+  // protos assign an event type to two fields, or to a field that has no JSON form, and the errors of
+  // EventFields::Find.
+  static absl::StatusOr<std::unique_ptr<const EventEncoder>> Create(const google::protobuf::DescriptorPool& pool,
+                                                                    absl::string_view operator_name,
                                                                     const LogIdentity& log);
+
+  const EventFields& fields() const { return fields_; }
+  const LogIdentity& log() const { return log_; }
 
   // Encodes an event with its raw body and, if the protos have a message for the event's type, with the decoded body.
   // Omits the decoded body if the raw body cannot be decoded. If the event would be too large, omits the decoded body,
@@ -51,19 +62,25 @@ class EventEncoder {
 
  private:
   struct Decoded {
-    const google::protobuf::FieldDescriptor* field;
+    int field;
     const MessagePlan* plan;
   };
 
-  EventEncoder(absl::string_view operator_name, const LogIdentity& log)
-      : operator_name_(operator_name), plans_(operator_name), log_(log) {}
+  EventEncoder(const EventFields& fields, absl::string_view operator_name, const LogIdentity& log)
+      : fields_(fields), plans_(operator_name), log_(log), operator_name_(operator_name) {}
 
-  // Sets the decoded body in `message`. Requires that by_type_ contains the event's type.
-  void Decode(const Event& event, v1::Event& message) const;
+  // Returns the fields before the body.
+  std::string FieldsBeforeBody(const LoggedEvent& logged) const;
 
-  const std::string operator_name_;
+  // Returns the fields of the decoded body, which have at most `room` bytes, or the fields that state why the decoded
+  // body is omitted.
+  std::string DecodedFields(const Event& event, size_t room) const;
+  std::string Omitted(int reason) const;
+
+  const EventFields fields_;
   MessagePlans plans_;
   const LogIdentity& log_;
+  const std::string operator_name_;
   std::map<std::string, Decoded, std::less<>> by_type_;
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "gateway/feed/fake_log.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -70,7 +71,7 @@ class EventFeedTest : public ::testing::Test {
   }
 
   FakeEventLog log_;
-  std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create("Service", log_.identity());
+  std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_.identity());
   std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 1);
 };
 
@@ -255,7 +256,7 @@ TEST_F(EventFeedTest, TrimmedAndDamagedEventsAreErrorsForCallers) {
 TEST(EventFeedThreadsTest, ManyReadersSeeEveryEventOnceWhileTheLogGrows) {
   constexpr Position kEvents = 5000;
   FakeEventLog log;
-  auto encoder = *EventEncoder::Create("Service", log.identity());
+  auto encoder = *EventEncoder::Create(testing::Pool(), "Service", log.identity());
   auto feed = *EventFeed::Start(log, *encoder, 3);
   std::vector<std::thread> readers;
   for (int i = 1; i <= 8; ++i) {

@@ -2,16 +2,10 @@
 
 #include <vector>
 
-#include "stampgate/v1/event_service.pb.h"
+#include "translate/wire/writer.h"
 #include "webhooks/log/cursor.h"
 
 namespace stampgate {
-
-// Every response contains its events in field 1. SubscribeResponse and ListEventsResponse have the cursor in the same
-// field.
-static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::ListEventsResponse::kEventsFieldNumber);
-static_assert(+v1::SubscribeResponse::kCursorFieldNumber == +v1::ListEventsResponse::kCursorFieldNumber);
-static_assert(+v1::SubscribeResponse::kEventsFieldNumber == +v1::GetEventResponse::kEventFieldNumber);
 
 bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilter& filter, const PageLimits& limits,
                size_t& bytes, EventPage& page) {
@@ -25,14 +19,15 @@ bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilt
   return true;
 }
 
-grpc::ByteBuffer EncodePage(const LogIdentity& log, const EventPage& page, bool at_end) {
-  v1::ListEventsResponse rest;
-  rest.set_cursor(EncodeCursor(log, page.through));
-  rest.set_at_end(at_end);
+grpc::ByteBuffer EncodePage(const EventEncoder& encoder, const EventPage& page, bool at_end) {
+  const EventFields::Response& fields = encoder.fields().response;
+  WireWriter rest;
+  rest.String(fields.cursor, EncodeCursor(encoder.log(), page.through));
+  if (at_end) rest.Varint(fields.at_end, 1);
   std::vector<grpc::Slice> slices;
   slices.reserve(page.events.size() + 1);
   for (const auto& event : page.events) slices.push_back(event->field);
-  slices.emplace_back(rest.SerializeAsString());
+  slices.emplace_back(rest.Take());
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 

@@ -35,8 +35,8 @@ bool AddToPage(const std::shared_ptr<const EncodedEvent>& event, const EventFilt
                size_t& bytes, EventPage& page);
 
 // Returns a serialized ListEventsResponse with `at_end`. If `at_end` is false, the bytes are also a valid
-// SubscribeResponse. The result shares the bytes of the encoded events.
-grpc::ByteBuffer EncodePage(const LogIdentity& log, const EventPage& page, bool at_end = false);
+// SubscribeResponse. The result shares the bytes of the encoded events, which `encoder` has encoded.
+grpc::ByteBuffer EncodePage(const EventEncoder& encoder, const EventPage& page, bool at_end = false);
 
 }  // namespace stampgate
 

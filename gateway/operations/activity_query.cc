@@ -10,11 +10,12 @@
 #include "google/protobuf/arena.h"
 #include "stamp/request_body.h"
 #include "stamp/stamper.h"
-#include "stampgate/v1/activity_service.pb.h"
 #include "translate/activity_summary.h"
+#include "translate/message_plan.h"
 #include "translate/parsed_message.h"
 #include "translate/request_translator.h"
 #include "translate/response_translator.h"
+#include "translate/wire/writer.h"
 #include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
@@ -33,11 +34,15 @@ struct Purpose {
   std::string request_id;
 };
 
-std::string RequestFor(const ActivityName& activity) {
-  v1::GetActivityRequest request;
-  request.set_organization_id(activity.first);
-  request.set_activity_id(activity.second);
-  return request.SerializeAsString();
+// Returns the bytes of a GetActivityRequest. `plan` is the plan of this message.
+std::string RequestFor(const MessagePlan& plan, const ActivityName& activity) {
+  const FieldPlan* organization_id = plan.Find("organization_id");
+  const FieldPlan* activity_id = plan.Find("activity_id");
+  assert(organization_id != nullptr && activity_id != nullptr);
+  WireWriter request;
+  request.String(organization_id->field->number(), activity.first);
+  request.String(activity_id->field->number(), activity.second);
+  return request.Take();
 }
 
 // One reading. Lives until `done` has been called.
@@ -51,7 +56,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
         audit_(environment().recorders.audit, environment().recorders.disk_waits, operation().full_name,
                purpose_->request_id),
         loop_(environment().loops[environment().loops.Here()]),
-        bytes_(RequestFor(purpose_->activity)),
+        bytes_(RequestFor(*operation().request, purpose_->activity)),
         request_(*operation().request),
         dispatch_(environment(), loop_, /*trace=*/nullptr, /*spans=*/nullptr) {}
 

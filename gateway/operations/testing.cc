@@ -241,8 +241,6 @@ void Replies::WaitFor(google::protobuf::Message& response) const {
 
 CallTest::CallTest()
     : current_access_(access_),
-      // The table lives as long as the test program.
-      current_operations_(std::shared_ptr<const OperationTable>(&testing::Operations(), [](const OperationTable*) {})),
       audit_path_(NewFolder() + "audit.log"),
       signing_(std::make_unique<WorkerThreads>("signing", 1)),
       lines_({.every_call = true,
@@ -256,6 +254,8 @@ CallTest::CallTest()
                     }
                   }}) {
   access_->version = "policy-1";
+  // The table lives as long as the test program.
+  access_->operations = std::shared_ptr<const OperationTable>(&testing::Operations(), [](const OperationTable*) {});
   access_->keys.Add(KeyFor("main", "o"), signer_);
   SetGrants(R"pb(grants {
                    classes: [ POLICY_CLASS_QUERY, POLICY_CLASS_LOGIN, POLICY_CLASS_WRITE, POLICY_CLASS_DANGEROUS ]
@@ -311,7 +311,6 @@ const CallEnvironment& CallTest::environment() {
     wait_options_.is_final = [](absl::string_view status) { return testing::Operations().IsFinalStatus(status); };
     activity_waits_ = std::make_shared<ActivityWaits>(wait_options_, loops_[0], /*metrics=*/nullptr);
     environment_.emplace(CallEnvironment{
-        .operations = current_operations_,
         .access = current_access_,
         .timestamps = timestamps_,
         .upstream = upstream_,

@@ -224,11 +224,9 @@ class CallTest : public ::testing::Test {
 
   KnownCaller caller() const { return {access_, caller_.get()}; }
   const CallEnvironment& environment();
-  // The operations of new calls: all linked ones, until SetOperations replaces them.
-  std::shared_ptr<const OperationTable> operations() const { return current_operations_.Get(); }
-  void SetOperations(std::shared_ptr<const OperationTable> operations) {
-    current_operations_.Set(std::move(operations));
-  }
+  // The operations of new calls: those that the program contains, until SetOperations replaces them.
+  std::shared_ptr<const OperationTable> operations() const { return current_access_.Get()->operations; }
+  void SetOperations(std::shared_ptr<const OperationTable> operations) { access_->operations = std::move(operations); }
 
   // Closes the audit log, so that its file is complete. Returns the lines of `kind` in the file.
   std::vector<std::string> AuditLines(const std::string& kind);
@@ -263,7 +261,6 @@ class CallTest : public ::testing::Test {
 
   const std::shared_ptr<Access> access_ = std::make_shared<Access>();
   const CurrentAccess current_access_;
-  CurrentOperations current_operations_;
   std::unique_ptr<const Caller> caller_;
   const std::string audit_path_;
   std::unique_ptr<AuditLog> audit_;

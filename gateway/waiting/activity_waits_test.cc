@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/fake_source.h"
-#include "stampgate/v1/event_service.pb.h"
 
 namespace stampgate {
 namespace {
@@ -82,10 +81,9 @@ class ActivityWaitsTest : public ::testing::Test {
 
   // Delivers an event with this body to the watch.
   void Deliver(const std::string& body) {
-    v1::SubscribeResponse response;
-    response.add_events()->set_body(body);
     auto event = std::make_shared<EncodedEvent>();
-    event->field = grpc::Slice(response.SerializeAsString());
+    event->field = grpc::Slice(body);
+    event->body_size = body.size();
     source_.Give(EventPage{{event}, {1}});
   }
 

@@ -1,11 +1,8 @@
 #include "gateway/waiting/event_watch.h"
 
-#include <optional>
 #include <utility>
 
 #include "absl/time/time.h"
-#include "stampgate/v1/events.pb.h"
-#include "translate/wire/fields.h"
 
 namespace stampgate {
 namespace {
@@ -17,20 +14,10 @@ constexpr absl::Duration kPatience = absl::Seconds(30);
 
 constexpr absl::Duration kPauseAfterError = absl::Seconds(1);
 
-// The number of the field that contains the events, in every response.
-constexpr int kEventsField = 1;
-
 std::shared_ptr<const EventFilter> ActivityUpdates() {
   auto filter = std::make_shared<EventFilter>();
   filter->types.insert(kActivityUpdates);
   return filter;
-}
-
-// Returns the raw body of an event. Returns nothing if the body was too large for the encoded event.
-std::optional<absl::string_view> BodyOf(const EncodedEvent& encoded) {
-  const absl::string_view field(reinterpret_cast<const char*>(encoded.field.begin()), encoded.field.size());
-  const std::optional<absl::string_view> event = FindBytes(field, kEventsField);
-  return event.has_value() ? FindBytes(*event, v1::Event::kBodyFieldNumber) : std::nullopt;
 }
 
 }  // namespace
@@ -84,7 +71,8 @@ void EventWatch::OnPage(uint64_t run, absl::StatusOr<EventPage> page) {
     return;
   }
   for (const auto& event : page->events) {
-    if (const std::optional<absl::string_view> body = BodyOf(*event)) on_activity_(*body);
+    // A body that was too large for the encoded event is omitted.
+    if (event->body_size > 0) on_activity_(event->body());
   }
   Read(run, page->through);
 }

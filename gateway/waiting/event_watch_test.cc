@@ -8,7 +8,6 @@
 
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/fake_source.h"
-#include "stampgate/v1/event_service.pb.h"
 
 namespace stampgate {
 namespace {
@@ -17,10 +16,10 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 std::shared_ptr<const EncodedEvent> EventWith(const std::string& body) {
-  v1::SubscribeResponse response;
-  response.add_events()->set_body(body);
   auto event = std::make_shared<EncodedEvent>();
-  event->field = grpc::Slice(response.SerializeAsString());
+  event->field = grpc::Slice("before " + body + " after");
+  event->body_begin = 7;
+  event->body_size = body.size();
   return event;
 }
 
@@ -58,10 +57,8 @@ TEST_F(EventWatchTest, PassesTheBodyOfEachEventOnAndReadsOn) {
 
 TEST_F(EventWatchTest, LeavesOutAnEventWithoutItsBody) {
   watch_->Begin();
-  v1::SubscribeResponse response;
-  response.add_events()->set_body_omitted(true);
   auto event = std::make_shared<EncodedEvent>();
-  event->field = grpc::Slice(response.SerializeAsString());
+  event->field = grpc::Slice("an event without a body");
   source_.Give(EventPage{{event, EventWith("one")}, {2}});
   EXPECT_THAT(seen_, ElementsAre("one"));
 }

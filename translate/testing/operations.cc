@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "absl/strings/str_cat.h"
 #include "google/protobuf/dynamic_message.h"
 #include "google/protobuf/text_format.h"
 
@@ -62,18 +61,6 @@ bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& me
   const bool parsed = google::protobuf::TextFormat::ParseFromString(text_proto, &message);
   EXPECT_TRUE(parsed) << message.GetTypeName() << ": " << text_proto;
   return parsed;
-}
-
-std::unique_ptr<google::protobuf::Message> MessageOf(absl::string_view type, const std::string& text_proto) {
-  const google::protobuf::Descriptor* descriptor =
-      OperationSet::BuiltIn()->pool().FindMessageTypeByName(absl::StrCat("stampgate.v1.", type));
-  if (descriptor == nullptr) {
-    std::cerr << "the operations have no message " << type << std::endl;
-    std::abort();
-  }
-  std::unique_ptr<google::protobuf::Message> message = New(descriptor);
-  ParseTextProto(text_proto, *message);
-  return message;
 }
 
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto) {

@@ -26,10 +26,6 @@ const MessagePlan& PlanOf(const google::protobuf::Message& message);
 // `text_proto` cannot be parsed.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Operation& operation, const std::string& text_proto);
 
-// Returns the message of the type "stampgate.v1." and `type` that `text_proto` describes in protobuf text format. Fails
-// the test if `text_proto` cannot be parsed. Ends the test program if OperationSet::BuiltIn() has no such type.
-std::unique_ptr<google::protobuf::Message> MessageOf(absl::string_view type, const std::string& text_proto);
-
 // Return an empty request or response message of `operation`.
 std::unique_ptr<google::protobuf::Message> NewRequest(const Operation& operation);
 std::unique_ptr<google::protobuf::Message> NewResponse(const Operation& operation);

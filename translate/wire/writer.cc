@@ -16,9 +16,8 @@ uint32_t Tag(int field, WireFormatLite::WireType type) { return WireFormatLite::
 }  // namespace
 
 void WireWriter::String(int field, absl::string_view value) {
-  AppendVarint(Tag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-  AppendVarint(value.size());
-  bytes_.append(value.data(), value.size());
+  Prefix(field, value.size());
+  Append(value);
 }
 
 void WireWriter::Varint(int field, uint64_t value) {
@@ -38,6 +37,13 @@ void WireWriter::End(Mark mark) {
   if (width > 1) bytes_.insert(mark, width - 1, '\0');
   static_cast<void>(CodedOutputStream::WriteVarint64ToArray(size, reinterpret_cast<uint8_t*>(&bytes_[mark - 1])));
 }
+
+void WireWriter::Prefix(int field, size_t size) {
+  AppendVarint(Tag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+  AppendVarint(size);
+}
+
+void WireWriter::Append(absl::string_view bytes) { bytes_.append(bytes.data(), bytes.size()); }
 
 void WireWriter::Packed(uint64_t value) { AppendVarint(value); }
 

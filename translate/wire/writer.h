@@ -19,6 +19,7 @@ class WireWriter {
   // `expected` is the likely size of the message, in bytes.
   explicit WireWriter(size_t expected = 0) { bytes_.reserve(expected); }
 
+  // Writes a string, bytes, or the bytes of a message.
   void String(int field, absl::string_view value);
 
   // Writes an integer, a bool or an enum. A negative integer must be extended to 64 bits.
@@ -31,6 +32,12 @@ class WireWriter {
 
   // Writes an element of a packed list.
   void Packed(uint64_t value);
+
+  // Writes the beginning of a string, of bytes or of a message whose content has `size` bytes. The content must follow.
+  void Prefix(int field, size_t size);
+
+  // Appends `bytes`, which are encoded fields or the content that must follow a Prefix.
+  void Append(absl::string_view bytes);
 
   // Returns the number of bytes so far. In a field that has begun, the number can still grow.
   size_t size() const { return bytes_.size(); }

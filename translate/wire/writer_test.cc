@@ -40,6 +40,19 @@ TEST(WireWriterTest, WritesMessagesOfEachSize) {
   }
 }
 
+TEST(WireWriterTest, AppendsContentAfterItsPrefixAndEncodedFields) {
+  WireWriter field;
+  field.Varint(2, 300);
+  WireWriter writer;
+  writer.Prefix(1, 200);
+  writer.Append(std::string(200, 'x'));
+  writer.Append(field.Take());
+  WireWriter expected;
+  expected.String(1, std::string(200, 'x'));
+  expected.Varint(2, 300);
+  EXPECT_EQ(writer.Take(), expected.Take());
+}
+
 TEST(WireWriterTest, WritesPackedLists) {
   WireWriter writer;
   const WireWriter::Mark list = writer.Begin(6);
