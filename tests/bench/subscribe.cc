@@ -20,10 +20,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "stampgate/v1/event_service.pb.h"
 #include "tests/bench/process_cpu.h"
 #include "tests/bench/sent_header.h"
 #include "translate/wire/fields.h"
+#include "translate/wire/writer.h"
 
 ABSL_FLAG(std::string, target, "", "host:port of the server");
 ABSL_FLAG(int, pid, 0, "process id of the server");
@@ -38,14 +38,22 @@ namespace {
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
+// Numbers of fields in proto/stampgate/v1/event_service.proto and events.proto. They never change.
+constexpr int kEventsField = 1;   // of SubscribeResponse
+constexpr int kHeadersField = 8;  // of Event
+constexpr int kValueField = 2;    // of EventHeader
+constexpr int kCursorField = 1;   // of SubscribeRequest
+constexpr int kEndField = 3;      // of SubscribeRequest
+constexpr int kEndLatest = 2;     // LOG_END_LATEST
+
 // Returns the time at which the delivery of the event was sent, if the event has the header of sent_header.h. Scans the
 // event without parsing it, because the subscribers run on the same machine as the server and should not use the CPU
 // that the server needs.
 std::optional<absl::Time> SentTime(absl::string_view event) {
   std::optional<absl::Time> sent;
-  ForEachBytes(event, v1::Event::kHeadersFieldNumber, [&](absl::string_view header) {
+  ForEachBytes(event, kHeadersField, [&](absl::string_view header) {
     if (!absl::StrContains(header, kSentHeader)) return;
-    ForEachBytes(header, v1::EventHeader::kValueFieldNumber, [&](absl::string_view value) {
+    ForEachBytes(header, kValueField, [&](absl::string_view value) {
       int64_t nanos = 0;
       if (absl::SimpleAtoi(value, &nanos)) sent = absl::FromUnixNanos(nanos);
     });
@@ -54,13 +62,13 @@ std::optional<absl::Time> SentTime(absl::string_view event) {
 }
 
 grpc::ByteBuffer EncodeRequest() {
-  v1::SubscribeRequest request;
+  WireWriter request;
   if (absl::GetFlag(FLAGS_cursor).empty()) {
-    request.set_end(v1::LOG_END_LATEST);
+    request.Varint(kEndField, kEndLatest);
   } else {
-    request.set_cursor(absl::GetFlag(FLAGS_cursor));
+    request.String(kCursorField, absl::GetFlag(FLAGS_cursor));
   }
-  grpc::Slice slice(request.SerializeAsString());
+  grpc::Slice slice(request.Take());
   return grpc::ByteBuffer(&slice, 1);
 }
 
@@ -161,7 +169,7 @@ class Subscribers {
     const absl::string_view message(reinterpret_cast<const char*>(slice.begin()), slice.size());
     ++messages_;
     bytes_ += message.size();
-    ForEachBytes(message, v1::SubscribeResponse::kEventsFieldNumber, [&](absl::string_view event) {
+    ForEachBytes(message, kEventsField, [&](absl::string_view event) {
       if (subscriber.events++ == 0) subscriber.to_first = now - subscriber.started;
       if (subscriber.events == absl::GetFlag(FLAGS_skip) + absl::GetFlag(FLAGS_events)) ++done_;
       if (subscriber.events <= absl::GetFlag(FLAGS_skip)) return;
