@@ -275,6 +275,11 @@ int Serve(const CommandLine& line) {
                            ReturnFreeMemory();
                            return ReloadTls(tls->get(), **server, health.metrics);
                          },
+                     .prepare =
+                         [&](const Access& next) {
+                           health.metrics.AddMethods(MeasuredMethods(next.operations->set()));
+                           (*server)->Prepare(*next.operations);
+                         },
                      .metrics = &health.metrics},
                     access);
   if (*admin != nullptr) {
@@ -291,7 +296,8 @@ int Serve(const CommandLine& line) {
   Log(Severity::kInfo, "started",
       {{"address", (*server)->address()},
        {"upstream", config->upstream().base_url()},
-       {"policy_version", access.Get()->version}});
+       {"policy_version", access.Get()->version},
+       {"operations_sha256", access.Get()->operations_sha256}});
 
   const int signal_number = WaitForEnd(signals, reloader);
   Log(Severity::kInfo, "draining", {{"signal", strsignal(signal_number)}});

@@ -273,8 +273,9 @@ class GrpcServer : public Server {
 
   // Opens the event log, and receives deliveries. Errors: those of EventPipeline::Start.
   absl::Status OpenEvents(const config::v1::Config& config, const EventPipeline::Observers& observers) {
-    absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline = EventPipeline::Start(
-        config, operations_->set().pool(), *upstream_, observers, environment_.recorders.metrics, environment_.recorders.tracer);
+    absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline =
+        EventPipeline::Start(config, operations_->set().pool(), *upstream_, observers, environment_.recorders.metrics,
+                             environment_.recorders.tracer);
     if (!pipeline.ok()) return pipeline.status();
     open_events_.emplace(closed_events_);
     open_events_->source = &(*pipeline)->feed();
@@ -337,9 +338,7 @@ class GrpcServer : public Server {
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC does not start the server");
     // By default gRPC reports only the health of the whole server.
-    for (const std::string& name : environment_.access.Get()->operations->set().services()) {
-      if (!absl::StartsWith(name, "grpc.")) server_->GetHealthCheckService()->SetServingStatus(name, true);
-    }
+    ReportHealthOf(*operations_);
     door_->Open();
     if (environment_.recorders.metrics != nullptr) {
       usage_report_.emplace("grpc-usage", kUsageReport, [this] {
@@ -353,6 +352,15 @@ class GrpcServer : public Server {
   }
 
   void DismissStrangers() override { door_->DismissStrangers(); }
+
+  void Prepare(const OperationTable& operations) override {
+    ReportHealthOf(operations);
+    EventPipeline* events = events_;
+    if (events == nullptr) return;
+    const absl::Status status = events->encoder().Use(operations.shared_set());
+    if (status.ok()) return;
+    Log(Severity::kWarning, "events_keep_operations", {{"message", std::string(status.message())}});
+  }
 
   absl::Status CheckPort(absl::Duration timeout) override { return door_->Check(timeout); }
 
@@ -440,6 +448,12 @@ class GrpcServer : public Server {
     door_->CloseConnections(busy);
   }
 
+  void ReportHealthOf(const OperationTable& operations) {
+    for (const std::string& name : operations.set().services()) {
+      if (!absl::StartsWith(name, "grpc.")) server_->GetHealthCheckService()->SetServingStatus(name, true);
+    }
+  }
+
   // Makes the reflection service, if the config wants it.
   void MakeReflection() {
     if (!serves_reflection_) return;
@@ -502,9 +516,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   if (!store.ok()) return store.status();
   absl::StatusOr<std::unique_ptr<RateSharing>> rate_sharing = RateSharing::Start(*config, *admission, parts.metrics);
   if (!rate_sharing.ok()) return rate_sharing.status();
-  auto server =
-      std::make_unique<GrpcServer>(*config, parts, *std::move(event_messages), *std::move(store), std::move(admission),
-                                   *std::move(rate_sharing), *std::move(upstream));
+  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(event_messages), *std::move(store),
+                                             std::move(admission), *std::move(rate_sharing), *std::move(upstream));
   if (HasEventLog(*config)) {
     if (reached.ok()) {
       if (absl::Status status = server->OpenEvents(*config, parts.events); !status.ok()) return status;

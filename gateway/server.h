@@ -50,6 +50,10 @@ class Server {
   // has changed. Does nothing after Drain.
   virtual void DismissStrangers() = 0;
 
+  // Prepares everything that must know the operations before they are called: the health service, and the decoding of
+  // events. Call it before a reload puts `operations` in force.
+  virtual void Prepare(const OperationTable& operations) = 0;
+
   // Returns the configured host and the actual port, such as "127.0.0.1:7443".
   virtual const std::string& address() const = 0;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "translate/wire/fields.h"
@@ -46,6 +47,8 @@ class FaultCollector : public DescriptorPool::ErrorCollector {
   std::string fault_;
 };
 
+bool IsOfCompiler(absl::string_view file) { return absl::StartsWith(file, "google/protobuf/"); }
+
 ApiMethod ApiMethodOf(const MethodDescriptor* method) {
   const v1::OperationRule& rule = method->options().GetExtension(v1::operation);
   ApiMethod entry;
@@ -61,10 +64,13 @@ ApiMethod ApiMethodOf(const MethodDescriptor* method) {
 }  // namespace
 
 const OperationSet::Shared& OperationSet::BuiltIn() {
-  static const auto& set = *new absl::StatusOr<Shared>(
-      Make(std::shared_ptr<OperationSet>(new OperationSet()),
-           {stampgate_operations_begin, static_cast<size_t>(stampgate_operations_end - stampgate_operations_begin)}));
-  return set.value();  // a program without a valid set cannot be built, because the tests would fail
+  static const auto& built_in = *new absl::StatusOr<Shared>([] {
+    std::shared_ptr<OperationSet> set(new OperationSet());
+    set->AddFiles(absl::string_view(stampgate_operations_begin,
+                                    static_cast<size_t>(stampgate_operations_end - stampgate_operations_begin)));
+    return Build(std::move(set));
+  }());
+  return built_in.value();  // valid: the set is the same in each run of the program
 }
 
 absl::StatusOr<OperationSet::Shared> OperationSet::Create(std::string descriptors) {
@@ -73,18 +79,20 @@ absl::StatusOr<OperationSet::Shared> OperationSet::Create(std::string descriptor
   }
   std::shared_ptr<OperationSet> set(new OperationSet());
   set->owned_ = std::move(descriptors);
-  const absl::string_view bytes = set->owned_;
-  return Make(std::move(set), bytes);
+  set->AddFiles(set->owned_);
+  if (set->files_.empty()) return absl::InvalidArgumentError("contains no proto file");
+  return Build(std::move(set));
 }
 
-absl::StatusOr<OperationSet::Shared> OperationSet::Make(std::shared_ptr<OperationSet> set,
-                                                        absl::string_view descriptors) {
-  set->AddFiles(descriptors);
-  for (const auto& [name, bytes] : set->files_) {
-    if (absl::Status status = set->Build(name); !status.ok()) return status;
+absl::StatusOr<OperationSet::Shared> OperationSet::Union(Shared first, Shared second) {
+  std::shared_ptr<OperationSet> set(new OperationSet());
+  set->files_ = first->files_;
+  set->files_.insert(second->files_.begin(), second->files_.end());
+  for (const auto& [name, bytes] : BuiltIn()->files_) {
+    if (IsOfCompiler(name)) set->files_[name] = bytes;
   }
-  set->ListMethods();
-  return set;
+  set->sets_ = {std::move(first), std::move(second)};
+  return Build(std::move(set));
 }
 
 void OperationSet::AddFiles(absl::string_view descriptors) {
@@ -93,7 +101,15 @@ void OperationSet::AddFiles(absl::string_view descriptors) {
   });
 }
 
-absl::Status OperationSet::Build(const std::string& file) {
+absl::StatusOr<OperationSet::Shared> OperationSet::Build(std::shared_ptr<OperationSet> set) {
+  for (const auto& [name, bytes] : set->files_) {
+    if (absl::Status status = set->BuildFile(name); !status.ok()) return status;
+  }
+  set->ListMethods();
+  return set;
+}
+
+absl::Status OperationSet::BuildFile(const std::string& file) {
   if (pool_.FindFileByName(file) != nullptr) return absl::OkStatus();
   FileDescriptorProto proto;
   const absl::string_view bytes = files_.at(file);
@@ -105,7 +121,7 @@ absl::Status OperationSet::Build(const std::string& file) {
     if (!files_.contains(dependency)) {
       return absl::InvalidArgumentError(absl::StrCat(file, " imports ", dependency, ", which is missing"));
     }
-    if (absl::Status status = Build(dependency); !status.ok()) return status;
+    if (absl::Status status = BuildFile(dependency); !status.ok()) return status;
   }
   FaultCollector faults;
   if (pool_.BuildFileCollectingErrors(proto, &faults) == nullptr) {

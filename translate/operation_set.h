@@ -38,6 +38,11 @@ class OperationSet {
   // kInvalidArgument, with a message that names the file or the element with a fault.
   static absl::StatusOr<Shared> Create(std::string descriptors);
 
+  // Makes a set of the files of both sets. Of files with the same name, it has that of `first`; but of the files of the
+  // proto compiler, google/protobuf/*, it has those of BuiltIn(), because compilers differ in them. Errors:
+  // kInvalidArgument, with a message that names an element that does not fit.
+  static absl::StatusOr<Shared> Union(Shared first, Shared second);
+
   const google::protobuf::DescriptorPool& pool() const { return pool_; }
 
   // The methods with the option `operation`, ordered by the names of their proto files. Methods of the same file are in
@@ -57,12 +62,13 @@ class OperationSet {
  private:
   OperationSet() = default;
 
-  static absl::StatusOr<Shared> Make(std::shared_ptr<OperationSet> set, absl::string_view descriptors);
   void AddFiles(absl::string_view descriptors);
-  absl::Status Build(const std::string& file);
+  static absl::StatusOr<Shared> Build(std::shared_ptr<OperationSet> set);
+  absl::Status BuildFile(const std::string& file);
   void ListMethods();
 
-  std::string owned_;  // the bytes of files_, if the program does not contain them
+  std::string owned_;         // the bytes of files_, if this set owns them
+  std::vector<Shared> sets_;  // the sets that own them otherwise
   std::map<std::string, absl::string_view> files_;
   google::protobuf::DescriptorPool pool_;
   std::vector<ApiMethod> methods_;

@@ -78,7 +78,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   if (!absl::c_all_of(operation.path, [](char c) { return absl::ascii_isgraph(c) && c != '#' && c != '?'; })) {
     return Fault(method, "must have a path that can be sent without escaping");
   }
-  if (!paths_.insert(operation.path).second) return Fault(method, "has the path of another operation");
+  if (const absl::Status status = ClaimPath(operation); !status.ok()) return status;
 
   absl::StatusOr<const MessagePlan*> request = plans_.Compile(method->input_type());
   if (!request.ok()) return request.status();
@@ -146,6 +146,25 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   }
   by_full_name_.emplace(operation.full_name, operations_.size());
   operations_.push_back(std::move(operation));
+  return absl::OkStatus();
+}
+
+// Upstream carries out every version of an activity type at the same path. Such versions are operations of their own,
+// which must have the same rules, so that a grant that does not allow one of them cannot be avoided with another.
+absl::Status OperationTable::ClaimPath(const Operation& operation) {
+  if (!operation.activity_type.empty() && !typed_.insert(operation.activity_type).second) {
+    return Fault(operation.method, "has the activity type of another operation");
+  }
+  const auto [place, is_new] = paths_.try_emplace(operation.path, operations_.size());
+  if (is_new) return absl::OkStatus();
+  const Operation& other = operations_[place->second];
+  if (operation.activity_type.empty() ||
+      WithoutVersion(operation.activity_type) != WithoutVersion(other.activity_type)) {
+    return Fault(operation.method, "has the path of another operation");
+  }
+  if (operation.policy_class != other.policy_class || operation.stamped_by_client != other.stamped_by_client) {
+    return Fault(operation.method, "must have the policy class and stamped_by_client of the other version");
+  }
   return absl::OkStatus();
 }
 

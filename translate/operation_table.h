@@ -57,6 +57,7 @@ class OperationTable {
                                                                       const std::vector<ApiMethod>& methods);
 
   const OperationSet& set() const { return *set_; }
+  const OperationSet::Shared& shared_set() const { return set_; }
 
   // The operations, in the order of the methods from which they were compiled.
   const std::vector<Operation>& operations() const { return operations_; }
@@ -77,13 +78,15 @@ class OperationTable {
       : set_(std::move(set)), plans_(operator_name) {}
 
   absl::Status AddMethod(const ApiMethod& method);
+  absl::Status ClaimPath(const Operation& operation);
   void AddFinalStatuses(const MessagePlan& response);
 
   const OperationSet::Shared set_;
   MessagePlans plans_;
   std::vector<Operation> operations_;
   absl::flat_hash_map<std::string, size_t> by_full_name_;  // indices in operations_
-  absl::flat_hash_set<std::string> paths_;
+  absl::flat_hash_map<std::string, size_t> paths_;         // with the index of the first operation of each path
+  absl::flat_hash_set<std::string> typed_;                 // the activity types
   absl::flat_hash_set<std::string> path_segments_;
   absl::flat_hash_set<std::string> activity_types_;  // without their versions
   absl::flat_hash_set<std::string> final_statuses_;

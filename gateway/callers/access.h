@@ -17,6 +17,7 @@ namespace stampgate {
 struct Access {
   std::string version;                               // in hex; two different states have different versions
   std::shared_ptr<const OperationTable> operations;  // never null
+  std::string operations_sha256;                     // in hex; the digest of `operations`
   KeyRing keys;
   CallerDirectory callers;
   std::shared_ptr<TokenVerifier> tokens;  // null if no token issuer is configured

@@ -20,6 +20,7 @@
 #include "gateway/config/duration_range.h"
 #include "gateway/config/fault_report.h"
 #include "gateway/config/named_files.h"
+#include "gateway/config/operation_files.h"
 #include "gateway/config/telemetry_rules.h"
 #include "gateway/config/yaml_reader.h"
 #include "gateway/upstream/base_url.h"
@@ -545,10 +546,8 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckWebhooks(config, report);
   CheckTelemetry(config, report);
   CheckTokenIssuers(config, report);
-  absl::StatusOr<std::shared_ptr<const OperationTable>> operations =
-      OperationTable::Create(config.operator_name(), OperationSet::BuiltIn());
-  if (!operations.ok()) return operations.status();
-  CheckCallers(config, **operations, report);
+  std::shared_ptr<const OperationTable> operations = ReadOperations(snapshot.path, config, snapshot.contents, report);
+  CheckCallers(config, *operations, report);
   // The checks above use the file names as the config contains them. The checks below use the contents of the files.
   ResolveFiles(snapshot.path, config);
   const FileContents& contents = snapshot.contents;
@@ -569,7 +568,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   std::vector<UnreadOrganizations> unread;
   AddOrganizations(contents, config, snapshot.files == ConfigFiles::kPolicy ? &unread : nullptr, report);
   if (absl::Status status = report.ToStatus(); !status.ok()) return status;
-  return ParsedConfig{Config(std::move(config), *std::move(operations), std::move(unread), report.Warnings()),
+  return ParsedConfig{Config(std::move(config), std::move(operations), std::move(unread), report.Warnings()),
                       std::move(signers), std::move(key_sets)};
 }
 

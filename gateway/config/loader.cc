@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "gateway/config/operation_files.h"
 #include "gateway/config/reloaded_part.h"
 #include "gateway/tokens/issuers.h"
 #include "gateway/tokens/key_set.h"
@@ -19,8 +20,10 @@ namespace stampgate {
 namespace {
 
 // Returns a digest of everything in Access. The digest is not secret: the log and the audit log contain it.
-std::string VersionOf(const config::v1::Config& config, absl::string_view public_keys, absl::string_view key_sets) {
-  const auto digest = Sha256(absl::StrCat(SerializeDeterministically(ReloadedPart(config)), public_keys, key_sets));
+std::string VersionOf(const config::v1::Config& config, const Access& access, absl::string_view public_keys,
+                      absl::string_view key_sets) {
+  const auto digest = Sha256(
+      absl::StrCat(SerializeDeterministically(ReloadedPart(config)), access.operations_sha256, public_keys, key_sets));
   constexpr size_t kBytes = 8;
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest.data()), kBytes));
 }
@@ -63,12 +66,13 @@ absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool
     absl::StrAppend(&key_sets, snapshot.contents.Public(issuer.jwks_file()).value_or(""), "\n");
   }
   access->operations = parsed->config.operations();
+  access->operations_sha256 = DigestOf(access->operations->set());
   access->callers = CallerDirectory(config, access->operations->set());
   absl::StatusOr<std::shared_ptr<TokenVerifier>> tokens =
       MakeTokenVerifier(config, std::move(parsed->key_sets), token_keys);
   if (!tokens.ok()) return tokens.status();
   access->tokens = *std::move(tokens);
-  access->version = VersionOf(config, public_keys, key_sets);
+  access->version = VersionOf(config, *access, public_keys, key_sets);
   return Loaded{std::move(parsed->config), std::move(access)};
 }
 

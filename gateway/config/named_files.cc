@@ -51,6 +51,7 @@ void ForEachFile(config::v1::Config& config, absl::FunctionRef<void(const Settin
     visit({config.mutable_telemetry()->mutable_ca_file(), Reading::kPublic});
     visit({config.mutable_telemetry()->mutable_headers_file(), Reading::kSecret});
   }
+  for (std::string& file : *config.mutable_operations()) visit({&file, Reading::kPublic, true, true});
   for (config::v1::TokenIssuer& issuer : *config.mutable_token_issuers()) {
     visit({issuer.mutable_ca_file(), Reading::kPublic, true});
     visit({issuer.mutable_jwks_file(), Reading::kPublic, true});

@@ -18,8 +18,8 @@ enum class ConfigFiles {
   // The files of the reloaded part (see reloaded_part.h). A fault in another file, such as an expired certificate, must
   // not prevent the operator from revoking a caller.
   kReloaded,
-  // The organizations files of grants. A file that cannot be read is not a fault. The gateway does not open secret
-  // files, because a reviewer of a policy has no secrets.
+  // The files with operations, and the organizations files of grants. A file that cannot be read is not a fault. The
+  // gateway does not open secret files, because a reviewer of a policy has no secrets.
   kPolicy,
 };
 

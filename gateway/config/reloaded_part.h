@@ -6,10 +6,11 @@
 
 namespace stampgate {
 
-// Returns the keys, callers and token issuers of `config`. Each reload also reads the files that these settings name:
-// see named_files.cc.
+// Returns the operations, keys, callers and token issuers of `config`. Each reload also reads the files that these
+// settings name: see named_files.cc.
 inline config::v1::Config ReloadedPart(const config::v1::Config& config) {
   config::v1::Config part;
+  *part.mutable_operations() = config.operations();
   *part.mutable_keys() = config.keys();
   *part.mutable_callers() = config.callers();
   *part.mutable_token_issuers() = config.token_issuers();
@@ -18,6 +19,7 @@ inline config::v1::Config ReloadedPart(const config::v1::Config& config) {
 
 // Returns all other settings of `config`.
 inline config::v1::Config FixedPart(config::v1::Config config) {
+  config.clear_operations();
   config.clear_keys();
   config.clear_callers();
   config.clear_token_issuers();

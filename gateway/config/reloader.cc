@@ -57,6 +57,7 @@ void Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
     return;
   }
   if (loaded->access->version != current_.Get()->version) {
+    if (options_.prepare) options_.prepare(*loaded->access);
     current_.Set(loaded->access);
     taken_ = options_.now();
     if (options_.metrics != nullptr) {
@@ -66,11 +67,13 @@ void Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
     }
     Log(Severity::kInfo, "reloaded",
         {{"policy_version", loaded->access->version},
+         {"operations_sha256", loaded->access->operations_sha256},
          {"keys", loaded->config->keys_size()},
          {"callers", loaded->config->callers_size()}});
   }
   const bool differs = FixedPart(*loaded->config).SerializeAsString() != fixed_part_;
-  LogOnce(differs ? absl::FailedPreconditionError("settings other than keys, callers and token_issuers have changed")
+  LogOnce(differs ? absl::FailedPreconditionError(
+                        "settings other than operations, keys, callers and token_issuers have changed")
                   : absl::OkStatus(),
           "restart_needed", {}, logged_restart_);
 }

@@ -33,6 +33,8 @@ class Reloader {
     // Reloads other files, such as certificates, and does other work of the same interval, each time the reloader
     // checks the config. If it returns an error, the reloader logs the error and continues.
     std::function<absl::Status()> reload_more;
+    // Called before new calls use `access`, whose operations can differ from those of the state before.
+    std::function<void(const Access& access)> prepare = {};
     Metrics* metrics = nullptr;  // if not null, counts the reloads
     std::function<absl::Time()> now = absl::Now;
     std::function<SettledFile::Time()> steady_now = std::chrono::steady_clock::now;

@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->watch_->Look();
   pipeline->watcher_ =
       std::make_unique<PeriodicTask>("log-watch", kWatchInterval, [watch = pipeline->watch_.get()] { watch->Look(); });
-  absl::StatusOr<std::unique_ptr<const EventEncoder>> encoder =
+  absl::StatusOr<std::unique_ptr<EventEncoder>> encoder =
       EventEncoder::Create(pool, config.operator_name(), pipeline->log_->identity());
   if (!encoder.ok()) return encoder.status();
   pipeline->encoder_ = *std::move(encoder);

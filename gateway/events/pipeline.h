@@ -62,7 +62,7 @@ class EventPipeline {
   StreamSlots& body_reads() { return body_reads_; }
   CallerQuota& queries() { return queries_; }
   CallerQuota& unsent_bytes() { return unsent_bytes_; }
-  const EventEncoder& encoder() const { return *encoder_; }
+  EventEncoder& encoder() { return *encoder_; }
   const LogIdentity& log_identity() const { return log_->identity(); }
 
   // Returns a URL such as "http://0.0.0.0:8080", or an empty text if the gateway receives no deliveries.
@@ -99,7 +99,7 @@ class EventPipeline {
   DeliveryLog delivery_log_;
   std::optional<DeliverySpans> delivery_spans_;  // nullopt if deliveries are not traced
   std::unique_ptr<EventLog> log_;
-  std::unique_ptr<const EventEncoder> encoder_;
+  std::unique_ptr<EventEncoder> encoder_;
   std::unique_ptr<EventFeed> feed_;
   std::unique_ptr<KeySetCache> keys_;
   std::unique_ptr<Verifier> verifier_;

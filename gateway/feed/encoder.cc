@@ -57,28 +57,40 @@ std::string PrefixOf(int field, size_t size) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const EventEncoder>> EventEncoder::Create(const google::protobuf::DescriptorPool& pool,
-                                                                         absl::string_view operator_name,
-                                                                         const LogIdentity& log) {
+absl::StatusOr<std::unique_ptr<EventEncoder>> EventEncoder::Create(const google::protobuf::DescriptorPool& pool,
+                                                                   absl::string_view operator_name,
+                                                                   const LogIdentity& log) {
   const absl::StatusOr<EventFields> fields = EventFields::Find(pool);
   if (!fields.ok()) return fields.status();
   std::unique_ptr<EventEncoder> encoder(new EventEncoder(*fields, operator_name, log));
+  if (absl::Status status = encoder->Plan(pool, nullptr); !status.ok()) return status;
+  return encoder;
+}
+
+absl::Status EventEncoder::Use(OperationSet::Shared set) {
+  const google::protobuf::DescriptorPool& pool = set->pool();
+  return Plan(pool, std::move(set));
+}
+
+absl::Status EventEncoder::Plan(const google::protobuf::DescriptorPool& pool, OperationSet::Shared set) {
   const google::protobuf::OneofDescriptor* decoded = pool.FindOneofByName("stampgate.v1.Event.decoded");
   if (decoded == nullptr) return absl::FailedPreconditionError("stampgate.v1.Event has no oneof \"decoded\"");
+  auto bodies = std::make_shared<Bodies>(Bodies{std::move(set), MessagePlans(operator_name_), {}});
   for (int i = 0; i < decoded->field_count(); ++i) {
     const FieldDescriptor* field = decoded->field(i);
     if (field->message_type() == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat(field->full_name(), " is not a message"));
     }
-    absl::StatusOr<const MessagePlan*> plan = encoder->plans_.Compile(field->message_type());
+    absl::StatusOr<const MessagePlan*> plan = bodies->plans.Compile(field->message_type());
     if (!plan.ok()) return plan.status();
     for (const std::string& type : field->options().GetExtension(v1::field).event_types()) {
-      if (!encoder->by_type_.emplace(type, Decoded{field->number(), *plan}).second) {
+      if (!bodies->by_type.emplace(type, Decoded{field->number(), *plan}).second) {
         return absl::FailedPreconditionError(absl::StrCat("two fields are assigned to events of the type ", type));
       }
     }
   }
-  return encoder;
+  bodies_.Set(std::move(bodies));
+  return absl::OkStatus();
 }
 
 std::string EventEncoder::Omitted(int reason) const {
@@ -89,8 +101,9 @@ std::string EventEncoder::Omitted(int reason) const {
 }
 
 std::string EventEncoder::DecodedFields(const Event& event, size_t room) const {
-  const auto decoded = by_type_.find(event.type);
-  if (decoded == by_type_.end()) return IsObject(event) ? std::string() : Omitted(fields_.not_a_json_object);
+  const std::shared_ptr<const Bodies> bodies = bodies_.Get();
+  const auto decoded = bodies->by_type.find(event.type);
+  if (decoded == bodies->by_type.end()) return IsObject(event) ? std::string() : Omitted(fields_.not_a_json_object);
   if (room == 0) return Omitted(fields_.too_large);
   std::string json;
   json.reserve(event.body.size() + kJsonPadding);

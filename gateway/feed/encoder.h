@@ -14,7 +14,9 @@
 #include "gateway/feed/event_fields.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/message_plan.h"
+#include "translate/operation_set.h"
 #include "webhooks/log/event_log.h"
+#include "webhooks/threads/current.h"
 
 namespace stampgate {
 
@@ -48,9 +50,12 @@ class EventEncoder {
   // Makes an encoder of the messages in `pool`. `pool` and `log` must outlive it. Errors: kFailedPrecondition if the
   // protos assign an event type to two fields, or to a field that has no JSON form, and the errors of
   // EventFields::Find.
-  static absl::StatusOr<std::unique_ptr<const EventEncoder>> Create(const google::protobuf::DescriptorPool& pool,
-                                                                    absl::string_view operator_name,
-                                                                    const LogIdentity& log);
+  static absl::StatusOr<std::unique_ptr<EventEncoder>> Create(const google::protobuf::DescriptorPool& pool,
+                                                              absl::string_view operator_name, const LogIdentity& log);
+
+  // Decodes bodies with the messages of `set` from now on; `set` extends the messages of Create. Errors: those of
+  // Create.
+  absl::Status Use(OperationSet::Shared set);
 
   const EventFields& fields() const { return fields_; }
   const LogIdentity& log() const { return log_; }
@@ -66,8 +71,17 @@ class EventEncoder {
     const MessagePlan* plan;
   };
 
+  // The plans of bodies.
+  struct Bodies {
+    OperationSet::Shared set;  // null if the pool of Create has the messages
+    MessagePlans plans;
+    std::map<std::string, Decoded, std::less<>> by_type;
+  };
+
   EventEncoder(const EventFields& fields, absl::string_view operator_name, const LogIdentity& log)
-      : fields_(fields), plans_(operator_name), log_(log), operator_name_(operator_name) {}
+      : fields_(fields), log_(log), operator_name_(operator_name) {}
+
+  absl::Status Plan(const google::protobuf::DescriptorPool& pool, OperationSet::Shared set);
 
   // Returns the fields before the body.
   std::string FieldsBeforeBody(const LoggedEvent& logged) const;
@@ -78,10 +92,9 @@ class EventEncoder {
   std::string Omitted(int reason) const;
 
   const EventFields fields_;
-  MessagePlans plans_;
   const LogIdentity& log_;
   const std::string operator_name_;
-  std::map<std::string, Decoded, std::less<>> by_type_;
+  Current<const Bodies> bodies_;
 };
 
 }  // namespace stampgate

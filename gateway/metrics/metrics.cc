@@ -153,11 +153,7 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
   AddGauges(registry_, "stampgate_build_info", "Version of the program.")
       .Add({{"version", std::string(version)}})
       .Set(1);
-  for (const Method& method : methods) {
-    Histogram* duration =
-        method.streams ? nullptr : &durations_.Add({{"class", method.policy_class}}, DurationBounds());
-    methods_[method.full_name] = MakeCalls(method.full_name, duration);
-  }
+  AddMethods(methods);
   other_methods_ = MakeCalls("other", nullptr);
 
   Family<Gauge>& in_flight = AddGauges(registry_, "stampgate_upstream_exchanges_in_flight",
@@ -266,9 +262,25 @@ Counter& Metrics::EndedWith(Calls& calls, absl::StatusCode code) {
 void Metrics::CallBegan() { in_flight_.Increment(); }
 void Metrics::CallLeft() { in_flight_.Decrement(); }
 
-void Metrics::CallEnded(absl::string_view method, const absl::Status& status, absl::Duration duration) {
+void Metrics::AddMethods(const std::vector<Method>& methods) {
+  const std::lock_guard lock(methods_mutex_);
+  for (const Method& method : methods) {
+    std::unique_ptr<Calls>& calls = methods_[method.full_name];
+    if (calls != nullptr) continue;
+    Histogram* duration =
+        method.streams ? nullptr : &durations_.Add({{"class", method.policy_class}}, DurationBounds());
+    calls = MakeCalls(method.full_name, duration);
+  }
+}
+
+Metrics::Calls& Metrics::CallsOf(absl::string_view method) {
+  const std::shared_lock lock(methods_mutex_);
   const auto found = methods_.find(method);
-  Calls& calls = found == methods_.end() ? *other_methods_ : *found->second;
+  return found == methods_.end() ? *other_methods_ : *found->second;
+}
+
+void Metrics::CallEnded(absl::string_view method, const absl::Status& status, absl::Duration duration) {
+  Calls& calls = CallsOf(method);
   EndedWith(calls, status.code()).Increment();
   if (calls.duration != nullptr) calls.duration->Observe(absl::ToDoubleSeconds(duration));
   // A call that its caller has cancelled is not an error: every normal subscription ends in this way.

@@ -19,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,9 @@ class Metrics {
 
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
+
+  // From now on, counts the calls of these methods separately too. Methods that it counts already keep their counts.
+  void AddMethods(const std::vector<Method>& methods);
 
   // CallMetrics calls CallBegan once when a call begins, and CallLeft once when the call is no longer in flight.
   void CallBegan();
@@ -243,6 +247,8 @@ class Metrics {
   prometheus::Counter& EndedWith(Calls& calls, absl::StatusCode code);
   void CountError(const absl::Status& status, absl::Duration duration);
   void SetOldestOpenCallAge();
+  // The reference is valid as long as this.
+  Calls& CallsOf(absl::string_view method);
   // Increases `counter` to `total`, which other code has counted.
   static void Raise(prometheus::Counter& counter, double total);
 
@@ -250,7 +256,8 @@ class Metrics {
   Counters& calls_;
   prometheus::Family<prometheus::Histogram>& durations_;
   prometheus::Gauge& in_flight_;
-  absl::flat_hash_map<std::string, std::unique_ptr<Calls>> methods_;
+  std::shared_mutex methods_mutex_;
+  absl::flat_hash_map<std::string, std::unique_ptr<Calls>> methods_;  // guarded by methods_mutex_
   std::unique_ptr<Calls> other_methods_;
   absl::flat_hash_map<std::string, prometheus::Counter*> errors_;  // by reason
   prometheus::Counter* upstream_errors_;

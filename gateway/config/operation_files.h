@@ -1,0 +1,25 @@
+// Adds the operations in the files that the config names to those that the program contains.
+#ifndef STAMPGATE_GATEWAY_CONFIG_OPERATION_FILES_H_
+#define STAMPGATE_GATEWAY_CONFIG_OPERATION_FILES_H_
+
+#include <memory>
+#include <string>
+
+#include "gateway/config/fault_report.h"
+#include "stamp/secret/file_contents.h"
+#include "stampgate/config/v1/config.pb.h"
+#include "translate/operation_table.h"
+
+namespace stampgate {
+
+// Returns the operations of the program and of the files `operations` of `config`. `config_file` is the path of the
+// config, to which the names of these files are relative. If a file has a fault, reports it, and leaves this file out.
+std::shared_ptr<const OperationTable> ReadOperations(const std::string& config_file, const config::v1::Config& config,
+                                                     const FileContents& contents, ConfigReport& report);
+
+// Returns the SHA-256 of the operations in hex: equal protos, with equal comments, have the same digest.
+std::string DigestOf(const OperationSet& operations);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CONFIG_OPERATION_FILES_H_
