@@ -414,7 +414,7 @@ TEST(ClientStampedRequestTest, TheParametersMayContainGenerateAppProofs) {
 }
 
 TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
-  constexpr char kList[] = "must have the list, which may be []: ";
+  constexpr char kList[] = "must have the list or map, which may be empty: ";
   struct Row {
     const char* method;
     const char* parameters;  // the test replaces % by the JSON of the list

@@ -233,7 +233,8 @@ class MessageReader {
       case JsonForm::kBytes: {
         std::optional<Base64> base64;
         if (value.kind() == Kind::kString && value.string().has_value()) base64 = ReadBase64(*value.string());
-        if (base64.has_value() || is_element) WriteString(plan, base64.has_value() ? base64->bytes : "");
+        if (base64.has_value() || is_element)
+          WriteString(plan, base64.has_value() ? absl::string_view(base64->bytes) : absl::string_view());
         return base64.has_value() && base64->canonical ? absl::OkStatus() : Keep(value);
       }
       case JsonForm::kJsonText: {
