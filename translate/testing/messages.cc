@@ -27,7 +27,7 @@ struct Values {
   std::function<bool()> flag;
   std::function<uint64_t(const FieldPlan&, int bits)> integer;
   std::function<int(const FieldPlan&)> enum_number;
-  std::function<void(Timestamp&)> time;
+  std::function<Timestamp()> time;
   std::function<void(Message&, const MessagePlan&)> message;
 };
 
@@ -35,6 +35,13 @@ void AddEntry(Message& message, const FieldDescriptor& map, const std::string& k
   Message& entry = *message.GetReflection()->AddMessage(&message, &map);
   entry.GetReflection()->SetString(&entry, map.message_type()->map_key(), key);
   entry.GetReflection()->SetString(&entry, map.message_type()->map_value(), value);
+}
+
+// `message` may be of a class that is not generated.
+void SetTime(Message& message, const MessagePlan& plan, const Timestamp& time) {
+  const Reflection& reflection = *message.GetReflection();
+  reflection.SetInt64(&message, plan.FindNumber(Timestamp::kSecondsFieldNumber)->field, time.seconds());
+  reflection.SetInt32(&message, plan.FindNumber(Timestamp::kNanosFieldNumber)->field, time.nanos());
 }
 
 void SetOne(Message& message, const FieldPlan& plan, const Values& values) {
@@ -82,7 +89,7 @@ void SetOne(Message& message, const FieldPlan& plan, const Values& values) {
           : reflection.SetEnumValue(&message, field, values.enum_number(plan));
       break;
     case JsonForm::kTimestamp:
-      values.time(dynamic_cast<Timestamp&>(*sub()));
+      SetTime(*sub(), *plan.message, values.time());
       break;
     case JsonForm::kMessage:
       values.message(*sub(), *plan.message);
@@ -235,9 +242,11 @@ void FillFully(Message& message, const MessagePlan& plan, int choice) {
   values.flag = [] { return true; };
   values.integer = [](const FieldPlan& field, int) { return field.minimum.value_or(1); };
   values.enum_number = [](const FieldPlan& field) { return EnumNumbers(field).front(); };
-  values.time = [](Timestamp& time) {
+  values.time = [] {
+    Timestamp time;
     time.set_seconds(1755500000);
     time.set_nanos(123456789);
+    return time;
   };
   values.message = [&](Message& inner, const MessagePlan& inner_plan) {
     // If a message can contain itself, leaves the inner message empty, so that the recursion ends.
@@ -266,12 +275,14 @@ void FillRandomly(Message& message, const MessagePlan& plan, Random& random, int
     const std::vector<int> numbers = EnumNumbers(field);
     return numbers[Below(random, numbers.size())];
   };
-  values.time = [&](Timestamp& time) {
+  values.time = [&] {
+    Timestamp time;
     constexpr int64_t kFirst = -62135596800;
     constexpr int64_t kLast = 253402300799;
     time.set_seconds(OneIn(random, 4) ? (OneIn(random, 2) ? kFirst : kLast)
                                       : kFirst + static_cast<int64_t>(Below(random, kLast - kFirst)));
     time.set_nanos(static_cast<int32_t>(OneIn(random, 4) ? 999999999 : Below(random, 1000000000)));
+    return time;
   };
   values.message = [&](Message& inner, const MessagePlan& inner_plan) {
     FillRandomly(inner, inner_plan, random, depth - 1);
