@@ -207,8 +207,7 @@ TEST_F(ParsedMessageTest, BytesThatAreNotAMessageAreRejected) {
 }
 
 TEST_F(ParsedMessageTest, MessagesAreNestedAsDeepAsInProtocolBuffers) {
-  const auto nested = [](int depth) {
-    std::string bytes;
+  const auto nested = [](int depth, std::string bytes = "") {
     for (int i = 0; i < depth; ++i) {
       std::string wrapped;
       wrapped.push_back('\xc2');  // the field inner, 24, with a length
@@ -222,6 +221,8 @@ TEST_F(ParsedMessageTest, MessagesAreNestedAsDeepAsInProtocolBuffers) {
   };
   for (int depth : {1, 50, 99, 100, 101, 102, 10000}) {
     EXPECT_EQ(Parse(nested(depth)) != nullptr, Everything().ParseFromString(nested(depth))) << depth;
+    const std::string with_map = nested(depth, Bytes("c202030a0161"));
+    EXPECT_EQ(Parse(with_map) != nullptr, Everything().ParseFromString(with_map)) << depth;
   }
   EXPECT_NE(Parse(nested(100)), nullptr);
   EXPECT_EQ(Parse(nested(10000)), nullptr);
