@@ -32,7 +32,9 @@ class BodyReader {
     absl::StatusOr<std::string> message = ReadJsonRequest(
         body, *operation_.request,
         [&](const std::string& pointer, absl::string_view text) { return TakeUnrecognized(pointer, text); },
-        [&](const std::string& pointer) { AddToBody(absl::StrCat("must have the list, which may be []: ", pointer)); });
+        [&](const std::string& pointer) {
+          AddToBody(absl::StrCat("must have the list or map, which may be empty: ", pointer));
+        });
     if (!message.ok()) {
       AddToBody(absl::StrCat("must be the JSON text of an object: ", message.status().message()));
       return "";

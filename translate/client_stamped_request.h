@@ -27,7 +27,7 @@ struct ClientStampedRequest {
 //   - the body of a submit has no timestamp
 //   - the body has a value that no field of the message can hold exactly (except generateAppProofs in the parameters of
 //     a submit)
-//   - the body lacks a required list
+//   - the body lacks a required list or map
 //   - another field than client_stamp is set (except the field of role FIELD_ROLE_PATH)
 //   - `request` or its client_stamp has a field that the proto does not define
 //   - client_stamp contains a body but no stamp, or is not a ClientStamp message

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "translate/testing/parsed.h"
 #include "translate/testing/rendering.h"
 #include "translate/testing/status.h"
+#include "translate/testing/testing.pb.h"
 #include "translate/validator.h"
 
 namespace stampgate {
@@ -414,7 +416,7 @@ TEST(ClientStampedRequestTest, TheParametersMayContainGenerateAppProofs) {
 }
 
 TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
-  constexpr char kList[] = "must have the list, which may be []: ";
+  constexpr char kList[] = "must have the list or map, which may be empty: ";
   struct Row {
     const char* method;
     const char* parameters;  // the test replaces % by the JSON of the list
@@ -450,6 +452,69 @@ TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
   EXPECT_THAT(ViolationsOf("CreatePolicies", R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1",)"
                                              R"("organizationId":"o"})"),
               ElementsAre(Pair("parameters", "is required")));
+}
+
+// Tests of bytes and maps. No typed operation has fields of these forms, so a query with a message of the tests has
+// them.
+
+class LabeledRequest {
+ public:
+  explicit LabeledRequest(std::string body) {
+    testing::Labeled request;
+    const MessagePlan& plan = testing::PlanOf(request);
+    operation_.kind = v1::OPERATION_KIND_QUERY;
+    operation_.request = &plan;
+    *request.mutable_client_stamp() = StampOver(std::move(body));
+    parsed_ = std::make_unique<testing::Parsed>(request, plan);
+    read_ = ReadClientStampedRequest(operation_, **parsed_, parsed_->arena(), violations_);
+  }
+
+  testing::Labeled Message() const {
+    testing::Labeled message;
+    EXPECT_TRUE(message.ParseFromString(SerializeDeterministically(read_->request)));
+    return message;
+  }
+
+  std::vector<std::string> Violated() const {
+    std::vector<std::string> descriptions;
+    for (const Violation& violation : violations_.kept()) descriptions.push_back(violation.description);
+    return descriptions;
+  }
+
+ private:
+  Operation operation_;
+  Violations violations_;
+  std::unique_ptr<testing::Parsed> parsed_;
+  std::optional<ClientStampedRequest> read_;
+};
+
+TEST(ClientStampedRequestTest, BytesAndMapsInTheBodyFillTheRequest) {
+  const LabeledRequest request(R"({"datas":["","Zg=="],"data":"+/8=","labels":{"b":"1","a":""}})");
+  EXPECT_THAT(request.Violated(), ElementsAre());
+  EXPECT_TRUE(
+      MessageDifferencer::Equals(request.Message(), testing::Proto<testing::Labeled>(R"pb(labels { key: "a" value: "" }
+                                                                                          labels { key: "b" value: "1" }
+                                                                                          data: "\373\377"
+                                                                                          datas: [ "", "f" ])pb")));
+}
+
+TEST(ClientStampedRequestTest, BytesInAnotherSpellingAndMembersThatAreNotStringsAreRejected) {
+  for (const char* data : {"-_8=", "+/8", "Z", "Zh==", "Zg\\n=="}) {
+    EXPECT_THAT(LabeledRequest(absl::StrCat(R"({"labels":{},"data":")", data, "\"}")).Violated(),
+                ElementsAre(absl::StrCat(kHold, "/data")));
+  }
+  for (const char* value : {"1", "null", "{}", "\"\\ud800\""}) {
+    EXPECT_THAT(LabeledRequest(absl::StrCat(R"({"labels":{"a/b":)", value, "}}")).Violated(),
+                ElementsAre(absl::StrCat(kHold, "/labels/a~1b")));
+  }
+  EXPECT_THAT(LabeledRequest(R"({"labels":[]})").Violated(), ElementsAre(absl::StrCat(kHold, "/labels")));
+}
+
+TEST(ClientStampedRequestTest, ARequiredMapMustBeInTheBodyAndMayBeEmpty) {
+  for (const char* body : {"{}", R"({"labels":null})"}) {
+    EXPECT_THAT(LabeledRequest(body).Violated(), ElementsAre("must have the list or map, which may be empty: /labels"));
+  }
+  EXPECT_THAT(LabeledRequest(R"({"labels":{}})").Violated(), ElementsAre());
 }
 
 TEST(ClientStampedRequestTest, TheBodyMustFollowTheRulesOfTheMessage) {

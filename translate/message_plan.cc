@@ -26,6 +26,11 @@ bool IsMessage(const FieldDescriptor* field, absl::string_view name) {
   return field->message_type() != nullptr && field->message_type()->full_name() == name;
 }
 
+bool IsStringMap(const FieldDescriptor* field) {
+  return field->is_map() && field->message_type()->map_key()->type() == FieldDescriptor::TYPE_STRING &&
+         field->message_type()->map_value()->type() == FieldDescriptor::TYPE_STRING;
+}
+
 bool IsClientStamp(const FieldDescriptor* field) {
   return !field->is_repeated() && IsMessage(field, "stampgate.v1.ClientStamp");
 }
@@ -39,6 +44,8 @@ absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_
       if (text_form == v1::TEXT_FORM_JSON_MEMBERS && field->is_repeated()) return Fault(field, "must not be repeated");
       if (text_form == v1::TEXT_FORM_JSON_MEMBERS) return JsonForm::kJsonMembers;
       return text_form == v1::TEXT_FORM_JSON ? JsonForm::kJsonText : JsonForm::kString;
+    case FieldDescriptor::TYPE_BYTES:
+      return JsonForm::kBytes;
     case FieldDescriptor::TYPE_BOOL:
       return JsonForm::kBool;
     case FieldDescriptor::TYPE_UINT64:
@@ -55,7 +62,8 @@ absl::StatusOr<JsonForm> FormOf(const FieldDescriptor* field, v1::TextForm text_
       if (IsMessage(field, "google.protobuf.Timestamp")) return JsonForm::kTimestamp;
       if (IsUnrecognized(field) || IsClientStamp(field)) return JsonForm::kOpaque;
       if (!field->is_map()) return JsonForm::kMessage;
-      return Fault(field, "is a map, which has no JSON form here");
+      if (IsStringMap(field)) return JsonForm::kStringMap;
+      return Fault(field, "is a map, which has a JSON form only if its keys and values are strings");
     default:
       return Fault(field, absl::StrCat("has type ", field->type_name(), ", which has no JSON form here"));
   }
@@ -163,9 +171,11 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32;
   if ((compiled.minimum || compiled.maximum) && !integer)
     return Fault(field, "has a minimum or maximum, so it must be an unsigned integer");
-  if ((compiled.max_bytes || compiled.max_characters) && field->type() != FieldDescriptor::TYPE_STRING) {
-    return Fault(field, "has a maximum length, so it must be a string");
+  const bool is_string = field->type() == FieldDescriptor::TYPE_STRING;
+  if (compiled.max_bytes && !is_string && *form != JsonForm::kBytes) {
+    return Fault(field, "has a maximum length, so it must be a string or bytes");
   }
+  if (compiled.max_characters && !is_string) return Fault(field, "has a maximum of characters, so it must be a string");
   const bool is_enum_role =
       compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS || compiled.role == v1::FIELD_ROLE_WAIT_UNTIL;
   const JsonForm role_form = is_enum_role ? JsonForm::kEnum : JsonForm::kString;
@@ -174,7 +184,7 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
                                                      : "has a role, so it must be a single string");
   }
 
-  if (*form == JsonForm::kMessage || *form == JsonForm::kTimestamp) {
+  if (*form == JsonForm::kMessage || *form == JsonForm::kTimestamp || *form == JsonForm::kStringMap) {
     absl::StatusOr<const MessagePlan*> message = Compile(field->message_type());
     if (!message.ok()) return message.status();
     compiled.message = *message;

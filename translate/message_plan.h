@@ -29,6 +29,8 @@ enum class JsonForm {
   kEnum,         // a string
   kTimestamp,    // {"seconds": string, "nanos": string}
   kMessage,      // an object
+  kBytes,        // a string of base64 with padding (RFC 4648, section 4)
+  kStringMap,    // an object whose members are strings; the field is a map<string, string>
   kJsonText,     // a JSON value; the proto field contains its JSON text
   kJsonMembers,  // members beside those of the other fields; the proto field contains an object's JSON text
   kOpaque,       // none: the field is not part of the JSON, and the plan does not describe its messages
@@ -53,7 +55,9 @@ struct FieldPlan {
   std::optional<uint32_t> max_characters;
   v1::FieldGuard guard = v1::FIELD_GUARD_UNSPECIFIED;
 
-  const MessagePlan* message = nullptr;                // the plan of the field's message, for a kMessage or kTimestamp
+  // For a kMessage or kTimestamp: the plan of the field's message. For a kStringMap: the plan of the map's entries,
+  // whose first field is the key and whose second field is the value.
+  const MessagePlan* message = nullptr;
   absl::flat_hash_map<std::string, int> enum_numbers;  // for a kEnum: from JSON text to number, without the zero value
   absl::flat_hash_map<int, std::string> enum_json;     // for a kEnum: from number to quoted JSON text
 };
@@ -67,7 +71,7 @@ struct MessagePlan {
   const FieldPlan* unrecognized = nullptr;  // the map field of that name, which is opaque, or null
   const FieldPlan* client_stamp = nullptr;  // the field of type ClientStamp, which is opaque, or null
   std::vector<const FieldPlan*> at_most_one;
-  std::vector<const FieldPlan*> required_lists;
+  std::vector<const FieldPlan*> required_lists;  // lists and maps
 
   // Returns the plan of the field with this proto name, or null.
   const FieldPlan* Find(absl::string_view proto_name) const;

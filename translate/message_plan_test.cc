@@ -42,13 +42,17 @@ TEST_F(MessagePlanTest, EverySupportedProtoTypeHasItsJsonForm) {
     const char* field;
     JsonForm form;
   };
-  for (const Row& row :
-       {Row{"text", JsonForm::kString}, Row{"texts", JsonForm::kString}, Row{"flag", JsonForm::kBool},
-        Row{"big", JsonForm::kUint64}, Row{"bigs", JsonForm::kUint64}, Row{"signed_big", JsonForm::kInt64},
-        Row{"small", JsonForm::kUint32}, Row{"signed_small", JsonForm::kInt32}, Row{"color", JsonForm::kEnum},
-        Row{"colors", JsonForm::kEnum}, Row{"time", JsonForm::kTimestamp}, Row{"times", JsonForm::kTimestamp},
-        Row{"inner", JsonForm::kMessage}, Row{"inners", JsonForm::kMessage}, Row{"json", JsonForm::kJsonText},
-        Row{"jsons", JsonForm::kJsonText}, Row{"choice_text", JsonForm::kString}}) {
+  for (const Row& row : {Row{"text", JsonForm::kString},         Row{"texts", JsonForm::kString},
+                         Row{"flag", JsonForm::kBool},           Row{"big", JsonForm::kUint64},
+                         Row{"bigs", JsonForm::kUint64},         Row{"signed_big", JsonForm::kInt64},
+                         Row{"small", JsonForm::kUint32},        Row{"signed_small", JsonForm::kInt32},
+                         Row{"color", JsonForm::kEnum},          Row{"colors", JsonForm::kEnum},
+                         Row{"time", JsonForm::kTimestamp},      Row{"times", JsonForm::kTimestamp},
+                         Row{"inner", JsonForm::kMessage},       Row{"inners", JsonForm::kMessage},
+                         Row{"json", JsonForm::kJsonText},       Row{"jsons", JsonForm::kJsonText},
+                         Row{"choice_text", JsonForm::kString},  Row{"data", JsonForm::kBytes},
+                         Row{"optional_data", JsonForm::kBytes}, Row{"datas", JsonForm::kBytes},
+                         Row{"labels", JsonForm::kStringMap}}) {
     ASSERT_THAT(plan.Find(row.field), NotNull()) << row.field;
     EXPECT_EQ(plan.Find(row.field)->form, row.form) << row.field;
   }
@@ -115,6 +119,20 @@ TEST_F(MessagePlanTest, TheUnrecognizedMapIsNotAMemberOfTheJson) {
   EXPECT_THAT(PlanOf(v1::Policy::descriptor()).unrecognized, IsNull());
 }
 
+TEST_F(MessagePlanTest, AMapHasThePlanOfItsEntries) {
+  const FieldPlan& labels = *PlanOf(Everything::descriptor()).Find("labels");
+  EXPECT_TRUE(labels.in_json);
+  ASSERT_THAT(labels.message, NotNull());
+  ASSERT_EQ(labels.message->fields.size(), 2u);
+  EXPECT_EQ(labels.message->fields[0].field->name(), "key");
+  EXPECT_EQ(labels.message->fields[1].field->name(), "value");
+}
+
+TEST_F(MessagePlanTest, ARequiredMapIsARequiredList) {
+  const MessagePlan& plan = PlanOf(testing::Labeled::descriptor());
+  EXPECT_THAT(plan.required_lists, ElementsAre(plan.Find("labels")));
+}
+
 TEST_F(MessagePlanTest, EachMessageIsCompiledOnceAndAMessageMayContainItself) {
   const MessagePlan& plan = PlanOf(Everything::descriptor());
   EXPECT_EQ(plan.Find("inner")->message, &plan);
@@ -141,10 +159,25 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         FaultCase{testing::HasDouble::descriptor(), "HasDouble.value has type double, which has no JSON form here"},
         FaultCase{testing::HasFloat::descriptor(), "HasFloat.value has type float, which has no JSON form here"},
-        FaultCase{testing::HasBytes::descriptor(), "HasBytes.value has type bytes, which has no JSON form here"},
         FaultCase{testing::HasFixed64::descriptor(), "HasFixed64.value has type fixed64, which has no JSON form here"},
         FaultCase{testing::HasSint32::descriptor(), "HasSint32.value has type sint32, which has no JSON form here"},
-        FaultCase{testing::HasMap::descriptor(), "HasMap.labels is a map, which has no JSON form here"},
+        FaultCase{testing::HasMapOfNumbers::descriptor(),
+                  "HasMapOfNumbers.values is a map, which has a JSON form only if its keys and values are strings"},
+        FaultCase{testing::HasMapOfBytes::descriptor(),
+                  "HasMapOfBytes.values is a map, which has a JSON form only if its keys and values are strings"},
+        FaultCase{testing::HasMapOfMessages::descriptor(),
+                  "HasMapOfMessages.values is a map, which has a JSON form only if its keys and values are strings"},
+        FaultCase{
+            testing::HasMapWithNumberKeys::descriptor(),
+            "HasMapWithNumberKeys.values is a map, which has a JSON form only if its keys and values are strings"},
+        FaultCase{testing::HasRoleOfBytes::descriptor(),
+                  "HasRoleOfBytes.value has a role, so it must be a single string"},
+        FaultCase{testing::HasTextFormOfBytes::descriptor(),
+                  "HasTextFormOfBytes.value has a text form, so it must be a string"},
+        FaultCase{testing::HasCharactersOfBytes::descriptor(),
+                  "HasCharactersOfBytes.value has a maximum of characters, so it must be a string"},
+        FaultCase{testing::HasLengthOfMap::descriptor(),
+                  "HasLengthOfMap.values has a maximum length, so it must be a string or bytes"},
         FaultCase{testing::HasTextFormOfNumber::descriptor(),
                   "HasTextFormOfNumber.value has a text form, so it must be a string"},
         FaultCase{testing::HasRepeatedMembers::descriptor(), "HasRepeatedMembers.value must not be repeated"},
@@ -162,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{testing::HasRangeOfText::descriptor(),
                   "HasRangeOfText.value has a minimum or maximum, so it must be an unsigned integer"},
         FaultCase{testing::HasLengthOfNumber::descriptor(),
-                  "HasLengthOfNumber.value has a maximum length, so it must be a string"},
+                  "HasLengthOfNumber.value has a maximum length, so it must be a string or bytes"},
         FaultCase{testing::HasRoleOfNumber::descriptor(),
                   "HasRoleOfNumber.value has a role, so it must be a single string"},
         FaultCase{testing::HasRepeatedRole::descriptor(),

@@ -16,6 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "google/protobuf/timestamp.pb.h"
+#include "translate/json/base64.h"
 #include "translate/json/reader.h"
 #include "translate/json/writer.h"
 #include "translate/wire/writer.h"
@@ -165,6 +166,7 @@ class MessageReader {
     // A null means an absent value, except for a field that contains JSON text.
     if (value.kind() == Kind::kNull && (field->is_repeated() || plan.form != JsonForm::kJsonText))
       return absl::OkStatus();
+    if (plan.form == JsonForm::kStringMap) return ReadMap(value, plan);
     if (field->is_repeated()) return ReadList(value, plan);
     const google::protobuf::OneofDescriptor* const oneof = field->real_containing_oneof();
     if (oneof == nullptr) return ReadValue(value, plan);
@@ -190,6 +192,34 @@ class MessageReader {
     return status;
   }
 
+  absl::Status ReadMap(JsonValue& value, const FieldPlan& plan) {
+    if (value.kind() != Kind::kObject) return Keep(value);
+    bool nameless = false;
+    absl::Status status = value.ForEachMember([&](absl::string_view name, JsonValue& member) -> absl::Status {
+      if (!IsUnicode(name)) {
+        nameless = true;
+        return absl::OkStatus();
+      }
+      if (member.kind() == Kind::kString && member.string().has_value()) {
+        WriteEntry(plan, name, *member.string());
+        return absl::OkStatus();
+      }
+      path_.push_back({name, 0});
+      absl::Status kept = Keep(member);
+      path_.pop_back();
+      return kept;
+    });
+    if (!status.ok()) return status;
+    return nameless ? Keep(value) : absl::OkStatus();
+  }
+
+  void WriteEntry(const FieldPlan& map, absl::string_view key, absl::string_view value) {
+    const WireWriter::Mark mark = wire_.Begin(map.field->number());
+    wire_.String(map.message->fields[0].field->number(), key);
+    wire_.String(map.message->fields[1].field->number(), value);
+    wire_.End(mark);
+  }
+
   // Writes the value of a field, or one element of a list. A list gets exactly one element, even if `value` cannot be
   // converted.
   absl::Status ReadValue(JsonValue& value, const FieldPlan& plan) {
@@ -199,6 +229,13 @@ class MessageReader {
         const bool readable = value.kind() == Kind::kString && value.string().has_value();
         if (readable || is_element) WriteString(plan, readable ? *value.string() : absl::string_view());
         return readable ? absl::OkStatus() : Keep(value);
+      }
+      case JsonForm::kBytes: {
+        std::optional<Base64> base64;
+        if (value.kind() == Kind::kString && value.string().has_value()) base64 = ReadBase64(*value.string());
+        if (base64.has_value() || is_element)
+          WriteString(plan, base64.has_value() ? absl::string_view(base64->bytes) : absl::string_view());
+        return base64.has_value() && base64->canonical ? absl::OkStatus() : Keep(value);
       }
       case JsonForm::kJsonText: {
         absl::StatusOr<absl::string_view> text = value.Text();
@@ -233,11 +270,12 @@ class MessageReader {
         wire_.End(mark);
         return status;
       }
+      case JsonForm::kStringMap:
       case JsonForm::kJsonMembers:
       case JsonForm::kOpaque:
         break;
     }
-    return absl::InternalError("a field of form kJsonMembers was read as a member");
+    return absl::InternalError("a field whose form is not that of one value was read as one value");
   }
 
   // Whether a message without the field has the same value as one whose field is zero or empty.

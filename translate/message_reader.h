@@ -2,9 +2,15 @@
 //
 // Text that is not strict JSON is an error. If no field can hold a value exactly, the reader stores the JSON text of
 // the value under its JSON Pointer (RFC 6901), or passes both to a callback. Such a value is: a member that the proto
-// does not have, an enum value that the proto does not list, a value of another type, or a number in another spelling.
-// If the value can be converted, the reader also sets the field. For a list element that cannot be converted, it adds
-// an empty element, so that the other elements keep their index.
+// does not have, an enum value that the proto does not list, a value of another type, or a number or bytes in
+// another spelling. If the value can be converted, the reader also sets the field. For a list element that cannot be
+// converted, it adds an empty element, so that the other elements keep their index.
+//
+// Bytes in another spelling can be converted if they are base64 of either alphabet (RFC 4648, sections 4 and 5), with
+// or without padding, and the unused bits of the last digit are 0.
+//
+// A member of a map whose value is not a string is such a value too. Since no entry can stand for it, the reader stores
+// it under its own pointer and adds no entry.
 //
 // A timestamp is one value. If one of its members is not exact, the reader stores the whole object, and sets the field
 // only if both seconds and nanos can be converted.
@@ -29,8 +35,8 @@ namespace stampgate {
 // ends with that error.
 using OnUnrecognized = absl::FunctionRef<absl::Status(const std::string& pointer, absl::string_view text)>;
 
-// Receives the JSON Pointer of a required list that is absent or null. The parsed message does not show this, because a
-// protobuf message does not distinguish an absent list from an empty one.
+// Receives the JSON Pointer of a required list or map that is absent or null. The parsed message does not show this,
+// because a protobuf message does not distinguish an absent list or map from an empty one.
 using OnMissingList = absl::FunctionRef<void(const std::string& pointer)>;
 
 // Returns the bytes of the message of `plan` that `json` contains. May increase the capacity of `json`. Stores values
@@ -44,8 +50,8 @@ absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan
 
 // Returns the bytes of the message that the body of a request contains; this is the inverse of AppendJsonMembers. If
 // the message has a field of form kJsonMembers, stores in this field all members that have no field of their own. Calls
-// `unrecognized` for every value that no field can hold, and `missing_list` for every required list that is absent or
-// null.
+// `unrecognized` for every value that no field can hold, and `missing_list` for every required list or map that is
+// absent or null.
 absl::StatusOr<std::string> ReadJsonRequest(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized,
                                             OnMissingList missing_list);
 

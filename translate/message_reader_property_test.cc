@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "translate/json/writer.h"
 #include "translate/message_reader.h"
@@ -22,6 +23,7 @@
 #include "translate/testing/parsed.h"
 #include "translate/testing/status.h"
 #include "translate/testing/testing.pb.h"
+#include "translate/wire/serialize.h"
 
 namespace stampgate {
 namespace {
@@ -54,7 +56,8 @@ void ExpectSurvivesItsJson(const Message& prototype, const MessagePlan& plan, Ra
   std::string json = Write(*message, plan);
   const absl::StatusOr<std::string> bytes = ReadJsonMessage(json, plan);
   ASSERT_THAT(bytes.status(), StatusIs(absl::StatusCode::kOk)) << json;
-  ASSERT_EQ(*bytes, message->SerializeAsString()) << json;
+  testing::OrderMaps(*message, plan);
+  ASSERT_EQ(*bytes, SerializeDeterministically(*message)) << json;
   std::unique_ptr<Message> read(prototype.New());
   ASSERT_TRUE(read->ParseFromString(*bytes));
   ASSERT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*message, *read)) << json << "\n"
@@ -81,6 +84,8 @@ TEST(MessageReaderPropertyTest, AMessageIsUnchangedAfterItIsRenderedAndParsed) {
 
 // Tests that translate the JSON of responses to messages and back.
 
+bool IsList(const FieldPlan& field) { return field.field->is_repeated() && field.form != JsonForm::kStringMap; }
+
 // Returns a JSON object that upstream could send: it has all members of the plan, with lists of up to two elements.
 Json FullObject(const MessagePlan& plan, Random& random, int depth);
 
@@ -88,6 +93,13 @@ Json FullValue(const FieldPlan& field, Random& random, int depth) {
   switch (field.form) {
     case JsonForm::kString:
       return Json::String(RandomText(random));
+    case JsonForm::kBytes:
+      return Json::String(absl::Base64Escape(testing::RandomBytes(random)));
+    case JsonForm::kStringMap: {
+      Json map = Json::Object();
+      for (size_t n = Below(random, 3); n > 0; --n) map.members[RandomText(random)] = Json::String(RandomText(random));
+      return map;
+    }
     case JsonForm::kBool:
       return Json::Bool(OneIn(random, 2));
     case JsonForm::kUint64:
@@ -129,7 +141,7 @@ Json FullObject(const MessagePlan& plan, Random& random, int depth) {
     if (const auto* oneof = field.field->real_containing_oneof()) {
       if (oneof->field(static_cast<int>(choice % oneof->field_count())) != field.field) continue;
     }
-    if (!field.field->is_repeated()) {
+    if (!IsList(field)) {
       object.members[field.json_name] = FullValue(field, random, depth);
       continue;
     }
@@ -177,6 +189,9 @@ void Mutate(Json& value, Random& random) {
                                                  "eip155:1",
                                                  "2025-08-18T06:53:20.123456789Z",
                                                  "infinite-future",
+                                                 "-_8=",
+                                                 "+/8",
+                                                 "Zh==",
                                                  "true"};
   switch (Below(random, 10)) {
     case 0:
@@ -296,14 +311,17 @@ void AppendVaried(const Json& json, Random& random, std::string& out) {
   space();
 }
 
-// Returns true if `value` means the same as an absent member. For a list, null and [] mean this; for any other field
-// except JSON text, null does. For a field without presence, zero in the writer's spelling means an absent member too.
+// Returns true if `value` means the same as an absent member. For a list, null and [] mean this; for a map, null and
+// {}; for any other field except JSON text, null does. For a field without presence, zero in the writer's spelling
+// means an absent member too.
 bool IsAbsent(const Json& value, const FieldPlan& field) {
   if (value.kind == Json::Kind::kNull) return field.field->is_repeated() || field.form != JsonForm::kJsonText;
+  if (field.form == JsonForm::kStringMap) return value == Json::Object();
   if (field.field->is_repeated()) return value == Json::Array();
   if (field.field->has_presence()) return false;
   switch (field.form) {
     case JsonForm::kString:
+    case JsonForm::kBytes:
       return value == Json::String("");
     case JsonForm::kBool:
       return value == Json::Bool(false);
@@ -342,13 +360,25 @@ void Normalize(Json& object, const MessagePlan& plan) {
       member = object.members.erase(member);
     } else {
       const FieldPlan& field = *found->second;
-      if (!field.field->is_repeated()) {
+      if (!IsList(field)) {
         NormalizeValue(member->second, field);
       } else if (member->second.kind == Json::Kind::kArray) {
         for (Json& element : member->second.elements) NormalizeValue(element, field);
       }
       ++member;
     }
+  }
+}
+
+// Adds an empty map for every absent one, so that SetAt can add its members. `object` is the JSON of a message of
+// `plan`.
+void AddMaps(Json& object, const MessagePlan& plan) {
+  for (const FieldPlan& field : plan.fields) {
+    if (field.form == JsonForm::kStringMap) object.members.emplace(field.json_name, Json::Object());
+    const auto member = object.members.find(field.json_name);
+    if (field.form != JsonForm::kMessage || member == object.members.end()) continue;
+    if (!IsList(field)) AddMaps(member->second, *field.message);
+    for (Json& element : member->second.elements) AddMaps(element, *field.message);
   }
 }
 
@@ -362,6 +392,7 @@ void ExpectNothingIsLost(Json original, const Message& prototype, const MessageP
   ASSERT_TRUE(message->ParseFromString(*bytes)) << text;
 
   Json put_together = testing::JsonOf(Write(*message, plan));
+  AddMaps(put_together, plan);
   const auto& reflection = *message->GetReflection();
   for (int i = 0; i < reflection.FieldSize(*message, plan.unrecognized->field); ++i) {
     const Message& entry = reflection.GetRepeatedMessage(*message, plan.unrecognized->field, i);

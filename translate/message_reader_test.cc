@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "stampgate/v1/general_service.pb.h"
 #include "stampgate/v1/policy_service.pb.h"
@@ -320,6 +321,65 @@ INSTANTIATE_TEST_SUITE_P(
                       NumberCase{R"({"signedSmall":-2147483648})", "signed_small: -2147483648", true},
                       NumberCase{R"({"signedSmall":-2147483649})", "", false},
                       NumberCase{R"({"signedSmall":-7.0e0})", "signed_small: -7", false}));
+
+// Tests of bytes and maps.
+
+TEST(MessageReaderTest, ReadsBytesFromBase64WithPadding) {
+  ExpectReads<Everything>(R"({"data":"+/8A","optionalData":"","datas":["Zg==","","Zm9v"],"choiceData":"Zm8="})",
+                          R"(data: "\373\377\000" optional_data: "" datas: [ "f", "", "foo" ] choice_data: "fo")");
+  ExpectReads<Everything>(R"({"data":"Zm\u0038="})", R"(data: "fo")");
+  ExpectReads<Everything>(R"({"data":null,"optionalData":null,"datas":null})", "");
+}
+
+TEST(MessageReaderTest, BytesInAnotherSpellingAreConvertedAndStoredInUnrecognized) {
+  for (const char* text : {"+/8", "-_8=", "-_8", "+_8=="}) {
+    Everything message = ReadAs<Everything>(absl::StrCat(R"({"data":")", text, "\"}"));
+    EXPECT_EQ(message.data(), "\xfb\xff") << text;
+    EXPECT_EQ(message.unrecognized().at("/data"), absl::StrCat("\"", text, "\""));
+  }
+}
+
+TEST(MessageReaderTest, TextThatIsNotBase64IsOnlyStoredInUnrecognized) {
+  for (const char* value : {R"("Z")", R"("Zh==")", R"("Zg\n==")", R"("Zm9v Zm9v")", R"("\ud800")", "1", "{}", "[1]"}) {
+    ExpectReads<Everything>(
+        absl::StrCat("{\"optionalData\":", value, ",\"datas\":[\"Zg==\",", value, "]}"),
+        absl::StrCat(R"(datas: [ "f", "" ] unrecognized { key: "/optionalData" value: ")", absl::CEscape(value),
+                     R"(" } unrecognized { key: "/datas/1" value: ")", absl::CEscape(value), "\" }"));
+  }
+}
+
+TEST(MessageReaderTest, ReadsAMapFromAnObject) {
+  ExpectReads<Everything>(
+      R"({"labels":{"b":"1","":"2","a/~\n":"\u00e9","key":""},"other-labels":{"x":"y"},"inner":{"labels":{"z":"3"}}})",
+      R"(labels { key: "b" value: "1" } labels { key: "" value: "2" } labels { key: "a/~\n" value: "é" }
+         labels { key: "key" value: "" } other_labels { key: "x" value: "y" } inner { labels { key: "z" value: "3" } })");
+  ExpectReads<Everything>(R"({"labels":{}})", "");
+  ExpectReads<Everything>(R"({"labels":null})", "");
+}
+
+TEST(MessageReaderTest, AMemberOfAMapThatIsNotAStringIsOnlyStoredInUnrecognized) {
+  ExpectReads<Everything>(
+      R"({"labels":{"a":1,"b":"2","c/d":null,"":{"e":[ ]},"f":"\ud800"},"otherLabels":{},"other-labels":[]})",
+      R"(labels { key: "b" value: "2" }
+         unrecognized { key: "/labels/a" value: "1" }
+         unrecognized { key: "/labels/c~1d" value: "null" }
+         unrecognized { key: "/labels/" value: "{\"e\":[ ]}" }
+         unrecognized { key: "/labels/f" value: "\"\\ud800\"" }
+         unrecognized { key: "/otherLabels" value: "{}" }
+         unrecognized { key: "/other-labels" value: "[]" })");
+}
+
+TEST(MessageReaderTest, AMapWithANonUnicodeNameIsStoredWholeInUnrecognized) {
+  ExpectReads<Everything>(R"({"labels":{"a":"1","\udfff":"2","b":3}})",
+                          R"(labels { key: "a" value: "1" }
+                             unrecognized { key: "/labels/b" value: "3" }
+                             unrecognized { key: "/labels" value: "{\"a\":\"1\",\"\\udfff\":\"2\",\"b\":3}" })");
+}
+
+TEST(MessageReaderTest, AKeyThatIsTwiceInAMapIsAnError) {
+  Everything message;
+  EXPECT_THAT(Read(R"({"labels":{"a":"1","\u0061":"1"}})", message), StatusIs(absl::StatusCode::kInvalidArgument));
+}
 
 // Tests of values that their field cannot hold.
 

@@ -1,6 +1,7 @@
 #include "translate/message_writer.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "translate/json/writer.h"
 
@@ -26,10 +27,14 @@ void AppendJsonText(absl::string_view text, std::string& out) {
   absl::StrAppend(&out, absl::StripAsciiWhitespace(text));
 }
 
+// Appends a value of a field, an element of a list, or a member of a map.
 void AppendValue(const FieldPlan& plan, const FieldValue& value, std::string& out) {
   switch (plan.form) {
     case JsonForm::kString:
       AppendJsonString(value.text(), out);
+      break;
+    case JsonForm::kBytes:
+      absl::StrAppend(&out, "\"", absl::Base64Escape(value.text()), "\"");
       break;
     case JsonForm::kJsonText:
       AppendJsonText(value.text(), out);
@@ -60,6 +65,13 @@ void AppendValue(const FieldPlan& plan, const FieldValue& value, std::string& ou
       AppendJsonMembers(value.message(), /*left_out=*/nullptr, out);
       out.push_back('}');
       break;
+    case JsonForm::kStringMap: {
+      const MapEntry entry = MapEntryIn(value.message());
+      AppendJsonString(entry.key, out);
+      out.push_back(':');
+      AppendJsonString(entry.value, out);
+      break;
+    }
     case JsonForm::kJsonMembers:
     case JsonForm::kOpaque:
       break;
@@ -97,12 +109,13 @@ void AppendJsonMembers(const ParsedMessage& message, const FieldPlan* left_out, 
       AppendValue(field, values.front(), out);
       continue;
     }
-    out.push_back('[');
+    const bool is_map = field.form == JsonForm::kStringMap;
+    out.push_back(is_map ? '{' : '[');
     for (const FieldValue& value : values) {
       if (&value != values.begin()) out.push_back(',');
       AppendValue(field, value, out);
     }
-    out.push_back(']');
+    out.push_back(is_map ? '}' : ']');
   }
 }
 

@@ -1,5 +1,6 @@
-// Renders a request message as JSON by its plan. Orders the fields by number and writes no white space, so that equal
-// messages give equal bytes. Requires a message that the validator accepted; checks nothing itself.
+// Renders a request message as JSON by its plan. Orders the fields by number and the members of a map by the
+// bytes of their names, and writes no white space, so that equal messages give equal bytes. Requires a message that the
+// validator accepted; checks nothing itself.
 #ifndef STAMPGATE_TRANSLATE_MESSAGE_WRITER_H_
 #define STAMPGATE_TRANSLATE_MESSAGE_WRITER_H_
 

@@ -62,6 +62,12 @@ INSTANTIATE_TEST_SUITE_P(
         FormCase{"Message", R"(inner { text: "b" })",
                  R"({"inner":{"text":"b","requiredTexts":[]},"requiredTexts":[]})"},
         FormCase{"JsonText", R"(json: " {\"n\": 1.00} \n")", R"({"json":{"n": 1.00},"requiredTexts":[]})"},
+        FormCase{"Bytes", R"(data: "\373\377\000")", R"({"requiredTexts":[],"data":"+/8A"})"},
+        FormCase{"BytesWithPadding", R"(data: "f")", R"({"requiredTexts":[],"data":"Zg=="})"},
+        FormCase{"ListOfBytes", R"(datas: "" datas: "fo")", R"({"requiredTexts":[],"datas":["","Zm8="]})"},
+        FormCase{"Map", R"(labels { key: "b" value: "" } labels { key: "a\"" value: "\n" })",
+                 R"({"requiredTexts":[],"labels":{"a\"":"\n","b":""}})"},
+        FormCase{"MapWithAnEmptyKey", "labels {}", R"({"requiredTexts":[],"labels":{"":""}})"},
         FormCase{"OneofMember", "choice_small: 0", R"({"choiceSmall":0,"requiredTexts":[]})"},
         FormCase{"RenamedMember", R"(renamed: "r")", R"({"requiredTexts":[],"service_a/b~\"c":"r"})"},
         FormCase{"Strings", R"(texts: "" texts: "b")", R"({"texts":["","b"],"requiredTexts":[]})"},
@@ -82,14 +88,25 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(MessageWriterTest, AnAbsentValueIsOmittedButEmptyAndZeroAreWritten) {
   EXPECT_EQ(WriteEverything(""), R"({"requiredTexts":[]})");
   EXPECT_EQ(WriteEverything(R"(optional_text: "" optional_flag: false optional_big: 0 optional_signed_big: 0
-                               optional_small: 0 optional_signed_small: 0 noted: "")"),
+                               optional_small: 0 optional_signed_small: 0 noted: "" optional_data: "")"),
             R"({"optionalText":"","optionalFlag":false,"optionalBig":"0","optionalSignedBig":"0",)"
-            R"("optionalSmall":0,"optionalSignedSmall":0,"requiredTexts":[],"noted":""})");
+            R"("optionalSmall":0,"optionalSignedSmall":0,"requiredTexts":[],"noted":"","optionalData":""})");
 }
 
 TEST(MessageWriterTest, AnEmptyListIsWrittenOnlyIfItIsRequired) {
   EXPECT_EQ(Write(v1::CreatePoliciesParameters()), R"({"policies":[]})");
   EXPECT_EQ(Write(v1::CreatePoliciesResult()), "{}");
+}
+
+TEST(MessageWriterTest, AnEmptyMapIsWrittenOnlyIfItIsRequired) {
+  EXPECT_EQ(Write(testing::Labeled()), R"({"labels":{}})");
+}
+
+TEST(MessageWriterTest, TheMembersOfAMapAreOrderedByTheBytesOfTheirNames) {
+  EXPECT_EQ(WriteEverything(R"(labels { key: "é" value: "5" } labels { key: "b" value: "4" }
+                               labels { key: "aa" value: "3" } labels { key: "a" value: "2" }
+                               labels { key: "B" value: "1" })"),
+            R"({"requiredTexts":[],"labels":{"B":"1","a":"2","aa":"3","b":"4","é":"5"}})");
 }
 
 TEST(MessageWriterTest, WritesMembersInTheOrderOfTheirFieldNumbersWithoutWhiteSpace) {

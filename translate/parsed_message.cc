@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "google/protobuf/timestamp.pb.h"
@@ -33,6 +34,8 @@ bool IsNumber(JsonForm form) {
     case JsonForm::kEnum:
       return true;
     case JsonForm::kString:
+    case JsonForm::kBytes:
+    case JsonForm::kStringMap:
     case JsonForm::kJsonText:
     case JsonForm::kJsonMembers:
     case JsonForm::kTimestamp:
@@ -59,6 +62,14 @@ uint64_t NumberOf(JsonForm form, uint64_t varint) {
   }
 }
 
+// Like Protocol Buffers, writes the key and the value even if they are empty.
+void WriteEntry(const FieldPlan& map, const MapEntry& entry, WireWriter& out) {
+  const WireWriter::Mark mark = out.Begin(map.field->number());
+  out.String(map.message->fields[0].field->number(), entry.key);
+  out.String(map.message->fields[1].field->number(), entry.value);
+  out.End(mark);
+}
+
 void Write(const ParsedMessage& message, std::initializer_list<const FieldPlan*> left_out, WireWriter& out) {
   for (const FieldPlan& plan : message.plan().fields) {
     const absl::Span<const FieldValue> values = message.Values(plan);
@@ -71,7 +82,9 @@ void Write(const ParsedMessage& message, std::initializer_list<const FieldPlan*>
       continue;
     }
     for (const FieldValue& value : values) {
-      if (IsNumber(plan.form)) {
+      if (plan.form == JsonForm::kStringMap) {
+        WriteEntry(plan, MapEntryIn(value.message()), out);
+      } else if (IsNumber(plan.form)) {
         out.Varint(number, value.number());
       } else if (plan.message == nullptr) {
         out.String(number, value.text());
@@ -94,6 +107,15 @@ class MessageParser {
         arena_(arena),
         input_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
 
+  bool Read(ParsedMessage& message) {
+    if (!ReadFields(message)) return false;
+    for (List* map : maps_) OrderByKey(*map);
+    return true;
+  }
+
+ private:
+  using List = ParsedMessage::List;
+
   // Reads fields into `message` up to the current limit of the input.
   bool ReadFields(ParsedMessage& message) {
     while (input_.BytesUntilLimit() > 0) {
@@ -104,9 +126,6 @@ class MessageParser {
     }
     return true;
   }
-
- private:
-  using List = ParsedMessage::List;
 
   bool ReadField(ParsedMessage& message, uint32_t tag) {
     const int number = WireFormatLite::GetTagFieldNumber(tag);
@@ -156,7 +175,7 @@ class MessageParser {
       SetText(Append(ListOf(message, field)), text);
       return true;
     }
-    if (!simdjson::validate_utf8(text.data(), text.size())) return false;
+    if (field.form != JsonForm::kBytes && !simdjson::validate_utf8(text.data(), text.size())) return false;
     if (FieldValue* value = Slot(message, field, !text.empty())) SetText(*value, text);
     return true;
   }
@@ -171,6 +190,8 @@ class MessageParser {
   ParsedMessage& Message(ParsedMessage& message, const FieldPlan& field) {
     const bool merges = !field.field->is_repeated() && message.Has(field);
     FieldValue& value = *Slot(message, field, /*says_something=*/true);
+    if (field.form == JsonForm::kStringMap && message.Values(field).size() == 1)
+      maps_.push_back(&ListOf(message, field));
     if (!merges) value.message_ = Arena::Create<ParsedMessage>(&arena_, *field.message);
     return *value.message_;
   }
@@ -194,6 +215,19 @@ class MessageParser {
       const FieldPlan* const other = message.plan().FindNumber(oneof.field(i)->number());
       if (other != nullptr && other != &field) message.lists_[IndexOf(message, *other)].size = 0;
     }
+  }
+
+  // Of the entries with the same key, keeps only the last one.
+  static void OrderByKey(List& map) {
+    const auto key = [](const FieldValue& entry) { return MapEntryIn(entry.message()).key; };
+    const absl::Span<FieldValue> entries(map.values, map.size);
+    absl::c_stable_sort(entries, [&](const FieldValue& a, const FieldValue& b) { return key(a) < key(b); });
+    size_t kept = 0;
+    for (const FieldValue& entry : entries) {
+      if (kept > 0 && key(entries[kept - 1]) == key(entry)) --kept;
+      entries[kept++] = entry;
+    }
+    map.size = kept;
   }
 
   static size_t IndexOf(const ParsedMessage& message, const FieldPlan& field) {
@@ -228,6 +262,7 @@ class MessageParser {
   const absl::string_view bytes_;
   Arena& arena_;
   CodedInputStream input_;
+  std::vector<List*> maps_;  // of all messages; sorted once at the end, because a message may be merged from many parts
 };
 
 absl::Span<const FieldValue> ParsedMessage::Values(const FieldPlan& field) const {
@@ -254,11 +289,16 @@ Timestamp TimestampIn(const ParsedMessage& message) {
           static_cast<int32_t>(number(Timestamp::kNanosFieldNumber))};
 }
 
+MapEntry MapEntryIn(const ParsedMessage& entry) {
+  const std::vector<FieldPlan>& fields = entry.plan().fields;
+  return {entry.Text(fields[0]), entry.Text(fields[1])};
+}
+
 const ParsedMessage* ParseMessage(const MessagePlan& plan, absl::string_view bytes, Arena& arena) {
   if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max())) return nullptr;
   MessageParser parser(bytes, arena);
   auto* const message = Arena::Create<ParsedMessage>(&arena, plan);
-  return parser.ReadFields(*message) ? message : nullptr;
+  return parser.Read(*message) ? message : nullptr;
 }
 
 std::string SerializeDeterministically(const ParsedMessage& message, std::initializer_list<const FieldPlan*> left_out) {

@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
+#include "absl/strings/escaping.h"
 #include "translate/json/reader.h"
 
 namespace stampgate {
@@ -55,6 +56,10 @@ void Secrets::Collect(const ParsedMessage& message) {
   for (const FieldPlan& field : message.plan().fields) {
     if (field.form == JsonForm::kMessage) {
       for (const FieldValue& value : message.Values(field)) Collect(value.message());
+    } else if (field.secret && field.form == JsonForm::kStringMap) {
+      for (const FieldValue& value : message.Values(field)) Add(std::string(MapEntryIn(value.message()).value));
+    } else if (field.secret && field.form == JsonForm::kBytes) {
+      for (const FieldValue& value : message.Values(field)) Add(absl::Base64Escape(value.text()));
     } else if (field.secret && field.field->type() == FieldDescriptor::TYPE_STRING) {
       for (const FieldValue& value : message.Values(field)) Add(field, value.text());
     }

@@ -12,7 +12,8 @@
 namespace stampgate {
 
 // The secrets of a request: the values of its secret fields. If a secret field contains JSON text, the secrets are the
-// strings in the JSON, and its numbers of eight characters or more.
+// strings in the JSON, and its numbers of eight characters or more. If it is bytes, the secret is their base64 text, as
+// in the body. If it is a map, the secrets are the values of its entries, not the keys.
 class Secrets {
  public:
   // Copies the secrets of `message`. Takes time proportional to the size of `message`.

@@ -67,6 +67,16 @@ TEST(SecretsTest, TheValueOfEverySecretFieldIsReplaced) {
             "providers [secret] and [secret]");
 }
 
+TEST(SecretsTest, TheBase64TextOfSecretBytesAndTheValuesOfASecretMapAreReplaced) {
+  const auto message = testing::Proto<testing::Labeled>(R"pb(labels { key: "password" value: "correct horse" }
+                                                             labels { key: "pin" value: "1234" }
+                                                             data: "\373\377\376"
+                                                             datas: "battery staple")pb");
+  EXPECT_EQ(Secrets(*testing::Parsed(message))
+                .Strike("password 'correct horse', pin 1234, data +//+, datas YmF0dGVyeSBzdGFwbGU="),
+            "password '[secret]', pin [secret], data [secret], datas [secret]");
+}
+
 TEST(SecretsTest, APieceOfEightBytesOfASecretIsReplaced) {
   const std::string secret = "abcdefghijklmnopqrstuvwxyz";
   EXPECT_EQ(Strike(secret, "starts abcdefgh ends stuvwxyz"), "starts [secret] ends [secret]");

@@ -64,7 +64,7 @@ class Validator {
     int index;  // of the element; -1 for the field itself
   };
 
-  // A required list may be empty, since it is then rendered as [].
+  // A required list or map may be empty, since it is then rendered as [] or {}.
   void CheckField(const FieldPlan& plan, absl::Span<const FieldValue> values) {
     if (plan.field->is_repeated()) {
       for (const FieldValue& value : values) {
@@ -84,6 +84,12 @@ class Validator {
       case JsonForm::kJsonText:
       case JsonForm::kJsonMembers:
         CheckString(plan, value.text());
+        break;
+      case JsonForm::kBytes:
+        CheckLength(plan, value.text());
+        break;
+      case JsonForm::kStringMap:
+        CheckUnknownFields(value.message());
         break;
       case JsonForm::kEnum:
         CheckEnum(plan, static_cast<int>(value.number()));
@@ -106,12 +112,16 @@ class Validator {
     }
   }
 
-  void CheckString(const FieldPlan& plan, absl::string_view value) {
+  void CheckLength(const FieldPlan& plan, absl::string_view value) {
     const bool single = !plan.field->is_repeated();
     if (single && value.empty() && plan.required && !plan.may_be_empty) Add("is required and must not be empty");
     if (plan.max_bytes.has_value() && value.size() > *plan.max_bytes) {
       Add(absl::StrCat("must be at most ", *plan.max_bytes, " bytes long, not ", value.size()));
     }
+  }
+
+  void CheckString(const FieldPlan& plan, absl::string_view value) {
+    CheckLength(plan, value);
     if (plan.max_characters.has_value()) {
       if (const size_t count = CountCharacters(value); count > *plan.max_characters) {
         Add(absl::StrCat("must be at most ", *plan.max_characters, " characters long, not ", count));

@@ -337,6 +337,38 @@ TEST(ValidatorTest, RulesHoldForElementsAndMaxBytesCountsBytes) {
               ElementsAre(Pair("colors[1]", "must be one of the listed values, not the unspecified one")));
 }
 
+TEST(ValidatorTest, MaxBytesCountsTheBytesOfABytesField) {
+  EXPECT_THAT(ViolatedByEverything(R"(optional_data: "\377\377\377\377")"), IsEmpty());
+  EXPECT_THAT(ViolatedByEverything(R"(optional_data: "\377\377\377\377\377")"),
+              ElementsAre(Pair("optional_data", "must be at most 4 bytes long, not 5")));
+}
+
+TEST(ValidatorTest, RequiredBytesMustBeSetAndARequiredMapMayBeEmpty) {
+  const auto violated = [](const std::string& text_proto) {
+    const auto message = Proto<testing::Labeled>(text_proto);
+    return Violated(message, testing::PlanOf(message));
+  };
+  EXPECT_THAT(violated(""), ElementsAre(Pair("data", "is required")));
+  EXPECT_THAT(violated(R"(data: "\377")"), IsEmpty());
+  EXPECT_THAT(violated(R"(data: "d" datas: "" labels {} labels { key: "a" value: "b" })"), IsEmpty());
+}
+
+TEST(ValidatorTest, AnEntryOfAMapMustNotHoldAFieldThatTheProtoDoesNotDefine) {
+  google::protobuf::Arena arena;
+  const std::string bytes(
+      "\x0a\x03\x0a\x01x"
+      "\x0a\x05\x0a\x01y\x18\x05"
+      "\x12\x01"
+      "d");
+  const ParsedMessage* message = ParseMessage(testing::PlanOf(testing::Labeled()), bytes, arena);
+  ASSERT_NE(message, nullptr);
+  Violations violations;
+  Validate(*message, violations);
+  ASSERT_THAT(violations.kept(), SizeIs(1));
+  EXPECT_EQ(violations.kept()[0].field, "labels[1]");
+  EXPECT_EQ(violations.kept()[0].description, "holds field number 3, which this gateway does not know");
+}
+
 TEST(ValidatorTest, MutuallyExclusiveFieldsMustNotBothBeSet) {
   EXPECT_THAT(
       ViolatedBy("CreateOauthProviders", R"pb(

@@ -39,7 +39,7 @@ bool SaysSomething(const ParsedMessage& message, const FieldPlan& field) {
 // there is no such text. An empty text is no valid amount, chain or key.
 std::string TextOf(const ParsedMessage& message, const FieldPlan* plan) {
   if (plan == nullptr || plan->field->is_repeated()) return "";
-  if (plan->field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) return std::string(message.Text(*plan));
+  if (plan->field->type() == FieldDescriptor::TYPE_STRING) return std::string(message.Text(*plan));
   if (plan->form != JsonForm::kEnum) return "";
   const int number = static_cast<int>(message.Number(*plan));
   const auto text = absl::c_find_if(plan->enum_numbers, [number](const auto& each) { return each.second == number; });

@@ -4,6 +4,8 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/timestamp.pb.h"
@@ -20,12 +22,27 @@ using google::protobuf::Timestamp;
 // Functions that return or set a value for a field, one for each type of field.
 struct Values {
   std::function<std::string(const FieldPlan&)> text;
+  std::function<std::string(const FieldPlan&)> bytes;
+  std::function<std::pair<std::string, std::string>(const FieldPlan&)> entry;
   std::function<bool()> flag;
   std::function<uint64_t(const FieldPlan&, int bits)> integer;
   std::function<int(const FieldPlan&)> enum_number;
-  std::function<void(Timestamp&)> time;
+  std::function<Timestamp()> time;
   std::function<void(Message&, const MessagePlan&)> message;
 };
+
+void AddEntry(Message& message, const FieldDescriptor& map, const std::string& key, const std::string& value) {
+  Message& entry = *message.GetReflection()->AddMessage(&message, &map);
+  entry.GetReflection()->SetString(&entry, map.message_type()->map_key(), key);
+  entry.GetReflection()->SetString(&entry, map.message_type()->map_value(), value);
+}
+
+// `message` may be of a class that is not generated.
+void SetTime(Message& message, const MessagePlan& plan, const Timestamp& time) {
+  const Reflection& reflection = *message.GetReflection();
+  reflection.SetInt64(&message, plan.FindNumber(Timestamp::kSecondsFieldNumber)->field, time.seconds());
+  reflection.SetInt32(&message, plan.FindNumber(Timestamp::kNanosFieldNumber)->field, time.nanos());
+}
 
 void SetOne(Message& message, const FieldPlan& plan, const Values& values) {
   const Reflection& reflection = *message.GetReflection();
@@ -39,6 +56,15 @@ void SetOne(Message& message, const FieldPlan& plan, const Values& values) {
       add ? reflection.AddString(&message, field, values.text(plan))
           : reflection.SetString(&message, field, values.text(plan));
       break;
+    case JsonForm::kBytes:
+      add ? reflection.AddString(&message, field, values.bytes(plan))
+          : reflection.SetString(&message, field, values.bytes(plan));
+      break;
+    case JsonForm::kStringMap: {
+      const auto [key, value] = values.entry(plan);
+      AddEntry(message, *field, key, value);
+      break;
+    }
     case JsonForm::kBool:
       add ? reflection.AddBool(&message, field, values.flag()) : reflection.SetBool(&message, field, values.flag());
       break;
@@ -63,7 +89,7 @@ void SetOne(Message& message, const FieldPlan& plan, const Values& values) {
           : reflection.SetEnumValue(&message, field, values.enum_number(plan));
       break;
     case JsonForm::kTimestamp:
-      values.time(dynamic_cast<Timestamp&>(*sub()));
+      SetTime(*sub(), *plan.message, values.time());
       break;
     case JsonForm::kMessage:
       values.message(*sub(), *plan.message);
@@ -149,6 +175,12 @@ std::string RandomText(Random& random) {
   return text;
 }
 
+std::string RandomBytes(Random& random) {
+  std::string bytes(Below(random, 7), '\0');
+  for (char& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
 uint64_t RandomInteger(Random& random, int bits) {
   const uint64_t all = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   const uint64_t edges[] = {0, 1, all, all >> 1, (all >> 1) + 1, 9007199254740993u & all};
@@ -205,12 +237,16 @@ Json RandomJson(Random& random, int depth) {
 void FillFully(Message& message, const MessagePlan& plan, int choice) {
   Values values;
   values.text = FullText;
+  values.bytes = [](const FieldPlan&) { return "\xff"; };
+  values.entry = [](const FieldPlan& field) { return std::pair("key", std::string(field.field->name())); };
   values.flag = [] { return true; };
   values.integer = [](const FieldPlan& field, int) { return field.minimum.value_or(1); };
   values.enum_number = [](const FieldPlan& field) { return EnumNumbers(field).front(); };
-  values.time = [](Timestamp& time) {
+  values.time = [] {
+    Timestamp time;
     time.set_seconds(1755500000);
     time.set_nanos(123456789);
+    return time;
   };
   values.message = [&](Message& inner, const MessagePlan& inner_plan) {
     // If a message can contain itself, leaves the inner message empty, so that the recursion ends.
@@ -231,18 +267,22 @@ void FillRandomly(Message& message, const MessagePlan& plan, Random& random, int
     object.members[RandomText(random)] = RandomJson(random, 3);
     return ToText(object);
   };
+  values.bytes = [&](const FieldPlan&) { return RandomBytes(random); };
+  values.entry = [&](const FieldPlan&) { return std::pair(RandomText(random), RandomText(random)); };
   values.flag = [&] { return OneIn(random, 2); };
   values.integer = [&](const FieldPlan&, int bits) { return RandomInteger(random, bits); };
   values.enum_number = [&](const FieldPlan& field) {
     const std::vector<int> numbers = EnumNumbers(field);
     return numbers[Below(random, numbers.size())];
   };
-  values.time = [&](Timestamp& time) {
+  values.time = [&] {
+    Timestamp time;
     constexpr int64_t kFirst = -62135596800;
     constexpr int64_t kLast = 253402300799;
     time.set_seconds(OneIn(random, 4) ? (OneIn(random, 2) ? kFirst : kLast)
                                       : kFirst + static_cast<int64_t>(Below(random, kLast - kFirst)));
     time.set_nanos(static_cast<int32_t>(OneIn(random, 4) ? 999999999 : Below(random, 1000000000)));
+    return time;
   };
   values.message = [&](Message& inner, const MessagePlan& inner_plan) {
     FillRandomly(inner, inner_plan, random, depth - 1);
@@ -256,6 +296,28 @@ void FillRandomly(Message& message, const MessagePlan& plan, Random& random, int
       for (size_t n = Below(random, 3); n > 0; --n) SetOne(message, field, values);
     } else if (!OneIn(random, 3)) {
       SetOne(message, field, values);
+    }
+  }
+}
+
+void OrderMaps(Message& message, const MessagePlan& plan) {
+  const Reflection& reflection = *message.GetReflection();
+  for (const FieldPlan& field : plan.fields) {
+    if (field.form == JsonForm::kStringMap) {
+      std::map<std::string, std::string> entries;
+      for (int i = 0; i < reflection.FieldSize(message, field.field); ++i) {
+        const Message& entry = reflection.GetRepeatedMessage(message, field.field, i);
+        const auto text = [&](const FieldDescriptor* part) { return entry.GetReflection()->GetString(entry, part); };
+        entries[text(field.field->message_type()->map_key())] = text(field.field->message_type()->map_value());
+      }
+      reflection.ClearField(&message, field.field);
+      for (const auto& [key, value] : entries) AddEntry(message, *field.field, key, value);
+    } else if (field.form == JsonForm::kMessage && field.field->is_repeated()) {
+      for (int i = 0; i < reflection.FieldSize(message, field.field); ++i) {
+        OrderMaps(*reflection.MutableRepeatedMessage(&message, field.field, i), *field.message);
+      }
+    } else if (field.form == JsonForm::kMessage && reflection.HasField(message, field.field)) {
+      OrderMaps(*reflection.MutableMessage(&message, field.field), *field.message);
     }
   }
 }

@@ -21,6 +21,9 @@ inline bool OneIn(Random& random, size_t n) { return Below(random, n) == 0; }
 // Returns a short UTF-8 text, often with characters that JSON must escape or that are easily mistreated.
 std::string RandomText(Random& random);
 
+// Returns up to six bytes.
+std::string RandomBytes(Random& random);
+
 // Returns an integer of at most `bits` bits, often one near the minimum or maximum.
 uint64_t RandomInteger(Random& random, int bits);
 
@@ -33,6 +36,11 @@ void FillFully(google::protobuf::Message& message, const MessagePlan& plan, int 
 
 // Sets randomly chosen fields to random values that JSON can represent. The values may break the rules of the fields.
 void FillRandomly(google::protobuf::Message& message, const MessagePlan& plan, Random& random, int depth = 4);
+
+// Orders the entries of the maps in `message` by key, and keeps the last entry of each key, as the deterministic
+// serialization of Protocol Buffers does. This serialization leaves the entries of a message without a generated class
+// as they are.
+void OrderMaps(google::protobuf::Message& message, const MessagePlan& plan);
 
 }  // namespace stampgate::testing
 
