@@ -24,6 +24,9 @@ struct ApiMethod {
   v1::PolicyClass policy_class = v1::POLICY_CLASS_DANGEROUS;  // the default if the option states no class
   bool general = false;
   bool streams = false;  // true if the method returns a stream of responses
+  std::string since;     // the day of the release that added the method, such as "2026-09-22"; empty if always there
+  bool internal = false;
+  bool moves_unread_amount = false;
 };
 
 // Immutable, so threads may share it. Descriptors and views are valid as long as the set.
@@ -47,6 +50,9 @@ class OperationSet {
   // The full names of the services, in alphabetical order.
   const std::vector<std::string>& services() const { return services_; }
 
+  // Returns the latest of the days since which methods are part of the API; empty if no method has such a day.
+  const std::string& newest_since() const { return newest_since_; }
+
   // Returns the method with this full name, or null.
   const ApiMethod* FindMethod(absl::string_view full_name) const;
 
@@ -60,13 +66,14 @@ class OperationSet {
   static absl::StatusOr<Shared> Make(std::shared_ptr<OperationSet> set, absl::string_view descriptors);
   void AddFiles(absl::string_view descriptors);
   absl::Status Build(const std::string& file);
-  void ListMethods();
+  absl::Status ListMethods();
 
   std::string owned_;  // the bytes of files_, if the program does not contain them
   std::map<std::string, absl::string_view> files_;
   google::protobuf::DescriptorPool pool_;
   std::vector<ApiMethod> methods_;
   std::vector<std::string> services_;
+  std::string newest_since_;
   absl::flat_hash_map<absl::string_view, const ApiMethod*> by_name_;
 };
 
