@@ -548,6 +548,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   absl::StatusOr<std::shared_ptr<const OperationTable>> operations =
       OperationTable::Create(config.operator_name(), OperationSet::BuiltIn());
   if (!operations.ok()) return operations.status();
+  CheckClassGrants(config, (*operations)->set(), report);
   CheckCallers(config, **operations, report);
   // The checks above use the file names as the config contains them. The checks below use the contents of the files.
   ResolveFiles(snapshot.path, config);
