@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -518,7 +519,7 @@ TlsFiles FilesOf(const config::v1::Tls& tls) {
   return {tls.certificate_file(), tls.private_key_file(), tls.client_ca_file()};
 }
 
-absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
+absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, OperationSet::Shared set) {
   const absl::StatusOr<std::string>& text = snapshot.contents.Public(snapshot.path);
   if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat(snapshot.path, ": ", text.status().message()));
   config::v1::Config config = Defaults();
@@ -546,7 +547,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckTelemetry(config, report);
   CheckTokenIssuers(config, report);
   absl::StatusOr<std::shared_ptr<const OperationTable>> operations =
-      OperationTable::Create(config.operator_name(), OperationSet::BuiltIn());
+      OperationTable::Create(config.operator_name(), std::move(set));
   if (!operations.ok()) return operations.status();
   CheckClassGrants(config, (*operations)->set(), report);
   CheckCallers(config, **operations, report);

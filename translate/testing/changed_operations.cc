@@ -17,15 +17,19 @@ using google::protobuf::FileDescriptorProto;
 using google::protobuf::MethodDescriptorProto;
 using google::protobuf::TextFormat;
 
-// Applies each of `changes` that concerns a method of `file`. Returns how many these are.
+// Changes the methods of `file`. Returns how many of `changes` concern them.
 size_t Change(FileDescriptorProto& file, const RuleChanges& changes) {
   size_t count = 0;
   for (auto& service : *file.mutable_service()) {
     for (MethodDescriptorProto& method : *service.mutable_method()) {
+      if (!method.options().HasExtension(v1::operation)) continue;
+      v1::OperationRule* rule = method.mutable_options()->MutableExtension(v1::operation);
+      rule->clear_since();
+      rule->clear_internal();
+      rule->clear_moves_unread_amount();
       const auto change = changes.find(absl::StrCat(service.name(), "/", method.name()));
       if (change == changes.end()) continue;
       ++count;
-      v1::OperationRule* rule = method.mutable_options()->MutableExtension(v1::operation);
       EXPECT_TRUE(TextFormat::MergeFromString(change->second, rule)) << change->second;
     }
   }
