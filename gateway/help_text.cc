@@ -57,11 +57,13 @@ Example
 
 Reads the config and every file that it names, as serve does. Prints every fault or, if there is none, the warnings to
 standard error, each on one line with file, line and column. A warning is about a setting that is valid but has no
-effect: a caller without grants, or a grant that can never allow a call.
+effect: a caller without grants, or a grant that can never allow a call. Also prints how many operations no class
+covers because they are newer than class_grants_as_of.
 
   --config FILE    required: the YAML file
-  --as CALLER      prints what the caller of this name may do, and with which keys. Reads only the config and the
-                   organization files, so it needs no keys or certificates
+  --as CALLER      prints what the caller of this name may do, with which keys, and what it would gain with the newest
+                   class_grants_as_of. Reads only the config and the organization files, so it needs no keys or
+                   certificates
 
 Exit status
   0  the config has no fault; the command may have printed warnings

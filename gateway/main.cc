@@ -41,6 +41,7 @@
 #include "gateway/help_text.h"
 #include "gateway/measured_methods.h"
 #include "gateway/metrics/metrics.h"
+#include "gateway/policy/class_coverage.h"
 #include "gateway/process/descriptor_limit.h"
 #include "gateway/process/end_bound.h"
 #include "gateway/process/free_memory.h"
@@ -113,7 +114,8 @@ int Check(const CommandLine& line) {
   if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return Fail(status);
   for (const std::string& warning : config.warnings()) std::cerr << warning << " (warning)\n";
   std::cout << line.config << ": ok (" << config->keys_size() << " keys, " << config->callers_size() << " callers, "
-            << config.operations()->operations().size() << " operations)\n";
+            << config.operations()->operations().size() << " operations)\n"
+            << DescribeUncovered(config.operations()->set(), config->class_grants_as_of());
   return 0;
 }
 

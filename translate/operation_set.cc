@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.pb.h"
+#include "translate/date.h"
 #include "translate/wire/fields.h"
 
 // The descriptors in the program: the target //proto:stampgate_operations.
@@ -58,6 +59,9 @@ ApiMethod ApiMethodOf(const MethodDescriptor* method) {
   if (rule.policy_class() != v1::POLICY_CLASS_UNSPECIFIED) entry.policy_class = rule.policy_class();
   entry.general = rule.general();
   entry.streams = method->server_streaming();
+  entry.since = rule.since();
+  entry.internal = rule.internal();
+  entry.moves_unread_amount = rule.moves_unread_amount();
   return entry;
 }
 
@@ -105,7 +109,7 @@ absl::StatusOr<OperationSet::Shared> OperationSet::Build(std::shared_ptr<Operati
   for (const auto& [name, bytes] : set->files_) {
     if (absl::Status status = set->BuildFile(name); !status.ok()) return status;
   }
-  set->ListMethods();
+  if (absl::Status status = set->ListMethods(); !status.ok()) return status;
   return set;
 }
 
@@ -130,7 +134,7 @@ absl::Status OperationSet::BuildFile(const std::string& file) {
   return absl::OkStatus();
 }
 
-void OperationSet::ListMethods() {
+absl::Status OperationSet::ListMethods() {
   for (const auto& [name, bytes] : files_) {
     const FileDescriptor* file = pool_.FindFileByName(name);
     for (int s = 0; s < file->service_count(); ++s) {
@@ -142,7 +146,15 @@ void OperationSet::ListMethods() {
     }
   }
   std::sort(services_.begin(), services_.end());
-  for (const ApiMethod& method : methods_) by_name_.emplace(method.full_name, &method);
+  for (const ApiMethod& method : methods_) {
+    if (!method.since.empty() && !IsDate(method.since)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(method.method->full_name(), ": since must be a day such as 2026-09-22"));
+    }
+    by_name_.emplace(method.full_name, &method);
+    newest_since_ = std::max(newest_since_, method.since);  // days in this form compare as texts
+  }
+  return absl::OkStatus();
 }
 
 const ApiMethod* OperationSet::FindMethod(absl::string_view full_name) const {

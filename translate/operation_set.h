@@ -24,6 +24,9 @@ struct ApiMethod {
   v1::PolicyClass policy_class = v1::POLICY_CLASS_DANGEROUS;  // the default if the option states no class
   bool general = false;
   bool streams = false;  // true if the method returns a stream of responses
+  std::string since;     // the day of the release that added the method, such as "2026-09-22"; empty if always there
+  bool internal = false;
+  bool moves_unread_amount = false;
 };
 
 // Immutable, so threads may share it. Descriptors and views are valid as long as the set.
@@ -52,6 +55,9 @@ class OperationSet {
   // The full names of the services, in alphabetical order.
   const std::vector<std::string>& services() const { return services_; }
 
+  // Returns the latest of the days since which methods are part of the API; empty if no method has such a day.
+  const std::string& newest_since() const { return newest_since_; }
+
   // Returns the method with this full name, or null.
   const ApiMethod* FindMethod(absl::string_view full_name) const;
 
@@ -65,7 +71,7 @@ class OperationSet {
   void AddFiles(absl::string_view descriptors);
   static absl::StatusOr<Shared> Build(std::shared_ptr<OperationSet> set);
   absl::Status BuildFile(const std::string& file);
-  void ListMethods();
+  absl::Status ListMethods();
 
   std::string owned_;         // the bytes of files_, if this set owns them
   std::vector<Shared> sets_;  // the sets that own them otherwise
@@ -73,6 +79,7 @@ class OperationSet {
   google::protobuf::DescriptorPool pool_;
   std::vector<ApiMethod> methods_;
   std::vector<std::string> services_;
+  std::string newest_since_;
   absl::flat_hash_map<absl::string_view, const ApiMethod*> by_name_;
 };
 

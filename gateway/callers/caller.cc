@@ -26,7 +26,7 @@ std::shared_ptr<const OrganizationSet> UnionOf(const Sets& sets) {
 
 }  // namespace
 
-Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations)
+Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations, absl::string_view class_grants_as_of)
     : name_(caller.name()),
       weight_(caller.has_weight() ? caller.weight() : 1),
       token_issuer_(caller.token().issuer()),
@@ -38,7 +38,7 @@ Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations)
     std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
   }
   for (const config::v1::Grant& grant : caller.grants()) {
-    grants_.emplace_back(grant, operations);
+    grants_.emplace_back(grant, operations, class_grants_as_of);
     has_general_operations_ = has_general_operations_ || !grant.general_operations().empty();
   }
   // Methods that are allowed by the same grants share one union of organizations.

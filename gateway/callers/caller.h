@@ -21,7 +21,8 @@ namespace stampgate {
 class Caller {
  public:
   // Requires that `caller` comes from a validated config. Its grants are for methods of `operations`.
-  Caller(const config::v1::Caller& caller, const OperationSet& operations);
+  // `class_grants_as_of` is the setting of the config, as for Grant.
+  Caller(const config::v1::Caller& caller, const OperationSet& operations, absl::string_view class_grants_as_of = "");
 
   const std::string& name() const { return name_; }
   // The caller's weight against other callers when their calls wait for upstream; more than 0.

@@ -40,17 +40,25 @@ std::string DescribeRules(const config::v1::Grant& grant) {
   return text;
 }
 
+std::string DescribeGrant(const config::v1::Grant& grant, int index) {
+  return absl::StrCat("grant ", index + 1, ": ", DescribeOrganizations(grant), DescribeRules(grant));
+}
+
+std::string DescribeMethod(const ApiMethod& method) {
+  return absl::StrCat("  ", PolicyNameOf(method.full_name), " (", ClassNameOf(method), ")");
+}
+
 }  // namespace
 
-std::vector<std::string> DescribeGrants(const config::v1::Caller& caller, const OperationSet& operations) {
+std::vector<std::string> DescribeGrants(const config::v1::Caller& caller, const OperationSet& operations,
+                                        absl::string_view class_grants_as_of) {
   std::vector<std::string> lines;
   for (int i = 0; i < caller.grants_size(); ++i) {
     const config::v1::Grant& grant = caller.grants(i);
-    const Grant compiled(grant, operations);
-    lines.push_back(absl::StrCat("grant ", i + 1, ": ", DescribeOrganizations(grant), DescribeRules(grant)));
+    const Grant compiled(grant, operations, class_grants_as_of);
+    lines.push_back(DescribeGrant(grant, i));
     for (const ApiMethod& method : operations.methods()) {
-      if (!compiled.HasMethod(method.full_name)) continue;
-      lines.push_back(absl::StrCat("  ", PolicyNameOf(method.full_name), " (", ClassNameOf(method), ")"));
+      if (compiled.HasMethod(method.full_name)) lines.push_back(DescribeMethod(method));
     }
     for (const config::v1::GeneralOperation& operation : grant.general_operations()) {
       lines.push_back(absl::StrCat("  GeneralService: ", operation.path(),
@@ -58,6 +66,24 @@ std::vector<std::string> DescribeGrants(const config::v1::Caller& caller, const 
     }
   }
   if (lines.empty()) lines.push_back("nothing");
+  return lines;
+}
+
+std::vector<std::string> DescribeGains(const config::v1::Caller& caller, const OperationSet& operations,
+                                       absl::string_view class_grants_as_of) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < caller.grants_size(); ++i) {
+    const config::v1::Grant& grant = caller.grants(i);
+    const Grant now(grant, operations, class_grants_as_of);
+    const Grant later(grant, operations, operations.newest_since());
+    bool gains = false;
+    for (const ApiMethod& method : operations.methods()) {
+      if (now.HasMethod(method.full_name) || !later.HasMethod(method.full_name)) continue;
+      if (!gains) lines.push_back(DescribeGrant(grant, i));
+      gains = true;
+      lines.push_back(DescribeMethod(method));
+    }
+  }
   return lines;
 }
 

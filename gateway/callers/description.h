@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/operation_set.h"
 
@@ -12,7 +13,14 @@ namespace stampgate {
 
 // Returns lines for the operator. For each grant, there is one line about the grant, and one line for each method and
 // each general operation that the grant allows. Requires that `caller` comes from a validated config.
-std::vector<std::string> DescribeGrants(const config::v1::Caller& caller, const OperationSet& operations);
+// `class_grants_as_of` is the setting of the config, as for Grant.
+std::vector<std::string> DescribeGrants(const config::v1::Caller& caller, const OperationSet& operations,
+                                        absl::string_view class_grants_as_of = "");
+
+// Returns lines of the same form, only for the grants that would allow further methods if class_grants_as_of were the
+// newest day of `operations`, and only for these methods. Returns no lines if there are none.
+std::vector<std::string> DescribeGains(const config::v1::Caller& caller, const OperationSet& operations,
+                                       absl::string_view class_grants_as_of);
 
 }  // namespace stampgate
 

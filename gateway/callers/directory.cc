@@ -14,7 +14,8 @@ void AddTo(CallerDirectory::Callers& callers, const Caller* caller) {
 
 CallerDirectory::CallerDirectory(const config::v1::Config& config, const OperationSet& operations) {
   for (const config::v1::Caller& entry : config.callers()) {
-    const Caller* caller = callers_.emplace_back(std::make_unique<const Caller>(entry, operations)).get();
+    const Caller* caller =
+        callers_.emplace_back(std::make_unique<const Caller>(entry, operations, config.class_grants_as_of())).get();
     for (const std::string& id : entry.spiffe_ids()) AddTo(by_spiffe_id_[id], caller);
     for (const std::string& name : entry.dns_names()) AddTo(by_dns_name_[absl::AsciiStrToLower(name)], caller);
     if (entry.loopback()) on_loopback_.push_back(caller);

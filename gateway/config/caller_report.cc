@@ -77,6 +77,14 @@ std::string DescribeCertificates(const config::v1::Caller& caller) {
   return text;
 }
 
+// Returns lines that state which methods the caller would gain with the newest day; none if it would gain none.
+std::string DescribeUpdate(const config::v1::Caller& caller, const OperationSet& operations, absl::string_view as_of) {
+  const std::vector<std::string> gains = DescribeGains(caller, operations, as_of);
+  if (gains.empty()) return "";
+  return absl::StrCat("would gain with class_grants_as_of: ", operations.newest_since(), "\n",
+                      absl::StrJoin(gains, "\n"), "\n");
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_view name) {
@@ -86,9 +94,12 @@ absl::StatusOr<std::string> DescribeCaller(const Config& config, absl::string_vi
   std::vector<UnreadOrganizations> unread;
   absl::c_copy_if(config.unread(), std::back_inserter(unread),
                   [&](const auto& each) { return each.caller == caller - callers.begin(); });
-  std::string text = absl::StrCat(DescribeCertificates(*caller), name, " may call\n",
-                                  absl::StrJoin(DescribeGrants(*caller, config.operations()->set()), "\n"), "\n");
-  const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, config.operations()->set(), unread));
+  const OperationSet& operations = config.operations()->set();
+  std::string text =
+      absl::StrCat(DescribeCertificates(*caller), name, " may call\n",
+                   absl::StrJoin(DescribeGrants(*caller, operations, config->class_grants_as_of()), "\n"), "\n",
+                   DescribeUpdate(*caller, operations, config->class_grants_as_of()));
+  const std::string keys = DescribeKeys(*config, WithoutNamedKey(*caller, operations, unread));
   if (!keys.empty()) absl::StrAppend(&text, "where a grant names no key, its calls are signed with\n", keys);
   for (const UnreadOrganizations& each : unread) {
     absl::StrAppend(&text, "cannot show the organizations of grant ", each.grant + 1, ", which are in ",

@@ -21,6 +21,7 @@
 #include "gateway/tokens/key_set_url.h"
 #include "gateway/upstream/ca_certificates.h"
 #include "translate/amount.h"
+#include "translate/date.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
@@ -144,6 +145,8 @@ class CallerCheck {
         report_.Add(method_path, NoMethod(operations_.set(), grant.methods(i)));
       } else if (method->general) {
         report_.Add(method_path, "must be granted with general_operations, one operation at a time");
+      } else if (method->moves_unread_amount && !grant.amount_limits().empty()) {
+        report_.Add(method_path, "cannot be checked against amount_limits: use a separate grant for it");
       }
     }
     for (int i = 0; i < grant.classes_size(); ++i) {
@@ -347,6 +350,21 @@ void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report) {
     if (!issuer.ca_file().empty() && issuer.jwks_url().empty()) {
       report.Add(path + ".ca_file", "can be given only with jwks_url");
     }
+  }
+}
+
+void CheckClassGrants(const config::v1::Config& config, const OperationSet& operations, ConfigReport& report) {
+  constexpr char kPath[] = "class_grants_as_of";
+  const std::string& as_of = config.class_grants_as_of();
+  if (as_of.empty()) return;
+  const std::string& newest = operations.newest_since();
+  if (!IsDate(as_of)) {
+    report.Add(kPath, "must be a day, such as 2026-09-22");
+  } else if (newest.empty()) {
+    report.Add(kPath, "must not be given: no operation of this gateway has a day");
+  } else if (as_of > newest) {
+    // A later day would cover operations that nobody has seen yet.
+    report.Add(kPath, absl::StrCat("must not be later than the newest operation, which is of ", newest));
   }
 }
 

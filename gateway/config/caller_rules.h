@@ -27,6 +27,8 @@ bool IsConfigName(absl::string_view text);
 bool LeadsToSignatures(const config::v1::Grant& grant, const OperationSet& operations);
 
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report);
+// Checks class_grants_as_of.
+void CheckClassGrants(const config::v1::Config& config, const OperationSet& operations, ConfigReport& report);
 void CheckCallers(const config::v1::Config& config, const OperationTable& operations, ConfigReport& report);
 
 // The functions below require that the file names in the config have been resolved, and that these files were read.

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -519,7 +520,7 @@ TlsFiles FilesOf(const config::v1::Tls& tls) {
   return {tls.certificate_file(), tls.private_key_file(), tls.client_ca_file()};
 }
 
-absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
+absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, OperationSet::Shared set) {
   const absl::StatusOr<std::string>& text = snapshot.contents.Public(snapshot.path);
   if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat(snapshot.path, ": ", text.status().message()));
   config::v1::Config config = Defaults();
@@ -546,7 +547,9 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot) {
   CheckWebhooks(config, report);
   CheckTelemetry(config, report);
   CheckTokenIssuers(config, report);
-  std::shared_ptr<const OperationTable> operations = ReadOperations(snapshot.path, config, snapshot.contents, report);
+  std::shared_ptr<const OperationTable> operations =
+      ReadOperations(std::move(set), snapshot.path, config, snapshot.contents, report);
+  CheckClassGrants(config, operations->set(), report);
   CheckCallers(config, *operations, report);
   // The checks above use the file names as the config contains them. The checks below use the contents of the files.
   ResolveFiles(snapshot.path, config);

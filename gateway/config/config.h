@@ -39,7 +39,7 @@ class Config {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  friend absl::StatusOr<struct ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot);
+  friend absl::StatusOr<struct ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, OperationSet::Shared set);
 
   Config(config::v1::Config values, std::shared_ptr<const OperationTable> operations,
          std::vector<UnreadOrganizations> unread, std::vector<std::string> warnings)
@@ -64,7 +64,8 @@ struct ParsedConfig {
   std::vector<std::optional<TokenKeySet>> key_sets;
 };
 
-// Checks a config. The result depends only on the snapshot, because the function reads no file and no clock.
+// Checks a config, whose grants are for the operations of `set`. The result depends only on the arguments, because the
+// function reads no file and no clock.
 //
 // Errors: kInvalidArgument. The message contains all faults, one in each line, in the order of the file. For example:
 //
@@ -72,7 +73,8 @@ struct ParsedConfig {
 //
 // Lines and columns count from 1. If a field is missing, the fault has the place of the mapping that should contain the
 // field. The message quotes no values.
-absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot);
+absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot,
+                                         OperationSet::Shared set = OperationSet::BuiltIn());
 
 // Returns the path of the call store's file, which contains idempotency keys and timestamps. Returns an empty text if
 // the config has no store in SQLite files.

@@ -25,13 +25,12 @@ absl::StatusOr<std::shared_ptr<const OperationTable>> Extend(const OperationTabl
 
 }  // namespace
 
-std::shared_ptr<const OperationTable> ReadOperations(const std::string& config_file, const config::v1::Config& config,
-                                                     const FileContents& contents, ConfigReport& report) {
+std::shared_ptr<const OperationTable> ReadOperations(OperationSet::Shared base, const std::string& config_file,
+                                                     const config::v1::Config& config, const FileContents& contents,
+                                                     ConfigReport& report) {
   config::v1::Config resolved = config;
   ResolveFiles(config_file, resolved);
-  // The operations of the program have no fault: otherwise its tests would fail.
-  std::shared_ptr<const OperationTable> table =
-      OperationTable::Create(config.operator_name(), OperationSet::BuiltIn()).value();
+  std::shared_ptr<const OperationTable> table = OperationTable::Create(config.operator_name(), std::move(base)).value();
   for (int i = 0; i < resolved.operations_size(); ++i) {
     absl::StatusOr<std::shared_ptr<const OperationTable>> extended =
         Extend(*table, config.operator_name(), contents.Public(resolved.operations(i)));

@@ -12,10 +12,12 @@
 
 namespace stampgate {
 
-// Returns the operations of the program and of the files `operations` of `config`. `config_file` is the path of the
-// config, to which the names of these files are relative. If a file has a fault, reports it, and leaves this file out.
-std::shared_ptr<const OperationTable> ReadOperations(const std::string& config_file, const config::v1::Config& config,
-                                                     const FileContents& contents, ConfigReport& report);
+// Returns the operations of `base`, which must have no fault, and of the files `operations` of `config`. `config_file`
+// is the path of the config, to which the names of these files are relative. If a file has a fault, reports it, and
+// leaves this file out.
+std::shared_ptr<const OperationTable> ReadOperations(OperationSet::Shared base, const std::string& config_file,
+                                                     const config::v1::Config& config, const FileContents& contents,
+                                                     ConfigReport& report);
 
 // Returns the SHA-256 of the operations in hex: equal protos, with equal comments, have the same digest.
 std::string DigestOf(const OperationSet& operations);

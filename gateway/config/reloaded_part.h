@@ -6,14 +6,15 @@
 
 namespace stampgate {
 
-// Returns the operations, keys, callers and token issuers of `config`. Each reload also reads the files that these
-// settings name: see named_files.cc.
+// Returns the operations, keys, callers, token issuers and class_grants_as_of of `config`. Each reload also reads the
+// files that these settings name: see named_files.cc.
 inline config::v1::Config ReloadedPart(const config::v1::Config& config) {
   config::v1::Config part;
   *part.mutable_operations() = config.operations();
   *part.mutable_keys() = config.keys();
   *part.mutable_callers() = config.callers();
   *part.mutable_token_issuers() = config.token_issuers();
+  part.set_class_grants_as_of(config.class_grants_as_of());
   return part;
 }
 
@@ -23,6 +24,7 @@ inline config::v1::Config FixedPart(config::v1::Config config) {
   config.clear_keys();
   config.clear_callers();
   config.clear_token_issuers();
+  config.clear_class_grants_as_of();
   return config;
 }
 

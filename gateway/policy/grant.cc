@@ -1,18 +1,19 @@
 #include "gateway/policy/grant.h"
 
 #include "absl/algorithm/container.h"
+#include "gateway/policy/class_coverage.h"
 #include "gateway/policy/method_name.h"
 
 namespace stampgate {
 
-Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations) : key_(grant.key()), rules_(grant) {
+Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations, absl::string_view class_grants_as_of)
+    : limits_amounts_(!grant.amount_limits().empty()), key_(grant.key()), rules_(grant) {
   for (const std::string& name : grant.methods()) {
-    if (const ApiMethod* method = FindApiMethod(operations, name)) methods_.insert(method->full_name);
+    if (const ApiMethod* method = FindApiMethod(operations, name)) Add(*method);
   }
   for (const ApiMethod& method : operations.methods()) {
-    // A class never grants methods of GeneralService: a grant must list each general operation.
-    if (!method.general && absl::c_linear_search(grant.classes(), method.policy_class)) {
-      methods_.insert(method.full_name);
+    if (ClassesCover(method, class_grants_as_of) && absl::c_linear_search(grant.classes(), method.policy_class)) {
+      Add(method);
     }
   }
   for (const config::v1::GeneralOperation& operation : grant.general_operations()) {
@@ -24,13 +25,21 @@ Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations) : k
   organizations_ = std::move(organizations);
 }
 
+void Grant::Add(const ApiMethod& method) {
+  (limits_amounts_ && method.moves_unread_amount ? unlimited_ : methods_).insert(method.full_name);
+}
+
 Grant::Answer Grant::Ask(const Question& question) const {
+  const bool unlimited = !question.general && unlimited_.contains(question.method);
   const bool named = question.general
                          ? general_.contains({std::string(question.general_path), std::string(question.general_type)})
                          : methods_.contains(question.method);
-  if (!named) return {Fit::kNotTheMethod, ""};
+  if (!named && !unlimited) return {Fit::kNotTheMethod, ""};
   if (question.organization_id.has_value() && !organizations_->Contains(*question.organization_id)) {
     return {Fit::kNotTheOrganization, ""};
+  }
+  if (unlimited) {
+    return {Fit::kNotTheValues, "amount_limits cannot be checked for this method: grant it without them"};
   }
   if (question.request == nullptr) return {Fit::kAllowed, ""};
   std::optional<std::string> why = rules_.Refuse(*question.request);

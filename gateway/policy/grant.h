@@ -12,6 +12,7 @@
 #include "gateway/policy/guard_rules.h"
 #include "gateway/policy/organization_set.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/operation_set.h"
 #include "translate/parsed_message.h"
 
 namespace stampgate {
@@ -34,8 +35,9 @@ struct Question {
 class Grant {
  public:
   // Requires that `grant` comes from a checked config, and that its `organizations` already contains the ids in its
-  // organizations_file.
-  Grant(const config::v1::Grant& grant, const OperationSet& operations);
+  // organizations_file. `class_grants_as_of` is the setting of the config; if it is empty, the classes of the grant
+  // cover only methods that have no day.
+  Grant(const config::v1::Grant& grant, const OperationSet& operations, absl::string_view class_grants_as_of = "");
 
   // The first check of the grant that the question fails, or kAllowed if the question passes all checks. The values are
   // in the order of the checks.
@@ -43,7 +45,7 @@ class Grant {
 
   struct Answer {
     Fit fit = Fit::kNotTheMethod;
-    std::string why;  // set for kNotTheValues: names the field and the rule that refuses, never the value
+    std::string why;  // set for kNotTheValues: names the rule that refuses, and its field if there is one; no value
   };
 
   Answer Ask(const Question& question) const;
@@ -58,7 +60,12 @@ class Grant {
   const std::string& key() const { return key_; }
 
  private:
-  std::set<std::string, std::less<>> methods_;             // the full names of the granted methods
+  void Add(const ApiMethod& method);
+
+  const bool limits_amounts_;
+  std::set<std::string, std::less<>> methods_;  // the full names of the granted methods
+  // The full names of the methods that are not granted only because the grant has amount limits.
+  std::set<std::string, std::less<>> unlimited_;
   std::set<std::pair<std::string, std::string>> general_;  // the path and the type of each granted general operation
   std::shared_ptr<const OrganizationSet> organizations_;
   std::string key_;

@@ -1,0 +1,119 @@
+#include "gateway/policy/class_coverage.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gateway/policy/grant.h"
+#include "translate/testing/changed_operations.h"
+#include "translate/testing/operations.h"
+
+namespace stampgate {
+namespace {
+
+using Fit = Grant::Fit;
+
+constexpr char kGetPolicy[] = "/stampgate.v1.PolicyService/GetPolicy";
+constexpr char kGetAuthenticators[] = "/stampgate.v1.UserService/GetAuthenticators";
+constexpr char kListAccounts[] = "/stampgate.v1.WalletService/ListWalletAccounts";
+constexpr char kWithdraw[] = "/stampgate.v1.EarnService/EarnWithdraw";
+constexpr char kApprove[] = "/stampgate.v1.ActivityService/ApproveActivity";
+constexpr char kCannotCheck[] = "amount_limits cannot be checked for this method: grant it without them";
+
+// GetPolicy and DeleteApiKeys came with later releases. GetAuthenticators is internal.
+const OperationSet& Operations() {
+  static const auto& set = *new OperationSet::Shared(
+      testing::ChangedOperations({{"PolicyService/GetPolicy", "since: '2026-08-10'"},
+                                  {"UserService/DeleteApiKeys", "since: '2026-09-22'"},
+                                  {"UserService/GetAuthenticators", "internal: true"},
+                                  {"ActivityService/ApproveActivity", "moves_unread_amount: true"}}));
+  return *set;
+}
+
+Grant GrantOf(const std::string& text, absl::string_view as_of = "") {
+  return Grant(testing::Proto<config::v1::Grant>(text), Operations(), as_of);
+}
+
+Grant::Answer Ask(const Grant& grant, absl::string_view method, absl::string_view organization = "o") {
+  Question question;
+  question.method = method;
+  question.organization_id = organization;
+  return grant.Ask(question);
+}
+
+TEST(ClassCoverageTest, AClassCoversAMethodFromItsDayOn) {
+  const std::string query = "classes: POLICY_CLASS_QUERY all_organizations: true";
+  for (const char* as_of : {"", "2026-08-09", "2025-12-31"}) {
+    EXPECT_FALSE(GrantOf(query, as_of).HasMethod(kGetPolicy)) << as_of;
+    EXPECT_EQ(Ask(GrantOf(query, as_of), kGetPolicy).fit, Fit::kNotTheMethod) << as_of;
+  }
+  for (const char* as_of : {"2026-08-10", "2026-08-11", "2026-09-22", "2027-01-01"}) {
+    EXPECT_TRUE(GrantOf(query, as_of).HasMethod(kGetPolicy)) << as_of;
+    EXPECT_EQ(Ask(GrantOf(query, as_of), kGetPolicy).fit, Fit::kAllowed) << as_of;
+  }
+}
+
+TEST(ClassCoverageTest, AClassAlwaysCoversItsMethodsThatHaveNoDay) {
+  for (const char* as_of : {"", "2020-01-01", "2026-09-22"}) {
+    EXPECT_TRUE(GrantOf("classes: POLICY_CLASS_QUERY all_organizations: true", as_of).HasMethod(kListAccounts))
+        << as_of;
+  }
+}
+
+TEST(ClassCoverageTest, NoClassCoversAnInternalMethod) {
+  for (const char* as_of : {"", "2026-09-22"}) {
+    const Grant all = GrantOf(
+        "classes: [POLICY_CLASS_QUERY, POLICY_CLASS_LOGIN, POLICY_CLASS_WRITE, POLICY_CLASS_DANGEROUS,"
+        " POLICY_CLASS_EVENTS] all_organizations: true",
+        as_of);
+    EXPECT_FALSE(all.HasMethod(kGetAuthenticators));
+    EXPECT_EQ(Ask(all, kGetAuthenticators).fit, Fit::kNotTheMethod);
+  }
+}
+
+TEST(ClassCoverageTest, TheNameOfAMethodGrantsItWhateverItsDay) {
+  const Grant grant =
+      GrantOf("methods: ['PolicyService/GetPolicy', 'UserService/GetAuthenticators'] organizations: 'o'");
+  EXPECT_EQ(Ask(grant, kGetPolicy).fit, Fit::kAllowed);
+  EXPECT_EQ(Ask(grant, kGetAuthenticators).fit, Fit::kAllowed);
+}
+
+TEST(ClassCoverageTest, ALineStatesHowManyOperationsAreNewer) {
+  EXPECT_EQ(
+      DescribeUncovered(Operations(), ""),
+      "class grants do not cover 2 operations that are newer than class_grants_as_of, which is not set; the newest "
+      "is of 2026-09-22\n");
+  EXPECT_EQ(DescribeUncovered(Operations(), "2026-08-10"),
+            "class grants do not cover 1 operation that is newer than class_grants_as_of, which is 2026-08-10; the "
+            "newest is of 2026-09-22\n");
+  EXPECT_EQ(DescribeUncovered(Operations(), "2026-09-22"), "");
+}
+
+TEST(ClassCoverageTest, AGrantWithAmountLimitsAllowsNoMethodThatMovesAnUnreadAmount) {
+  for (const char* what : {"classes: POLICY_CLASS_DANGEROUS", "methods: 'ActivityService/ApproveActivity'"}) {
+    const Grant grant =
+        GrantOf(absl::StrCat(what, " organizations: 'o' amount_limits {chain: 'eip155:1' max_amount: '5'}"));
+    EXPECT_FALSE(grant.HasMethod(kApprove)) << what;
+    EXPECT_EQ(Ask(grant, kApprove).fit, Fit::kNotTheValues) << what;
+    EXPECT_EQ(Ask(grant, kApprove).why, kCannotCheck) << what;
+    EXPECT_EQ(Ask(grant, kApprove, "p").fit, Fit::kNotTheOrganization) << what;
+  }
+}
+
+TEST(ClassCoverageTest, AGrantWithAmountLimitsAllowsTheOtherMethodsOfItsClass) {
+  const Grant grant =
+      GrantOf("classes: POLICY_CLASS_DANGEROUS organizations: 'o' amount_limits {chain: 'eip155:1' max_amount: '5'}");
+  EXPECT_TRUE(grant.HasMethod(kWithdraw));
+  EXPECT_EQ(Ask(grant, kWithdraw).fit, Fit::kAllowed);
+}
+
+TEST(ClassCoverageTest, AGrantWithoutAmountLimitsAllowsAMethodThatMovesAnUnreadAmount) {
+  const Grant grant = GrantOf("classes: POLICY_CLASS_DANGEROUS organizations: 'o'");
+  EXPECT_TRUE(grant.HasMethod(kApprove));
+  EXPECT_EQ(Ask(grant, kApprove).fit, Fit::kAllowed);
+}
+
+}  // namespace
+}  // namespace stampgate
