@@ -215,7 +215,7 @@ TEST(OperationTableTest, ListsActivityTypesOfAnyVersion) {
 }
 
 TEST(OperationTableTest, PutsTheOperatorsNameIntoJsonNames) {
-  absl::StatusOr<std::unique_ptr<const OperationTable>> table = OperationTable::Create("ACME");
+  absl::StatusOr<std::unique_ptr<const OperationTable>> table = OperationTable::Create("ACME", OperationSet::BuiltIn());
   ASSERT_THAT(table, testing::StatusIs(absl::StatusCode::kOk));
   for (const Operation& operation : (*table)->operations()) {
     if (operation.method->name() != "GetWebhookKeySet") continue;
