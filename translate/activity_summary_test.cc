@@ -2,83 +2,85 @@
 
 #include <gtest/gtest.h>
 
-#include "stampgate/v1/general_service.pb.h"
-#include "stampgate/v1/policy_service.pb.h"
+#include <memory>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "translate/testing/dynamic_message.h"
+#include "translate/testing/operations.h"
 
 namespace stampgate {
 namespace {
 
-class ActivitySummaryTest : public testing::Test {
- protected:
-  template <typename Response>
-  ActivitySummary Of(const Response& response) {
-    return SummaryOf(**plans_.Compile(Response::descriptor()), response.SerializeAsString());
-  }
+using testing::MessageOf;
+using testing::ValueAt;
 
-  MessagePlans plans_{"Service"};
-};
+constexpr char kSubmit[] = "stampgate.v1.CreatePoliciesResponse";
+constexpr char kQuery[] = "stampgate.v1.GetPolicyResponse";
+constexpr char kGeneral[] = "stampgate.v1.SubmitOperationResponse";
 
-TEST_F(ActivitySummaryTest, ReturnsTheIdAndTheStatusOfTheActivity) {
-  v1::CreatePoliciesResponse response;
-  response.mutable_activity()->set_id("a-1");
-  response.mutable_activity()->set_status(v1::ACTIVITY_STATUS_CONSENSUS_NEEDED);
-  EXPECT_EQ(Of(response).id, "a-1");
-  EXPECT_EQ(Of(response).status, "ACTIVITY_STATUS_CONSENSUS_NEEDED");
+// Returns the summary of a response of the type `type`.
+ActivitySummary Of(const std::string& type, const std::string& text_proto) {
+  const auto response = MessageOf(type, text_proto);
+  return SummaryOf(testing::PlanOf(*response), response->SerializeAsString());
 }
 
-TEST_F(ActivitySummaryTest, AResponseWithoutAnActivityHasAnEmptySummary) {
-  EXPECT_EQ(Of(v1::CreatePoliciesResponse()).id, "");
-  EXPECT_EQ(Of(v1::CreatePoliciesResponse()).status, "");
-  v1::GetPolicyResponse query;
-  query.mutable_policy()->set_policy_id("p");
-  EXPECT_EQ(Of(query).id, "");
+// Returns the summary of a response that is the JSON text `answer`.
+ActivitySummary OfText(const std::string& answer) {
+  return Of(kGeneral, absl::StrCat("answer: '", absl::CEscape(answer), "'"));
+}
+
+// Returns the response of the type `type` that ResponseOf makes.
+std::unique_ptr<google::protobuf::Message> ResponseWith(const std::string& type, const ActivitySummary& summary) {
+  return testing::MessageIn(type, ResponseOf(testing::PlanOf(*testing::NewMessage(type)), summary));
+}
+
+TEST(ActivitySummaryTest, ReturnsTheIdAndTheStatusOfTheActivity) {
+  const ActivitySummary summary = Of(kSubmit, "activity {id: 'a-1' status: ACTIVITY_STATUS_CONSENSUS_NEEDED}");
+  EXPECT_EQ(summary.id, "a-1");
+  EXPECT_EQ(summary.status, "ACTIVITY_STATUS_CONSENSUS_NEEDED");
+}
+
+TEST(ActivitySummaryTest, AResponseWithoutAnActivityHasAnEmptySummary) {
+  EXPECT_EQ(Of(kSubmit, "").id, "");
+  EXPECT_EQ(Of(kSubmit, "").status, "");
+  EXPECT_EQ(Of(kQuery, "policy {policy_id: 'p'}").id, "");
 }
 
 // If upstream returns a status that the enum does not list, the reader leaves the field unset and stores the status in
 // `unrecognized`.
-TEST_F(ActivitySummaryTest, TheStatusIsEmptyIfItIsNotSet) {
-  v1::CreatePoliciesResponse response;
-  response.mutable_activity()->set_id("a-1");
-  EXPECT_EQ(Of(response).status, "");
-}
+TEST(ActivitySummaryTest, TheStatusIsEmptyIfItIsNotSet) { EXPECT_EQ(Of(kSubmit, "activity {id: 'a-1'}").status, ""); }
 
-TEST_F(ActivitySummaryTest, ReadsTheSummaryFromAResponseThatIsJsonText) {
-  v1::SubmitOperationResponse response;
-  response.set_answer(
+TEST(ActivitySummaryTest, ReadsTheSummaryFromAResponseThatIsJsonText) {
+  const ActivitySummary summary = OfText(
       R"({"id":"x","activity":{"id":"a-\u0031","status":"ACTIVITY_STATUS_PENDING","result":{"id":"r"}},"status":"s"})");
-  EXPECT_EQ(Of(response).id, "a-1");
-  EXPECT_EQ(Of(response).status, "ACTIVITY_STATUS_PENDING");
+  EXPECT_EQ(summary.id, "a-1");
+  EXPECT_EQ(summary.status, "ACTIVITY_STATUS_PENDING");
 }
 
-TEST_F(ActivitySummaryTest, ATextWithoutAnActivityHasAnEmptySummary) {
+TEST(ActivitySummaryTest, ATextWithoutAnActivityHasAnEmptySummary) {
   for (const char* answer : {"", "{}", "{", R"({"id":"x","status":"s"})", R"({"activity":"x"})", R"({"activity":null})",
                              R"({"activity":[{"id":"x"}]})", R"({"activity":{"id":7,"status":{}}})"}) {
-    v1::SubmitOperationResponse response;
-    response.set_answer(answer);
-    EXPECT_EQ(Of(response).id, "") << answer;
-    EXPECT_EQ(Of(response).status, "") << answer;
+    EXPECT_EQ(OfText(answer).id, "") << answer;
+    EXPECT_EQ(OfText(answer).status, "") << answer;
   }
 }
 
-TEST_F(ActivitySummaryTest, AResponseOfASummaryContainsOnlyTheSummary) {
+TEST(ActivitySummaryTest, AResponseOfASummaryContainsOnlyTheSummary) {
   const ActivitySummary summary = {"a-\"1", "ACTIVITY_STATUS_REJECTED"};
-  v1::CreatePoliciesResponse expected;
-  expected.mutable_activity()->set_id(summary.id);
-  expected.mutable_activity()->set_status(v1::ACTIVITY_STATUS_REJECTED);
-  EXPECT_EQ(ResponseOf(**plans_.Compile(expected.GetDescriptor()), summary), expected.SerializeAsString());
-  v1::SubmitOperationResponse text;
-  EXPECT_TRUE(text.ParseFromString(ResponseOf(**plans_.Compile(text.GetDescriptor()), summary)));
-  EXPECT_EQ(text.answer(), R"({"activity":{"id":"a-\"1","status":"ACTIVITY_STATUS_REJECTED"}})");
-  EXPECT_EQ(Of(text).id, summary.id);
-  EXPECT_EQ(Of(text).status, summary.status);
+  const auto expected = MessageOf(kSubmit, "activity {id: 'a-\"1' status: ACTIVITY_STATUS_REJECTED}");
+  EXPECT_EQ(ResponseOf(testing::PlanOf(*expected), summary), expected->SerializeAsString());
+  const auto text = ResponseWith(kGeneral, summary);
+  EXPECT_EQ(ValueAt(*text, "answer"), R"({"activity":{"id":"a-\"1","status":"ACTIVITY_STATUS_REJECTED"}})");
+  EXPECT_EQ(OfText(ValueAt(*text, "answer")).id, summary.id);
+  EXPECT_EQ(OfText(ValueAt(*text, "answer")).status, summary.status);
 }
 
-TEST_F(ActivitySummaryTest, AResponseOfASummaryOmitsAStatusThatTheEnumDoesNotList) {
-  v1::CreatePoliciesResponse response;
-  EXPECT_TRUE(response.ParseFromString(
-      ResponseOf(**plans_.Compile(response.GetDescriptor()), {"a-1", "ACTIVITY_STATUS_OF_NEXT_YEAR"})));
-  EXPECT_EQ(response.activity().id(), "a-1");
-  EXPECT_EQ(response.activity().status(), v1::ACTIVITY_STATUS_UNSPECIFIED);
+TEST(ActivitySummaryTest, AResponseOfASummaryOmitsAStatusThatTheEnumDoesNotList) {
+  const auto response = ResponseWith(kSubmit, {"a-1", "ACTIVITY_STATUS_OF_NEXT_YEAR"});
+  EXPECT_EQ(ValueAt(*response, "activity.id"), "a-1");
+  EXPECT_EQ(ValueAt(*response, "activity.status"), "ACTIVITY_STATUS_UNSPECIFIED");
 }
 
 }  // namespace

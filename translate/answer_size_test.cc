@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "stampgate/v1/general_service.pb.h"
 #include "translate/error.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
 
@@ -49,9 +49,10 @@ TEST(AnswerSizeTest, TheErrorOfASubmitIdentifiesTheActivity) {
 
 TEST(AnswerSizeTest, TheErrorOfAGeneralSubmitIdentifiesTheActivity) {
   const SentCall call = Call("SubmitOperation");
-  v1::SubmitOperationResponse response;
-  response.set_answer(R"({"activity":{"id":"act-2","status":"ACTIVITY_STATUS_PENDING"}})");
-  const ActivitySummary activity = SummaryOf(*call.operation.response, response.SerializeAsString());
+  const auto response =
+      testing::MessageOf("stampgate.v1.SubmitOperationResponse",
+                         R"pb(answer: '{"activity":{"id":"act-2","status":"ACTIVITY_STATUS_PENDING"}}')pb");
+  const ActivitySummary activity = SummaryOf(*call.operation.response, response->SerializeAsString());
   const Details details = DetailsOf(AnswerTooLarge(call, activity, 5000000));
   EXPECT_EQ(details.metadata.at("activity_id"), "act-2");
   EXPECT_EQ(details.metadata.at("activity_status"), "ACTIVITY_STATUS_PENDING");

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "stampgate/v1/general_service.pb.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
 
@@ -18,6 +18,7 @@ namespace {
 
 using ::stampgate::testing::OperationOf;
 using ::stampgate::testing::Operations;
+using ::stampgate::testing::RequestOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -37,21 +38,21 @@ Found Check(absl::string_view method, const google::protobuf::Message& request) 
   return found;
 }
 
+// Returns the text proto of a string field with the value `value`.
+std::string Field(absl::string_view name, absl::string_view value) {
+  return absl::StrCat(name, ": '", absl::CEscape(value), "' ");
+}
+
 Found CheckSubmit(const std::string& path, const std::string& type) {
-  v1::SubmitOperationRequest request;
-  request.set_organization_id("o");
-  request.set_path(path);
-  request.set_activity_type(type);
-  request.set_parameters("{}");
-  return Check("SubmitOperation", request);
+  return Check("SubmitOperation", *RequestOf(OperationOf("SubmitOperation"),
+                                             absl::StrCat("organization_id: 'o' parameters: '{}' ", Field("path", path),
+                                                          Field("activity_type", type))));
 }
 
 Found CheckQuery(const std::string& path, const std::string& parameters) {
-  v1::QueryOperationRequest request;
-  request.set_organization_id("o");
-  request.set_path(path);
-  request.set_parameters(parameters);
-  return Check("QueryOperation", request);
+  return Check("QueryOperation",
+               *RequestOf(OperationOf("QueryOperation"),
+                          absl::StrCat("organization_id: 'o' ", Field("path", path), Field("parameters", parameters))));
 }
 
 TEST(GeneralOperationTest, AcceptsAnOperationThatHasNoMethodOfItsOwn) {

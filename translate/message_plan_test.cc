@@ -6,10 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stampgate/v1/earn.pb.h"
-#include "stampgate/v1/policies.pb.h"
-#include "stampgate/v1/users.pb.h"
-#include "stampgate/v1/webhooks.pb.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/status.h"
 #include "translate/testing/testing.pb.h"
 
@@ -24,6 +21,8 @@ using ::testing::IsNull;
 using ::testing::NotNull;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
+
+const Descriptor* TypeOf(const std::string& name) { return testing::Pool().FindMessageTypeByName(name); }
 
 class MessagePlanTest : public ::testing::Test {
  protected:
@@ -68,7 +67,7 @@ TEST_F(MessagePlanTest, FieldsAreOrderedByNumber) {
 }
 
 TEST_F(MessagePlanTest, TheOptionsCanChangeTheJsonNameOfAField) {
-  const MessagePlan& policy = PlanOf(v1::PolicyToCreate::descriptor());
+  const MessagePlan& policy = PlanOf(TypeOf("stampgate.v1.PolicyToCreate"));
   EXPECT_EQ(policy.Find("policy_name")->json_name, "policyName");
   EXPECT_EQ(policy.Find("policy_name")->json_key, "\"policyName\":");
   EXPECT_EQ(policy.by_json_name.at("policyName"), policy.Find("policy_name"));
@@ -81,19 +80,19 @@ TEST_F(MessagePlanTest, TheOptionsCanChangeTheJsonNameOfAField) {
 
 TEST_F(MessagePlanTest, JsonNamesContainTheOperatorsNameInLowerCase) {
   MessagePlans plans("Some-Operator");
-  const MessagePlan& key = **plans.Compile(v1::WebhookKey::descriptor());
+  const MessagePlan& key = **plans.Compile(TypeOf("stampgate.v1.WebhookKey"));
   EXPECT_EQ(key.Find("signature_algorithm")->json_name, "some-operator_signature_algorithm");
   EXPECT_EQ(key.Find("signature_version")->json_name, "some-operator_signature_version");
 }
 
 TEST_F(MessagePlanTest, EnumValuesExceptZeroHaveAJsonName) {
-  const FieldPlan& chain = *PlanOf(v1::EarnWithdrawParameters::descriptor()).Find("chain_caip2");
+  const FieldPlan& chain = *PlanOf(TypeOf("stampgate.v1.EarnWithdrawParameters")).Find("chain_caip2");
   EXPECT_THAT(chain.enum_numbers,
               UnorderedElementsAre(Pair("eip155:1", 1), Pair("eip155:8453", 2), Pair("eip155:42161", 3),
                                    Pair("eip155:137", 4), Pair("eip155:56", 5), Pair("eip155:4217", 6)));
   EXPECT_EQ(chain.enum_json.at(2), "\"eip155:8453\"");
 
-  const FieldPlan& effect = *PlanOf(v1::PolicyToCreate::descriptor()).Find("effect");
+  const FieldPlan& effect = *PlanOf(TypeOf("stampgate.v1.PolicyToCreate")).Find("effect");
   EXPECT_THAT(effect.enum_numbers, UnorderedElementsAre(Pair("EFFECT_ALLOW", 1), Pair("EFFECT_DENY", 2)));
 }
 
@@ -116,7 +115,7 @@ TEST_F(MessagePlanTest, TheUnrecognizedMapIsNotAMemberOfTheJson) {
   EXPECT_EQ(plan.unrecognized->form, JsonForm::kOpaque);
   EXPECT_FALSE(plan.by_json_name.contains("unrecognized"));
   EXPECT_EQ(plan.unrecognized->field, Everything::descriptor()->FindFieldByName("unrecognized"));
-  EXPECT_THAT(PlanOf(v1::Policy::descriptor()).unrecognized, IsNull());
+  EXPECT_THAT(PlanOf(TypeOf("stampgate.v1.Policy")).unrecognized, IsNull());
 }
 
 TEST_F(MessagePlanTest, AMapHasThePlanOfItsEntries) {

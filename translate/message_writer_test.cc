@@ -6,8 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "stampgate/v1/policies.pb.h"
-#include "stampgate/v1/wallet_service.pb.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/json_dom.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
@@ -94,8 +93,8 @@ TEST(MessageWriterTest, AnAbsentValueIsOmittedButEmptyAndZeroAreWritten) {
 }
 
 TEST(MessageWriterTest, AnEmptyListIsWrittenOnlyIfItIsRequired) {
-  EXPECT_EQ(Write(v1::CreatePoliciesParameters()), R"({"policies":[]})");
-  EXPECT_EQ(Write(v1::CreatePoliciesResult()), "{}");
+  EXPECT_EQ(Write(*testing::NewMessage("stampgate.v1.CreatePoliciesParameters")), R"({"policies":[]})");
+  EXPECT_EQ(Write(*testing::NewMessage("stampgate.v1.CreatePoliciesResult")), "{}");
 }
 
 TEST(MessageWriterTest, AnEmptyMapIsWrittenOnlyIfItIsRequired) {

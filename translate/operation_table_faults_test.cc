@@ -1,12 +1,12 @@
-// Tests the errors for faulty services. This program links faulty services, so it can contain no other tests.
+// Tests the errors for faulty services.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <string>
 
-#include "translate/method_table.h"
 #include "translate/operation_table.h"
+#include "translate/testing/extended_set.h"
 #include "translate/testing/faulty_services.pb.h"
 #include "translate/testing/status.h"
 
@@ -18,10 +18,13 @@ using ::testing::Eq;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-ApiMethod Method(const std::string& name) {
-  const auto* file = testing::StampedRequest::descriptor()->file();
-  return ApiMethodOf(file->FindServiceByName("FaultyService")->FindMethodByName(name));
+// Returns the set of the program's operations and those of faulty_services.proto.
+const OperationSet::Shared& Set() {
+  static const auto& set = *new OperationSet::Shared(testing::SetWith(*testing::StampedRequest::descriptor()->file()));
+  return set;
 }
+
+ApiMethod Method(const std::string& name) { return *Set()->FindMethod("/stampgate.testing.FaultyService/" + name); }
 
 struct FaultCase {
   const char* method;
@@ -31,7 +34,7 @@ struct FaultCase {
 class FaultyOperationTest : public ::testing::TestWithParam<FaultCase> {};
 
 TEST_P(FaultyOperationTest, TheErrorNamesTheFaultyMethod) {
-  EXPECT_THAT(OperationTable::Create("Service", {Method("Sound"), Method(GetParam().method)}),
+  EXPECT_THAT(OperationTable::Create("Service", Set(), {Method("Sound"), Method(GetParam().method)}),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        Eq(std::string("stampgate.testing.FaultyService.") + GetParam().method + GetParam().fault)));
 }
@@ -76,14 +79,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.method; });
 
 TEST(FaultyOperationsTest, AnOperationWithAFaultyRequestOrResponseMessageIsRejected) {
-  EXPECT_THAT(OperationTable::Create("Service", {Method("FaultyRequest")}),
+  EXPECT_THAT(OperationTable::Create("Service", Set(), {Method("FaultyRequest")}),
               StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.DoubleRequest.value ")));
-  EXPECT_THAT(OperationTable::Create("Service", {Method("FaultyResponse")}),
+  EXPECT_THAT(OperationTable::Create("Service", Set(), {Method("FaultyResponse")}),
               StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.DoubleResponse.value ")));
 }
 
 TEST(FaultyOperationsTest, AnOperationWithoutAPolicyClassIsDangerous) {
-  auto table = OperationTable::Create("Service", {Method("Sound")});
+  auto table = OperationTable::Create("Service", Set(), {Method("Sound")});
   ASSERT_THAT(table, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ((*table)->operations().front().policy_class, v1::POLICY_CLASS_DANGEROUS);
 }
@@ -91,14 +94,14 @@ TEST(FaultyOperationsTest, AnOperationWithoutAPolicyClassIsDangerous) {
 TEST(FaultyOperationsTest, ALocalMethodIsNotAnOperation) {
   ApiMethod method = Method("Sound");
   method.kind = v1::OPERATION_KIND_LOCAL;
-  auto table = OperationTable::Create("Service", {method});
+  auto table = OperationTable::Create("Service", Set(), {method});
   ASSERT_THAT(table, StatusIs(absl::StatusCode::kOk));
   EXPECT_THAT((*table)->operations(), SizeIs(0));
 }
 
-TEST(ApiMethodsTest, ContainsExactlyTheMethodsWithTheOperationOption) {
+TEST(FaultyOperationsTest, TheSetContainsExactlyTheMethodsWithTheOperationOption) {
   std::map<std::string, bool> streams;
-  for (const ApiMethod& method : ApiMethods()) {
+  for (const ApiMethod& method : Set()->methods()) {
     if (method.method->service()->name() == "FaultyService") streams[method.full_name] = method.streams;
   }
   EXPECT_TRUE(streams.contains("/stampgate.testing.FaultyService/Sound"));
@@ -108,8 +111,8 @@ TEST(ApiMethodsTest, ContainsExactlyTheMethodsWithTheOperationOption) {
   EXPECT_TRUE(streams["/stampgate.testing.FaultyService/ServerStream"]);
 }
 
-TEST(FaultyOperationsTest, CreateFailsIfAnyLinkedServiceIsFaulty) {
-  EXPECT_THAT(OperationTable::Create("Service"),
+TEST(FaultyOperationsTest, CreateFailsIfAnyServiceOfTheSetIsFaulty) {
+  EXPECT_THAT(OperationTable::Create("Service", Set()),
               StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.FaultyService.")));
 }
 

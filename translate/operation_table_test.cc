@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "stampgate/v1/activity.pb.h"
-#include "stampgate/v1/webhook_service.pb.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
 
@@ -27,6 +25,10 @@ constexpr auto kLogin = v1::POLICY_CLASS_LOGIN;
 constexpr auto kWrite = v1::POLICY_CLASS_WRITE;
 constexpr auto kDangerous = v1::POLICY_CLASS_DANGEROUS;
 constexpr auto kRead = v1::POLICY_CLASS_QUERY;
+
+const google::protobuf::Descriptor* TypeOf(const std::string& name) {
+  return OperationSet::BuiltIn()->pool().FindMessageTypeByName(name);
+}
 
 struct Row {
   const char* method;
@@ -156,21 +158,21 @@ TEST(OperationTableTest, EverySubmitHasAnIntentAndEverySubmitExceptAVoteHasAResu
     SCOPED_TRACE(operation.full_name);
     ++submits;
     const std::string segment = operation.path.substr(operation.path.rfind('/') + 1);
-    const FieldDescriptor* intent = MemberOf(v1::ActivityIntent::descriptor(), absl::StrCat(segment, "_intent"));
+    const FieldDescriptor* intent = MemberOf(TypeOf("stampgate.v1.ActivityIntent"), absl::StrCat(segment, "_intent"));
     ASSERT_THAT(intent, NotNull());
     EXPECT_EQ(intent->message_type(), operation.request->Find("parameters")->field->message_type());
     if (segment == "approve_activity" || segment == "reject_activity") {
       ++votes;
       continue;
     }
-    const FieldDescriptor* result = MemberOf(v1::ActivityResult::descriptor(), absl::StrCat(segment, "_result"));
+    const FieldDescriptor* result = MemberOf(TypeOf("stampgate.v1.ActivityResult"), absl::StrCat(segment, "_result"));
     ASSERT_THAT(result, NotNull());
     EXPECT_EQ(result->message_type()->name(), absl::StrCat(operation.method->name(), "Result"));
   }
   EXPECT_EQ(submits, 19);
   EXPECT_EQ(votes, 2);
-  EXPECT_EQ(v1::ActivityIntent::descriptor()->field_count(), submits);
-  EXPECT_EQ(v1::ActivityResult::descriptor()->field_count(), submits - votes);
+  EXPECT_EQ(TypeOf("stampgate.v1.ActivityIntent")->field_count(), submits);
+  EXPECT_EQ(TypeOf("stampgate.v1.ActivityResult")->field_count(), submits - votes);
 }
 
 TEST(OperationTableTest, IntentsAndResultsHaveTheSpecifiedNames) {
@@ -215,7 +217,7 @@ TEST(OperationTableTest, ListsActivityTypesOfAnyVersion) {
 }
 
 TEST(OperationTableTest, PutsTheOperatorsNameIntoJsonNames) {
-  absl::StatusOr<std::unique_ptr<const OperationTable>> table = OperationTable::Create("ACME");
+  absl::StatusOr<std::unique_ptr<const OperationTable>> table = OperationTable::Create("ACME", OperationSet::BuiltIn());
   ASSERT_THAT(table, testing::StatusIs(absl::StatusCode::kOk));
   for (const Operation& operation : (*table)->operations()) {
     if (operation.method->name() != "GetWebhookKeySet") continue;

@@ -7,9 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "stampgate/v1/general_service.pb.h"
-#include "stampgate/v1/policy_service.pb.h"
-#include "stampgate/v1/wallet_service.pb.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
 
@@ -19,8 +17,12 @@ namespace {
 using ::google::protobuf::Message;
 using ::stampgate::testing::Details;
 using ::stampgate::testing::DetailsOf;
+using ::stampgate::testing::HasValueAt;
+using ::stampgate::testing::MapIn;
+using ::stampgate::testing::NewMessage;
 using ::stampgate::testing::OperationOf;
 using ::stampgate::testing::StatusIs;
+using ::stampgate::testing::ValueAt;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -43,64 +45,61 @@ HttpAnswer Ok(std::string body) {
 }
 
 TEST(ResponseTranslatorTest, AResponseThatContainsItsActivityIsOk) {
-  v1::CreatePoliciesResponse response;
+  const auto response = NewMessage("stampgate.v1.CreatePoliciesResponse");
   EXPECT_THAT(
-      Translate("CreatePolicies", Ok(R"({"activity":{"id":"a","status":"ACTIVITY_STATUS_COMPLETED"}})"), response),
+      Translate("CreatePolicies", Ok(R"({"activity":{"id":"a","status":"ACTIVITY_STATUS_COMPLETED"}})"), *response),
       StatusIs(absl::StatusCode::kOk));
-  EXPECT_EQ(response.activity().id(), "a");
+  EXPECT_EQ(ValueAt(*response, "activity.id"), "a");
 }
 
 TEST(ResponseTranslatorTest, AResponseWithAnyListedStatusIsOkAndContainsTheStatus) {
-  for (v1::ActivityStatus status :
-       {v1::ACTIVITY_STATUS_CREATED, v1::ACTIVITY_STATUS_PENDING, v1::ACTIVITY_STATUS_COMPLETED,
-        v1::ACTIVITY_STATUS_FAILED, v1::ACTIVITY_STATUS_CONSENSUS_NEEDED, v1::ACTIVITY_STATUS_REJECTED,
-        v1::ACTIVITY_STATUS_AUTHENTICATORS_NEEDED}) {
+  for (const char* status :
+       {"ACTIVITY_STATUS_CREATED", "ACTIVITY_STATUS_PENDING", "ACTIVITY_STATUS_COMPLETED", "ACTIVITY_STATUS_FAILED",
+        "ACTIVITY_STATUS_CONSENSUS_NEEDED", "ACTIVITY_STATUS_REJECTED", "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"}) {
     for (const char* result :
          {"", ",\"result\":null", ",\"result\":{}", ",\"result\":{\"createPoliciesResult\":{\"policyIds\":[\"p\"]}}"}) {
-      v1::CreatePoliciesResponse response;
+      const auto response = NewMessage("stampgate.v1.CreatePoliciesResponse");
       EXPECT_THAT(Translate("CreatePolicies",
-                            Ok(absl::StrCat("{\"activity\":{\"status\":\"", v1::ActivityStatus_Name(status), "\"",
-                                            result, "}}")),
-                            response),
+                            Ok(absl::StrCat("{\"activity\":{\"status\":\"", status, "\"", result, "}}")), response),
                   StatusIs(absl::StatusCode::kOk));
-      EXPECT_EQ(response.activity().status(), status);
+      EXPECT_EQ(ValueAt(*response, "activity.status"), status);
     }
   }
 }
 
 TEST(ResponseTranslatorTest, AResponseWithAFailedActivityIsOkAndContainsTheFailure) {
-  v1::CreatePoliciesResponse response;
+  const auto response = NewMessage("stampgate.v1.CreatePoliciesResponse");
   EXPECT_THAT(Translate("CreatePolicies",
                         Ok(R"({"activity":{"status":"ACTIVITY_STATUS_FAILED","failure":{"code":9,"message":"no"}}})"),
                         response),
               StatusIs(absl::StatusCode::kOk));
-  EXPECT_EQ(response.activity().failure().code(), 9);
-  EXPECT_EQ(response.activity().failure().message(), "no");
+  EXPECT_EQ(ValueAt(*response, "activity.failure.code"), "9");
+  EXPECT_EQ(ValueAt(*response, "activity.failure.message"), "no");
 }
 
 TEST(ResponseTranslatorTest, AResponseWithAnUnlistedStatusIsOkAndContainsTheStatus) {
-  v1::CreatePoliciesResponse response;
-  EXPECT_THAT(Translate("CreatePolicies", Ok(R"({"activity":{"status":"ACTIVITY_STATUS_NEW"}})"), response),
+  const auto response = NewMessage("stampgate.v1.CreatePoliciesResponse");
+  EXPECT_THAT(Translate("CreatePolicies", Ok(R"({"activity":{"status":"ACTIVITY_STATUS_NEW"}})"), *response),
               StatusIs(absl::StatusCode::kOk));
-  EXPECT_EQ(response.activity().status(), v1::ACTIVITY_STATUS_UNSPECIFIED);
-  EXPECT_EQ(response.unrecognized().at("/activity/status"), "\"ACTIVITY_STATUS_NEW\"");
+  EXPECT_EQ(ValueAt(*response, "activity.status"), "ACTIVITY_STATUS_UNSPECIFIED");
+  EXPECT_EQ(MapIn(*response, "unrecognized").at("/activity/status"), "\"ACTIVITY_STATUS_NEW\"");
 }
 
 TEST(ResponseTranslatorTest, AResponseMayLackAList) {
-  v1::ListWalletAccountsResponse response;
-  EXPECT_THAT(Translate("ListWalletAccounts", Ok("{}"), response), StatusIs(absl::StatusCode::kOk));
+  const auto response = NewMessage("stampgate.v1.ListWalletAccountsResponse");
+  EXPECT_THAT(Translate("ListWalletAccounts", Ok("{}"), *response), StatusIs(absl::StatusCode::kOk));
 }
 
 TEST(ResponseTranslatorTest, JsonTextIsReadWhateverItsContentType) {
   HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"}})");
-  v1::GetPolicyResponse response;
-  EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kOk));
+  const auto response = NewMessage("stampgate.v1.GetPolicyResponse");
+  EXPECT_THAT(Translate("GetPolicy", answer, *response), StatusIs(absl::StatusCode::kOk));
 }
 
 TEST(ResponseTranslatorTest, TheResponseOfAGeneralOperationMayBeAnyObject) {
-  v1::SubmitOperationResponse response;
-  EXPECT_THAT(Translate("SubmitOperation", Ok(R"({"activity": {}})"), response), StatusIs(absl::StatusCode::kOk));
-  EXPECT_EQ(response.answer(), R"({"activity": {}})");
+  const auto response = NewMessage("stampgate.v1.SubmitOperationResponse");
+  EXPECT_THAT(Translate("SubmitOperation", Ok(R"({"activity": {}})"), *response), StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(ValueAt(*response, "answer"), R"({"activity": {}})");
 }
 
 // With HTTP status 200, each of these bodies is an invalid response both to the submit and to the query of these tests.
@@ -131,8 +130,8 @@ constexpr const char* kUnreadable[] = {
 TEST(ResponseTranslatorTest, TheOutcomeOfASubmitWithAnUnreadableResponseIsUnknown) {
   for (const char* body : kUnreadable) {
     SCOPED_TRACE(body);
-    v1::CreatePoliciesResponse response;
-    const absl::Status status = Translate("CreatePolicies", Ok(body), response);
+    const auto response = NewMessage("stampgate.v1.CreatePoliciesResponse");
+    const absl::Status status = Translate("CreatePolicies", Ok(body), *response);
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnknown, StartsWith("upstream's response is unreadable: ")));
     const Details details = DetailsOf(status);
     EXPECT_EQ(details.domain, "stampgate");
@@ -140,41 +139,41 @@ TEST(ResponseTranslatorTest, TheOutcomeOfASubmitWithAnUnreadableResponseIsUnknow
     EXPECT_EQ(details.metadata.at("timestamp_ms"), "1755500000000");
     EXPECT_EQ(details.metadata.at("fingerprint"), "sha256:0123");
     EXPECT_EQ(details.retry_delay, std::nullopt);
-    EXPECT_EQ(response.ByteSizeLong(), 0u);
+    EXPECT_EQ(response->ByteSizeLong(), 0u);
   }
 }
 
 TEST(ResponseTranslatorTest, AnUnreadableResponseToAQueryIsAnInternalError) {
   for (const char* body : kUnreadable) {
     SCOPED_TRACE(body);
-    v1::GetPolicyResponse response;
-    const absl::Status status = Translate("GetPolicy", Ok(body), response);
+    const auto response = NewMessage("stampgate.v1.GetPolicyResponse");
+    const absl::Status status = Translate("GetPolicy", Ok(body), *response);
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, StartsWith("upstream's response is unreadable: ")));
     EXPECT_EQ(DetailsOf(status).domain, "stampgate");
     EXPECT_EQ(DetailsOf(status).reason, "UPSTREAM_ANSWER_UNREADABLE");
-    EXPECT_EQ(response.ByteSizeLong(), 0u);
+    EXPECT_EQ(response->ByteSizeLong(), 0u);
   }
 }
 
 TEST(ResponseTranslatorTest, AnErrorNamesTheMissingMemberAndQuotesNothing) {
-  v1::CreatePoliciesResponse response;
+  const auto response = NewMessage("stampgate.v1.CreatePoliciesResponse");
   EXPECT_THAT(
-      Translate("CreatePolicies", Ok(R"({"token":"hush-hush"})"), response),
+      Translate("CreatePolicies", Ok(R"({"token":"hush-hush"})"), *response),
       StatusIs(absl::StatusCode::kUnknown, ::testing::AllOf(HasSubstr("it has no activity"), Not(HasSubstr("hush")))));
-  EXPECT_THAT(Translate("CreatePolicies", Ok("hush-hush"), response),
+  EXPECT_THAT(Translate("CreatePolicies", Ok("hush-hush"), *response),
               StatusIs(absl::StatusCode::kUnknown, Not(HasSubstr("hush"))));
 }
 
 TEST(ResponseTranslatorTest, AnyHttpStatusExcept2xxIsAnErrorWhateverTheBody) {
   HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"}})");
   answer.status = 404;
-  v1::GetPolicyResponse response;
-  EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kNotFound));
-  EXPECT_FALSE(response.has_policy());
+  const auto response = NewMessage("stampgate.v1.GetPolicyResponse");
+  EXPECT_THAT(Translate("GetPolicy", answer, *response), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_FALSE(HasValueAt(*response, "policy"));
   answer.status = 300;
-  EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(Translate("GetPolicy", answer, *response), StatusIs(absl::StatusCode::kInternal));
   answer.status = 199;
-  EXPECT_THAT(Translate("GetPolicy", answer, response), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(Translate("GetPolicy", answer, *response), StatusIs(absl::StatusCode::kInternal));
 }
 
 TEST(ResponseTranslatorTest, ACompleteResponseWithAny2xxStatusIsOk) {
@@ -182,17 +181,17 @@ TEST(ResponseTranslatorTest, ACompleteResponseWithAny2xxStatusIsOk) {
     SCOPED_TRACE(http);
     HttpAnswer answer = Ok(R"({"policy":{"policyId":"p"},"activity":{"id":"a"}})");
     answer.status = http;
-    v1::GetPolicyResponse policy;
-    EXPECT_THAT(Translate("GetPolicy", answer, policy), StatusIs(absl::StatusCode::kOk));
-    EXPECT_EQ(policy.policy().policy_id(), "p");
-    v1::CreatePoliciesResponse activity;
-    EXPECT_THAT(Translate("CreatePolicies", answer, activity), StatusIs(absl::StatusCode::kOk));
-    EXPECT_EQ(activity.activity().id(), "a");
+    const auto policy = NewMessage("stampgate.v1.GetPolicyResponse");
+    EXPECT_THAT(Translate("GetPolicy", answer, *policy), StatusIs(absl::StatusCode::kOk));
+    EXPECT_EQ(ValueAt(*policy, "policy.policy_id"), "p");
+    const auto activity = NewMessage("stampgate.v1.CreatePoliciesResponse");
+    EXPECT_THAT(Translate("CreatePolicies", answer, *activity), StatusIs(absl::StatusCode::kOk));
+    EXPECT_EQ(ValueAt(*activity, "activity.id"), "a");
     for (const char* body : {"", "{", "{}"}) {
       answer.body = body;
-      const Details unknown = DetailsOf(Translate("CreatePolicies", answer, activity));
+      const Details unknown = DetailsOf(Translate("CreatePolicies", answer, *activity));
       EXPECT_EQ(unknown.reason, "OUTCOME_UNKNOWN") << body;
-      const Details unreadable = DetailsOf(Translate("GetPolicy", answer, policy));
+      const Details unreadable = DetailsOf(Translate("GetPolicy", answer, *policy));
       EXPECT_EQ(unreadable.reason, "UPSTREAM_ANSWER_UNREADABLE") << body;
       for (const Details& details : {unknown, unreadable}) {
         EXPECT_EQ(details.metadata.count("http_status"), http == 200 ? 0u : 1u);
@@ -203,18 +202,18 @@ TEST(ResponseTranslatorTest, ACompleteResponseWithAny2xxStatusIsOk) {
 
 TEST(ResponseTranslatorTest, AResponseMayContainAMemberNameThatIsNotUnicode) {
   const std::string body = R"({"activity":{"id":"a"},"\ud800":1})";
-  v1::CreatePoliciesResponse response;
-  EXPECT_THAT(Translate("CreatePolicies", Ok(body), response), StatusIs(absl::StatusCode::kOk));
-  EXPECT_EQ(response.activity().id(), "a");
-  EXPECT_EQ(response.unrecognized().at(""), body);
-  v1::SubmitOperationResponse general;
-  EXPECT_THAT(Translate("SubmitOperation", Ok(body), general), StatusIs(absl::StatusCode::kOk));
-  EXPECT_EQ(general.answer(), body);
+  const auto response = NewMessage("stampgate.v1.CreatePoliciesResponse");
+  EXPECT_THAT(Translate("CreatePolicies", Ok(body), *response), StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(ValueAt(*response, "activity.id"), "a");
+  EXPECT_EQ(MapIn(*response, "unrecognized").at(""), body);
+  const auto general = NewMessage("stampgate.v1.SubmitOperationResponse");
+  EXPECT_THAT(Translate("SubmitOperation", Ok(body), *general), StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(ValueAt(*general, "answer"), body);
 }
 
 TEST(ResponseTranslatorTest, AnExchangeWithoutAResponseIsAnError) {
-  v1::GetPolicyResponse response;
-  EXPECT_THAT(Translate("GetPolicy", TransportFailure{TransportFailure::Cause::kTimeout, true, ""}, response),
+  const auto response = NewMessage("stampgate.v1.GetPolicyResponse");
+  EXPECT_THAT(Translate("GetPolicy", TransportFailure{TransportFailure::Cause::kTimeout, true, ""}, *response),
               StatusIs(absl::StatusCode::kDeadlineExceeded));
 }
 

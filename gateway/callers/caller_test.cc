@@ -9,8 +9,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "stamp/secret/sha256.h"
-#include "stampgate/v1/earn_service.pb.h"
-#include "translate/method_table.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
 
@@ -20,7 +18,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-Caller CallerOf(const std::string& text) { return Caller(testing::Proto<config::v1::Caller>(text)); }
+Caller CallerOf(const std::string& text) {
+  return Caller(testing::Proto<config::v1::Caller>(text), *OperationSet::BuiltIn());
+}
 
 Question Ask(absl::string_view method, absl::string_view organization_id) {
   Question question;
@@ -70,12 +70,11 @@ TEST(CallerTest, IfAGrantRefusesTheNextGrantDecides) {
       "        amount_limits {chain: 'eip155:1' max_amount: '10'}}"
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o' key: 'large'"
       "        amount_limits {chain: 'eip155:1' max_amount: '1000'}}");
-  v1::EarnWithdrawRequest request;
-  request.mutable_parameters()->set_chain_caip2(v1::EARN_CHAIN_EIP155_1);
   Question question = Ask(kWithdraw, "o");
   const auto key = [&](const char* amount) {
-    request.mutable_parameters()->set_amount_value(amount);
-    const testing::Parsed parsed(request);
+    const testing::Parsed parsed(
+        testing::OperationOf("EarnWithdraw"),
+        absl::StrCat("parameters {chain_caip2: EARN_CHAIN_EIP155_1 amount_value: '", amount, "'}"));
     question.request = &*parsed;
     const Caller::Decision decision = caller.Decide(question);
     EXPECT_EQ(decision.allowed, !decision.key.empty());
@@ -94,10 +93,8 @@ TEST(CallerTest, ADenialNamesTheMissingGrant) {
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o' amount_limits {chain: 'eip155:1' max_amount: "
       "'5'}}"
       "grants {methods: 'PolicyService/GetPolicy' organizations: 'o'}");
-  v1::EarnWithdrawRequest request;
-  request.mutable_parameters()->set_amount_value("6");
   Question question = Ask(kWithdraw, "o");
-  const testing::Parsed parsed(request);
+  const testing::Parsed parsed(testing::OperationOf("EarnWithdraw"), "parameters {amount_value: '6'}");
   question.request = &*parsed;
   EXPECT_EQ(caller.Decide(question).why, "amount_value is not within amount_limits");
   EXPECT_EQ(caller.Decide(Ask(kGetPolicy, "p")).why, "no grant has this method for this organization");
@@ -143,7 +140,7 @@ TEST(CallerTest, MethodsOfOtherClassesThanEventsHaveNoOrganizations) {
 // organizations only for methods of class events.
 TEST(CallerTest, AllMethodsOfTheEventServiceAreOfClassEvents) {
   int methods = 0;
-  for (const ApiMethod& method : ApiMethods()) {
+  for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) {
     if (method.method->service()->name() != "EventService") continue;
     ++methods;
     EXPECT_EQ(method.policy_class, v1::POLICY_CLASS_EVENTS) << method.full_name;

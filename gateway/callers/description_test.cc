@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gateway/policy/testing.h"
+#include "gateway/policy/testing.pb.h"
+#include "translate/testing/extended_set.h"
 #include "translate/testing/operations.h"
 
 namespace stampgate {
@@ -18,6 +20,7 @@ using ::testing::ElementsAre;
 config::v1::Caller ConfigOf(const std::string& text) { return testing::Proto<config::v1::Caller>(text); }
 
 TEST(DescriptionTest, HasALineForEachGrantAndMethod) {
+  const OperationSet::Shared set = testing::SetWith(*testing::MoveRequest::descriptor()->file());
   const config::v1::Caller caller = ConfigOf(absl::StrCat(
       "name: 'payments' "
       "grants {classes: POLICY_CLASS_LOGIN methods: 'stampgate.v1.PolicyService/GetPolicy' organizations: ['a', 'b']}"
@@ -32,7 +35,7 @@ TEST(DescriptionTest, HasALineForEachGrantAndMethod) {
       "        organizations: ['1', '2', '3', '4', '5', '6', '7']}"
       "grants {methods: 'WebhookService/GetWebhookKeySet'}"));
   EXPECT_EQ(
-      absl::StrJoin(DescribeGrants(caller), "\n"),
+      absl::StrJoin(DescribeGrants(caller, *set), "\n"),
       "grant 1: a, b\n"
       "  AuthenticationService/Oauth2Authenticate (login)\n"
       "  AuthenticationService/Oauth (login)\n"
@@ -48,7 +51,7 @@ TEST(DescriptionTest, HasALineForEachGrantAndMethod) {
       "  GeneralService: init_otp as ACTIVITY_TYPE_INIT_OTP\n"
       "grant 4: no organization\n"
       "  WebhookService/GetWebhookKeySet (query)");
-  EXPECT_THAT(DescribeGrants(ConfigOf("name: 'a'")), ElementsAre("nothing"));
+  EXPECT_THAT(DescribeGrants(ConfigOf("name: 'a'"), *set), ElementsAre("nothing"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 CallerDirectory DirectoryOf(const std::string& text) {
-  return CallerDirectory(testing::Proto<config::v1::Config>(text));
+  return CallerDirectory(testing::Proto<config::v1::Config>(text), *OperationSet::BuiltIn());
 }
 
 std::vector<std::string> Names(const CallerDirectory::Callers& callers) {

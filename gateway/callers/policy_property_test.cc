@@ -15,10 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/callers/caller.h"
 #include "gateway/policy/testing.h"
-#include "stampgate/v1/earn_service.pb.h"
-#include "stampgate/v1/organization_service.pb.h"
-#include "stampgate/v1/wallet_service.pb.h"
 #include "translate/json/reader.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
 
@@ -181,24 +179,20 @@ Asked RandomQuestion(Random& random) {
 // Returns the request that `asked` describes, or null if no value rule applies to the method.
 std::unique_ptr<google::protobuf::Message> RequestOf(const Asked& asked) {
   if (asked.method == "EarnService/EarnWithdraw") {
-    auto request = std::make_unique<v1::EarnWithdrawRequest>();
-    v1::EarnWithdrawParameters& parameters = *request->mutable_parameters();
-    parameters.set_amount_value(asked.amount);
-    parameters.set_wrapper_address(asked.contract);
-    parameters.set_chain_caip2(asked.chain == "eip155:1"     ? v1::EARN_CHAIN_EIP155_1
-                               : asked.chain == "eip155:137" ? v1::EARN_CHAIN_EIP155_137
-                                                             : v1::EARN_CHAIN_UNSPECIFIED);
-    return request;
+    const char* const chain = asked.chain == "eip155:1"     ? "EARN_CHAIN_EIP155_1"
+                              : asked.chain == "eip155:137" ? "EARN_CHAIN_EIP155_137"
+                                                            : "EARN_CHAIN_UNSPECIFIED";
+    return testing::MessageOf("stampgate.v1.EarnWithdrawRequest",
+                              absl::StrCat("parameters {amount_value: '", asked.amount, "' wrapper_address: '",
+                                           asked.contract, "' chain_caip2: ", chain, "}"));
   }
   if (asked.method == "OrganizationService/DeleteSubOrganization") {
-    auto request = std::make_unique<v1::DeleteSubOrganizationRequest>();
-    request->mutable_parameters()->set_delete_without_export(asked.without_export);
-    return request;
+    return testing::MessageOf("stampgate.v1.DeleteSubOrganizationRequest",
+                              absl::StrCat("parameters {delete_without_export: ", asked.without_export, "}"));
   }
   if (asked.method == "WalletService/ExportWalletAccount") {
-    auto request = std::make_unique<v1::ExportWalletAccountRequest>();
-    request->mutable_parameters()->set_target_public_key(asked.export_key.hex);
-    return request;
+    return testing::MessageOf("stampgate.v1.ExportWalletAccountRequest",
+                              absl::StrCat("parameters {target_public_key: '", asked.export_key.hex, "'}"));
   }
   return nullptr;
 }
@@ -296,7 +290,7 @@ TEST(PolicyPropertyTest, EveryDecisionMatchesTheConfig) {
   std::map<std::string, int> denied;
   for (int round = 0; round < 5000; ++round) {
     const config::v1::Caller config = RandomCaller(random);
-    const Caller caller(config);
+    const Caller caller(config, *OperationSet::BuiltIn());
     for (int i = 0; i < 20; ++i, ++asked_in_all) {
       const Asked asked = RandomQuestion(random);
       const std::optional<std::string> expected = Expected(config, asked);
@@ -325,9 +319,9 @@ TEST(PolicyPropertyTest, RemovingAGrantAllowsNothingMore) {
   for (int round = 0; round < 2000; ++round) {
     config::v1::Caller config = RandomCaller(random);
     if (config.grants().empty()) continue;
-    const Caller before(config);
+    const Caller before(config, *OperationSet::BuiltIn());
     config.mutable_grants()->DeleteSubrange(static_cast<int>(random() % config.grants_size()), 1);
-    const Caller after(config);
+    const Caller after(config, *OperationSet::BuiltIn());
     for (int i = 0; i < 20; ++i) {
       const Asked asked = RandomQuestion(random);
       const bool was = Decide(before, asked).allowed;

@@ -40,7 +40,7 @@ class CallAuditTest : public ::testing::Test {
       : path_(NewFolder() + "audit.log"), caller_([] {
           config::v1::Caller caller;
           caller.set_name("payments");
-          return caller;
+          return Caller(caller, *OperationSet::BuiltIn());
         }()) {
     log_ = AuditLog::Open({.file = path_, .key = TestAuditKey(), .now = absl::Now, .calls = &calls_}).value();
     call_.emplace(log_.get(), waits_, "/stampgate.v1.PolicyService/GetPolicy");

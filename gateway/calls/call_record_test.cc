@@ -34,7 +34,7 @@ class CallRecordTest : public ::testing::Test {
         caller_([] {
           config::v1::Caller caller;
           caller.set_name("payments");
-          return caller;
+          return Caller(caller, *OperationSet::BuiltIn());
         }()),
         lines_({.every_call = true,
                 .now = [] { return absl::FromUnixSeconds(1'700'000'000); },

@@ -23,7 +23,6 @@
 #include "absl/strings/string_view.h"
 #include "gateway/calls/call_trace.h"
 #include "gateway/operations/testing.h"
-#include "translate/method_table.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
@@ -45,11 +44,12 @@ grpc::ByteBuffer Message() {
 
 // Returns a table that has only the operation of one method.
 std::shared_ptr<const OperationTable> TableOf(absl::string_view full_name) {
-  std::vector<ApiMethod> methods = ApiMethods();
+  std::vector<ApiMethod> methods = OperationSet::BuiltIn()->methods();
   methods.erase(std::remove_if(methods.begin(), methods.end(),
                                [&](const ApiMethod& method) { return method.full_name != full_name; }),
                 methods.end());
-  absl::StatusOr<std::unique_ptr<const OperationTable>> table = OperationTable::Create("Service", methods);
+  absl::StatusOr<std::unique_ptr<const OperationTable>> table =
+      OperationTable::Create("Service", OperationSet::BuiltIn(), methods);
   EXPECT_TRUE(table.ok()) << table.status();
   return *std::move(table);
 }

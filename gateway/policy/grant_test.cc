@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/policy/method_name.h"
-#include "stampgate/v1/earn_service.pb.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
 
@@ -16,7 +15,9 @@ namespace {
 
 using Fit = Grant::Fit;
 
-Grant GrantOf(const std::string& text) { return Grant(testing::Proto<config::v1::Grant>(text)); }
+Grant GrantOf(const std::string& text) {
+  return Grant(testing::Proto<config::v1::Grant>(text), *OperationSet::BuiltIn());
+}
 
 Fit Ask(const Grant& grant, absl::string_view method, std::optional<absl::string_view> organization_id) {
   Question question;
@@ -48,7 +49,7 @@ TEST(GrantTest, AClassGrantsItsMethodsAndNoOthers) {
   for (const auto& [name, granted] : classes) {
     const Grant grant = GrantOf(absl::StrCat("classes: ", name, " all_organizations: true"));
     int allowed = 0;
-    for (const ApiMethod& method : ApiMethods()) {
+    for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) {
       const bool expected = method.policy_class == granted && !method.general;
       allowed += expected;
       EXPECT_EQ(Ask(grant, method.full_name, "o") == Fit::kAllowed, expected) << name << method.full_name;
@@ -71,7 +72,7 @@ TEST(GrantTest, NoClassAndNoMethodNameGrantsGeneralService) {
 TEST(GrantTest, AMethodIsGrantedByItsShortAndItsFullName) {
   for (const char* name : {"PolicyService/GetPolicy", "stampgate.v1.PolicyService/GetPolicy"}) {
     const Grant grant = GrantOf(absl::StrCat("methods: '", name, "' organizations: 'o'"));
-    for (const ApiMethod& method : ApiMethods()) {
+    for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) {
       EXPECT_EQ(Ask(grant, method.full_name, "o") == Fit::kAllowed, method.full_name == kGetPolicy) << method.full_name;
     }
   }
@@ -129,27 +130,24 @@ TEST(GrantTest, AGeneralOperationMustMatchPathAndTypeExactly) {
   EXPECT_EQ(AskGeneral(grant, "", "ACTIVITY_TYPE_INIT_OTP_V3"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "whoami", "", "p"), Fit::kNotTheOrganization);
   // The grant allows no typed operation.
-  for (const ApiMethod& method : ApiMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
+  for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
 }
 
 TEST(GrantTest, TheValuesAreCheckedLast) {
   const Grant grant = GrantOf(
       "methods: 'EarnService/EarnWithdraw' organizations: 'o' amount_limits {chain: 'eip155:1' max_amount: '5'}");
-  v1::EarnWithdrawRequest request;
-  request.mutable_parameters()->set_chain_caip2(v1::EARN_CHAIN_EIP155_1);
-  request.mutable_parameters()->set_amount_value("6");
+  const Operation& withdraw = testing::OperationOf("EarnWithdraw");
   Question question;
   question.method = "/stampgate.v1.EarnService/EarnWithdraw";
   question.organization_id = "p";
-  const testing::Parsed above(request);
+  const testing::Parsed above(withdraw, "parameters {chain_caip2: EARN_CHAIN_EIP155_1 amount_value: '6'}");
   question.request = &*above;
   EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheOrganization);
   EXPECT_EQ(grant.Ask(question).why, "");
   question.organization_id = "o";
   EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheValues);
   EXPECT_EQ(grant.Ask(question).why, "amount_value is not within amount_limits");
-  request.mutable_parameters()->set_amount_value("5");
-  const testing::Parsed within(request);
+  const testing::Parsed within(withdraw, "parameters {chain_caip2: EARN_CHAIN_EIP155_1 amount_value: '5'}");
   question.request = &*within;
   EXPECT_EQ(grant.Ask(question).fit, Fit::kAllowed);
   question.method = kGetPolicy;
@@ -158,7 +156,7 @@ TEST(GrantTest, TheValuesAreCheckedLast) {
 
 TEST(GrantTest, AnUnknownMethodNameGrantsNothing) {
   const Grant grant = GrantOf("methods: ['PolicyService/None', '*', ''] all_organizations: true");
-  for (const ApiMethod& method : ApiMethods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
+  for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) EXPECT_FALSE(grant.HasMethod(method.full_name));
   EXPECT_FALSE(grant.HasMethod(""));
 }
 

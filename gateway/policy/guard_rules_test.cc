@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/policy/testing.h"
 #include "gateway/policy/testing.pb.h"
-#include "stampgate/v1/earn_service.pb.h"
-#include "stampgate/v1/organization_service.pb.h"
-#include "stampgate/v1/wallet_service.pb.h"
+#include "translate/testing/dynamic_message.h"
+#include "translate/testing/extended_set.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
 
@@ -30,14 +30,13 @@ std::string Refusal(const std::string& grant, const google::protobuf::Message& r
   return GuardRules(Proto<config::v1::Grant>(grant)).Refuse(*testing::Parsed(request)).value_or("");
 }
 
+// `chain` is the name or the number of an EarnChain.
 std::string Withdrawal(const std::string& grant, absl::string_view amount, absl::string_view contract = kContract,
-                       v1::EarnChain chain = v1::EARN_CHAIN_EIP155_1) {
-  v1::EarnWithdrawRequest request;
-  request.set_organization_id("o");
-  request.mutable_parameters()->set_amount_value(std::string(amount));
-  request.mutable_parameters()->set_wrapper_address(std::string(contract));
-  request.mutable_parameters()->set_chain_caip2(chain);
-  return Refusal(grant, request);
+                       absl::string_view chain = "EARN_CHAIN_EIP155_1") {
+  return Refusal(grant, *testing::MessageOf("stampgate.v1.EarnWithdrawRequest",
+                                            absl::StrCat("organization_id: 'o' parameters {amount_value: '",
+                                                         absl::CEscape(amount), "' wrapper_address: '",
+                                                         absl::CEscape(contract), "' chain_caip2: ", chain, "}")));
 }
 
 constexpr char kNotWithin[] = "amount_value is not within amount_limits";
@@ -91,8 +90,8 @@ TEST(AmountLimitTest, AMalformedAmountIsRefusedUnderEveryLimit) {
 TEST(AmountLimitTest, WithoutLimitsAnyAmountIsAllowed) { EXPECT_EQ(Withdrawal("", "MAX"), ""); }
 
 TEST(AmountLimitTest, ALimitAppliesOnlyToItsChain) {
-  EXPECT_EQ(Withdrawal(AnyAmount(), "1", kContract, v1::EARN_CHAIN_EIP155_8453), kNotWithin);
-  EXPECT_EQ(Withdrawal("amount_limits { chain: 'eip155:8453' }", "1", kContract, v1::EARN_CHAIN_EIP155_8453), "");
+  EXPECT_EQ(Withdrawal(AnyAmount(), "1", kContract, "EARN_CHAIN_EIP155_8453"), kNotWithin);
+  EXPECT_EQ(Withdrawal("amount_limits { chain: 'eip155:8453' }", "1", kContract, "EARN_CHAIN_EIP155_8453"), "");
   // A limit applies only if its chain is exactly upstream's text for the chain. The name or number of the enum value,
   // another case and a part of the text do not match.
   for (const char* chain : {"EARN_CHAIN_EIP155_1", "1", "eip155", "eip155:", "EIP155:1", "eip155:1 ", "eip155:10"}) {
@@ -107,8 +106,8 @@ TEST(AmountLimitTest, AnAmountOnAnUnknownChainIsRefused) {
        {AnyAmount(), std::string("amount_limits { chain: '' }"),
         std::string("amount_limits { chain: 'EARN_CHAIN_UNSPECIFIED' }"), std::string("amount_limits { chain: '0' }"),
         std::string("amount_limits { chain: '77' }")}) {
-    EXPECT_EQ(Withdrawal(grant, "1", kContract, v1::EARN_CHAIN_UNSPECIFIED), kNotWithin) << grant;
-    EXPECT_EQ(Withdrawal(grant, "1", kContract, static_cast<v1::EarnChain>(77)), kNotWithin) << grant;
+    EXPECT_EQ(Withdrawal(grant, "1", kContract, "EARN_CHAIN_UNSPECIFIED"), kNotWithin) << grant;
+    EXPECT_EQ(Withdrawal(grant, "1", kContract, "77"), kNotWithin) << grant;
   }
 }
 
@@ -143,8 +142,8 @@ TEST(AmountLimitTest, OneMatchingLimitIsEnough) {
   EXPECT_EQ(Withdrawal(grant, "100", kContract), "");
   EXPECT_EQ(Withdrawal(grant, "101", kContract), kNotWithin);
   EXPECT_EQ(Withdrawal(grant, "MAX", kContract), kNotWithin);
-  EXPECT_EQ(Withdrawal(grant, "MAX", other, v1::EARN_CHAIN_EIP155_137), "");
-  EXPECT_EQ(Withdrawal(grant, "0", other, v1::EARN_CHAIN_EIP155_56), kNotWithin);
+  EXPECT_EQ(Withdrawal(grant, "MAX", other, "EARN_CHAIN_EIP155_137"), "");
+  EXPECT_EQ(Withdrawal(grant, "0", other, "EARN_CHAIN_EIP155_56"), kNotWithin);
 }
 
 // The positions in which a request can contain a transfer. The rules must check every position, whatever the other
@@ -265,14 +264,16 @@ TEST(GuardRulesTest, ADangerousFieldThatIsNoFlagNeedsItsGrantWheneverItIsSet) {
 
 TEST(GuardRulesTest, TheGuardedFieldsOfTheApiAreChecked) {
   const auto deletion = [](const char* parameters) {
-    return Refusal("", Proto<v1::DeleteSubOrganizationRequest>(absl::StrCat("parameters {", parameters, "}")));
+    return Refusal("", *testing::MessageOf("stampgate.v1.DeleteSubOrganizationRequest",
+                                           absl::StrCat("parameters {", parameters, "}")));
   };
   EXPECT_EQ(deletion("delete_without_export: true"), "delete_without_export needs a grant that names it");
   EXPECT_EQ(deletion("delete_without_export: false"), "");
   EXPECT_EQ(deletion(""), "");
   const auto exporting = [](absl::string_view key) {
     return Refusal(absl::StrCat("export_public_keys: '", kPointOfOne, "'"),
-                   Proto<v1::ExportWalletAccountRequest>(absl::StrCat("parameters {target_public_key: '", key, "'}")));
+                   *testing::MessageOf("stampgate.v1.ExportWalletAccountRequest",
+                                       absl::StrCat("parameters {target_public_key: '", key, "'}")));
   };
   EXPECT_EQ(exporting(kUncompressedOfOne), "");
   EXPECT_EQ(exporting(absl::AsciiStrToUpper(kUncompressedOfOne)), "");
@@ -288,13 +289,14 @@ TEST(GuardRulesTest, TheReasonOfARefusalQuotesNoValue) {
 }
 
 TEST(IsDangerousFieldTest, IsTrueForTheExactNamesOfDangerousFields) {
-  EXPECT_TRUE(IsDangerousField("delete_without_export"));
-  EXPECT_TRUE(IsDangerousField("forget"));
-  EXPECT_TRUE(IsDangerousField("in_haste"));
+  const OperationSet::Shared set = testing::SetWith(*testing::MoveRequest::descriptor()->file());
+  EXPECT_TRUE(IsDangerousField(*set, "delete_without_export"));
+  EXPECT_TRUE(IsDangerousField(*set, "forget"));
+  EXPECT_TRUE(IsDangerousField(*set, "in_haste"));
   for (const char* other : {"", "deleteWithoutExport", "delete_without_export ", "parameters", "amount_value",
                             // The test's proto marks these two as dangerous, but no operation's request contains them.
                             "flags", "text"}) {
-    EXPECT_FALSE(IsDangerousField(other)) << other;
+    EXPECT_FALSE(IsDangerousField(*set, other)) << other;
   }
 }
 

@@ -9,9 +9,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "gateway/policy/testing.pb.h"
+#include "translate/testing/extended_set.h"
 
 namespace stampgate {
 namespace {
+
+// Returns the set of the program's operations and those of testing.proto.
+const OperationSet& Set() {
+  static const auto& set = *new OperationSet::Shared(testing::SetWith(*testing::MoveRequest::descriptor()->file()));
+  return *set;
+}
 
 // The expected classes are chosen by hand. The class dangerous contains exports, deletions, changes of policies and
 // keys, votes, methods that move money, and reads of activities, which contain what any submit has returned. Methods of
@@ -19,7 +27,7 @@ namespace {
 // something that can be undone.
 TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
   std::map<std::string, std::string> classes;
-  for (const ApiMethod& method : ApiMethods()) {
+  for (const ApiMethod& method : Set().methods()) {
     absl::string_view name = method.full_name;
     if (!absl::ConsumePrefix(&name, "/stampgate.v1.")) continue;
     classes[std::string(name)] = v1::PolicyClass_Name(method.policy_class) + (method.general ? " general" : "");
@@ -63,18 +71,18 @@ TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
 }
 
 TEST(MethodNameTest, AMethodWithoutAClassIsDangerous) {
-  const ApiMethod* move = FindApiMethod("stampgate.testing.VaultService/Move");
+  const ApiMethod* move = FindApiMethod(Set(), "stampgate.testing.VaultService/Move");
   ASSERT_NE(move, nullptr);
   EXPECT_EQ(move->policy_class, v1::POLICY_CLASS_DANGEROUS);
 }
 
 TEST(MethodNameTest, OnlyMethodsOfStampgateHaveAShortName) {
-  const ApiMethod* method = FindApiMethod("PolicyService/GetPolicy");
+  const ApiMethod* method = FindApiMethod(Set(), "PolicyService/GetPolicy");
   ASSERT_NE(method, nullptr);
   EXPECT_EQ(method->full_name, "/stampgate.v1.PolicyService/GetPolicy");
-  EXPECT_EQ(FindApiMethod("stampgate.v1.PolicyService/GetPolicy"), method);
-  EXPECT_NE(FindApiMethod("stampgate.testing.VaultService/Look"), nullptr);
-  EXPECT_EQ(FindApiMethod("VaultService/Look"), nullptr);
+  EXPECT_EQ(FindApiMethod(Set(), "stampgate.v1.PolicyService/GetPolicy"), method);
+  EXPECT_NE(FindApiMethod(Set(), "stampgate.testing.VaultService/Look"), nullptr);
+  EXPECT_EQ(FindApiMethod(Set(), "VaultService/Look"), nullptr);
 }
 
 TEST(MethodNameTest, NoOtherTextIsTheNameOfAMethod) {
@@ -85,17 +93,17 @@ TEST(MethodNameTest, NoOtherTextIsTheNameOfAMethod) {
         "stampgate.v1./PolicyService/GetPolicy", "PolicyService/GetPolic", "PolicyService/GetPolicyX",
         // These methods exist, but a grant cannot name them.
         "grpc.health.v1.Health/Check", "StampService/Prepare", "stampgate.testing.VaultService/Chat"}) {
-    EXPECT_EQ(FindApiMethod(name), nullptr) << name;
+    EXPECT_EQ(FindApiMethod(Set(), name), nullptr) << name;
   }
 }
 
 TEST(MethodNameTest, AMethodAndItsClassAreNamedAsInAGrant) {
   EXPECT_EQ(PolicyNameOf("/stampgate.v1.PolicyService/GetPolicy"), "PolicyService/GetPolicy");
   EXPECT_EQ(PolicyNameOf("/another.v1.Service/Get"), "another.v1.Service/Get");
-  for (const ApiMethod& method : ApiMethods()) {
-    EXPECT_EQ(FindApiMethod(PolicyNameOf(method.full_name)), &method);
+  for (const ApiMethod& method : Set().methods()) {
+    EXPECT_EQ(FindApiMethod(Set(), PolicyNameOf(method.full_name)), &method);
   }
-  EXPECT_EQ(ClassNameOf(*FindApiMethod("PolicyService/GetPolicy")), "query");
+  EXPECT_EQ(ClassNameOf(*FindApiMethod(Set(), "PolicyService/GetPolicy")), "query");
 }
 
 }  // namespace

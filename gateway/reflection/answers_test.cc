@@ -3,12 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "stampgate/v1/options.pb.h"
-#include "translate/testing/status.h"
 
 namespace stampgate {
 namespace {
@@ -20,30 +21,33 @@ using grpc::reflection::v1::ServerReflectionResponse;
 using ::testing::Contains;
 using ::testing::ElementsAreArray;
 using ::testing::SizeIs;
-using testing::StatusIs;
 using Code = absl::StatusCode;
 
+// The services of the gateway.
 const std::vector<std::string>& Services() {
   static const auto* const kServices = new std::vector<std::string>{
-      "grpc.health.v1.Health",     "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
-      "stampgate.v1.EventService", "stampgate.v1.WalletService",
+      "grpc.health.v1.Health",        "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
+      "stampgate.v1.ActivityService", "stampgate.v1.AuthenticationService",  "stampgate.v1.EarnService",
+      "stampgate.v1.EventService",    "stampgate.v1.GeneralService",         "stampgate.v1.OrganizationService",
+      "stampgate.v1.PolicyService",   "stampgate.v1.SmartContractService",   "stampgate.v1.StampService",
+      "stampgate.v1.UserService",     "stampgate.v1.WalletService",          "stampgate.v1.WebhookService",
   };
   return *kServices;
 }
 
-class ReflectionAnswersTest : public ::testing::Test {
+class AnswerReflectionTest : public ::testing::Test {
  protected:
   ServerReflectionResponse Symbol(const std::string& name) const {
     ServerReflectionRequest request;
     request.set_file_containing_symbol(name);
-    return answers_->Answer(request);
+    return Answer(request);
   }
 
   ServerReflectionResponse Extension(const std::string& type, int number) const {
     ServerReflectionRequest request;
     request.mutable_file_containing_extension()->set_containing_type(type);
     request.mutable_file_containing_extension()->set_extension_number(number);
-    return answers_->Answer(request);
+    return Answer(request);
   }
 
   // Returns the names of the files in `response`.
@@ -63,21 +67,23 @@ class ReflectionAnswersTest : public ::testing::Test {
     return static_cast<Code>(response.error_response().error_code());
   }
 
-  const int field_option_ = DescriptorPool::generated_pool()->FindExtensionByName("stampgate.v1.field")->number();
-  const std::unique_ptr<const ReflectionAnswers> answers_ =
-      *ReflectionAnswers::Create(*DescriptorPool::generated_pool(), Services());
+  static ServerReflectionResponse Answer(const ServerReflectionRequest& request) {
+    return AnswerReflection(*OperationSet::BuiltIn(), request);
+  }
+
+  const int field_option_ = v1::kFieldFieldNumber;
 };
 
-TEST_F(ReflectionAnswersTest, ListsTheServices) {
+TEST_F(AnswerReflectionTest, ListsTheServices) {
   ServerReflectionRequest request;
   request.set_list_services("");
-  const ServerReflectionResponse response = answers_->Answer(request);
+  const ServerReflectionResponse response = Answer(request);
   std::vector<std::string> names;
   for (const auto& service : response.list_services_response().service()) names.emplace_back(service.name());
   EXPECT_THAT(names, ElementsAreArray(Services()));
 }
 
-TEST_F(ReflectionAnswersTest, OneAnswerDescribesAListedServiceCompletely) {
+TEST_F(AnswerReflectionTest, OneAnswerDescribesAListedServiceCompletely) {
   for (const std::string& service : Services()) {
     const ServerReflectionResponse response = Symbol(service);
     const auto& files = response.file_descriptor_response().file_descriptor_proto();
@@ -99,14 +105,14 @@ TEST_F(ReflectionAnswersTest, OneAnswerDescribesAListedServiceCompletely) {
   }
 }
 
-TEST_F(ReflectionAnswersTest, ContainsEachFileOnce) {
+TEST_F(AnswerReflectionTest, ContainsEachFileOnce) {
   const std::vector<std::string> files = FilesIn(Symbol("stampgate.v1.WalletService"));
   EXPECT_EQ(files.front(), "stampgate/v1/wallet_service.proto");
   EXPECT_THAT(files, Contains("google/protobuf/descriptor.proto"));
   EXPECT_THAT(std::set<std::string>(files.begin(), files.end()), SizeIs(files.size()));
 }
 
-TEST_F(ReflectionAnswersTest, FindsTheFileOfEachKindOfSymbol) {
+TEST_F(AnswerReflectionTest, FindsTheFileOfEachKindOfSymbol) {
   for (const char* symbol :
        {"grpc.health.v1.Health", "grpc.health.v1.Health.Check", "grpc.health.v1.HealthCheckRequest",
         "grpc.health.v1.HealthCheckRequest.service", "grpc.health.v1.HealthCheckResponse.ServingStatus",
@@ -116,30 +122,30 @@ TEST_F(ReflectionAnswersTest, FindsTheFileOfEachKindOfSymbol) {
   EXPECT_EQ(FilesIn(Symbol("stampgate.v1.field")).front(), "stampgate/v1/options.proto");
 }
 
-TEST_F(ReflectionAnswersTest, FindsAFileByItsName) {
+TEST_F(AnswerReflectionTest, FindsAFileByItsName) {
   ServerReflectionRequest request;
   request.set_file_by_filename("grpc/reflection/v1alpha/reflection.proto");
-  EXPECT_THAT(FilesIn(answers_->Answer(request)), ElementsAreArray({"grpc/reflection/v1alpha/reflection.proto"}));
+  EXPECT_THAT(FilesIn(Answer(request)), ElementsAreArray({"grpc/reflection/v1alpha/reflection.proto"}));
 }
 
-TEST_F(ReflectionAnswersTest, FindsExtensions) {
+TEST_F(AnswerReflectionTest, FindsExtensions) {
   EXPECT_EQ(FilesIn(Extension("google.protobuf.FieldOptions", field_option_)).front(), "stampgate/v1/options.proto");
   ServerReflectionRequest request;
   request.set_all_extension_numbers_of_type("google.protobuf.FieldOptions");
-  const ServerReflectionResponse response = answers_->Answer(request);
+  const ServerReflectionResponse response = Answer(request);
   EXPECT_EQ(response.all_extension_numbers_response().base_type_name(), "google.protobuf.FieldOptions");
   EXPECT_THAT(response.all_extension_numbers_response().extension_number(), Contains(field_option_));
 }
 
-TEST_F(ReflectionAnswersTest, AMessageWithoutExtensionsHasNoNumbers) {
+TEST_F(AnswerReflectionTest, AMessageWithoutExtensionsHasNoNumbers) {
   ServerReflectionRequest request;
   request.set_all_extension_numbers_of_type("grpc.health.v1.HealthCheckRequest");
-  const ServerReflectionResponse response = answers_->Answer(request);
+  const ServerReflectionResponse response = Answer(request);
   EXPECT_TRUE(response.has_all_extension_numbers_response());
   EXPECT_THAT(response.all_extension_numbers_response().extension_number(), SizeIs(0));
 }
 
-TEST_F(ReflectionAnswersTest, AnUnknownElementIsNotFound) {
+TEST_F(AnswerReflectionTest, AnUnknownElementIsNotFound) {
   for (const char* symbol : {"", "nothing", ".grpc.health.v1.Health", "stampgate.v1.NothingService"}) {
     EXPECT_EQ(ErrorIn(Symbol(symbol)), Code::kNotFound) << symbol;
   }
@@ -147,29 +153,34 @@ TEST_F(ReflectionAnswersTest, AnUnknownElementIsNotFound) {
   EXPECT_EQ(ErrorIn(Extension("nothing", field_option_)), Code::kNotFound);
   ServerReflectionRequest request;
   request.set_file_by_filename("nothing.proto");
-  EXPECT_EQ(ErrorIn(answers_->Answer(request)), Code::kNotFound);
+  EXPECT_EQ(ErrorIn(Answer(request)), Code::kNotFound);
   request.set_all_extension_numbers_of_type("nothing");
-  EXPECT_EQ(ErrorIn(answers_->Answer(request)), Code::kNotFound);
+  EXPECT_EQ(ErrorIn(Answer(request)), Code::kNotFound);
 }
 
-TEST_F(ReflectionAnswersTest, ARequestWithoutAQuestionIsInvalid) {
-  EXPECT_EQ(ErrorIn(answers_->Answer({})), Code::kInvalidArgument);
+TEST_F(AnswerReflectionTest, ARequestWithoutAQuestionIsInvalid) {
+  EXPECT_EQ(ErrorIn(Answer({})), Code::kInvalidArgument);
 }
 
-TEST_F(ReflectionAnswersTest, EachAnswerContainsTheRequestAndItsHost) {
+TEST_F(AnswerReflectionTest, EachAnswerContainsTheRequestAndItsHost) {
   for (const char* symbol : {"grpc.health.v1.Health", "nothing"}) {
     ServerReflectionRequest request;
     request.set_host("gateway.example");
     request.set_file_containing_symbol(symbol);
-    const ServerReflectionResponse response = answers_->Answer(request);
+    const ServerReflectionResponse response = Answer(request);
     EXPECT_EQ(response.valid_host(), "gateway.example");
     EXPECT_EQ(response.original_request().SerializeAsString(), request.SerializeAsString());
   }
 }
 
-TEST(ReflectionAnswersCreateTest, RefusesAServiceThatItCannotDescribe) {
-  const auto answers = ReflectionAnswers::Create(*DescriptorPool::generated_pool(), {"stampgate.v1.NothingService"});
-  EXPECT_THAT(answers.status(), StatusIs(Code::kFailedPrecondition));
+TEST_F(AnswerReflectionTest, AFileHasTheCommentsOfItsProto) {
+  FileDescriptorProto file;
+  ASSERT_TRUE(
+      file.ParseFromString(Symbol("stampgate.v1.WalletService").file_descriptor_response().file_descriptor_proto(0)));
+  const auto& locations = file.source_code_info().location();
+  EXPECT_TRUE(std::any_of(locations.begin(), locations.end(), [](const auto& location) {
+    return absl::StrContains(location.leading_comments(), "wallet");
+  }));
 }
 
 }  // namespace

@@ -97,25 +97,23 @@ class ReflectionServiceTest : public ::testing::Test {
 
   void SetCallers(const std::string& callers) {
     auto access = std::make_shared<Access>();
-    access->callers = CallerDirectory(Proto<config::v1::Config>(callers));
+    access->operations = testing::SharedOperations();
+    access->callers = CallerDirectory(Proto<config::v1::Config>(callers), access->operations->set());
     access_.Set(std::move(access));
   }
 
   void Start(const OpenStreams::Options& streams = {}, size_t max_streams_per_caller = 250) {
-    auto service = ReflectionService::Create({.services = {kReflectionServices[0], "grpc.health.v1.Health"},
-                                              .access = access_,
-                                              .recorders = {nullptr, disk_waits_, nullptr, &call_lines_},
-                                              .in_flight = in_flight_,
-                                              .random = [] { return 1; },
-                                              .max_streams_per_caller = max_streams_per_caller,
-                                              .streams = streams});
-    ASSERT_TRUE(service.ok()) << service.status();
-    service_ = *std::move(service);
+    service_.emplace(ReflectionService::Options{.access = access_,
+                                                .recorders = {nullptr, disk_waits_, nullptr, &call_lines_},
+                                                .in_flight = in_flight_,
+                                                .random = [] { return 1; },
+                                                .max_streams_per_caller = max_streams_per_caller,
+                                                .streams = streams});
     grpc::ServerBuilder builder;
     auto door = Door::Create({.address = "127.0.0.1:0"}, loops_, builder);
     ASSERT_TRUE(door.ok()) << door.status();
     door_ = *std::move(door);
-    builder.RegisterService(service_.get());
+    builder.RegisterService(&*service_);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
     door_->Open();
@@ -149,7 +147,7 @@ class ReflectionServiceTest : public ::testing::Test {
                                lines_.emplace_back(event);
                              }}};
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
-  std::unique_ptr<ReflectionService> service_;
+  std::optional<ReflectionService> service_;
   const std::shared_ptr<EventLoops> loops_ = std::make_shared<EventLoops>(1);
   std::unique_ptr<Door> door_;
   std::unique_ptr<grpc::Server> server_;

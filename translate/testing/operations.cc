@@ -12,7 +12,8 @@ namespace stampgate::testing {
 
 const OperationTable& Operations() {
   static const OperationTable* const table = [] {
-    absl::StatusOr<std::unique_ptr<const OperationTable>> created = OperationTable::Create("Service", OperationSet::BuiltIn());
+    absl::StatusOr<std::unique_ptr<const OperationTable>> created =
+        OperationTable::Create("Service", OperationSet::BuiltIn());
     if (!created.ok()) {
       std::cerr << created.status() << std::endl;
       std::abort();
@@ -22,11 +23,15 @@ const OperationTable& Operations() {
   return *table;
 }
 
+std::shared_ptr<const OperationTable> SharedOperations() {
+  return {std::shared_ptr<const OperationTable>(), &Operations()};
+}
+
 const Operation& OperationOf(absl::string_view method) {
   for (const Operation& operation : Operations().operations()) {
     if (operation.method->name() == method) return operation;
   }
-  std::cerr << "no linked operation has the name " << method << std::endl;
+  std::cerr << "no operation has the name " << method << std::endl;
   std::abort();
 }
 

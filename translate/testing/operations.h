@@ -15,6 +15,9 @@ namespace stampgate::testing {
 // Returns the table of the operations in OperationSet::BuiltIn(). Upstream's name is "Service".
 const OperationTable& Operations();
 
+// Returns a pointer to Operations().
+std::shared_ptr<const OperationTable> SharedOperations();
+
 // Returns the operation whose method has this name, such as "GetPolicy". Ends the test program if there is none.
 const Operation& OperationOf(absl::string_view method);
 

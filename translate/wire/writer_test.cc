@@ -4,22 +4,26 @@
 
 #include <string>
 
-#include "stampgate/v1/policy_service.pb.h"
-#include "stampgate/v1/wallet_service.pb.h"
+#include "absl/strings/str_cat.h"
+#include "translate/testing/dynamic_message.h"
 
 namespace stampgate {
 namespace {
 
+constexpr char kResponse[] = "stampgate.v1.CreatePoliciesResponse";
+
+int NumberOf(const std::string& type, const std::string& field) {
+  return testing::Pool().FindMessageTypeByName("stampgate.v1." + type)->FindFieldByName(field)->number();
+}
+
 TEST(WireWriterTest, WritesTheBytesThatProtocolBuffersWrites) {
-  v1::CreatePoliciesResponse expected;
-  expected.mutable_activity()->set_id("a-1");
-  expected.mutable_activity()->set_status(v1::ACTIVITY_STATUS_COMPLETED);
+  const auto expected = testing::MessageOf(kResponse, "activity {id: 'a-1' status: ACTIVITY_STATUS_COMPLETED}");
   WireWriter writer;
-  const WireWriter::Mark activity = writer.Begin(v1::CreatePoliciesResponse::kActivityFieldNumber);
-  writer.String(v1::Activity::kIdFieldNumber, "a-1");
-  writer.Varint(v1::Activity::kStatusFieldNumber, v1::ACTIVITY_STATUS_COMPLETED);
+  const WireWriter::Mark activity = writer.Begin(NumberOf("CreatePoliciesResponse", "activity"));
+  writer.String(NumberOf("Activity", "id"), "a-1");
+  writer.Varint(NumberOf("Activity", "status"), 3);
   writer.End(activity);
-  EXPECT_EQ(writer.Take(), expected.SerializeAsString());
+  EXPECT_EQ(writer.Take(), expected->SerializeAsString());
   EXPECT_EQ(writer.Take(), "");
 }
 
@@ -27,16 +31,16 @@ TEST(WireWriterTest, WritesTheBytesThatProtocolBuffersWrites) {
 TEST(WireWriterTest, WritesMessagesOfEachSize) {
   for (const size_t size : {0, 1, 119, 120, 127, 128, 16'370, 16'383, 16'384, 2'097'151, 2'097'152}) {
     const std::string text(size, 'x');
-    v1::CreatePoliciesResponse expected;
-    expected.mutable_activity()->mutable_intent()->mutable_create_policies_intent()->add_policies()->set_notes(text);
+    const auto expected = testing::MessageOf(
+        kResponse, absl::StrCat("activity {intent {create_policies_intent {policies {notes: '", text, "'}}}}"));
     WireWriter writer;
-    const WireWriter::Mark activity = writer.Begin(v1::CreatePoliciesResponse::kActivityFieldNumber);
-    const WireWriter::Mark intent = writer.Begin(v1::Activity::kIntentFieldNumber);
-    const WireWriter::Mark policies = writer.Begin(v1::ActivityIntent::kCreatePoliciesIntentFieldNumber);
-    const WireWriter::Mark policy = writer.Begin(v1::CreatePoliciesParameters::kPoliciesFieldNumber);
-    writer.String(v1::PolicyToCreate::kNotesFieldNumber, text);
+    const WireWriter::Mark activity = writer.Begin(NumberOf("CreatePoliciesResponse", "activity"));
+    const WireWriter::Mark intent = writer.Begin(NumberOf("Activity", "intent"));
+    const WireWriter::Mark policies = writer.Begin(NumberOf("ActivityIntent", "create_policies_intent"));
+    const WireWriter::Mark policy = writer.Begin(NumberOf("CreatePoliciesParameters", "policies"));
+    writer.String(NumberOf("PolicyToCreate", "notes"), text);
     for (const WireWriter::Mark mark : {policy, policies, intent, activity}) writer.End(mark);
-    EXPECT_TRUE(writer.Take() == expected.SerializeAsString()) << size;
+    EXPECT_TRUE(writer.Take() == expected->SerializeAsString()) << size;
   }
 }
 
