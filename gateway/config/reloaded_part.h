@@ -6,8 +6,8 @@
 
 namespace stampgate {
 
-// Returns the keys, callers, token issuers and class_grants_as_of of `config`. Each reload also reads the files that these settings name:
-// see named_files.cc.
+// Returns the keys, callers, token issuers and class_grants_as_of of `config`. Each reload also reads the files that
+// these settings name: see named_files.cc.
 inline config::v1::Config ReloadedPart(const config::v1::Config& config) {
   config::v1::Config part;
   *part.mutable_keys() = config.keys();
