@@ -25,7 +25,8 @@ class GrpcPortTest : public ::testing::Test {
  protected:
   void SetCallers(const std::string& callers) {
     auto access = std::make_shared<Access>();
-    access->callers = CallerDirectory(Proto<config::v1::Config>(callers));
+    access->operations = testing::SharedOperations();
+    access->callers = CallerDirectory(Proto<config::v1::Config>(callers), access->operations->set());
     access_.Set(std::move(access));
   }
 

@@ -3,6 +3,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -20,7 +21,8 @@
 #include "gateway/server.h"
 #include "gateway/upstream/scripted_server.h"
 #include "stamp/request_body.h"
-#include "stampgate/v1/policy_service.pb.h"
+#include "translate/testing/dynamic_message.h"
+#include "translate/testing/operations.h"
 #include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
@@ -71,29 +73,31 @@ TEST(SlowSignerTest, ASlowSignatureDelaysNoOtherCall) {
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   const Config& config = parsed->config;
   auto access = std::make_shared<Access>();
+  access->operations = testing::SharedOperations();
   access->keys.Add(config->keys(0), std::make_shared<PatientSigner>());
-  access->callers = CallerDirectory(*config);
+  access->callers = CallerDirectory(*config, access->operations->set());
   const CurrentAccess current(std::move(access));
   absl::StatusOr<std::unique_ptr<Server>> server =
       Server::Start(config, {.access = current, .loops = std::make_shared<EventLoops>(2)});
   ASSERT_TRUE(server.ok()) << server.status();
 
-  grpc::TemplatedGenericStub<v1::GetPolicyRequest, v1::GetPolicyResponse> stub(
-      grpc::CreateChannel((*server)->address(), grpc::InsecureChannelCredentials()));
+  grpc::GenericStub stub(grpc::CreateChannel((*server)->address(), grpc::InsecureChannelCredentials()));
   struct Call {
     grpc::ClientContext context;
-    v1::GetPolicyRequest request;
-    v1::GetPolicyResponse response;
+    grpc::ByteBuffer request;
+    grpc::ByteBuffer response;
     grpc::Status status;
   };
+  const auto request =
+      testing::MessageOf("stampgate.v1.GetPolicyRequest", R"pb(organization_id: "o" policy_id: "p")pb");
   std::vector<Call> calls(kCalls);
   std::mutex mutex;
   std::condition_variable changed;
   int ended = 0;
   for (Call& call : calls) {
     call.context.set_deadline(absl::ToChronoTime(absl::Now() + kHang));
-    call.request.set_organization_id("o");
-    call.request.set_policy_id("p");
+    const grpc::Slice bytes(request->SerializeAsString());
+    call.request = grpc::ByteBuffer(&bytes, 1);
     stub.UnaryCall(&call.context, "/stampgate.v1.PolicyService/GetPolicy", {}, &call.request, &call.response,
                    [&](grpc::Status status) {
                      call.status = std::move(status);
@@ -106,7 +110,11 @@ TEST(SlowSignerTest, ASlowSignatureDelaysNoOtherCall) {
   changed.wait(lock, [&] { return ended == kCalls; });
   for (const Call& call : calls) {
     EXPECT_TRUE(call.status.ok()) << call.status.error_message();
-    EXPECT_EQ(call.response.policy().policy_id(), "p");
+    grpc::Slice bytes;
+    ASSERT_TRUE(call.response.DumpToSingleSlice(&bytes).ok());
+    const auto response = testing::MessageIn("stampgate.v1.GetPolicyResponse",
+                                             {reinterpret_cast<const char*>(bytes.begin()), bytes.size()});
+    EXPECT_EQ(testing::ValueAt(*response, "policy.policy_id"), "p");
   }
 }
 

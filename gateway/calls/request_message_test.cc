@@ -5,7 +5,8 @@
 
 #include <string>
 
-#include "stampgate/v1/policy_service.pb.h"
+#include "absl/strings/str_cat.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
 
@@ -13,6 +14,11 @@ namespace stampgate {
 namespace {
 
 using ::stampgate::testing::DetailsOf;
+using ::stampgate::testing::MessageOf;
+using ::stampgate::testing::NewMessage;
+using ::stampgate::testing::ValueAt;
+
+constexpr char kType[] = "stampgate.v1.GetPolicyRequest";
 
 grpc::ByteBuffer BufferOf(const std::string& bytes) {
   const grpc::Slice slice(bytes);
@@ -20,41 +26,37 @@ grpc::ByteBuffer BufferOf(const std::string& bytes) {
 }
 
 TEST(RequestMessageTest, DecodesAMessage) {
-  v1::GetPolicyRequest sent;
-  sent.set_organization_id("o");
-  v1::GetPolicyRequest request;
-  EXPECT_TRUE(DecodeRequest(BufferOf(sent.SerializeAsString()), request).ok());
-  EXPECT_EQ(request.organization_id(), "o");
+  const auto sent = MessageOf(kType, "organization_id: 'o'");
+  const auto request = NewMessage(kType);
+  EXPECT_TRUE(DecodeRequest(BufferOf(sent->SerializeAsString()), *request).ok());
+  EXPECT_EQ(ValueAt(*request, "organization_id"), "o");
 }
 
 TEST(RequestMessageTest, BytesThatAreNoMessageLeaveNoField) {
-  v1::GetPolicyRequest sent;
-  sent.set_organization_id("perhaps a secret");
-  v1::GetPolicyRequest request;
-  const absl::Status status = DecodeRequest(BufferOf(sent.SerializeAsString() + "\xff"), request);
+  const auto sent = MessageOf(kType, "organization_id: 'perhaps a secret'");
+  const auto request = NewMessage(kType);
+  const absl::Status status = DecodeRequest(BufferOf(sent->SerializeAsString() + "\xff"), *request);
   EXPECT_EQ(DetailsOf(status).reason, "INVALID_REQUEST");
   EXPECT_EQ(status.message(), "the request is not a stampgate.v1.GetPolicyRequest message");
-  EXPECT_EQ(request.organization_id(), "");
+  EXPECT_EQ(ValueAt(*request, "organization_id"), "");
 }
 
 TEST(RequestMessageTest, ParsesAMessageThatArrivedInSeveralPieces) {
-  v1::GetPolicyRequest sent;
-  sent.set_organization_id("an organization");
-  sent.set_policy_id(std::string(1000, 'p'));
-  const std::string bytes = sent.SerializeAsString();
+  const std::string policy_id(1000, 'p');
+  const auto sent = MessageOf(kType, absl::StrCat("organization_id: 'an organization' policy_id: '", policy_id, "'"));
+  const std::string bytes = sent->SerializeAsString();
   const grpc::Slice pieces[] = {grpc::Slice(bytes.substr(0, 5)), grpc::Slice(bytes.substr(5))};
-  const MessagePlan& plan = testing::PlanOf(sent);
+  const MessagePlan& plan = testing::PlanOf(*sent);
   grpc::Slice joined;
   google::protobuf::Arena arena;
   const absl::StatusOr<ParsedMessage> request = ParseRequest(grpc::ByteBuffer(pieces, 2), plan, joined, arena);
   ASSERT_TRUE(request.ok());
   EXPECT_EQ(request->Text(*plan.Find("organization_id")), "an organization");
-  EXPECT_EQ(request->Text(*plan.Find("policy_id")), sent.policy_id());
+  EXPECT_EQ(request->Text(*plan.Find("policy_id")), policy_id);
 }
 
 TEST(RequestMessageTest, BytesThatAreNoMessageAreAnErrorThatNamesTheType) {
-  const v1::GetPolicyRequest none;
-  const MessagePlan& plan = testing::PlanOf(none);
+  const MessagePlan& plan = testing::PlanOf(*NewMessage(kType));
   grpc::Slice joined;
   google::protobuf::Arena arena;
   for (const std::string& bytes : {std::string("\xff"), std::string("\x0a\x05hush")}) {

@@ -56,8 +56,10 @@ EventCallTest::~EventCallTest() {
 
 void EventCallTest::SetGrants(const std::string& grants) {
   auto access = std::make_shared<Access>();
-  access->callers = CallerDirectory(testing::Proto<config::v1::Config>(
-      absl::StrCat("callers { name: 'reader' loopback: true grants { ", grants, " } }")));
+  access->operations = testing::SharedOperations();
+  access->callers = CallerDirectory(testing::Proto<config::v1::Config>(absl::StrCat(
+                                        "callers { name: 'reader' loopback: true grants { ", grants, " } }")),
+                                    access->operations->set());
   access_.Set(std::move(access));
 }
 

@@ -187,7 +187,8 @@ TEST_F(OperationCallTest, AQueryIsSignedSentAndAnswered) {
 }
 
 TEST_F(OperationCallTest, ACallUsesItsTableUntilItEnds) {
-  absl::StatusOr<std::unique_ptr<const OperationTable>> created = OperationTable::Create("Service");
+  absl::StatusOr<std::unique_ptr<const OperationTable>> created =
+      OperationTable::Create("Service", OperationSet::BuiltIn());
   ASSERT_TRUE(created.ok()) << created.status();
   std::shared_ptr<const OperationTable> table = *std::move(created);
   const std::weak_ptr<const OperationTable> former = table;

@@ -255,7 +255,7 @@ CallTest::CallTest()
                   }}) {
   access_->version = "policy-1";
   // The table lives as long as the test program.
-  access_->operations = std::shared_ptr<const OperationTable>(&testing::Operations(), [](const OperationTable*) {});
+  access_->operations = testing::SharedOperations();
   access_->keys.Add(KeyFor("main", "o"), signer_);
   SetGrants(R"pb(grants {
                    classes: [ POLICY_CLASS_QUERY, POLICY_CLASS_LOGIN, POLICY_CLASS_WRITE, POLICY_CLASS_DANGEROUS ]
@@ -282,7 +282,8 @@ void CallTest::TearDown() {
 
 void CallTest::SetGrants(const std::string& grants) {
   caller_ = std::make_unique<const Caller>(
-      testing::Proto<config::v1::Caller>(absl::StrCat("name: 'payments' loopback: true ", grants)));
+      testing::Proto<config::v1::Caller>(absl::StrCat("name: 'payments' loopback: true ", grants)),
+      operations()->set());
 }
 
 void CallTest::UseAudit() {

@@ -27,7 +27,7 @@ OperationSet::Shared SetWith(const FileDescriptor& file) {
   std::set<std::string> present;
   for (const auto& [name, bytes] : OperationSet::BuiltIn()->files()) {
     present.insert(name);
-    files.add_file()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+    if (!files.add_file()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) std::abort();
   }
   Append(file, present, files);
   absl::StatusOr<OperationSet::Shared> set = OperationSet::Create(files.SerializeAsString());
