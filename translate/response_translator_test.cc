@@ -60,7 +60,7 @@ TEST(ResponseTranslatorTest, AResponseWithAnyListedStatusIsOkAndContainsTheStatu
          {"", ",\"result\":null", ",\"result\":{}", ",\"result\":{\"createPoliciesResult\":{\"policyIds\":[\"p\"]}}"}) {
       const auto response = NewMessage("stampgate.v1.CreatePoliciesResponse");
       EXPECT_THAT(Translate("CreatePolicies",
-                            Ok(absl::StrCat("{\"activity\":{\"status\":\"", status, "\"", result, "}}")), response),
+                            Ok(absl::StrCat("{\"activity\":{\"status\":\"", status, "\"", result, "}}")), *response),
                   StatusIs(absl::StatusCode::kOk));
       EXPECT_EQ(ValueAt(*response, "activity.status"), status);
     }
@@ -71,7 +71,7 @@ TEST(ResponseTranslatorTest, AResponseWithAFailedActivityIsOkAndContainsTheFailu
   const auto response = NewMessage("stampgate.v1.CreatePoliciesResponse");
   EXPECT_THAT(Translate("CreatePolicies",
                         Ok(R"({"activity":{"status":"ACTIVITY_STATUS_FAILED","failure":{"code":9,"message":"no"}}})"),
-                        response),
+                        *response),
               StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(ValueAt(*response, "activity.failure.code"), "9");
   EXPECT_EQ(ValueAt(*response, "activity.failure.message"), "no");
