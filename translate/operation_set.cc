@@ -23,6 +23,9 @@ using google::protobuf::FileDescriptorProto;
 using google::protobuf::FileDescriptorSet;
 using google::protobuf::MethodDescriptor;
 
+// Bounds the recursion over imports.
+constexpr size_t kMaxFiles = 1000;
+
 // Keeps the first fault of a file.
 class FaultCollector : public DescriptorPool::ErrorCollector {
  public:
@@ -85,6 +88,9 @@ absl::StatusOr<OperationSet::Shared> OperationSet::Create(std::string descriptor
   set->owned_ = std::move(descriptors);
   set->AddFiles(set->owned_);
   if (set->files_.empty()) return absl::InvalidArgumentError("contains no proto file");
+  if (set->files_.size() > kMaxFiles) {
+    return absl::InvalidArgumentError(absl::StrCat("contains more than ", kMaxFiles, " proto files"));
+  }
   return Build(std::move(set));
 }
 
@@ -115,6 +121,7 @@ absl::StatusOr<OperationSet::Shared> OperationSet::Build(std::shared_ptr<Operati
 
 absl::Status OperationSet::BuildFile(const std::string& file) {
   if (pool_.FindFileByName(file) != nullptr) return absl::OkStatus();
+  if (!begun_.insert(file).second) return absl::InvalidArgumentError(absl::StrCat(file, " imports itself"));
   FileDescriptorProto proto;
   const absl::string_view bytes = files_.at(file);
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {

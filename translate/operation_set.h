@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,7 @@ class OperationSet {
   std::vector<Shared> sets_;  // the sets that own them otherwise
   std::map<std::string, absl::string_view> files_;
   google::protobuf::DescriptorPool pool_;
+  std::set<std::string> begun_;  // the files that were or are being added to pool_
   std::vector<ApiMethod> methods_;
   std::vector<std::string> services_;
   std::string newest_since_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "google/protobuf/descriptor.pb.h"
@@ -98,6 +99,23 @@ TEST(OperationSetTest, AMissingImportIsAnErrorThatNamesBothFiles) {
   files.mutable_file(0)->add_dependency("b.proto");
   EXPECT_THAT(CreateFails(files),
               StatusIs(absl::StatusCode::kInvalidArgument, Eq("a.proto imports b.proto, which is missing")));
+}
+
+TEST(OperationSetTest, FilesThatImportEachOtherAreAnError) {
+  FileDescriptorSet files;
+  for (const auto& [name, dependency] : {std::pair("a.proto", "b.proto"), std::pair("b.proto", "a.proto")}) {
+    FileDescriptorProto& file = *files.add_file();
+    file.set_name(name);
+    file.add_dependency(dependency);
+  }
+  EXPECT_THAT(CreateFails(files), StatusIs(absl::StatusCode::kInvalidArgument, Eq("a.proto imports itself")));
+}
+
+TEST(OperationSetTest, TooManyFilesAreAnError) {
+  FileDescriptorSet files;
+  for (int i = 0; i <= 1000; ++i) files.add_file()->set_name(std::to_string(i));
+  EXPECT_THAT(CreateFails(files),
+              StatusIs(absl::StatusCode::kInvalidArgument, Eq("contains more than 1000 proto files")));
 }
 
 TEST(OperationSetTest, AFaultIsAnErrorThatNamesTheFileAndTheElement) {
