@@ -22,9 +22,11 @@ const NUMBERS = { one: '', list: '[]', map: '{}' };
  * @property {{name: string, version: string, sha256: string}[]} sources
  * @property {Record<string, object>} operations by path. A query has `request` and `answer`; a submit has `versions`,
  *   which maps each activity type to the names of its intent and its result, the newest last.
- * @property {Record<string, Record<string, string>>} messages the members' types by name. A type ends with `[]` for a
- *   list or `{}` for a map, then with `?` if the member can be absent, or `!` if it must not be empty.
- * @property {Record<string, string[][]>} oneofs by message: members of which at most one is set
+ * @property {Record<string, Record<string, string>>} messages the members' types by name. A type can have a range, such
+ *   as `(6..9)`. It ends with `[]` for a list or `{}` for a map, then with `?` if the member can be absent, or `!` if it
+ *   must not be empty.
+ * @property {Record<string, string[]>} oneofs by message: members of which at most one is set. Intent and Result, in
+ *   which this holds for all members, are not in the list.
  * @property {Record<string, string[]>} enums
  */
 
@@ -44,11 +46,12 @@ export function schemaOf(newest, earlier) {
     ),
     oneofs: Object.fromEntries(
       messages
-        .map((name) => [short(name), oneofsOf(crate.messages.get(name))])
-        .filter(([name, groups]) => groups.length > 0 && !['Intent', 'Result'].includes(name)),
+        .map((name) => [short(name), oneofOf(crate.messages.get(name))])
+        .filter(([name, group]) => group.length > 0 && !['Intent', 'Result'].includes(name)),
     ),
     enums: {
       ...Object.fromEntries(enums.map((name) => [short(name), crate.enums.get(name)])),
+      ...Object.fromEntries(messages.flatMap((name) => ruledEnums(short(name), crate.messages.get(name)))),
       ...decisions.ENUMS,
     },
   };
@@ -168,16 +171,29 @@ function membersOf(message, members, short) {
   return Object.fromEntries(
     members.map((member) => {
       const name = decisions.RENAMED[`${message}.${member.name}`] ?? member.name;
-      const type = decisions.TYPES[`${message}.${name}`] ?? typeOf(member, short);
+      const type = decisions.TYPES[`${message}.${name}`] ?? typeOf(`${message}.${name}`, member, short);
       return [name, `${type}${NUMBERS[member.number]}${presenceOf(`${message}.${name}`, member)}`];
     }),
   );
 }
 
-/** A text that must be a number has the type `decimal`. */
-function typeOf({ type, rules = '' }, short) {
-  return type === 'string' && rules.split(',').includes('numeric') ? 'decimal' : short(type);
+/** A text that must be a number has the type `decimal`. A text for which the rules list the values is an enum. */
+function typeOf(place, { type, number, rules = '' }, short) {
+  const [, min, max] = /min=(\d+),max=(\d+)/.exec(rules) ?? [];
+  if (type === 'int32' && number === 'one' && max !== undefined) return `${type}(${min}..${max})`;
+  if (type !== 'string') return short(type);
+  if (valuesIn(rules) !== undefined) return place;
+  return rules.split(',').includes('numeric') ? 'decimal' : type;
 }
+
+/** The enums that only the rules of a message's members state. */
+function ruledEnums(message, members) {
+  return members
+    .map(({ name, rules = '' }) => [`${message}.${name}`, valuesIn(rules)])
+    .filter(([, values]) => values !== undefined);
+}
+
+const valuesIn = (rules) => /oneof=([^,]*)/.exec(rules)?.[1].split(' ');
 
 /** Whether a request can omit the member (`?`), and whether an empty value is refused (`!`). */
 function presenceOf(place, { number, type, isOption, rules, oneof }) {
@@ -196,12 +212,10 @@ function presenceOf(place, { number, type, isOption, rules, oneof }) {
   return rules === undefined && /Request\./.test(place) ? '!' : '';
 }
 
-function oneofsOf(members) {
-  const groups = new Map();
-  for (const { name, oneof } of members) {
-    if (oneof !== undefined) groups.set(oneof, [...(groups.get(oneof) ?? []), name]);
-  }
-  return [...groups.values()];
+function oneofOf(members) {
+  const group = members.filter(({ oneof }) => oneof !== undefined);
+  if (new Set(group.map(({ oneof }) => oneof)).size > 1) throw new Error('a message has two oneofs');
+  return group.map(({ name }) => name);
 }
 
 function sorted(map, change) {
