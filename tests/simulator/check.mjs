@@ -39,6 +39,7 @@ const CHECKS = {
   },
   decimal: checkDecimal,
   recentTime: checkRecentTime,
+  any: () => undefined,
   list: checkList,
   map: checkMap,
   object: checkObject,

@@ -38,10 +38,6 @@ const MAKERS = {
   decimal: ({ max = 2n ** 64n - 1n }, path) => String(max - numberAt(path, max / 2n)),
   enum: ({ values }, path, { choice }) => values[(Number(numberAt(path, 1000n)) + choice) % values.length],
   base64: (kind, path) => digestOf(path).subarray(0, 7).toString('base64'),
-  timestamp: (kind, path) => ({
-    seconds: String(1_700_000_000n + numberAt(path, 100_000_000n)),
-    nanos: String(numberAt(path, 1_000_000_000n)),
-  }),
   any: (kind, path) => ({ '@type': 'type.googleapis.com/errors.v1.Detail', text: textAt({}, path) }),
   list: (kind, path, options) =>
     Array.from({ length: ELEMENTS }, (_, index) => made(kind.of, `${path}[${index}]`, options)),
@@ -50,8 +46,12 @@ const MAKERS = {
       Array.from({ length: ELEMENTS }, (_, index) => [`key-${index}`, made(kind.of, `${path}.key-${index}`, options)]),
     ),
   object: (kind, path, options) => {
-    const names = membersOf(kind, path, options);
-    return Object.fromEntries(names.map((name) => [name, made(kind.members[name], `${path}.${name}`, options)]));
+    const { members, atMostOneOf = [] } = kind;
+    // The choice is a number with several digits: the first one selects here, the other ones within the selected member.
+    const inner = { ...options, choice: Math.floor(options.choice / (atMostOneOf.length || 1)) };
+    const makeMember = (name) =>
+      made(members[name], `${path}.${name}`, atMostOneOf.includes(name) ? inner : options);
+    return Object.fromEntries(membersOf(kind, path, options).map((name) => [name, makeMember(name)]));
   },
 };
 

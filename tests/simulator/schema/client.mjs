@@ -31,7 +31,7 @@ function operationIn(method) {
   return {
     kind: 'submit',
     type: only(method, /r#type: "(\w+)"/),
-    parameters: only(method, /params: ([\w:]+),/),
+    parameters: only(method, /params: ([\w:]+)[,)]/),
     result: /result::Inner::(\w+)\(/.exec(method)?.[1],
     appProofs: /generate_app_proofs: self/.test(method),
   };

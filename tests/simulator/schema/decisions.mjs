@@ -104,6 +104,8 @@ export const TYPES = {
   'SolSendTransactionIntent.caip2': 'solanaChain',
   'SolSendTransactionIntentV2.caip2': 'solanaChain',
   'SolTransactionHistoryItem.status': 'TransactionStatus',
+  'Timestamp.nanos': 'decimal',
+  'Timestamp.seconds': 'decimal',
   'TransactionHistoryTransfer.direction': 'TransferDirection',
   'Vote.selection': 'VoteSelection',
 };

@@ -37,7 +37,6 @@ const messages = new Map();
 
 /** The kind of a message. Its members are in the order of the schema. */
 export function messageKind(name) {
-  if (name === 'Timestamp') return { kind: 'timestamp' };
   if (!messages.has(name)) messages.set(name, objectKind(name));
   return messages.get(name);
 }
