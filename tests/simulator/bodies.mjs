@@ -1,7 +1,8 @@
 // Request bodies for every operation, made from the schema: for tests of the simulator, and of programs that send
 // requests.
-import { made, optionalPaths } from './made.mjs';
 import { Raw } from './json.mjs';
+import { made, optionalPaths } from './made.mjs';
+import { operationInSchema } from './operations.mjs';
 
 /**
  * @typedef {object} Envelope
@@ -16,7 +17,7 @@ import { Raw } from './json.mjs';
  * @returns {object} plain JSON values
  */
 export function bodyOf(operation, envelope, options) {
-  const body = plainJson(made(valueKind(operation.body), operation.name, options));
+  const body = plainJson(made(valueKind(operation), operation.name, options));
   body.organizationId = envelope.organizationId;
   if (operation.type !== undefined) body.timestampMs = envelope.timestampMs;
   return body;
@@ -28,16 +29,21 @@ export function bodyOf(operation, envelope, options) {
  * @yields {{path: string, body: object}} path: that of the member in the body, without the indexes of lists
  */
 export function* bodiesWithOneOptional(operation, envelopeOf) {
-  for (const also of optionalPaths(operation.body, operation.name)) {
+  for (const also of optionalPaths(valueKind(operation), operation.name)) {
     const body = bodyOf(operation, envelopeOf(), { extent: 'least', also });
     yield { path: also.slice(operation.name.length + 1), body };
   }
 }
 
-/** The kind without the time, which made.mjs cannot make. */
-function valueKind(kind) {
-  const { timestampMs, ...members } = kind.members;
-  return { ...kind, members: timestampMs === undefined ? members : { ...kind.members, timestampMs: { kind: 'string' } } };
+/**
+ * The kind of the body, without members that the schema does not have: the simulator accepts generateAppProofs also where
+ * the service ignores it. made.mjs cannot make a time, so the caller sets it.
+ */
+function valueKind({ path, type, body }) {
+  const inSchema = operationInSchema(path, type, { newer: true }).body.members;
+  const members = Object.entries(body.members).filter(([name]) => name in inSchema);
+  const made = members.map(([name, kind]) => [name, kind.kind === 'recentTime' ? { kind: 'string', required: true } : kind]);
+  return { ...body, members: Object.fromEntries(made) };
 }
 
 /** The value with numbers instead of their texts. Every number of a request is exact in JavaScript. */

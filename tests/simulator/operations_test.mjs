@@ -5,27 +5,29 @@ import { bodiesWithOneOptional, bodyOf } from './bodies.mjs';
 import { check } from './check.mjs';
 import { parse } from './json.mjs';
 import { made } from './made.mjs';
-import { operationAt, paths } from './operations.mjs';
-import { messageKind, schema } from './schema/kinds.mjs';
+import { newestPaths, operationAt, paths } from './operations.mjs';
+import { Kinds, schema } from './schema/kinds.mjs';
+import { NEWER } from './schema/newer.mjs';
 import { startSimulator } from './server.mjs';
 import * as testing from './testing.mjs';
 
 const { ORGANIZATION, freshTimestamp, post } = testing;
+const kinds = new Kinds({ newer: true });
 const NOW = BigInt(Date.now());
 const envelope = () => ({ organizationId: ORGANIZATION, timestampMs: freshTimestamp() });
 
 /** Every operation, and each version of a submit that the specification does not describe. */
-const all = paths.flatMap((path) => {
-  const operation = operationAt(path);
+const all = newestPaths.flatMap((path) => {
+  const operation = operationAt(path, {}, { newer: true });
   if (operation.isSpecified || operation.type === undefined) return [operation];
-  return Object.keys(schema.operations[path].versions).map((type) => operationAt(path, { type }));
+  return Object.keys(schema.operations[path].versions).map((type) => operationAt(path, { type }, { newer: true }));
 });
 
 const isVote = ({ name }) => ['approve_activity', 'reject_activity'].includes(name);
 const violationsOf = (operation, body) => check(operation.body, parse(JSON.stringify(body)).value, NOW);
 
 const withSimulator = (use, options) =>
-  testing.withSimulator(startSimulator, { references: 'any', answers: 'full', ...options }, use);
+  testing.withSimulator(startSimulator, { references: 'any', answers: 'full', newer: true, ...options }, use);
 
 /** The values in a body: the object that contains each, its name there, its path and its kind. */
 function* places(kind, value, path = '') {
@@ -201,20 +203,45 @@ describe('an operation of the schema', () => {
   }));
 });
 
+describe('a part of the API that is newer', () => {
+  const wallets = operationAt('/public/v1/submit/create_wallet_authenticators', {}, { newer: true });
+  const keys = operationAt('/public/v1/submit/create_private_keys', {}, { newer: true });
+  const swap = operationAt('/public/v1/submit/execute_swap', {}, { newer: true });
+  const statuses = async (simulator) => {
+    const answers = [wallets, keys, swap].map((each) => post(simulator, each.path, bodyOf(each, envelope())));
+    return (await Promise.all(answers)).map(({ status }) => status);
+  };
+
+  test('is known only with the setting for it', withSimulator(async (simulator) => {
+    assert.equal(newestPaths.length - paths.length, 8);
+    assert.deepEqual(await statuses(simulator), [404, 400, 400]);
+    simulator.change({ newer: true });
+    assert.deepEqual(await statuses(simulator), [200, 200, 200]);
+  }, { newer: false }));
+
+  test('is in the schema', () => {
+    const members = Object.entries(schema.messages).flatMap(([message, each]) =>
+      Object.keys(each).map((name) => `${message}.${name}`),
+    );
+    const parts = new Set([...newestPaths, ...members, ...Object.values(schema.enums).flat()]);
+    assert.deepEqual([...NEWER].filter((part) => !parts.has(part)), []);
+  });
+});
+
 describe('made values', () => {
   test('with all choices have every member of every oneof, and every value of every enum', () => {
     const missing = new Set(Object.values(schema.oneofs).flat());
     const values = new Set(schema.enums.ActivityType.slice(1));
     for (let choice = 0; choice < 200; choice += 1) {
-      const activity = made(messageKind('Activity'), 'activity', { choice });
+      const activity = made(kinds.message('Activity'), 'activity', { choice });
       assert.equal(Object.keys(activity.intent).length, 1);
       assert.equal(Object.keys(activity.result).length, 1);
       values.delete(activity.type);
-      const status = made(messageKind('GetSendTransactionStatusResponse'), 'status', { choice });
-      const control = made(messageKind('VelocityControl'), 'control', { choice });
-      const key = made(messageKind('SparkKeyDerivation'), 'key', { choice });
-      const swap = made(messageKind('ExecuteSwapIntentV4'), 'swap', { choice });
-      const provider = made(messageKind('OauthProviderParamsV2'), 'provider', { choice });
+      const status = made(kinds.message('GetSendTransactionStatusResponse'), 'status', { choice });
+      const control = made(kinds.message('VelocityControl'), 'control', { choice });
+      const key = made(kinds.message('SparkKeyDerivation'), 'key', { choice });
+      const swap = made(kinds.message('ExecuteSwapIntentV4'), 'swap', { choice });
+      const provider = made(kinds.message('OauthProviderParamsV2'), 'provider', { choice });
       JSON.stringify([status, control, key, swap, provider], (name, value) => {
         missing.delete(name);
         return value;
@@ -226,7 +253,7 @@ describe('made values', () => {
 
   test('differ at different paths', () => {
     const texts = [];
-    JSON.stringify(made(messageKind('User'), 'user'), (name, value) => {
+    JSON.stringify(made(kinds.message('User'), 'user'), (name, value) => {
       if (typeof value === 'string' && /-[0-9a-f]{8}$/.test(value)) texts.push(value);
       return value;
     });
@@ -242,4 +269,5 @@ test('the settings of answers can be changed, and have no other values', withSim
   assert.equal((await whoami()).organizationId, ORGANIZATION);
   assert.throws(() => simulator.change({ answers: 'some' }));
   assert.throws(() => simulator.change({ choice: -1 }));
+  assert.throws(() => simulator.change({ newer: 'yes' }));
 }));

@@ -105,7 +105,7 @@ export class Service {
     }
 
     judgement.request = readBody(rawBody);
-    judgement.operation = operationAt(path, judgement.request);
+    judgement.operation = operationAt(path, judgement.request, this.settings);
     if (judgement.operation === undefined) return;
     const violations = check(judgement.operation.body, judgement.request, this.nowMs());
     if (violations.length > 0) throw invalidRequest(violations);
