@@ -36,14 +36,14 @@ export function* bodiesWithOneOptional(operation, envelopeOf) {
 }
 
 /**
- * The kind of the body, without members that the schema does not have: the simulator accepts generateAppProofs also where
- * the service ignores it. made.mjs cannot make a time, so the caller sets it.
+ * The kind of the body, without members that the schema does not have: the simulator accepts generateAppProofs also
+ * where the service ignores it. made.mjs cannot make a time, so the caller sets it.
  */
 function valueKind({ path, type, body }) {
   const inSchema = operationInSchema(path, type, { newer: true }).body.members;
-  const members = Object.entries(body.members).filter(([name]) => name in inSchema);
-  const made = members.map(([name, kind]) => [name, kind.kind === 'recentTime' ? { kind: 'string', required: true } : kind]);
-  return { ...body, members: Object.fromEntries(made) };
+  const members = Object.fromEntries(Object.entries(body.members).filter(([name]) => name in inSchema));
+  if (type !== undefined) members.timestampMs = { kind: 'string', required: true };
+  return { ...body, members };
 }
 
 /** The value with numbers instead of their texts. Every number of a request is exact in JavaScript. */

@@ -3,9 +3,11 @@
 import { createHash } from 'node:crypto';
 import { Raw } from './json.mjs';
 
-/** Names of texts that hold whole numbers. Other texts can have any form. */
-const NUMBERS =
-  /^(?:seconds|limit|nonce|amount|value|decimals|number|height|slot)$|(?:Seconds|Ms|Millis|Minutes|Limit|Nonce|Amount|Value|Price|Fees?|Balance|Number|Shares|Usd|Bps|Wei|Gas|Units|Lamports)$/;
+/** Names, and endings of names, of texts that hold whole numbers. Other texts can have any form. */
+const NUMBERS = [
+  ...['amount', 'balance', 'deadline', 'decimals', 'duration', 'limit', 'nonce', 'number', 'seconds', 'threshold', 'value'],
+  ...['Amount', 'Bps', 'Fee', 'Gas', 'Limit', 'Minutes', 'Ms', 'Nonce', 'Seconds', 'Usd', 'Value'],
+];
 
 /** The number of elements of a list, and of entries of a map. */
 const ELEMENTS = 2;
@@ -13,7 +15,7 @@ const ELEMENTS = 2;
 /**
  * @typedef {object} Options
  * @property {'full' | 'least'} [extent] full: every member is set; least: only required members
- * @property {string} [also] the path of a member that is not required, without the indexes of lists. It is set too, with
+ * @property {string} [also] the path of a member that is not required, without the indexes of lists; it is set too, with
  *   the members that contain it
  * @property {number} [choice] selects among the values of an enum and the members of a oneof; each number selects the
  *   next one
@@ -47,7 +49,7 @@ const MAKERS = {
     ),
   object: (kind, path, options) => {
     const { members, atMostOneOf = [] } = kind;
-    // The choice is a number with several digits: the first one selects here, the other ones within the selected member.
+    // The choice is a number with several digits: the first one selects here, the others within the selected member.
     const inner = { ...options, choice: Math.floor(options.choice / (atMostOneOf.length || 1)) };
     const makeMember = (name) =>
       made(members[name], `${path}.${name}`, atMostOneOf.includes(name) ? inner : options);
@@ -82,9 +84,12 @@ export function* optionalPaths(kind, path) {
 
 function textAt({ like }, path) {
   const [, name] = /(\w+)(?:\[\d+\])*$/.exec(path);
-  if (like === 'digits' || (like === undefined && NUMBERS.test(name))) return String(1n + numberAt(path, 1_000_000n));
+  if (like === 'digits' || (like === undefined && NUMBERS.some((ending) => isNamed(name, ending)))) return String(1n + numberAt(path, 1_000_000n));
   return like ?? `${name}-${digestOf(path).toString('hex', 0, 4)}`;
 }
+
+/** Whether a name is the ending, or ends with it. An ending in lower case is a whole name. */
+const isNamed = (name, ending) => name === ending || (/^[A-Z]/.test(ending) && name.endsWith(ending));
 
 const digestOf = (path) => createHash('sha256').update(path).digest();
 

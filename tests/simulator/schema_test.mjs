@@ -39,7 +39,9 @@ describe('the reader of Rust', () => {
           pub fn as_str_name(&self) -> &'static str {
             match self { Self::Green => "LEAF_GREEN", Self::BlackTea => { "LEAF_BLACK" } }
           }
-          pub fn from_str_name(value: &str) -> Option<Self> { match value { "LEAF_GREEN" => Some(Self::Green), _ => None } }
+          pub fn from_str_name(value: &str) -> Option<Self> {
+            match value { "LEAF_GREEN" => Some(Self::Green), _ => None }
+          }
         }
         pub enum Of { Pot(super::Pot), Bag(String), }
       }
@@ -90,8 +92,9 @@ test("the reader of the client reads a query's and a submit's method", () => {
 });
 
 describe('the schema', () => {
-  const SCALARS = ['string', 'decimal', 'ethereumChain', 'solanaChain', 'bool', 'int32', 'uint32', 'int64', 'uint64'];
-  const known = new Set([...SCALARS, 'double', 'bytes', 'any', ...Object.keys(schema.messages), ...Object.keys(schema.enums)]);
+  const TEXTS = ['string', 'decimal', 'ethereumChain', 'solanaChain', 'bytes'];
+  const OTHERS = ['bool', 'int32', 'uint32', 'int64', 'uint64', 'double', 'any'];
+  const known = new Set([...TEXTS, ...OTHERS, ...Object.keys(schema.messages), ...Object.keys(schema.enums)]);
 
   test('has all operations', () => {
     const kinds = Object.values(schema.operations).map(({ kind }) => kind);
