@@ -5,7 +5,8 @@ import { Raw } from './json.mjs';
 
 /** Names, and endings of names, of texts that hold whole numbers. Other texts can have any form. */
 const NUMBERS = [
-  ...['amount', 'balance', 'deadline', 'decimals', 'duration', 'limit', 'nonce', 'number', 'seconds', 'threshold', 'value'],
+  ...['amount', 'balance', 'deadline', 'decimals', 'duration', 'limit', 'nonce', 'number', 'seconds', 'threshold'],
+  'value',
   ...['Amount', 'Bps', 'Fee', 'Gas', 'Limit', 'Minutes', 'Ms', 'Nonce', 'Seconds', 'Usd', 'Value'],
 ];
 
@@ -15,8 +16,8 @@ const ELEMENTS = 2;
 /**
  * @typedef {object} Options
  * @property {'full' | 'least'} [extent] full: every member is set; least: only required members
- * @property {string} [also] the path of a member that is not required, without the indexes of lists; it is set too, with
- *   the members that contain it
+ * @property {string} [also] the path of a member that is not required, without the indexes of lists; it is set too,
+ *   with the members that contain it
  * @property {number} [choice] selects among the values of an enum and the members of a oneof; each number selects the
  *   next one
  */
@@ -84,7 +85,8 @@ export function* optionalPaths(kind, path) {
 
 function textAt({ like }, path) {
   const [, name] = /(\w+)(?:\[\d+\])*$/.exec(path);
-  if (like === 'digits' || (like === undefined && NUMBERS.some((ending) => isNamed(name, ending)))) return String(1n + numberAt(path, 1_000_000n));
+  const isNumber = like === 'digits' || (like === undefined && NUMBERS.some((ending) => isNamed(name, ending)));
+  if (isNumber) return String(1n + numberAt(path, 1_000_000n));
   return like ?? `${name}-${digestOf(path).toString('hex', 0, 4)}`;
 }
 

@@ -15,10 +15,10 @@ export const REQUESTS_WITHOUT_METHOD = [
 ];
 
 /**
- * Messages of the earlier crate that the later crate does not have, or has with another member: the later crate is a
- * month newer than the client libraries that the tests use, and upstream has changed these messages in that month
- * without a new version. In Earn, `chainCaip2` became `caip2`; in velocity controls, texts became numbers. The specification and the client libraries agree with
- * the earlier crate.
+ * Messages of the earlier crate that the later crate does not have, or has with another member. The later crate is a
+ * month newer than the client libraries that the tests use, and upstream has changed these messages in that month without
+ * a new version: in Earn, `chainCaip2` became `caip2`; in velocity controls, texts became numbers. The specification and
+ * the client libraries agree with the earlier crate.
  */
 export const MESSAGES_OF_EARLIER_CRATE = [
   'external.activity.v1.DeleteVelocityControlRequest',

@@ -4,12 +4,19 @@ import { operations as specified } from '../specification.mjs';
 
 /** How a kind reads in a table. */
 const WORDS = {
-  string: ({ form, maxCharacters }) => form ?? (maxCharacters ? `a text of at most ${maxCharacters} characters` : 'a text'),
+  string: ({ form, maxCharacters: max }) => form ?? (max === undefined ? 'a text' : `a text of at most ${max} characters`),
   boolean: () => 'true or false',
   ordinal: () => 'a number from 0 to 4294967295',
   integer: ({ min, max }) => `a number from ${min} to ${max}`,
   decimal: ({ min = 0n, max, orWord }) =>
-    `a number, as a string${min > 0n ? `, from ${min}` : ''}${max === undefined ? '' : `, to ${max}`}${orWord ? `, or ${orWord}` : ''}`,
+    [
+      'a number, as a string',
+      min > 0n ? `from ${min}` : undefined,
+      max === undefined ? undefined : `to ${max}`,
+      orWord === undefined ? undefined : `or ${orWord}`,
+    ]
+      .filter(Boolean)
+      .join(', '),
   recentTime: () => 'a recent time',
   enum: () => 'one of a list of values',
   list: ({ of }) => `a list: ${WORDS[of.kind](of)}`,
@@ -37,7 +44,8 @@ export function differences() {
       continue;
     }
     for (const name of ['type', 'intentKey', 'resultKey']) {
-      if (operation[name] !== other[name]) found.push([`${operation.name} ${name}`, `${operation[name]}`, `${other[name]}`]);
+      const [key, otherKey] = [operation, other].map((each) => each[name] ?? 'none');
+      if (key !== otherKey) found.push([`${operation.name} ${name}`, key, otherKey]);
     }
     compare(operation.name, operation.body, other.body, found);
   }

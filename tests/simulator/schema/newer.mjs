@@ -1,5 +1,5 @@
-// The parts of the schema that are newer than upstream's client libraries for JavaScript, with which the tests compare the
-// simulator. By default, the simulator does not have these parts.
+// The parts of the schema that are newer than upstream's client libraries for JavaScript, with which the tests compare
+// the simulator. By default, the simulator does not have these parts.
 
 const PATHS = [
   'query/get_swap_sponsorship_usage',

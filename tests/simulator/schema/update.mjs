@@ -235,9 +235,11 @@ function only(found, name) {
 /** The schema as text, with one line for each operation, message and enum. */
 export function textOf(schema) {
   const parts = Object.entries(schema).map(([name, part]) => {
-    if (Array.isArray(part)) return `${JSON.stringify(name)}: [\n${part.map((each) => JSON.stringify(each)).join(',\n')}\n]`;
-    const lines = Object.entries(part).map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`);
-    return `${JSON.stringify(name)}: {\n${lines.join(',\n')}\n}`;
+    const lines = Array.isArray(part)
+      ? part.map((each) => JSON.stringify(each))
+      : Object.entries(part).map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`);
+    const [opening, closing] = Array.isArray(part) ? '[]' : '{}';
+    return `${JSON.stringify(name)}: ${opening}\n${lines.join(',\n')}\n${closing}`;
   });
   return `{\n${parts.join(',\n')}\n}\n`;
 }
