@@ -1,5 +1,5 @@
-// Compiles statements of TypeScript with the types of upstream's client library. The library itself posts every input and
-// returns every answer, so only its types show whether an input or an answer is right.
+// Compiles statements of TypeScript with the types of upstream's client library. The library itself posts every input
+// and returns every answer, so only its types show whether an input or an answer is right.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
