@@ -34,7 +34,7 @@ export const MESSAGES_OF_EARLIER_CRATE = [
 /** Members with another name than in the crate: the earlier crate does not have this message. See above. */
 export const RENAMED = { 'EarnClaimRewardsIntent.caip2': 'chainCaip2' };
 
-/** Members that the published descriptions mark as optional. The crate has no mark for them: they have no presence. */
+/** Members that upstream's published protos do not mark as required. The crate has no mark for them. */
 export const OPTIONAL = [
   'CreateSmartContractInterfaceIntent.notes',
   'GetSubOrgIdsRequest.filterType',
@@ -55,7 +55,11 @@ export const OPTIONAL = [
   'UpdateWalletIntent.walletName',
 ];
 
-/** Messages, lists and one text that the published descriptions mark as required. Rust can omit each of them. */
+/**
+ * Messages, lists and one text that upstream's published protos mark as required. Rust can omit each of them. The protos
+ * are older than velocity controls and the export of secrets: for these, only the types of the client library for
+ * JavaScript have the mark.
+ */
 export const REQUIRED = [
   'AuthenticatorParamsV2.attestation',
   'CreateTvcDeploymentIntent.pivotArgs',
@@ -75,8 +79,9 @@ export const REQUIRED = [
 ];
 
 /**
- * Texts for which the published descriptions list the values, or state a format. The lists of chains grow without a new
- * version, so the simulator accepts every chain of the right kind.
+ * Texts for which upstream's published protos list the values, or the crate states a format. The lists of chains grow
+ * without a new version, so the simulator accepts every chain of the right kind. The protos are older than the rewards of
+ * Earn, which have the same values as its other requests.
  */
 export const TYPES = {
   'AuthenticatorAttestationResponse.authenticatorAttachment': 'Attachment',
