@@ -5,7 +5,8 @@ import { freshness } from './specification.mjs';
 
 const UINT64_MAX = 18_446_744_073_709_551_615n;
 const UINT32_MAX = 4_294_967_295n;
-const WHOLE_NUMBER = /^(?:0|[1-9][0-9]{0,77})$/;
+const WHOLE_NUMBER = /^(?:0|-?[1-9][0-9]{0,77})$/;
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /**
  * @param {object} kind the specification of the value
@@ -24,9 +25,13 @@ const CHECKS = {
   boolean: (kind, value, path, context) => {
     if (typeof value !== 'boolean') refuse(context, path, 'must be true or false');
   },
-  ordinal: (kind, value, path, context) => {
-    const isNumber = value instanceof Raw && WHOLE_NUMBER.test(value.text) && BigInt(value.text) <= UINT32_MAX;
-    if (!isNumber) refuse(context, path, 'must be a whole number from 0 to 4294967295');
+  ordinal: (kind, value, path, context) => checkInteger({ min: 0n, max: UINT32_MAX }, value, path, context),
+  integer: checkInteger,
+  number: (kind, value, path, context) => {
+    if (!(value instanceof Raw)) refuse(context, path, 'must be a number');
+  },
+  base64: (kind, value, path, context) => {
+    if (typeof value !== 'string' || !BASE64.test(value)) refuse(context, path, 'must be a string in Base64');
   },
   enum: (kind, value, path, context) => {
     if (typeof value !== 'string') refuse(context, path, 'must be a string');
@@ -34,7 +39,9 @@ const CHECKS = {
   },
   decimal: checkDecimal,
   recentTime: checkRecentTime,
+  any: () => undefined,
   list: checkList,
+  map: checkMap,
   object: checkObject,
 };
 
@@ -51,6 +58,14 @@ function checkString(kind, value, path, context) {
   if (value === '' && kind.required && !kind.mayBeEmpty) refuse(context, path, 'is required and must not be empty');
   if (kind.maxCharacters !== undefined && [...value].length > kind.maxCharacters) {
     refuse(context, path, `must be at most ${kind.maxCharacters} characters`);
+  }
+  if (kind.pattern !== undefined && !kind.pattern.test(value)) refuse(context, path, `must be ${kind.form}`);
+}
+
+function checkInteger({ min, max }, value, path, context) {
+  const number = value instanceof Raw && WHOLE_NUMBER.test(value.text) ? BigInt(value.text) : undefined;
+  if (number === undefined || number < min || number > max) {
+    refuse(context, path, `must be a whole number from ${min} to ${max}`);
   }
 }
 
@@ -78,10 +93,16 @@ function checkList(kind, value, path, context) {
   value.forEach((element, index) => visit(kind.of, element, `${path}[${index}]`, context));
 }
 
+function checkMap(kind, value, path, context) {
+  if (!isObject(value)) return refuse(context, path, 'must be an object');
+  for (const [name, inner] of Object.entries(value)) visit(kind.of, inner, memberPath(path, name), context);
+}
+
+const isObject = (value) =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Raw);
+
 function checkObject(kind, value, path, context) {
-  if (value === null || typeof value !== 'object' || Array.isArray(value) || value instanceof Raw) {
-    return refuse(context, path, 'must be an object');
-  }
+  if (!isObject(value)) return refuse(context, path, 'must be an object');
   for (const name of Object.keys(value)) {
     if (kind.tolerated?.includes(name)) continue;
     if (!Object.hasOwn(kind.members, name)) refuse(context, memberPath(path, name), 'is not a member of this request');

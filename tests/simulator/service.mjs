@@ -6,8 +6,10 @@ import { Refusal, invalidRequest, notFound, unauthenticated } from './errors.mjs
 import { checkJsonHeaders, onlyStamp } from './headers.mjs';
 import { JsonError, decodeUtf8, parse } from './json.mjs';
 import { OpenActivities, votedActivity } from './open_activities.mjs';
+import { made } from './made.mjs';
+import { operationAt } from './operations.mjs';
 import { queries } from './queries.mjs';
-import { JWKS_PATH, operations } from './specification.mjs';
+import { JWKS_PATH } from './specification.mjs';
 import { verifyStamp } from './stamps.mjs';
 import { State } from './state.mjs';
 import { submits } from './submits.mjs';
@@ -52,7 +54,7 @@ export class Service {
 
   /** Adds an activity of the fixture, which a user has proposed before the test. */
   #openFixture({ activityId, fingerprint, organizationId, userId, publicKey, operation: name, parameters, approvals }) {
-    const operation = operations.get(`/public/v1/submit/${name}`);
+    const operation = operationAt(`/public/v1/submit/${name}`);
     const user = this.state.user(organizationId, userId);
     const stamper = { credential: { user }, publicKey, signature: '30', scheme: 'SIGNATURE_SCHEME_TK_API_P256' };
     const context = { ...{ state: this.state, enclave: this.#enclave, organizationId, user }, nowMs: this.nowMs() };
@@ -66,7 +68,7 @@ export class Service {
     Object.assign(made, { id: activityId, fingerprint });
     made.votes[0].activityId = activityId;
     this.state.keepActivity(made);
-    const perform = () => ({ [operation.resultKey]: submits[name]({ ...context, references: 'checked' }, parameters) });
+    const perform = () => this.#result(operation, { ...context, references: 'checked' }, parameters);
     this.open.add(made, { approvals, perform });
   }
 
@@ -103,7 +105,7 @@ export class Service {
     }
 
     judgement.request = readBody(rawBody);
-    judgement.operation = operations.get(path);
+    judgement.operation = operationAt(path, judgement.request, this.settings);
     if (judgement.operation === undefined) return;
     const violations = check(judgement.operation.body, judgement.request, this.nowMs());
     if (violations.length > 0) throw invalidRequest(violations);
@@ -154,8 +156,7 @@ export class Service {
       const target = this.#vote(judgement, intent, VOTES[operation.name]);
       if (this.settings.voteAnswer === 'target') return { activity: target };
     }
-    const perform = () =>
-      operation.name in VOTES ? {} : { [operation.resultKey]: submits[operation.name](context, intent) };
+    const perform = () => this.#result(operation, context, intent);
     const made = activity(
       {
         operation,
@@ -175,6 +176,24 @@ export class Service {
     return { activity: this.#shown(made, context.user) };
   }
 
+  /** Carries a submit out, and returns its activity's result. */
+  #result(operation, context, intent) {
+    const { name, resultKey, result } = operation;
+    if (name in VOTES || resultKey === undefined) return {};
+    const fields = this.#hasState(operation) ? submits[name](context, intent) : this.#made(result, `${name}.${resultKey}`);
+    return { [resultKey]: fields };
+  }
+
+  /** Whether the state decides the result or answer. Otherwise the simulator makes it from the schema. */
+  #hasState({ isSpecified }) {
+    return isSpecified && this.settings.answers === 'state';
+  }
+
+  #made(kind, path) {
+    const { answers, choice } = this.settings;
+    return made(kind, path, { extent: answers === 'least' ? 'least' : 'full', choice });
+  }
+
   /** Counts a vote. Returns the activity on which it votes; a repetition of the same body returns this activity too. */
   #vote({ request, stamper, rawBody }, { fingerprint }, selection) {
     const { user } = stamper.credential;
@@ -192,6 +211,7 @@ export class Service {
 
   #query(judgement) {
     const { operation, request } = judgement;
+    if (!this.#hasState(operation)) return this.#made(operation.answer, operation.name);
     const context = this.#context(judgement);
     const answer = queries[operation.name](context, inOrder(operation.body, request));
     const shown = (activity) => this.#shown(activity, context.user);

@@ -1,5 +1,8 @@
 // The service's operations, transcribed by hand from its API reference. Nothing here comes from the gateway's proto
-// files: the transcriptions are independent, so that a mistake in one of them makes a test fail.
+// files: the transcriptions are independent, so that a mistake in one of them makes a test fail. The other operations are
+// in the folder schema.
+import { schema } from './schema/kinds.mjs';
+import { NEWER } from './schema/newer.mjs';
 
 const text = { kind: 'string' };
 /** A text that may be empty although its member is required. */
@@ -52,17 +55,22 @@ const authenticationMethod = object({
 const submits = [];
 const queries = [];
 
-/** A submit: `POST /public/v1/submit/<name>`. `keys` are the names of the intent and the result. */
-function submit(name, type, keys, parameters) {
-  const body = object({
+/** The body of every submit. */
+export function submitBody(type, parameters, { appProofs = true } = {}) {
+  return object({
     type: required(oneOf(type)),
     timestampMs: required({ kind: 'recentTime' }),
     organizationId: required(text),
     // One of upstream's client libraries writes the envelope's generateAppProofs inside the parameters. The service
     // accepts this member, but it has no effect.
-    parameters: required(object(parameters, { tolerated: ['generateAppProofs'] })),
-    generateAppProofs: flag,
+    parameters: required({ ...parameters, tolerated: ['generateAppProofs'] }),
+    ...(appProofs && { generateAppProofs: flag }),
   });
+}
+
+/** A submit: `POST /public/v1/submit/<name>`. `keys` are the names of the intent and the result. */
+function submit(name, type, keys, parameters) {
+  const body = submitBody(type, object(parameters));
   submits.push({ name, path: `/public/v1/submit/${name}`, type, ...keys, body });
 }
 
@@ -215,10 +223,15 @@ submit(
     otpType: required(oneOf('OTP_TYPE_SMS', 'OTP_TYPE_EMAIL', 'OTP_TYPE_WHATSAPP')),
     contact: required(text),
     appName: required(text),
-    otpLength: ordinal,
+    otpLength: { kind: 'integer', min: 6n, max: 9n },
     alphanumeric: flag,
     expirationSeconds: decimal({ max: 600n }),
     userIdentifier: text,
+    emailCustomization: object({ logoUrl: text, magicLinkTemplate: text, templateVariables: text, templateId: text }),
+    smsCustomization: object({ template: text }),
+    sendFromEmailAddress: text,
+    sendFromEmailSenderName: text,
+    replyToEmailAddress: text,
   },
 );
 submit('oauth_login', 'ACTIVITY_TYPE_OAUTH_LOGIN', keysOf('oauthLogin'), {
@@ -243,11 +256,11 @@ const activityStatus = oneOf(
 );
 query('list_activities', {
   filterByStatus: list(activityStatus),
-  filterByType: list(oneOf(...submits.map(({ type }) => type))),
+  filterByType: list(oneOf(...schema.enums.ActivityType.slice(1).filter((type) => !NEWER.has(type)))),
   paginationOptions,
 });
 
-/** Every operation by its path. A submit has a `type`, an `intentKey` and a `resultKey`; a query has none of them. */
+/** Each of these operations by its path. A submit has a `type`, an `intentKey` and a `resultKey`; a query has none of them. */
 export const operations = new Map([...submits, ...queries].map((operation) => [operation.path, operation]));
 
 /** The path of the key set, the only one that clients GET. It needs no stamp. */
