@@ -67,14 +67,15 @@ void Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
     }
     Log(Severity::kInfo, "reloaded",
         {{"policy_version", loaded->access->version},
-         {"operations_sha256", loaded->access->operations_sha256},
          {"keys", loaded->config->keys_size()},
-         {"callers", loaded->config->callers_size()}});
+         {"callers", loaded->config->callers_size()},
+         {"operations_sha256", loaded->access->operations_sha256}});
   }
   const bool differs = FixedPart(*loaded->config).SerializeAsString() != fixed_part_;
-  LogOnce(differs ? absl::FailedPreconditionError(
-                        "settings other than operations, keys, callers and token_issuers have changed")
-                  : absl::OkStatus(),
+  LogOnce(differs
+              ? absl::FailedPreconditionError(
+                    "settings other than operations, keys, callers, token_issuers and class_grants_as_of have changed")
+              : absl::OkStatus(),
           "restart_needed", {}, logged_restart_);
 }
 

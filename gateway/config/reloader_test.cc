@@ -174,7 +174,7 @@ TEST_F(ReloaderTest, AChangedConfigIsAppliedAndLogged) {
   EXPECT_EQ(Caller(), "d");
   EXPECT_THAT(TheLog().Next(),
               AllOf(HasSubstr(R"("severity":"INFO","event":"reloaded","policy_version":")"),
-                    HasSubstr(absl::StrCat("\"", access_->Get()->version, R"(","keys":1,"callers":1})"))));
+                    HasSubstr(absl::StrCat("\"", access_->Get()->version, R"(","keys":1,"callers":1,"operations_sha256":")"))));
 }
 
 TEST_F(ReloaderTest, AConfigWithoutAChangeIsNotAppliedAgain) {
@@ -293,8 +293,11 @@ TEST_F(ReloaderTest, ChangesThatNeedARestartAreLoggedOnce) {
   LookAt(Files(changed));
   EXPECT_EQ(Caller(), "d");
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
-  EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("\"event\":\"restart_needed\""),
-                                     HasSubstr("settings other than keys, callers and token_issuers have changed")));
+  EXPECT_THAT(
+      TheLog().Next(),
+      AllOf(HasSubstr("\"event\":\"restart_needed\""),
+            HasSubstr(
+                "settings other than operations, keys, callers, token_issuers and class_grants_as_of have changed")));
   Look();
   Look();
   LookAt(Files(ConfigText("d")));

@@ -1,5 +1,5 @@
-// A new operation needs only a proto. The proto in tests/operation contains an operation and its activity. The tested
-// program links this proto with the gateway's main, without further C++.
+// A new operation needs only a proto: no C++, no build and no restart. The gateway reads the operations of the proto in
+// tests/operation from a file that its config names.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
@@ -8,12 +8,15 @@ import { describeSymbol, listServices } from '../clients/standard_services.mjs';
 import { binary, root } from '../paths.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
 import { startStack } from './harness.mjs';
+import { reconfigure } from './policy_callers.mjs';
 
 addProtos(join(root, 'tests/operation'), ['stampgate/testing/v1/teapot.proto']);
 
+const TEAPOT = binary('tests/operation/teapot.binpb');
+
 const { simulator, gateway } = await startStack(
   { after },
-  { command: binary('tests/operation/stampgate_with_teapot'), config: { operator_name: 'Example' } },
+  { config: { operator_name: 'Example', operations: [TEAPOT] } },
 );
 
 beforeEach(() => simulator.reset());
@@ -125,6 +128,23 @@ test('server reflection lists and describes the operation and all others', async
   const file = await describeSymbol(gateway.client, 'stampgate.testing.v1.TeapotService');
   assert.equal(file.name, 'stampgate/testing/v1/teapot.proto');
   assert.deepEqual(file.service[0].method.map(({ name }) => name), ['BrewTea', 'GetTeapot']);
+});
+
+test('a reload adds the operations, and a later one removes them', async (t) => {
+  const { gateway: running, simulator: upstream } = await startStack(t, { config: { reload_interval: '100ms' } });
+  const services = async () => (await listServices(running.client)).includes('stampgate.testing.v1.TeapotService');
+  assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.UNIMPLEMENTED);
+  assert.equal(await services(), false);
+
+  await reconfigure(running, { operations: [TEAPOT] });
+  upstream.addFaults([{ kind: 'status', status: 200, body: '{"shortAndStout":true}' }]);
+  const response = await running.call(GET, { organization_id: ORGANIZATION, teapot_id: 't' });
+  assert.deepEqual(response, { short_and_stout: true });
+  assert.equal(await services(), true);
+
+  await reconfigure(running, { operations: [] });
+  assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.UNIMPLEMENTED);
+  assert.equal(await services(), false);
 });
 
 test('the other operations still work', async () => {

@@ -15,8 +15,8 @@ namespace stampgate::testing {
 using RuleChanges = std::map<std::string, std::string>;
 
 // Makes a set from the files of OperationSet::BuiltIn() with `changes`. Only the changes state since, internal and
-// moves_unread_amount, so a test of these values does not depend on the protos. Errors: those of OperationSet::Create. Fails
-// the test if a value cannot be parsed, or if the set has no method of a name.
+// moves_unread_amount, so a test of these values does not depend on the protos. Errors: those of OperationSet::Create.
+// Fails the test if a value cannot be parsed, or if the set has no method of a name.
 absl::StatusOr<OperationSet::Shared> CreateChanged(const RuleChanges& changes);
 
 // Does the same, but ends the test program if the set has a fault.
