@@ -172,9 +172,10 @@ TEST_F(ReloaderTest, AChangedConfigIsAppliedAndLogged) {
   Start(ConfigText("c"));
   LookAt(Files(ConfigText("d")));
   EXPECT_EQ(Caller(), "d");
-  EXPECT_THAT(TheLog().Next(),
-              AllOf(HasSubstr(R"("severity":"INFO","event":"reloaded","policy_version":")"),
-                    HasSubstr(absl::StrCat("\"", access_->Get()->version, R"(","keys":1,"callers":1,"operations_sha256":")"))));
+  EXPECT_THAT(
+      TheLog().Next(),
+      AllOf(HasSubstr(R"("severity":"INFO","event":"reloaded","policy_version":")"),
+            HasSubstr(absl::StrCat("\"", access_->Get()->version, R"(","keys":1,"callers":1,"operations_sha256":")"))));
 }
 
 TEST_F(ReloaderTest, AConfigWithoutAChangeIsNotAppliedAgain) {
