@@ -44,6 +44,7 @@ class OperationFilesTest : public ::testing::Test {
     std::ofstream(folder_ + "added.binpb", std::ios::binary) << bytes;
     return ParseConfig(TestSnapshot(absl::StrCat("upstream: {base_url: 'https://host'}\n"
                                                  "keys: [{name: all, file: a.key, all_organizations: true}]\n"
+                                                 "callers: [{name: c, loopback: true}]\n"
                                                  "operations: [",
                                                  name, "]\n"),
                                     folder_ + "f"));
@@ -74,12 +75,12 @@ TEST_F(OperationFilesTest, TheSameOperationsHaveTheSameDigest) {
 }
 
 TEST_F(OperationFilesTest, AFileThatIsNoSetIsAFaultWithItsPlace) {
-  EXPECT_THAT(FaultOf("\x0a"), HasSubstr("f:3:14: operations[0]: is not a serialized FileDescriptorSet"));
+  EXPECT_THAT(FaultOf("\x0a"), HasSubstr("f:4:14: operations[0]: is not a serialized FileDescriptorSet"));
   EXPECT_THAT(FaultOf(""), HasSubstr("operations[0]: contains no proto file"));
 }
 
 TEST_F(OperationFilesTest, AMissingFileIsAFault) {
-  EXPECT_THAT(FaultOf("", "missing.binpb"), HasSubstr("f:3:14: operations[0]: "));
+  EXPECT_THAT(FaultOf("", "missing.binpb"), HasSubstr("f:4:14: operations[0]: "));
 }
 
 TEST_F(OperationFilesTest, AFileThatChangesAnOperationIsAFaultThatNamesIt) {

@@ -142,7 +142,7 @@ test('a reload adds the operations, and a later one removes them', async (t) => 
   assert.deepEqual(response, { short_and_stout: true });
   assert.equal(await services(), true);
 
-  await reconfigure(running, { operations: [] });
+  await reconfigure(running, { operations: undefined });
   assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.UNIMPLEMENTED);
   assert.equal(await services(), false);
 });

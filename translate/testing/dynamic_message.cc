@@ -45,7 +45,8 @@ Place Follow(const Message& message, absl::string_view path) {
     if (place.field != nullptr && !place.field->is_repeated() && place.field->message_type() != nullptr) {
       inside = &place.message->GetReflection()->GetMessage(*place.message, place.field);
     }
-    place = {inside, inside->GetDescriptor()->FindFieldByName(std::string(step)), -1};
+    const std::string name(step);  // an older release of Protocol Buffers needs a std::string
+    place = {inside, inside->GetDescriptor()->FindFieldByName(name), -1};
     if (place.field == nullptr) {
       ADD_FAILURE() << path << ": there is no field " << step;
       return {};
