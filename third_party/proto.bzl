@@ -81,7 +81,9 @@ def embedded_file(name, file, **kwargs):
         name = name + "_source",
         srcs = [file],
         outs = [name + ".S"],
+        # Bazel does not see that the assembler reads the file. The digest changes this source with the file.
         cmd = "printf '" + "\\n".join([
+            "// %s",
             ".section .rodata",
             ".balign 16",
             ".global {0}_begin",
@@ -91,7 +93,7 @@ def embedded_file(name, file, **kwargs):
             "{0}_end:",
             ".section .note.GNU-stack, \"\", %%progbits",
             "",
-        ]).format(name) + "' $< > $@",
+        ]).format(name) + "' $$(sha256sum < $< | head -c 64) $< > $@",
     )
     cc_library(
         name = name,
