@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "translate/testing/changed_operations.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
 
@@ -227,6 +228,31 @@ TEST(OperationTableTest, PutsTheOperatorsNameIntoJsonNames) {
     return;
   }
   FAIL() << "there is no GetWebhookKeySet";
+}
+
+// Returns the status of a table in which the option of DeleteApiKeys has these values in addition.
+absl::Status StatusWith(const std::string& rule) {
+  const OperationSet::Shared set = testing::ChangedOperations({{"UserService/DeleteApiKeys", rule}});
+  return OperationTable::Create("Service", set).status();
+}
+
+constexpr char kOtherPath[] = "path: '/public/v1/submit/delete_oauth_providers' ";
+
+TEST(OperationTableTest, VersionsOfAnActivityTypeCanShareAPathIfTheirRulesAreTheSame) {
+  const std::string version = absl::StrCat(kOtherPath, "activity_type: 'ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS_V2' ");
+  EXPECT_EQ(StatusWith(version), absl::OkStatus());
+  const std::string fault =
+      "stampgate.v1.UserService.DeleteApiKeys must have the policy class and stamped_by_client of the other "
+      "version";
+  EXPECT_EQ(StatusWith(absl::StrCat(version, "policy_class: POLICY_CLASS_WRITE")).message(), fault);
+  EXPECT_EQ(StatusWith(absl::StrCat(version, "stamped_by_client: true")).message(), fault);
+}
+
+TEST(OperationTableTest, OtherOperationsCannotShareAPathOrAnActivityType) {
+  EXPECT_EQ(StatusWith(kOtherPath).message(),
+            "stampgate.v1.UserService.DeleteApiKeys has the path of another operation");
+  EXPECT_EQ(StatusWith("activity_type: 'ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS'").message(),
+            "stampgate.v1.UserService.DeleteApiKeys has the activity type of another operation");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void Add(const FileDescriptor& file, const Change& change, DescriptorPool& pool)
   EXPECT_NE(pool.BuildFile(copy), nullptr);
 }
 
-// Creates the messages of the linked protos, with changes.
+// Creates the messages of the operations, with changes.
 absl::Status CreateWith(const Change& change) {
   DescriptorPool pool;
   Add(*testing::Pool().FindFileByName("stampgate/v1/event_service.proto"), change, pool);

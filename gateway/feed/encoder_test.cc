@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "stampgate/v1/options.pb.h"
 #include "translate/testing/dynamic_message.h"
 #include "webhooks/log/cursor.h"
 
@@ -72,7 +74,7 @@ class EventEncoderTest : public ::testing::Test {
   }
 
   const LogIdentity log_ = {.id = {1, 2, 3}, .cursor_key = {4, 5, 6}};
-  std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_);
+  const std::unique_ptr<EventEncoder> encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_);
 };
 
 TEST_F(EventEncoderTest, EveryFieldIsSet) {
@@ -97,6 +99,37 @@ TEST_F(EventEncoderTest, EveryFieldIsSet) {
   EXPECT_EQ(event["decoded_omitted"], "false");
   for (const char* decoded : {"activity", "balance_update", "transaction_status_update"})
     EXPECT_FALSE(event.Has(decoded));
+}
+
+// Returns the program's operations, in which events of `type` have the field `field` too.
+OperationSet::Shared WithEventType(const std::string& field, const std::string& type) {
+  google::protobuf::FileDescriptorSet files;
+  for (const auto& [name, bytes] : OperationSet::BuiltIn()->files()) {
+    auto& file = *files.add_file();
+    EXPECT_TRUE(file.ParseFromString(std::string(bytes)));
+    for (auto& message : *file.mutable_message_type()) {
+      if (name != "stampgate/v1/events.proto" || message.name() != "Event") continue;
+      for (auto& member : *message.mutable_field()) {
+        if (member.name() == field) member.mutable_options()->MutableExtension(v1::field)->add_event_types(type);
+      }
+    }
+  }
+  return OperationSet::Create(files.SerializeAsString()).value();
+}
+
+TEST_F(EventEncoderTest, OtherOperationsDecodeLaterEvents) {
+  const LoggedEvent logged = Logged("something:new", R"({"type":"something:new"})");
+  EXPECT_FALSE(Encode(logged).Has("activity"));
+  ASSERT_EQ(encoder_->Use(WithEventType("activity", "something:new")), absl::OkStatus());
+  EXPECT_EQ(Encode(logged)["activity.type"], "something:new");
+}
+
+TEST_F(EventEncoderTest, OperationsThatAssignATypeTwiceChangeNothing) {
+  const LoggedEvent logged = Logged("something:new", R"({"type":"something:new"})");
+  ASSERT_EQ(encoder_->Use(WithEventType("activity", "something:new")), absl::OkStatus());
+  EXPECT_EQ(encoder_->Use(WithEventType("activity", "BALANCE_CONFIRMED_UPDATES")).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Encode(logged)["activity.type"], "something:new");
 }
 
 TEST_F(EventEncoderTest, TheTimestampIsTheSignedText) {

@@ -33,7 +33,7 @@ void Add(const FileDescriptor& file, const Change& change, DescriptorPool& pool)
   EXPECT_NE(pool.BuildFile(copy), nullptr);
 }
 
-// Finds the fields in the linked protos, with changed fields.
+// Finds the fields of the operations, with changed fields.
 absl::StatusOr<EventFields> FindIn(const Change& change) {
   DescriptorPool pool;
   Add(*testing::Pool().FindFileByName("stampgate/v1/event_service.proto"), change, pool);

@@ -108,6 +108,17 @@ TEST(MetricsTest, EachCallIsCountedOnce) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_call_duration_seconds_count{class=\"dangerous\"}"), "0");
 }
 
+TEST(MetricsTest, AddedMethodsAreCountedSeparatelyAndTheOthersKeepTheirCounts) {
+  Metrics metrics(Methods(), "v");
+  CallMetrics(&metrics, kGet).End(absl::OkStatus());
+  CallMetrics(&metrics, "/s.Service/Added").End(absl::OkStatus());
+  metrics.AddMethods({{"/s.Service/Added", "query"}, {kGet, "query"}});
+  CallMetrics(&metrics, "/s.Service/Added").End(absl::OkStatus());
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"/s.Service/Added\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"other\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_calls_total{code=\"OK\",method=\"/s.Service/Get\"}"), "1");
+}
+
 TEST(MetricsTest, TheNumberOfCallsInFlightIsShown) {
   Metrics metrics(Methods(), "v");
   auto ends = std::make_unique<CallMetrics>(&metrics, kGet);

@@ -1,4 +1,4 @@
-// Parses messages of the linked protos as the program parses requests.
+// Parses messages of the operations as the program parses requests.
 #ifndef STAMPGATE_TRANSLATE_TESTING_PARSED_H_
 #define STAMPGATE_TRANSLATE_TESTING_PARSED_H_
 
