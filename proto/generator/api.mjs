@@ -1,0 +1,389 @@
+// The API as elements of protos: makes messages, enums and services from the catalog, the reviewed tables and the lock.
+import { activityPartComment, fieldComments, gone, methodComment, queryFields, requestComment, submitComments, words } from './comments.mjs';
+import { Graph, named } from './graph.mjs';
+import { bare, camel, pascal, snake, upperSnake } from './names.mjs';
+import { kindOf, methodsOf, subjectOf } from './operations.mjs';
+import { placesOf } from './places.mjs';
+
+/**
+ * @typedef {{name: string, type: string, label: '' | 'optional' | 'repeated', number: number,
+ *   options: [string, string][], comment: string, deprecated?: boolean}} Field
+ * @typedef {{kind: 'message', name: string, comment: string, fields: Field[], retired: [string, number][],
+ *   atMostOne?: string[], oneof?: string, oneofComment?: string}} Message
+ * @typedef {{kind: 'enum', name: string, comment: string,
+ *   values: {name: string, number: number, json?: string, comment: string, deprecated?: boolean}[]}} Enum
+ * @typedef {{name: string, comment: string, methods: object[]}} Service
+ * @typedef {{path: string, comment: string, elements: (Message | Enum)[], service?: Service}} File
+ */
+
+/** Definitions whose messages are written by hand, and the files that define them. */
+const byHand = {
+  v1Activity: ['Activity', 'stampgate/v1/activity.proto'],
+  v1ActivityStatus: ['ActivityStatus', 'stampgate/v1/activity.proto'],
+  v1Vote: ['Vote', 'stampgate/v1/activity.proto'],
+  v1AppProof: ['AppProof', 'stampgate/v1/activity.proto'],
+  rpcStatus: ['Failure', 'stampgate/v1/activity.proto'],
+  v1Pagination: ['PaginationOptions', 'stampgate/v1/pagination.proto'],
+  externaldatav1Timestamp: ['google.protobuf.Timestamp', 'google/protobuf/timestamp.proto'],
+};
+/** Definitions whose members are the fields of a oneof. */
+const oneofs = ['v1Intent', 'v1Result'];
+/** Enums of upstream that the API has as text, because they grow with each release. */
+const asText = ['v1ActivityType'];
+
+const submitNumbers = {
+  timestamp_ms: 1, organization_id: 2, parameters: 3, generate_app_proofs: 4, wait_until: 13, idempotency_key: 14,
+  client_stamp: 15,
+};
+const queryNumbers = { organization_id: 1, client_stamp: 15 };
+const flag = (name) => [`(field).${name}`, 'true'];
+
+class Api {
+  constructor(catalog, reviewed, lock) {
+    this.catalog = catalog;
+    this.reviewed = reviewed;
+    this.lock = lock;
+    this.graph = new Graph(catalog);
+    this.methods = methodsOf(catalog, reviewed);
+    this.methodOfParameters = new Map(this.methods.flatMap((method) =>
+      method.version.parameters ? [[method.version.parameters, method]] : []));
+    // A result belongs to the first method of its subject: a later version can have the result of an earlier one.
+    this.methodOfSubject = new Map([...this.methods].reverse().flatMap((method) =>
+      method.version.parameters ? [[subjectOf(method.version.parameters), method]] : []));
+    this.places = placesOf(reviewed, this.graph, this.methods, (key) => this.name(key), lock.content.areas);
+    this.elements = new Map();
+    this.files = new Map();
+    this.unreviewed = new Set();
+  }
+
+  /** Returns the text of a reviewed entry, or else `rule`. */
+  text(entry, place, rule) {
+    if (entry.text === undefined) this.unreviewed.add(place);
+    return entry.text ?? rule;
+  }
+
+  // Names.
+
+  /** The proto name of a definition, or of a member whose values are listed texts. */
+  name(key) {
+    if (byHand[key]) return byHand[key][0];
+    const [definition, member] = key.split('.');
+    const entry = member === undefined && key in this.catalog.messages ? this.reviewed.type(key) : this.reviewed.enum(key);
+    if (entry.name) return entry.name;
+    if (member) return this.name(definition) + pascal(snake(member));
+    const method = this.methodOfParameters.get(key);
+    return method ? `${method.name}Parameters` : bare(key);
+  }
+
+  typesFile(area) {
+    return `stampgate/v1/${this.reviewed.areas[area].types}.proto`;
+  }
+
+  /** The file that defines a proto type which is named by a definition. */
+  fileOf(key) {
+    return byHand[key]?.[1] ?? this.typesFile(this.places.get(key));
+  }
+
+  // Files.
+
+  file(path, comment) {
+    const file = this.files.get(path) ?? { path, comment, elements: [], imports: new Set() };
+    this.files.set(path, file);
+    return file;
+  }
+
+  add(file, element, origin) {
+    const known = this.elements.get(element.name);
+    if (known) throw new Error(`${origin} and ${known} have the same proto name ${element.name}: name one in the tables`);
+    this.elements.set(element.name, origin);
+    file.elements.push(element);
+  }
+
+  build() {
+    for (const method of this.methods) this.method(method);
+    const reachable = this.graph.closure(['v1Intent', 'v1Result', ...this.methods.flatMap(({ version }) =>
+      [version.parameters, version.request, version.response].filter(Boolean))]);
+    this.definitions = [...reachable].filter((key) => key in this.catalog.messages);
+    const roots = new Set(this.methods.flatMap(({ version }) => [version.request, version.response]));
+    for (const key of reachable) {
+      if (byHand[key] || asText.includes(key) || roots.has(key)) continue;
+      if (oneofs.includes(key)) this.oneof(key);
+      else if (key in this.catalog.messages) this.definition(key);
+    }
+    this.enums([...reachable].filter((key) => key in this.catalog.enums && !byHand[key] && !asText.includes(key)));
+    for (const file of this.files.values()) {
+      // Enums precede messages. Within both, the order is that of the lock, so that new elements come last.
+      const rank = ({ kind, name }) => [kind === 'enum' ? 0 : 1, this.lock.order(name)];
+      file.elements = file.elements.map((element, index) => [element, [...rank(element), index]])
+        .sort(([, a], [, b]) => a[0] - b[0] || (a[1] === b[1] ? 0 : a[1] - b[1]) || a[2] - b[2])
+        .map(([element]) => element);
+    }
+    return { files: [...this.files.values()], methods: this.methods, unreviewed: [...this.unreviewed] };
+  }
+
+  // Methods.
+
+  method(method) {
+    const { area, service, name, version, entry } = method;
+    const words = this.reviewed.areas[area];
+    const file = this.file(`stampgate/v1/${area}_service.proto`, words.file_text);
+    file.service ??= { name: service, comment: words.service_text, methods: [] };
+    file.imports.add('stampgate/v1/options.proto').add('stampgate/v1/client_stamp.proto');
+    const place = `${service}.${name}`;
+    this.text(entry, `operation ${method.path}`);
+    const options = [['kind', `OPERATION_KIND_${kindOf(version).toUpperCase()}`], ['path', `"${method.path}"`]];
+    if (version.type) options.push(['activity_type', `"${version.type}"`]);
+    options.push(['policy_class', `POLICY_CLASS_${(entry.class ?? 'dangerous').toUpperCase()}`]);
+    if (entry.stamped_by_client) options.push(['stamped_by_client', 'true']);
+    if (!entry.specification) options.push(['since', `"${version.since}"`]);
+    if (entry.internal) options.push(['internal', 'true']);
+    if (entry.moves_unread_amount) options.push(['moves_unread_amount', 'true']);
+    file.service.methods.push({
+      name, options, comment: methodComment(method), deprecated: version.gone !== undefined,
+    });
+    if (version.type) this.submit(file, method, place);
+    else this.query(file, method, place);
+  }
+
+  submit(file, method, place) {
+    const { name, version, entry } = method;
+    const message = `${name}Request`;
+    const hasProofs = version.appProofs || entry.app_proofs;
+    const names = Object.keys(submitNumbers).filter((field) => hasProofs || field !== 'generate_app_proofs');
+    const numbers = this.lock.fields(message, names, submitNumbers);
+    file.imports.add('stampgate/v1/activity.proto').add(this.fileOf(version.parameters));
+    const comments = submitComments(method);
+    const field = (fieldName, label, type, comment, options = []) =>
+      ({ name: fieldName, label, type, number: numbers[fieldName], options, comment });
+    this.add(file, {
+      kind: 'message', name: message, comment: `Request of ${place}.${comments.message}`, retired: [],
+      fields: [
+        field('timestamp_ms', 'optional', 'uint64', comments.time),
+        field('organization_id', '', 'string', requestComment(comments.organization, true), [flag('required')]),
+        field('parameters', '', this.name(version.parameters), requestComment(comments.parameters, true),
+          [flag('required')]),
+        ...hasProofs ? [field('generate_app_proofs', 'optional', 'bool', comments.appProofs)] : [],
+        field('wait_until', 'optional', 'WaitUntil', comments.wait, [['(field).role', 'FIELD_ROLE_WAIT_UNTIL']]),
+        field('idempotency_key', 'optional', 'string', comments.key, [['(field).role', 'FIELD_ROLE_IDEMPOTENCY_KEY']]),
+        field('client_stamp', '', 'ClientStamp', comments.stamp),
+      ],
+    }, place);
+    const response = `${name}Response`;
+    const responseNumbers = this.lock.fields(response, ['activity', 'unrecognized']);
+    this.add(file, {
+      kind: 'message', name: response, comment: `Response of ${place}.`, retired: [],
+      fields: [
+        { name: 'activity', label: '', type: 'Activity', number: responseNumbers.activity, options: [flag('required')],
+          comment: entry.response ?? fieldComments.activity(entry.outcome ?? 'upstream has carried out the operation') },
+        this.unrecognized(responseNumbers),
+      ],
+    }, place);
+  }
+
+  query(file, { name, version }, place) {
+    const isStamped = kindOf(version) === 'query';
+    const request = this.fieldsOf(version.request, `${name}Request`, file, isStamped ? queryNumbers : {},
+      isStamped ? ['client_stamp'] : [], queryFields);
+    if (isStamped) {
+      request.fields.push({
+        name: 'client_stamp', label: '', type: 'ClientStamp', number: request.numbers.client_stamp, options: [],
+        comment: fieldComments.stamp,
+      });
+    }
+    this.add(file, { kind: 'message', name: `${name}Request`, comment: `Request of ${place}.`, ...request }, place);
+    const response = this.fieldsOf(version.response, `${name}Response`, file, {}, ['unrecognized']);
+    response.fields.push(this.unrecognized(response.numbers));
+    const comment = this.reviewed.type(version.response).text ?? `Response of ${place}.`;
+    this.add(file, { kind: 'message', name: `${name}Response`, comment, ...response }, place);
+  }
+
+  unrecognized(numbers) {
+    return {
+      name: 'unrecognized', label: '', type: 'map<string, string>', number: numbers.unrecognized, options: [],
+      comment: fieldComments.unrecognized,
+    };
+  }
+
+  // Messages.
+
+  definition(key) {
+    const area = this.places.get(key);
+    const file = this.file(this.typesFile(area), this.reviewed.areas[area].types_text);
+    const name = this.name(key);
+    if (this.isShared(key, name)) return;
+    const entry = this.reviewed.type(key);
+    this.lock.content.areas[name] = area;
+    const content = this.fieldsOf(key, name, file, {}, []);
+    if (entry.at_most_one) file.imports.add('stampgate/v1/options.proto');
+    this.add(file, {
+      kind: 'message', name, comment: this.definitionComment(key, entry), atMostOne: entry.at_most_one, ...content,
+    }, key);
+  }
+
+  /** Whether another definition with the same members, which requests use, makes the message. */
+  isShared(key, name) {
+    const twin = this.definitions.find((other) => other !== key && this.name(other) === name);
+    if (!twin) return false;
+    const members = (one) => Object.keys(this.catalog.messages[one].members).sort().join();
+    if (members(twin) !== members(key)) {
+      throw new Error(`${key} and ${twin} have the same proto name ${name}, but other members`);
+    }
+    const rank = (one) => [this.graph.inRequests.has(one) ? 0 : 1, this.definitions.indexOf(one)];
+    const [a, b] = [rank(key), rank(twin)];
+    return a[0] === b[0] ? a[1] > b[1] : a[0] > b[0];
+  }
+
+  definitionComment(key, entry) {
+    if (entry.text && entry.whole) return entry.text;
+    const method = this.methodOfParameters.get(key);
+    const text = entry.text ? ` ${entry.text}` : '';
+    if (method) return `Parameters of ${method.service}.${method.name}, and the intent of its activity.${text}`;
+    if (!this.graph.activityParts.has(key)) {
+      return this.text(entry, `type ${key}`, `The ${words(key)} of upstream's types.`);
+    }
+    const owner = this.methodOfSubject.get(subjectOf(key));
+    if (owner && /Result(V\d+)?$/.test(key)) return `Result of ${owner.service}.${owner.name}.${text}`;
+    return activityPartComment(key) + text;
+  }
+
+  /** The fields of a definition's message. */
+  fieldsOf(definition, message, file, fixed, added, common = {}) {
+    const members = Object.entries(this.catalog.messages[definition].members);
+    const entries = members.map(([member, facts]) => {
+      const entry = this.reviewed.field(definition, member, common[member]);
+      return { member, facts, entry, name: entry.name ?? this.fieldName(member, facts) };
+    });
+    const numbers = this.lock.fields(message, [...entries.map(({ name }) => name), ...added], fixed);
+    const fields = entries.map((one) => this.field(definition, one, numbers, file))
+      .sort((a, b) => a.number - b.number);
+    const names = [...fields.map(({ name }) => name), ...added];
+    return { fields, numbers, retired: this.lock.retired(message, names) };
+  }
+
+  fieldName(member, facts) {
+    if (member.includes('{')) throw new Error(`the table of fields must name the field for ${member}`);
+    const name = snake(member);
+    return facts.kinds ? `${name}_v${facts.kinds}` : name;
+  }
+
+  field(definition, { member, facts, entry, name }, numbers, file) {
+    const { graph } = this;
+    const isRequest = graph.inRequests.has(definition);
+    const isList = facts.kind.endsWith('[]');
+    const kind = named(facts.kind);
+    const type = this.type(kind, entry, file);
+    const isScalar = !(kind in this.catalog.messages) && kind !== 'map';
+    const required = entry.required ?? (isRequest && facts.required === true);
+    const options = [];
+    if (required) options.push(flag('required'));
+    if (entry.may_be_empty) options.push(flag('may_be_empty'));
+    for (const limit of ['minimum', 'maximum', 'max_bytes', 'max_characters']) {
+      if (entry[limit] !== undefined) options.push([`(field).${limit}`, String(entry[limit])]);
+    }
+    const isText = ['string', 'bytes'].includes(type) || kind === 'map';
+    const isSecret = entry.secret ?? (isText && graph.inSubmits.has(definition) && !entry.public);
+    if (isSecret) options.push(flag('secret'));
+    if (kind === 'json') options.push(['(field).text_form', 'TEXT_FORM_JSON']);
+    if (entry.text_form) options.push(['(field).text_form', `TEXT_FORM_${entry.text_form}`]);
+    if (entry.guard && isRequest) options.push(['(field).guard', `FIELD_GUARD_${entry.guard.toUpperCase()}`]);
+    if (camel(name) !== member) options.push(['(field).json_name', `"${member}"`]);
+    if (options.length > 0) file.imports.add('stampgate/v1/options.proto');
+
+    // A required number or truth value may be zero or false, so its field has presence.
+    const isZeroable = isScalar && !['string', 'bytes'].includes(type) && !(kind in this.catalog.enums);
+    const hasPresence = entry.presence ?? (isRequest ? !required || isZeroable || entry.may_be_empty : !facts.required);
+    const text = oneofs.includes(definition) ? '' : this.text(entry, `field ${definition}.${member}`,
+      `The member ${member} of upstream's JSON.`);
+    return {
+      name, type, options, number: numbers[name],
+      label: isList ? 'repeated' : isScalar && hasPresence ? 'optional' : '',
+      comment: (isRequest && !entry.whole ? requestComment(text, required) : text) + gone(facts.gone, 'field'),
+      deprecated: facts.gone !== undefined,
+    };
+  }
+
+  type(kind, entry, file) {
+    if (kind === 'string') return entry.number ? 'uint64' : 'string';
+    if (kind === 'map') return 'map<string, string>';
+    if (kind === 'json' || asText.includes(kind)) return 'string';
+    if (!this.graph.isDefined(kind)) return kind;
+    const path = this.fileOf(kind);
+    if (path !== file.path) file.imports.add(path);
+    return this.name(kind);
+  }
+
+  oneof(key) {
+    const isIntent = key === 'v1Intent';
+    const word = isIntent ? 'intent' : 'result';
+    const name = isIntent ? 'ActivityIntent' : 'ActivityResult';
+    const entry = this.reviewed.type(key);
+    const file = this.file(`stampgate/v1/activity_${word}.proto`, entry.file_text);
+    const content = this.fieldsOf(key, name, file, {}, []);
+    const members = this.catalog.messages[key].members;
+    for (const field of content.fields) {
+      const [, facts] = Object.entries(members).find(([member]) => snake(member) === field.name);
+      const owner = isIntent ? this.methodOfParameters.get(facts.kind)
+        : this.methodOfSubject.get(subjectOf(facts.kind));
+      const part = isIntent ? 'Intent' : 'Result';
+      field.comment = owner ? `${part} of ${owner.service}.${owner.name}.` : activityPartComment(facts.kind);
+      field.label = '';
+      field.options = field.options.filter(([option]) => option.endsWith('json_name'));
+    }
+    file.imports.delete('stampgate/v1/options.proto');
+    this.add(file, { kind: 'message', name, comment: entry.text, oneof: word, oneofComment: entry.oneof_text, ...content }, key);
+  }
+
+  // Enums.
+
+  enums(keys) {
+    const byName = new Map();
+    for (const key of keys) {
+      const name = this.name(key);
+      byName.set(name, [...byName.get(name) ?? [], key]);
+    }
+    for (const [name, group] of byName) {
+      const areas = group.map((key) => this.places.get(key));
+      const order = Object.keys(this.reviewed.areas);
+      const area = areas.sort((a, b) => order.indexOf(a) - order.indexOf(b))[0];
+      for (const key of group) this.places.set(key, area);
+      const file = this.file(this.typesFile(area), this.reviewed.areas[area].types_text);
+      this.lock.content.areas[name] = area;
+      this.add(file, this.enum(name, group, file), group[0]);
+    }
+  }
+
+  enum(name, keys, file) {
+    const prefix = upperSnake(name);
+    const entry = Object.assign({}, ...keys.map((key) => this.reviewed.enum(key)),
+      { values: Object.assign({}, ...keys.map((key) => this.reviewed.enum(key).values)) });
+    const all = Object.assign({}, ...keys.map((key) => this.catalog.enums[key].values));
+    const values = Object.entries(all).map(([json, facts]) => {
+      const word = entry.names?.[json] ?? json.toUpperCase().replace(/[^A-Z0-9]/g, '_');
+      const value = word.startsWith(`${prefix}_`) ? word : `${prefix}_${word}`;
+      return { json, facts, value };
+    });
+    const numbers = this.lock.values(name, values.map(({ value }) => value));
+    if (values.some(({ json, value }) => json !== value)) file.imports.add('stampgate/v1/options.proto');
+    return {
+      kind: 'enum', name, comment: this.text(entry, `enum ${keys[0]}`, `The values of ${words(keys[0])}.`),
+      values: [
+        { name: `${prefix}_UNSPECIFIED`, number: 0, comment: 'Not set; never sent by upstream.' },
+        ...values.map(({ json, facts, value }) => ({
+          name: value, number: numbers[value], json: json === value ? undefined : json,
+          comment: this.text({ text: entry.values[json] }, `value ${json} of ${keys[0]}`, `The value "${json}".`) + gone(facts.gone, 'value'),
+          deprecated: facts.gone !== undefined,
+        })).sort((a, b) => a.number - b.number),
+      ],
+    };
+  }
+}
+
+/**
+ * Makes the API.
+ * @param {import('./catalog.mjs').Catalog} catalog
+ * @param {import('./reviewed.mjs').Reviewed} reviewed
+ * @param {import('./lock.mjs').Lock} lock gets the numbers of new elements
+ * @returns {{files: File[], methods: import('./operations.mjs').Method[], unreviewed: string[]}} `unreviewed` has the elements
+ *   for which the tables have no text
+ */
+export const makeApi = (catalog, reviewed, lock) => new Api(catalog, reviewed, lock).build();

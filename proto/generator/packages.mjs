@@ -1,0 +1,9 @@
+// Loads the packages of package.json from the folder outside the tree into which deploy/install installs them.
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { installed } from '../../tests/paths.mjs';
+
+const folder = installed('proto-generator', 'proto/generator/package-lock.json');
+
+/** Loads an installed package by its name, like `require`. */
+export const load = createRequire(join(folder, 'node_modules/anything.js'));

@@ -1,0 +1,67 @@
+// The state of the generator in the tree: what upstream published, the lock, the reviewed tables, and the protos.
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { makeApi } from './api.mjs';
+import { emptyCatalog } from './catalog.mjs';
+import { Lock, emptyLock } from './lock.mjs';
+import { printFile } from './print.mjs';
+import { Reviewed } from './reviewed.mjs';
+
+/** Writes an object of objects as JSON, with one line for each inner entry, so that a difference is easy to read. */
+function lines(value) {
+  const entry = ([key, inner]) => {
+    if (Array.isArray(inner)) return `${JSON.stringify(key)}: [\n${inner.map((one) => JSON.stringify(one)).join(',\n')}\n]`;
+    const parts = Object.entries(inner).map(([name, one]) => `${JSON.stringify(name)}: ${JSON.stringify(one)}`);
+    return `${JSON.stringify(key)}: {\n${parts.join(',\n')}\n}`;
+  };
+  return `{\n${Object.entries(value).map(entry).join(',\n')}\n}\n`;
+}
+
+const read = (path, empty) => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : empty());
+
+/** The files of a generator's state below the folder `proto` of the tree. */
+export class State {
+  /** @param {string} proto the folder `proto` */
+  constructor(proto) {
+    this.proto = proto;
+    this.catalogPath = join(proto, 'generator/published.json');
+    this.lockPath = join(proto, 'generator/lock.json');
+    this.catalog = read(this.catalogPath, emptyCatalog);
+    this.lock = new Lock(read(this.lockPath, emptyLock));
+    this.reviewed = new Reviewed(join(proto, 'reviewed'));
+  }
+
+  /**
+   * Makes the protos.
+   * @returns {{texts: Map<string, string>, unreviewed: string[], methods: object[]}} the text of each file, by its path
+   *   below `proto`, with the lock and the catalog; and the elements without an entry in the tables
+   */
+  make() {
+    const { files, methods, unreviewed } = makeApi(this.reviewed.complete(this.catalog), this.reviewed, this.lock);
+    const texts = new Map(files.map((file) => [file.path, printFile(file)]));
+    texts.set('generator/published.json', lines(this.catalog));
+    texts.set('generator/lock.json', lines(this.lock.content));
+    return { texts, unreviewed, methods };
+  }
+
+  /** The paths of the files that `texts` would change. */
+  stale(texts) {
+    return [...texts].filter(([path, text]) => {
+      const file = join(this.proto, path);
+      return !existsSync(file) || readFileSync(file, 'utf8') !== text;
+    }).map(([path]) => path);
+  }
+
+  write(texts) {
+    for (const path of this.stale(texts)) {
+      const file = join(this.proto, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, texts.get(path));
+    }
+  }
+
+  /** The protos that nobody generates: their text is written by hand. */
+  byHand(texts) {
+    return readdirSync(join(this.proto, 'stampgate/v1')).filter((name) => !texts.has(`stampgate/v1/${name}`));
+  }
+}
