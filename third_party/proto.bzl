@@ -6,9 +6,8 @@ load("@rules_cc//cc:defs.bzl", "cc_library")
 def _protoc(root, arguments, srcs):
     """Returns a command that runs protoc for `srcs`."""
     return " ".join(
-        [ROOT + "/usr/bin/protoc"] + arguments + ["-I", root] +
-        ["$$(test -d $(BINDIR)/{0} && echo -I $(BINDIR)/{0})".format(root)] +
-        ["$$(for dir in proto external/googleapis third_party $(BINDIR)/third_party; do " +
+        [ROOT + "/usr/bin/protoc"] + arguments +
+        ["$$(for dir in {0} $(BINDIR)/{0} proto external/googleapis third_party $(BINDIR)/third_party; do ".format(root) +
          "test -d $$dir && echo -I $$dir; done)"] +
         ["$(locations %s)" % src for src in srcs],
     )
@@ -58,7 +57,7 @@ def descriptor_set(name, srcs, root, deps = [], **kwargs):
       name: the name of the file, without the ending.
       srcs: .proto files, or filegroups of them.
       root: the directory to which import paths are relative; it is relative to the execution root.
-      deps: cc_protos libraries that `srcs` import from.
+      deps: labels that, with the ending _protos, name the filegroups of the protos that `srcs` import.
       **kwargs: passed on to the rule.
     """
     native.genrule(

@@ -13,8 +13,6 @@
 #include "google/rpc/error_details.pb.h"
 #include "stamp/request_body.h"
 #include "stamp/secret/sha256.h"
-#include "stampgate/v1/general_service.pb.h"
-#include "stampgate/v1/policy_service.pb.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"

@@ -11,17 +11,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/audit/testing.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/operations/testing.h"
 #include "stamp/request_body.h"
 #include "stamp/secret/sha256.h"
-#include "stampgate/v1/authentication_service.pb.h"
-#include "stampgate/v1/policy_service.pb.h"
-#include "stampgate/v1/webhook_service.pb.h"
 #include "translate/answer_size.h"
 #include "translate/operation_table.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
 #include "translate/testing/status.h"
@@ -33,6 +32,7 @@ using ::stampgate::testing::DetailsOf;
 using ::stampgate::testing::OperationOf;
 using ::stampgate::testing::RequestOf;
 using ::stampgate::testing::StatusIs;
+using ::stampgate::testing::ValueAt;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -127,10 +127,8 @@ class OperationCallTest : public CallTest {
   }
 
   Call StartLogin(const std::string& body, const std::string& stamp) {
-    v1::StampLoginRequest request;
-    request.mutable_client_stamp()->set_body(body);
-    request.mutable_client_stamp()->set_web_authn(stamp);
-    return StartBytes("StampLogin", BytesOf(request));
+    return Start("StampLogin", absl::StrCat("client_stamp { body: '", absl::CEscape(body), "' web_authn: '",
+                                            absl::CEscape(stamp), "' }"));
   }
 
   // Starts a query, ends its exchange with `outcome`, and returns the reply's status.
@@ -182,7 +180,7 @@ TEST_F(OperationCallTest, AQueryIsSignedSentAndAnswered) {
   EXPECT_EQ(call.replies.count(), 0);
 
   upstream_.End(sent.id, AnswerOf(200, kPolicy));
-  EXPECT_EQ(call.replies.WaitFor<v1::GetPolicyResponse>().policy().policy_id(), "p");
+  EXPECT_EQ(ValueAt(*call.replies.WaitFor("stampgate.v1.GetPolicyResponse"), "policy.policy_id"), "p");
   EXPECT_THAT(LogEvents(), ElementsAre("call_ended"));
 }
 
@@ -201,7 +199,7 @@ TEST_F(OperationCallTest, ACallUsesItsTableUntilItEnds) {
   handler = nullptr;
   EXPECT_FALSE(former.expired());
   upstream_.End(upstream_.sent().at(0).id, AnswerOf(200, kPolicy));
-  EXPECT_EQ(call.replies.WaitFor<v1::GetPolicyResponse>().policy().policy_id(), "p");
+  EXPECT_EQ(ValueAt(*call.replies.WaitFor("stampgate.v1.GetPolicyResponse"), "policy.policy_id"), "p");
   EXPECT_TRUE(former.expired());
 }
 
@@ -214,7 +212,7 @@ TEST_F(OperationCallTest, ASubmitHasATimestampAndUsesTheLaneOfSubmits) {
   EXPECT_EQ(sent.options.lane, Lane::kSubmit);
 
   upstream_.End(sent.id, AnswerOf(200, kActivity));
-  EXPECT_EQ(call.replies.WaitFor<v1::CreatePoliciesResponse>().activity().id(), "a-1");
+  EXPECT_EQ(ValueAt(*call.replies.WaitFor("stampgate.v1.CreatePoliciesResponse"), "activity.id"), "a-1");
 }
 
 TEST_F(OperationCallTest, EqualSubmitsHaveDifferentTimestamps) {
@@ -239,7 +237,7 @@ TEST_F(OperationCallTest, ADiscoveryIsAGetWithoutAStamp) {
   EXPECT_EQ(sent.options.lane, Lane::kQuery);
   EXPECT_EQ(signer_->signatures(), 0);
   upstream_.End(sent.id, AnswerOf(200, R"({"keys":[]})"));
-  EXPECT_THAT(call.replies.WaitFor<v1::GetWebhookKeySetResponse>().keys(), IsEmpty());
+  EXPECT_EQ(ValueAt(*call.replies.WaitFor("stampgate.v1.GetWebhookKeySetResponse"), "keys"), "0");
 }
 
 TEST_F(OperationCallTest, AClientsStampIsSentWithTheClientsBytes) {
@@ -592,7 +590,7 @@ TEST_F(OperationCallTest, ANewKeyIsStoredBeforeAnythingIsSigned) {
   EXPECT_EQ(upstream_.WaitForSent().body, CreateBody(kNowMs));
   EXPECT_NE(signer_->thread(), std::this_thread::get_id());  // the test's thread acts as the store's thread
   upstream_.End(1, AnswerOf(200, kActivity));
-  EXPECT_EQ(call.replies.WaitFor<v1::CreatePoliciesResponse>().activity().id(), "a-1");
+  EXPECT_EQ(ValueAt(*call.replies.WaitFor("stampgate.v1.CreatePoliciesResponse"), "activity.id"), "a-1");
   ASSERT_THAT(store_.ends(), SizeIs(1));
   EXPECT_EQ(store_.ends()[0].first, 5u);
   EXPECT_EQ(store_.ends()[0].second.kind, Kind::kDone);
@@ -674,7 +672,7 @@ TEST_F(OperationCallTest, ASubmitThatIsTooOldToRepeatIsAnsweredFromTheStore) {
   const uint64_t first_ms = kNowMs - 3'300'000;
   const Call done = Start("CreatePolicies", kKeyedCreate);
   AnswerStore(Known(RecordAt(first_ms, {.kind = Kind::kDone, .activity_id = "a-9", .activity_status = "x"})));
-  EXPECT_EQ(done.replies.WaitFor<v1::CreatePoliciesResponse>().activity().id(), "a-9");
+  EXPECT_EQ(ValueAt(*done.replies.WaitFor("stampgate.v1.CreatePoliciesResponse"), "activity.id"), "a-9");
   const Call unknown = Start("CreatePolicies", kKeyedCreate);
   AnswerStore(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
   const absl::Status status = unknown.Wait();

@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "stamp/request_body.h"
-#include "stampgate/v1/authentication_service.pb.h"
 #include "stampgate/v1/client_stamp.pb.h"
 #include "translate/answer_size.h"
 #include "translate/request_translator.h"

@@ -9,6 +9,7 @@
 #include "gateway/calls/request_message.h"
 #include "gateway/process/steady_now.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 
 namespace stampgate {
@@ -233,10 +234,12 @@ absl::Status Replies::Wait() const {
   return state_->status;
 }
 
-void Replies::WaitFor(google::protobuf::Message& response) const {
+std::unique_ptr<google::protobuf::Message> Replies::WaitFor(const std::string& type) const {
   EXPECT_EQ(Wait(), absl::OkStatus());
+  std::unique_ptr<google::protobuf::Message> response = testing::NewMessage(type);
   std::lock_guard lock(state_->mutex);
-  EXPECT_EQ(DecodeRequest(state_->bytes, response), absl::OkStatus());
+  EXPECT_EQ(DecodeRequest(state_->bytes, *response), absl::OkStatus());
+  return response;
 }
 
 CallTest::CallTest()

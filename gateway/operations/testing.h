@@ -171,13 +171,9 @@ class Replies {
   int count() const;
   // Waits for the reply and returns its status. Fails the test if no reply arrives within a minute.
   absl::Status Wait() const;
-  // Waits for the reply and returns its response. Fails the test if the status is not OK.
-  template <typename Response>
-  Response WaitFor() const {
-    Response response;
-    WaitFor(response);
-    return response;
-  }
+  // Waits for the reply and returns its response, a message of the type `type`, such as
+  // "stampgate.v1.GetPolicyResponse". Fails the test if the status is not OK.
+  std::unique_ptr<google::protobuf::Message> WaitFor(const std::string& type) const;
 
  private:
   struct State {
@@ -187,8 +183,6 @@ class Replies {
     absl::Status status;
     grpc::ByteBuffer bytes;
   };
-
-  void WaitFor(google::protobuf::Message& response) const;
 
   const std::shared_ptr<State> state_ = std::make_shared<State>();
 };

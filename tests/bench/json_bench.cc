@@ -1,6 +1,7 @@
 // Compares the translation of translate/ with Protocol Buffers' JSON util: both parse and render the same message. Each
-// uses its own form of JSON; the two forms differ in timestamps. Prints one line of name=value pairs for parsing and
-// one for rendering, in nanoseconds of CPU.
+// uses its own form of JSON; the two forms differ in timestamps. The messages of the util are dynamic, because the
+// program has no class of an operation. Prints one line of name=value pairs for parsing and one for rendering, in
+// nanoseconds of CPU.
 
 #include <google/protobuf/arena.h>
 #include <google/protobuf/util/json_util.h>
@@ -9,19 +10,20 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/time/time.h"
-#include "stampgate/v1/policy_service.pb.h"
 #include "tests/bench/process_cpu.h"
 #include "tests/bench/read_file.h"
 #include "translate/message_plan.h"
 #include "translate/message_reader.h"
 #include "translate/message_writer.h"
 #include "translate/parsed_message.h"
+#include "translate/testing/dynamic_message.h"
 
 ABSL_FLAG(std::string, envelope, "", "file with a response of upstream that contains an activity");
 ABSL_FLAG(int, rounds, 5, "number of rounds, of which the median is printed");
@@ -31,7 +33,11 @@ namespace stampgate::bench {
 namespace {
 
 using google::protobuf::Arena;
-using Response = v1::CreatePoliciesResponse;
+using google::protobuf::Message;
+using testing::HasValueAt;
+using testing::NewMessage;
+
+constexpr char kResponse[] = "stampgate.v1.CreatePoliciesResponse";
 
 // Returns the CPU time of one call of `work`.
 double Nanoseconds(const std::function<void()>& work) {
@@ -59,18 +65,19 @@ int Fail(const char* what) {
 int Main() {
   std::string ours = ReadFile(absl::GetFlag(FLAGS_envelope));
   MessagePlans plans("Service");
-  const auto plan = plans.Compile(Response::descriptor());
-  Response message;
+  const std::unique_ptr<Message> message = NewMessage(kResponse);
+  const auto plan = plans.Compile(message->GetDescriptor());
   const absl::StatusOr<std::string> bytes = plan.ok() ? ReadJsonMessage(ours, **plan) : plan.status();
-  if (!bytes.ok() || !message.ParseFromString(*bytes)) return Fail("the file of --envelope cannot be parsed");
-  if (message.unrecognized_size() > 0) return Fail("the file of --envelope has members that the proto does not define");
+  if (!bytes.ok() || !message->ParseFromString(*bytes)) return Fail("the file of --envelope cannot be parsed");
+  if (HasValueAt(*message, "unrecognized"))
+    return Fail("the file of --envelope has members that the proto does not define");
   std::string utils;
-  Response same;
+  const std::unique_ptr<Message> same = NewMessage(kResponse);
   google::protobuf::util::JsonParseOptions lenient;
   lenient.ignore_unknown_fields = true;
-  if (!google::protobuf::util::MessageToJsonString(message, &utils).ok() ||
-      !google::protobuf::util::JsonStringToMessage(utils, &same, lenient).ok() ||
-      !google::protobuf::util::MessageDifferencer::Equals(message, same)) {
+  if (!google::protobuf::util::MessageToJsonString(*message, &utils).ok() ||
+      !google::protobuf::util::JsonStringToMessage(utils, same.get(), lenient).ok() ||
+      !google::protobuf::util::MessageDifferencer::Equals(*message, *same)) {
     return Fail("Protocol Buffers' JSON util does not parse the same message");
   }
 
@@ -81,7 +88,7 @@ int Main() {
       [&] { ok &= ReadJsonMessage(ours, **plan).ok(); },
       [&] {
         Arena arena;
-        auto* const response = Arena::Create<Response>(&arena);
+        Message* const response = message->New(&arena);
         ok &= google::protobuf::util::JsonStringToMessage(utils, response, lenient).ok();
         ok &= !response->SerializeAsString().empty();
       },
@@ -93,7 +100,7 @@ int Main() {
       },
       [&] {
         Arena arena;
-        auto* const parsed = Arena::Create<Response>(&arena);
+        Message* const parsed = message->New(&arena);
         std::string json;
         ok &= parsed->ParseFromString(*bytes);
         ok &= google::protobuf::util::MessageToJsonString(*parsed, &json).ok();

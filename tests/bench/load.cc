@@ -19,13 +19,13 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "stampgate/v1/policy_service.pb.h"
-#include "stampgate/v1/wallet_service.pb.h"
 #include "tests/bench/latencies.h"
 #include "tests/bench/process_cpu.h"
+#include "translate/testing/dynamic_message.h"
 
 ABSL_FLAG(std::string, target, "", "host:port of the server");
 ABSL_FLAG(int, pid, 0, "process id of the server");
@@ -45,6 +45,29 @@ namespace {
 
 constexpr absl::Duration kHang = absl::Seconds(60);
 
+// In the requests, the place of the number that each call replaces.
+constexpr char kPlaceholder[] = "############";
+
+constexpr char kQuery[] = R"pb(
+  organization_id: "11111111-2222-4333-8444-555555555555"
+  wallet_id: "aaaaaaaa-bbbb-4ccc-8ddd-############"
+  include_wallet_details: true
+  pagination_options { limit: 3 })pb";
+
+constexpr char kSubmit[] = R"pb(
+  organization_id: "11111111-2222-4333-8444-555555555555"
+  parameters {
+    policies {
+      policy_name: "Treasury signs transfers"
+      effect: EFFECT_ALLOW
+      condition: "wallet.id == 'aaaaaaaa-bbbb-4ccc-8ddd-000000000011' && eth.tx.value < 1000000000000000000"
+      consensus: "approvers.any(user, user.id == '77777777-8888-4777-8666-555555555555')"
+      notes: "order ############"
+    }
+  })pb";
+
+constexpr char kIdempotencyKey[] = R"pb(idempotency_key: "order-############")pb";
+
 // Makes the requests of the calls. Encodes a request once, and then replaces a number in it for each call, so that no
 // two bodies are equal.
 class RequestMaker {
@@ -52,25 +75,11 @@ class RequestMaker {
   explicit RequestMaker(const std::string& call) {
     if (call == "query") {
       method_ = "/stampgate.v1.WalletService/ListWalletAccounts";
-      v1::ListWalletAccountsRequest request;
-      request.set_organization_id(kOrganization);
-      request.set_wallet_id(absl::StrFormat("aaaaaaaa-bbbb-4ccc-8ddd-%s", kPlaceholder));
-      request.set_include_wallet_details(true);
-      request.mutable_pagination_options()->set_limit(3);
-      encoded_ = request.SerializeAsString();
+      encoded_ = testing::MessageOf("stampgate.v1.ListWalletAccountsRequest", kQuery)->SerializeAsString();
     } else {
       method_ = "/stampgate.v1.PolicyService/CreatePolicies";
-      v1::CreatePoliciesRequest request;
-      request.set_organization_id(kOrganization);
-      v1::PolicyToCreate* policy = request.mutable_parameters()->add_policies();
-      policy->set_policy_name("Treasury signs transfers");
-      policy->set_effect(v1::EFFECT_ALLOW);
-      policy->set_condition(
-          "wallet.id == 'aaaaaaaa-bbbb-4ccc-8ddd-000000000011' && eth.tx.value < 1000000000000000000");
-      policy->set_consensus("approvers.any(user, user.id == '77777777-8888-4777-8666-555555555555')");
-      policy->set_notes(absl::StrFormat("order %s", kPlaceholder));
-      if (call == "keyed_submit") request.set_idempotency_key(absl::StrFormat("order-%s", kPlaceholder));
-      encoded_ = request.SerializeAsString();
+      const std::string request = absl::StrCat(kSubmit, call == "keyed_submit" ? kIdempotencyKey : "");
+      encoded_ = testing::MessageOf("stampgate.v1.CreatePoliciesRequest", request)->SerializeAsString();
     }
     for (size_t at = encoded_.find(kPlaceholder); at != std::string::npos; at = encoded_.find(kPlaceholder, at + 1)) {
       places_.push_back(at);
@@ -88,9 +97,6 @@ class RequestMaker {
   }
 
  private:
-  static constexpr char kOrganization[] = "11111111-2222-4333-8444-555555555555";
-  static constexpr char kPlaceholder[] = "############";
-
   std::string method_;
   std::string encoded_;
   std::vector<size_t> places_;

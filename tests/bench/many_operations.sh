@@ -11,9 +11,6 @@ import "stampgate/v1/activity.proto";
 import "stampgate/v1/client_stamp.proto";
 import "stampgate/v1/options.proto";
 
-// No code uses these messages, so they need not be fast.
-option optimize_for = CODE_SIZE;
-
 message ManyResponse {
   stampgate.v1.Activity activity = 1 [(stampgate.v1.field).required = true];
   map<string, string> unrecognized = 2;

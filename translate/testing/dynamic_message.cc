@@ -59,14 +59,18 @@ Place Follow(const Message& message, absl::string_view path) {
 
 const google::protobuf::DescriptorPool& Pool() { return OperationSet::BuiltIn()->pool(); }
 
-std::unique_ptr<Message> NewMessage(const std::string& type) {
+std::unique_ptr<Message> NewMessage(const google::protobuf::Descriptor* type) {
   static auto& factory = *new google::protobuf::DynamicMessageFactory();
+  return std::unique_ptr<Message>(factory.GetPrototype(type)->New());
+}
+
+std::unique_ptr<Message> NewMessage(const std::string& type) {
   const google::protobuf::Descriptor* descriptor = Pool().FindMessageTypeByName(type);
   if (descriptor == nullptr) {
     std::cerr << "the operations do not have the message " << type << std::endl;
     std::abort();
   }
-  return std::unique_ptr<Message>(factory.GetPrototype(descriptor)->New());
+  return NewMessage(descriptor);
 }
 
 std::unique_ptr<Message> MessageOf(const std::string& type, const std::string& text_proto) {

@@ -16,7 +16,10 @@ namespace stampgate::testing {
 // Returns the pool of OperationSet::BuiltIn().
 const google::protobuf::DescriptorPool& Pool();
 
-// Each function ends the test program if the pool has no message of the type `type`, such as
+// Returns an empty message of `type`, whose pool must exist until the test program ends.
+std::unique_ptr<google::protobuf::Message> NewMessage(const google::protobuf::Descriptor* type);
+
+// Each of the next three functions ends the test program if Pool() has no message of the type `type`, such as
 // "stampgate.v1.Event".
 
 // Returns an empty message.

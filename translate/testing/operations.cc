@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "google/protobuf/dynamic_message.h"
 #include "google/protobuf/text_format.h"
+#include "translate/testing/dynamic_message.h"
 
 namespace stampgate::testing {
 
@@ -45,21 +45,12 @@ const MessagePlan& PlanOf(const google::protobuf::Message& message) {
   return **plan;
 }
 
-namespace {
-
-std::unique_ptr<google::protobuf::Message> New(const google::protobuf::Descriptor* type) {
-  static auto& factory = *new google::protobuf::DynamicMessageFactory();
-  return std::unique_ptr<google::protobuf::Message>(factory.GetPrototype(type)->New());
-}
-
-}  // namespace
-
 std::unique_ptr<google::protobuf::Message> NewRequest(const Operation& operation) {
-  return New(operation.method->input_type());
+  return NewMessage(operation.method->input_type());
 }
 
 std::unique_ptr<google::protobuf::Message> NewResponse(const Operation& operation) {
-  return New(operation.method->output_type());
+  return NewMessage(operation.method->output_type());
 }
 
 bool ParseTextProto(const std::string& text_proto, google::protobuf::Message& message) {
