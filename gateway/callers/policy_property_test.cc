@@ -407,7 +407,7 @@ TEST(PolicyPropertyTest, EveryDecisionMatchesTheConfig) {
 TEST(PolicyPropertyTest, RemovingAGrantAllowsNothingMore) {
   Random random(20240704);
   int lost = 0;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 4000; ++round) {
     config::v1::Caller config = RandomCaller(random);
     if (config.grants().empty()) continue;
     const std::string& as_of = Pick(random, Days());
