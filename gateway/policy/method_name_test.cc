@@ -30,9 +30,9 @@ std::string ShortName(absl::string_view full_name) {
 }
 
 // The expected classes are in tests/vectors, where each has been reviewed. The class dangerous contains exports,
-// deletions, changes of policies and keys, votes, methods that move money, and reads of activities, which contain what any
-// submit has returned. Methods of class query only read. Methods of class write create or change something that can be
-// undone.
+// deletions, changes of policies and keys, votes, methods that move money, and reads of activities, which contain what
+// any submit has returned. Methods of class query only read. Methods of class write create or change something that can
+// be undone.
 TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
   std::map<std::string, std::string> classes;
   for (const ApiMethod& method : Set().methods()) {
