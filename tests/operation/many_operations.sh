@@ -5,7 +5,7 @@
 cat <<'PROTO'
 syntax = "proto3";
 
-package stampgate.bench;
+package stampgate.testing.v1;
 
 import "stampgate/v1/activity.proto";
 import "stampgate/v1/client_stamp.proto";
