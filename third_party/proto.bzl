@@ -42,9 +42,6 @@ def cc_protos(name, srcs, root, deps = [], **kwargs):
         srcs = [out for out in outs if out.endswith(".cc")],
         hdrs = [out for out in outs if out.endswith(".h")],
         includes = ["."] if root != "." else [],
-        # The program finds messages by their names at run time. Without this option, the linker would omit messages
-        # whose symbols nothing refers to.
-        alwayslink = True,
         linkstatic = True,
         deps = deps + ["@stampgate//third_party:protobuf"],
         **kwargs

@@ -22,12 +22,7 @@ struct ClientStampedRequest {
 // refers to the same bytes as `request`, and to `arena`.
 //
 // Adds a violation for each of these faults:
-//   - the body is not a strict JSON object
-//   - the body of a typed submit does not have the operation's activity type
-//   - the body of a submit has no timestamp
-//   - the body has a value that no field of the message can hold exactly (except generateAppProofs in the parameters of
-//     a submit)
-//   - the body lacks a required list or map
+//   - the body has one of the faults that ReadRequestBody reports
 //   - another field than client_stamp is set (except the field of role FIELD_ROLE_PATH)
 //   - `request` or its client_stamp has a field that the proto does not define
 //   - client_stamp contains a body but no stamp, or is not a ClientStamp message

@@ -62,20 +62,32 @@ void CheckMembers(const FieldPlan& field, std::string text, Violations& violatio
 
 }  // namespace
 
+const Operation* FindCarried(const OperationTable& table, const Operation& operation, absl::string_view segment,
+                             absl::string_view activity_type) {
+  const Operation* typed = table.FindTyped(absl::StrCat(operation.path, segment), activity_type);
+  return typed == nullptr || typed->since.empty() ? nullptr : typed;
+}
+
+const Operation* FindCarried(const OperationTable& table, const Operation& operation, const ParsedMessage& request) {
+  const FieldPlan* type = operation.activity_type_field;
+  return FindCarried(table, operation, request.Text(*operation.path_segment),
+                     type == nullptr ? absl::string_view() : request.Text(*type));
+}
+
 void CheckGeneralOperation(const OperationTable& table, const Operation& operation, const ParsedMessage& request,
-                           Violations& violations) {
+                           const Operation* carried, Violations& violations) {
   // Ignores an empty path or type; the validator reports it.
   const absl::string_view segment = request.Text(*operation.path_segment);
   if (!segment.empty() && !IsPathSegment(segment)) {
     Add(*operation.path_segment, "must be 1 to 64 characters of a-z, 0-9 and _", violations);
-  } else if (table.ListsPathSegment(segment)) {
+  } else if (carried == nullptr && table.ListsPathSegment(segment)) {
     Add(*operation.path_segment, "belongs to an operation that has a method of its own: call that method", violations);
   }
   if (const FieldPlan* field = operation.activity_type_field) {
     const absl::string_view type = request.Text(*field);
     if (!type.empty() && !IsActivityType(type)) {
       Add(*field, "must be ACTIVITY_TYPE_ and 1 to 80 characters of A-Z, 0-9 and _", violations);
-    } else if (table.ListsActivityType(type)) {
+    } else if (carried == nullptr && table.ListsActivityType(type)) {
       Add(*field, "belongs to an operation that has a method of its own: call that method", violations);
     }
   }

@@ -31,8 +31,9 @@ constexpr char kTypeForm[] = "must be ACTIVITY_TYPE_ and 1 to 80 characters of A
 
 Found Check(absl::string_view method, const google::protobuf::Message& request) {
   Violations violations;
-  CheckGeneralOperation(Operations(), OperationOf(method), *testing::Parsed(request, *OperationOf(method).request),
-                        violations);
+  const Operation& operation = OperationOf(method);
+  const auto parsed = testing::Parsed(request, *operation.request);
+  CheckGeneralOperation(Operations(), operation, *parsed, FindCarried(Operations(), operation, *parsed), violations);
   Found found;
   for (const Violation& violation : violations.kept()) found.emplace_back(violation.field, violation.description);
   return found;
@@ -55,31 +56,67 @@ Found CheckQuery(const std::string& path, const std::string& parameters) {
                           absl::StrCat("organization_id: 'o' ", Field("path", path), Field("parameters", parameters))));
 }
 
+// Returns the last segment of an operation's path.
+std::string SegmentOf(const Operation& operation) { return operation.path.substr(operation.path.rfind('/') + 1); }
+
+// Returns an activity type without its version.
+std::string Plain(std::string type) {
+  const size_t version = type.rfind("_V");
+  const bool has_version = version != std::string::npos && version + 2 < type.size() &&
+                           type.find_first_not_of("0123456789", version + 2) == std::string::npos;
+  return has_version ? type.substr(0, version) : type;
+}
+
 TEST(GeneralOperationTest, AcceptsAnOperationThatHasNoMethodOfItsOwn) {
+  EXPECT_THAT(CheckSubmit("brew_tea", "ACTIVITY_TYPE_BREW_TEA"), IsEmpty());
+  EXPECT_THAT(CheckSubmit("brew_tea", "ACTIVITY_TYPE_BREW_TEA_V2"), IsEmpty());
+  EXPECT_THAT(CheckQuery("find_teapot", "{\"teapotId\":\"t\"}"), IsEmpty());
+}
+
+// The operations that the specification names without describing them were called through GeneralService in earlier
+// releases.
+TEST(GeneralOperationTest, CarriesAnOperationThatHadNoMethodInEarlierReleases) {
   EXPECT_THAT(CheckSubmit("init_otp", "ACTIVITY_TYPE_INIT_OTP_V3"), IsEmpty());
   EXPECT_THAT(CheckSubmit("otp_login", "ACTIVITY_TYPE_OTP_LOGIN_V2"), IsEmpty());
   EXPECT_THAT(CheckSubmit("oauth_login", "ACTIVITY_TYPE_OAUTH_LOGIN"), IsEmpty());
-  EXPECT_THAT(CheckSubmit("create_sub_organization", "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V7"), IsEmpty());
+  EXPECT_THAT(CheckSubmit("create_sub_organization", "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8"), IsEmpty());
   EXPECT_THAT(CheckQuery("list_earn_positions", "{}"), IsEmpty());
-  EXPECT_THAT(CheckQuery("get_earn_withdraw_status", "{\"withdrawRequestId\":\"w\"}"), IsEmpty());
+  EXPECT_THAT(CheckQuery("get_earn_withdraw_status", "{}"), IsEmpty());
 }
 
-TEST(GeneralOperationTest, RefusesThePathsOfTypedOperations) {
+TEST(GeneralOperationTest, CarriesExactlyTheOperationsThatWereAddedLater) {
+  int carried = 0;
+  for (const Operation& typed : Operations().operations()) {
+    if (typed.general || typed.kind == v1::OPERATION_KIND_DISCOVERY) continue;
+    const Operation& general = OperationOf(typed.is_submit() ? "SubmitOperation" : "QueryOperation");
+    const Operation* found = FindCarried(Operations(), general, SegmentOf(typed), typed.activity_type);
+    EXPECT_EQ(found, typed.since.empty() ? nullptr : &typed) << typed.full_name;
+    carried += found != nullptr ? 1 : 0;
+  }
+  EXPECT_GT(carried, 100);
+}
+
+TEST(GeneralOperationTest, RefusesThePathsOfTypedOperationsWithOtherTypes) {
   for (const Operation& operation : Operations().operations()) {
     if (operation.general) continue;
-    const std::string segment = operation.path.substr(operation.path.rfind('/') + 1);
+    const std::string segment = SegmentOf(operation);
     EXPECT_THAT(CheckSubmit(segment, "ACTIVITY_TYPE_UNLISTED"), ElementsAre(Pair("path", kListed))) << segment;
-    EXPECT_THAT(CheckQuery(segment, "{}"), ElementsAre(Pair("path", kListed))) << segment;
+    if (operation.since.empty() || operation.is_submit()) {
+      EXPECT_THAT(CheckQuery(segment, "{}"), ElementsAre(Pair("path", kListed))) << segment;
+    }
   }
 }
 
-TEST(GeneralOperationTest, RefusesTheTypesOfTypedOperations) {
+TEST(GeneralOperationTest, RefusesTheTypesOfTypedOperationsInAnyOtherVersion) {
   for (const Operation& operation : Operations().operations()) {
     if (operation.activity_type.empty()) continue;
-    std::string type = operation.activity_type;
-    if (type.substr(type.size() - 3) == "_V2") type.resize(type.size() - 3);
+    const std::string type = Plain(operation.activity_type);
     for (const char* version : {"", "_V1", "_V2", "_V17", "_V00"}) {
       EXPECT_THAT(CheckSubmit("unlisted", type + version), ElementsAre(Pair("activity_type", kListed)))
+          << type << version;
+      if (type + version == operation.activity_type) continue;
+      EXPECT_THAT(CheckSubmit(SegmentOf(operation), type + version),
+                  ElementsAre(Pair("path", kListed), Pair("activity_type", kListed)))
           << type << version;
     }
   }

@@ -152,7 +152,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
 // Upstream carries out every version of an activity type at the same path. Such versions are operations of their own,
 // which must have the same rules, so that a grant that does not allow one of them cannot be avoided with another.
 absl::Status OperationTable::ClaimPath(const Operation& operation) {
-  if (!operation.activity_type.empty() && !typed_.insert(operation.activity_type).second) {
+  if (!operation.activity_type.empty() && !typed_.emplace(operation.activity_type, operations_.size()).second) {
     return Fault(operation.method, "has the activity type of another operation");
   }
   const auto [place, is_new] = paths_.try_emplace(operation.path, operations_.size());
@@ -183,6 +183,15 @@ void OperationTable::AddFinalStatuses(const MessagePlan& response) {
 const Operation* OperationTable::Find(absl::string_view full_name) const {
   const auto found = by_full_name_.find(full_name);
   return found == by_full_name_.end() ? nullptr : &operations_[found->second];
+}
+
+const Operation* OperationTable::FindTyped(absl::string_view path, absl::string_view activity_type) const {
+  const auto& indices = activity_type.empty() ? paths_ : typed_;
+  const auto found = indices.find(activity_type.empty() ? path : activity_type);
+  if (found == indices.end()) return nullptr;
+  const Operation& operation = operations_[found->second];
+  const bool same = operation.path == path && operation.activity_type == activity_type;
+  return same && !operation.general ? &operation : nullptr;
 }
 
 bool OperationTable::ListsActivityType(absl::string_view type) const {

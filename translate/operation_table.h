@@ -67,6 +67,9 @@ class OperationTable {
   bool ListsPathSegment(absl::string_view segment) const { return path_segments_.contains(segment); }
   bool ListsActivityType(absl::string_view type) const;
 
+  // Returns the typed operation with this path, which for a submit also has exactly this activity type, or null.
+  const Operation* FindTyped(absl::string_view path, absl::string_view activity_type) const;
+
   // Returns the operation of the method with this full name, or null.
   const Operation* Find(absl::string_view full_name) const;
 
@@ -86,7 +89,7 @@ class OperationTable {
   std::vector<Operation> operations_;
   absl::flat_hash_map<std::string, size_t> by_full_name_;  // indices in operations_
   absl::flat_hash_map<std::string, size_t> paths_;         // with the index of the first operation of each path
-  absl::flat_hash_set<std::string> typed_;                 // the activity types
+  absl::flat_hash_map<std::string, size_t> typed_;         // from activity types to indices
   absl::flat_hash_set<std::string> path_segments_;
   absl::flat_hash_set<std::string> activity_types_;  // without their versions
   absl::flat_hash_set<std::string> final_statuses_;

@@ -1,13 +1,16 @@
 #include "translate/request_translator.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "translate/client_stamped_request.h"
 #include "translate/error.h"
 #include "translate/general_operation.h"
 #include "translate/json/writer.h"
 #include "translate/message_writer.h"
+#include "translate/request_body.h"
 #include "translate/validator.h"
 
 namespace stampgate {
@@ -24,8 +27,7 @@ std::string RenderedRequest::QueryBody() const {
 }
 
 absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table, const Operation& operation,
-                                                     const ParsedMessage& request, Arena& arena,
-                                                     bool needs_client_stamp) {
+                                                     const ParsedMessage& request, Arena& arena, bool is_sent) {
   Violations violations;
   CheckedRequest checked(operation, request);
   if (auto stamped = ReadClientStampedRequest(operation, request, arena, violations)) {
@@ -33,25 +35,52 @@ absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table
     checked.client_stamp_ = std::move(stamped->stamp);
   }
   if (!violations.empty()) return ViolationError(std::move(violations));
-  if (needs_client_stamp && !checked.client_stamp_.has_value()) {
-    violations.Add([] {
-      return Violation{"client_stamp", "is required: upstream acts for the party that stamps this"};
-    });
-  }
+  checked.CheckStamp(operation, is_sent, violations);
   Validate(checked.request_, violations);
-  if (operation.general) CheckGeneralOperation(table, operation, checked.request_, violations);
+  const Operation* carried = operation.general ? FindCarried(table, operation, checked.request_) : nullptr;
+  if (operation.general) CheckGeneralOperation(table, operation, checked.request_, carried, violations);
+  if (carried != nullptr && violations.empty()) {
+    checked.CheckStamp(*carried, is_sent, violations);
+    checked.ReadCarried(*carried, arena, violations);
+  }
   if (!violations.empty()) return ViolationError(std::move(violations));
   return checked;
 }
 
 absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table, const Operation& operation,
                                                      const ParsedMessage& request, Arena& arena) {
-  return Check(table, operation, request, arena, operation.stamped_by_client);
+  return Check(table, operation, request, arena, /*is_sent=*/true);
 }
 
 absl::StatusOr<CheckedRequest> CheckedRequest::CheckUnstamped(const OperationTable& table, const Operation& operation,
                                                               const ParsedMessage& request, Arena& arena) {
-  return Check(table, operation, request, arena, /*needs_client_stamp=*/false);
+  return Check(table, operation, request, arena, /*is_sent=*/false);
+}
+
+void CheckedRequest::CheckStamp(const Operation& operation, bool is_sent, Violations& violations) const {
+  if (!operation.stamped_by_client || !is_sent || client_stamp_.has_value()) return;
+  violations.Add([] { return Violation{"client_stamp", "is required: upstream acts for the party that stamps this"}; });
+}
+
+// Reads the body that the gateway will send, so that the rules of `operation` apply to exactly this body.
+void CheckedRequest::ReadCarried(const Operation& operation, Arena& arena, Violations& violations) {
+  std::string body;
+  if (client_stamp_.has_value()) {
+    body = client_stamp_->body();
+  } else {
+    const RenderedRequest rendered = CheckedRequest(*this).Render();
+    // The gateway may choose the timestamp later. No rule depends on it, so any will do here.
+    body = operation.is_submit() ? rendered.SubmitBody(rendered.timestamp_ms.value_or(1)) : rendered.QueryBody();
+  }
+  const absl::string_view place = client_stamp_.has_value() ? "client_stamp.body" : "parameters";
+  const auto* bytes = Arena::Create<std::string>(&arena, ReadRequestBody(operation, body, place, violations));
+  const ParsedMessage* request = ParseMessage(*operation.request, *bytes, arena);
+  if (request == nullptr) {
+    violations.Add([&] { return Violation{std::string(place), "must be readable"}; });
+    return;
+  }
+  if (violations.empty()) Validate(*request, violations);
+  carried_ = Carried{&operation, *request};
 }
 
 RenderedRequest CheckedRequest::Render() && {

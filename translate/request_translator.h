@@ -11,6 +11,7 @@
 #include "stampgate/v1/client_stamp.pb.h"
 #include "translate/operation_table.h"
 #include "translate/parsed_message.h"
+#include "translate/violations.h"
 
 namespace stampgate {
 
@@ -59,6 +60,14 @@ class CheckedRequest {
   // The same value as RenderedRequest::client_stamp.
   const std::optional<v1::ClientStamp>& client_stamp() const { return client_stamp_; }
 
+  // The same request in the form of the operation's own method, if GeneralService carries the operation (FindCarried).
+  // The rules of that method's fields apply to it.
+  struct Carried {
+    const Operation* operation;
+    ParsedMessage request;
+  };
+  const std::optional<Carried>& carried() const { return carried_; }
+
   // Renders the request as JSON. Equal requests give equal bytes.
   RenderedRequest Render() &&;
 
@@ -66,13 +75,18 @@ class CheckedRequest {
   CheckedRequest(const Operation& operation, const ParsedMessage& request)
       : operation_(&operation), request_(request) {}
 
+  // `is_sent` is false if a client will stamp the request.
   static absl::StatusOr<CheckedRequest> Check(const OperationTable& table, const Operation& operation,
                                               const ParsedMessage& request, google::protobuf::Arena& arena,
-                                              bool needs_client_stamp);
+                                              bool is_sent);
+
+  void CheckStamp(const Operation& operation, bool is_sent, Violations& violations) const;
+  void ReadCarried(const Operation& operation, google::protobuf::Arena& arena, Violations& violations);
 
   const Operation* operation_;
   ParsedMessage request_;
   std::optional<v1::ClientStamp> client_stamp_;
+  std::optional<Carried> carried_;
 };
 
 }  // namespace stampgate

@@ -87,6 +87,14 @@ void CallLog::LogLate(const LogFields& outcome, const std::string& fingerprint) 
   lines_->WriteLine(Severity::kInfo, kLate, fields);
 }
 
+void CallLog::LogOwnMethod(absl::string_view own_method) {
+  constexpr absl::string_view kOwnMethod = "own_method_exists";
+  if (lines_ == nullptr || !lines_->Admit(kOwnMethod, caller_)) return;
+  LogFields fields = Begin();
+  fields.emplace_back("own_method", std::string(own_method));
+  lines_->WriteLine(Severity::kWarning, kOwnMethod, fields);
+}
+
 LogFields CallLog::Begin() const {
   LogFields fields;
   fields.reserve(12);

@@ -51,6 +51,10 @@ class CallLog {
   // Logs that the gateway refused the call because the gateway drains or because too many calls are in flight.
   void EndRefused(const absl::Status& status);
 
+  // Logs "own_method_exists": GeneralService carried the call of an operation that has the method `own_method`, and
+  // will refuse it in a later release. CallLines limits these lines for each caller.
+  void LogOwnMethod(absl::string_view own_method);
+
   // Logs "late_outcome": the outcome of an exchange that continued after the caller had received its reply. `outcome`
   // contains one field.
   void LogLate(const LogFields& outcome, const std::string& fingerprint);

@@ -161,5 +161,29 @@ TEST_F(CallLogTest, WithoutCallLinesNothingIsWritten) {
   log.LogLate({}, "");
 }
 
+TEST_F(CallLogTest, NamesTheOwnMethodOfAnOperationThatGeneralServiceCarried) {
+  const std::unique_ptr<CallLines> lines = MakeLines(/*every_call=*/false);
+  CallLog log(lines.get(), kMethod, "0af7");
+  log.SetCaller("c");
+  log.LogOwnMethod("/s.Service/Own");
+  ASSERT_EQ(written_.size(), 1u);
+  EXPECT_EQ(written_[0].event, "own_method_exists");
+  EXPECT_EQ(written_[0].severity, Severity::kWarning);
+  EXPECT_THAT(written_[0].fields, UnorderedElementsAre(Pair("request_id", VariantWith<std::string>("0af7")),
+                                                       Pair("caller", VariantWith<std::string>("c")),
+                                                       Pair("method", VariantWith<std::string>(kMethod)),
+                                                       Pair("own_method", VariantWith<std::string>("/s.Service/Own"))));
+}
+
+TEST_F(CallLogTest, LimitsTheLinesAboutOwnMethods) {
+  const std::unique_ptr<CallLines> lines = MakeLines(/*every_call=*/false);
+  for (int i = 0; i < 2 * CallLines::kWritten; ++i) {
+    CallLog log(lines.get(), kMethod, "0af7");
+    log.SetCaller("c");
+    log.LogOwnMethod("/s.Service/Own");
+  }
+  EXPECT_EQ(written_.size(), static_cast<size_t>(CallLines::kWritten));
+}
+
 }  // namespace
 }  // namespace stampgate

@@ -56,6 +56,9 @@ class CallRecord {
     audit_.DenyStranger(stranger, why);
   }
 
+  // Records that the caller called an operation through GeneralService that has a method of its own, `own_method`.
+  void NoteOwnMethod(absl::string_view own_method) { log_.LogOwnMethod(own_method); }
+
   // Returns the audit records of the call, in which a later step records the decision about the call.
   CallAudit& audit() { return audit_; }
 

@@ -22,6 +22,7 @@
 #include "gateway/upstream/ca_certificates.h"
 #include "translate/amount.h"
 #include "translate/date.h"
+#include "translate/general_operation.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
@@ -179,10 +180,25 @@ class CallerCheck {
   }
 
   void WarnOfOperation(const config::v1::GeneralOperation& operation, const std::string& path) {
+    if (const Operation* carried = CarriedBy(operation)) {
+      report_.Warn(
+          path, absl::StrCat("works only in this release and the next: the operation has a method of its own: grant ",
+                             PolicyNameOf(carried->full_name)));
+      return;
+    }
     constexpr absl::string_view kTyped =
         "has no effect: it belongs to an operation that has a method of its own: grant that method";
     if (operations_.ListsPathSegment(operation.path())) report_.Warn(path + ".path", kTyped);
     if (operations_.ListsActivityType(operation.activity_type())) report_.Warn(path + ".activity_type", kTyped);
+  }
+
+  // Returns the operation that GeneralService carries for a call with the path and type of `named`, or null.
+  const Operation* CarriedBy(const config::v1::GeneralOperation& named) const {
+    for (const Operation& operation : operations_.operations()) {
+      if (!operation.general || operation.is_submit() == named.activity_type().empty()) continue;
+      return FindCarried(operations_, operation, named.path(), named.activity_type());
+    }
+    return nullptr;
   }
 
   void CheckGeneral(const config::v1::Grant& grant, const std::string& path) {

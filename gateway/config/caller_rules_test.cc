@@ -346,15 +346,24 @@ TEST(CallerConfigTest, WarnsOfCallersWithoutGrants) {
   EXPECT_THAT(GrantWarnings(kQuery), ElementsAre());
 }
 
-// GeneralService refuses typed operations, so a grant whose `general_operations` lists a typed operation has no effect.
-TEST(CallerConfigTest, WarnsOfGeneralGrantsOfTypedOperations) {
+TEST(CallerConfigTest, WarnsOfGeneralGrantsWithoutEffect) {
   const std::string typed =
       ": has no effect: it belongs to an operation that has a method of its own: grant that method";
   const std::string place = "callers[0].grants[0].general_operations";
   EXPECT_THAT(GrantWarnings("all_organizations: true, general_operations: [{path: get_policy}, "
                             "{path: other, activity_type: ACTIVITY_TYPE_CREATE_POLICIES_V9}, "
+                            "{path: init_otp, activity_type: ACTIVITY_TYPE_INIT_OTP_V2}, {path: find_teapot}]"),
+              ElementsAre(EndsWith(place + "[0].path" + typed), EndsWith(place + "[1].activity_type" + typed),
+                          EndsWith(place + "[2].path" + typed), EndsWith(place + "[2].activity_type" + typed)));
+}
+
+TEST(CallerConfigTest, WarnsOfGeneralGrantsThatALaterReleaseWillRefuse) {
+  const std::string place = "callers[0].grants[0].general_operations";
+  const std::string ends = ": works only in this release and the next: the operation has a method of its own: grant ";
+  EXPECT_THAT(GrantWarnings("all_organizations: true, general_operations: [{path: whoami}, "
                             "{path: init_otp, activity_type: ACTIVITY_TYPE_INIT_OTP_V3}]"),
-              ElementsAre(EndsWith(place + "[0].path" + typed), EndsWith(place + "[1].activity_type" + typed)));
+              ElementsAre(EndsWith(place + "[0]" + ends + "AuthenticationService/Whoami"),
+                          EndsWith(place + "[1]" + ends + "AuthenticationService/InitOtp")));
 }
 
 TEST(CallerConfigTest, WarnsOfEventGrantsWithoutAnEventLog) {

@@ -51,7 +51,8 @@ absl::Status CheckGrants(const KnownCaller& caller, const RequestedOperation& re
 
 absl::StatusOr<Permission> Authorize(const KnownCaller& caller, const RequestedOperation& requested,
                                      CallRecord& record) {
-  const Question question = QuestionOf(requested.operation, requested.request);
+  Question question = QuestionOf(requested.operation, requested.request);
+  question.request = &requested.values;
   AuditDecision decision = DecisionOf(requested.operation, requested.purpose, question);
   Caller::Decision decided = caller.caller->Decide(question);
   if (decided.allowed) return Permission{std::move(decided.key), std::move(decision)};

@@ -26,6 +26,9 @@ struct RequestedOperation {
   const Operation& operation;
   const ParsedMessage& request;
   Purpose purpose = Purpose::kSend;
+  // The request whose values the grants check: `request`, or the same request in the form of the operation's own method
+  // (CheckedRequest::carried).
+  const ParsedMessage& values;
 };
 
 // Callers can rely on the order of the checks. First, CheckMethod checks that a grant has the method, before the

@@ -98,6 +98,7 @@ absl::Status OperationCall::Validate() {
   }
   request_ = checked->request();
   checked_ = *std::move(checked);
+  if (checked_->carried().has_value()) record_.NoteOwnMethod(checked_->carried()->operation->full_name);
   return absl::OkStatus();
 }
 
@@ -433,7 +434,9 @@ void OperationCall::EndAttempt(const std::optional<TransportFailure>& failure, c
 
 RequestedOperation OperationCall::Requested() const {
   using Purpose = RequestedOperation::Purpose;
-  return {operation_, request_, client_stamped_ ? Purpose::kSendStamped : Purpose::kSend};
+  const bool is_carried = checked_.has_value() && checked_->carried().has_value();
+  return {operation_, request_, client_stamped_ ? Purpose::kSendStamped : Purpose::kSend,
+          is_carried ? checked_->carried()->request : request_};
 }
 
 SentCall OperationCall::Sent() const {

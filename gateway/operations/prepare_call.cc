@@ -66,6 +66,7 @@ absl::Status PrepareCall::Validate() {
       CheckedRequest::CheckUnstamped(*operations_, *operation_, *prepared_, arena_);
   if (!checked.ok()) return checked.status();
   checked_ = *std::move(checked);
+  if (checked_->carried().has_value()) record_.NoteOwnMethod(checked_->carried()->operation->full_name);
   return absl::OkStatus();
 }
 
@@ -103,7 +104,9 @@ void PrepareCall::End(const absl::Status& status, const grpc::ByteBuffer& respon
 }
 
 RequestedOperation PrepareCall::Requested() const {
-  return {*operation_, *prepared_, RequestedOperation::Purpose::kPrepare};
+  const bool is_carried = checked_.has_value() && checked_->carried().has_value();
+  return {*operation_, *prepared_, RequestedOperation::Purpose::kPrepare,
+          is_carried ? checked_->carried()->request : *prepared_};
 }
 
 }  // namespace stampgate

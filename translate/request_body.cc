@@ -1,0 +1,76 @@
+#include "translate/request_body.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "translate/json/writer.h"
+#include "translate/message_reader.h"
+#include "translate/wire/fields.h"
+
+namespace stampgate {
+namespace {
+
+class BodyReader {
+ public:
+  BodyReader(const Operation& operation, absl::string_view place, Violations& violations)
+      : operation_(operation), place_(place), violations_(violations) {
+    if (!operation.activity_type.empty()) AppendJsonString(operation.activity_type, type_);
+  }
+
+  std::string Read(std::string& body) {
+    absl::StatusOr<std::string> message = ReadJsonRequest(
+        body, *operation_.request,
+        [&](const std::string& pointer, absl::string_view text) { return TakeUnrecognized(pointer, text); },
+        [&](const std::string& pointer) {
+          Add(absl::StrCat("must have the list or map, which may be empty: ", pointer));
+        });
+    if (!message.ok()) {
+      Add(absl::StrCat("must be the JSON text of an object: ", message.status().message()));
+      return "";
+    }
+    if (!type_.empty() && !has_type_) Add(absl::StrCat("must have the type ", operation_.activity_type));
+    const FieldPlan* time = operation_.timestamp_ms;
+    if (time != nullptr && !FindVarint(*message, time->field->number()).has_value()) {
+      Add(absl::StrCat("must have a ", time->json_name));
+    }
+    return *std::move(message);
+  }
+
+ private:
+  // Handles a value that no field of the request can hold. The activity type of a typed submit is such a value, and is
+  // allowed.
+  absl::Status TakeUnrecognized(const std::string& pointer, absl::string_view text) {
+    if (pointer == "/type" && text == type_) {
+      has_type_ = true;
+      return absl::OkStatus();
+    }
+    // The member generateAppProofs belongs beside "parameters". Some of upstream's client libraries write
+    // generateAppProofs inside "parameters", and upstream accepts such bodies. No check of the gateway depends on this
+    // member.
+    if (operation_.is_submit() && pointer == "/parameters/generateAppProofs" &&
+        (text == "true" || text == "false" || text == "null")) {
+      return absl::OkStatus();
+    }
+    Add(absl::StrCat("must not have a value that the request's fields cannot hold exactly: ", pointer));
+    return absl::OkStatus();
+  }
+
+  void Add(absl::string_view description) {
+    violations_.Add([&] { return Violation{std::string(place_), std::string(description)}; });
+  }
+
+  const Operation& operation_;
+  const absl::string_view place_;
+  Violations& violations_;
+  std::string type_;  // the operation's activity type, as JSON text; empty unless the operation is a typed submit
+  bool has_type_ = false;
+};
+
+}  // namespace
+
+std::string ReadRequestBody(const Operation& operation, std::string& body, absl::string_view place,
+                            Violations& violations) {
+  return BodyReader(operation, place, violations).Read(body);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,29 @@
+// Reads the JSON body of a request to the request message of an operation.
+#ifndef STAMPGATE_TRANSLATE_REQUEST_BODY_H_
+#define STAMPGATE_TRANSLATE_REQUEST_BODY_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "translate/operation_table.h"
+#include "translate/violations.h"
+
+namespace stampgate {
+
+// Returns the bytes of the request message of `operation` that `body` contains. May increase the capacity of `body`.
+//
+// Adds a violation of the field `place` for each of these faults:
+//   - the body is not a strict JSON object
+//   - the body of a typed submit does not have the operation's activity type
+//   - the body of a submit has no timestamp
+//   - the body has a value that no field of the message can hold exactly (except generateAppProofs in the parameters of
+//     a submit)
+//   - the body lacks a required list or map
+//
+// Does not check the rules of the message's fields.
+std::string ReadRequestBody(const Operation& operation, std::string& body, absl::string_view place,
+                            Violations& violations);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_TRANSLATE_REQUEST_BODY_H_
