@@ -1,7 +1,9 @@
 // Calls every operation with upstream's own client library. The simulator must know each operation, and accept each
-// request of the library.
+// request of the library. The gateway's typed method must send the same request, and hold the whole response.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { asSent } from '../end_to_end/client_stamper.mjs';
+import { HANG_MS, startStack } from '../end_to_end/harness.mjs';
 import { check } from '../simulator/check.mjs';
 import { parse } from '../simulator/json.mjs';
 import { paths } from '../simulator/operations.mjs';
@@ -9,6 +11,7 @@ import { startSimulator } from '../simulator/server.mjs';
 import * as testing from '../simulator/testing.mjs';
 import { OfficialClient, clientAt, methods } from './official_client.mjs';
 import { inputsOf, operationOf } from './operation_inputs.mjs';
+import { methodAt, optionAt, requestAt, responseJson, typedPaths } from './typed_messages.mjs';
 
 const { ORGANIZATION: organizationId } = testing;
 
@@ -36,6 +39,11 @@ test("each method posts its input unchanged, and its request has the members of 
   assert.ok(count > 700);
 });
 
+/** No enum of a request except the activity types has more values than this, and no oneof has more members. */
+const CHOICES = 40;
+/** Most enums of responses do not have more values than this. */
+const RESPONSE_CHOICES = 8;
+
 const VOTES = ['/public/v1/submit/approve_activity', '/public/v1/submit/reject_activity'];
 
 test('the simulator accepts the requests and the stamps of all methods', testing.withSimulator(
@@ -55,3 +63,100 @@ test('the simulator accepts the requests and the stamps of all methods', testing
     }
   },
 ));
+
+describe("the typed method of each operation", { timeout: 2 * HANG_MS }, async () => {
+  const KEY_SET = '/public/v1/discovery/webhooks/jwks';
+  const caller = {
+    name: 'caller',
+    loopback: true,
+    grants: [
+      {
+        // Classes do not cover all methods, so the grant names them.
+        methods: typedPaths.filter((path) => path !== KEY_SET).map(methodAt),
+        all_organizations: true,
+        dangerous_fields: ['delete_without_export', 'debug_mode', 'enable_debug_mode_deployments'],
+      },
+    ],
+  };
+  const { simulator, gateway } = await startStack(
+    { after },
+    {
+      simulator: { references: 'any', answers: 'full', operator: 'turnkey' },
+      config: { callers: [caller], operator_name: 'turnkey' },
+    },
+  );
+
+  /** Calls the typed method with the message that has the members of `input`. Votes fail: no activity is open. */
+  async function callTyped(path, input) {
+    const operation = { method: methodAt(path), stampedByClient: optionAt(path).stamped_by_client };
+    const request = await asSent(gateway, operation, requestAt(path, input));
+    const call = gateway.call(operation.method, request);
+    if (!VOTES.includes(path)) return call;
+    await assert.rejects(call, /no such activity/);
+    return {};
+  }
+
+  test('exists', () => assert.deepEqual([...typedPaths].sort(), [...methods.keys(), KEY_SET].sort()));
+
+  /** Fails unless the gateway and the library send the same request. */
+  async function assertSame(path, name, input) {
+    const library = await client.send(path, input);
+    await callTyped(path, input);
+    const sent = simulator.requests().at(-1);
+    assert.equal(sent.path, path);
+    // `parse` keeps the spelling of numbers.
+    assert.deepEqual(parse(sent.body).value, parse(library.body).value, `${path} ${name}`);
+  }
+
+  test('sends the body of the library, member for member: all members, the least, and one optional member', async () => {
+    let count = 0;
+    for (const path of methods.keys()) {
+      for (const { name, input } of inputsOf(path, { organizationId })) {
+        await assertSame(path, name, input);
+        count += 1;
+      }
+    }
+    assert.ok(count > 700);
+  });
+
+  test('sends the body of the library for each member of a oneof and each value of an enum', async () => {
+    let count = 0;
+    for (const path of methods.keys()) {
+      const seen = new Set();
+      for (let choice = 0; choice < CHOICES; ++choice) {
+        const [{ input }] = inputsOf(path, { organizationId, choice });
+        const content = JSON.stringify({ ...input, timestampMs: undefined });
+        if (seen.has(content)) continue;
+        seen.add(content);
+        await assertSame(path, `choice ${choice}`, input);
+        count += 1;
+      }
+    }
+    assert.ok(count > 500);
+  });
+
+  test("returns every member of upstream's response in a field of its own", async () => {
+    for (let choice = 0; choice < RESPONSE_CHOICES; ++choice) {
+      simulator.change({ choice });
+      for (const path of methods.keys()) {
+        const [{ input }] = inputsOf(path, { organizationId, choice });
+        const { unrecognized, ...response } = await callTyped(path, input);
+        assert.equal(unrecognized, undefined, path);
+        // Upstream returns the same response for the same bytes and the same stamp.
+        const apiKey = testing.apiKeyNamed('gateway p256');
+        const { json } = await testing.post(simulator, path, simulator.requests().at(-1).body, { apiKey });
+        if (VOTES.includes(path)) continue;
+        assert.deepEqual(withoutEmpty(responseJson(path, response, 'turnkey')), withoutEmpty(json), path);
+      }
+    }
+  });
+});
+
+/** The value without members that are false or empty, which many fields cannot distinguish from absent ones. */
+function withoutEmpty(value) {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, withoutEmpty(member)]);
+  const isEmpty = (member) => !member || (typeof member === 'object' && Object.keys(member).length === 0);
+  return Object.fromEntries(members.filter(([, member]) => !isEmpty(member)));
+}

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
 import { encode, methods } from '../clients/gateway.mjs';
 import { inputsOf } from '../clients/operation_inputs.mjs';
-import { methodAt, requestAt, typedPaths } from '../clients/typed_requests.mjs';
+import { methodAt, requestAt, typedPaths } from '../clients/typed_messages.mjs';
 import { ORGANIZATION, apiKeyNamed, freshTimestamp, stampOf, subOrganization } from '../simulator/testing.mjs';
 import { HANG_MS, run, scratch, startStack } from './harness.mjs';
 import { operations } from './operations.mjs';

@@ -1,5 +1,5 @@
-// Makes the request message of a typed method from the JSON body that upstream expects, by the rules in options.proto.
-// Shares no code with the gateway, which makes the body from the message.
+// The messages of typed methods and the JSON that upstream reads and writes, by the rules in options.proto: makes the
+// request message from a body, and the JSON of a response from its message. Shares no code with the gateway.
 import { operationOption, services } from './gateway.mjs';
 
 /** The methods of upstream's operations: name, path, type of the request and option `operation`, by path. */
@@ -9,7 +9,8 @@ const typed = new Map(
       const option = operationOption(method);
       if (!option.path || option.general) return [];
       const name = `${service.name}/${method.name}`;
-      return [[option.path, { name, option, request: method.resolve().resolvedRequestType }]];
+      const { resolvedRequestType: request, resolvedResponseType: response } = method.resolve();
+      return [[option.path, { name, option, request, response }]];
     }),
   ),
 );
@@ -22,6 +23,9 @@ export const methodAt = (path) => typed.get(path).name;
 
 /** The option `operation` of the method of the operation at `path`. */
 export const optionAt = (path) => typed.get(path).option;
+
+/** The type of the request message of the operation at `path`, as protobufjs represents it. */
+export const requestTypeAt = (path) => typed.get(path).request;
 
 /** The option of a field or value, such as json_name. */
 const optionOf = (options, name) => options?.[`(field).${name}`] ?? options?.[`(enum_value).${name}`];
@@ -68,14 +72,16 @@ function valueOf(field, value, place) {
     return { seconds: value.seconds, nanos: Number(value.nanos) };
   }
   if (resolvedType?.values) {
-    const names = Object.keys(resolvedType.values);
-    const name = names.find((each) => (optionOf(resolvedType.valuesOptions?.[each], 'json_name') ?? each) === value);
+    const name = Object.keys(resolvedType.values).find((each) => textOf(resolvedType, each) === value);
     return expect(name, name !== undefined, field, place);
   }
   if (resolvedType) return messageOf(resolvedType, expect(value, isObject(value), field, place), place);
   if (field.type === 'bytes') return Buffer.from(expect(value, typeof value === 'string', field, place), 'base64');
   return expect(value, SCALARS[field.type](value), field, place);
 }
+
+/** The JSON text of an enum's value. */
+const textOf = ({ valuesOptions }, name) => optionOf(valuesOptions?.[name], 'json_name') ?? name;
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -95,4 +101,35 @@ const SCALARS = {
 function expect(value, fits, field, place) {
   if (!fits) throw new Error(`${place}: the field ${field.fullName} (${field.type}) cannot contain this value`);
   return value;
+}
+
+/**
+ * Returns the JSON of the response of the operation at `path`, as plain values. Zero, false and empty values are not in
+ * it if the fields have no presence.
+ * @param {string} path
+ * @param {object} response the decoded message
+ * @param {string} operator upstream's name, which is a part of some names of members
+ */
+export const responseJson = (path, response, operator) => jsonOf(typed.get(path).response, response, operator);
+
+function jsonOf(type, message, operator) {
+  return Object.fromEntries(
+    Object.entries(message).map(([name, value]) => {
+      const field = type.fields[name].resolve();
+      const json = (each) => jsonOfValue(field, each, operator);
+      return [jsonNameOf(field).replace('{operator}', operator), field.repeated ? value.map(json) : json(value)];
+    }),
+  );
+}
+
+function jsonOfValue(field, value, operator) {
+  const { resolvedType } = field;
+  if (field.map) return value;
+  if (optionOf(field.options, 'text_form')?.startsWith('TEXT_FORM_JSON')) return JSON.parse(value);
+  if (resolvedType?.fullName === '.google.protobuf.Timestamp') {
+    return { seconds: value.seconds ?? '0', nanos: String(value.nanos ?? 0) };
+  }
+  if (resolvedType?.values) return textOf(resolvedType, value);
+  if (resolvedType) return jsonOf(resolvedType, value, operator);
+  return field.type === 'bytes' ? value.toString('base64') : value;
 }
