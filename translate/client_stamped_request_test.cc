@@ -258,8 +258,10 @@ TEST(ClientStampedRequestTest, ALoginWithoutAClientStampIsRefused) {
     EXPECT_THAT(DetailsOf(status).violations,
                 ElementsAre(Pair("client_stamp", "is required: upstream acts for the party that stamps this")));
   }
-  EXPECT_EQ(operations, 1);
-  EXPECT_TRUE(OperationOf("StampLogin").stamped_by_client);
+  EXPECT_EQ(operations, 4);
+  for (const char* method : {"StampLogin", "CreateReadOnlySession", "CreateReadWriteSession", "RecoverUser"}) {
+    EXPECT_TRUE(OperationOf(method).stamped_by_client) << method;
+  }
 }
 
 TEST(ClientStampedRequestTest, AClientStampWithABodyButNoStampIsRejected) {
@@ -400,7 +402,8 @@ TEST(ClientStampedRequestTest, TheParametersMayContainGenerateAppProofs) {
     const std::string body = CheckAndRenderUnstamped(operation, *plain)->SubmitBody(1);
     for (const char* flag : {"true", "false", "null"}) {
       const std::string stamped_body = absl::StrReplaceAll(
-          body, {{"\"parameters\":{", absl::StrCat("\"parameters\":{\"generateAppProofs\":", flag, ",")}});
+          body, {{"\"parameters\":{}", absl::StrCat("\"parameters\":{\"generateAppProofs\":", flag, "}")},
+                 {"\"parameters\":{\"", absl::StrCat("\"parameters\":{\"generateAppProofs\":", flag, ",\"")}});
       ASSERT_NE(stamped_body, body);
       std::unique_ptr<Message> request = Stamped(operation, stamped_body);
       auto rendered = CheckAndRender(operation, *request);
@@ -557,22 +560,22 @@ TEST(ClientStampedRequestTest, ErrorsAreSmallAndQuoteNoValue) {
 
 TEST(ClientStampedRequestTest, ThePathOfAGeneralSubmitIsSetBesideTheStamp) {
   const Operation& operation = OperationOf("SubmitOperation");
-  const std::string body = R"({"type":"ACTIVITY_TYPE_INIT_OTP_V3","timestampMs":"5","organizationId":"o",)"
-                           R"("parameters":{"otpLength": 6.0},"generateAppProofs":true})";
+  const std::string body = R"({"type":"ACTIVITY_TYPE_BREW_TEA_V3","timestampMs":"5","organizationId":"o",)"
+                           R"("parameters":{"cups": 6.0},"generateAppProofs":true})";
   auto request = Stamped(operation, body);
-  request->MergeFrom(*RequestOf(operation, R"pb(path: "init_otp")pb"));
+  request->MergeFrom(*RequestOf(operation, R"pb(path: "brew_tea")pb"));
   auto rendered = CheckAndRender(operation, *request);
   ASSERT_THAT(rendered, StatusIs(Code::kOk));
-  EXPECT_EQ(rendered->path, "/public/v1/submit/init_otp");
+  EXPECT_EQ(rendered->path, "/public/v1/submit/brew_tea");
   EXPECT_EQ(rendered->SubmitBody(6), body);
   EXPECT_EQ(rendered->timestamp_ms, 5u);
   EXPECT_TRUE(MessageDifferencer::Equals(*testing::StampedRequestIn(operation, *request), *RequestOf(operation, R"pb(
     timestamp_ms: 5
     organization_id: "o"
-    parameters: "{\"otpLength\": 6.0}"
+    parameters: "{\"cups\": 6.0}"
     generate_app_proofs: true
-    path: "init_otp"
-    activity_type: "ACTIVITY_TYPE_INIT_OTP_V3"
+    path: "brew_tea"
+    activity_type: "ACTIVITY_TYPE_BREW_TEA_V3"
   )pb")))
       << request->DebugString();
 }
@@ -581,18 +584,18 @@ TEST(ClientStampedRequestTest, MembersWithoutAFieldAreTheParametersOfAGeneralQue
   const Operation& operation = OperationOf("QueryOperation");
   const std::string body = R"( {"filter" : [1e2,{"a": "\u0041"}] ,"organizationId":"o","a\"b":null} )";
   auto request = Stamped(operation, body);
-  request->MergeFrom(*RequestOf(operation, R"pb(path: "list_policies")pb"));
+  request->MergeFrom(*RequestOf(operation, R"pb(path: "list_teapots")pb"));
   auto rendered = CheckAndRender(operation, *request);
   ASSERT_THAT(rendered, StatusIs(Code::kOk));
-  EXPECT_EQ(rendered->path, "/public/v1/query/list_policies");
+  EXPECT_EQ(rendered->path, "/public/v1/query/list_teapots");
   EXPECT_EQ(rendered->QueryBody(), body);
   EXPECT_EQ(rendered->members, R"("organizationId":"o","filter":[1e2,{"a": "\u0041"}],"a\"b":null)");
   // If the request message has a field for each member of the body, the field `parameters` stays unset.
   request = Stamped(operation, R"({"organizationId":"o"})");
-  request->MergeFrom(*RequestOf(operation, R"pb(path: "whoami")pb"));
+  request->MergeFrom(*RequestOf(operation, R"pb(path: "find_teapot")pb"));
   ASSERT_THAT(CheckAndRender(operation, *request), StatusIs(Code::kOk));
   EXPECT_TRUE(MessageDifferencer::Equals(*testing::StampedRequestIn(operation, *request),
-                                         *RequestOf(operation, R"pb(organization_id: "o" path: "whoami")pb")));
+                                         *RequestOf(operation, R"pb(organization_id: "o" path: "find_teapot")pb")));
 }
 
 TEST(ClientStampedRequestTest, AGeneralOperationCannotReplaceATypedOne) {

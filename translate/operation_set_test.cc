@@ -41,8 +41,12 @@ TEST(OperationSetTest, ListsTheMethodsInTheOrderOfTheirFiles) {
     if (files.back() == "stampgate/v1/policy_service.proto") policies.push_back(method.full_name);
   }
   EXPECT_TRUE(std::is_sorted(files.begin(), files.end()));
+  // The proto lists the queries before the submits.
   EXPECT_THAT(policies,
-              ElementsAre("/stampgate.v1.PolicyService/CreatePolicies", "/stampgate.v1.PolicyService/GetPolicy"));
+              ElementsAre("/stampgate.v1.PolicyService/GetActivePolicies", "/stampgate.v1.PolicyService/GetPolicy",
+                          "/stampgate.v1.PolicyService/ListPolicies", "/stampgate.v1.PolicyService/CreatePolicies",
+                          "/stampgate.v1.PolicyService/CreatePolicy", "/stampgate.v1.PolicyService/DeletePolicies",
+                          "/stampgate.v1.PolicyService/DeletePolicy", "/stampgate.v1.PolicyService/UpdatePolicy"));
 }
 
 TEST(OperationSetTest, FindsEachMethodByItsFullName) {

@@ -3,11 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "translate/testing/changed_operations.h"
+#include "translate/testing/json_dom.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
 
@@ -15,10 +20,13 @@ namespace stampgate {
 namespace {
 
 using ::google::protobuf::FieldDescriptor;
+using ::stampgate::testing::Json;
 using ::stampgate::testing::OperationOf;
 using ::stampgate::testing::Operations;
-using ::testing::ElementsAreArray;
+using ::testing::ElementsAre;
 using ::testing::NotNull;
+using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 constexpr auto kSubmit = v1::OPERATION_KIND_SUBMIT;
 constexpr auto kQuery = v1::OPERATION_KIND_QUERY;
@@ -26,10 +34,6 @@ constexpr auto kLogin = v1::POLICY_CLASS_LOGIN;
 constexpr auto kWrite = v1::POLICY_CLASS_WRITE;
 constexpr auto kDangerous = v1::POLICY_CLASS_DANGEROUS;
 constexpr auto kRead = v1::POLICY_CLASS_QUERY;
-
-const google::protobuf::Descriptor* TypeOf(const std::string& name) {
-  return OperationSet::BuiltIn()->pool().FindMessageTypeByName(name);
-}
 
 struct Row {
   const char* method;
@@ -90,7 +94,31 @@ std::string Line(absl::string_view full_name, v1::OperationKind kind, absl::stri
                       v1::PolicyClass_Name(policy_class), general ? " general" : "");
 }
 
-TEST(OperationTableTest, ListsExactlyTheSpecifiedOperations) {
+// Returns whether a class grant always covers the operation, because it is of the specification.
+bool IsSpecified(const Operation& operation) { return operation.since.empty(); }
+
+std::string SegmentOf(const Operation& operation) { return operation.path.substr(operation.path.rfind('/') + 1); }
+
+// Returns the schema of upstream's operations, which tests/simulator/schema/README.md describes. It does not come from
+// the source of the protos.
+const Json& Schema() {
+  static const auto& schema = *new Json([] {
+    std::ifstream file("tests/simulator/schema/schema.json");
+    std::stringstream text;
+    text << file.rdbuf();
+    return testing::JsonOf(text.str());
+  }());
+  return schema;
+}
+
+// Returns the operation's entry in the schema, or null if it has none.
+const Json* SchemaOf(const Operation& operation) {
+  const auto& operations = Schema().members.at("operations").members;
+  const auto found = operations.find(operation.path);
+  return found == operations.end() ? nullptr : &found->second;
+}
+
+TEST(OperationTableTest, ListsExactlyTheSpecifiedOperationsWithoutADay) {
   std::vector<std::string> expected;
   for (const Row& row : kRows) {
     expected.push_back(Line(absl::StrCat("/stampgate.v1.", row.method), row.kind, absl::StrCat("/public/v1/", row.path),
@@ -98,82 +126,129 @@ TEST(OperationTableTest, ListsExactlyTheSpecifiedOperations) {
   }
   std::vector<std::string> listed;
   for (const Operation& operation : Operations().operations()) {
+    if (!IsSpecified(operation)) continue;
     listed.push_back(Line(operation.full_name, operation.kind, operation.path, operation.activity_type,
                           operation.policy_class, operation.general));
   }
   EXPECT_EQ(listed.size(), 26u + 1 + 2);
-  EXPECT_THAT(listed, ElementsAreArray(expected));
+  EXPECT_THAT(listed, UnorderedElementsAreArray(expected));
 }
 
-TEST(OperationTableTest, AnActivityHasEndedIfItIsCompletedFailedOrRejected) {
-  for (const char* status : {"COMPLETED", "FAILED", "REJECTED"}) {
-    EXPECT_TRUE(Operations().IsFinalStatus(absl::StrCat("ACTIVITY_STATUS_", status))) << status;
-  }
-  for (const char* status :
-       {"UNSPECIFIED", "CREATED", "PENDING", "CONSENSUS_NEEDED", "AUTHENTICATORS_NEEDED", "EXPIRED"}) {
-    EXPECT_FALSE(Operations().IsFinalStatus(absl::StrCat("ACTIVITY_STATUS_", status))) << status;
-  }
-  EXPECT_FALSE(Operations().IsFinalStatus(""));
-  EXPECT_FALSE(Operations().IsFinalStatus("COMPLETED"));
-}
-
-TEST(OperationTableTest, AnOperationIsFoundByItsFullName) {
-  const Operation* found = Operations().Find("/stampgate.v1.ActivityService/GetActivity");
-  ASSERT_NE(found, nullptr);
-  EXPECT_EQ(found->path, "/public/v1/query/get_activity");
-  EXPECT_EQ(Operations().Find("/stampgate.v1.EventService/Subscribe"), nullptr);
+TEST(OperationTableTest, TheOtherOperationsAreThoseOfTheSchema) {
+  std::set<std::string> missing;
+  for (const auto& [path, unused] : Schema().members.at("operations").members) missing.insert(path);
+  std::vector<std::string> earlier;  // the activity types of which the schema has a newer version
   for (const Operation& operation : Operations().operations()) {
-    EXPECT_EQ(Operations().Find(operation.full_name), &operation) << operation.full_name;
-  }
-}
-
-TEST(OperationTableTest, EveryOperationHasThePlansOfItsMessages) {
-  for (const Operation& operation : Operations().operations()) {
+    missing.erase(operation.path);
+    if (IsSpecified(operation)) continue;
     SCOPED_TRACE(operation.full_name);
-    EXPECT_EQ(operation.request->descriptor, operation.method->input_type());
-    EXPECT_EQ(operation.response->descriptor, operation.method->output_type());
-    EXPECT_EQ(operation.organization_id != nullptr, operation.kind != v1::OPERATION_KIND_DISCOVERY);
-    EXPECT_EQ(operation.timestamp_ms != nullptr, operation.kind == kSubmit);
-    EXPECT_EQ(operation.wait_until != nullptr, operation.kind == kSubmit);
-    EXPECT_EQ(operation.path_segment != nullptr, operation.general);
-    EXPECT_EQ(operation.activity_type_field != nullptr, operation.general && operation.kind == kSubmit);
-    EXPECT_EQ(operation.response->unrecognized != nullptr, !operation.general);
+    const Json* schema = SchemaOf(operation);
+    ASSERT_THAT(schema, NotNull());
+    EXPECT_EQ(schema->members.at("kind").text, operation.is_submit() ? "submit" : "query");
+    EXPECT_FALSE(operation.general);
+    if (!operation.is_submit()) {
+      EXPECT_EQ(operation.activity_type, "");
+      continue;
+    }
+    const auto& versions = schema->members.at("versions").members;
+    EXPECT_TRUE(versions.contains(operation.activity_type)) << operation.activity_type;
+    // The types differ only in their versions, which have one digit, so the newest type is the last one.
+    if (versions.rbegin()->first != operation.activity_type) earlier.push_back(operation.activity_type);
   }
+  // The schema is of a later day than the protos.
+  EXPECT_THAT(
+      missing,
+      ElementsAre("/public/v1/query/get_swap_sponsorship_usage", "/public/v1/query/get_tvc_manifest_generation_info",
+                  "/public/v1/query/get_wallet_authenticators", "/public/v1/submit/create_wallet_authenticators",
+                  "/public/v1/submit/delete_wallet_authenticators",
+                  "/public/v1/submit/upsert_swap_fee_sponsorship_limit_config",
+                  "/public/v1/submit/upsert_swap_fixed_rate_limit_config",
+                  "/public/v1/submit/verify_wallet_authenticator"));
+  EXPECT_THAT(earlier, UnorderedElementsAre("ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V8",
+                                            "ACTIVITY_TYPE_CREATE_SWAP_QUOTE", "ACTIVITY_TYPE_EXECUTE_SWAP_V2"));
 }
 
-// Returns the field of `oneof` whose name is `name` or `name` with a version after it.
-const FieldDescriptor* MemberOf(const google::protobuf::Descriptor* oneof, absl::string_view name) {
-  for (int i = 0; i < oneof->field_count(); ++i) {
-    const FieldDescriptor* field = oneof->field(i);
-    if (field->name() == name || field->name() == absl::StrCat(name, "_v2")) return field;
+// Returns the names of the JSON members of `plan`.
+std::vector<std::string> MembersOf(const MessagePlan& plan) {
+  std::vector<std::string> members;
+  for (const auto& [name, unused] : plan.by_json_name) members.emplace_back(name);
+  return members;
+}
+
+TEST(OperationTableTest, TheOtherRequestsHaveTheMembersOfTheSchema) {
+  const auto& messages = Schema().members.at("messages").members;
+  std::vector<std::string> missing;
+  for (const Operation& operation : Operations().operations()) {
+    if (IsSpecified(operation)) continue;
+    SCOPED_TRACE(operation.full_name);
+    const Json& schema = *SchemaOf(operation);
+    std::string type;
+    const MessagePlan* plan = operation.request;
+    if (operation.is_submit()) {
+      const std::string& intent =
+          schema.members.at("versions").members.at(operation.activity_type).members.at("intent").text;
+      type = messages.at("Intent").members.at(intent).text;
+      type.pop_back();  // the mark "?"
+      plan = operation.request->Find("parameters")->message;
+    } else {
+      type = schema.members.at("request").text;
+    }
+    const auto& expected = messages.at(type).members;
+    for (const std::string& name : MembersOf(*plan)) EXPECT_TRUE(expected.contains(name)) << type << " " << name;
+    for (const auto& [name, unused] : expected) {
+      if (!plan->by_json_name.contains(name)) missing.push_back(absl::StrCat(type, ".", name));
+    }
   }
-  return nullptr;
+  // The schema is of a later day than the protos.
+  EXPECT_THAT(missing, UnorderedElementsAre("CreatePrivateKeysIntentV2.externalSignerPubkey",
+                                            "CreatePrivateKeysIntentV2.externalSignerWrappingKeyId",
+                                            "SignRawPayloadIntentV2.externalSignerPubkey",
+                                            "SignRawPayloadsIntent.externalSignerPubkey",
+                                            "SignTransactionIntentV2.externalSignerPubkey", "GetTvcAppsRequest.isLive",
+                                            "CreateTvcAppIntent.region", "CreateTvcDeploymentIntent.qosManifest"));
+}
+
+// Returns the field of the intents or the results of activities that has this JSON name, or null if there is none.
+const FieldDescriptor* PartOf(absl::string_view part, absl::string_view json_name) {
+  const MessagePlan& parts = *OperationOf("VerifyOtp").response->Find("activity")->message->Find(part)->message;
+  const auto found = parts.by_json_name.find(json_name);
+  return found == parts.by_json_name.end() ? nullptr : found->second->field;
 }
 
 // A vote has no result of its own.
 TEST(OperationTableTest, EverySubmitHasAnIntentAndEverySubmitExceptAVoteHasAResult) {
-  int submits = 0;
-  int votes = 0;
+  int specified = 0;
+  std::vector<std::string> without_result;
   for (const Operation& operation : Operations().operations()) {
     if (!operation.is_submit() || operation.general) continue;
     SCOPED_TRACE(operation.full_name);
-    ++submits;
-    const std::string segment = operation.path.substr(operation.path.rfind('/') + 1);
-    const FieldDescriptor* intent = MemberOf(TypeOf("stampgate.v1.ActivityIntent"), absl::StrCat(segment, "_intent"));
+    specified += IsSpecified(operation);
+    const auto& version = SchemaOf(operation)->members.at("versions").members.at(operation.activity_type).members;
+    const FieldDescriptor* intent = PartOf("intent", version.at("intent").text);
     ASSERT_THAT(intent, NotNull());
     EXPECT_EQ(intent->message_type(), operation.request->Find("parameters")->field->message_type());
-    if (segment == "approve_activity" || segment == "reject_activity") {
-      ++votes;
+    if (!version.contains("result")) {
+      without_result.push_back(SegmentOf(operation));
       continue;
     }
-    const FieldDescriptor* result = MemberOf(TypeOf("stampgate.v1.ActivityResult"), absl::StrCat(segment, "_result"));
+    const FieldDescriptor* result = PartOf("result", version.at("result").text);
     ASSERT_THAT(result, NotNull());
-    EXPECT_EQ(result->message_type()->name(), absl::StrCat(operation.method->name(), "Result"));
+    if (IsSpecified(operation)) {
+      EXPECT_EQ(result->message_type()->name(), absl::StrCat(operation.method->name(), "Result"));
+    }
   }
-  EXPECT_EQ(submits, 19);
-  EXPECT_EQ(votes, 2);
-  EXPECT_EQ(TypeOf("stampgate.v1.ActivityIntent")->field_count(), submits);
-  EXPECT_EQ(TypeOf("stampgate.v1.ActivityResult")->field_count(), submits - votes);
+  EXPECT_EQ(specified, 19);
+  EXPECT_THAT(without_result, UnorderedElementsAre("approve_activity", "reject_activity"));
+}
+
+TEST(OperationTableTest, EveryIntentAndEveryResultIsInTheSchema) {
+  const MessagePlan& activity = *OperationOf("VerifyOtp").response->Find("activity")->message;
+  for (const auto& [part, type] : {std::pair("intent", "Intent"), std::pair("result", "Result")}) {
+    const auto& expected = Schema().members.at("messages").members.at(type).members;
+    const MessagePlan& plan = *activity.Find(part)->message;
+    EXPECT_GT(plan.fields.size(), 100) << type;
+    for (const std::string& name : MembersOf(plan)) EXPECT_TRUE(expected.contains(name)) << type << " " << name;
+  }
 }
 
 TEST(OperationTableTest, IntentsAndResultsHaveTheSpecifiedNames) {
@@ -198,7 +273,9 @@ TEST(OperationTableTest, ListsThePathSegmentsOfTypedOperationsOnly) {
     const std::string path = row.path;
     EXPECT_TRUE(Operations().ListsPathSegment(path.substr(path.rfind('/') + 1))) << path;
   }
-  for (const char* segment : {"", "submit", "init_otp", "whoami", "Oauth", "oauth2", "/oauth"}) {
+  // These operations are not in the specification.
+  for (const char* segment : {"init_otp", "whoami"}) EXPECT_TRUE(Operations().ListsPathSegment(segment)) << segment;
+  for (const char* segment : {"", "submit", "find_teapot", "Whoami", "Oauth", "oauth2", "/oauth"}) {
     EXPECT_FALSE(Operations().ListsPathSegment(segment)) << segment;
   }
 }
@@ -207,12 +284,13 @@ TEST(OperationTableTest, ListsActivityTypesOfAnyVersion) {
   for (const char* type :
        {"ACTIVITY_TYPE_OAUTH", "ACTIVITY_TYPE_OAUTH_V1", "ACTIVITY_TYPE_OAUTH_V17", "ACTIVITY_TYPE_VERIFY_OTP",
         "ACTIVITY_TYPE_VERIFY_OTP_V2", "ACTIVITY_TYPE_VERIFY_OTP_V3", "ACTIVITY_TYPE_CREATE_OAUTH_PROVIDERS",
-        "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE_V02"}) {
+        "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE", "ACTIVITY_TYPE_OAUTH2_AUTHENTICATE_V02", "ACTIVITY_TYPE_INIT_OTP",
+        "ACTIVITY_TYPE_INIT_OTP_V3", "ACTIVITY_TYPE_OTP_LOGIN_V2"}) {
     EXPECT_TRUE(Operations().ListsActivityType(type)) << type;
   }
   for (const char* type :
        {"", "ACTIVITY_TYPE_", "ACTIVITY_TYPE_OAUTH_", "ACTIVITY_TYPE_OAUTH_V", "ACTIVITY_TYPE_OAUTH2",
-        "ACTIVITY_TYPE_OAUTHV2", "ACTIVITY_TYPE_INIT_OTP_V3", "ACTIVITY_TYPE_OTP_LOGIN_V2", "_V2"}) {
+        "ACTIVITY_TYPE_OAUTHV2", "ACTIVITY_TYPE_BREW_TEA", "ACTIVITY_TYPE_BREW_TEA_V2", "_V2"}) {
     EXPECT_FALSE(Operations().ListsActivityType(type)) << type;
   }
 }
@@ -230,19 +308,20 @@ TEST(OperationTableTest, PutsTheOperatorsNameIntoJsonNames) {
   FAIL() << "there is no GetWebhookKeySet";
 }
 
-// Returns the status of a table in which the option of DeleteApiKeys has these values in addition.
+// Returns the status of a table in which the option of DeleteOauthProviders has these values in addition. A fault names
+// DeleteOauthProviders, because it is after DeleteApiKeys.
 absl::Status StatusWith(const std::string& rule) {
-  const OperationSet::Shared set = testing::ChangedOperations({{"UserService/DeleteApiKeys", rule}});
+  const OperationSet::Shared set = testing::ChangedOperations({{"UserService/DeleteOauthProviders", rule}});
   return OperationTable::Create("Service", set).status();
 }
 
-constexpr char kOtherPath[] = "path: '/public/v1/submit/delete_oauth_providers' ";
+constexpr char kOtherPath[] = "path: '/public/v1/submit/delete_api_keys' ";
 
 TEST(OperationTableTest, VersionsOfAnActivityTypeCanShareAPathIfTheirRulesAreTheSame) {
-  const std::string version = absl::StrCat(kOtherPath, "activity_type: 'ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS_V2' ");
+  const std::string version = absl::StrCat(kOtherPath, "activity_type: 'ACTIVITY_TYPE_DELETE_API_KEYS_V2' ");
   EXPECT_EQ(StatusWith(version), absl::OkStatus());
   const std::string fault =
-      "stampgate.v1.UserService.DeleteApiKeys must have the policy class and stamped_by_client of the other "
+      "stampgate.v1.UserService.DeleteOauthProviders must have the policy class and stamped_by_client of the other "
       "version";
   EXPECT_EQ(StatusWith(absl::StrCat(version, "policy_class: POLICY_CLASS_WRITE")).message(), fault);
   EXPECT_EQ(StatusWith(absl::StrCat(version, "stamped_by_client: true")).message(), fault);
@@ -250,9 +329,9 @@ TEST(OperationTableTest, VersionsOfAnActivityTypeCanShareAPathIfTheirRulesAreThe
 
 TEST(OperationTableTest, OtherOperationsCannotShareAPathOrAnActivityType) {
   EXPECT_EQ(StatusWith(kOtherPath).message(),
-            "stampgate.v1.UserService.DeleteApiKeys has the path of another operation");
-  EXPECT_EQ(StatusWith("activity_type: 'ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS'").message(),
-            "stampgate.v1.UserService.DeleteApiKeys has the activity type of another operation");
+            "stampgate.v1.UserService.DeleteOauthProviders has the path of another operation");
+  EXPECT_EQ(StatusWith("activity_type: 'ACTIVITY_TYPE_DELETE_API_KEYS'").message(),
+            "stampgate.v1.UserService.DeleteOauthProviders has the activity type of another operation");
 }
 
 }  // namespace

@@ -5,7 +5,10 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "translate/testing/json_dom.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
@@ -24,6 +27,7 @@ using ::stampgate::testing::Operations;
 using ::stampgate::testing::RequestOf;
 using ::stampgate::testing::StatusIs;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -98,28 +102,75 @@ TEST(RequestTranslatorTest, ADiscoveryHasNoOrganization) {
 TEST(RequestTranslatorTest, TheBodyOfAGeneralSubmitHasTheTypeThatTheCallerChose) {
   auto rendered = Translate("SubmitOperation", R"pb(
     organization_id: "o"
-    path: "init_otp"
-    activity_type: "ACTIVITY_TYPE_INIT_OTP_V3"
-    parameters: " {\"otpLength\": 6.0, \"contact\":\"a\\u0062\"} "
+    path: "brew_tea"
+    activity_type: "ACTIVITY_TYPE_BREW_TEA_V3"
+    parameters: " {\"cups\": 6.0, \"kind\":\"a\\u0062\"} "
     generate_app_proofs: true
   )pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
-  EXPECT_EQ(rendered->path, "/public/v1/submit/init_otp");
+  EXPECT_EQ(rendered->path, "/public/v1/submit/brew_tea");
   EXPECT_EQ(rendered->SubmitBody(5), R"({"timestampMs":"5","organizationId":"o",)"
-                                     R"("parameters":{"otpLength": 6.0, "contact":"a\u0062"},)"
-                                     R"("generateAppProofs":true,"type":"ACTIVITY_TYPE_INIT_OTP_V3"})");
+                                     R"("parameters":{"cups": 6.0, "kind":"a\u0062"},)"
+                                     R"("generateAppProofs":true,"type":"ACTIVITY_TYPE_BREW_TEA_V3"})");
 }
 
 TEST(RequestTranslatorTest, TheParametersOfAGeneralQueryAreWrittenBesideTheOtherFields) {
   auto rendered =
-      Translate("QueryOperation", R"pb(organization_id: "o" path: "list_policies" parameters: "{\"filter\":[1e2]}")pb");
+      Translate("QueryOperation", R"pb(organization_id: "o" path: "list_teapots" parameters: "{\"filter\":[1e2]}")pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
-  EXPECT_EQ(rendered->path, "/public/v1/query/list_policies");
+  EXPECT_EQ(rendered->path, "/public/v1/query/list_teapots");
   EXPECT_EQ(rendered->QueryBody(), R"({"organizationId":"o","filter":[1e2]})");
 
-  rendered = Translate("QueryOperation", R"pb(organization_id: "o" path: "whoami")pb");
+  rendered = Translate("QueryOperation", R"pb(organization_id: "o" path: "find_teapot")pb");
   ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(rendered->QueryBody(), R"({"organizationId":"o"})");
+}
+
+TEST(RequestTranslatorTest, ACarriedRequestIsSentInTheSpellingOfTheCaller) {
+  auto rendered = Translate("SubmitOperation", R"pb(
+    organization_id: "o"
+    path: "create_wallet"
+    activity_type: "ACTIVITY_TYPE_CREATE_WALLET"
+    parameters: " {\"accounts\":[], \"walletName\":\"\\u0077\"} "
+  )pb");
+  ASSERT_THAT(rendered, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(rendered->path, "/public/v1/submit/create_wallet");
+  EXPECT_EQ(rendered->SubmitBody(5),
+            R"({"timestampMs":"5","organizationId":"o","parameters":{"accounts":[], "walletName":"\u0077"},)"
+            R"("type":"ACTIVITY_TYPE_CREATE_WALLET"})");
+}
+
+TEST(RequestTranslatorTest, ACarriedRequestMustSatisfyTheRulesOfItsOwnMethod) {
+  using Found = std::vector<std::pair<std::string, std::string>>;
+  const auto check = [](const char* method, absl::string_view path, absl::string_view type,
+                        absl::string_view parameters) {
+    std::string text = absl::StrCat("organization_id: 'o' path: '", path, "' parameters: '", parameters, "'");
+    if (!type.empty()) absl::StrAppend(&text, " activity_type: '", type, "'");
+    return Found(DetailsOf(Translate(method, text).status()).violations);
+  };
+  constexpr char kHold[] = "must not have a value that the request's fields cannot hold exactly: ";
+  constexpr char kCreate[] = "ACTIVITY_TYPE_CREATE_WALLET";
+  EXPECT_THAT(check("SubmitOperation", "create_wallet", kCreate, R"({"accounts":[]})"),
+              ElementsAre(Pair("parameters.wallet_name", "is required")));
+  EXPECT_THAT(check("SubmitOperation", "create_wallet", kCreate, R"({"walletName":"w"})"),
+              ElementsAre(Pair("parameters", "must have the list or map, which may be empty: /parameters/accounts")));
+  EXPECT_THAT(check("SubmitOperation", "create_wallet", kCreate, R"({"walletName":"w","accounts":[],"colour":1})"),
+              ElementsAre(Pair("parameters", absl::StrCat(kHold, "/parameters/colour"))));
+  EXPECT_THAT(check("QueryOperation", "get_wallet", "", R"({})"),
+              ElementsAre(Pair("wallet_id", "is required")));
+  EXPECT_THAT(check("QueryOperation", "get_wallet", "", R"({"walletId":"w","colour":1})"),
+              ElementsAre(Pair("parameters", absl::StrCat(kHold, "/colour"))));
+}
+
+TEST(RequestTranslatorTest, ACarriedRequestNeedsTheStampThatItsOwnMethodNeeds) {
+  constexpr char kSession[] = R"pb(
+    organization_id: "o"
+    path: "create_read_only_session"
+    activity_type: "ACTIVITY_TYPE_CREATE_READ_ONLY_SESSION"
+    parameters: "{}"
+  )pb";
+  EXPECT_THAT(DetailsOf(Translate("SubmitOperation", kSession).status()).violations,
+              ElementsAre(Pair("client_stamp", "is required: upstream acts for the party that stamps this")));
 }
 
 TEST(RequestTranslatorTest, AnErrorListsAllViolations) {

@@ -167,15 +167,21 @@ TEST(ValidatorTest, ARequiredTextMayBeEmptyOnlyIfItHasTheOptionMayBeEmpty) {
 }
 
 TEST(ValidatorTest, AnEnumMustBeAListedValue) {
-  int enums = 0;
-  int lists = 0;
+  // The required enums and the lists of enums, in the operations of the specification and in the others.
+  struct Counts {
+    int enums = 0;
+    int lists = 0;
+  };
+  Counts specified;
+  Counts others;
   ForEachMessageOfEveryRequest([&](Message& request, const Operation& operation, const Steps& steps,
                                    const MessagePlan& plan) {
+    Counts& counts = operation.since.empty() ? specified : others;
     for (const FieldPlan& field : plan.fields) {
       if (field.form != JsonForm::kEnum) continue;
       Message& message = At(request, steps);
       if (field.field->is_repeated()) {
-        ++lists;
+        ++counts.lists;
         for (const int unknown : {0, -1, 12345}) {
           message.GetReflection()->AddEnumValue(&message, field.field, unknown);
           const std::string path =
@@ -186,7 +192,7 @@ TEST(ValidatorTest, AnEnumMustBeAListedValue) {
         }
         continue;
       }
-      if (field.required) ++enums;
+      if (field.required) ++counts.enums;
       const char* const unset =
           field.required ? "is required" : "must be one of the listed values, not the unspecified one";
       const int value = message.GetReflection()->GetEnumValue(message, field.field);
@@ -201,12 +207,14 @@ TEST(ValidatorTest, AnEnumMustBeAListedValue) {
       message.GetReflection()->SetEnumValue(&message, field.field, value);
     }
   });
-  // The requests contain five required enums: effect, chain_caip2, the interface's type, provider, and the
-  // authentication type. Each is visited twice, because ForEachMessageOfEveryRequest fills two requests of each
+  // The requests of the specification contain five required enums: effect, chain_caip2, the interface's type, provider,
+  // and the authentication type. Each is visited twice, because ForEachMessageOfEveryRequest fills two requests of each
   // operation.
-  EXPECT_EQ(enums, 2 * 5);
+  EXPECT_EQ(specified.enums, 2 * 5);
   // The filter of ListActivities.
-  EXPECT_EQ(lists, 2 * 1);
+  EXPECT_EQ(specified.lists, 2 * 1);
+  EXPECT_GT(others.enums, 2 * 40);
+  EXPECT_GT(others.lists, 2 * 4);
 }
 
 TEST(ValidatorTest, FieldsThatTheProtoDoesNotDefineAreViolationsAtEveryLevel) {

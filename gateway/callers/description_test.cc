@@ -37,8 +37,8 @@ TEST(DescriptionTest, HasALineForEachGrantAndMethod) {
   EXPECT_EQ(
       absl::StrJoin(DescribeGrants(caller, *set), "\n"),
       "grant 1: a, b\n"
-      "  AuthenticationService/Oauth2Authenticate (login)\n"
       "  AuthenticationService/Oauth (login)\n"
+      "  AuthenticationService/Oauth2Authenticate (login)\n"
       "  AuthenticationService/StampLogin (login)\n"
       "  AuthenticationService/VerifyOtp (login)\n"
       "  PolicyService/GetPolicy (query)\n"

@@ -10,7 +10,7 @@
 #include "gateway/config/config.h"
 #include "gateway/config/testing.h"
 #include "google/protobuf/descriptor.pb.h"
-#include "translate/testing/changed_operations.h"
+#include "stampgate/v1/options.pb.h"
 
 namespace stampgate {
 namespace {
@@ -84,9 +84,19 @@ TEST_F(OperationFilesTest, AMissingFileIsAFault) {
 }
 
 TEST_F(OperationFilesTest, AFileThatChangesAnOperationIsAFaultThatNamesIt) {
-  const OperationSet::Shared changed =
-      testing::ChangedOperations({{"PolicyService/GetPolicy", "policy_class: POLICY_CLASS_WRITE"}});
-  EXPECT_THAT(FaultOf(BytesOf(*changed)),
+  FileDescriptorSet files;
+  ASSERT_TRUE(files.ParseFromString(BytesOf(*OperationSet::BuiltIn())));
+  int changed = 0;
+  for (auto& file : *files.mutable_file()) {
+    if (file.name() != "stampgate/v1/policy_service.proto") continue;
+    for (auto& method : *file.mutable_service(0)->mutable_method()) {
+      if (method.name() != "GetPolicy") continue;
+      method.mutable_options()->MutableExtension(v1::operation)->set_policy_class(v1::POLICY_CLASS_WRITE);
+      ++changed;
+    }
+  }
+  ASSERT_EQ(changed, 1);
+  EXPECT_THAT(FaultOf(files.SerializeAsString()),
               HasSubstr("operations[0]: stampgate.v1.PolicyService.GetPolicy has other options"));
 }
 

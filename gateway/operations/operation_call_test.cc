@@ -352,6 +352,29 @@ TEST_F(OperationCallTest, ValuesThatNoGrantAllowsAreDeniedAndNotRendered) {
   EXPECT_EQ(Member(denials[0], "reason"), "amount_value is not within amount_limits");
 }
 
+TEST_F(OperationCallTest, TheGuardsOfAMethodApplyToItsOperationThroughGeneralServiceToo) {
+  UseAudit();
+  SetGrants(
+      "grants {general_operations {path: 'delete_wallets' activity_type: 'ACTIVITY_TYPE_DELETE_WALLETS'}"
+      "        organizations: 'o'}");
+  const auto remove = [this](const std::string& parameters) {
+    return Start("SubmitOperation", absl::StrCat("organization_id: 'o' path: 'delete_wallets' activity_type: "
+                                                 "'ACTIVITY_TYPE_DELETE_WALLETS' parameters: '",
+                                                 parameters, "'"));
+  };
+  EXPECT_THAT(remove(R"({"walletIds":["w"],"deleteWithoutExport":true})").Wait(), StatusIs(Code::kPermissionDenied));
+  EXPECT_THAT(upstream_.sent(), IsEmpty());
+
+  const Call call = remove(R"({"walletIds":["w"]})");
+  const FakeUpstream::Sent sent = upstream_.WaitForSent();
+  EXPECT_EQ(sent.path, "/public/v1/submit/delete_wallets");
+  upstream_.End(sent.id, AnswerOf(200, kActivity));
+  EXPECT_EQ(call.Wait(), absl::OkStatus());
+  const std::vector<std::string> denials = AuditLines("deny");
+  ASSERT_THAT(denials, SizeIs(1));
+  EXPECT_EQ(Member(denials[0], "reason"), "delete_without_export needs a grant that names it");
+}
+
 TEST_F(OperationCallTest, ThePolicyDeniesACallBeforeItsDeadlineIsChecked) {
   SetGrants(
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o'"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/policy/expected_rights.h"
 #include "gateway/policy/method_name.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
@@ -15,8 +16,8 @@ namespace {
 
 using Fit = Grant::Fit;
 
-Grant GrantOf(const std::string& text) {
-  return Grant(testing::Proto<config::v1::Grant>(text), *OperationSet::BuiltIn());
+Grant GrantOf(const std::string& text, absl::string_view as_of = "") {
+  return Grant(testing::Proto<config::v1::Grant>(text), *OperationSet::BuiltIn(), as_of);
 }
 
 Fit Ask(const Grant& grant, absl::string_view method, std::optional<absl::string_view> organization_id) {
@@ -40,22 +41,32 @@ Fit AskGeneral(const Grant& grant, absl::string_view path, absl::string_view typ
 
 constexpr char kGetPolicy[] = "/stampgate.v1.PolicyService/GetPolicy";
 
-TEST(GrantTest, AClassGrantsItsMethodsAndNoOthers) {
-  const std::map<std::string, v1::PolicyClass> classes = {{"POLICY_CLASS_QUERY", v1::POLICY_CLASS_QUERY},
-                                                          {"POLICY_CLASS_LOGIN", v1::POLICY_CLASS_LOGIN},
-                                                          {"POLICY_CLASS_WRITE", v1::POLICY_CLASS_WRITE},
-                                                          {"POLICY_CLASS_DANGEROUS", v1::POLICY_CLASS_DANGEROUS},
-                                                          {"POLICY_CLASS_EVENTS", v1::POLICY_CLASS_EVENTS}};
+TEST(GrantTest, AClassGrantsItsMethodsUpToTheDayAndNoOthers) {
+  const OperationSet& operations = *OperationSet::BuiltIn();
+  const std::map<std::string, v1::PolicyClass> classes = {{"query", v1::POLICY_CLASS_QUERY},
+                                                          {"login", v1::POLICY_CLASS_LOGIN},
+                                                          {"write", v1::POLICY_CLASS_WRITE},
+                                                          {"dangerous", v1::POLICY_CLASS_DANGEROUS},
+                                                          {"events", v1::POLICY_CLASS_EVENTS}};
+  const std::string newest = operations.newest_since();
+  ASSERT_FALSE(newest.empty());
   for (const auto& [name, granted] : classes) {
-    const Grant grant = GrantOf(absl::StrCat("classes: ", name, " all_organizations: true"));
-    int allowed = 0;
-    for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) {
-      const bool expected = method.policy_class == granted && !method.general;
-      allowed += expected;
-      EXPECT_EQ(Ask(grant, method.full_name, "o") == Fit::kAllowed, expected) << name << method.full_name;
-      EXPECT_EQ(grant.HasMethod(method.full_name), expected) << name << method.full_name;
+    for (const std::string& as_of : {std::string(), newest}) {
+      const Grant grant =
+          GrantOf(absl::StrCat("classes: ", v1::PolicyClass_Name(granted), " all_organizations: true"), as_of);
+      int allowed = 0;
+      for (const ApiMethod& method : operations.methods()) {
+        const auto rights = AllExpectedRights().find(PolicyNameOf(method.full_name));
+        // Only the methods of GeneralService have no rights here.
+        EXPECT_EQ(rights == AllExpectedRights().end(), method.general) << method.full_name;
+        const bool expected = rights != AllExpectedRights().end() && rights->second.policy_class == name &&
+                              !rights->second.internal && (rights->second.always_covered || as_of == newest);
+        allowed += expected;
+        EXPECT_EQ(Ask(grant, method.full_name, "o") == Fit::kAllowed, expected) << name << as_of << method.full_name;
+        EXPECT_EQ(grant.HasMethod(method.full_name), expected) << name << as_of << method.full_name;
+      }
+      EXPECT_GT(allowed, 0) << name << as_of;
     }
-    EXPECT_GT(allowed, 0) << name;
   }
 }
 
@@ -63,7 +74,8 @@ TEST(GrantTest, NoClassAndNoMethodNameGrantsGeneralService) {
   const Grant grant = GrantOf(
       "classes: [POLICY_CLASS_QUERY, POLICY_CLASS_LOGIN, POLICY_CLASS_WRITE, POLICY_CLASS_DANGEROUS,"
       " POLICY_CLASS_EVENTS, POLICY_CLASS_UNSPECIFIED]"
-      " methods: ['GeneralService/SubmitOperation', 'GeneralService/QueryOperation'] all_organizations: true");
+      " methods: ['GeneralService/SubmitOperation', 'GeneralService/QueryOperation'] all_organizations: true",
+      OperationSet::BuiltIn()->newest_since());
   EXPECT_EQ(AskGeneral(grant, "init_otp", "ACTIVITY_TYPE_INIT_OTP"), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "whoami", ""), Fit::kNotTheMethod);
   EXPECT_EQ(AskGeneral(grant, "", ""), Fit::kNotTheMethod);

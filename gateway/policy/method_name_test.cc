@@ -6,14 +6,17 @@
 #include <map>
 #include <string>
 
-#include "absl/strings/match.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "gateway/policy/expected_rights.h"
 #include "gateway/policy/testing.pb.h"
 #include "translate/testing/extended_set.h"
 
 namespace stampgate {
 namespace {
+
+using ::testing::UnorderedElementsAreArray;
 
 // Returns the set of the program's operations and those of testing.proto.
 const OperationSet& Set() {
@@ -21,53 +24,40 @@ const OperationSet& Set() {
   return *set;
 }
 
-// The expected classes are chosen by hand. The class dangerous contains exports, deletions, changes of policies and
-// keys, votes, methods that move money, and reads of activities, which contain what any submit has returned. Methods of
-// class query only read. Methods of class write create or change
-// something that can be undone.
+// Returns the part of a full name after "/stampgate.v1.", or an empty text for a method of another package.
+std::string ShortName(absl::string_view full_name) {
+  return absl::ConsumePrefix(&full_name, "/stampgate.v1.") ? std::string(full_name) : "";
+}
+
+// The expected classes are in tests/vectors, where each has been reviewed. The class dangerous contains exports,
+// deletions, changes of policies and keys, votes, methods that move money, and reads of activities, which contain what
+// any submit has returned. Methods of class query only read. Methods of class write create or change something that can
+// be undone.
 TEST(MethodNameTest, EachMethodHasTheClassThatFitsItsPossibleHarm) {
   std::map<std::string, std::string> classes;
   for (const ApiMethod& method : Set().methods()) {
-    absl::string_view name = method.full_name;
-    if (!absl::ConsumePrefix(&name, "/stampgate.v1.")) continue;
-    classes[std::string(name)] = v1::PolicyClass_Name(method.policy_class) + (method.general ? " general" : "");
+    const std::string name = ShortName(method.full_name);
+    if (name.empty()) continue;
+    classes[name] = v1::PolicyClass_Name(method.policy_class) + (method.general ? " general" : "");
   }
-  const std::map<std::string, std::string> expected = {
-      {"ActivityService/ApproveActivity", "POLICY_CLASS_DANGEROUS"},
-      {"ActivityService/GetActivity", "POLICY_CLASS_DANGEROUS"},
-      {"ActivityService/ListActivities", "POLICY_CLASS_DANGEROUS"},
-      {"ActivityService/RejectActivity", "POLICY_CLASS_DANGEROUS"},
-      {"AuthenticationService/CreateOauth2Credential", "POLICY_CLASS_DANGEROUS"},
-      {"AuthenticationService/CreateSessionProfile", "POLICY_CLASS_WRITE"},
-      {"AuthenticationService/Oauth", "POLICY_CLASS_LOGIN"},
-      {"AuthenticationService/Oauth2Authenticate", "POLICY_CLASS_LOGIN"},
-      {"AuthenticationService/StampLogin", "POLICY_CLASS_LOGIN"},
-      {"AuthenticationService/VerifyOtp", "POLICY_CLASS_LOGIN"},
-      {"EarnService/EarnWithdraw", "POLICY_CLASS_DANGEROUS"},
-      {"EventService/GetEvent", "POLICY_CLASS_EVENTS"},
-      {"EventService/ListEvents", "POLICY_CLASS_EVENTS"},
-      {"EventService/ReadEventBody", "POLICY_CLASS_EVENTS"},
-      {"EventService/Subscribe", "POLICY_CLASS_EVENTS"},
+  std::map<std::string, std::string> expected = {
       {"GeneralService/QueryOperation", "POLICY_CLASS_DANGEROUS general"},
       {"GeneralService/SubmitOperation", "POLICY_CLASS_DANGEROUS general"},
-      {"OrganizationService/DeleteSubOrganization", "POLICY_CLASS_DANGEROUS"},
-      {"OrganizationService/UpdateOrganizationName", "POLICY_CLASS_WRITE"},
-      {"PolicyService/CreatePolicies", "POLICY_CLASS_DANGEROUS"},
-      {"PolicyService/GetPolicy", "POLICY_CLASS_QUERY"},
-      {"SmartContractService/CreateSmartContractInterface", "POLICY_CLASS_WRITE"},
-      {"UserService/CreateOauthProviders", "POLICY_CLASS_DANGEROUS"},
-      {"UserService/DeleteApiKeys", "POLICY_CLASS_DANGEROUS"},
-      {"UserService/DeleteOauthProviders", "POLICY_CLASS_DANGEROUS"},
-      {"UserService/GetAuthenticators", "POLICY_CLASS_QUERY"},
-      {"UserService/GetMfaPolicies", "POLICY_CLASS_QUERY"},
-      {"UserService/UpdateMfaPolicy", "POLICY_CLASS_DANGEROUS"},
-      {"WalletService/ExportWalletAccount", "POLICY_CLASS_DANGEROUS"},
-      {"WalletService/GetWalletAccount", "POLICY_CLASS_QUERY"},
-      {"WalletService/ListWalletAccounts", "POLICY_CLASS_QUERY"},
-      {"WebhookService/DeleteWebhookEndpoint", "POLICY_CLASS_DANGEROUS"},
-      {"WebhookService/GetWebhookKeySet", "POLICY_CLASS_QUERY"},
   };
-  EXPECT_EQ(classes, expected);
+  for (const auto& [name, rights] : AllExpectedRights()) {
+    expected[name] = absl::StrCat("POLICY_CLASS_", absl::AsciiStrToUpper(rights.policy_class));
+  }
+  EXPECT_THAT(classes, UnorderedElementsAreArray(expected));
+}
+
+TEST(MethodNameTest, EachMethodHasTheOtherRightsThatFitItsPossibleHarm) {
+  for (const ApiMethod& method : Set().methods()) {
+    const auto expected = AllExpectedRights().find(ShortName(method.full_name));
+    if (expected == AllExpectedRights().end()) continue;
+    EXPECT_EQ(method.since.empty(), expected->second.always_covered) << method.full_name;
+    EXPECT_EQ(method.internal, expected->second.internal) << method.full_name;
+    EXPECT_EQ(method.moves_unread_amount, expected->second.moves_unread_amount) << method.full_name;
+  }
 }
 
 TEST(MethodNameTest, AMethodWithoutAClassIsDangerous) {

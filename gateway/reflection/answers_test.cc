@@ -26,11 +26,31 @@ using Code = absl::StatusCode;
 // The services of the gateway.
 const std::vector<std::string>& Services() {
   static const auto* const kServices = new std::vector<std::string>{
-      "grpc.health.v1.Health",        "grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection",
-      "stampgate.v1.ActivityService", "stampgate.v1.AuthenticationService",  "stampgate.v1.EarnService",
-      "stampgate.v1.EventService",    "stampgate.v1.GeneralService",         "stampgate.v1.OrganizationService",
-      "stampgate.v1.PolicyService",   "stampgate.v1.SmartContractService",   "stampgate.v1.StampService",
-      "stampgate.v1.UserService",     "stampgate.v1.WalletService",          "stampgate.v1.WebhookService",
+      "grpc.health.v1.Health",
+      "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection",
+      "stampgate.v1.ActivityService",
+      "stampgate.v1.AuthenticationService",
+      "stampgate.v1.EarnService",
+      "stampgate.v1.EventService",
+      "stampgate.v1.GeneralService",
+      "stampgate.v1.OnRampService",
+      "stampgate.v1.OrganizationService",
+      "stampgate.v1.PolicyService",
+      "stampgate.v1.PrivateKeyService",
+      "stampgate.v1.ProofService",
+      "stampgate.v1.SecretService",
+      "stampgate.v1.SigningService",
+      "stampgate.v1.SmartContractService",
+      "stampgate.v1.StampService",
+      "stampgate.v1.SwapService",
+      "stampgate.v1.TagService",
+      "stampgate.v1.TransactionService",
+      "stampgate.v1.TvcService",
+      "stampgate.v1.UserService",
+      "stampgate.v1.VelocityControlService",
+      "stampgate.v1.WalletService",
+      "stampgate.v1.WebhookService",
   };
   return *kServices;
 }

@@ -1,5 +1,5 @@
-// The lock: the number of each field and enum value, and the file of each message and enum. An element that is in the
-// lock never changes its number, also if no operation uses it any more.
+// The lock: the number of each field and enum value, and the area whose file has each message and enum. An element that
+// is in the lock never changes its number, also if no operation uses it any more.
 
 /**
  * @typedef {object} LockContent

@@ -5,5 +5,8 @@ import { installed } from '../../tests/paths.mjs';
 
 const folder = installed('proto-generator', 'proto/generator/package-lock.json');
 
+/** The path of a file of an installed package. */
+export const fileOf = (name, path) => join(folder, 'node_modules', name, path);
+
 /** Loads an installed package by its name, like `require`. */
 export const load = createRequire(join(folder, 'node_modules/anything.js'));

@@ -3,7 +3,8 @@ import { named } from './graph.mjs';
 import { subjectOf } from './operations.mjs';
 
 /**
- * Returns the area of each definition and enum that is in a file of types.
+ * Returns the area of each definition and enum that is in a file of types. A definition keeps its area, unless a
+ * definition of an earlier area begins to use it.
  * @param {import('./reviewed.mjs').Reviewed} reviewed
  * @param {import('./graph.mjs').Graph} graph
  * @param {import('./operations.mjs').Method[]} methods
@@ -20,21 +21,20 @@ export function placesOf(reviewed, graph, methods, protoName, locked) {
   };
   const places = new Map();
   const pinned = new Set();
-  const pin = (definition, area) => {
-    if (area === undefined) return;
+  const place = (definition, area) => {
     rank(area);
     places.set(definition, area);
-    pinned.add(definition);
   };
   const bySubject = new Map(methods.flatMap(({ version, area }) =>
     version.parameters ? [[subjectOf(version.parameters), area]] : []));
   const { messages, enums } = graph.catalog;
-  for (const definition of Object.keys(messages)) {
-    const isPart = graph.activityParts.has(definition);
-    const area = isPart ? bySubject.get(subjectOf(definition)) ?? 'organization' : undefined;
-    pin(definition, reviewed.type(definition).area ?? locked[protoName(definition)] ?? area);
+  for (const definition of [...Object.keys(messages), ...Object.keys(enums)]) {
+    const fixed = reviewed.type(definition).area ??
+      (graph.activityParts.has(definition) ? bySubject.get(subjectOf(definition)) ?? 'organization' : undefined);
+    if (fixed) pinned.add(definition);
+    const area = fixed ?? locked[protoName(definition)];
+    if (area) place(definition, area);
   }
-  for (const key of Object.keys(enums)) pin(key, locked[protoName(key)]);
 
   const users = [...Object.keys(messages)].map((definition) => [definition, graph.uses(definition)]);
   const roots = methods.flatMap(({ area, version }) => [version.request, version.response].flatMap((root) =>
@@ -45,7 +45,7 @@ export function placesOf(reviewed, graph, methods, protoName, locked) {
     const use = (area, used) => {
       for (const name of used) {
         if (pinned.has(name) || (places.has(name) && rank(places.get(name)) <= rank(area))) continue;
-        places.set(name, area);
+        place(name, area);
         moved = true;
       }
     };

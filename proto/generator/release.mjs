@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { load } from './packages.mjs';
+import { fileOf } from './packages.mjs';
 
 const name = '@turnkey/sdk-types';
 const typesFile = 'dist/__inputs__/public_api.types.d.ts';
@@ -33,4 +33,4 @@ export function fetchRelease(version) {
 }
 
 /** The types of a release that package.json lists, for tests. */
-export const installedTypes = (version) => readFileSync(load.resolve(`types-${version}/${typesFile}`), 'utf8');
+export const installedTypes = (version) => readFileSync(fileOf(`types-${version}`, typesFile), 'utf8');

@@ -1,0 +1,23 @@
+// The rights of the API's methods as tests/vectors states them, independently of the protos.
+#ifndef STAMPGATE_GATEWAY_POLICY_EXPECTED_RIGHTS_H_
+#define STAMPGATE_GATEWAY_POLICY_EXPECTED_RIGHTS_H_
+
+#include <map>
+#include <string>
+
+namespace stampgate {
+
+struct ExpectedRights {
+  std::string policy_class;          // such as "query"
+  bool always_covered = false;       // unless internal, its class covers the method whatever class_grants_as_of is
+  bool internal = false;             // no class covers the method
+  bool moves_unread_amount = false;  // a grant with amount_limits does not allow the method
+};
+
+// Returns the rights of every method, by its short name, except the methods of GeneralService. Fails the test if a file
+// is not readable or names a method without a class.
+const std::map<std::string, ExpectedRights>& AllExpectedRights();
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_POLICY_EXPECTED_RIGHTS_H_

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { wholeTree } from '../../tests/paths.mjs';
+import { emptyCatalog, mergeRelease } from './catalog.mjs';
+import { readPublished } from './published.mjs';
+import { installedTypes } from './release.mjs';
+import { State } from './state.mjs';
+
+const state = new State(join(wholeTree(), 'proto'));
+const { texts, unreviewed } = state.make();
+
+test('the protos are those that the generator makes from the tables', () => {
+  assert.deepEqual(state.stale(texts), []);
+});
+
+test('the tables have a text for every element', () => {
+  assert.deepEqual(unreviewed, []);
+});
+
+test('the catalog has every fact of the newest release that the project follows', () => {
+  const [newest] = state.catalog.releases.slice(-1);
+  const alone = emptyCatalog();
+  mergeRelease(alone, readPublished(installedTypes(newest.version)), newest);
+  for (const [path, versions] of Object.entries(alone.operations)) {
+    for (const version of versions) {
+      const known = state.catalog.operations[path].find(({ type }) => type === version.type);
+      assert.deepEqual({ ...known, since: '' }, { ...version, since: '' }, path);
+    }
+  }
+  for (const [name, { members }] of Object.entries(alone.messages)) {
+    for (const [member, { kind }] of Object.entries(members)) {
+      assert.equal(state.catalog.messages[name].members[member].kind, kind, `${name}.${member}`);
+    }
+  }
+});
+
+test('the tables name only definitions and members that upstream publishes', () => {
+  const { messages, enums, operations } = state.reviewed.complete(state.catalog);
+  const members = new Set(Object.entries(messages).flatMap(([name, message]) =>
+    Object.keys(message.members).flatMap((member) => [member, `${name}.${member}`])));
+  const unknown = [
+    ...Object.keys(state.reviewed.fields).filter((key) => !members.has(key)),
+    ...Object.keys(state.reviewed.types).filter((key) => !(key in messages)),
+    ...Object.keys(state.reviewed.enums).filter((key) => !(key in enums)),
+  ];
+  assert.deepEqual(unknown, []);
+  const segments = Object.keys(operations).map((path) => path.split('/').pop());
+  assert.deepEqual(Object.keys(state.reviewed.operations).sort(), segments.sort());
+});
