@@ -9,6 +9,7 @@ import { parse } from '../simulator/json.mjs';
 import { paths } from '../simulator/operations.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import * as testing from '../simulator/testing.mjs';
+import { encode } from './gateway.mjs';
 import { OfficialClient, clientAt, methods } from './official_client.mjs';
 import { inputsOf, operationOf } from './operation_inputs.mjs';
 import { methodAt, optionAt, requestAt, responseJson, typedPaths } from './typed_messages.mjs';
@@ -133,6 +134,16 @@ describe("the typed method of each operation", { timeout: 2 * HANG_MS }, async (
       }
     }
     assert.ok(count > 500);
+  });
+
+  test('can be prepared for the stamp of a client: StampService.Prepare returns the body of the library', async () => {
+    for (const path of methods.keys()) {
+      const [{ input }] = inputsOf(path, { organizationId });
+      const library = await client.send(path, input);
+      const preparation = { method: methodAt(path), request: encode(methodAt(path), requestAt(path, input)) };
+      const { body } = await gateway.call('StampService/Prepare', preparation);
+      assert.deepEqual(parse(body.toString()).value, parse(library.body).value, path);
+    }
   });
 
   test("returns every member of upstream's response in a field of its own", async () => {

@@ -76,7 +76,12 @@ const CALLERS = [
 
 const { simulator, gateway } = await startStack(
   { after },
-  { config: { keys: KEYS, callers: CALLERS, events: { file: join(folder, 'events.db') }, reload_interval: '10m' } },
+  {
+    config: {
+      ...{ keys: KEYS, callers: CALLERS, class_grants_as_of: undefined },
+      ...{ events: { file: join(folder, 'events.db') }, reload_interval: '10m' },
+    },
+  },
 );
 
 beforeEach(async () => {
