@@ -65,7 +65,7 @@ test('the simulator accepts the requests and the stamps of all methods', testing
   },
 ));
 
-describe("the typed method of each operation", { timeout: 2 * HANG_MS }, async () => {
+describe('the typed method of each operation', { timeout: 2 * HANG_MS }, async () => {
   const KEY_SET = '/public/v1/discovery/webhooks/jwks';
   const caller = {
     name: 'caller',
@@ -147,6 +147,7 @@ describe("the typed method of each operation", { timeout: 2 * HANG_MS }, async (
   });
 
   test("returns every member of upstream's response in a field of its own", async () => {
+    let count = 0;
     for (let choice = 0; choice < RESPONSE_CHOICES; ++choice) {
       simulator.change({ choice });
       for (const path of methods.keys()) {
@@ -158,10 +159,16 @@ describe("the typed method of each operation", { timeout: 2 * HANG_MS }, async (
         const { json } = await testing.post(simulator, path, simulator.requests().at(-1).body, { apiKey });
         if (VOTES.includes(path)) continue;
         assert.deepEqual(withoutEmpty(responseJson(path, response, 'turnkey')), withoutEmpty(json), path);
+        count += countValues(json);
       }
     }
+    assert.ok(count > 10_000, `${count} values`);
   });
 });
+
+/** The number of texts, numbers and truth values in a JSON value. */
+const countValues = (value) =>
+  typeof value === 'object' && value !== null ? Object.values(value).reduce((sum, inner) => sum + countValues(inner), 0) : 1;
 
 /** The value without members that are false or empty, which many fields cannot distinguish from absent ones. */
 function withoutEmpty(value) {
