@@ -65,7 +65,7 @@ test('the simulator accepts the requests and the stamps of all methods', testing
   },
 ));
 
-describe('the typed method of each operation', { timeout: 2 * HANG_MS }, async () => {
+describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async () => {
   const KEY_SET = '/public/v1/discovery/webhooks/jwks';
   const caller = {
     name: 'caller',
@@ -146,6 +146,34 @@ describe('the typed method of each operation', { timeout: 2 * HANG_MS }, async (
     }
   });
 
+  test('requires the members that the schema requires, and sends an empty list for an absent required list', async () => {
+    let refused = 0;
+    let empty = 0;
+    for (const path of methods.keys()) {
+      for (const choice of [0, 1]) {
+        const [{ input }] = inputsOf(path, { organizationId, choice });
+        for (const place of membersIn(input)) {
+          const value = valueAt(input, place);
+          const body = structuredClone(input);
+          delete valueAt(body, place.slice(0, -1))[place.at(-1)];
+          const isRequired = check(operationOf(path).body, parse(JSON.stringify(body)).value, BigInt(Date.now())).length > 0;
+          // The gateway adds the activity type, and chooses a time.
+          if (!isRequired || ['type', 'timestampMs'].includes(place[0])) continue;
+          const preparation = { method: methodAt(path), request: encode(methodAt(path), requestAt(path, body)) };
+          const call = gateway.call('StampService/Prepare', preparation);
+          if (Array.isArray(value)) {
+            assert.deepEqual(valueAt(JSON.parse((await call).body), place), [], `${path} ${place}`);
+            empty += 1;
+          } else {
+            await assert.rejects(call, ({ info }) => info?.reason === 'INVALID_REQUEST', `${path} ${place}`);
+            refused += 1;
+          }
+        }
+      }
+    }
+    assert.ok(refused > 1000 && empty > 100, `${refused} ${empty}`);
+  });
+
   test("returns every member of upstream's response in a field of its own", async () => {
     let count = 0;
     for (let choice = 0; choice < RESPONSE_CHOICES; ++choice) {
@@ -165,6 +193,16 @@ describe('the typed method of each operation', { timeout: 2 * HANG_MS }, async (
     assert.ok(count > 10_000, `${count} values`);
   });
 });
+
+/** The places of all members of objects, as lists of names and indexes. */
+function* membersIn(value, place = []) {
+  for (const [name, inner] of Object.entries(value)) {
+    if (!Array.isArray(value)) yield [...place, name];
+    if (typeof inner === 'object' && inner !== null) yield* membersIn(inner, [...place, name]);
+  }
+}
+
+const valueAt = (value, place) => place.reduce((inner, name) => inner[name], value);
 
 /** The number of texts, numbers and truth values in a JSON value. */
 const countValues = (value) =>
