@@ -4,7 +4,6 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { methodTable } from './method_table.mjs';
 import { deliver, prepareEventStack } from '../end_to_end/event_stack.mjs';
 import { HANG_MS, freeCaller, run, scratch, startStack } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
@@ -130,8 +129,6 @@ test('the sample of a subscriber prints an event and saves its cursor', { timeou
   process.kill();
   await ended;
 });
-
-test('proto/README.md lists every method', () => assert.ok(pageAt('proto/README.md').includes(methodTable())));
 
 test('buf generate creates a Go package with the clients', { timeout: HANG_MS }, async (t) => {
   if (!existsSync(join(goPrograms, 'protoc-gen-go'))) return t.skip('deploy/install found no Go');
