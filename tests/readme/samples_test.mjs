@@ -6,10 +6,14 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { blocksOf, commandIn, pageAt } from './pages.mjs';
 import { generate, runSample } from './python.mjs';
+import { load } from '../clients/packages.mjs';
 import { Gateway, HANG_MS, WITHOUT_RETRIES, scratch, writeKey } from '../end_to_end/harness.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
 
+/** The name that upstream's client library includes in the encryption of an export. */
+const OPERATOR = 'turnkey';
+const { decryptExportBundle } = load('@turnkey/crypto');
 const ADDRESS = '0x0404040404040404040404040404040404040404';
 const WAITS = { kind: 'pending', approvals: 2 };
 
@@ -122,7 +126,7 @@ before(() => generate(folder, commandIn(pageAt('README.md'), 'python3 -m grpc_to
  */
 async function start(t, grants, config = {}) {
   const place = scratch(t);
-  const simulator = await startSimulator();
+  const simulator = await startSimulator({ operator: OPERATOR });
   t.after(() => simulator.close());
   const key = (name, apiKey) => ({
     name,
@@ -164,7 +168,7 @@ function checkSubmit(simulator, { path, type, parameters }) {
   assert.deepEqual(rest, { type, organizationId: ORGANIZATION, parameters });
 }
 
-const onlyActivity = (simulator) => [...simulator.service.state.activities.values()].at(-1);
+const onlyActivity = (simulator) => [...simulator.service.state.activitiesByFingerprint.values()].at(-1);
 
 test('the page has a sample and its grants for each of the five operations', () => {
   assert.deepEqual([...sections.keys()], [...SUBMITS.map(({ title }) => title), EXPORT, APPROVAL]);
@@ -216,7 +220,7 @@ describe(`the sample "${EXPORT}"`, { timeout: 2 * HANG_MS }, () => {
   const paths = ['export.key', 'export.json'].map((name) => join(folder, name));
   before(() => paths.forEach((path) => rmSync(path, { force: true })));
 
-  test('exports the account to the key pair that it has made, if the grant has the key', async (t) => {
+  test('exports the account to its key pair if the grant has the key; the client library opens the bundle', async (t) => {
     const stranger = await start(t, grantsOf(EXPORT));
     const { status, stdout: publicKey, stderr } = await stranger.run(sampleOf(EXPORT));
     assert.equal(status, 1);
@@ -233,9 +237,17 @@ describe(`the sample "${EXPORT}"`, { timeout: 2 * HANG_MS }, () => {
     assert.equal(second.status, 0, second.stderr);
     assert.equal(second.stdout, `${publicKey}${ADDRESS}\n`);
     const parameters = { address: ADDRESS, targetPublicKey: publicKey.trim() };
-    checkSubmit(simulator, { path: 'export_wallet_account', type: 'ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT', parameters });
+    const type = 'ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT';
+    checkSubmit(simulator, { path: 'export_wallet_account', type, parameters });
     const { exportBundle } = onlyActivity(simulator).result.exportWalletAccountResult;
     assert.equal(readFileSync(paths[1], 'utf8'), exportBundle);
+    const opened = await decryptExportBundle({
+      exportBundle,
+      embeddedKey: readFileSync(paths[0], 'utf8'),
+      organizationId: ORGANIZATION,
+      dangerouslyOverrideSignerPublicKey: JSON.parse(exportBundle).enclaveQuorumPublic,
+    });
+    assert.match(opened, /^[0-9a-f]{64}$/);
   });
 });
 
