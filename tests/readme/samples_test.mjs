@@ -220,7 +220,7 @@ describe(`the sample "${EXPORT}"`, { timeout: 2 * HANG_MS }, () => {
   const paths = ['export.key', 'export.json'].map((name) => join(folder, name));
   before(() => paths.forEach((path) => rmSync(path, { force: true })));
 
-  test('exports the account to its key pair if the grant has the key; the client library opens the bundle', async (t) => {
+  test('exports to its key pair if the grant has the key; the client library opens the bundle', async (t) => {
     const stranger = await start(t, grantsOf(EXPORT));
     const { status, stdout: publicKey, stderr } = await stranger.run(sampleOf(EXPORT));
     assert.equal(status, 1);
@@ -271,37 +271,40 @@ describe(`the sample "${APPROVAL}"`, { timeout: 2 * HANG_MS }, () => {
     return activity;
   }
 
-  test('approves the expected activity by its fingerprint, and no other one', async (t) => {
-    const { simulator, run } = await start(t, grantsOf(APPROVAL));
-    const expected = await propose(simulator, t, 'Example Ltd');
-    const other = await propose(simulator, t, `Example ${randomUUID()}`);
-    const before = simulator.requests().length;
-    const { status, stdout, stderr } = await run(sampleOf(APPROVAL));
-    assert.equal(status, 0, stderr);
-    const lines = stdout.trimEnd().split('\n');
-    // The newest activity is the first one of the page.
-    assert.deepEqual(lines, [
-      `${other.id} ${other.intent.update_organization_name_intent.organization_name}`,
-      `${expected.id} Example Ltd`,
-      'ACTIVITY_STATUS_COMPLETED 2',
-    ]);
-    const [list, vote, reading, ...more] = received(simulator).slice(before);
-    assert.equal(more.length, 0);
-    assert.equal(list.path, '/public/v1/query/list_activities');
-    assert.deepEqual(list.body, {
-      organizationId: ORGANIZATION,
-      filterByStatus: ['ACTIVITY_STATUS_CONSENSUS_NEEDED'],
-      filterByType: ['ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME'],
-      paginationOptions: { limit: '100' },
+  for (const voteAnswer of ['target', 'vote']) {
+    test(`approves only the expected activity, if the response contains the ${voteAnswer}`, async (t) => {
+      const { simulator, run } = await start(t, grantsOf(APPROVAL));
+      simulator.change({ voteAnswer });
+      const expected = await propose(simulator, t, 'Example Ltd');
+      const other = await propose(simulator, t, `Example ${randomUUID()}`);
+      const before = simulator.requests().length;
+      const { status, stdout, stderr } = await run(sampleOf(APPROVAL));
+      assert.equal(status, 0, stderr);
+      const lines = stdout.trimEnd().split('\n');
+      // The newest activity is the first one of the page.
+      assert.deepEqual(lines, [
+        `${other.id} ${other.intent.update_organization_name_intent.organization_name}`,
+        `${expected.id} Example Ltd`,
+        'ACTIVITY_STATUS_COMPLETED 2',
+      ]);
+      const [list, vote, reading, ...more] = received(simulator).slice(before);
+      assert.equal(more.length, 0);
+      assert.equal(list.path, '/public/v1/query/list_activities');
+      assert.deepEqual(list.body, {
+        organizationId: ORGANIZATION,
+        filterByStatus: ['ACTIVITY_STATUS_CONSENSUS_NEEDED'],
+        filterByType: ['ACTIVITY_TYPE_UPDATE_ORGANIZATION_NAME'],
+        paginationOptions: { limit: '100' },
+      });
+      assert.equal(vote.path, '/public/v1/submit/approve_activity');
+      assert.equal(vote.body.type, 'ACTIVITY_TYPE_APPROVE_ACTIVITY');
+      assert.deepEqual(vote.body.parameters, { fingerprint: expected.fingerprint });
+      assert.equal(reading.path, '/public/v1/query/get_activity');
+      assert.deepEqual(reading.body, { organizationId: ORGANIZATION, activityId: expected.id });
+      const approver = apiKeyNamed('end user 1').publicKey;
+      assert.deepEqual([list, vote, reading].map(({ publicKey }) => publicKey), [approver, approver, approver]);
     });
-    assert.equal(vote.path, '/public/v1/submit/approve_activity');
-    assert.equal(vote.body.type, 'ACTIVITY_TYPE_APPROVE_ACTIVITY');
-    assert.deepEqual(vote.body.parameters, { fingerprint: expected.fingerprint });
-    assert.equal(reading.path, '/public/v1/query/get_activity');
-    assert.deepEqual(reading.body, { organizationId: ORGANIZATION, activityId: expected.id });
-    const approver = apiKeyNamed('end user 1').publicKey;
-    assert.deepEqual([list, vote, reading].map(({ publicKey }) => publicKey), [approver, approver, approver]);
-  });
+  }
 
   test('approves nothing if the intent has a part that the fields do not hold', async (t) => {
     const { simulator, run } = await start(t, grantsOf(APPROVAL));
