@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { makeApi } from './api.mjs';
 import { emptyCatalog } from './catalog.mjs';
 import { Lock, emptyLock } from './lock.mjs';
+import { methodsIn, methodsPage, serviceConfig } from './method_pages.mjs';
 import { printFile } from './print.mjs';
 import { Reviewed } from './reviewed.mjs';
 
@@ -33,12 +34,16 @@ export class State {
 
   /**
    * Makes the protos.
-   * @returns {{texts: Map<string, string>, unreviewed: string[], methods: object[]}} the text of each file, by its path
-   *   below `proto`, with the lock and the catalog; and the elements without an entry in the tables
+   * @returns {{texts: Map<string, string>, unreviewed: string[], methods: object[]}} the text of each file that the
+   *   generator writes, by its path below `proto`; and the elements without an entry in the tables
    */
   make() {
     const { files, methods, unreviewed } = makeApi(this.reviewed.complete(this.catalog), this.reviewed, this.lock);
     const texts = new Map(files.map((file) => [file.path, printFile(file)]));
+    const protos = [...texts.keys(), ...this.byHand(texts)].sort();
+    const all = protos.flatMap((path) => methodsIn(texts.get(path) ?? readFileSync(join(this.proto, path), 'utf8')));
+    texts.set('METHODS.md', methodsPage(all, this.catalog.releases.at(-1)));
+    texts.set('service_config.json', serviceConfig(all));
     texts.set('generator/published.json', lines(this.catalog));
     texts.set('generator/lock.json', lines(this.lock.content));
     return { texts, unreviewed, methods };
@@ -60,8 +65,9 @@ export class State {
     }
   }
 
-  /** The protos that nobody generates: their text is written by hand. */
+  /** The paths below `proto` of the protos that are written by hand. */
   byHand(texts) {
-    return readdirSync(join(this.proto, 'stampgate/v1')).filter((name) => !texts.has(`stampgate/v1/${name}`));
+    const paths = readdirSync(join(this.proto, 'stampgate/v1')).map((name) => `stampgate/v1/${name}`);
+    return paths.filter((path) => !texts.has(path));
   }
 }

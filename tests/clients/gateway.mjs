@@ -167,6 +167,10 @@ export const services = () =>
     .lookup('stampgate.v1')
     .nestedArray.filter((member) => member instanceof protobuf.Service);
 
+/** A method's option `operation`: kind, path, activity_type and so on. Empty for a method without this option. */
+export const operationOption = ({ parsedOptions }) =>
+  parsedOptions?.find((option) => '(operation)' in option)['(operation)'] ?? {};
+
 /**
  * Returns the path of the first field of `request` that the request message of the method does not have, or undefined.
  */

@@ -1,14 +1,18 @@
 // Calls every operation with upstream's own client library. The simulator must know each operation, and accept each
-// request of the library.
+// request of the library. The gateway's typed method must send the same request, and hold the whole response.
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { asSent } from '../end_to_end/client_stamper.mjs';
+import { HANG_MS, startStack } from '../end_to_end/harness.mjs';
 import { check } from '../simulator/check.mjs';
 import { parse } from '../simulator/json.mjs';
 import { paths } from '../simulator/operations.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import * as testing from '../simulator/testing.mjs';
+import { encode } from './gateway.mjs';
 import { OfficialClient, clientAt, methods } from './official_client.mjs';
 import { inputsOf, operationOf } from './operation_inputs.mjs';
+import { methodAt, optionAt, requestAt, responseJson, typedPaths } from './typed_messages.mjs';
 
 const { ORGANIZATION: organizationId } = testing;
 
@@ -36,6 +40,11 @@ test("each method posts its input unchanged, and its request has the members of 
   assert.ok(count > 700);
 });
 
+/** No enum of a request except the activity types has more values than this, and no oneof has more members. */
+const CHOICES = 40;
+/** Most enums of responses do not have more values than this. */
+const RESPONSE_CHOICES = 8;
+
 const VOTES = ['/public/v1/submit/approve_activity', '/public/v1/submit/reject_activity'];
 
 test('the simulator accepts the requests and the stamps of all methods', testing.withSimulator(
@@ -55,3 +64,155 @@ test('the simulator accepts the requests and the stamps of all methods', testing
     }
   },
 ));
+
+describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async () => {
+  const KEY_SET = '/public/v1/discovery/webhooks/jwks';
+  const caller = {
+    name: 'caller',
+    loopback: true,
+    grants: [
+      {
+        // Classes do not cover all methods, so the grant names them.
+        methods: typedPaths.filter((path) => path !== KEY_SET).map(methodAt),
+        all_organizations: true,
+        dangerous_fields: ['delete_without_export', 'debug_mode', 'enable_debug_mode_deployments'],
+      },
+    ],
+  };
+  const { simulator, gateway } = await startStack(
+    { after },
+    {
+      simulator: { references: 'any', answers: 'full', operator: 'turnkey' },
+      config: { callers: [caller], operator_name: 'turnkey' },
+    },
+  );
+
+  /** Calls the typed method with the message that has the members of `input`. Votes fail: no activity is open. */
+  async function callTyped(path, input) {
+    const operation = { method: methodAt(path), stampedByClient: optionAt(path).stamped_by_client };
+    const request = await asSent(gateway, operation, requestAt(path, input));
+    const call = gateway.call(operation.method, request);
+    if (!VOTES.includes(path)) return call;
+    await assert.rejects(call, /no such activity/);
+    return {};
+  }
+
+  test('exists', () => assert.deepEqual([...typedPaths].sort(), [...methods.keys(), KEY_SET].sort()));
+
+  /** Fails unless the gateway and the library send the same request. */
+  async function assertSame(path, name, input) {
+    const library = await client.send(path, input);
+    await callTyped(path, input);
+    const sent = simulator.requests().at(-1);
+    assert.equal(sent.path, path);
+    // `parse` keeps the spelling of numbers.
+    assert.deepEqual(parse(sent.body).value, parse(library.body).value, `${path} ${name}`);
+  }
+
+  test('sends the body of the library, member for member: all members, the least, and one optional member', async () => {
+    let count = 0;
+    for (const path of methods.keys()) {
+      for (const { name, input } of inputsOf(path, { organizationId })) {
+        await assertSame(path, name, input);
+        count += 1;
+      }
+    }
+    assert.ok(count > 700);
+  });
+
+  test('sends the body of the library for each member of a oneof and each value of an enum', async () => {
+    let count = 0;
+    for (const path of methods.keys()) {
+      const seen = new Set();
+      for (let choice = 0; choice < CHOICES; ++choice) {
+        const [{ input }] = inputsOf(path, { organizationId, choice });
+        const content = JSON.stringify({ ...input, timestampMs: undefined });
+        if (seen.has(content)) continue;
+        seen.add(content);
+        await assertSame(path, `choice ${choice}`, input);
+        count += 1;
+      }
+    }
+    assert.ok(count > 500);
+  });
+
+  test('can be prepared for the stamp of a client: StampService.Prepare returns the body of the library', async () => {
+    for (const path of methods.keys()) {
+      const [{ input }] = inputsOf(path, { organizationId });
+      const library = await client.send(path, input);
+      const preparation = { method: methodAt(path), request: encode(methodAt(path), requestAt(path, input)) };
+      const { body } = await gateway.call('StampService/Prepare', preparation);
+      assert.deepEqual(parse(body.toString()).value, parse(library.body).value, path);
+    }
+  });
+
+  test('requires the members that the schema requires, and sends an empty list for an absent required list', async () => {
+    let refused = 0;
+    let empty = 0;
+    for (const path of methods.keys()) {
+      for (const choice of [0, 1]) {
+        const [{ input }] = inputsOf(path, { organizationId, choice });
+        for (const place of membersIn(input)) {
+          const value = valueAt(input, place);
+          const body = structuredClone(input);
+          delete valueAt(body, place.slice(0, -1))[place.at(-1)];
+          const isRequired = check(operationOf(path).body, parse(JSON.stringify(body)).value, BigInt(Date.now())).length > 0;
+          // The gateway adds the activity type, and chooses a time.
+          if (!isRequired || ['type', 'timestampMs'].includes(place[0])) continue;
+          const preparation = { method: methodAt(path), request: encode(methodAt(path), requestAt(path, body)) };
+          const call = gateway.call('StampService/Prepare', preparation);
+          if (Array.isArray(value)) {
+            assert.deepEqual(valueAt(JSON.parse((await call).body), place), [], `${path} ${place}`);
+            empty += 1;
+          } else {
+            await assert.rejects(call, ({ info }) => info?.reason === 'INVALID_REQUEST', `${path} ${place}`);
+            refused += 1;
+          }
+        }
+      }
+    }
+    assert.ok(refused > 1000 && empty > 100, `${refused} ${empty}`);
+  });
+
+  test("returns every member of upstream's response in a field of its own", async () => {
+    let count = 0;
+    for (let choice = 0; choice < RESPONSE_CHOICES; ++choice) {
+      simulator.change({ choice });
+      for (const path of methods.keys()) {
+        const [{ input }] = inputsOf(path, { organizationId, choice });
+        const { unrecognized, ...response } = await callTyped(path, input);
+        assert.equal(unrecognized, undefined, path);
+        // Upstream returns the same response for the same bytes and the same stamp.
+        const apiKey = testing.apiKeyNamed('gateway p256');
+        const { json } = await testing.post(simulator, path, simulator.requests().at(-1).body, { apiKey });
+        if (VOTES.includes(path)) continue;
+        assert.deepEqual(withoutEmpty(responseJson(path, response, 'turnkey')), withoutEmpty(json), path);
+        count += countValues(json);
+      }
+    }
+    assert.ok(count > 10_000, `${count} values`);
+  });
+});
+
+/** The places of all members of objects, as lists of names and indexes. */
+function* membersIn(value, place = []) {
+  for (const [name, inner] of Object.entries(value)) {
+    if (!Array.isArray(value)) yield [...place, name];
+    if (typeof inner === 'object' && inner !== null) yield* membersIn(inner, [...place, name]);
+  }
+}
+
+const valueAt = (value, place) => place.reduce((inner, name) => inner[name], value);
+
+/** The number of texts, numbers and truth values in a JSON value. */
+const countValues = (value) =>
+  typeof value === 'object' && value !== null ? Object.values(value).reduce((sum, inner) => sum + countValues(inner), 0) : 1;
+
+/** The value without members that are false or empty, which many fields cannot distinguish from absent ones. */
+function withoutEmpty(value) {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [name, withoutEmpty(member)]);
+  const isEmpty = (member) => !member || (typeof member === 'object' && Object.keys(member).length === 0);
+  return Object.fromEntries(members.filter(([, member]) => !isEmpty(member)));
+}

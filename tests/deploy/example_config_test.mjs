@@ -28,10 +28,10 @@ describe("the example's config", { timeout: HANG_MS }, () => {
       assert.equal(status, 0, stderr);
       said[caller] = stdout;
     }
-    assert.match(said.payments, /EarnWithdraw/);
-    assert.match(said.login, /StampLogin/);
-    assert.match(said.support, /ListWalletAccounts/);
-    for (const caller of ['support', 'login']) assert.doesNotMatch(said[caller], /EarnWithdraw/);
+    assert.match(said.payments, / EarnService\/EarnWithdraw /);
+    assert.match(said.login, / AuthenticationService\/StampLogin /);
+    assert.match(said.support, / WalletService\/ListWalletAccounts /);
+    for (const caller of ['support', 'login']) assert.doesNotMatch(said[caller], / EarnService\/EarnWithdraw /);
     for (const caller of ['payments', 'support']) assert.doesNotMatch(said[caller], /StampLogin/);
     for (const text of Object.values(said)) assert.doesNotMatch(text, /ExportWalletAccount|CreatePolicies/);
   });

@@ -151,9 +151,18 @@ describe('a prepared body', () => {
   });
 
   test('for a general operation can be sent with its path', async () => {
-    const request = { organization_id: ORGANIZATION, path: 'whoami' };
-    const { answer } = await callStamped('GeneralService/QueryOperation', request, byPasskey, { path: 'whoami' });
-    assert.equal(JSON.parse(answer).userId, END_USER);
+    const path = 'not_yet_known';
+    simulator.addFaults([{ kind: 'status', status: 200, body: '{"a":1}' }]);
+    const { answer } = await callStamped('GeneralService/QueryOperation', { organization_id: ORGANIZATION, path }, byPasskey, {
+      path,
+    });
+    assert.equal(answer, '{"a":1}');
+    assert.equal(simulator.requests().at(-1).path, `/public/v1/query/${path}`);
+  });
+
+  test('for an operation that became typed later can be sent to its method', async () => {
+    const whoami = await callStamped('AuthenticationService/Whoami', { organization_id: ORGANIZATION }, byPasskey);
+    assert.equal(whoami.user_id, END_USER);
   });
 
   test("has the caller's timestamp, or else one that no other call has", async () => {
@@ -217,7 +226,7 @@ describe('a body that a client wrote', () => {
     isInvalid(await refusalOf(LOGIN, query), 'client_stamp.body', '/policyId');
     isInvalid(await refusalOf(GET_POLICY, at()), 'client_stamp.body', '/timestampMs');
     // If the gateway accepted this body, a caller with a grant for a harmless query could send a stamped submit.
-    const general = await refusalOf('GeneralService/QueryOperation', at(), { path: 'whoami' });
+    const general = await refusalOf('GeneralService/QueryOperation', at(), { path: 'not_yet_known' });
     isInvalid(general, 'parameters', 'timestampMs');
   });
 

@@ -48,8 +48,8 @@ test('created policies can be read, each with its own values', async () => {
 test('a renamed organization has its new name', async () => {
   const organization_name = 'Ünïcode & <Co> "\\😀';
   await submit('OrganizationService/UpdateOrganizationName', { organization_name });
-  const { answer } = await query('GeneralService/QueryOperation', { path: 'whoami' });
-  assert.equal(JSON.parse(answer).organizationName, organization_name);
+  const whoami = await query('AuthenticationService/Whoami', {});
+  assert.equal(whoami.organization_name, organization_name);
 });
 
 test('an exported account marks its wallet', async () => {
@@ -200,17 +200,14 @@ test('a verification token is valid for the requested time', async () => {
 });
 
 test('the status of a withdrawal can be queried', async () => {
-  const { withdraw_request_id: withdrawRequestId } = await submit('EarnService/EarnWithdraw', {
+  const { withdraw_request_id } = await submit('EarnService/EarnWithdraw', {
     wrapper_address: '0x0101010101010101010101010101010101010101',
     sign_with: '0x0202020202020202020202020202020202020202',
     chain_caip2: 'EARN_CHAIN_EIP155_4217',
     amount_value: '1',
   });
-  const { answer } = await query('GeneralService/QueryOperation', {
-    path: 'get_earn_withdraw_status',
-    parameters: JSON.stringify({ withdrawRequestId }),
-  });
-  assert.deepEqual(JSON.parse(answer), { status: 'PENDING' });
+  const response = await query('EarnService/GetEarnWithdrawStatus', { withdraw_request_id });
+  assert.deepEqual(response, { status: 'EARN_REQUEST_STATUS_PENDING' });
 });
 
 test('a webhook endpoint can be deleted once', async () => {

@@ -84,7 +84,13 @@ export function putConfig(file, text) {
   renameSync(`${file}.link`, file);
 }
 
-/** The callers of most tests: the loopback caller, which may call everything, and `more`. */
+/** The day of the newest operations. */
+const NEWEST_DAY = '2026-09-22';
+
+/**
+ * The callers of most tests: the loopback caller, which may make every call except those of internal operations, and the
+ * calls of the general operations `more`.
+ */
 export const freeCaller = (...more) => [
   {
     name: 'loopback',
@@ -214,6 +220,7 @@ export async function startGateway(t, { url }, config = {}, { upstream, folder =
     upstream: { base_url: url, ...upstream },
     keys: config.keys ?? [{ name: 'main', file: writeKey(folder), all_organizations: true }],
     callers: freeCaller(),
+    class_grants_as_of: NEWEST_DAY,
     admission: WITHOUT_RETRIES,
     ...config,
   };

@@ -16,9 +16,8 @@ const CURVES = ['p256', 'secp256k1', 'ed25519'];
 const STRANGER = '33333333-0000-4000-8000-000000000001';
 
 /** A call that any user of the organization may make. */
-const WHOAMI = ['GeneralService/QueryOperation', { organization_id: ORGANIZATION, path: 'whoami' }];
-const whoami = (gateway, organization_id = ORGANIZATION) =>
-  gateway.call('GeneralService/QueryOperation', { organization_id, path: 'whoami' });
+const WHOAMI = ['AuthenticationService/Whoami', { organization_id: ORGANIZATION }];
+const whoami = (gateway, organization_id = ORGANIZATION) => gateway.call('AuthenticationService/Whoami', { organization_id });
 
 const catchAll = (file) => [{ name: 'main', file, all_organizations: true }];
 
@@ -180,14 +179,15 @@ describe('several keys', async () => {
     simulator.clearRequests();
     const organization_id = subOrganization(3);
     const calls = [
-      ['GeneralService/QueryOperation', { organization_id, path: 'whoami' }],
+      ['GeneralService/QueryOperation', { organization_id, path: 'not_yet_known' }],
+      ['AuthenticationService/Whoami', { organization_id }],
       ['PolicyService/GetPolicy', { organization_id, policy_id: identifier(6) }],
       [
         'OrganizationService/UpdateOrganizationName',
         { organization_id, parameters: { organization_name: 'n' }, timestamp_ms: '1' },
       ],
       // The gateway compares organization ids exactly, including white space.
-      ['GeneralService/QueryOperation', { organization_id: `${ORGANIZATION} `, path: 'whoami' }],
+      ['AuthenticationService/Whoami', { organization_id: `${ORGANIZATION} ` }],
     ];
     for (const [method, request] of calls) {
       const error = await gateway.refusal(method, request);

@@ -111,7 +111,7 @@ test('a submit without a response has an unknown outcome', async () => {
   assert.equal(error.info.metadata.timestamp_ms, '8');
 });
 
-test('the general service refuses the operation, as it refuses every typed operation', async () => {
+test('the general service refuses the operation, which it has never carried', async () => {
   const request = { organization_id: ORGANIZATION, path: 'p', activity_type: 'ACTIVITY_TYPE_P', parameters: '{}' };
   for (const changes of [{ path: 'brew_tea' }, { path: 'get_teapot' }, { activity_type: 'ACTIVITY_TYPE_BREW_TEA' }]) {
     const error = await gateway.refusal('GeneralService/SubmitOperation', { ...request, ...changes });

@@ -1,5 +1,6 @@
-// Every typed operation: the request of a gRPC client, and the expected JSON. All of this is written by hand and not
-// generated from JSON or protos, so that the tests detect a wrong name or type in the protos.
+// Every typed operation of the specification: the request of a gRPC client, and the expected JSON. All of this is written
+// by hand and not generated from JSON or protos, so that the tests detect a wrong name or type in the protos. The tests
+// of ../clients call all operations, with inputs that are made from the schema of the simulator.
 import { END_USER, ORGANIZATION, identifier } from '../simulator/testing.mjs';
 
 /** The timestampMs of the recorded requests. */

@@ -4,35 +4,76 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../paths.mjs';
 
+const readVectors = (name) => JSON.parse(readFileSync(join(root, 'tests/vectors', name), 'utf8'));
+
 /** The policy class of each method. GeneralService is in no class. */
 export const CLASSES = {
-  ...JSON.parse(readFileSync(join(root, 'tests/vectors/policy_classes.json'), 'utf8')),
+  ...readVectors('policy_classes.json'),
   'GeneralService/QueryOperation': undefined,
   'GeneralService/SubmitOperation': undefined,
 };
+
+const rights = readVectors('method_rights.json');
+/** The methods that classes cover whatever the config's class_grants_as_of is. */
+const ALWAYS_COVERED = new Set(rights.always_covered);
+/** The methods that no class covers. */
+export const INTERNAL = new Set(rights.internal);
+/** The methods that move amounts which no limit can check. */
+export const UNLIMITED = new Set(rights.moves_unread_amount);
+/** The day from which classes cover the other methods. All of them are from one release of upstream. */
+export const RELEASE_DAY = '2026-09-22';
+
+/** The methods whose requests only clients can stamp. */
+export const STAMPED_BY_CLIENT = ['StampLogin', 'CreateReadOnlySession', 'CreateReadWriteSession', 'RecoverUser'].map(
+  (name) => `AuthenticationService/${name}`,
+);
 
 /** Upstream's names of the chains, by the names of the enum. */
 const CHAINS = {
   EARN_CHAIN_EIP155_1: 'eip155:1',
   EARN_CHAIN_EIP155_8453: 'eip155:8453',
+  EARN_CHAIN_EIP155_42161: 'eip155:42161',
   EARN_CHAIN_EIP155_137: 'eip155:137',
+  EARN_CHAIN_EIP155_56: 'eip155:56',
+  EARN_CHAIN_EIP155_4217: 'eip155:4217',
 };
 
-function methodFits(grant, { method, request }) {
+/** The parameters that dangerous_fields concerns. */
+const DANGEROUS_FIELDS = {
+  'OrganizationService/DeleteSubOrganization': 'delete_without_export',
+  'PrivateKeyService/DeletePrivateKeys': 'delete_without_export',
+  'WalletService/DeleteWallets': 'delete_without_export',
+  'WalletService/DeleteWalletAccounts': 'delete_without_export',
+  'TvcService/CreateTvcApp': 'enable_debug_mode_deployments',
+  'TvcService/CreateTvcDeployment': 'debug_mode',
+};
+
+/** Whether a class of the grant covers the method. */
+function classFits(grant, method, asOf = '') {
+  if (!(grant.classes ?? []).includes(CLASSES[method]) || INTERNAL.has(method)) return false;
+  return ALWAYS_COVERED.has(method) || asOf >= RELEASE_DAY;
+}
+
+/** Whether a grant covers a method other than those of GeneralService, for some organizations and values. */
+export function covers(grant, method, asOf) {
+  if (grant.amount_limits?.length && UNLIMITED.has(method)) return false;
+  return (grant.methods ?? []).some((name) => name.replace('stampgate.v1.', '') === method) || classFits(grant, method, asOf);
+}
+
+function methodFits(grant, { method, request }, asOf) {
   if (method.startsWith('GeneralService/')) {
     const type = method === 'GeneralService/SubmitOperation' ? request.activity_type : undefined;
     return (grant.general_operations ?? []).some(
       (operation) => operation.path === request.path && operation.activity_type === type,
     );
   }
-  const names = [method, `stampgate.v1.${method}`];
-  return (grant.methods ?? []).some((name) => names.includes(name)) || (grant.classes ?? []).includes(CLASSES[method]);
+  return covers(grant, method, asOf);
 }
 
 const organizationFits = (grant, id) =>
   id === undefined || grant.all_organizations === true || (grant.organizations ?? []).includes(id);
 
-function amountFits(grant, { amount_value: amount, chain_caip2: chain, wrapper_address: contract }) {
+function amountFits(grant, amount, { chain_caip2: chain, wrapper_address: contract }) {
   if (!grant.amount_limits?.length) return true;
   if (amount !== 'MAX' && !/^(0|[1-9][0-9]{0,77})$/.test(amount)) return false;
   return grant.amount_limits.some((limit) => {
@@ -42,19 +83,25 @@ function amountFits(grant, { amount_value: amount, chain_caip2: chain, wrapper_a
   });
 }
 
+/** Whether a grant allows an export to a key. Tests write each key in one form only. */
+const exportFits = ({ export_public_keys: keys = [] }, target) =>
+  keys.length === 0 || keys.some((key) => key.toLowerCase() === target.toLowerCase());
+
 function valuesFit(grant, { method, request }) {
   const parameters = request.parameters ?? {};
+  const dangerous = DANGEROUS_FIELDS[method];
+  if (dangerous) return !parameters[dangerous] || (grant.dangerous_fields ?? []).includes(dangerous);
   switch (method) {
+    case 'EarnService/EarnDeposit':
+      return amountFits(grant, parameters.assets, parameters);
     case 'EarnService/EarnWithdraw':
-      return amountFits(grant, parameters);
-    case 'OrganizationService/DeleteSubOrganization':
-      return !parameters.delete_without_export || (grant.dangerous_fields ?? []).includes('delete_without_export');
+      return amountFits(grant, parameters.amount_value, parameters);
+    case 'PrivateKeyService/ExportPrivateKey':
+    case 'WalletService/ExportWallet':
     case 'WalletService/ExportWalletAccount':
-      // Tests write each key in one form only.
-      return (
-        !grant.export_public_keys?.length ||
-        grant.export_public_keys.some((key) => key.toLowerCase() === parameters.target_public_key.toLowerCase())
-      );
+      return exportFits(grant, parameters.target_public_key);
+    case 'SecretService/ExportSecrets':
+      return parameters.secrets.every((secret) => exportFits(grant, secret.target_public_key));
     default:
       return true;
   }
@@ -68,16 +115,16 @@ function defaultKey(keys, id) {
 
 /**
  * The decision about a call.
- * @param {object} config `keys` and `callers` as in the config file
+ * @param {object} config `keys`, `callers` and `class_grants_as_of` as in the config file
  * @param {string} name the name of the caller
  * @param {{method: string, request: object}} question
  * @returns {{key: string | undefined} | undefined} the key that signs; undefined if the call is not allowed
  */
-export function decide({ keys, callers }, name, question) {
+export function decide({ keys, callers, class_grants_as_of: asOf }, name, question) {
   const { organization_id: id } = question.request;
   const caller = callers.find((each) => each.name === name);
   const grant = (caller.grants ?? []).find(
-    (each) => methodFits(each, question) && organizationFits(each, id) && valuesFit(each, question),
+    (each) => methodFits(each, question, asOf) && organizationFits(each, id) && valuesFit(each, question),
   );
   return grant && { key: grant.key ?? defaultKey(keys, id) };
 }

@@ -7,11 +7,13 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
 import { encode, methods } from '../clients/gateway.mjs';
+import { inputsOf } from '../clients/operation_inputs.mjs';
+import { methodAt, requestAt, typedPaths } from '../clients/typed_messages.mjs';
 import { ORGANIZATION, apiKeyNamed, freshTimestamp, stampOf, subOrganization } from '../simulator/testing.mjs';
 import { HANG_MS, run, scratch, startStack } from './harness.mjs';
 import { operations } from './operations.mjs';
 import { asCaller, callerOf, keyOf, publicKeyOf, reconfigure, stampKeyOf, tokenOf } from './policy_callers.mjs';
-import { CLASSES, decide } from './policy_oracle.mjs';
+import { CLASSES, INTERNAL, RELEASE_DAY, STAMPED_BY_CLIENT, UNLIMITED, covers, decide } from './policy_oracle.mjs';
 import { LONG } from './processes.mjs';
 import { Random } from './random.mjs';
 
@@ -44,16 +46,22 @@ const CALLERS = [
   callerOf('desk', [
     { classes: ['login', 'events'], all_organizations: true },
     {
-      general_operations: [{ path: 'whoami' }, { path: 'init_otp', activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3' }],
+      general_operations: [{ path: 'find_teapot' }, { path: 'brew_tea', activity_type: 'ACTIVITY_TYPE_BREW_TEA_V3' }],
       organizations: [CHILD, STRANGER],
     },
   ]),
   callerOf('treasurer', [
     {
-      methods: ['EarnService/EarnWithdraw', 'WalletService/ExportWalletAccount', 'UserService/DeleteApiKeys'],
+      methods: ['EarnService/EarnWithdraw', 'EarnService/EarnDeposit', 'UserService/DeleteApiKeys'],
       organizations: [ORGANIZATION, STRANGER],
       key: 'treasury',
       amount_limits: [{ chain: 'eip155:1', contract: WRAPPER, max_amount: '1000' }],
+    },
+    {
+      // A grant with amount limits cannot name this method: no field states the amount that the key can move.
+      methods: ['WalletService/ExportWalletAccount'],
+      organizations: [ORGANIZATION, STRANGER],
+      key: 'treasury',
       export_public_keys: [EXPORT_TO],
     },
     {
@@ -68,21 +76,38 @@ const CALLERS = [
 
 const { simulator, gateway } = await startStack(
   { after },
-  { config: { keys: KEYS, callers: CALLERS, events: { file: join(folder, 'events.db') }, reload_interval: '10m' } },
+  {
+    config: {
+      ...{ keys: KEYS, callers: CALLERS, class_grants_as_of: undefined },
+      ...{ events: { file: join(folder, 'events.db') }, reload_interval: '10m' },
+    },
+  },
 );
 
 beforeEach(async () => {
   simulator.reset();
-  if (gateway.config.callers !== CALLERS) await reconfigure(gateway, { callers: CALLERS });
+  if (gateway.config.callers !== CALLERS || gateway.config.class_grants_as_of !== undefined) {
+    await reconfigure(gateway, { callers: CALLERS, class_grants_as_of: undefined });
+  }
 });
+
+/** The operations that operations.mjs does not have: the method, and the least JSON that upstream accepts. */
+const laterOperations = typedPaths
+  .filter((path) => !path.endsWith('/jwks') && !operations.some((each) => each.path === path))
+  .map((path) => {
+    const input = [...inputsOf(path, { organizationId: ORGANIZATION })].find(({ name }) => name === 'least').input;
+    const { organizationId, timestampMs, type, ...rest } = input;
+    const { organization_id, timestamp_ms, ...none } = requestAt(path, input);
+    return { method: methodAt(path), none, type, noneJson: type ? rest.parameters : rest };
+  });
 
 /** A request of each method, without its organization. */
 const REQUESTS = new Map([
-  ...operations.map(({ method, none }) => [method, none]),
-  ['GeneralService/QueryOperation', { path: 'whoami' }],
+  ...[...operations, ...laterOperations].map(({ method, none }) => [method, none]),
+  ['GeneralService/QueryOperation', { path: 'find_teapot' }],
   [
     'GeneralService/SubmitOperation',
-    { path: 'init_otp', activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3', parameters: '{"contact":"c"}' },
+    { path: 'brew_tea', activity_type: 'ACTIVITY_TYPE_BREW_TEA_V3', parameters: '{"leaves":"l"}' },
   ],
   ['EventService/GetEvent', { event_id: 'none' }],
   ['EventService/ListEvents', { end: 'LOG_END_EARLIEST' }],
@@ -109,16 +134,16 @@ const endUser = apiKeyNamed('end user 1');
 const isGeneral = (method) => method.startsWith('GeneralService/');
 const isStream = (method) => methods.get(method).responseStream;
 
-const isStampedByClient = (method) => operations.some((each) => each.method === method && each.stampedByClient);
+const isStampedByClient = (method) => STAMPED_BY_CLIENT.includes(method);
 
 /** The JSON of a request, as an end user stamps it. */
 function bodyOf(method, organizationId) {
   const envelope = { timestampMs: freshTimestamp(), organizationId };
   if (method === 'GeneralService/QueryOperation') return JSON.stringify({ organizationId });
   if (method === 'GeneralService/SubmitOperation') {
-    return JSON.stringify({ type: 'ACTIVITY_TYPE_INIT_OTP_V3', ...envelope, parameters: { contact: 'c' } });
+    return JSON.stringify({ type: 'ACTIVITY_TYPE_BREW_TEA_V3', ...envelope, parameters: { leaves: 'l' } });
   }
-  const { type, noneJson } = operations.find((each) => each.method === method);
+  const { type, noneJson } = [...operations, ...laterOperations].find((each) => each.method === method);
   return JSON.stringify(type ? { type, ...envelope, parameters: noneJson } : { ...noneJson, organizationId });
 }
 
@@ -200,8 +225,8 @@ test('the tables of this test contain every method', () => {
 });
 
 describe('a caller may make exactly the calls that its grants allow:', { timeout: HANG_MS }, () => {
-  // The numbers of allowed calls, counted by hand to check the oracle too. Each caller tries 33 methods for each of 4
-  // organizations:
+  // The numbers of allowed calls, counted by hand to check the oracle too. Each caller tries every method for each of 4
+  // organizations. The config has no class_grants_as_of, so classes cover only the operations of the specification:
   // - reader: 5 queries for 2 organizations, one of these for the other 2 too, and the query for the key set, which
   //   names no organization, 4 times;
   // - desk: 4 logins and 4 event methods for all 4, and 2 general operations for 2;
@@ -221,6 +246,36 @@ describe('a caller may make exactly the calls that its grants allow:', { timeout
       assert.equal(allowed, expectedAllowed[name]);
     });
   }
+});
+
+describe('with class_grants_as_of, classes also cover operations that were added until that day:', () => {
+  // The numbers of methods that a caller may call for one organization, counted by hand:
+  // - reader: 69 queries without an internal one;
+  // - desk: 11 logins, 4 event methods and 2 general operations;
+  // - treasurer: the deletion of an organization;
+  // - keeper: 16 changes without an internal one, and 97 dangerous methods without 7 internal ones.
+  const expectedAllowed = { reader: 68, desk: 17, treasurer: 1, keeper: 105, nobody: 0 };
+  for (const { name } of CALLERS) {
+    test(name, { timeout: HANG_MS }, async () => {
+      await reconfigure(gateway, { class_grants_as_of: RELEASE_DAY });
+      const organization = { reader: GHOST, keeper: GHOST }[name] ?? CHILD;
+      const allowed = [];
+      for (const method of REQUESTS.keys()) {
+        if (await checkCall(name, questionOf(method, organization))) allowed.push(method);
+        simulator.reset();
+      }
+      assert.equal(allowed.length, expectedAllowed[name], allowed.join(' '));
+    });
+  }
+
+  test('a day before the release changes nothing', async () => {
+    const later = 'AuthenticationService/Whoami';
+    assert.equal(await checkCall('reader', questionOf(later, ORGANIZATION)), false);
+    await reconfigure(gateway, { class_grants_as_of: '2026-09-21' });
+    assert.equal(await checkCall('reader', questionOf(later, ORGANIZATION)), false);
+    await reconfigure(gateway, { class_grants_as_of: RELEASE_DAY });
+    assert.equal(await checkCall('reader', questionOf(later, ORGANIZATION)), true);
+  });
 });
 
 describe("with an end user's stamp, a caller may make the same calls:", { timeout: HANG_MS }, () => {
@@ -335,6 +390,34 @@ describe('amount limits apply to a withdrawal:', () => {
       assert.equal(error.code, 3);
       assert.equal(simulator.stats().requests, 0);
     });
+  }
+});
+
+describe('amount limits apply to a deposit:', () => {
+  const deposit = (parameters) => ['EarnService/EarnDeposit', ORGANIZATION, { parameters }];
+  const within = { assets: '1000', chain_caip2: 'EARN_CHAIN_EIP155_1', wrapper_address: WRAPPER };
+  for (const [expected, changes] of [
+    [true, {}],
+    [false, { assets: '1001' }],
+    [false, { assets: 'MAX' }],
+    [false, { chain_caip2: 'EARN_CHAIN_EIP155_42161' }],
+    [false, { wrapper_address: WRAPPER.slice(2) }],
+  ]) {
+    test(`${JSON.stringify(changes)} is ${expected ? 'allowed' : 'denied'}`, async () => {
+      assert.equal(await allows('treasurer', ...deposit({ ...within, ...changes })), expected);
+    });
+  }
+});
+
+test('a grant with amount limits allows no method that moves an amount which no field states', async () => {
+  const grant = { classes: ['write', 'dangerous'], all_organizations: true };
+  const callers = [callerOf('keeper', [grant]), callerOf('desk', [{ ...grant, amount_limits: [{ chain: 'eip155:1' }] }])];
+  await reconfigure(gateway, { callers, class_grants_as_of: RELEASE_DAY });
+  assert.ok(UNLIMITED.size > 20);
+  for (const method of UNLIMITED) {
+    assert.equal(await checkCall('desk', questionOf(method, ORGANIZATION)), false, method);
+    const isInternal = !(await checkCall('keeper', questionOf(method, ORGANIZATION)));
+    assert.equal(isInternal, INTERNAL.has(method), method);
   }
 });
 
@@ -456,18 +539,18 @@ test('a grant for a general operation allows exactly its pair of path and type',
   const asked = (request) => questionOf('GeneralService/SubmitOperation', CHILD, { request });
   assert.equal(await checkCall('desk', asked({})), true);
   for (const request of [
-    { activity_type: 'ACTIVITY_TYPE_INIT_OTP' },
-    { activity_type: 'ACTIVITY_TYPE_INIT_OTP_V2' },
-    { activity_type: 'ACTIVITY_TYPE_OTP_LOGIN' },
-    { path: 'otp_login' },
-    { path: 'whoami' },
+    { activity_type: 'ACTIVITY_TYPE_BREW_TEA' },
+    { activity_type: 'ACTIVITY_TYPE_BREW_TEA_V2' },
+    { activity_type: 'ACTIVITY_TYPE_POUR_TEA' },
+    { path: 'pour_tea' },
+    { path: 'find_teapot' },
   ]) {
     assert.equal(await checkCall('desk', asked(request)), false);
   }
   const query = (path) => questionOf('GeneralService/QueryOperation', CHILD, { request: { path } });
-  assert.equal(await checkCall('desk', query('whoami')), true);
-  assert.equal(await checkCall('desk', query('init_otp')), false);
-  assert.equal(await checkCall('desk', query('list_earn_positions')), false);
+  assert.equal(await checkCall('desk', query('find_teapot')), true);
+  assert.equal(await checkCall('desk', query('brew_tea')), false);
+  assert.equal(await checkCall('desk', query('list_teapots')), false);
 });
 
 // The code below makes random configs, and some random calls for each config.
@@ -481,9 +564,9 @@ function randomGrant(random) {
   if (oneIn(3) || (!grant.classes && !grant.methods)) {
     grant.general_operations = [
       random.pick([
-        { path: 'whoami' },
-        { path: 'init_otp', activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3' },
-        { path: 'init_otp', activity_type: 'ACTIVITY_TYPE_INIT_OTP_V2' },
+        { path: 'find_teapot' },
+        { path: 'brew_tea', activity_type: 'ACTIVITY_TYPE_BREW_TEA_V3' },
+        { path: 'brew_tea', activity_type: 'ACTIVITY_TYPE_BREW_TEA_V2' },
       ]),
     ];
   } else {
@@ -493,10 +576,13 @@ function randomGrant(random) {
         ...(oneIn(2) && { contract: WRAPPER }),
         ...(max_amount && { max_amount }),
       }));
+      // The gateway refuses a config that names these methods beside limits.
+      const limited = grant.methods?.filter((method) => !UNLIMITED.has(method)) ?? [];
+      grant.methods = limited.length > 0 || grant.classes ? limited : ['EarnService/EarnDeposit'];
     }
     if (oneIn(2)) grant.export_public_keys = [random.pick([EXPORT_TO, OTHER_POINT])];
   }
-  if (oneIn(2)) grant.dangerous_fields = ['delete_without_export'];
+  if (oneIn(2)) grant.dangerous_fields = some(['delete_without_export', 'debug_mode'], 2);
   const key = random.pick([undefined, ...KEYS]);
   if (key) grant.key = key.name;
   if (oneIn(3) && !key?.organizations) grant.all_organizations = true;
@@ -505,22 +591,32 @@ function randomGrant(random) {
 }
 
 function randomQuestion(random) {
-  const method = random.pick([...REQUESTS.keys(), ...Array(6).fill('EarnService/EarnWithdraw')]);
+  const amount = () => random.pick(['0', '1', '2', '1000', '1001', 'MAX', '9'.repeat(78)]);
+  const place = () => ({
+    chain_caip2: random.pick(['EARN_CHAIN_EIP155_1', 'EARN_CHAIN_EIP155_8453', 'EARN_CHAIN_EIP155_137']),
+    wrapper_address: random.pick([WRAPPER, WRAPPER.replace('01', '02')]),
+  });
+  const deletion = () => ({ delete_without_export: random.below(2) === 0 });
+  const exportKey = () => ({ target_public_key: random.pick([EXPORT_TO, OTHER_POINT, `02${'1f'.repeat(32)}`]) });
   const parameters = {
-    'EarnService/EarnWithdraw': () => ({
-      amount_value: random.pick(['0', '1', '2', '1000', '1001', 'MAX', '9'.repeat(78)]),
-      chain_caip2: random.pick(['EARN_CHAIN_EIP155_1', 'EARN_CHAIN_EIP155_8453', 'EARN_CHAIN_EIP155_137']),
-      wrapper_address: random.pick([WRAPPER, WRAPPER.replace('01', '02')]),
-    }),
-    'OrganizationService/DeleteSubOrganization': () => ({ delete_without_export: random.below(2) === 0 }),
-    'WalletService/ExportWalletAccount': () => ({
-      target_public_key: random.pick([EXPORT_TO, OTHER_POINT, `02${'1f'.repeat(32)}`]),
-    }),
+    'EarnService/EarnWithdraw': () => ({ amount_value: amount(), ...place() }),
+    'EarnService/EarnDeposit': () => ({ assets: amount(), ...place() }),
+    'OrganizationService/DeleteSubOrganization': deletion,
+    'PrivateKeyService/DeletePrivateKeys': deletion,
+    'WalletService/DeleteWallets': deletion,
+    'WalletService/DeleteWalletAccounts': deletion,
+    'TvcService/CreateTvcDeployment': () => ({ debug_mode: random.below(2) === 0 }),
+    'PrivateKeyService/ExportPrivateKey': exportKey,
+    'WalletService/ExportWallet': exportKey,
+    'WalletService/ExportWalletAccount': exportKey,
   };
+  // Chooses the methods that have rules for their values, and the methods of old, more often than the other methods.
+  const frequent = [...Object.keys(parameters), ...operations.map((each) => each.method)].flatMap((each) => Array(3).fill(each));
+  const method = random.pick([...REQUESTS.keys(), ...frequent]);
   const request =
     method === 'GeneralService/SubmitOperation'
-      ? { activity_type: `ACTIVITY_TYPE_INIT_OTP${random.pick(['', '_V2', '_V3'])}` }
-      : method === 'GeneralService/QueryOperation' && { path: random.pick(['whoami', 'init_otp']) };
+      ? { activity_type: `ACTIVITY_TYPE_BREW_TEA${random.pick(['', '_V2', '_V3'])}` }
+      : method === 'GeneralService/QueryOperation' && { path: random.pick(['find_teapot', 'brew_tea']) };
   const changes = { parameters: parameters[method]?.(), ...(request && { request }) };
   return questionOf(method, random.pick(ORGANIZATIONS), changes);
 }
@@ -533,7 +629,7 @@ test('the gateway decides as the oracle for random configs', { timeout: (LONG ? 
     const callers = CALLERS.map(({ name }) =>
       callerOf(name, Array.from({ length: random.below(6) }, () => randomGrant(random))),
     );
-    await reconfigure(gateway, { callers });
+    await reconfigure(gateway, { callers, class_grants_as_of: random.pick([undefined, RELEASE_DAY]) });
     simulator.reset();
     for (let n = 0; n < calls; ++n) {
       const { name } = random.pick(CALLERS);
@@ -555,12 +651,13 @@ describe('stampgate check --as', () => {
     assert.equal(
       stdout,
       'treasurer may call\n' +
-        `grant 1: ${ORGANIZATION}, ${STRANGER}, key treasury, amounts on eip155:1 of ${WRAPPER} up to 1000, ` +
-        'exports to 1 keys only\n' +
+        `grant 1: ${ORGANIZATION}, ${STRANGER}, key treasury, amounts on eip155:1 of ${WRAPPER} up to 1000\n` +
+        '  EarnService/EarnDeposit (dangerous)\n' +
         '  EarnService/EarnWithdraw (dangerous)\n' +
         '  UserService/DeleteApiKeys (dangerous)\n' +
+        `grant 2: ${ORGANIZATION}, ${STRANGER}, key treasury, exports to 1 keys only\n` +
         '  WalletService/ExportWalletAccount (dangerous)\n' +
-        `grant 2: ${CHILD}, with delete_without_export\n` +
+        `grant 3: ${CHILD}, with delete_without_export\n` +
         '  OrganizationService/DeleteSubOrganization (dangerous)\n' +
         'where a grant names no key, its calls are signed with\n' +
         `  key other: ${CHILD}\n`,
@@ -568,19 +665,17 @@ describe('stampgate check --as', () => {
     assert.equal(status, 0);
   });
 
-  test('agrees with the oracle about every method', async () => {
-    for (const { name } of CALLERS) {
+  test('agrees with the oracle about every method, and about those that class_grants_as_of would add', async () => {
+    const methodsIn = (text) => [...text.matchAll(/^ {2}([A-Za-z0-9]+\/[A-Za-z0-9]+) \(/gm)].map(([, method]) => method);
+    for (const { name, grants } of CALLERS) {
       const { stdout } = await check(name);
-      const told = new Set([...stdout.matchAll(/^ {2}([A-Za-z0-9]+\/[A-Za-z0-9]+) \(/gm)].map(([, method]) => method));
-      const { grants } = CALLERS.find((each) => each.name === name);
-      const expected = Object.keys(CLASSES).filter((method) =>
-        grants.some(
-          (grant) =>
-            grant.classes?.includes(CLASSES[method]) ||
-            grant.methods?.some((each) => each.replace('stampgate.v1.', '') === method),
-        ),
-      );
-      assert.deepEqual([...told].sort(), expected.sort(), name);
+      const [now, gained = '', ...others] = stdout.split(`would gain with class_grants_as_of: ${RELEASE_DAY}\n`);
+      assert.deepEqual(others, []);
+      const expected = (test) => Object.keys(CLASSES).filter((method) => grants.some((grant) => test(grant, method))).sort();
+      const isCovered = (grant, method) => covers(grant, method);
+      const isGained = (grant, method) => !covers(grant, method) && covers(grant, method, RELEASE_DAY);
+      assert.deepEqual([...new Set(methodsIn(now))].sort(), expected(isCovered), name);
+      assert.deepEqual([...new Set(methodsIn(gained))].sort(), expected(isGained), name);
     }
   });
 

@@ -6,18 +6,29 @@ import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { code, encode } from '../clients/gateway.mjs';
+import { inputsOf } from '../clients/operation_inputs.mjs';
+import { methodAt, optionAt, requestAt, requestTypeAt, typedPaths } from '../clients/typed_messages.mjs';
 import { ORGANIZATION, apiKeyNamed, identifier } from '../simulator/testing.mjs';
 import { startCollector } from '../telemetry/collector.mjs';
 import { ADMIN, metricsOf } from './admin_port.mjs';
 import { described } from './failures.mjs';
-import { HANG_MS, auditConfig, scratch, startGateway, startStack } from './harness.mjs';
+import { HANG_MS, auditConfig, freeCaller, scratch, startGateway, startStack } from './harness.mjs';
 import { startRawServer } from './raw_server.mjs';
 
 const audit = await auditConfig(scratch({ after }));
 const collector = await startCollector({ after });
+
+/** The paths of submits and queries without a stamp of the client. */
+const paths = typedPaths.filter((path) => !path.endsWith('/jwks') && !optionAt(path).stamped_by_client);
+// Classes do not cover all methods, so the caller's first grant names them.
+const dangerous_fields = ['delete_without_export', 'debug_mode', 'enable_debug_mode_deployments'];
+const [caller] = freeCaller();
+const callers = [
+  { ...caller, grants: [{ methods: paths.map(methodAt), all_organizations: true, dangerous_fields }, ...caller.grants] },
+];
 const { simulator, gateway } = await startStack(
   { after },
-  { config: { admin: ADMIN, audit, telemetry: { endpoint: collector.url, sampling_ratio: 1 } } },
+  { config: { admin: ADMIN, audit, callers, telemetry: { endpoint: collector.url, sampling_ratio: 1 } } },
 );
 beforeEach(() => simulator.reset());
 
@@ -41,7 +52,7 @@ const printedByGateway = watch(gateway, audit.file);
 
 const submit = (parameters) => ({ organization_id: ORGANIZATION, parameters });
 
-/** Every request field that holds a secret, with a request that has a secret in this field. */
+/** Every request field of the specification that holds a secret, with a request that has a secret in this field. */
 const fields = [
   {
     field: 'Oauth2AuthenticateParameters.auth_code',
@@ -109,7 +120,56 @@ const oauth2 = {
   nonce: 'nonce',
 };
 
-/** Secret fields of responses. No error can contain them. */
+/** The secret fields in a message of this type, as `field`, and the place of each in the message, as `place`. */
+function* secretsIn(type, message, place = []) {
+  for (const [name, value] of Object.entries(message)) {
+    const field = type.fields[name].resolve();
+    if (field.options?.['(field).secret']) {
+      yield { field: `${type.name}.${name}`, place: [...place, name, ...(field.repeated ? [0] : [])] };
+    }
+    if (!field.resolvedType?.fields) continue;
+    const entries = field.repeated ? [...value.entries()] : [['', value]];
+    for (const [index, inner] of entries) {
+      yield* secretsIn(field.resolvedType, inner, [...place, name, ...(field.repeated ? [index] : [])]);
+    }
+  }
+}
+
+/** A copy of the message with the text at `place`. */
+function withText(message, place, text) {
+  const copy = structuredClone(message);
+  place.slice(0, -1).reduce((inner, name) => inner[name], copy)[place.at(-1)] = text;
+  return copy;
+}
+
+/** Each oneof of requests has fewer members than this. */
+const CHOICES = 6;
+
+/** The same for the fields of the other operations, each in the request of one operation. */
+const laterFields = [];
+for (const path of paths) {
+  for (let choice = 0; choice < CHOICES; ++choice) {
+    const [{ input }] = inputsOf(path, { organizationId: ORGANIZATION, choice });
+    const message = requestAt(path, input);
+    for (const { field, place } of secretsIn(requestTypeAt(path), message)) {
+      if ([...fields, ...laterFields].some((each) => each.field === field)) continue;
+      laterFields.push({ field, method: methodAt(path), request: (secret) => withText(message, place, secret) });
+    }
+  }
+}
+
+/** All fields that a message of this type can contain, directly or in other messages. */
+function* fieldsIn(type, seen = new Set()) {
+  if (seen.has(type)) return;
+  seen.add(type);
+  for (const field of type.fieldsArray) {
+    yield `${type.name}.${field.name}`;
+    const { resolvedType } = field.resolve();
+    if (resolvedType?.fields) yield* fieldsIn(resolvedType, seen);
+  }
+}
+
+/** Secret fields of the specification's responses. No error can contain them. */
 const answerFields = [
   'Oauth2AuthenticateResult.oidc_token',
   'OauthResult.credential_bundle',
@@ -215,8 +275,24 @@ describe("a secret that upstream's response repeats is not in the error or the l
           .map(([, field]) => `${message}.${field}`),
       );
     });
-    assert.deepEqual(declared.sort(), [...fields.map(({ field }) => field), ...answerFields].sort());
+    const covered = [...fields, ...laterFields].map(({ field }) => field);
+    const inRequests = new Set(typedPaths.flatMap((path) => [...fieldsIn(requestTypeAt(path))]));
+    const isInRequest = (field) => inRequests.has(field) || /^(Submit|Query)OperationRequest\./.test(field);
+    assert.deepEqual(declared.filter(isInRequest).sort(), covered.sort());
+    assert.ok(covered.length > 100);
+    for (const field of answerFields) assert.ok(declared.includes(field) && !isInRequest(field), field);
   });
+
+  for (const { field, method, request } of laterFields) {
+    it(`${field} in every place`, async () => {
+      for (const place of Object.keys(echoes('x'))) {
+        const secret = secretText();
+        simulator.addFaults([echoes(secret)[place]]);
+        await assertNotTold(method, request(secret), secret);
+        assert.equal(simulator.pendingFaults(), 0);
+      }
+    });
+  }
 
   for (const { field, method, request } of fields) {
     for (const place of Object.keys(echoes('x'))) {
@@ -301,7 +377,7 @@ describe("a secret that upstream's response repeats is not in the error or the l
 });
 
 describe('a secret in a request that the gateway refuses is not in the error or the log:', { timeout: HANG_MS }, () => {
-  for (const { field, method, request } of fields) {
+  for (const { field, method, request } of [...fields, ...laterFields]) {
     it(`${field}, in bytes that cannot be decoded`, async () => {
       const secret = secretText();
       const bytes = encode(method, request(secret));

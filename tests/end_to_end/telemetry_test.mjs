@@ -116,7 +116,8 @@ describe('the spans of a call', { timeout: HANG_MS, concurrency: false }, async 
 
   it('of a general operation have no text of the caller', async () => {
     const trace = newTrace();
-    const request = { organization_id: ORGANIZATION, path: 'whoami', parameters: '{}' };
+    const request = { organization_id: ORGANIZATION, path: 'not_yet_known', parameters: '{}' };
+    simulator.addFaults([{ kind: 'status', status: 200, body: '{}' }]);
     await gateway.call('GeneralService/QueryOperation', request, traceparent(trace));
     const client = (await collector.trace(trace)).find(({ kind }) => kind === CLIENT);
     assert.equal(client.name, 'POST /public/v1/query/{operation}');

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { methodTable } from './method_table.mjs';
 import { blocksOf, commandIn, pageAt } from './pages.mjs';
 import { generate, runSample, shell } from './python.mjs';
 import { deliver, prepareEventStack } from '../end_to_end/event_stack.mjs';
@@ -97,8 +96,6 @@ test('the sample of a subscriber prints an event and saves its cursor', { timeou
   process.kill();
   await ended;
 });
-
-test('proto/README.md lists every method', () => assert.ok(pageAt('proto/README.md').includes(methodTable())));
 
 test('buf generate creates a Go package with the clients', { timeout: HANG_MS }, async (t) => {
   if (!existsSync(join(goPrograms, 'protoc-gen-go'))) return t.skip('deploy/install found no Go');

@@ -5,10 +5,13 @@ import { Raw } from './json.mjs';
 
 /** Names, and endings of names, of texts that hold whole numbers. Other texts can have any form. */
 const NUMBERS = [
-  ...['amount', 'balance', 'deadline', 'decimals', 'duration', 'limit', 'nonce', 'number', 'seconds', 'threshold'],
-  'value',
-  ...['Amount', 'Bps', 'Fee', 'Gas', 'Limit', 'Minutes', 'Ms', 'Nonce', 'Seconds', 'Usd', 'Value'],
+  ...['amount', 'assets', 'balance', 'deadline', 'decimals', 'duration', 'limit', 'nonce', 'number', 'seconds'],
+  ...['threshold', 'timestamp', 'value', 'Amount', 'At', 'Bps', 'Fee', 'Gas', 'Limit', 'Minutes', 'Ms', 'Nonce'],
+  ...['Seconds', 'Usd', 'Value'],
 ];
+
+/** The largest number in texts with these names, because upstream's documentation limits some of them. */
+const LARGEST = { decimals: 255n, limit: 100n, Bps: 4000n, Seconds: 600n };
 
 /** The number of elements of a list, and of entries of a map. */
 const ELEMENTS = 2;
@@ -85,8 +88,9 @@ export function* optionalPaths(kind, path) {
 
 function textAt({ like }, path) {
   const [, name] = /(\w+)(?:\[\d+\])*$/.exec(path);
-  const isNumber = like === 'digits' || (like === undefined && NUMBERS.some((ending) => isNamed(name, ending)));
-  if (isNumber) return String(1n + numberAt(path, 1_000_000n));
+  const ending = NUMBERS.find((each) => isNamed(name, each));
+  const isNumber = like === 'digits' || (like === undefined && ending !== undefined);
+  if (isNumber) return String(1n + numberAt(path, LARGEST[ending] ?? 1_000_000n));
   return like ?? `${name}-${digestOf(path).toString('hex', 0, 4)}`;
 }
 

@@ -213,8 +213,7 @@ query('get_mfa_policies', { userId: required(text) });
 query('get_policy', { policyId: required(text) });
 query('get_activity', { activityId: required(text) });
 
-// Operations that the reference mentions without a description; the members come from public sources. The gateway's
-// protos do not have these operations, so tests call them through the gateway's general service.
+// Operations that the reference mentions without a description; the members come from public sources.
 submit(
   'init_otp',
   'ACTIVITY_TYPE_INIT_OTP_V3',

@@ -1,0 +1,85 @@
+// The files that list all methods of the API: a page for readers, and the config by which client libraries repeat calls.
+
+/**
+ * @typedef {object} ListedMethod
+ * @property {string} service such as WalletService
+ * @property {string} name
+ * @property {boolean} streams
+ * @property {string} first the first sentence of its comment
+ * @property {(name: string) => string | undefined} option the value of an option of OperationRule
+ */
+
+/** Returns the methods of a proto in the format of `buf format`. @returns {ListedMethod[]} */
+export function methodsIn(text) {
+  const service = /^service (\w+)/m.exec(text)?.[1];
+  const methods = text.matchAll(/((?:^ {2}\/\/[^\n]*\n)+) {2}rpc (\w+)\(\w+\) returns \((stream )?\w+\)(?: \{(.*?)^ {2}\}|;)/gms);
+  return [...methods].map(([, comment, name, stream, body = '']) => {
+    const words = comment.replace(/^ {2}\/\/ ?/gm, '').split('\n\n')[0].replaceAll('\n', ' ').trim();
+    return {
+      service, name, streams: stream !== undefined,
+      first: words.split(/(?<=\.)\s/)[0],
+      option: (option) => new RegExp(`^ {6}${option}: "?(.*?)"?$`, 'm').exec(body)?.[1],
+    };
+  });
+}
+
+const lower = (value, prefix) => value?.slice(prefix.length).toLowerCase();
+
+function row(method) {
+  const kind = lower(method.option('kind'), 'OPERATION_KIND_');
+  const path = method.option('path')?.replace('/public/v1/', '');
+  const wire = kind === 'local' ? '' : [path, method.option('activity_type')].filter(Boolean).join(', ');
+  const ofClass = lower(method.option('policy_class'), 'POLICY_CLASS_') ?? (kind ? 'dangerous' : 'of the method prepared');
+  const since = method.option('internal') ? 'internal' : method.option('since') ?? '';
+  return `| \`${method.service}/${method.name}\` | ${method.first} | ${ofClass} | ${since} | ${wire} |`;
+}
+
+/**
+ * The page that lists all methods.
+ * @param {ListedMethod[]} methods
+ * @param {{version: string, day: string}} release the newest release of upstream's types
+ */
+export function methodsPage(methods, { day }) {
+  const operations = methods.filter((method) => /^OPERATION_KIND_(SUBMIT|QUERY)$/.test(method.option('kind') ?? '') &&
+    !method.option('general'));
+  const internal = operations.filter((method) => method.option('internal')).length;
+  return `# Methods
+
+All ${operations.length} operations that upstream published as of ${day} have a method. ${operations.length - internal} are public, and
+upstream marks ${internal} as internal. \`proto/generator/update\` writes this page.
+
+A grant names single methods, or policy classes. A grant of a class covers a method with a day in the column "since" only
+if the config's \`class_grants_as_of\` is that day or later, and never an internal method.
+
+| method | what | policy class | since | upstream |
+|---|---|---|---|---|
+${methods.map(row).join('\n')}
+`;
+}
+
+/**
+ * The service config: client libraries repeat queries and single reads of events after UNAVAILABLE, and nothing else.
+ * @param {ListedMethod[]} methods
+ */
+export function serviceConfig(methods) {
+  const repeated = methods.filter(({ service, streams, option }) =>
+    /^OPERATION_KIND_(QUERY|DISCOVERY)$/.test(option('kind') ?? '') || (service === 'EventService' && !streams));
+  const names = repeated.map(({ service, name }) => `        {"service": "stampgate.v1.${service}", "method": "${name}"}`);
+  return `{
+  "methodConfig": [
+    {
+      "name": [
+${names.join(',\n')}
+      ],
+      "retryPolicy": {
+        "maxAttempts": 4,
+        "initialBackoff": "0.2s",
+        "maxBackoff": "2s",
+        "backoffMultiplier": 2,
+        "retryableStatusCodes": ["UNAVAILABLE"]
+      }
+    }
+  ]
+}
+`;
+}
