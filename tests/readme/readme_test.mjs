@@ -1,66 +1,33 @@
 // Runs the samples of the pages, with other ports and folders and otherwise unchanged.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { blocksOf, commandIn, pageAt } from './pages.mjs';
+import { generate, runSample, shell } from './python.mjs';
 import { deliver, prepareEventStack } from '../end_to_end/event_stack.mjs';
 import { HANG_MS, freeCaller, run, scratch, startStack } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
 import { binary, goPrograms, installed, root } from '../paths.mjs';
 
-const pageAt = (path) => readFileSync(join(root, path), 'utf8');
 const pages = ['README.md', 'proto/README.md', 'deploy/README.md', 'gateway/SECURITY.md'].map(pageAt).join('\n');
 const PORT = '127.0.0.1:7443';
 
 /** Returns the fenced block of this language that contains `text`. Fails unless the pages have exactly one. */
 function fenced(language, text) {
-  const blocks = [...pages.matchAll(/^```(\w+)\n([^]*?)^```$/gm)].filter(([, name]) => name === language);
-  const found = blocks.map(([, , block]) => block).filter((block) => block.includes(text));
+  const blocks = blocksOf(pages).filter((each) => each.language === language);
+  const found = blocks.map(({ block }) => block).filter((block) => block.includes(text));
   assert.equal(found.length, 1, `${found.length} ${language} blocks contain ${text}`);
   return found[0];
 }
 
-/** Returns the indented command with this beginning, with all its lines. Fails unless `text` has exactly one. */
-function command(beginning, text = pages) {
-  const found = [...text.matchAll(/^ {4}(\S(?:[^\n\\]|\\[^])*)$/gm)].map(([, line]) => line);
-  const fitting = found.filter((line) => line.startsWith(beginning));
-  assert.equal(fitting.length, 1, `${fitting.length} commands begin with ${beginning}`);
-  return fitting[0];
-}
-
-const python = {
-  ...process.env,
-  // Uses Debian's Python, because deploy/install has installed packages for its version.
-  PATH: `/usr/bin${delimiter}${process.env.PATH}`,
-  PYTHONPATH: installed('readme-python', 'tests/readme/requirements.txt'),
-  PYTHONUNBUFFERED: '1',
-};
-
-/** Runs the shell script `text` in `folder`. Calls `onStart` with the process. */
-function shell(folder, text, onStart = () => {}) {
-  return new Promise((resolve) => {
-    const options = { cwd: folder, env: python, timeout: HANG_MS };
-    const child = execFile('/bin/sh', ['-ec', text], options, (error, stdout, stderr) => {
-      resolve({ status: error ? (error.code ?? error.signal) : 0, stdout, stderr });
-    });
-    onStart(child);
-  });
-}
+const command = (beginning, text = pages) => commandIn(text, beginning);
 
 const folder = scratch({ after });
 
-before(async () => {
-  symlinkSync(join(root, 'proto'), join(folder, 'proto'));
-  const { status, stderr } = await shell(folder, command('python3 -m grpc_tools.protoc'));
-  assert.equal(status, 0, stderr);
-});
+const runPython = (sample, address, onStart) => runSample(folder, sample, address, onStart);
 
-function runPython(text, address, onStart) {
-  assert.ok(text.includes(PORT));
-  writeFileSync(join(folder, 'sample.py'), text.replaceAll(PORT, address));
-  return shell(folder, 'exec python3 sample.py', onStart);
-}
+before(() => generate(folder, command('python3 -m grpc_tools.protoc')));
 
 describe('the sample of a call', { timeout: 2 * HANG_MS }, () => {
   const sample = fenced('python', 'error_details_pb2');

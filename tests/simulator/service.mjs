@@ -38,7 +38,7 @@ export class Service {
    */
   constructor({ fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged }) {
     Object.assign(this, { fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged });
-    this.#enclave = new Enclave(fixture.tokenKey);
+    this.#enclave = new Enclave(fixture.tokenKey, operator);
     this.reset();
   }
 

@@ -236,7 +236,7 @@ export const submits = {
     const found = accountOf(context, address);
     // The reference has no export of a whole wallet, so exporting one account marks its wallet.
     if (found !== undefined) found.wallet.exported = true;
-    return { address, exportBundle: context.enclave.bundle(targetPublicKey) };
+    return { address, exportBundle: context.enclave.exportBundle(targetPublicKey, context.organizationId) };
   },
 
   delete_sub_organization(context, { deleteWithoutExport = false }) {
