@@ -72,7 +72,7 @@ TEST(MessageReaderPropertyTest, AMessageIsUnchangedAfterItIsRenderedAndParsed) {
     // path, and parsing a response always sets the field of form kJsonMembers.
     if (operation.general) continue;
     SCOPED_TRACE(operation.full_name);
-    for (int i = 0; i < 2000 && !HasFatalFailure(); ++i) {
+    for (int i = 0; i < 300 && !HasFatalFailure(); ++i) {
       ExpectSurvivesItsJson(*testing::NewRequest(operation), *operation.request, random);
       ExpectSurvivesItsJson(*testing::NewResponse(operation), *operation.response, random);
     }
@@ -432,7 +432,7 @@ TEST(MessageReaderPropertyTest, TheMessageAndUnrecognizedTogetherContainTheWhole
   for (const Operation& operation : Operations().operations()) {
     if (operation.general) continue;
     SCOPED_TRACE(operation.full_name);
-    ExpectNothingIsLostOfMutants(900, *testing::NewResponse(operation), *operation.response, random);
+    ExpectNothingIsLostOfMutants(150, *testing::NewResponse(operation), *operation.response, random);
   }
   ExpectNothingIsLostOfMutants(5000, testing::Everything::default_instance(), EverythingPlan(), random, /*depth=*/2);
 }
