@@ -55,7 +55,7 @@ void Damage(std::string& text, Random& random) {
 TEST(ResponseFuzzTest, ADamagedResponseGivesAMessageOrAnError) {
   Random random(5);
   int read = 0;
-  constexpr int kRounds = 1000;
+  constexpr int kRounds = 150;
   for (const Operation& operation : Operations().operations()) {
     SCOPED_TRACE(operation.full_name);
     for (int round = 0; round < kRounds; ++round) {
