@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -72,6 +73,17 @@ TEST_F(OperationFilesTest, TheSameOperationsHaveTheSameDigest) {
   const absl::StatusOr<ParsedConfig> more = Parse(WithKettles().SerializeAsString());
   ASSERT_TRUE(more.ok()) << more.status();
   EXPECT_NE(DigestOf(more->config.operations()->set()), DigestOf(*OperationSet::BuiltIn()));
+}
+
+TEST_F(OperationFilesTest, TheTableIsMadeAgainOnlyIfAFileHasChanged) {
+  const std::string kettles = WithKettles().SerializeAsString();
+  const std::shared_ptr<const OperationTable> first = Parse(kettles)->config.operations();
+  EXPECT_EQ(Parse(kettles)->config.operations(), first);
+  EXPECT_NE(FaultOf("", "missing.binpb"), "");
+  EXPECT_EQ(Parse(kettles)->config.operations(), first);
+  const std::shared_ptr<const OperationTable> other = Parse(BytesOf(*OperationSet::BuiltIn()))->config.operations();
+  EXPECT_NE(other, first);
+  EXPECT_EQ(other->set().pool().FindServiceByName("kitchen.KettleService"), nullptr);
 }
 
 TEST_F(OperationFilesTest, AFileThatIsNoSetIsAFaultWithItsPlace) {
