@@ -156,8 +156,7 @@ TEST(RequestTranslatorTest, ACarriedRequestMustSatisfyTheRulesOfItsOwnMethod) {
               ElementsAre(Pair("parameters", "must have the list or map, which may be empty: /parameters/accounts")));
   EXPECT_THAT(check("SubmitOperation", "create_wallet", kCreate, R"({"walletName":"w","accounts":[],"colour":1})"),
               ElementsAre(Pair("parameters", absl::StrCat(kHold, "/parameters/colour"))));
-  EXPECT_THAT(check("QueryOperation", "get_wallet", "", R"({})"),
-              ElementsAre(Pair("wallet_id", "is required")));
+  EXPECT_THAT(check("QueryOperation", "get_wallet", "", R"({})"), ElementsAre(Pair("wallet_id", "is required")));
   EXPECT_THAT(check("QueryOperation", "get_wallet", "", R"({"walletId":"w","colour":1})"),
               ElementsAre(Pair("parameters", absl::StrCat(kHold, "/colour"))));
 }
