@@ -45,7 +45,8 @@ class Api {
     this.lock = lock;
     this.graph = new Graph(catalog);
     this.methods = methodsOf(catalog, reviewed);
-    this.methodOfParameters = new Map(this.methods.flatMap((method) =>
+    // If two versions have the same parameters, the message has the name of the first.
+    this.methodOfParameters = new Map([...this.methods].reverse().flatMap((method) =>
       method.version.parameters ? [[method.version.parameters, method]] : []));
     // A result belongs to the first method of its subject: a later version can have the result of an earlier one.
     this.methodOfSubject = new Map([...this.methods].reverse().flatMap((method) =>
@@ -131,11 +132,12 @@ class Api {
     file.imports.add('stampgate/v1/options.proto').add('stampgate/v1/client_stamp.proto');
     const place = `${service}.${name}`;
     this.text(entry, `operation ${method.path}`);
+    if (!method.isFirst && !entry.versions?.includes(version.type)) this.unreviewed.add(`version ${version.type}`);
     const options = [['kind', `OPERATION_KIND_${kindOf(version).toUpperCase()}`], ['path', `"${method.path}"`]];
     if (version.type) options.push(['activity_type', `"${version.type}"`]);
     options.push(['policy_class', `POLICY_CLASS_${(entry.class ?? 'dangerous').toUpperCase()}`]);
     if (entry.stamped_by_client) options.push(['stamped_by_client', 'true']);
-    if (!entry.specification) options.push(['since', `"${version.since}"`]);
+    if (!entry.specification || !method.isFirst) options.push(['since', `"${version.since}"`]);
     if (entry.internal) options.push(['internal', 'true']);
     if (entry.moves_unread_amount) options.push(['moves_unread_amount', 'true']);
     file.service.methods.push({
@@ -250,7 +252,7 @@ class Api {
   fieldsOf(definition, message, file, fixed, added, common = {}) {
     const members = Object.entries(this.catalog.messages[definition].members);
     const entries = members.map(([member, facts]) => {
-      const entry = this.reviewed.field(definition, member, common[member]);
+      const entry = this.entryOf(definition, member, facts, common[member]);
       return { member, facts, entry, name: entry.name ?? this.fieldName(member, facts) };
     });
     const numbers = this.lock.fields(message, [...entries.map(({ name }) => name), ...added], fixed);
@@ -258,6 +260,19 @@ class Api {
       .sort((a, b) => a.number - b.number);
     const names = [...fields.map(({ name }) => name), ...added];
     return { fields, numbers, retired: this.lock.retired(message, names) };
+  }
+
+  /**
+   * The entry of a member. In a later release, a name can mean something else than it did so far, so what is true of the
+   * name is not yet reviewed for the member.
+   */
+  entryOf(definition, member, facts, common) {
+    const entry = this.reviewed.field(definition, member, common);
+    const isNew = facts.added !== undefined || this.catalog.messages[definition].added !== undefined;
+    if (!isNew || common || this.reviewed.hasOwn(definition, member) || oneofs.includes(definition)) return entry;
+    this.unreviewed.add(`field ${definition}.${member}`);
+    const { public: _, ...rest } = entry;
+    return rest;
   }
 
   fieldName(member, facts) {
@@ -362,6 +377,8 @@ class Api {
       const value = word.startsWith(`${prefix}_`) ? word : `${prefix}_${word}`;
       return { json, facts, value };
     });
+    const zero = values.find(({ value }) => value === `${prefix}_UNSPECIFIED`);
+    if (zero) throw new Error(`${keys[0]} has the value ${zero.json}, which the API uses for an unset field`);
     const numbers = this.lock.values(name, values.map(({ value }) => value));
     if (values.some(({ json, value }) => json !== value)) file.imports.add('stampgate/v1/options.proto');
     return {

@@ -10,7 +10,7 @@
  * and ends in "[]" for a list. Only the following differ from release to release:
  *   required      the member was required in each release since its message was first published
  *   added         the release that added the member to its message
- *   gone          the release that no longer contained the member
+ *   gone          the release that no longer contained the member; it is then not required
  *   kinds         how many kinds the member has had, if more than one
  * @typedef {{kind: string, required?: true, added?: string, gone?: string, kinds?: number}} CatalogMember
  *
@@ -21,7 +21,8 @@
  * @typedef {object} Catalog
  * @property {{version: string, day: string, integrity: string}[]} releases
  * @property {Object<string, OperationVersion[]>} operations by path
- * @property {Object<string, {members: Object<string, CatalogMember>}>} messages by definition
+ * @property {Object<string, {members: Object<string, CatalogMember>, added?: string}>} messages by definition; `added`
+ *   is the release that added it, if it was not the first
  * @property {Object<string, {values: Object<string, {added?: string, gone?: string}>}>} enums by definition or member
  */
 
@@ -115,12 +116,21 @@ class Merge {
       this.note(versions.length === 1 ? `${path} is new.` : `${path} has a new version: ${text}.`);
       return;
     }
-    delete known.gone;
+    this.revive(known, path);
     for (const [key, value] of Object.entries(facts)) {
       if (known[key] === value) continue;
-      this.note(`${path}: ${key} was ${known[key]}, and now is ${value}.`);
-      known[key] = value;
+      // The messages of a method keep their fields, so they cannot become those of another definition.
+      if (key !== 'appProofs') throw new Error(`${path}: ${key} was ${known[key]}, and now is ${value}: decide by hand`);
+      this.note(`${path}: generateAppProofs is ${value ? 'new' : 'no longer published'}.`);
+      known.appProofs = true;
     }
+  }
+
+  /** Removes the mark of a fact that the catalog no longer had. */
+  revive(known, place) {
+    if (!known.gone) return;
+    delete known.gone;
+    this.note(`${place} is published again.`);
   }
 
   /** Merges a definition, and all definitions that it names. */
@@ -135,7 +145,7 @@ class Merge {
 
   message(name) {
     const isNew = !this.catalog.messages[name];
-    const message = this.catalog.messages[name] ??= { members: {} };
+    const message = this.catalog.messages[name] ??= { members: {}, ...!this.isFirst && { added: this.release.version } };
     const present = new Set();
     for (const member of this.members(name)) {
       present.add(member.name);
@@ -144,6 +154,10 @@ class Merge {
     for (const [key, member] of Object.entries(message.members)) {
       if (present.has(key) || member.gone) continue;
       member.gone = this.release.version;
+      if (member.required) {
+        delete member.required;
+        member.added = this.release.version;
+      }
       this.note(`${name}.${key} is no longer published.`);
     }
   }
@@ -158,11 +172,14 @@ class Merge {
       if (!isNew) this.note(`${place} is new: ${text}${required ? ', required' : ''}.`);
       return;
     }
-    delete known.gone;
+    this.revive(known, place);
     if (known.kind !== text) {
       this.note(`${place} was of kind ${known.kind}, and now is ${text}. The type has no new version.`);
       known.kind = text;
       known.kinds = (known.kinds ?? 1) + 1;
+      // The new field replaces the old one, which compiled callers set, so it must not be required of them.
+      if (known.required) known.added = this.release.version;
+      delete known.required;
     }
     if (known.required && !required) {
       this.note(`${place} is no longer required.`);
@@ -189,7 +206,7 @@ class Merge {
     const isNew = !this.catalog.enums[name];
     const known = (this.catalog.enums[name] ??= { values: {} }).values;
     for (const value of values) {
-      if (known[value]) delete known[value].gone;
+      if (known[value]) this.revive(known[value], `${name} ${value}`);
       else {
         known[value] = isNew ? {} : { added: this.release.version };
         if (!isNew) this.note(`${name} has a new value: ${value}.`);

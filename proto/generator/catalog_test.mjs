@@ -82,7 +82,7 @@ test('a member that becomes required stays optional for older callers, and this 
 test('a shape that changes without a new version is named', () => {
   const { catalog, changes } = follow({}, { members: 'name: boolean;' });
   assert.deepEqual(changes, ['v1MakeIntent.name was of kind string, and now is bool. The type has no new version.']);
-  assert.deepEqual(catalog.messages.v1MakeIntent.members.name, { kind: 'bool', required: true, kinds: 2 });
+  assert.deepEqual(catalog.messages.v1MakeIntent.members.name, { kind: 'bool', kinds: 2, added: '2' });
 });
 
 test('a removed member and a removed operation stay in the catalog, marked', () => {
@@ -93,10 +93,16 @@ test('a removed member and a removed operation stay in the catalog, marked', () 
   assert.equal(catalog.operations['/public/v1/query/get_thing'][0].gone, '2');
 });
 
-test('what is published again loses its mark', () => {
-  const { catalog } = follow({}, { members: '', query: false }, {});
+test('a member that is gone is no longer required of callers', () => {
+  assert.equal(follow({}, { members: '' }).catalog.messages.v1MakeIntent.members.name.required, undefined);
+});
+
+test('what is published again loses its mark, and is named', () => {
+  const { catalog, changes } = follow({}, { members: '', query: false }, {});
   assert.equal(catalog.messages.v1MakeIntent.members.name.gone, undefined);
   assert.equal(catalog.operations['/public/v1/query/get_thing'][0].gone, undefined);
+  assert.ok(changes.includes('v1MakeIntent.name is published again.'));
+  assert.ok(changes.includes('/public/v1/query/get_thing is published again.'));
 });
 
 test('a new version of an activity type is a version of the same operation', () => {

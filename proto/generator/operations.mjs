@@ -4,6 +4,7 @@ import { bare, pascal, versionOf } from './names.mjs';
 /**
  * @typedef {object} Method
  * @property {string} path
+ * @property {boolean} isFirst whether it is the first version that the project followed
  * @property {string} name the method, such as CreateWallet
  * @property {string} area
  * @property {string} service such as WalletService
@@ -14,6 +15,13 @@ import { bare, pascal, versionOf } from './names.mjs';
 /** The kind of an operation. @returns {'submit' | 'query' | 'discovery'} */
 export const kindOf = (version) => (version.type ? 'submit' : version.discovery ? 'discovery' : 'query');
 
+/** The name of a later version of a method. The first version that the project followed has the plain name. */
+function nameOfVersion(name, activityType) {
+  const version = versionOf(activityType);
+  if (!version) throw new Error(`${activityType} is a later type of ${name}, but has no version at its end`);
+  return name + pascal(version.toLowerCase());
+}
+
 /** Returns the methods of all operations, ordered by path. @returns {Method[]} */
 export function methodsOf(catalog, reviewed) {
   return Object.entries(catalog.operations).sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([path, versions]) => {
@@ -22,8 +30,8 @@ export function methodsOf(catalog, reviewed) {
     const name = entry.method ?? pascal(path.split('/').pop());
     return versions.map((version, index) => ({
       path,
-      // The first version that the project followed has the plain name; a later one has the suffix of its type.
-      name: index === 0 ? name : name + pascal(versionOf(version.type).toLowerCase()),
+      isFirst: index === 0,
+      name: index === 0 ? name : nameOfVersion(name, version.type),
       area,
       service: `${pascal(area)}Service`,
       version,

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileOf } from './packages.mjs';
+import { fileOf, names } from './packages.mjs';
 
 const name = '@turnkey/sdk-types';
 const typesFile = 'dist/__inputs__/public_api.types.d.ts';
@@ -34,3 +34,7 @@ export function fetchRelease(version) {
 
 /** The types of a release that package.json lists, for tests. */
 export const installedTypes = (version) => readFileSync(fileOf(`types-${version}`, typesFile), 'utf8');
+
+/** The releases that package.json lists, in their order. */
+export const installedVersions = () => names.flatMap((one) => /^types-(.*)$/.exec(one)?.[1] ?? [])
+  .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));

@@ -12,10 +12,10 @@ import { emptyCatalog, mergeRelease } from './catalog.mjs';
 import { Lock, emptyLock } from './lock.mjs';
 import { printFile } from './print.mjs';
 import { readPublished } from './published.mjs';
-import { installedTypes } from './release.mjs';
+import { installedTypes, installedVersions } from './release.mjs';
 import { Reviewed } from './reviewed.mjs';
 
-const versions = ['1.2.0', '1.4.0', '1.5.1', '1.6.0', '1.7.0', '1.8.0', '1.10.0'];
+const versions = installedVersions();
 const buf = join(homedir(), '.cache/stampgate/tools/node_modules/.bin/buf');
 const protos = join(root, 'proto/stampgate/v1');
 const reviewed = new Reviewed(join(root, 'proto/reviewed'));

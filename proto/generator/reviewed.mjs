@@ -14,7 +14,8 @@ const { parse } = load('yaml');
  * @typedef {{text: string, name?: string, values: Object<string, string>, names?: Object<string, string>}} EnumEntry
  * @typedef {{area: string, method?: string, text: string, request?: string, response?: string, errors?: string,
  *   class: string, reason: string, stamped_by_client?: boolean, moves_unread_amount?: boolean, internal?: boolean,
- *   specification?: boolean, guards?: Object<string, string>}} OperationEntry
+ *   outcome?: string, organization?: string, app_proofs?: boolean, specification?: boolean,
+ *   versions?: string[]}} OperationEntry
  * @typedef {{types: string, types_text: string, service_text: string, file_text: string}} AreaEntry
  */
 
@@ -54,6 +55,11 @@ export class Reviewed {
    */
   field(definition, member, common) {
     return this.fields[`${definition}.${member}`] ?? common ?? this.fields[member] ?? {};
+  }
+
+  /** Whether a member has an entry of its own. */
+  hasOwn(definition, member) {
+    return `${definition}.${member}` in this.fields;
   }
 
   /** @returns {TypeEntry} */
