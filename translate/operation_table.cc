@@ -165,6 +165,9 @@ absl::Status OperationTable::ClaimPath(const Operation& operation) {
   if (operation.policy_class != other.policy_class || operation.stamped_by_client != other.stamped_by_client) {
     return Fault(operation.method, "must have the policy class and stamped_by_client of the other version");
   }
+  if (operation.internal != other.internal || operation.moves_unread_amount != other.moves_unread_amount) {
+    return Fault(operation.method, "must have internal and moves_unread_amount of the other version");
+  }
   return absl::OkStatus();
 }
 

@@ -325,6 +325,12 @@ TEST(OperationTableTest, VersionsOfAnActivityTypeCanShareAPathIfTheirRulesAreThe
       "version";
   EXPECT_EQ(StatusWith(absl::StrCat(version, "policy_class: POLICY_CLASS_WRITE")).message(), fault);
   EXPECT_EQ(StatusWith(absl::StrCat(version, "stamped_by_client: true")).message(), fault);
+  for (const char* right : {"internal: true", "moves_unread_amount: true"}) {
+    EXPECT_EQ(StatusWith(absl::StrCat(version, right)).message(),
+              "stampgate.v1.UserService.DeleteOauthProviders must have internal and moves_unread_amount of the other "
+              "version")
+        << right;
+  }
 }
 
 TEST(OperationTableTest, OtherOperationsCannotShareAPathOrAnActivityType) {

@@ -40,8 +40,10 @@ function row(method) {
  * @param {{version: string, day: string}} release the newest release of upstream's types
  */
 export function methodsPage(methods, { day }) {
-  const operations = methods.filter((method) => /^OPERATION_KIND_(SUBMIT|QUERY)$/.test(method.option('kind') ?? '') &&
+  const typed = methods.filter((method) => /^OPERATION_KIND_(SUBMIT|QUERY)$/.test(method.option('kind') ?? '') &&
     !method.option('general'));
+  // Several versions of an operation have one path.
+  const operations = [...new Map(typed.map((method) => [method.option('path'), method])).values()];
   const internal = operations.filter((method) => method.option('internal')).length;
   return `# Methods
 

@@ -160,3 +160,23 @@ test('a second version of an activity type is a method of its own beside the fir
   assert.ok(names.includes('SolSendTransaction'));
   assert.ok(names.includes('SolSendTransactionV2'));
 });
+
+test('a later version of an operation of the specification has a day, and shares the parameters of the first', () => {
+  const later = structuredClone(catalog);
+  const path = '/public/v1/submit/oauth';
+  later.operations[path].push({ ...later.operations[path][0], type: 'ACTIVITY_TYPE_OAUTH_V2', since: '2026-12-01' });
+  const { files, unreviewed } = makeApi(reviewed.complete(later), reviewed, new Lock(structuredClone(lock.content)));
+  const text = printFile(files.find((file) => file.path === 'stampgate/v1/authentication_service.proto'));
+  assert.match(text, /rpc OauthV2\([^}]*since: "2026-12-01"/);
+  assert.match(text, /message OauthV2Request \{[^}]*OauthParameters parameters = 3/);
+  assert.ok(unreviewed.includes('version ACTIVITY_TYPE_OAUTH_V2'));
+});
+
+test('a name that is public becomes secret in a member that a later release adds', () => {
+  const later = structuredClone(catalog);
+  later.messages.v1CreateWalletIntent.members.path = { kind: 'string', added: '9.9.9' };
+  const { files, unreviewed } = makeApi(reviewed.complete(later), reviewed, new Lock(structuredClone(lock.content)));
+  const text = printFile(files.find((file) => file.path === 'stampgate/v1/wallets.proto'));
+  assert.match(text, /message CreateWalletParameters \{[^}]*string path = \d+ \[\(field\)\.secret = true\]/);
+  assert.ok(unreviewed.includes('field v1CreateWalletIntent.path'));
+});
