@@ -1,7 +1,7 @@
 // The API as elements of protos: makes messages, enums and services from the catalog, the reviewed tables and the lock.
 import { activityPartComment, fieldComments, gone, methodComment, queryFields, requestComment, submitComments, words } from './comments.mjs';
 import { Graph, named } from './graph.mjs';
-import { bare, camel, pascal, snake, upperSnake } from './names.mjs';
+import { activityOneofs, bare, camel, pascal, snake, upperSnake } from './names.mjs';
 import { kindOf, methodsOf, subjectOf } from './operations.mjs';
 import { placesOf } from './places.mjs';
 
@@ -26,8 +26,6 @@ const byHand = {
   v1Pagination: ['PaginationOptions', 'stampgate/v1/pagination.proto'],
   externaldatav1Timestamp: ['google.protobuf.Timestamp', 'google/protobuf/timestamp.proto'],
 };
-/** Definitions whose members are the fields of a oneof. */
-const oneofs = ['v1Intent', 'v1Result'];
 /** Enums of upstream that the API has as text, because they grow with each release. */
 const asText = ['v1ActivityType'];
 
@@ -52,6 +50,8 @@ class Api {
     this.methodOfSubject = new Map([...this.methods].reverse().flatMap((method) =>
       method.version.parameters ? [[subjectOf(method.version.parameters), method]] : []));
     this.places = placesOf(reviewed, this.graph, this.methods, (key) => this.name(key), lock.content.areas);
+    // Several definitions can share a message: its texts are secret if one of them is in a submit.
+    this.namesInSubmits = new Set([...this.graph.inSubmits].map((key) => this.name(key)));
     this.elements = new Map();
     this.files = new Map();
     this.unreviewed = new Set();
@@ -102,13 +102,13 @@ class Api {
 
   build() {
     for (const method of this.methods) this.method(method);
-    const reachable = this.graph.closure(['v1Intent', 'v1Result', ...this.methods.flatMap(({ version }) =>
+    const reachable = this.graph.closure([...activityOneofs, ...this.methods.flatMap(({ version }) =>
       [version.parameters, version.request, version.response].filter(Boolean))]);
     this.definitions = [...reachable].filter((key) => key in this.catalog.messages);
     const roots = new Set(this.methods.flatMap(({ version }) => [version.request, version.response]));
     for (const key of reachable) {
       if (byHand[key] || asText.includes(key) || roots.has(key)) continue;
-      if (oneofs.includes(key)) this.oneof(key);
+      if (activityOneofs.includes(key)) this.oneof(key);
       else if (key in this.catalog.messages) this.definition(key);
     }
     this.enums([...reachable].filter((key) => key in this.catalog.enums && !byHand[key] && !asText.includes(key)));
@@ -269,7 +269,7 @@ class Api {
   entryOf(definition, member, facts, common) {
     const entry = this.reviewed.field(definition, member, common);
     const isNew = facts.added !== undefined || this.catalog.messages[definition].added !== undefined;
-    if (!isNew || common || this.reviewed.hasOwn(definition, member) || oneofs.includes(definition)) return entry;
+    if (!isNew || common || this.reviewed.hasOwn(definition, member) || activityOneofs.includes(definition)) return entry;
     this.unreviewed.add(`field ${definition}.${member}`);
     const { public: _, ...rest } = entry;
     return rest;
@@ -296,7 +296,7 @@ class Api {
       if (entry[limit] !== undefined) options.push([`(field).${limit}`, String(entry[limit])]);
     }
     const isText = ['string', 'bytes'].includes(type) || kind === 'map';
-    const isSecret = entry.secret ?? (isText && graph.inSubmits.has(definition) && !entry.public);
+    const isSecret = entry.secret ?? (isText && this.namesInSubmits.has(this.name(definition)) && !entry.public);
     if (isSecret) options.push(flag('secret'));
     if (kind === 'json') options.push(['(field).text_form', 'TEXT_FORM_JSON']);
     if (entry.text_form) options.push(['(field).text_form', `TEXT_FORM_${entry.text_form}`]);
@@ -307,7 +307,7 @@ class Api {
     // A required number or truth value may be zero or false, so its field has presence.
     const isZeroable = isScalar && !['string', 'bytes'].includes(type) && !(kind in this.catalog.enums);
     const hasPresence = entry.presence ?? (isRequest ? !required || isZeroable || entry.may_be_empty : !facts.required);
-    const text = oneofs.includes(definition) ? '' : this.text(entry, `field ${definition}.${member}`,
+    const text = activityOneofs.includes(definition) ? '' : this.text(entry, `field ${definition}.${member}`,
       `The member ${member} of upstream's JSON.`);
     return {
       name, type, options, number: numbers[name],

@@ -3,6 +3,8 @@
 //
 // The catalog has no descriptions: upstream's sentences do not become part of the project.
 
+import { activityOneofs } from './names.mjs';
+
 /**
  * A member of a message. `kind` is one of
  *   string, bool, bytes, uint64, int64 (numbers as text), uint32, int32, map, json,
@@ -32,7 +34,6 @@ export const emptyCatalog = () => ({ releases: [], operations: {}, messages: {},
 const submitMembers = new Set(['type', 'timestampMs', 'organizationId', 'parameters', 'generateAppProofs']);
 const isSubmit = (path) => path.startsWith('/public/v1/submit/');
 const inner = (kind) => kind.kind === 'list' ? inner(kind.of) : kind;
-const oneofs = ['v1Intent', 'v1Result'];
 
 /** The name of a scalar's kind in the catalog. */
 function scalar({ kind, format }, place) {
@@ -73,7 +74,7 @@ class Merge {
         this.note(`${path} is no longer published.`);
       }
     }
-    for (const definition of oneofs) this.definition(definition);
+    for (const definition of activityOneofs) this.definition(definition);
     catalog.releases.push(this.release);
     return this.changes;
   }
@@ -167,7 +168,7 @@ class Merge {
     const text = this.kind(place, kind);
     const known = message.members[name];
     if (!known) {
-      const isRequired = required && isNew && !oneofs.includes(owner);
+      const isRequired = required && isNew && !activityOneofs.includes(owner);
       message.members[name] = { kind: text, ...isRequired && { required }, ...!isNew && { added: this.release.version } };
       if (!isNew) this.note(`${place} is new: ${text}${required ? ', required' : ''}.`);
       return;
@@ -184,7 +185,7 @@ class Merge {
     if (known.required && !required) {
       this.note(`${place} is no longer required.`);
       delete known.required;
-    } else if (!known.required && required && !oneofs.includes(owner) && !known.added) {
+    } else if (!known.required && required && !activityOneofs.includes(owner) && !known.added) {
       this.note(`${place} is required in this release. Its proto field stays optional, so that older callers can omit it.`);
       known.added = this.release.version;
     }

@@ -1,5 +1,5 @@
 // The comments that are the same for all elements of a kind, made by rule.
-import { bare, upperSnake } from './names.mjs';
+import { bare } from './names.mjs';
 import { activityTypeOf, kindOf } from './operations.mjs';
 
 const wait = 'Optional. If it is WAIT_UNTIL_FINAL, the call waits until the activity has ended; the comment of WaitUntil ' +
@@ -72,7 +72,7 @@ export function methodComment({ entry, version, name }) {
 /** The comment of the message of an intent or result that no method of the API uses. */
 export function activityPartComment(definition) {
   const part = /Intent(V\d+)?$/.test(definition) ? 'Intent' : 'Result';
-  return `${part} of activities of the type ${activityTypeOf(definition, upperSnake)}.`;
+  return `${part} of activities of the type ${activityTypeOf(definition)}.`;
 }
 
 /** The words of a definition's name, for a definition that the table of types does not have. */

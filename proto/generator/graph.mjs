@@ -1,6 +1,5 @@
 // Which definitions use which, and where each definition is used: in requests, in submits, in responses.
-
-const oneofs = ['v1Intent', 'v1Result'];
+import { activityOneofs } from './names.mjs';
 
 /** The definition or enum that a kind names, without "[]". */
 export const named = (kind) => kind.replace(/\[\]$/, '');
@@ -12,7 +11,7 @@ export class Graph {
     this.catalog = catalog;
     const versions = Object.values(catalog.operations).flat();
     const submits = versions.filter(({ parameters }) => parameters).map(({ parameters }) => parameters);
-    const activities = oneofs.flatMap((name) => this.uses(name));
+    const activities = activityOneofs.flatMap((name) => this.uses(name));
     /** The intents and results of activities. */
     this.activityParts = new Set(activities);
     /** Definitions in the requests of callers. */

@@ -1,5 +1,5 @@
 // The methods of the API: one for each version of an operation that callers can use.
-import { bare, pascal, versionOf } from './names.mjs';
+import { bare, pascal, upperSnake, versionOf } from './names.mjs';
 
 /**
  * @typedef {object} Method
@@ -44,7 +44,7 @@ export function methodsOf(catalog, reviewed) {
 export const subjectOf = (definition) => /^(\w+?)(?:Intent|Result)(V\d+)?$/.exec(bare(definition))?.[1];
 
 /** The activity type whose intent or result a definition is, such as ACTIVITY_TYPE_CREATE_USERS_V4. */
-export function activityTypeOf(definition, upperSnake) {
+export function activityTypeOf(definition) {
   const [, subject, version] = /^(\w+?)(?:Intent|Result)(V\d+)?$/.exec(bare(definition));
   return `ACTIVITY_TYPE_${upperSnake(subject)}${version ? `_${version}` : ''}`;
 }

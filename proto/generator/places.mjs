@@ -1,5 +1,5 @@
 // The file of each message and enum. A file imports only files of earlier areas, in the order of the table of areas.
-import { named } from './graph.mjs';
+import { activityOneofs } from './names.mjs';
 import { subjectOf } from './operations.mjs';
 
 /**
@@ -53,10 +53,10 @@ export function placesOf(reviewed, graph, methods, protoName, locked) {
     for (const [definition, used] of users) if (places.has(definition)) use(places.get(definition), used);
   }
   for (const [definition, used] of users) {
-    if (!places.has(definition) || ['v1Intent', 'v1Result'].includes(definition)) continue;
+    if (!places.has(definition) || activityOneofs.includes(definition)) continue;
     const late = used.find((name) => places.has(name) && rank(places.get(name)) > rank(places.get(definition)));
     if (late) {
-      throw new Error(`${definition} is in the area ${places.get(definition)}, but uses ${named(late)} of the later ` +
+      throw new Error(`${definition} is in the area ${places.get(definition)}, but uses ${late} of the later ` +
                       `area ${places.get(late)}: change the order of the areas, or name the area in the table of types`);
     }
   }

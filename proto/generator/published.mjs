@@ -13,19 +13,16 @@ const ts = load('typescript');
  *   {kind: 'json'}                                  any JSON object
  *   {kind: 'list', of}                              a list of values of another kind
  * @typedef {object} Kind
- * @typedef {{name: string, required: boolean, kind: Kind, description: string}} Member
- * @typedef {{members: Member[], description: string}} PublishedMessage
+ * @typedef {{name: string, required: boolean, kind: Kind}} Member
+ * @typedef {{members: Member[]}} PublishedMessage
  * @typedef {{values: string[]}} PublishedEnum
- * @typedef {{path: string, name: string, request: string, response: string, internal: boolean}} PublishedOperation
+ * @typedef {{path: string, request: string, response: string}} PublishedOperation
  */
 
-/** The texts of a comment: its description and its format. */
-function comment(node) {
-  const tags = ts.getJSDocTags(node);
-  const tagged = tags.find((tag) => tag.tagName.text === 'description');
-  const plain = node.jsDoc?.map((doc) => ts.getTextOfJSDocComment(doc.comment) ?? '').join('\n') ?? '';
-  const description = tagged ? ts.getTextOfJSDocComment(tagged.comment) ?? '' : plain.replace(/Format: \w+/, '').trim();
-  return { description, format: /Format: (\w+)/.exec(plain)?.[1] };
+/** The format that a comment states for its member, or undefined. */
+function formatOf(node) {
+  const text = node.jsDoc?.map((doc) => ts.getTextOfJSDocComment(doc.comment) ?? '').join('\n') ?? '';
+  return /Format: (\w+)/.exec(text)?.[1];
 }
 
 const literal = (type) => ts.isLiteralTypeNode(type) && ts.isStringLiteral(type.literal) ? type.literal.text : undefined;
@@ -66,27 +63,25 @@ function memberName(node) {
   return text;
 }
 
-function messageOf(name, type, description) {
+function messageOf(name, type) {
   const members = [];
   for (const node of type.members) {
     if (ts.isIndexSignatureDeclaration(node)) {
       if (members.length > 0) throw new Error(`${name} has named members and others`);
       continue;
     }
-    const { description: text, format } = comment(node);
     members.push({
       name: memberName(node),
       required: node.questionToken === undefined,
-      kind: kindOf(node.type, format, `${name}.${node.name.text}`),
-      description: text,
+      kind: kindOf(node.type, formatOf(node), `${name}.${node.name.text}`),
     });
   }
-  return { members, description };
+  return { members };
 }
 
 const property = (type, name) => type.members.find((node) => node.name?.getText().replace(/['"]/g, '') === name)?.type;
 
-/** The definition that a type names, such as `v1GetUserRequest`. */
+/** The key by which a type names another, such as the definition `v1GetUserRequest`. */
 const reference = (type) => literal(type.indexType);
 
 /**
@@ -105,24 +100,21 @@ export function readPublished(text) {
     const name = node.name.text;
     const values = literals(node.type);
     if (values) enums.set(name, { values });
-    else if (ts.isTypeLiteralNode(node.type)) messages.set(name, messageOf(name, node.type, comment(node).description));
-    else aliases.set(name, kindOf(node.type, comment(node).format, name));
+    else if (ts.isTypeLiteralNode(node.type)) messages.set(name, messageOf(name, node.type));
+    else aliases.set(name, kindOf(node.type, formatOf(node), name));
   }
   const bodies = new Map(types.get('operations').members.map((node) => [node.name.text, node.type]));
   const operations = types.get('paths').members.flatMap((node) => {
     // The other paths serve upstream's own code generation: they have no body.
     if (!/^\/public\/v1\/(query|submit)\//.test(node.name.text)) return [];
     const post = node.type.members.find((member) => member.name.getText() === 'post');
-    const name = literal(post.type.indexType);
-    const operation = bodies.get(name);
+    const operation = bodies.get(reference(post.type));
     const response = operation.members.find((member) => member.name.getText() === 'responses').type;
     const success = response.members.find((member) => member.name.getText() === '200').type;
     return [{
       path: node.name.text,
-      name: name.replace(/^\w+_/, ''),
       request: reference(property(property(property(operation, 'parameters'), 'body'), 'body')),
       response: reference(property(success, 'schema')),
-      description: comment(post).description,
     }];
   });
   return { operations, messages, enums, aliases };
