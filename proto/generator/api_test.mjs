@@ -8,29 +8,42 @@ import { Reviewed } from './reviewed.mjs';
 
 const reviewed = new Reviewed(join(root, 'proto/reviewed'));
 
+/** A catalog with the submit `make`. */
+const catalogWith = (messages, operations = {}) => ({
+  releases: [],
+  operations: {
+    '/public/v1/submit/make': [{ type: 'ACTIVITY_TYPE_MAKE', parameters: 'v1MakeIntent', since: '2026-01-01' }],
+    ...operations,
+  },
+  messages: { v1Intent: { members: {} }, v1Result: { members: {} }, v1MakeIntent: { members: {} }, ...messages },
+  enums: {},
+});
+const apiOf = (catalog) => makeApi(catalog, reviewed, new Lock(emptyLock()));
+
 test('a text of a message that a request of a query and a result of a submit share is secret', () => {
   const using = (kind) => ({ members: { shared: { kind } } });
   const part = { members: { word: { kind: 'string' } } };
-  const catalog = {
-    releases: [],
-    operations: {
-      '/public/v1/query/look': [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }],
-      '/public/v1/submit/make': [{ type: 'ACTIVITY_TYPE_MAKE', parameters: 'v1MakeIntent', since: '2026-01-01' }],
-    },
-    messages: {
-      v1Intent: { members: { makeIntent: { kind: 'v1MakeIntent' } } },
-      v1Result: { members: { makeResult: { kind: 'v1MakeResult' } } },
-      v1LookRequest: using('v1Part'),
-      v1LookResponse: { members: {} },
-      v1MakeIntent: { members: {} },
-      v1MakeResult: using('datav1Part'),
-      // Both have the proto name Part, and the definition in the request makes its message.
-      v1Part: part,
-      datav1Part: part,
-    },
-    enums: {},
-  };
-  const { files } = makeApi(catalog, reviewed, new Lock(emptyLock()));
+  const { files } = apiOf(catalogWith({
+    v1Result: { members: { makeResult: { kind: 'v1MakeResult' } } },
+    v1LookRequest: using('v1Part'),
+    v1LookResponse: { members: {} },
+    v1MakeResult: using('datav1Part'),
+    // Both have the proto name Part, and the definition in the request makes its message.
+    v1Part: part,
+    datav1Part: part,
+  }, {
+    '/public/v1/query/look': [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }],
+  }));
   const parts = files.flatMap(({ elements }) => elements).filter(({ name }) => name === 'Part');
   assert.deepEqual(parts.map(({ fields }) => fields.map(({ options }) => options)), [[[['(field).secret', 'true']]]]);
+});
+
+test('the parameters of a submit have a message, also if upstream has no intent of that name', () => {
+  const elements = apiOf(catalogWith({})).files.flatMap((file) => file.elements);
+  assert.ok(elements.some(({ name }) => name === 'MakeParameters'));
+});
+
+test('a member of a result whose definition has another name is an error that names the definition', () => {
+  const strange = catalogWith({ v1Result: { members: { part: { kind: 'v1Part' } } }, v1Part: { members: {} } });
+  assert.throws(() => apiOf(strange), /an activity contains v1Part, whose name is not that of an intent or a result/);
 });

@@ -33,7 +33,6 @@ export const emptyCatalog = () => ({ releases: [], operations: {}, messages: {},
 
 const submitMembers = new Set(['type', 'timestampMs', 'organizationId', 'parameters', 'generateAppProofs']);
 const isSubmit = (path) => path.startsWith('/public/v1/submit/');
-const inner = (kind) => kind.kind === 'list' ? inner(kind.of) : kind;
 
 /** The name of a scalar's kind in the catalog. */
 function scalar({ kind, format }, place) {
@@ -193,14 +192,19 @@ class Merge {
 
   /** Returns the kind of a member as the catalog has it, and merges the definition that it names. */
   kind(place, kind) {
-    if (kind.kind === 'list') return `${this.kind(place, kind.of)}[]`;
+    if (kind.kind === 'list') {
+      const element = this.kind(place, kind.of);
+      if (element.endsWith('[]')) throw new Error(`${place}: a proto cannot have a list of lists`);
+      return `${element}[]`;
+    }
     if (kind.kind === 'literals') {
       this.enum(place, kind.values);
       return place;
     }
     if (kind.kind !== 'definition') return scalar(kind, place);
     this.definition(kind.name);
-    return this.published.aliases.has(kind.name) ? inner(this.published.aliases.get(kind.name)).kind : kind.name;
+    const alias = this.published.aliases.get(kind.name);
+    return alias ? this.kind(place, alias) : kind.name;
   }
 
   enum(name, values) {

@@ -132,3 +132,13 @@ test('a type or a format that the generator does not know is an error that names
   assert.throws(() => follow({ members: 'a: number;' }), /v1MakeIntent.a: the generator does not know the format/);
   assert.throws(() => follow({ members: 'a: Date;' }), /v1MakeIntent.a: the generator does not know the type Date/);
 });
+
+test('a member whose definition is another name of a kind is of that kind', () => {
+  const definitions = 'v1Colours: definitions["v1Colour"][]; v1Hue: definitions["v1Colour"]; v1Words: string[];';
+  const members = 'many: definitions["v1Colours"]; one: definitions["v1Hue"]; words: definitions["v1Words"];';
+  const { messages } = follow({ members, definitions }).catalog;
+  const kinds = Object.values(messages.v1MakeIntent.members).map(({ kind }) => kind);
+  assert.deepEqual(kinds, ['v1Colour[]', 'v1Colour', 'string[]']);
+  assert.throws(() => follow({ members: 'many: definitions["v1Colours"][];', definitions }),
+    /v1MakeIntent\.many: a proto cannot have a list of lists/);
+});
