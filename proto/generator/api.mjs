@@ -1,7 +1,8 @@
 // The API as elements of protos: makes messages, enums and services from the catalog, the reviewed tables and the lock.
+import { activityOneofs } from './catalog.mjs';
 import { activityPartComment, fieldComments, gone, methodComment, queryFields, requestComment, submitComments, words } from './comments.mjs';
 import { Graph, named } from './graph.mjs';
-import { activityOneofs, bare, camel, pascal, snake, upperSnake } from './names.mjs';
+import { bare, camel, pascal, snake, upperSnake } from './names.mjs';
 import { kindOf, methodsOf, subjectOf } from './operations.mjs';
 import { placesOf } from './places.mjs';
 

@@ -9,13 +9,13 @@ import { Reviewed } from './reviewed.mjs';
 const reviewed = new Reviewed(join(root, 'proto/reviewed'));
 
 /** A catalog with the submit `make`. */
-const catalogWith = (messages, operations = {}) => ({
+const catalogWith = (messages, operations = {}, parameters = 'v1MakeIntent') => ({
   releases: [],
   operations: {
-    '/public/v1/submit/make': [{ type: 'ACTIVITY_TYPE_MAKE', parameters: 'v1MakeIntent', since: '2026-01-01' }],
+    '/public/v1/submit/make': [{ type: 'ACTIVITY_TYPE_MAKE', parameters, since: '2026-01-01' }],
     ...operations,
   },
-  messages: { v1Intent: { members: {} }, v1Result: { members: {} }, v1MakeIntent: { members: {} }, ...messages },
+  messages: { v1Intent: { members: {} }, v1Result: { members: {} }, [parameters]: { members: {} }, ...messages },
   enums: {},
 });
 const apiOf = (catalog) => makeApi(catalog, reviewed, new Lock(emptyLock()));
@@ -38,12 +38,17 @@ test('a text of a message that a request of a query and a result of a submit sha
   assert.deepEqual(parts.map(({ fields }) => fields.map(({ options }) => options)), [[[['(field).secret', 'true']]]]);
 });
 
-test('the parameters of a submit have a message, also if upstream has no intent of that name', () => {
-  const elements = apiOf(catalogWith({})).files.flatMap((file) => file.elements);
-  assert.ok(elements.some(({ name }) => name === 'MakeParameters'));
+test('the parameters of a submit have a message, also if they are no intent of an activity', () => {
+  for (const parameters of ['v1MakeIntent', 'v1MakeBody']) {
+    const elements = apiOf(catalogWith({}, {}, parameters)).files.flatMap((file) => file.elements);
+    assert.ok(elements.some(({ name }) => name === 'MakeParameters'), parameters);
+  }
 });
 
 test('a member of a result whose definition has another name is an error that names the definition', () => {
-  const strange = catalogWith({ v1Result: { members: { part: { kind: 'v1Part' } } }, v1Part: { members: {} } });
-  assert.throws(() => apiOf(strange), /an activity contains v1Part, whose name is not that of an intent or a result/);
+  const messages = { v1Result: { members: { part: { kind: 'v1Part' } } }, v1Part: { members: {} } };
+  for (const parameters of ['v1MakeIntent', 'v1MakeBody']) {
+    assert.throws(() => apiOf(catalogWith(messages, {}, parameters)),
+      /an activity contains v1Part, whose name is not that of an intent or a result/);
+  }
 });

@@ -3,8 +3,6 @@
 //
 // The catalog has no descriptions: upstream's sentences do not become part of the project.
 
-import { activityOneofs } from './names.mjs';
-
 /**
  * A member of a message. `kind` is one of
  *   string, bool, bytes, uint64, int64 (numbers as text), uint32, int32, map, json,
@@ -27,6 +25,9 @@ import { activityOneofs } from './names.mjs';
  *   is the release that added it, if it was not the first
  * @property {Object<string, {values: Object<string, {added?: string, gone?: string}>}>} enums by definition or member
  */
+
+/** The definitions whose members are the intents and the results of all activities. */
+export const activityOneofs = ['v1Intent', 'v1Result'];
 
 /** A catalog that has followed no release. */
 export const emptyCatalog = () => ({ releases: [], operations: {}, messages: {}, enums: {} });

@@ -1,5 +1,5 @@
 // Which definitions use which, and where each definition is used: in requests, in submits, in responses.
-import { activityOneofs } from './names.mjs';
+import { activityOneofs } from './catalog.mjs';
 
 /** The definition or enum that a kind names, without "[]". */
 export const named = (kind) => kind.replace(/\[\]$/, '');
@@ -12,12 +12,12 @@ export class Graph {
     const versions = Object.values(catalog.operations).flat();
     const submits = versions.filter(({ parameters }) => parameters).map(({ parameters }) => parameters);
     const activities = activityOneofs.flatMap((name) => this.uses(name));
-    /** The intents and results of activities, and the parameters of submits, which are nearly always intents. */
-    this.activityParts = new Set([...activities, ...submits]);
+    /** The intents and results of activities. */
+    this.activityParts = new Set(activities);
     /** Definitions in the requests of callers. */
     this.inRequests = this.closure([...submits, ...versions.flatMap(({ request }) => request ?? [])]);
     /** Definitions in the parameters or results of submits, also of those that callers can no longer make. */
-    this.inSubmits = this.closure([...this.activityParts]);
+    this.inSubmits = this.closure([...submits, ...activities]);
   }
 
   /** The messages and enums that a definition names directly. */

@@ -15,8 +15,5 @@ export const upperSnake = (name) => snake(name).toUpperCase();
 /** The name of a definition without the prefix that the published types give it, such as `v1`. */
 export const bare = (definition) => definition.replace(/^[a-z]+v1(?=[A-Z])|^v1(?=[A-Z])|^[a-z]+(?=[A-Z])/, '');
 
-/** The definitions whose members are the intents and the results of all activities. */
-export const activityOneofs = ['v1Intent', 'v1Result'];
-
 /** The version suffix of an activity type: `ACTIVITY_TYPE_CREATE_USERS_V4` has `V4`. Empty for a first version. */
 export const versionOf = (activityType) => /_(V\d+)$/.exec(activityType)?.[1] ?? '';

@@ -40,13 +40,16 @@ export function methodsOf(catalog, reviewed) {
   });
 }
 
+/** The end of the name of an intent's or result's definition, with its version. */
+const partSuffix = /(?:Intent|Result)(V\d+)?$/;
+
 /** The words of an intent's or result's definition: `v1CreateUsersIntentV4` is about `CreateUsers`. */
-export const subjectOf = (definition) => /^(\w+?)(?:Intent|Result)(V\d+)?$/.exec(bare(definition))?.[1];
+export const subjectOf = (definition) => bare(definition).replace(partSuffix, '');
 
 /** The activity type whose intent or result a definition is by its name, such as ACTIVITY_TYPE_CREATE_USERS_V4. */
 export function activityTypeOf(definition) {
-  const match = /^(\w+?)(?:Intent|Result)(V\d+)?$/.exec(bare(definition));
-  if (!match) throw new Error(`an activity contains ${definition}, whose name is not that of an intent or a result`);
-  const [, subject, version] = match;
-  return `ACTIVITY_TYPE_${upperSnake(subject)}${version ? `_${version}` : ''}`;
+  const suffix = partSuffix.exec(definition);
+  if (!suffix) throw new Error(`an activity contains ${definition}, whose name is not that of an intent or a result`);
+  const [, version] = suffix;
+  return `ACTIVITY_TYPE_${upperSnake(subjectOf(definition))}${version ? `_${version}` : ''}`;
 }

@@ -1,5 +1,5 @@
 // The file of each message and enum. A file imports only files of earlier areas, in the order of the table of areas.
-import { activityOneofs } from './names.mjs';
+import { activityOneofs } from './catalog.mjs';
 import { subjectOf } from './operations.mjs';
 
 /**
@@ -25,11 +25,12 @@ export function placesOf(reviewed, graph, methods, protoName, locked) {
     rank(area);
     places.set(definition, area);
   };
-  const bySubject = new Map(methods.flatMap(({ version, area }) =>
-    version.parameters ? [[subjectOf(version.parameters), area]] : []));
+  const submits = methods.filter(({ version }) => version.parameters);
+  const byParameters = new Map(submits.map(({ version, area }) => [version.parameters, area]));
+  const bySubject = new Map(submits.map(({ version, area }) => [subjectOf(version.parameters), area]));
   const { messages, enums } = graph.catalog;
   for (const definition of [...Object.keys(messages), ...Object.keys(enums)]) {
-    const fixed = reviewed.type(definition).area ??
+    const fixed = reviewed.type(definition).area ?? byParameters.get(definition) ??
       (graph.activityParts.has(definition) ? bySubject.get(subjectOf(definition)) ?? 'organization' : undefined);
     if (fixed) pinned.add(definition);
     const area = fixed ?? locked[protoName(definition)];
