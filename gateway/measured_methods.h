@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gateway/metrics/metrics.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "translate/message_plan.h"
+#include "translate/message/plan.h"
 
 namespace stampgate {
 

@@ -7,8 +7,8 @@
 
 #include "google/protobuf/arena.h"
 #include "stampgate/v1/client_stamp.pb.h"
+#include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 #include "translate/violations.h"
 
 namespace stampgate {

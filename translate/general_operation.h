@@ -4,8 +4,8 @@
 #define STAMPGATE_TRANSLATE_GENERAL_OPERATION_H_
 
 #include "absl/strings/string_view.h"
+#include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 #include "translate/violations.h"
 
 namespace stampgate {

@@ -14,8 +14,8 @@
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
-#include "translate/message_plan.h"
-#include "translate/operation_set.h"
+#include "translate/message/plan.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 

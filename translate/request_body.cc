@@ -4,7 +4,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "translate/json/writer.h"
-#include "translate/message_reader.h"
+#include "translate/message/reader.h"
 #include "translate/wire/fields.h"
 
 namespace stampgate {

@@ -9,7 +9,7 @@
 #include "translate/error.h"
 #include "translate/general_operation.h"
 #include "translate/json/writer.h"
-#include "translate/message_writer.h"
+#include "translate/message/writer.h"
 #include "translate/request_body.h"
 #include "translate/validator.h"
 

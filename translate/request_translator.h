@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/arena.h"
 #include "stampgate/v1/client_stamp.pb.h"
+#include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 #include "translate/violations.h"
 
 namespace stampgate {

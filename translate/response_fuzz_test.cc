@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "translate/error.h"
 #include "translate/json/reader.h"
-#include "translate/message_writer.h"
+#include "translate/message/writer.h"
 #include "translate/response_translator.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"

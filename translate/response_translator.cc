@@ -3,7 +3,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "translate/message_reader.h"
+#include "translate/message/reader.h"
 #include "translate/wire/fields.h"
 
 namespace stampgate {

@@ -7,7 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
 
 namespace stampgate {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 #include "translate/upstream_outcome.h"
 
 namespace stampgate {

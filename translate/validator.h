@@ -4,7 +4,7 @@
 #ifndef STAMPGATE_TRANSLATE_VALIDATOR_H_
 #define STAMPGATE_TRANSLATE_VALIDATOR_H_
 
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
 #include "translate/violations.h"
 
 namespace stampgate {

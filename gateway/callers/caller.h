@@ -13,7 +13,7 @@
 #include "gateway/policy/grant.h"
 #include "gateway/policy/organization_set.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 

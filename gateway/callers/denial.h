@@ -6,8 +6,8 @@
 #include "absl/strings/string_view.h"
 #include "gateway/callers/caller.h"
 #include "gateway/policy/grant.h"
+#include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 
 namespace stampgate {
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 

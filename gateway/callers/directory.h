@@ -10,7 +10,7 @@
 #include "gateway/callers/caller.h"
 #include "gateway/callers/peer.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 

@@ -12,8 +12,8 @@
 #include "absl/status/statusor.h"
 #include "google/protobuf/arena.h"
 #include "google/protobuf/message.h"
-#include "translate/message_plan.h"
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
+#include "translate/message/plan.h"
 
 namespace stampgate {
 

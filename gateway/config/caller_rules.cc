@@ -21,8 +21,8 @@
 #include "gateway/tokens/key_set_url.h"
 #include "gateway/upstream/ca_certificates.h"
 #include "translate/amount.h"
-#include "translate/date.h"
 #include "translate/general_operation.h"
+#include "translate/operation_set/date.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/config/named_files.h"
 #include "stamp/secret/sha256.h"
-#include "translate/operation_set_merge.h"
+#include "translate/operation_set/merge.h"
 
 namespace stampgate {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
-#include "translate/message_plan.h"
+#include "translate/message/plan.h"
 
 namespace stampgate {
 

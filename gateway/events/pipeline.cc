@@ -8,7 +8,7 @@
 #include "gateway/process/log.h"
 #include "gateway/upstream/key_set_fetch.h"
 #include "stampgate/v1/options.pb.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 namespace {

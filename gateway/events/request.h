@@ -15,7 +15,7 @@
 #include "gateway/events/environment.h"
 #include "gateway/events/messages.h"
 #include "google/protobuf/arena.h"
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
 #include "webhooks/log/cursor.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"

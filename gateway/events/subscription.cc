@@ -11,7 +11,7 @@
 #include "gateway/feed/error.h"
 #include "google/protobuf/arena.h"
 #include "translate/error.h"
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
 #include "webhooks/log/cursor.h"
 
 namespace stampgate {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/json/reader.h"
-#include "translate/message_reader.h"
+#include "translate/message/reader.h"
 #include "translate/wire/writer.h"
 #include "webhooks/log/cursor.h"
 #include "webhooks/verification/delivery_headers.h"

@@ -13,8 +13,8 @@
 #include "absl/strings/string_view.h"
 #include "gateway/feed/event_fields.h"
 #include "google/protobuf/descriptor.h"
-#include "translate/message_plan.h"
-#include "translate/operation_set.h"
+#include "translate/message/plan.h"
+#include "translate/operation_set/operation_set.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/threads/current.h"
 

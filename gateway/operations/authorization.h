@@ -9,8 +9,8 @@
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/call_audit.h"
 #include "gateway/calls/call_record.h"
+#include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 
 namespace stampgate {
 

@@ -14,8 +14,8 @@
 #include "gateway/store/call_store.h"
 #include "stamp/request_body.h"
 #include "translate/activity_summary.h"
+#include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 #include "translate/request_translator.h"
 #include "translate/upstream_outcome.h"
 

@@ -10,8 +10,8 @@
 #include "gateway/operations/timestamp_allocator.h"
 #include "google/protobuf/arena.h"
 #include "stampgate/v1/stamp_service.pb.h"
+#include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 #include "translate/request_translator.h"
 
 namespace stampgate {

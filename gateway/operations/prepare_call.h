@@ -19,8 +19,8 @@
 #include "gateway/operations/prepare.h"
 #include "gateway/operations/unary_handler.h"
 #include "google/protobuf/arena.h"
+#include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 #include "translate/request_translator.h"
 
 namespace stampgate {

@@ -12,8 +12,8 @@
 #include "gateway/policy/guard_rules.h"
 #include "gateway/policy/organization_set.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "translate/operation_set.h"
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 

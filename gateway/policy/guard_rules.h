@@ -9,8 +9,8 @@
 
 #include "absl/strings/string_view.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "translate/operation_set.h"
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 

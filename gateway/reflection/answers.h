@@ -3,7 +3,7 @@
 #define STAMPGATE_GATEWAY_REFLECTION_ANSWERS_H_
 
 #include "grpc/reflection/v1/reflection.pb.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 

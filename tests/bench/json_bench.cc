@@ -19,10 +19,10 @@
 #include "absl/time/time.h"
 #include "tests/bench/process_cpu.h"
 #include "tests/bench/read_file.h"
-#include "translate/message_plan.h"
-#include "translate/message_reader.h"
-#include "translate/message_writer.h"
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
+#include "translate/message/plan.h"
+#include "translate/message/reader.h"
+#include "translate/message/writer.h"
 #include "translate/testing/dynamic_message.h"
 
 ABSL_FLAG(std::string, envelope, "", "file with a response of upstream that contains an activity");

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate::testing {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "google/protobuf/dynamic_message.h"
 #include "google/protobuf/text_format.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate::testing {
 namespace {

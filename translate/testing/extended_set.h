@@ -3,7 +3,7 @@
 #define STAMPGATE_TRANSLATE_TESTING_EXTENDED_SET_H_
 
 #include "google/protobuf/descriptor.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate::testing {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "google/protobuf/message.h"
-#include "translate/message_plan.h"
+#include "translate/message/plan.h"
 #include "translate/testing/json_dom.h"
 
 namespace stampgate::testing {

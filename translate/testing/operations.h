@@ -7,7 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
-#include "translate/message_plan.h"
+#include "translate/message/plan.h"
 #include "translate/operation_table.h"
 
 namespace stampgate::testing {

@@ -6,9 +6,9 @@
 
 #include "google/protobuf/arena.h"
 #include "google/protobuf/message.h"
-#include "translate/message_plan.h"
+#include "translate/message/parsed_message.h"
+#include "translate/message/plan.h"
 #include "translate/operation_table.h"
-#include "translate/parsed_message.h"
 
 namespace stampgate::testing {
 

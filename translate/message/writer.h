@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
 
 namespace stampgate {
 

@@ -1,9 +1,8 @@
-#include "translate/operation_set_merge.h"
+#include "translate/operation_set/merge.h"
 
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
@@ -142,7 +141,7 @@ absl::Status CheckFile(const DescriptorPool& pool, const FileDescriptor& older) 
 
 absl::Status CheckExtends(const OperationSet& newer, const OperationSet& older) {
   for (const auto& [name, bytes] : older.files()) {
-    if (absl::StartsWith(name, "google/protobuf/")) continue;  // every set has those of the program
+    if (IsOfProtoCompiler(name)) continue;  // every set has those of the program
     if (absl::Status status = CheckFile(newer.pool(), *older.pool().FindFileByName(name)); !status.ok()) return status;
   }
   return absl::OkStatus();

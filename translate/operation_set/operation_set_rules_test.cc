@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 #include "translate/testing/changed_operations.h"
 #include "translate/testing/status.h"
 

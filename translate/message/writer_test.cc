@@ -1,4 +1,4 @@
-#include "translate/message_writer.h"
+#include "translate/message/writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

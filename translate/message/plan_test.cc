@@ -1,4 +1,4 @@
-#include "translate/message_plan.h"
+#include "translate/message/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Checks whether a text is a date.
-#ifndef STAMPGATE_TRANSLATE_DATE_H_
-#define STAMPGATE_TRANSLATE_DATE_H_
+#ifndef STAMPGATE_TRANSLATE_OPERATION_SET_DATE_H_
+#define STAMPGATE_TRANSLATE_OPERATION_SET_DATE_H_
 
 #include "absl/strings/string_view.h"
 
@@ -12,4 +12,4 @@ bool IsDate(absl::string_view text);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_TRANSLATE_DATE_H_
+#endif  // STAMPGATE_TRANSLATE_OPERATION_SET_DATE_H_

@@ -1,4 +1,4 @@
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,10 +7,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.pb.h"
-#include "translate/date.h"
+#include "google/protobuf/io/gzip_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "translate/operation_set/date.h"
 #include "translate/wire/fields.h"
 
-// The descriptors in the program: the target //proto:stampgate_operations.
+// The compressed descriptors in the program: the target //proto:stampgate_operations.
 extern "C" const char stampgate_operations_begin[];
 extern "C" const char stampgate_operations_end[];
 
@@ -51,7 +53,17 @@ class FaultCollector : public DescriptorPool::ErrorCollector {
   std::string fault_;
 };
 
-bool IsOfCompiler(absl::string_view file) { return absl::StartsWith(file, "google/protobuf/"); }
+std::string DecompressBuiltIn() {
+  google::protobuf::io::ArrayInputStream compressed(
+      stampgate_operations_begin, static_cast<int>(stampgate_operations_end - stampgate_operations_begin));
+  google::protobuf::io::GzipInputStream stream(&compressed);
+  std::string descriptors;
+  const void* data = nullptr;
+  for (int size = 0; stream.Next(&data, &size);) {
+    descriptors.append(static_cast<const char*>(data), static_cast<size_t>(size));
+  }
+  return descriptors;
+}
 
 ApiMethod ApiMethodOf(const MethodDescriptor* method) {
   const v1::OperationRule& rule = method->options().GetExtension(v1::operation);
@@ -70,11 +82,13 @@ ApiMethod ApiMethodOf(const MethodDescriptor* method) {
 
 }  // namespace
 
+bool IsOfProtoCompiler(absl::string_view file) { return absl::StartsWith(file, "google/protobuf/"); }
+
 const OperationSet::Shared& OperationSet::BuiltIn() {
   static const auto& built_in = *new absl::StatusOr<Shared>([] {
     std::shared_ptr<OperationSet> set(new OperationSet());
-    set->AddFiles(absl::string_view(stampgate_operations_begin,
-                                    static_cast<size_t>(stampgate_operations_end - stampgate_operations_begin)));
+    set->owned_ = DecompressBuiltIn();
+    set->AddFiles(set->owned_);
     return Build(std::move(set));
   }());
   return built_in.value();  // valid: the set is the same in each run of the program
@@ -99,7 +113,7 @@ absl::StatusOr<OperationSet::Shared> OperationSet::Union(Shared first, Shared se
   set->files_ = first->files_;
   set->files_.insert(second->files_.begin(), second->files_.end());
   for (const auto& [name, bytes] : BuiltIn()->files_) {
-    if (IsOfCompiler(name)) set->files_[name] = bytes;
+    if (IsOfProtoCompiler(name)) set->files_[name] = bytes;
   }
   set->sets_ = {std::move(first), std::move(second)};
   return Build(std::move(set));

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 

@@ -1,4 +1,4 @@
-#include "translate/operation_set_merge.h"
+#include "translate/operation_set/merge.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

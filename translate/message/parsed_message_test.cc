@@ -1,4 +1,4 @@
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/unknown_field_set.h>

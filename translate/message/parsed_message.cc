@@ -1,4 +1,4 @@
-#include "translate/parsed_message.h"
+#include "translate/message/parsed_message.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>

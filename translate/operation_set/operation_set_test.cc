@@ -1,4 +1,4 @@
-#include "translate/operation_set.h"
+#include "translate/operation_set/operation_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "translate/message_reader.h"
+#include "translate/message/reader.h"
 
 #include <algorithm>
 #include <cmath>

@@ -27,7 +27,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "translate/message_plan.h"
+#include "translate/message/plan.h"
 
 namespace stampgate {
 

@@ -1,4 +1,4 @@
-#include "translate/message_plan.h"
+#include "translate/message/plan.h"
 
 #include <algorithm>
 #include <utility>

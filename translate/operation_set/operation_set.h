@@ -1,7 +1,7 @@
 // The API of the gateway as data: the descriptors of its services and messages, from which the gateway makes its
 // operations. The program contains a set, so no generated C++ code of an operation is necessary.
-#ifndef STAMPGATE_TRANSLATE_OPERATION_SET_H_
-#define STAMPGATE_TRANSLATE_OPERATION_SET_H_
+#ifndef STAMPGATE_TRANSLATE_OPERATION_SET_OPERATION_SET_H_
+#define STAMPGATE_TRANSLATE_OPERATION_SET_OPERATION_SET_H_
 
 #include <map>
 #include <memory>
@@ -29,6 +29,9 @@ struct ApiMethod {
   bool internal = false;
   bool moves_unread_amount = false;
 };
+
+// Whether the proto compiler defines the file, as it does google/protobuf/descriptor.proto.
+bool IsOfProtoCompiler(absl::string_view file);
 
 // Immutable, so threads may share it. Descriptors and views are valid as long as the set.
 class OperationSet {
@@ -87,4 +90,4 @@ class OperationSet {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_TRANSLATE_OPERATION_SET_H_
+#endif  // STAMPGATE_TRANSLATE_OPERATION_SET_OPERATION_SET_H_

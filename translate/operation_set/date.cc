@@ -1,4 +1,4 @@
-#include "translate/date.h"
+#include "translate/operation_set/date.h"
 
 #include "absl/time/civil_time.h"
 

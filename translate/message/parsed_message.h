@@ -1,6 +1,6 @@
 // A request message, parsed from its bytes by its plan. No generated class of the message is necessary.
-#ifndef STAMPGATE_TRANSLATE_PARSED_MESSAGE_H_
-#define STAMPGATE_TRANSLATE_PARSED_MESSAGE_H_
+#ifndef STAMPGATE_TRANSLATE_MESSAGE_PARSED_MESSAGE_H_
+#define STAMPGATE_TRANSLATE_MESSAGE_PARSED_MESSAGE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "google/protobuf/arena.h"
-#include "translate/message_plan.h"
+#include "translate/message/plan.h"
 
 namespace stampgate {
 
@@ -111,4 +111,4 @@ std::string SerializeDeterministically(const ParsedMessage& message,
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_TRANSLATE_PARSED_MESSAGE_H_
+#endif  // STAMPGATE_TRANSLATE_MESSAGE_PARSED_MESSAGE_H_

@@ -1,4 +1,4 @@
-#include "translate/message_writer.h"
+#include "translate/message/writer.h"
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
