@@ -280,7 +280,7 @@ int Serve(const CommandLine& line) {
                      .prepare =
                          [&](const Access& next) {
                            health.metrics.AddMethods(MeasuredMethods(next.operations->set()));
-                           (*server)->Prepare(*next.operations);
+                           return (*server)->Prepare(next.operations->shared_set());
                          },
                      .metrics = &health.metrics},
                     access);

@@ -338,7 +338,7 @@ class GrpcServer : public Server {
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC does not start the server");
     // By default gRPC reports only the health of the whole server.
-    ReportHealthOf(*operations_);
+    ReportHealthOf(operations_->set());
     door_->Open();
     if (environment_.recorders.metrics != nullptr) {
       usage_report_.emplace("grpc-usage", kUsageReport, [this] {
@@ -353,13 +353,12 @@ class GrpcServer : public Server {
 
   void DismissStrangers() override { door_->DismissStrangers(); }
 
-  void Prepare(const OperationTable& operations) override {
-    ReportHealthOf(operations);
-    EventPipeline* events = events_;
-    if (events == nullptr) return;
-    const absl::Status status = events->encoder().Use(operations.shared_set());
-    if (status.ok()) return;
-    Log(Severity::kWarning, "events_keep_operations", {{"message", std::string(status.message())}});
+  absl::Status Prepare(OperationSet::Shared operations) override {
+    if (EventPipeline* events = events_; events != nullptr) {
+      if (absl::Status status = events->encoder().Use(operations); !status.ok()) return status;
+    }
+    ReportHealthOf(*operations);
+    return absl::OkStatus();
   }
 
   absl::Status CheckPort(absl::Duration timeout) override { return door_->Check(timeout); }
@@ -448,10 +447,19 @@ class GrpcServer : public Server {
     door_->CloseConnections(busy);
   }
 
-  void ReportHealthOf(const OperationTable& operations) {
-    for (const std::string& name : operations.set().services()) {
-      if (!absl::StartsWith(name, "grpc.")) server_->GetHealthCheckService()->SetServingStatus(name, true);
+  // A service that `operations` does not have any more becomes NOT_SERVING, because gRPC's health service cannot forget
+  // a service.
+  void ReportHealthOf(const OperationSet& operations) {
+    std::set<std::string> services;
+    for (const std::string& name : operations.services()) {
+      if (!absl::StartsWith(name, "grpc.")) services.insert(name);
     }
+    auto& health = *server_->GetHealthCheckService();
+    for (const std::string& name : reported_) {
+      if (!services.contains(name)) health.SetServingStatus(name, false);
+    }
+    for (const std::string& name : services) health.SetServingStatus(name, true);
+    reported_ = std::move(services);
   }
 
   // Makes the reflection service, if the config wants it.
@@ -465,6 +473,7 @@ class GrpcServer : public Server {
 
   const std::shared_ptr<EventLoops> loops_;
   const std::shared_ptr<const OperationTable> operations_;  // those at the start, which the event service uses
+  std::set<std::string> reported_;                          // the services that the health service reports as SERVING
   const std::unique_ptr<const EventMessages> event_messages_;
   CallLines lines_;
   PeriodicTask lines_report_;

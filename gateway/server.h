@@ -14,6 +14,7 @@
 #include "gateway/events/pipeline.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/telemetry/tracer.h"
+#include "translate/operation_set/operation_set.h"
 #include "webhooks/http/current_tls.h"
 #include "webhooks/loop/event_loops.h"
 
@@ -51,8 +52,9 @@ class Server {
   virtual void DismissStrangers() = 0;
 
   // Prepares everything that must know the operations before they are called: the health service, and the decoding of
-  // events. Call it before a reload puts `operations` in force.
-  virtual void Prepare(const OperationTable& operations) = 0;
+  // events. Call it before a reload puts `operations` in force. Returns kFailedPrecondition, and changes nothing, if
+  // the gateway cannot decode events with these operations.
+  virtual absl::Status Prepare(OperationSet::Shared operations) = 0;
 
   // Returns the configured host and the actual port, such as "127.0.0.1:7443".
   virtual const std::string& address() const = 0;

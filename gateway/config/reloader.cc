@@ -44,39 +44,43 @@ void Reloader::LookAtConfig() {
   good_digest_.reset();
   const absl::StatusOr<Loaded> loaded =
       snapshot.ok() ? LoadSnapshot(*snapshot, options_.token_keys) : snapshot.status();
-  if (loaded.ok()) good_digest_ = snapshot->digest;
-  Take(loaded);
+  if (Take(loaded).ok()) good_digest_ = snapshot->digest;
 }
 
-void Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
-  LogOnce(loaded.status(), "reload_failed",
+absl::Status Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
+  absl::Status status = loaded.status();
+  const bool is_new = status.ok() && loaded->access->version != current_.Get()->version;
+  if (is_new && options_.prepare) status = options_.prepare(*loaded->access);
+  LogOnce(status, "reload_failed",
           {{"last_good_config", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", taken_, absl::UTCTimeZone())}},
           logged_access_);
-  if (!loaded.ok()) {
+  if (!status.ok()) {
     if (options_.metrics != nullptr) options_.metrics->CountReload("config", false);
-    return;
+    return status;
   }
-  if (loaded->access->version != current_.Get()->version) {
-    if (options_.prepare) options_.prepare(*loaded->access);
-    current_.Set(loaded->access);
-    taken_ = options_.now();
-    if (options_.metrics != nullptr) {
-      options_.metrics->CountReload("config", true);
-      options_.metrics->SetPolicyVersion(loaded->access->version);
-      options_.metrics->SetConfigTaken(taken_);
-    }
-    Log(Severity::kInfo, "reloaded",
-        {{"policy_version", loaded->access->version},
-         {"keys", loaded->config->keys_size()},
-         {"callers", loaded->config->callers_size()},
-         {"operations_sha256", loaded->access->operations_sha256}});
-  }
+  if (is_new) Apply(*loaded);
   const bool differs = FixedPart(*loaded->config).SerializeAsString() != fixed_part_;
   LogOnce(differs
               ? absl::FailedPreconditionError(
                     "settings other than operations, keys, callers, token_issuers and class_grants_as_of have changed")
               : absl::OkStatus(),
           "restart_needed", {}, logged_restart_);
+  return absl::OkStatus();
+}
+
+void Reloader::Apply(const Loaded& loaded) {
+  current_.Set(loaded.access);
+  taken_ = options_.now();
+  if (options_.metrics != nullptr) {
+    options_.metrics->CountReload("config", true);
+    options_.metrics->SetPolicyVersion(loaded.access->version);
+    options_.metrics->SetConfigTaken(taken_);
+  }
+  Log(Severity::kInfo, "reloaded",
+      {{"policy_version", loaded.access->version},
+       {"keys", loaded.config->keys_size()},
+       {"callers", loaded.config->callers_size()},
+       {"operations_sha256", loaded.access->operations_sha256}});
 }
 
 void Reloader::LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged) {

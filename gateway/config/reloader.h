@@ -33,8 +33,9 @@ class Reloader {
     // Reloads other files, such as certificates, and does other work of the same interval, each time the reloader
     // checks the config. If it returns an error, the reloader logs the error and continues.
     std::function<absl::Status()> reload_more;
-    // Called before new calls use `access`, whose operations can differ from those of the state before.
-    std::function<void(const Access& access)> prepare = {};
+    // Called before new calls use `access`, whose operations can differ from those of the state before. An error
+    // refuses the new config.
+    std::function<absl::Status(const Access& access)> prepare = {};
     Metrics* metrics = nullptr;  // if not null, counts the reloads
     std::function<absl::Time()> now = absl::Now;
     std::function<SettledFile::Time()> steady_now = std::chrono::steady_clock::now;
@@ -61,7 +62,9 @@ class Reloader {
   void Look();
   // While the config file can be half-written, plans the next check and does nothing else.
   void LookAtConfig();
-  void Take(const absl::StatusOr<Loaded>& loaded);
+  // Applies the config, unless it has a fault. Returns the fault.
+  absl::Status Take(const absl::StatusOr<Loaded>& loaded);
+  void Apply(const Loaded& loaded);
   void LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged);
 
   Options options_;

@@ -107,6 +107,7 @@ class ReloaderTest : public ::testing::Test {
                                                            looked_.notify_all();
                                                            return more_;
                                                          },
+                                                     .prepare = [this](const Access&) { return prepared_; },
                                                      .metrics = &metrics_,
                                                      .now = [this] { return absl::FromUnixSeconds(now_seconds_); },
                                                      .steady_now = [this] { return steady_now_.load(); }},
@@ -149,6 +150,7 @@ class ReloaderTest : public ::testing::Test {
   std::condition_variable looked_;
   int looks_ = 0;
   absl::Status more_;
+  absl::Status prepared_;
 
   // Writes the config file itself, and leaves the links to it unchanged.
   void WriteInPlace(const std::string& config) { std::ofstream(folder_->PathOf("f"), std::ios::trunc) << config; }
@@ -214,6 +216,21 @@ TEST_F(ReloaderTest, AConfigWithAFaultIsNotAppliedAndItsFaultIsLoggedOnce) {
   LookAt(Files(ConfigText("d")));
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
   EXPECT_EQ(Caller(), "d");
+}
+
+TEST_F(ReloaderTest, AConfigForWhichTheGatewayCannotPrepareIsNotAppliedAndIsTriedAgain) {
+  constexpr char kName[] = "stampgate_reloads_total{result=\"failed\",what=\"config\"} ";
+  Start(ConfigText("c"));
+  prepared_ = absl::FailedPreconditionError("two fields are assigned");
+  LookAt(Files(ConfigText("d")));
+  EXPECT_EQ(Caller(), "c");
+  EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("reload_failed"), HasSubstr("two fields are assigned")));
+  Look();
+  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 2)));
+  prepared_ = absl::OkStatus();
+  Look();
+  EXPECT_EQ(Caller(), "d");
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
 TEST_F(ReloaderTest, AFaultIsCountedAtEachCheck) {

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, beforeEach, test } from 'node:test';
 import { addProtos, code } from '../clients/gateway.mjs';
-import { describeSymbol, listServices } from '../clients/standard_services.mjs';
+import { checkHealth, describeSymbol, listServices } from '../clients/standard_services.mjs';
 import { binary, root } from '../paths.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
-import { startStack } from './harness.mjs';
-import { reconfigure } from './policy_callers.mjs';
+import { putConfig, startStack } from './harness.mjs';
+import { reconfigure, reloaded } from './policy_callers.mjs';
 
 addProtos(join(root, 'tests/operation'), ['stampgate/testing/v1/teapot.proto']);
 
@@ -21,6 +21,7 @@ const { simulator, gateway } = await startStack(
 
 beforeEach(() => simulator.reset());
 
+const TEAPOT_SERVICE = 'stampgate.testing.v1.TeapotService';
 const BREW = 'TeapotService/BrewTea';
 const GET = 'TeapotService/GetTeapot';
 
@@ -122,29 +123,43 @@ test('the general service refuses the operation, which it has never carried', as
 
 test('server reflection lists and describes the operation and all others', async () => {
   const services = await listServices(gateway.client);
-  for (const name of ['stampgate.testing.v1.TeapotService', 'stampgate.v1.PolicyService']) {
+  for (const name of [TEAPOT_SERVICE, 'stampgate.v1.PolicyService']) {
     assert.ok(services.includes(name), name);
   }
-  const file = await describeSymbol(gateway.client, 'stampgate.testing.v1.TeapotService');
+  const file = await describeSymbol(gateway.client, TEAPOT_SERVICE);
   assert.equal(file.name, 'stampgate/testing/v1/teapot.proto');
   assert.deepEqual(file.service[0].method.map(({ name }) => name), ['BrewTea', 'GetTeapot']);
 });
 
 test('a reload adds the operations, and a later one removes them', async (t) => {
   const { gateway: running, simulator: upstream } = await startStack(t, { config: { reload_interval: '100ms' } });
-  const services = async () => (await listServices(running.client)).includes('stampgate.testing.v1.TeapotService');
+  const services = async () => (await listServices(running.client)).includes(TEAPOT_SERVICE);
   assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.UNIMPLEMENTED);
   assert.equal(await services(), false);
+  await assert.rejects(checkHealth(running.client, TEAPOT_SERVICE), { code: code.NOT_FOUND });
 
   await reconfigure(running, { operations: [TEAPOT] });
   upstream.addFaults([{ kind: 'status', status: 200, body: '{"shortAndStout":true}' }]);
   const response = await running.call(GET, { organization_id: ORGANIZATION, teapot_id: 't' });
   assert.deepEqual(response, { short_and_stout: true });
   assert.equal(await services(), true);
+  assert.equal(await checkHealth(running.client, TEAPOT_SERVICE), 'SERVING');
 
   await reconfigure(running, { operations: undefined });
   assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.UNIMPLEMENTED);
   assert.equal(await services(), false);
+  assert.equal(await checkHealth(running.client, TEAPOT_SERVICE), 'NOT_SERVING');
+  assert.equal(await checkHealth(running.client, 'stampgate.v1.PolicyService'), 'SERVING');
+});
+
+test('a reload refuses operations with which the gateway cannot decode events, and keeps those in force', async (t) => {
+  const { gateway: running } = await startStack(t, { events: true, config: { reload_interval: '100ms' } });
+  const faulty = JSON.stringify({ ...running.config, operations: [binary('tests/operation/faulty_events.binpb')] });
+  const { message } = await reloaded(running, () => putConfig(running.configFile, faulty), 'reload_failed');
+  assert.equal(message, 'two fields are assigned to events of the type ACTIVITY_UPDATES');
+
+  await reconfigure(running, { operations: [TEAPOT] });
+  assert.equal(await checkHealth(running.client, TEAPOT_SERVICE), 'SERVING');
 });
 
 test('the other operations still work', async () => {
