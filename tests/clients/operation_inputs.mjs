@@ -23,3 +23,14 @@ export function* inputsOf(path, { organizationId, choice = 0 }) {
   yield { name: 'least', input: bodyOf(operation, envelope(), { extent: 'least', choice }) };
   for (const { path: name, body: input } of bodiesWithOneOptional(operation, envelope)) yield { name, input };
 }
+
+/** The places of all members of objects in a body, as lists of names and indexes. */
+export function* membersIn(value, place = []) {
+  for (const [name, inner] of Object.entries(value)) {
+    if (!Array.isArray(value)) yield [...place, name];
+    if (typeof inner === 'object' && inner !== null) yield* membersIn(inner, [...place, name]);
+  }
+}
+
+/** The value at such a place. */
+export const valueAt = (value, place) => place.reduce((inner, name) => inner[name], value);

@@ -58,6 +58,20 @@ function messageOf(type, members, place) {
   );
 }
 
+/**
+ * The path that errors give to the field for a member of the body: "parameters.policies[0].notes" for
+ * ['parameters', 'policies', '0', 'notes'].
+ */
+export function fieldPathAt(path, place) {
+  let type = typed.get(path).request;
+  return place.reduce((whole, name) => {
+    if (/^[0-9]+$/.test(name)) return `${whole}[${name}]`;
+    const field = type.fieldsArray.find((each) => jsonNameOf(each) === name).resolve();
+    type = field.resolvedType;
+    return whole === '' ? field.name : `${whole}.${field.name}`;
+  }, '');
+}
+
 function fieldOf(field, value, place) {
   if (field.map) return expect(value, isObject(value), field, place);
   if (!field.repeated) return valueOf(field, value, place);

@@ -11,7 +11,7 @@ import { startSimulator } from '../simulator/server.mjs';
 import * as testing from '../simulator/testing.mjs';
 import { encode } from './gateway.mjs';
 import { OfficialClient, clientAt, methods } from './official_client.mjs';
-import { inputsOf, operationOf } from './operation_inputs.mjs';
+import { inputsOf, membersIn, operationOf, valueAt } from './operation_inputs.mjs';
 import { methodAt, optionAt, requestAt, responseJson, typedPaths } from './typed_messages.mjs';
 
 const { ORGANIZATION: organizationId } = testing;
@@ -193,16 +193,6 @@ describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async (
     assert.ok(count > 10_000, `${count} values`);
   });
 });
-
-/** The places of all members of objects, as lists of names and indexes. */
-function* membersIn(value, place = []) {
-  for (const [name, inner] of Object.entries(value)) {
-    if (!Array.isArray(value)) yield [...place, name];
-    if (typeof inner === 'object' && inner !== null) yield* membersIn(inner, [...place, name]);
-  }
-}
-
-const valueAt = (value, place) => place.reduce((inner, name) => inner[name], value);
 
 /** The number of texts, numbers and truth values in a JSON value. */
 const countValues = (value) =>

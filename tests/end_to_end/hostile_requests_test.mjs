@@ -1,0 +1,221 @@
+// Every operation refuses hostile requests in the same way: the call ends with INVALID_ARGUMENT and the path of every
+// fault, and upstream receives nothing. The simulator's schema states which members are required.
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { code, encode } from '../clients/gateway.mjs';
+import { inputsOf, membersIn, operationOf, valueAt } from '../clients/operation_inputs.mjs';
+import { fieldPathAt, methodAt, optionAt, requestAt, requestTypeAt, typedPaths } from '../clients/typed_messages.mjs';
+import { check } from '../simulator/check.mjs';
+import { parse } from '../simulator/json.mjs';
+import { ORGANIZATION } from '../simulator/testing.mjs';
+import { HANG_MS, startStack } from './harness.mjs';
+
+/** The paths of all operations whose calls have a body. */
+const paths = typedPaths.filter((path) => !path.endsWith('/jwks'));
+
+/** An error has at most this many violations. */
+const MAX_KEPT = 20;
+
+const caller = {
+  name: 'caller',
+  loopback: true,
+  // Classes do not cover internal operations, so the grant names the methods.
+  grants: [
+    {
+      methods: paths.map(methodAt),
+      all_organizations: true,
+      dangerous_fields: ['delete_without_export', 'debug_mode', 'enable_debug_mode_deployments'],
+    },
+  ],
+};
+const { simulator, gateway } = await startStack({ after }, { config: { callers: [caller] } });
+
+/** The input of an operation that has every member, and of each oneof the member with this number. */
+function fullInput(path, choice = 0) {
+  const [{ input }] = inputsOf(path, { organizationId: ORGANIZATION, choice });
+  return input;
+}
+
+/** Fails unless the call ends with INVALID_ARGUMENT and exactly these field paths, in any order. */
+async function assertRefused(path, request, fields) {
+  const error = await gateway.refusal(methodAt(path), request);
+  assert.equal(error.code, code.INVALID_ARGUMENT, `${path}: ${error.message}`);
+  assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'INVALID_REQUEST'], path);
+  const found = (error.badRequest?.field_violations ?? []).map(({ field = '' }) => field);
+  // No request here has a stamp.
+  const expected = new Set(optionAt(path).stamped_by_client ? ['client_stamp', ...fields] : fields);
+  assert.equal(found.length, Math.min(expected.size, MAX_KEPT), `${path}: ${found}, not ${[...expected]}`);
+  for (const field of found) assert.ok(expected.has(field), `${path}: ${field} is none of ${[...expected]}`);
+}
+
+/** The places of the members without which the schema refuses the body. The gateway itself sets type and time. */
+function requiredIn(path, input) {
+  return [...membersIn(input)].filter((place) => {
+    if (['type', 'timestampMs'].includes(place[0])) return false;
+    const body = structuredClone(input);
+    delete valueAt(body, place.slice(0, -1))[place.at(-1)];
+    return check(operationOf(path).body, parse(JSON.stringify(body)).value, BigInt(Date.now())).length > 0;
+  });
+}
+
+const isValue = (value) => typeof value !== 'object' || value === null;
+
+/** A field of wire type 2 with these bytes. */
+const bytesField = (number, bytes) => Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
+
+function varint(value) {
+  const bytes = [];
+  for (let rest = value; ; rest >>>= 7) {
+    if (rest < 0x80) return Buffer.from([...bytes, rest]);
+    bytes.push((rest & 0x7f) | 0x80);
+  }
+}
+
+/** The unknown field 1000 with the value 1. */
+const UNKNOWN_FIELD = Buffer.from([0xc0, 0x3e, 0x01]);
+
+/** The places of the messages in a request message that are in no list, as lists of fields of protobufjs. */
+function* messagesIn(type, message, fields = []) {
+  yield fields;
+  for (const [name, value] of Object.entries(message)) {
+    const field = type.fields[name].resolve();
+    const isMessage = field.resolvedType?.fields && !field.repeated && !field.map;
+    if (isMessage && !field.resolvedType.fullName.startsWith('.google.')) {
+      yield* messagesIn(field.resolvedType, value, [...fields, field]);
+    }
+  }
+}
+
+/** The fields of numbers, texts and enums in a request message: their path, their field, and the object that has them. */
+function* valuesIn(type, message, whole = '') {
+  for (const [name, value] of Object.entries(message)) {
+    const field = type.fields[name].resolve();
+    const at = whole === '' ? name : `${whole}.${name}`;
+    const inner = field.resolvedType?.fields;
+    if (!inner) {
+      if (!field.repeated && !field.map) yield { at, field, holder: message };
+    } else if (field.repeated) {
+      for (const [index, element] of value.entries()) yield* valuesIn(field.resolvedType, element, `${at}[${index}]`);
+    } else {
+      yield* valuesIn(field.resolvedType, value, at);
+    }
+  }
+}
+
+/** The request with another value in the field `name` of `holder`, which is a part of the request. */
+function withValue(request, holder, name, value) {
+  const before = holder[name];
+  holder[name] = value;
+  const changed = structuredClone(request);
+  holder[name] = before;
+  return changed;
+}
+
+describe('every operation refuses', { timeout: 3 * HANG_MS }, () => {
+  test('an empty request, and names its required fields', async () => {
+    for (const path of paths) {
+      const input = fullInput(path);
+      const top = requiredIn(path, input).filter((place) => place.length === 1 && !Array.isArray(valueAt(input, place)));
+      await assertRefused(path, {}, top.map((place) => fieldPathAt(path, place)));
+    }
+  });
+
+  test('a request without any required value, and names all of them in one error', async () => {
+    let count = 0;
+    for (const path of paths) {
+      for (const choice of [0, 1]) {
+        const input = fullInput(path, choice);
+        const required = requiredIn(path, input).filter((place) => isValue(valueAt(input, place)));
+        const request = structuredClone(input);
+        for (const place of required) delete valueAt(request, place.slice(0, -1))[place.at(-1)];
+        await assertRefused(path, requestAt(path, request), required.map((place) => fieldPathAt(path, place)));
+        count += required.length;
+      }
+    }
+    assert.ok(count > 1000, `${count} required values`);
+  });
+
+  test('an unknown field, in the request and in each message of the request', async () => {
+    let count = 0;
+    for (const path of paths) {
+      const request = requestAt(path, fullInput(path));
+      const bytes = encode(methodAt(path), request);
+      for (const fields of messagesIn(requestTypeAt(path), request)) {
+        // A parser merges a message that occurs a second time with the first one.
+        const addition = fields.reduceRight((inner, { id }) => bytesField(id, inner), UNKNOWN_FIELD);
+        const place = fields.map(({ name }) => name).join('.');
+        await assertRefused(path, Buffer.concat([bytes, addition]), [place]);
+        count += 1;
+      }
+    }
+    assert.ok(count > 300, `${count} messages`);
+  });
+
+  test('a value beyond a limit, and no value at the limit', async () => {
+    let count = 0;
+    for (const path of paths) {
+      const request = requestAt(path, fullInput(path));
+      for (const { at, field, holder } of valuesIn(requestTypeAt(path), request)) {
+        for (const [allowed, refused] of limitsOf(field)) {
+          const preparation = encode(methodAt(path), withValue(request, holder, field.name, allowed));
+          await gateway.call('StampService/Prepare', { method: methodAt(path), request: preparation });
+          await assertRefused(path, withValue(request, holder, field.name, refused), [at]);
+          count += 1;
+        }
+      }
+    }
+    assert.ok(count > 20, `${count} limits`);
+  });
+
+  test('an enum with a value that is not in the list', async () => {
+    let count = 0;
+    for (const path of paths) {
+      for (const choice of [0, 1]) {
+        const request = requestAt(path, fullInput(path, choice));
+        for (const { at, field, holder } of valuesIn(requestTypeAt(path), request)) {
+          if (!field.resolvedType?.values) continue;
+          await assertRefused(path, withValue(request, holder, field.name, 1_000_000), [at]);
+          count += 1;
+        }
+      }
+    }
+    assert.ok(count > 100, `${count} enums`);
+  });
+
+  test('bytes that are no message, and text that is not UTF-8', async () => {
+    for (const path of paths) {
+      const bytes = encode(methodAt(path), requestAt(path, fullInput(path)));
+      const { id } = requestTypeAt(path).fields.organization_id;
+      for (const hostile of [bytes.subarray(0, -1), Buffer.concat([bytes, bytesField(id, Buffer.from([0xff, 0xfe]))])]) {
+        const error = await gateway.refusal(methodAt(path), hostile);
+        assert.equal(error.code, code.INVALID_ARGUMENT, path);
+        assert.match(error.details, /not a stampgate\.v1\.[A-Za-z0-9]+Request message/);
+      }
+    }
+  });
+
+  test('a request of more than 1 MiB', async () => {
+    const tooLarge = bytesField(1000, Buffer.alloc(1 << 20));
+    for (const path of paths) {
+      const error = await gateway.refusal(methodAt(path), tooLarge);
+      assert.equal(error.code, code.RESOURCE_EXHAUSTED, path);
+    }
+  });
+
+  test('and upstream has received nothing', () => {
+    const { requests, connections } = simulator.stats();
+    assert.deepEqual([requests, connections], [0, 0]);
+  });
+});
+
+/** The limits of a field: pairs of a value that is allowed and one that is refused. */
+function limitsOf({ options }) {
+  const limit = (name) => options?.[`(field).${name}`];
+  const pairs = [];
+  if (limit('minimum') !== undefined) pairs.push([limit('minimum'), limit('minimum') - 1]);
+  if (limit('maximum') !== undefined) pairs.push([limit('maximum'), limit('maximum') + 1]);
+  for (const name of ['max_bytes', 'max_characters']) {
+    if (limit(name) !== undefined) pairs.push(['x'.repeat(limit(name)), 'x'.repeat(limit(name) + 1)]);
+  }
+  return pairs;
+}
