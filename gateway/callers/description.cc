@@ -37,6 +37,9 @@ std::string DescribeRules(const config::v1::Grant& grant) {
   if (!grant.export_public_keys().empty()) {
     absl::StrAppend(&text, ", exports to ", grant.export_public_keys_size(), " keys only");
   }
+  if (!grant.destinations().empty()) {
+    absl::StrAppend(&text, ", assets to ", absl::StrJoin(grant.destinations(), ", "), " only");
+  }
   return text;
 }
 

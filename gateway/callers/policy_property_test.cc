@@ -1,4 +1,4 @@
-// Compares 400,000 random decisions of the gateway with the decisions of a second, independent implementation of the
+// Compares 500,000 random decisions of the gateway with the decisions of a second, independent implementation of the
 // rules in config.proto. This implementation searches the whole config for each question.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/strings/substitute.h"
@@ -42,21 +43,30 @@ const std::vector<std::string>& Organizations() {
 }
 
 // The methods whose requests have a value that a grant can limit, chosen by hand.
-enum class Guarded { kAmount, kExportKey, kDangerous };
+enum class Guarded { kAmount, kExportKey, kDangerous, kDestination };
 struct GuardedMethod {
   const char* name;
   Guarded guarded;
-  const char* field;                          // the amount, the key, or the dangerous field
-  const char* request = "parameters { $0 }";  // the request with the fields `$0`
+  const char* field;                          // the amount, the key, the dangerous field, or the destination
+  const char* request = "parameters { $0 }";  // the request with the fields `$0` and the destination `$1`
 };
 const std::vector<GuardedMethod>& GuardedMethods() {
   static const auto& methods = *new std::vector<GuardedMethod>{
+      {"EarnService/ClaimEarnFees", Guarded::kDestination, "wrapper_address"},
+      {"EarnService/EarnClaimRewards", Guarded::kDestination, "sign_with"},
+      {"EarnService/EarnDeployWrapper", Guarded::kDestination, "client_fee_wallet",
+       "parameters { $0 vault_address: '$1' }"},
       {"EarnService/EarnDeposit", Guarded::kAmount, "assets"},
-      {"EarnService/EarnWithdraw", Guarded::kAmount, "amount_value"},
+      {"EarnService/EarnWithdraw", Guarded::kAmount, "amount_value", "parameters { $0 sign_with: '$1' }"},
       {"OrganizationService/DeleteSubOrganization", Guarded::kDangerous, "delete_without_export"},
       {"PrivateKeyService/DeletePrivateKeys", Guarded::kDangerous, "delete_without_export"},
       {"PrivateKeyService/ExportPrivateKey", Guarded::kExportKey, "target_public_key"},
       {"SecretService/ExportSecrets", Guarded::kExportKey, "target_public_key", "parameters { secrets { $0 } }"},
+      {"SigningService/SparkPrepareTransfer", Guarded::kDestination, "receiver_public_key",
+       "parameters { transfer { $0 } }"},
+      {"SwapService/UpsertSwapConfig", Guarded::kDestination, "fee_receiver_wallet_address"},
+      {"TransactionService/EthSendTransaction", Guarded::kDestination, "to",
+       "parameters { calls { to: '$1' } calls { $0 } }"},
       {"TvcService/CreateTvcApp", Guarded::kDangerous, "enable_debug_mode_deployments"},
       {"TvcService/CreateTvcDeployment", Guarded::kDangerous, "debug_mode"},
       {"WalletService/DeleteWalletAccounts", Guarded::kDangerous, "delete_without_export"},
@@ -109,6 +119,9 @@ const std::vector<std::string> kContracts = {"0x00000000000000000000000000000000
                                              "0x00000000000000000000000000000000000000BB"};
 const std::vector<std::string> kAmounts = {
     "0", "9", "10", "11", "100", "99999999999999999999", "100000000000000000000"};
+
+const std::vector<std::string> kDestinations = {"0x00000000000000000000000000000000000000cc",
+                                                "0x00000000000000000000000000000000000000DD", "So1anaAddress"};
 
 // The list Keys() contains two keys, each in several spellings, and texts that are no key.
 struct KeySpelling {
@@ -166,6 +179,7 @@ config::v1::Grant RandomGrant(Random& random) {
     const KeySpelling& key = Pick(random, Keys());
     if (key.key != 0) grant.add_export_public_keys(key.hex);
   }
+  for (size_t i = OneIn(random, 4) ? random() % 4 : 0; i > 0; --i) grant.add_destinations(Pick(random, kDestinations));
   return grant;
 }
 
@@ -181,7 +195,14 @@ struct Asked {
   std::string contract;
   bool dangerous = false;  // the value of the dangerous field, if the request has one
   KeySpelling export_key;
+  std::string destination;
+  std::string other_destination;  // of requests that state two
 };
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), tolower);
+  return text;
+}
 
 // Returns a question to `caller`. Most questions are about a method that a grant names, because a random choice
 // from all methods seldom picks one.
@@ -212,6 +233,13 @@ Asked RandomQuestion(Random& random, const config::v1::Caller& caller) {
     std::transform(asked.contract.begin() + 2, asked.contract.end(), asked.contract.begin() + 2, tolower);
   asked.dangerous = OneIn(random, 2);
   asked.export_key = Pick(random, Keys());
+  const auto destination = [&random] {
+    if (OneIn(random, 10)) return std::string();
+    const std::string& listed = Pick(random, kDestinations);
+    return OneIn(random, 3) ? Lower(listed) : listed;
+  };
+  asked.destination = destination();
+  asked.other_destination = destination();
   return asked;
 }
 
@@ -235,19 +263,17 @@ std::unique_ptr<google::protobuf::Message> RequestOf(const Asked& asked) {
     case Guarded::kDangerous:
       fields = absl::StrCat(method->field, ": ", asked.dangerous);
       break;
+    case Guarded::kDestination:
+      fields = absl::StrCat(method->field, ": '", asked.destination, "'");
+      break;
   }
   const std::string& name = asked.method;
   return testing::MessageOf(absl::StrCat("stampgate.v1.", name.substr(name.find('/') + 1), "Request"),
-                            absl::Substitute(method->request, fields));
+                            absl::Substitute(method->request, fields, asked.other_destination));
 }
 
 // Adds leading zeros to a number, so that numbers compare correctly as text.
 std::string Padded(const std::string& digits) { return std::string(80 - digits.size(), '0') + digits; }
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), tolower);
-  return text;
-}
 
 bool HasAmount(const config::v1::Grant& grant, const Asked& asked) {
   if (grant.amount_limits().empty()) return true;
@@ -272,14 +298,25 @@ bool HasExportKey(const config::v1::Grant& grant, const Asked& asked) {
   return false;
 }
 
+bool HasDestination(const config::v1::Grant& grant, const std::string& stated) {
+  if (grant.destinations().empty()) return true;
+  for (const std::string& listed : grant.destinations()) {
+    if (listed == stated || (listed.starts_with("0x") && Lower(listed) == Lower(stated))) return true;
+  }
+  return false;
+}
+
 bool HasValues(const config::v1::Grant& grant, const Asked& asked) {
   const GuardedMethod* method = FindGuarded(asked.method);
   if (method == nullptr) return true;
+  if (absl::StrContains(method->request, "$1") && !HasDestination(grant, asked.other_destination)) return false;
   switch (method->guarded) {
     case Guarded::kAmount:
       return HasAmount(grant, asked);
     case Guarded::kExportKey:
       return HasExportKey(grant, asked);
+    case Guarded::kDestination:
+      return HasDestination(grant, asked.destination);
     case Guarded::kDangerous:
       break;
   }
@@ -308,6 +345,7 @@ bool Allows(const config::v1::Grant& grant, const Asked& asked, const std::strin
   } else {
     const ExpectedRights& rights = AllExpectedRights().at(asked.method);
     if (rights.moves_unread_amount && !grant.amount_limits().empty()) return false;
+    if (rights.moves_to_unread_destination && !grant.destinations().empty()) return false;
     for (const std::string& name : grant.methods()) {
       if (name == asked.method || name == "stampgate.v1." + asked.method) method = true;
     }
@@ -377,7 +415,7 @@ TEST(PolicyPropertyTest, EveryDecisionMatchesTheConfig) {
   int asked_in_all = 0;
   std::map<std::string, int> allowed;
   std::map<std::string, int> denied;
-  for (int round = 0; round < 20000; ++round) {
+  for (int round = 0; round < 25000; ++round) {
     const config::v1::Caller config = RandomCaller(random);
     const std::string& as_of = Pick(random, Days());
     const Caller caller(config, *OperationSet::BuiltIn(), as_of);
@@ -393,7 +431,7 @@ TEST(PolicyPropertyTest, EveryDecisionMatchesTheConfig) {
       ++(decision.allowed ? allowed : denied)[asked.method];
     }
   }
-  EXPECT_EQ(asked_in_all, 400000);
+  EXPECT_EQ(asked_in_all, 500000);
   // Every method must be both allowed and denied often. Otherwise a policy that always gives the same decision would
   // pass.
   for (const auto& [method, unused] : AllExpectedRights()) {

@@ -42,6 +42,13 @@ bool IsContract(absl::string_view text) {
   return absl::ConsumePrefix(&text, "0x") && text.size() == 40 && absl::c_all_of(text, absl::ascii_isxdigit);
 }
 
+// Whether `text` can be a destination. The check finds texts that no request can state by mistake of the operator, such
+// as those with a space; it does not know the forms of addresses of all chains.
+bool IsDestination(absl::string_view text) {
+  if (absl::ConsumePrefix(&text, "0x")) return ConsistsOf(text, absl::ascii_isxdigit);
+  return !absl::StartsWith(text, "0X") && ConsistsOf(text, absl::ascii_isgraph);
+}
+
 // Checks that no value is used twice.
 class Owners {
  public:
@@ -146,8 +153,8 @@ class CallerCheck {
         report_.Add(method_path, NoMethod(operations_.set(), grant.methods(i)));
       } else if (method->general) {
         report_.Add(method_path, "must be granted with general_operations, one operation at a time");
-      } else if (method->moves_unread_amount && !grant.amount_limits().empty()) {
-        report_.Add(method_path, "cannot be checked against amount_limits: use a separate grant for it");
+      } else if (const absl::string_view rule = UncheckedRule(grant, *method); !rule.empty()) {
+        report_.Add(method_path, absl::StrCat("cannot be checked against ", rule, ": use a separate grant for it"));
       }
     }
     for (int i = 0; i < grant.classes_size(); ++i) {
@@ -217,10 +224,12 @@ class CallerCheck {
       }
       WarnOfOperation(operation, operation_path);
     }
-    const bool has_rules = !grant.amount_limits().empty() || !grant.export_public_keys().empty();
+    const bool has_rules =
+        !grant.amount_limits().empty() || !grant.export_public_keys().empty() || !grant.destinations().empty();
     if (has_rules && !grant.general_operations().empty()) {
       report_.Add(path + ".general_operations",
-                  "cannot be checked against amount_limits or export_public_keys: use a separate grant for them");
+                  "cannot be checked against amount_limits, export_public_keys or destinations: use a separate grant "
+                  "for them");
     }
   }
 
@@ -299,6 +308,11 @@ class CallerCheck {
     for (int i = 0; i < grant.export_public_keys_size(); ++i) {
       if (DecodeExportKey(grant.export_public_keys(i)).has_value()) continue;
       report_.Add(absl::StrCat(path, ".export_public_keys[", i, "]"), "must be a public key of P-256 in hex");
+    }
+    for (int i = 0; i < grant.destinations_size(); ++i) {
+      if (IsDestination(grant.destinations(i))) continue;
+      report_.Add(absl::StrCat(path, ".destinations[", i, "]"),
+                  "must be an address or a public key: visible ASCII characters, and after 0x hex digits only");
     }
   }
 

@@ -277,6 +277,37 @@ TEST(CallerConfigTest, AValueRuleMustBeOneThatCanBeEvaluated) {
               "f:3:111: callers[0].grants[0].export_public_keys[0]: must be a public key of P-256 in hex")
         << bad;
   }
+
+  EXPECT_EQ(report(absl::StrCat("destinations: ['", contract, "', 'So11111111111111111111111111111111111111112', '",
+                                kPointOfOne, "', '0xAB']")),
+            "");
+  for (const char* bad : {"", " ", " a", "a ", "a b", "0x", "0xg", "0x1 ", "0X1", "0Xg", "\u00e4"}) {
+    EXPECT_EQ(report(absl::StrCat("destinations: ['", bad, "']")),
+              "f:3:105: callers[0].grants[0].destinations[0]: must be an address or a public key: visible ASCII "
+              "characters, and after 0x hex digits only")
+        << bad;
+  }
+  EXPECT_EQ(report(absl::StrCat("destinations: [", std::string(129, 'a'), "]")),
+            "f:3:105: callers[0].grants[0].destinations[0]: must be no longer than 128 bytes");
+}
+
+TEST(CallerConfigTest, AGrantWithDestinationsMustNotNameAMethodThatMovesAssetsWithoutStatingADestination) {
+  const auto report = [](absl::string_view methods, absl::string_view rules = "destinations: [a]") {
+    return GrantReport(absl::StrCat("all_organizations: true, ", rules, ", methods: [", methods, "]"));
+  };
+  EXPECT_EQ(report("TransactionService/EthSendTransaction, PolicyService/GetPolicy"), "");
+  // The gateway cannot read the transaction, the vault that receives the deposit is no destination of the message, and
+  // the receiver of the fees is not in the request.
+  for (const char* method :
+       {"SigningService/SignTransaction", "EarnService/EarnDeposit", "SwapService/ClaimSwapFees"}) {
+    EXPECT_THAT(report(absl::StrCat("PolicyService/GetPolicy, ", method)),
+                EndsWith("callers[0].grants[0].methods[1]: cannot be checked against destinations: use a separate "
+                         "grant for it"));
+    EXPECT_EQ(report(method, "dangerous_fields: []"), "");
+  }
+  EXPECT_EQ(GrantReport("all_organizations: true, destinations: [a], classes: [dangerous]"), "");
+  EXPECT_THAT(report("SigningService/SignTransaction", "destinations: [a], amount_limits: [{chain: c}]"),
+              EndsWith("methods[0]: cannot be checked against amount_limits: use a separate grant for it"));
 }
 
 // A template from which a config is generated can produce an empty value. The gateway must not read it as "no limit".
@@ -286,7 +317,7 @@ TEST(CallerConfigTest, AnEmptyRestrictionIsRefused) {
     EXPECT_THAT(CallerReport(absl::StrCat("name: c, loopback: true, ", field, ": []")),
                 EndsWith(absl::StrCat("callers[0].", field, empty)));
   }
-  for (const char* field : {"amount_limits", "export_public_keys"}) {
+  for (const char* field : {"amount_limits", "export_public_keys", "destinations"}) {
     EXPECT_THAT(GrantReport(absl::StrCat(kQuery, field, ": []")),
                 EndsWith(absl::StrCat("callers[0].grants[0].", field, empty)));
   }
@@ -385,10 +416,11 @@ TEST(CallerConfigTest, WarnsOfOrganizationsForWhichNoKeySigns) {
 TEST(CallerConfigTest, AGrantWithValueRulesCannotGrantGeneralOperations) {
   const std::string general = "all_organizations: true, general_operations: [{path: a}], ";
   const std::string fault =
-      "f:3:92: callers[0].grants[0].general_operations: cannot be checked against amount_limits or "
-      "export_public_keys: use a separate grant for them";
+      "f:3:92: callers[0].grants[0].general_operations: cannot be checked against amount_limits, "
+      "export_public_keys or destinations: use a separate grant for them";
   EXPECT_EQ(GrantReport(absl::StrCat(general, "amount_limits: [{chain: c}]")), fault);
   EXPECT_EQ(GrantReport(absl::StrCat(general, "export_public_keys: ['", kPointOfOne, "']")), fault);
+  EXPECT_EQ(GrantReport(absl::StrCat(general, "destinations: [a]")), fault);
   EXPECT_EQ(GrantReport(absl::StrCat(general, "dangerous_fields: [delete_without_export]")), "");
 }
 

@@ -124,6 +124,7 @@ TEST_F(LoadingTest, TheVersionChangesIfAKeyOrAGrantChanges) {
            {"organizations_file: ids", "organizations_file: ids, amount_limits: [{chain: c, max_amount: 1}]"},
            {"organizations_file: ids",
             absl::StrCat("organizations_file: ids, export_public_keys: ['", kPointOfOne, "']")},
+           {"organizations_file: ids", "organizations_file: ids, destinations: [a]"},
            {"grants: [", "grants: [{classes: [login], all_organizations: true}, "},
            {"callers: [", "callers: [{name: x, dns_names: [x]}, "},
        }) {

@@ -375,6 +375,32 @@ TEST_F(OperationCallTest, TheGuardsOfAMethodApplyToItsOperationThroughGeneralSer
   EXPECT_EQ(Member(denials[0], "reason"), "delete_without_export needs a grant that names it");
 }
 
+TEST_F(OperationCallTest, TheDestinationsOfAGrantApplyToAnOperationThroughGeneralServiceToo) {
+  UseAudit();
+  SetGrants(
+      "grants {general_operations {path: 'eth_send_transaction' activity_type: "
+      "'ACTIVITY_TYPE_ETH_SEND_TRANSACTION_V2'} organizations: 'o' destinations: '0xaa'}");
+  const auto send = [this](const std::string& calls) {
+    return Start("SubmitOperation",
+                 absl::StrCat("organization_id: 'o' path: 'eth_send_transaction' activity_type: "
+                              "'ACTIVITY_TYPE_ETH_SEND_TRANSACTION_V2' parameters: '{\"from\":\"0xff\",\"caip2\":"
+                              "\"eip155:1\",\"calls\":[",
+                              calls, "]}'"));
+  };
+  EXPECT_THAT(send(R"({"to":"0xbb"})").Wait(), StatusIs(Code::kPermissionDenied));
+  EXPECT_THAT(send(R"({"to":"0xaa"},{"to":"0xbb","data":"0x"})").Wait(), StatusIs(Code::kPermissionDenied));
+  EXPECT_THAT(upstream_.sent(), IsEmpty());
+
+  const Call call = send(R"({"to":"0xAA"})");
+  const FakeUpstream::Sent sent = upstream_.WaitForSent();
+  EXPECT_EQ(sent.path, "/public/v1/submit/eth_send_transaction");
+  upstream_.End(sent.id, AnswerOf(200, kActivity));
+  EXPECT_EQ(call.Wait(), absl::OkStatus());
+  const std::vector<std::string> denials = AuditLines("deny");
+  ASSERT_THAT(denials, SizeIs(2));
+  for (const std::string& denial : denials) EXPECT_EQ(Member(denial, "reason"), "to is not one of destinations");
+}
+
 TEST_F(OperationCallTest, ThePolicyDeniesACallBeforeItsDeadlineIsChecked) {
   SetGrants(
       "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o'"

@@ -32,6 +32,7 @@ std::map<std::string, ExpectedRights> ReadRights() {
   mark("always_covered", &ExpectedRights::always_covered);
   mark("internal", &ExpectedRights::internal);
   mark("moves_unread_amount", &ExpectedRights::moves_unread_amount);
+  mark("moves_to_unread_destination", &ExpectedRights::moves_to_unread_destination);
   EXPECT_FALSE(rights.empty());
   return rights;
 }

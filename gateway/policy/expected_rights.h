@@ -12,6 +12,7 @@ struct ExpectedRights {
   bool always_covered = false;       // unless internal, its class covers the method whatever class_grants_as_of is
   bool internal = false;             // no class covers the method
   bool moves_unread_amount = false;  // a grant with amount_limits does not allow the method
+  bool moves_to_unread_destination = false;  // a grant with destinations does not allow the method
 };
 
 // Returns the rights of every method, by its short name, except the methods of GeneralService. Fails the test if a file

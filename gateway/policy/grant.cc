@@ -1,19 +1,20 @@
 #include "gateway/policy/grant.h"
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "gateway/policy/class_coverage.h"
 #include "gateway/policy/method_name.h"
 
 namespace stampgate {
 
 Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations, absl::string_view class_grants_as_of)
-    : limits_amounts_(!grant.amount_limits().empty()), key_(grant.key()), rules_(grant) {
+    : key_(grant.key()), rules_(grant) {
   for (const std::string& name : grant.methods()) {
-    if (const ApiMethod* method = FindApiMethod(operations, name)) Add(*method);
+    if (const ApiMethod* method = FindApiMethod(operations, name)) Add(*method, grant);
   }
   for (const ApiMethod& method : operations.methods()) {
     if (ClassesCover(method, class_grants_as_of) && absl::c_linear_search(grant.classes(), method.policy_class)) {
-      Add(method);
+      Add(method, grant);
     }
   }
   for (const config::v1::GeneralOperation& operation : grant.general_operations()) {
@@ -25,21 +26,27 @@ Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations, abs
   organizations_ = std::move(organizations);
 }
 
-void Grant::Add(const ApiMethod& method) {
-  (limits_amounts_ && method.moves_unread_amount ? unlimited_ : methods_).insert(method.full_name);
+void Grant::Add(const ApiMethod& method, const config::v1::Grant& grant) {
+  const absl::string_view unchecked = UncheckedRule(grant, method);
+  if (unchecked.empty()) {
+    methods_.insert(method.full_name);
+  } else {
+    unchecked_.emplace(method.full_name, unchecked);
+  }
 }
 
 Grant::Answer Grant::Ask(const Question& question) const {
-  const bool unlimited = !question.general && unlimited_.contains(question.method);
+  const auto unchecked = question.general ? unchecked_.end() : unchecked_.find(question.method);
   const bool named = question.general
                          ? general_.contains({std::string(question.general_path), std::string(question.general_type)})
                          : methods_.contains(question.method);
-  if (!named && !unlimited) return {Fit::kNotTheMethod, ""};
+  if (!named && unchecked == unchecked_.end()) return {Fit::kNotTheMethod, ""};
   if (question.organization_id.has_value() && !organizations_->Contains(*question.organization_id)) {
     return {Fit::kNotTheOrganization, ""};
   }
-  if (unlimited) {
-    return {Fit::kNotTheValues, "amount_limits cannot be checked for this method: grant it without them"};
+  if (unchecked != unchecked_.end()) {
+    return {Fit::kNotTheValues,
+            absl::StrCat(unchecked->second, " cannot be checked for this method: grant it without them")};
   }
   if (question.request == nullptr) return {Fit::kAllowed, ""};
   std::optional<std::string> why = rules_.Refuse(*question.request);

@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_GATEWAY_POLICY_GRANT_H_
 #define STAMPGATE_GATEWAY_POLICY_GRANT_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -60,12 +61,12 @@ class Grant {
   const std::string& key() const { return key_; }
 
  private:
-  void Add(const ApiMethod& method);
+  void Add(const ApiMethod& method, const config::v1::Grant& grant);
 
-  const bool limits_amounts_;
   std::set<std::string, std::less<>> methods_;  // the full names of the granted methods
-  // The full names of the methods that are not granted only because the grant has amount limits.
-  std::set<std::string, std::less<>> unlimited_;
+  // The methods that are not granted only because a rule of the grant cannot be checked for them: the name of this
+  // rule, by the full name of the method.
+  std::map<std::string, absl::string_view, std::less<>> unchecked_;
   std::set<std::pair<std::string, std::string>> general_;  // the path and the type of each granted general operation
   std::shared_ptr<const OrganizationSet> organizations_;
   std::string key_;

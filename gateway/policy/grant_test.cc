@@ -166,6 +166,37 @@ TEST(GrantTest, TheValuesAreCheckedLast) {
   EXPECT_EQ(grant.Ask(question).fit, Fit::kNotTheMethod);
 }
 
+TEST(GrantTest, AGrantWithDestinationsAllowsNoMethodThatMovesAssetsWithoutStatingADestination) {
+  int unchecked = 0;
+  for (const auto& [name, rights] : AllExpectedRights()) {
+    const std::string method = "/stampgate.v1." + name;
+    const std::string grant = absl::StrCat("methods: '", name, "' organizations: 'o' ");
+    EXPECT_TRUE(GrantOf(grant).HasMethod(method)) << name;
+    const Grant limited = GrantOf(grant + "destinations: 'a'");
+    EXPECT_EQ(limited.HasMethod(method), !rights.moves_to_unread_destination) << name;
+    if (!rights.moves_to_unread_destination) continue;
+    ++unchecked;
+    EXPECT_EQ(Ask(limited, method, "p"), Fit::kNotTheOrganization) << name;
+    Question question;
+    question.method = method;
+    question.organization_id = "o";
+    EXPECT_EQ(limited.Ask(question).fit, Fit::kNotTheValues) << name;
+    EXPECT_EQ(limited.Ask(question).why, "destinations cannot be checked for this method: grant it without them");
+  }
+  EXPECT_GT(unchecked, 20);
+}
+
+TEST(GrantTest, AClassWithDestinationsDoesNotCoverAMethodThatMovesAssetsWithoutStatingADestination) {
+  const OperationSet& operations = *OperationSet::BuiltIn();
+  const std::string dangerous = "classes: POLICY_CLASS_DANGEROUS all_organizations: true ";
+  const Grant all = GrantOf(dangerous, operations.newest_since());
+  const Grant limited = GrantOf(dangerous + "destinations: 'a'", operations.newest_since());
+  for (const auto& [name, rights] : AllExpectedRights()) {
+    const std::string method = "/stampgate.v1." + name;
+    EXPECT_EQ(limited.HasMethod(method), all.HasMethod(method) && !rights.moves_to_unread_destination) << name;
+  }
+}
+
 TEST(GrantTest, AnUnknownMethodNameGrantsNothing) {
   const Grant grant = GrantOf("methods: ['PolicyService/None', '*', ''] all_organizations: true");
   for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) EXPECT_FALSE(grant.HasMethod(method.full_name));

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/policy/p256_point.h"
 #include "google/protobuf/descriptor.h"
@@ -36,7 +37,7 @@ bool SaysSomething(const ParsedMessage& message, const FieldPlan& field) {
 }
 
 // Returns the text of a string field, or the text that an enum value has in upstream's JSON. Returns an empty text if
-// there is no such text. An empty text is no valid amount, chain or key.
+// there is no such text. An empty text is no valid amount, chain, key or destination.
 std::string TextOf(const ParsedMessage& message, const FieldPlan* plan) {
   if (plan == nullptr || plan->field->is_repeated()) return "";
   if (plan->field->type() == FieldDescriptor::TYPE_STRING) return std::string(message.Text(*plan));
@@ -49,6 +50,27 @@ std::string TextOf(const ParsedMessage& message, const FieldPlan* plan) {
 // Whether `number` is greater than `limit`. Both consist of decimal digits without leading zeros.
 bool IsAbove(absl::string_view number, absl::string_view limit) {
   return number.size() != limit.size() ? number.size() > limit.size() : number > limit;
+}
+
+// Returns a text that is equal for texts of the same destination. The case of an address in hex is only a checksum.
+std::string ComparedDestination(absl::string_view text) {
+  return absl::StartsWith(text, "0x") ? absl::AsciiStrToLower(text) : std::string(text);
+}
+
+// Whether a message with this descriptor can contain, at any depth, a field with this guard.
+bool CanContain(const Descriptor* descriptor, v1::FieldGuard guard, std::set<const Descriptor*>& visited) {
+  if (!visited.insert(descriptor).second) return false;
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    if (field->options().GetExtension(v1::field).guard() == guard) return true;
+    if (field->message_type() != nullptr && CanContain(field->message_type(), guard, visited)) return true;
+  }
+  return false;
+}
+
+bool CanContain(const Descriptor* descriptor, v1::FieldGuard guard) {
+  std::set<const Descriptor*> visited;
+  return CanContain(descriptor, guard, visited);
 }
 
 void CollectDangerousFields(const Descriptor* descriptor, std::set<const Descriptor*>& visited,
@@ -77,31 +99,59 @@ bool IsDangerousField(const OperationSet& operations, absl::string_view name) {
   return ListDangerousFields(operations).contains(name);
 }
 
+absl::string_view UncheckedRule(const config::v1::Grant& grant, const ApiMethod& method) {
+  if (!grant.amount_limits().empty() && method.moves_unread_amount) return "amount_limits";
+  const Descriptor* request = method.method->input_type();
+  if (!grant.destinations().empty() && (method.moves_unread_amount || CanContain(request, v1::FIELD_GUARD_AMOUNT)) &&
+      !CanContain(request, v1::FIELD_GUARD_DESTINATION)) {
+    return "destinations";
+  }
+  return "";
+}
+
 GuardRules::GuardRules(const config::v1::Grant& grant)
     : dangerous_fields_(grant.dangerous_fields().begin(), grant.dangerous_fields().end()) {
   for (const config::v1::AmountLimit& limit : grant.amount_limits()) {
     amount_limits_.push_back({limit.chain(), absl::AsciiStrToLower(limit.contract()), limit.max_amount()});
   }
   for (const std::string& key : grant.export_public_keys()) export_keys_.insert(DecodeExportKey(key).value_or(key));
+  for (const std::string& text : grant.destinations()) destinations_.insert(ComparedDestination(text));
 }
 
 std::optional<std::string> GuardRules::Refuse(const ParsedMessage& request) const {
-  if (std::optional<std::string> why = RefuseAmount(request)) return why;
-  for (const FieldPlan& field : request.plan().fields) {
+  bool states_destination = false;
+  if (std::optional<std::string> why = RefuseValues(request, states_destination)) return why;
+  // For example, the list of the messages with a destination is empty. It is not known what upstream does then.
+  if (!destinations_.empty() && !states_destination &&
+      CanContain(request.plan().descriptor, v1::FIELD_GUARD_DESTINATION)) {
+    return "the request states none of destinations";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> GuardRules::RefuseValues(const ParsedMessage& message, bool& states_destination) const {
+  if (std::optional<std::string> why = RefuseAmount(message)) return why;
+  for (const FieldPlan& field : message.plan().fields) {
     const auto& name = field.field->name();
-    if (field.guard == v1::FIELD_GUARD_DANGEROUS && SaysSomething(request, field) &&
+    if (field.guard == v1::FIELD_GUARD_DANGEROUS && SaysSomething(message, field) &&
         !dangerous_fields_.contains(name)) {
       return absl::StrCat(name, " needs a grant that names it");
     }
     if (field.guard == v1::FIELD_GUARD_EXPORT_KEY && !export_keys_.empty()) {
-      const std::optional<std::string> key = DecodeExportKey(TextOf(request, &field));
+      const std::optional<std::string> key = DecodeExportKey(TextOf(message, &field));
       if (!key.has_value() || !export_keys_.contains(*key)) {
         return absl::StrCat(name, " is not one of export_public_keys");
       }
     }
+    if (field.guard == v1::FIELD_GUARD_DESTINATION && !destinations_.empty()) {
+      if (!destinations_.contains(ComparedDestination(TextOf(message, &field)))) {
+        return absl::StrCat(name, " is not one of destinations");
+      }
+      states_destination = true;
+    }
     if (field.form != JsonForm::kMessage) continue;
-    for (const FieldValue& value : request.Values(field)) {
-      if (std::optional<std::string> why = Refuse(value.message())) return why;
+    for (const FieldValue& value : message.Values(field)) {
+      if (std::optional<std::string> why = RefuseValues(value.message(), states_destination)) return why;
     }
   }
   return std::nullopt;

@@ -18,6 +18,10 @@ namespace stampgate {
 // dangerous field only if a grant names the field.
 bool IsDangerousField(const OperationSet& operations, absl::string_view name);
 
+// Returns the name of a rule of `grant` that cannot be checked for `method`, because the method can move assets and no
+// field of its request states the value that the rule limits. Returns an empty text if there is no such rule.
+absl::string_view UncheckedRule(const config::v1::Grant& grant, const ApiMethod& method);
+
 // The value rules of one grant. Immutable. The option `guard` of a field (FieldGuard in options.proto) states which
 // rule applies to the field.
 class GuardRules {
@@ -37,12 +41,15 @@ class GuardRules {
     std::string max_amount;  // decimal digits; if empty, every amount is allowed, even "MAX"
   };
 
+  // Checks the values of `message` at any depth. Sets `states_destination` if one of its messages states a destination.
+  std::optional<std::string> RefuseValues(const ParsedMessage& message, bool& states_destination) const;
   std::optional<std::string> RefuseAmount(const ParsedMessage& message) const;
   bool AllowsAmount(absl::string_view chain, absl::string_view contract, absl::string_view amount) const;
 
   std::vector<AmountLimit> amount_limits_;
   std::set<std::string, std::less<>> dangerous_fields_;
-  std::set<std::string, std::less<>> export_keys_;  // the allowed keys, in the form that DecodeExportKey returns
+  std::set<std::string, std::less<>> export_keys_;   // the allowed keys, in the form that DecodeExportKey returns
+  std::set<std::string, std::less<>> destinations_;  // in the form in which they compare
 };
 
 }  // namespace stampgate

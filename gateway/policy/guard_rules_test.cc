@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "gateway/policy/testing.h"
 #include "gateway/policy/testing.pb.h"
 #include "translate/testing/dynamic_message.h"
@@ -212,6 +213,124 @@ TEST(GuardRulesTest, AnExportKeyIsFoundAtAnyDepth) {
   }
 }
 
+constexpr char kNotADestination[] = "to is not one of destinations";
+constexpr char kNoDestination[] = "the request states none of destinations";
+
+// Returns why a grant with kContract and "Solana1" as its destinations refuses the calls of this transaction.
+std::string Calls(const std::string& calls) {
+  return Refusal(
+      absl::StrCat("destinations: ['", kContract, "', 'Solana1']"),
+      *testing::MessageOf("stampgate.v1.EthSendTransactionRequest", absl::StrCat("parameters {", calls, "}")));
+}
+std::string CallTo(absl::string_view to) { return absl::StrCat("calls {to: '", absl::CEscape(to), "'} "); }
+
+TEST(DestinationTest, OnlyTheListedDestinationsAreAllowed) {
+  EXPECT_EQ(Calls(CallTo(kContract)), "");
+  EXPECT_EQ(Calls(CallTo("Solana1")), "");
+  const std::string contract = kContract;
+  for (const std::string& other :
+       {std::string(), std::string("0x"), std::string("0xabcdef0123456789abcdef0123456789abcdef02"), contract + "0",
+        contract.substr(0, 41), contract.substr(2), contract + " ", " " + contract, contract + "\n", "\t" + contract,
+        contract + std::string(1, '\0'), contract + ",Solana1", std::string("Solana"), std::string("Solana11"),
+        std::string("*"), std::string("\u0430")}) {
+    EXPECT_EQ(Calls(CallTo(other)), kNotADestination) << other;
+  }
+}
+
+TEST(DestinationTest, OnlyTextsThatBeginWith0xCompareWithoutCase) {
+  const std::string digits = std::string(kContract).substr(2);
+  const std::string upper = "0x" + absl::AsciiStrToUpper(digits);
+  EXPECT_EQ(Calls(CallTo(upper)), "");
+  EXPECT_EQ(Calls(CallTo("0xAbCdEf0123456789aBcDeF0123456789AbCdEf01")), "");
+  EXPECT_EQ(Calls(CallTo("0X" + digits)), kNotADestination);
+  for (const char* other : {"solana1", "SOLANA1", "SolanA1"}) EXPECT_EQ(Calls(CallTo(other)), kNotADestination);
+  EXPECT_EQ(Refusal(absl::StrCat("destinations: '", upper, "'"),
+                    *testing::MessageOf("stampgate.v1.EthSendTransactionRequest",
+                                        absl::StrCat("parameters {", CallTo(kContract), "}"))),
+            "");
+}
+
+TEST(DestinationTest, EachOfSeveralCallsMustHaveAListedDestination) {
+  EXPECT_EQ(Calls(CallTo(kContract) + CallTo("Solana1") + CallTo(kContract)), "");
+  const std::string other = CallTo("0xabcdef0123456789abcdef0123456789abcdef02");
+  EXPECT_EQ(Calls(other + CallTo(kContract) + CallTo(kContract)), kNotADestination);
+  EXPECT_EQ(Calls(CallTo(kContract) + other + CallTo(kContract)), kNotADestination);
+  EXPECT_EQ(Calls(CallTo(kContract) + CallTo(kContract) + other), kNotADestination);
+  EXPECT_EQ(Calls(CallTo(kContract) + "calls {}"), kNotADestination);
+  EXPECT_EQ(Calls(CallTo(kContract) + "calls {value: '1' data: '0x'}"), kNotADestination);
+}
+
+TEST(DestinationTest, ARequestThatStatesNoDestinationIsRefused) {
+  EXPECT_EQ(Calls(""), kNoDestination);
+  EXPECT_EQ(Refusal("destinations: 'a'", *testing::MessageOf("stampgate.v1.EthSendTransactionRequest", "")),
+            kNoDestination);
+  EXPECT_EQ(Refusal("destinations: 'a'", testing::MoveRequest()), kNoDestination);
+  EXPECT_EQ(Refusal("destinations: 'a'", Proto<testing::MoveRequest>("inner {inners {} export {key: 'a'}}")),
+            kNoDestination);
+  // A request that can state no destination is not concerned.
+  EXPECT_EQ(Refusal("destinations: 'a'", Proto<testing::LookRequest>("organization_id: 'a'")), "");
+}
+
+TEST(DestinationTest, ADestinationIsFoundAtAnyDepth) {
+  for (const std::string& place :
+       {std::string("transfer {%s}"), std::string("transfers {to: 'a'} transfers {%s}"),
+        std::string("transfers {%s} transfers {to: 'a'}"), std::string("inner {transfer {%s}}"),
+        std::string("inner {inner {inner {transfers {%s}}}}"), std::string("inners {} inners {inner {by_hand {%s}}}"),
+        std::string("transfer {to: 'a'} by_hand {%s}")}) {
+    EXPECT_EQ(Refusal("destinations: 'a'", MoveWith(place, "to: 'a'")), "") << place;
+    for (const char* other : {"to: 'b'", "to: 'A'", "to: ''", ""}) {
+      EXPECT_EQ(Refusal("destinations: 'a'", MoveWith(place, other)), kNotADestination) << place << other;
+      EXPECT_EQ(Refusal("", MoveWith(place, other)), "") << place << other;
+    }
+  }
+}
+
+TEST(DestinationTest, EachOfTwoDestinationsMustBeListed) {
+  const std::string grant = "destinations: ['a', 'b']";
+  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("first: 'a' second: 'b'")), "");
+  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("first: 'c' second: 'b'")),
+            "first is not one of destinations");
+  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("first: 'a' second: 'c'")),
+            "second is not one of destinations");
+  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("first: 'a'")), "second is not one of destinations");
+}
+
+TEST(DestinationTest, TheAmountsOfARequestAreCheckedToo) {
+  const std::string grant = LimitOf("10") + " destinations: 'a'";
+  EXPECT_EQ(Refusal(grant, MoveWith("transfer {%s}", "amount: '10' track: TRACK_MAIN to: 'a'")), "");
+  EXPECT_EQ(Refusal(grant, MoveWith("transfer {%s}", "amount: '11' track: TRACK_MAIN to: 'a'")),
+            "amount is not within amount_limits");
+  EXPECT_EQ(Refusal(grant, MoveWith("transfer {%s}", "amount: '10' track: TRACK_MAIN to: 'b'")), kNotADestination);
+}
+
+// Each field of the API that is a destination, in a request that states every other destination as the grant lists it.
+TEST(DestinationTest, TheDestinationsOfTheApiAreChecked) {
+  struct Row {
+    const char* request;
+    const char* fields;  // $0 is the destination
+    const char* field;
+  };
+  for (const Row& row : {
+           Row{"EthSendTransaction", "calls {to: 'a'} calls {to: '$0'}", "to"},
+           Row{"UpsertSwapConfig", "fee_receiver_wallet_address: '$0'", "fee_receiver_wallet_address"},
+           Row{"SparkPrepareTransfer", "transfer {receiver_public_key: '$0'}", "receiver_public_key"},
+           Row{"EarnWithdraw", "sign_with: '$0' wrapper_address: 'b'", "sign_with"},
+           Row{"EarnClaimRewards", "sign_with: '$0'", "sign_with"},
+           Row{"ClaimEarnFees", "wrapper_address: '$0'", "wrapper_address"},
+           Row{"EarnDeployWrapper", "vault_address: '$0' client_fee_wallet: 'a'", "vault_address"},
+           Row{"EarnDeployWrapper", "vault_address: 'a' client_fee_wallet: '$0'", "client_fee_wallet"},
+       }) {
+    const auto refusal = [&row](const char* destination) {
+      return Refusal("destinations: 'a'",
+                     *testing::MessageOf(absl::StrCat("stampgate.v1.", row.request, "Request"),
+                                         absl::StrCat("parameters {", absl::Substitute(row.fields, destination), "}")));
+    };
+    EXPECT_EQ(refusal("a"), "") << row.request;
+    EXPECT_EQ(refusal("b"), absl::StrCat(row.field, " is not one of destinations"));
+    EXPECT_EQ(refusal(""), absl::StrCat(row.field, " is not one of destinations"));
+  }
+}
+
 TEST(GuardRulesTest, ARuleThatCannotBeEvaluatedRefuses) {
   const std::string track = "track: TRACK_MAIN ";
   EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::NumberAmount>(track + "amount: 1")), "amount is not an amount");
@@ -233,6 +352,13 @@ TEST(GuardRulesTest, ARuleThatCannotBeEvaluatedRefuses) {
   EXPECT_EQ(Refusal(keys, Proto<testing::ListOfKeys>(absl::StrCat("keys: '", kPointOfOne, "'"))),
             "keys is not one of export_public_keys");
   EXPECT_EQ(Refusal(keys, Proto<testing::FlagKey>("key: true")), "key is not one of export_public_keys");
+
+  for (const char* destinations : {"destinations: 'a'", "destinations: ['a', 'a']", ""}) {
+    EXPECT_EQ(Refusal("destinations: 'a'", Proto<testing::ListOfDestinations>(destinations)),
+              "destinations is not one of destinations");
+  }
+  EXPECT_EQ(Refusal("destinations: ['true', '1']", Proto<testing::FlagDestination>("destination: true")),
+            "destination is not one of destinations");
 }
 
 TEST(GuardRulesTest, EachOfTwoAmountsMustBeWithinTheLimit) {
@@ -281,7 +407,8 @@ TEST(GuardRulesTest, TheGuardedFieldsOfTheApiAreChecked) {
 }
 
 TEST(GuardRulesTest, TheReasonOfARefusalQuotesNoValue) {
-  for (const std::string& why : {Withdrawal(LimitOf("5"), "424242"), Withdrawal(LimitOf("5"), "hunter2")}) {
+  for (const std::string& why : {Withdrawal(LimitOf("5"), "424242"), Withdrawal(LimitOf("5"), "hunter2"),
+                                 Calls(CallTo("hunter2")), Calls(CallTo("424242"))}) {
     EXPECT_FALSE(why.empty());
     EXPECT_EQ(why.find("424242"), std::string::npos);
     EXPECT_EQ(why.find("hunter2"), std::string::npos);

@@ -20,6 +20,8 @@ const ALWAYS_COVERED = new Set(rights.always_covered);
 export const INTERNAL = new Set(rights.internal);
 /** The methods that move amounts which no limit can check. */
 export const UNLIMITED = new Set(rights.moves_unread_amount);
+/** The methods that move assets to a destination which no grant can check. */
+export const UNREAD_DESTINATION = new Set(rights.moves_to_unread_destination);
 /** The day from which classes cover the other methods. All of them are from one release of upstream. */
 export const RELEASE_DAY = '2026-09-22';
 
@@ -57,6 +59,7 @@ function classFits(grant, method, asOf = '') {
 /** Whether a grant covers a method other than those of GeneralService, for some organizations and values. */
 export function covers(grant, method, asOf) {
   if (grant.amount_limits?.length && UNLIMITED.has(method)) return false;
+  if (grant.destinations?.length && UNREAD_DESTINATION.has(method)) return false;
   return (grant.methods ?? []).some((name) => name.replace('stampgate.v1.', '') === method) || classFits(grant, method, asOf);
 }
 
@@ -87,8 +90,28 @@ function amountFits(grant, amount, { chain_caip2: chain, wrapper_address: contra
 const exportFits = ({ export_public_keys: keys = [] }, target) =>
   keys.length === 0 || keys.some((key) => key.toLowerCase() === target.toLowerCase());
 
+/** The destinations that the parameters of a method state. */
+const DESTINATIONS = {
+  'EarnService/ClaimEarnFees': ({ wrapper_address }) => [wrapper_address],
+  'EarnService/EarnClaimRewards': ({ sign_with }) => [sign_with],
+  'EarnService/EarnDeployWrapper': ({ vault_address, client_fee_wallet }) => [vault_address, client_fee_wallet],
+  'EarnService/EarnWithdraw': ({ sign_with }) => [sign_with],
+  'SigningService/SparkPrepareTransfer': ({ transfer }) => [transfer.receiver_public_key],
+  'SwapService/UpsertSwapConfig': ({ fee_receiver_wallet_address }) => [fee_receiver_wallet_address],
+  'TransactionService/EthSendTransaction': ({ calls }) => calls.map(({ to }) => to),
+};
+
+/** The form in which destinations compare. */
+const compared = (destination) => (destination?.startsWith('0x') ? destination.toLowerCase() : destination);
+
+function destinationsFit({ destinations = [] }, stated) {
+  if (destinations.length === 0) return true;
+  return stated.length > 0 && stated.every((each) => destinations.map(compared).includes(compared(each)));
+}
+
 function valuesFit(grant, { method, request }) {
   const parameters = request.parameters ?? {};
+  if (DESTINATIONS[method] && !destinationsFit(grant, DESTINATIONS[method](parameters))) return false;
   const dangerous = DANGEROUS_FIELDS[method];
   if (dangerous) return !parameters[dangerous] || (grant.dangerous_fields ?? []).includes(dangerous);
   switch (method) {

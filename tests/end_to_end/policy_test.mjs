@@ -13,7 +13,16 @@ import { ORGANIZATION, apiKeyNamed, freshTimestamp, stampOf, subOrganization } f
 import { HANG_MS, run, scratch, startStack } from './harness.mjs';
 import { operations } from './operations.mjs';
 import { asCaller, callerOf, keyOf, publicKeyOf, reconfigure, stampKeyOf, tokenOf } from './policy_callers.mjs';
-import { CLASSES, INTERNAL, RELEASE_DAY, STAMPED_BY_CLIENT, UNLIMITED, covers, decide } from './policy_oracle.mjs';
+import {
+  CLASSES,
+  INTERNAL,
+  RELEASE_DAY,
+  STAMPED_BY_CLIENT,
+  UNLIMITED,
+  UNREAD_DESTINATION,
+  covers,
+  decide,
+} from './policy_oracle.mjs';
 import { LONG } from './processes.mjs';
 import { Random } from './random.mjs';
 
@@ -30,6 +39,8 @@ const EXPORT_TO_UNCOMPRESSED =
   '4fe342e2fe1a7f9b8ee7eb4a7c0f9e162bce33576b315ececbb6406837bf51f5';
 const OTHER_POINT = '037cf27b188d034f7e8a52380304b51ac3c08969e277f21b35a60b48fc47669978';
 const WRAPPER = '0x01abcdef01abcdef01abcdef01abcdef01abcdef';
+
+const DESTINATIONS = [WRAPPER, 'So1anaAddress'];
 
 const KEYS = [
   keyOf(folder, 'main'),
@@ -421,6 +432,39 @@ test('a grant with amount limits allows no method that moves an amount which no 
   }
 });
 
+test('a grant with destinations allows no method that moves assets to a destination which no field states', async () => {
+  const grant = { classes: ['write', 'dangerous'], all_organizations: true };
+  await reconfigure(gateway, {
+    callers: [callerOf('desk', [{ ...grant, destinations: [WRAPPER] }])],
+    class_grants_as_of: RELEASE_DAY,
+  });
+  assert.ok(UNREAD_DESTINATION.size > 20);
+  for (const method of UNREAD_DESTINATION) {
+    assert.equal(await checkCall('desk', questionOf(method, ORGANIZATION)), false, method);
+  }
+});
+
+test("a transaction is sent only if all of its calls are to the grant's destinations", async () => {
+  const method = 'TransactionService/EthSendTransaction';
+  const grant = { methods: [method], all_organizations: true, destinations: DESTINATIONS };
+  await reconfigure(gateway, { callers: [callerOf('desk', [grant])] });
+  const upper = `0x${WRAPPER.slice(2).toUpperCase()}`;
+  const other = WRAPPER.replace('01', '02');
+  for (const [expected, ...receivers] of [
+    [true, WRAPPER],
+    [true, upper, WRAPPER, 'So1anaAddress'],
+    [false, other],
+    [false, WRAPPER, other],
+    [false, other, WRAPPER],
+    [false, `${WRAPPER} `],
+    [false, WRAPPER.slice(2)],
+    [false, 'so1anaaddress'],
+  ]) {
+    const calls = receivers.map((to) => ({ to }));
+    assert.equal(await checkCall('desk', questionOf(method, ORGANIZATION, { parameters: { calls } })), expected, receivers);
+  }
+});
+
 test('an organization can be deleted without export only with a grant that lists the dangerous field', async () => {
   const deletion = (delete_without_export) => [
     'OrganizationService/DeleteSubOrganization',
@@ -576,10 +620,14 @@ function randomGrant(random) {
         ...(oneIn(2) && { contract: WRAPPER }),
         ...(max_amount && { max_amount }),
       }));
-      // The gateway refuses a config that names these methods beside limits.
-      const limited = grant.methods?.filter((method) => !UNLIMITED.has(method)) ?? [];
-      grant.methods = limited.length > 0 || grant.classes ? limited : ['EarnService/EarnDeposit'];
     }
+    if (oneIn(3)) grant.destinations = some(DESTINATIONS, 2);
+    // The gateway refuses a config that names methods for which it cannot check a rule of the grant.
+    const checked = grant.methods?.filter(
+      (method) =>
+        !(grant.amount_limits && UNLIMITED.has(method)) && !(grant.destinations && UNREAD_DESTINATION.has(method)),
+    );
+    if (checked) grant.methods = checked.length > 0 || grant.classes ? checked : ['EarnService/EarnWithdraw'];
     if (oneIn(2)) grant.export_public_keys = [random.pick([EXPORT_TO, OTHER_POINT])];
   }
   if (oneIn(2)) grant.dangerous_fields = some(['delete_without_export', 'debug_mode'], 2);
@@ -596,11 +644,13 @@ function randomQuestion(random) {
     chain_caip2: random.pick(['EARN_CHAIN_EIP155_1', 'EARN_CHAIN_EIP155_8453', 'EARN_CHAIN_EIP155_137']),
     wrapper_address: random.pick([WRAPPER, WRAPPER.replace('01', '02')]),
   });
+  const destination = () => random.pick([...DESTINATIONS, DESTINATIONS[0].toUpperCase().replace('X', 'x')]);
   const deletion = () => ({ delete_without_export: random.below(2) === 0 });
   const exportKey = () => ({ target_public_key: random.pick([EXPORT_TO, OTHER_POINT, `02${'1f'.repeat(32)}`]) });
   const parameters = {
-    'EarnService/EarnWithdraw': () => ({ amount_value: amount(), ...place() }),
+    'EarnService/EarnWithdraw': () => ({ amount_value: amount(), sign_with: destination(), ...place() }),
     'EarnService/EarnDeposit': () => ({ assets: amount(), ...place() }),
+    'TransactionService/EthSendTransaction': () => ({ calls: [{ to: destination() }, { to: destination() }] }),
     'OrganizationService/DeleteSubOrganization': deletion,
     'PrivateKeyService/DeletePrivateKeys': deletion,
     'WalletService/DeleteWallets': deletion,
