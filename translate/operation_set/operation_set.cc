@@ -1,6 +1,7 @@
 #include "translate/operation_set/operation_set.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -54,8 +55,9 @@ class FaultCollector : public DescriptorPool::ErrorCollector {
 };
 
 std::string DecompressBuiltIn() {
-  google::protobuf::io::ArrayInputStream compressed(
-      stampgate_operations_begin, static_cast<int>(stampgate_operations_end - stampgate_operations_begin));
+  const uintptr_t size =
+      reinterpret_cast<uintptr_t>(stampgate_operations_end) - reinterpret_cast<uintptr_t>(stampgate_operations_begin);
+  google::protobuf::io::ArrayInputStream compressed(stampgate_operations_begin, static_cast<int>(size));
   google::protobuf::io::GzipInputStream stream(&compressed);
   std::string descriptors;
   const void* data = nullptr;
