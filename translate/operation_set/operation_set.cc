@@ -61,8 +61,8 @@ std::string DecompressBuiltIn() {
   google::protobuf::io::GzipInputStream stream(&compressed);
   std::string descriptors;
   const void* data = nullptr;
-  for (int size = 0; stream.Next(&data, &size);) {
-    descriptors.append(static_cast<const char*>(data), static_cast<size_t>(size));
+  for (int read = 0; stream.Next(&data, &read);) {
+    descriptors.append(static_cast<const char*>(data), static_cast<size_t>(read));
   }
   return descriptors;
 }
