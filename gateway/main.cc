@@ -279,8 +279,9 @@ int Serve(const CommandLine& line) {
                          },
                      .prepare =
                          [&](const Access& next) {
-                           health.metrics.AddMethods(MeasuredMethods(next.operations->set()));
-                           return (*server)->Prepare(next.operations->shared_set());
+                           absl::Status prepared = (*server)->Prepare(next.operations->shared_set());
+                           if (prepared.ok()) health.metrics.AddMethods(MeasuredMethods(next.operations->set()));
+                           return prepared;
                          },
                      .metrics = &health.metrics},
                     access);

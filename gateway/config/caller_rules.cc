@@ -42,8 +42,8 @@ bool IsContract(absl::string_view text) {
   return absl::ConsumePrefix(&text, "0x") && text.size() == 40 && absl::c_all_of(text, absl::ascii_isxdigit);
 }
 
-// Whether `text` can be a destination. The check finds texts that no request can state by mistake of the operator, such
-// as those with a space; it does not know the forms of addresses of all chains.
+// Whether `text` can be a destination. The check finds mistakes such as a space in an address, but it does not know the
+// forms of the addresses of all chains.
 bool IsDestination(absl::string_view text) {
   if (absl::ConsumePrefix(&text, "0x")) return ConsistsOf(text, absl::ascii_isxdigit);
   return !absl::StartsWith(text, "0X") && ConsistsOf(text, absl::ascii_isgraph);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { asSent } from '../end_to_end/client_stamper.mjs';
-import { HANG_MS, startStack } from '../end_to_end/harness.mjs';
+import { HANG_MS, grantOf, startStack } from '../end_to_end/harness.mjs';
 import { check } from '../simulator/check.mjs';
 import { parse } from '../simulator/json.mjs';
 import { paths } from '../simulator/operations.mjs';
@@ -70,14 +70,7 @@ describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async (
   const caller = {
     name: 'caller',
     loopback: true,
-    grants: [
-      {
-        // Classes do not cover all methods, so the grant names them.
-        methods: typedPaths.filter((path) => path !== KEY_SET).map(methodAt),
-        all_organizations: true,
-        dangerous_fields: ['delete_without_export', 'debug_mode', 'enable_debug_mode_deployments'],
-      },
-    ],
+    grants: [grantOf(typedPaths.filter((path) => path !== KEY_SET).map(methodAt))],
   };
   const { simulator, gateway } = await startStack(
     { after },

@@ -106,6 +106,13 @@ export const freeCaller = (...more) => [
   },
 ];
 
+/** A grant of these methods by their names, because classes do not cover internal methods. */
+export const grantOf = (methods) => ({
+  methods,
+  all_organizations: true,
+  dangerous_fields: ['delete_without_export', 'debug_mode', 'enable_debug_mode_deployments'],
+});
+
 /** The webhook path in tests. */
 export const WEBHOOK_PATH = '/hooks/0123456789abcdefghijklmn';
 

@@ -4,11 +4,14 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { code, encode } from '../clients/gateway.mjs';
 import { inputsOf, membersIn, operationOf, valueAt } from '../clients/operation_inputs.mjs';
+import { load } from '../clients/packages.mjs';
 import { fieldPathAt, methodAt, optionAt, requestAt, requestTypeAt, typedPaths } from '../clients/typed_messages.mjs';
 import { check } from '../simulator/check.mjs';
 import { parse } from '../simulator/json.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
-import { HANG_MS, startStack } from './harness.mjs';
+import { HANG_MS, grantOf, startStack } from './harness.mjs';
+
+const protobuf = load('protobufjs');
 
 /** The paths of all operations whose calls have a body. */
 const paths = typedPaths.filter((path) => !path.endsWith('/jwks'));
@@ -16,18 +19,7 @@ const paths = typedPaths.filter((path) => !path.endsWith('/jwks'));
 /** An error has at most this many violations. */
 const MAX_KEPT = 20;
 
-const caller = {
-  name: 'caller',
-  loopback: true,
-  // Classes do not cover internal operations, so the grant names the methods.
-  grants: [
-    {
-      methods: paths.map(methodAt),
-      all_organizations: true,
-      dangerous_fields: ['delete_without_export', 'debug_mode', 'enable_debug_mode_deployments'],
-    },
-  ],
-};
+const caller = { name: 'caller', loopback: true, grants: [grantOf(paths.map(methodAt))] };
 const { simulator, gateway } = await startStack({ after }, { config: { callers: [caller] } });
 
 /** The input of an operation that has every member, and of each oneof the member with this number. */
@@ -61,15 +53,7 @@ function requiredIn(path, input) {
 const isValue = (value) => typeof value !== 'object' || value === null;
 
 /** A field of wire type 2 with these bytes. */
-const bytesField = (number, bytes) => Buffer.concat([varint((number << 3) | 2), varint(bytes.length), bytes]);
-
-function varint(value) {
-  const bytes = [];
-  for (let rest = value; ; rest >>>= 7) {
-    if (rest < 0x80) return Buffer.from([...bytes, rest]);
-    bytes.push((rest & 0x7f) | 0x80);
-  }
-}
+const bytesField = (number, bytes) => new protobuf.BufferWriter().uint32((number << 3) | 2).bytes(bytes).finish();
 
 /** The unknown field 1000 with the value 1. */
 const UNKNOWN_FIELD = Buffer.from([0xc0, 0x3e, 0x01]);

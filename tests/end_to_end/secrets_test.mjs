@@ -12,7 +12,7 @@ import { ORGANIZATION, apiKeyNamed, identifier } from '../simulator/testing.mjs'
 import { startCollector } from '../telemetry/collector.mjs';
 import { ADMIN, metricsOf } from './admin_port.mjs';
 import { described } from './failures.mjs';
-import { HANG_MS, auditConfig, freeCaller, scratch, startGateway, startStack } from './harness.mjs';
+import { HANG_MS, auditConfig, freeCaller, grantOf, scratch, startGateway, startStack } from './harness.mjs';
 import { startRawServer } from './raw_server.mjs';
 
 const audit = await auditConfig(scratch({ after }));
@@ -20,12 +20,8 @@ const collector = await startCollector({ after });
 
 /** The paths of submits and queries without a stamp of the client. */
 const paths = typedPaths.filter((path) => !path.endsWith('/jwks') && !optionAt(path).stamped_by_client);
-// Classes do not cover all methods, so the caller's first grant names them.
-const dangerous_fields = ['delete_without_export', 'debug_mode', 'enable_debug_mode_deployments'];
 const [caller] = freeCaller();
-const callers = [
-  { ...caller, grants: [{ methods: paths.map(methodAt), all_organizations: true, dangerous_fields }, ...caller.grants] },
-];
+const callers = [{ ...caller, grants: [grantOf(paths.map(methodAt)), ...caller.grants] }];
 const { simulator, gateway } = await startStack(
   { after },
   { config: { admin: ADMIN, audit, callers, telemetry: { endpoint: collector.url, sampling_ratio: 1 } } },
