@@ -20,6 +20,9 @@ export const binary = (target) => join(root, process.env.TEST_SRCDIR === undefin
 /** The folder of the programs that deploy/install builds if the machine has Go. */
 export const goPrograms = join(homedir(), '.cache/stampgate/go');
 
+/** The program in clients/rust, which deploy/install builds if the machine has Rust. */
+export const rustProgram = join(homedir(), '.cache/stampgate/rust/debug/answer_reader');
+
 /** The folder of Prometheus and promtool, which deploy/install unpacks from Debian's package. */
 export const prometheusPrograms = join(homedir(), '.cache/stampgate/prometheus');
 

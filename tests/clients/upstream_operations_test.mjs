@@ -2,17 +2,17 @@
 // request of the library. The gateway's typed method must send the same request, and hold the whole response.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { asSent } from '../end_to_end/client_stamper.mjs';
-import { HANG_MS, grantOf, startStack } from '../end_to_end/harness.mjs';
+import { HANG_MS } from '../end_to_end/harness.mjs';
 import { check } from '../simulator/check.mjs';
 import { parse } from '../simulator/json.mjs';
 import { paths } from '../simulator/operations.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import * as testing from '../simulator/testing.mjs';
+import { KEY_SET, VOTES, countValues, startForEveryOperation, withoutEmpty } from './every_operation.mjs';
 import { encode } from './gateway.mjs';
 import { OfficialClient, clientAt, methods } from './official_client.mjs';
 import { inputsOf, membersIn, operationOf, valueAt } from './operation_inputs.mjs';
-import { methodAt, optionAt, requestAt, responseJson, typedPaths } from './typed_messages.mjs';
+import { methodAt, requestAt, responseJson, typedPaths } from './typed_messages.mjs';
 
 const { ORGANIZATION: organizationId } = testing;
 
@@ -42,11 +42,6 @@ test("each method posts its input unchanged, and its request has the members of 
 
 /** No enum of a request except the activity types has more values than this, and no oneof has more members. */
 const CHOICES = 40;
-/** Most enums of responses do not have more values than this. */
-const RESPONSE_CHOICES = 8;
-
-const VOTES = ['/public/v1/submit/approve_activity', '/public/v1/submit/reject_activity'];
-
 test('the simulator accepts the requests and the stamps of all methods', testing.withSimulator(
   startSimulator,
   { references: 'any', answers: 'full' },
@@ -66,29 +61,7 @@ test('the simulator accepts the requests and the stamps of all methods', testing
 ));
 
 describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async () => {
-  const KEY_SET = '/public/v1/discovery/webhooks/jwks';
-  const caller = {
-    name: 'caller',
-    loopback: true,
-    grants: [grantOf(typedPaths.filter((path) => path !== KEY_SET).map(methodAt))],
-  };
-  const { simulator, gateway } = await startStack(
-    { after },
-    {
-      simulator: { references: 'any', answers: 'full', operator: 'turnkey' },
-      config: { callers: [caller], operator_name: 'turnkey' },
-    },
-  );
-
-  /** Calls the typed method with the message that has the members of `input`. Votes fail: no activity is open. */
-  async function callTyped(path, input) {
-    const operation = { method: methodAt(path), stampedByClient: optionAt(path).stamped_by_client };
-    const request = await asSent(gateway, operation, requestAt(path, input));
-    const call = gateway.call(operation.method, request);
-    if (!VOTES.includes(path)) return call;
-    await assert.rejects(call, /no such activity/);
-    return {};
-  }
+  const { simulator, gateway, callTyped, answers } = await startForEveryOperation({ after });
 
   test('exists', () => assert.deepEqual([...typedPaths].sort(), [...methods.keys(), KEY_SET].sort()));
 
@@ -167,35 +140,13 @@ describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async (
     assert.ok(refused > 1000 && empty > 100, `${refused} ${empty}`);
   });
 
-  test("returns every member of upstream's response in a field of its own", async () => {
+  test("returns every member of upstream's answer in a field of its own", async () => {
     let count = 0;
-    for (let choice = 0; choice < RESPONSE_CHOICES; ++choice) {
-      simulator.change({ choice });
-      for (const path of methods.keys()) {
-        const [{ input }] = inputsOf(path, { organizationId, choice });
-        const { unrecognized, ...response } = await callTyped(path, input);
-        assert.equal(unrecognized, undefined, path);
-        // Upstream returns the same response for the same bytes and the same stamp.
-        const apiKey = testing.apiKeyNamed('gateway p256');
-        const { json } = await testing.post(simulator, path, simulator.requests().at(-1).body, { apiKey });
-        if (VOTES.includes(path)) continue;
-        assert.deepEqual(withoutEmpty(responseJson(path, response, 'turnkey')), withoutEmpty(json), path);
-        count += countValues(json);
-      }
+    for await (const { path, json, response } of answers()) {
+      assert.equal(response.unrecognized, undefined, path);
+      assert.deepEqual(withoutEmpty(responseJson(path, response, 'turnkey')), withoutEmpty(json), path);
+      count += countValues(json);
     }
     assert.ok(count > 10_000, `${count} values`);
   });
 });
-
-/** The number of texts, numbers and truth values in a JSON value. */
-const countValues = (value) =>
-  typeof value === 'object' && value !== null ? Object.values(value).reduce((sum, inner) => sum + countValues(inner), 0) : 1;
-
-/** The value without members that are false or empty, which many fields cannot distinguish from absent ones. */
-function withoutEmpty(value) {
-  if (Array.isArray(value)) return value.map(withoutEmpty);
-  if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, withoutEmpty(member)]);
-  const isEmpty = (member) => !member || (typeof member === 'object' && Object.keys(member).length === 0);
-  return Object.fromEntries(members.filter(([, member]) => !isEmpty(member)));
-}
