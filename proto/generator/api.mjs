@@ -53,6 +53,8 @@ class Api {
     this.places = placesOf(reviewed, this.graph, this.methods, (key) => this.name(key), lock.content.areas);
     // Several definitions can share a message: its texts are secret if one of them is in a submit.
     this.namesInSubmits = new Set([...this.graph.inSubmits].map((key) => this.name(key)));
+    /** Definitions with the same proto name share a message. */
+    this.definitionsOf = new Map();
     this.elements = new Map();
     this.files = new Map();
     this.unreviewed = new Set();
@@ -102,10 +104,13 @@ class Api {
   }
 
   build() {
-    for (const method of this.methods) this.method(method);
     const reachable = this.graph.closure([...activityOneofs, ...this.methods.flatMap(({ version }) =>
       [version.parameters, version.request, version.response].filter(Boolean))]);
-    this.definitions = [...reachable].filter((key) => key in this.catalog.messages);
+    for (const key of [...reachable].filter((each) => each in this.catalog.messages)) {
+      const name = this.name(key);
+      this.definitionsOf.set(name, [...(this.definitionsOf.get(name) ?? []), key]);
+    }
+    for (const method of this.methods) this.method(method);
     const roots = new Set(this.methods.flatMap(({ version }) => [version.request, version.response]));
     for (const key of reachable) {
       if (byHand[key] || asText.includes(key) || roots.has(key)) continue;
@@ -223,17 +228,13 @@ class Api {
     }, key);
   }
 
-  /** Whether another definition with the same members, which requests use, makes the message. */
+  /** Whether another definition with the same name makes the message: one that requests use, or else the first. */
   isShared(key, name) {
-    const twin = this.definitions.find((other) => other !== key && this.name(other) === name);
-    if (!twin) return false;
     const members = (one) => Object.keys(this.catalog.messages[one].members).sort().join();
-    if (members(twin) !== members(key)) {
-      throw new Error(`${key} and ${twin} have the same proto name ${name}, but other members`);
-    }
-    const rank = (one) => [this.graph.inRequests.has(one) ? 0 : 1, this.definitions.indexOf(one)];
-    const [a, b] = [rank(key), rank(twin)];
-    return a[0] === b[0] ? a[1] > b[1] : a[0] > b[0];
+    const sharing = this.definitionsOf.get(name);
+    const other = sharing.find((each) => members(each) !== members(key));
+    if (other) throw new Error(`${key} and ${other} have the same proto name ${name}, but other members`);
+    return key !== (sharing.find((each) => this.graph.inRequests.has(each)) ?? sharing[0]);
   }
 
   definitionComment(key, entry) {
@@ -297,7 +298,11 @@ class Api {
       if (entry[limit] !== undefined) options.push([`(field).${limit}`, String(entry[limit])]);
     }
     const isText = ['string', 'bytes'].includes(type) || kind === 'map';
-    const isSecret = entry.secret ?? (isText && this.namesInSubmits.has(this.name(definition)) && !entry.public);
+    const message = this.name(definition);
+    const isInSubmit = this.namesInSubmits.has(message);
+    const isSecret = this.definitionsOf.get(message)
+      .map((each) => (each === definition ? entry : this.reviewed.field(each, member)))
+      .some((each) => each.secret ?? (isText && isInSubmit && !each.public));
     if (isSecret) options.push(flag('secret'));
     if (kind === 'json') options.push(['(field).text_form', 'TEXT_FORM_JSON']);
     if (entry.text_form) options.push(['(field).text_form', `TEXT_FORM_${entry.text_form}`]);

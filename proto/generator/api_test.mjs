@@ -20,22 +20,49 @@ const catalogWith = (messages, operations = {}, parameters = 'v1MakeIntent') => 
 });
 const apiOf = (catalog) => makeApi(catalog, reviewed, new Lock(emptyLock()));
 
-test('a text of a message that a request of a query and a result of a submit share is secret', () => {
+/**
+ * The options of the field `word` of the message that two definitions share: the request of a query uses v1Part, and the
+ * answer, or the result of a submit, uses datav1Part. `fields` are the entries of the table of fields.
+ */
+function sharedOptions({ inSubmit, fields }) {
   const using = (kind) => ({ members: { shared: { kind } } });
   const part = { members: { word: { kind: 'string' } } };
-  const { files } = apiOf(catalogWith({
+  const catalog = catalogWith({
     v1Result: { members: { makeResult: { kind: 'v1MakeResult' } } },
     v1LookRequest: using('v1Part'),
-    v1LookResponse: { members: {} },
-    v1MakeResult: using('datav1Part'),
+    v1LookResponse: inSubmit ? { members: {} } : using('datav1Part'),
+    v1MakeResult: inSubmit ? using('datav1Part') : { members: {} },
     // Both have the proto name Part, and the definition in the request makes its message.
     v1Part: part,
     datav1Part: part,
   }, {
     '/public/v1/query/look': [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }],
-  }));
+  });
+  const tables = Object.assign(Object.create(reviewed), { fields });
+  const { files } = makeApi(catalog, tables, new Lock(emptyLock()));
   const parts = files.flatMap(({ elements }) => elements).filter(({ name }) => name === 'Part');
-  assert.deepEqual(parts.map(({ fields }) => fields.map(({ options }) => options)), [[[['(field).secret', 'true']]]]);
+  return parts.map((message) => message.fields.map(({ options }) => options));
+}
+
+const SECRET = [[[['(field).secret', 'true']]]];
+const PUBLIC = [[[]]];
+
+test('a text of a message that a request of a query and a result of a submit share is secret', () => {
+  assert.deepEqual(sharedOptions({ inSubmit: true, fields: {} }), SECRET);
+});
+
+test('a field of a shared message is public only if the table says so of both definitions', () => {
+  const isPublic = { public: true };
+  assert.deepEqual(sharedOptions({ inSubmit: true, fields: { word: isPublic } }), PUBLIC);
+  assert.deepEqual(sharedOptions({ inSubmit: true, fields: { 'v1Part.word': isPublic } }), SECRET);
+  assert.deepEqual(sharedOptions({ inSubmit: true, fields: { 'datav1Part.word': isPublic } }), SECRET);
+});
+
+test('a field of a shared message is secret if the table says so of one of the definitions', () => {
+  assert.deepEqual(sharedOptions({ inSubmit: false, fields: {} }), PUBLIC);
+  for (const definition of ['v1Part', 'datav1Part']) {
+    assert.deepEqual(sharedOptions({ inSubmit: false, fields: { [`${definition}.word`]: { secret: true } } }), SECRET);
+  }
 });
 
 test('the parameters of a submit have a message, also if they are no intent of an activity', () => {
