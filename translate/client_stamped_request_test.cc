@@ -429,7 +429,6 @@ TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
        {Row{"CreatePolicies", R"({%})", "/parameters/policies"},
         Row{"CreateOauthProviders", R"({"userId":"u"%})", "/parameters/oauthProviders"},
         Row{"DeleteOauthProviders", R"({"userId":"u"%})", "/parameters/providerIds"},
-        Row{"DeleteApiKeys", R"({"userId":"u"%})", "/parameters/apiKeyIds"},
         Row{"UpdateMfaPolicy", R"({"userId":"u","mfaPolicyId":"m","requiredAuthenticationMethods":[{"any":[]},{%}]})",
             "/parameters/requiredAuthenticationMethods/1/any"}}) {
     SCOPED_TRACE(row.pointer);
@@ -451,6 +450,10 @@ TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
                 ElementsAre(Pair("client_stamp.body", absl::StrCat(kHold, row.pointer))));
     EXPECT_THAT(Translate(row.method, body("[]")), StatusIs(Code::kOk));
   }
+  // A list that needs elements is a violation of its field.
+  EXPECT_THAT(ViolationsOf("DeleteApiKeys", R"({"type":"ACTIVITY_TYPE_DELETE_API_KEYS","timestampMs":"1",)"
+                                            R"("organizationId":"o","parameters":{"userId":"u"}})"),
+              ElementsAre(Pair("parameters.api_key_ids", "must have at least 1 element, not 0")));
   // If an object is absent, the violation names the object and not the required lists inside it.
   EXPECT_THAT(ViolationsOf("CreatePolicies", R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1",)"
                                              R"("organizationId":"o"})"),

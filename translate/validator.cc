@@ -28,6 +28,8 @@ size_t CountCharacters(absl::string_view text) {
   return absl::c_count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; });
 }
 
+std::string Elements(uint32_t count) { return absl::StrCat(count, count == 1 ? " element" : " elements"); }
+
 class Validator {
  public:
   explicit Validator(Violations& violations) : violations_(violations) {}
@@ -64,9 +66,16 @@ class Validator {
     int index;  // of the element; -1 for the field itself
   };
 
-  // A required list or map may be empty, since it is then rendered as [] or {}.
+  // A required list or map may be empty, since it is then rendered as [] or {}, unless it has a smallest number of
+  // elements.
   void CheckField(const FieldPlan& plan, absl::Span<const FieldValue> values) {
     if (plan.field->is_repeated()) {
+      if (plan.min_elements.has_value() && values.size() < *plan.min_elements) {
+        Add(absl::StrCat("must have at least ", Elements(*plan.min_elements), ", not ", values.size()));
+      }
+      if (plan.max_elements.has_value() && values.size() > *plan.max_elements) {
+        Add(absl::StrCat("must have at most ", Elements(*plan.max_elements), ", not ", values.size()));
+      }
       for (const FieldValue& value : values) {
         ++path_.back().index;
         CheckValue(plan, value);
@@ -98,6 +107,10 @@ class Validator {
       case JsonForm::kUint32:
         CheckRange(plan, value.number());
         break;
+      case JsonForm::kInt64:
+      case JsonForm::kInt32:
+        CheckSignedRange(plan, static_cast<int64_t>(value.number()));
+        break;
       case JsonForm::kMessage:
         CheckMessage(value.message());
         break;
@@ -105,8 +118,6 @@ class Validator {
         CheckTimestamp(value.message());
         break;
       case JsonForm::kBool:
-      case JsonForm::kInt64:
-      case JsonForm::kInt32:
       case JsonForm::kOpaque:
         break;
     }
@@ -150,6 +161,15 @@ class Validator {
   void CheckRange(const FieldPlan& plan, uint64_t value) {
     if (plan.minimum.has_value() && value < *plan.minimum) Add(absl::StrCat("must be at least ", *plan.minimum));
     if (plan.maximum.has_value() && value > *plan.maximum) Add(absl::StrCat("must be at most ", *plan.maximum));
+  }
+
+  void CheckSignedRange(const FieldPlan& plan, int64_t value) {
+    // Every limit is positive or zero.
+    if (value >= 0) {
+      CheckRange(plan, static_cast<uint64_t>(value));
+    } else if (plan.minimum.has_value()) {
+      Add(absl::StrCat("must be at least ", *plan.minimum));
+    }
   }
 
   void CheckTimestamp(const ParsedMessage& message) {

@@ -132,23 +132,25 @@ TEST(ValidatorTest, AFullRequestOfEveryOperationIsValid) {
 
 TEST(ValidatorTest, EveryMissingRequiredFieldGivesOneViolation) {
   int fields = 0;
-  ForEachMessageOfEveryRequest(
-      [&](Message& request, const Operation& operation, const Steps& steps, const MessagePlan& plan) {
-        for (const FieldPlan& field : plan.fields) {
-          Message& message = At(request, steps);
-          std::unique_ptr<Message> whole(message.New());
-          whole->CopyFrom(message);
-          message.GetReflection()->ClearField(&message, field.field);
-          if (field.required && !field.field->is_repeated()) {
-            ++fields;
-            EXPECT_THAT(Violated(request, *operation.request),
-                        ElementsAre(Pair(Path(steps, field), StartsWith("is required"))));
-          } else {
-            EXPECT_THAT(Violated(request, *operation.request), IsEmpty()) << Path(steps, field);
-          }
-          message.CopyFrom(*whole);
-        }
-      });
+  ForEachMessageOfEveryRequest([&](Message& request, const Operation& operation, const Steps& steps,
+                                   const MessagePlan& plan) {
+    for (const FieldPlan& field : plan.fields) {
+      Message& message = At(request, steps);
+      std::unique_ptr<Message> whole(message.New());
+      whole->CopyFrom(message);
+      message.GetReflection()->ClearField(&message, field.field);
+      const bool needs_elements = field.min_elements.value_or(0) > 0;
+      if (needs_elements || (field.required && !field.field->is_repeated())) {
+        ++fields;
+        EXPECT_THAT(
+            Violated(request, *operation.request),
+            ElementsAre(Pair(Path(steps, field), StartsWith(needs_elements ? "must have at least" : "is required"))));
+      } else {
+        EXPECT_THAT(Violated(request, *operation.request), IsEmpty()) << Path(steps, field);
+      }
+      message.CopyFrom(*whole);
+    }
+  });
   EXPECT_GT(fields, 100);
 }
 
@@ -333,6 +335,32 @@ TEST(ValidatorTest, MaxBytesCountsTheBytesOfABytesField) {
   EXPECT_THAT(ViolatedByEverything(R"(optional_data: "\377\377\377\377")"), IsEmpty());
   EXPECT_THAT(ViolatedByEverything(R"(optional_data: "\377\377\377\377\377")"),
               ElementsAre(Pair("optional_data", "must be at most 4 bytes long, not 5")));
+}
+
+TEST(ValidatorTest, ASignedIntegerHasLimits) {
+  const auto violated = [](const std::string& text_proto) {
+    const auto message = Proto<testing::Limited>(absl::StrCat("texts: 't' ", text_proto));
+    return Violated(message, testing::PlanOf(message));
+  };
+  for (const char* allowed : {"", "signed_small: 6", "signed_small: 9", "signed_big: -1", "signed_big: 9"}) {
+    EXPECT_THAT(violated(allowed), IsEmpty()) << allowed;
+  }
+  for (const char* low : {"signed_small: 5", "signed_small: 0", "signed_small: -1", "signed_small: -2147483648"}) {
+    EXPECT_THAT(violated(low), ElementsAre(Pair("signed_small", "must be at least 6"))) << low;
+  }
+  EXPECT_THAT(violated("signed_small: 10"), ElementsAre(Pair("signed_small", "must be at most 9")));
+  EXPECT_THAT(violated("signed_big: 10"), ElementsAre(Pair("signed_big", "must be at most 9")));
+}
+
+TEST(ValidatorTest, AListHasLimitsOfItsElements) {
+  const auto violated = [](const std::string& text_proto) {
+    const auto message = Proto<testing::Limited>(text_proto);
+    return Violated(message, testing::PlanOf(message));
+  };
+  EXPECT_THAT(violated(""), ElementsAre(Pair("texts", "must have at least 1 element, not 0")));
+  EXPECT_THAT(violated("texts: 'a'"), IsEmpty());
+  EXPECT_THAT(violated("texts: [ 'a', 'b' ]"), IsEmpty());
+  EXPECT_THAT(violated("texts: [ 'a', 'b', 'c' ]"), ElementsAre(Pair("texts", "must have at most 2 elements, not 3")));
 }
 
 TEST(ValidatorTest, RequiredBytesMustBeSetAndARequiredMapMayBeEmpty) {

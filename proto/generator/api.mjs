@@ -294,8 +294,8 @@ class Api {
     const options = [];
     if (required) options.push(flag('required'));
     if (entry.may_be_empty) options.push(flag('may_be_empty'));
-    for (const limit of ['minimum', 'maximum', 'max_bytes', 'max_characters']) {
-      if (entry[limit] !== undefined) options.push([`(field).${limit}`, String(entry[limit])]);
+    for (const limit of ['minimum', 'maximum', 'max_bytes', 'max_characters', 'min_elements', 'max_elements']) {
+      if (isRequest && entry[limit] !== undefined) options.push([`(field).${limit}`, String(entry[limit])]);
     }
     const isText = ['string', 'bytes'].includes(type) || kind === 'map';
     const message = this.name(definition);

@@ -112,6 +112,11 @@ describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async (
     }
   });
 
+  /** Whether the schema accepts a body. */
+  function isAccepted(path, body) {
+    return check(operationOf(path).body, parse(JSON.stringify(body)).value, BigInt(Date.now())).length === 0;
+  }
+
   test('requires the members that the schema requires, and sends an empty list for an absent required list', async () => {
     let refused = 0;
     let empty = 0;
@@ -119,15 +124,15 @@ describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async (
       for (const choice of [0, 1]) {
         const [{ input }] = inputsOf(path, { organizationId, choice });
         for (const place of membersIn(input)) {
-          const value = valueAt(input, place);
           const body = structuredClone(input);
-          delete valueAt(body, place.slice(0, -1))[place.at(-1)];
-          const isRequired = check(operationOf(path).body, parse(JSON.stringify(body)).value, BigInt(Date.now())).length > 0;
+          const holder = valueAt(body, place.slice(0, -1));
+          delete holder[place.at(-1)];
           // The gateway adds the activity type, and chooses a time.
-          if (!isRequired || ['type', 'timestampMs'].includes(place[0])) continue;
+          if (isAccepted(path, body) || ['type', 'timestampMs'].includes(place[0])) continue;
           const preparation = { method: methodAt(path), request: encode(methodAt(path), requestAt(path, body)) };
           const call = gateway.call('StampService/Prepare', preparation);
-          if (Array.isArray(value)) {
+          holder[place.at(-1)] = [];
+          if (isAccepted(path, body)) {
             assert.deepEqual(valueAt(JSON.parse((await call).body), place), [], `${path} ${place}`);
             empty += 1;
           } else {

@@ -1,5 +1,5 @@
 // Every operation refuses hostile requests in the same way: the call ends with INVALID_ARGUMENT and the path of every
-// fault, and upstream receives nothing. The simulator's schema states which members are required.
+// fault, and upstream receives nothing. The simulator's schema states which members are required, and their limits.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { code, encode } from '../clients/gateway.mjs';
@@ -135,20 +135,45 @@ describe('every operation refuses', { timeout: 3 * HANG_MS }, () => {
     assert.ok(count > 300, `${count} messages`);
   });
 
-  test('a value beyond a limit, and no value at the limit', async () => {
+  /** Fails unless the gateway accepts `allowed`, and refuses `refused` for one fault in the field `at`. */
+  async function assertLimit(path, at, allowed, refused) {
+    const preparation = { method: methodAt(path), request: encode(methodAt(path), allowed) };
+    await gateway.call('StampService/Prepare', preparation);
+    await assertRefused(path, refused, [at]);
+  }
+
+  test('a value beyond a limit of the protos, and no value at the limit', async () => {
     let count = 0;
     for (const path of paths) {
       const request = requestAt(path, fullInput(path));
       for (const { at, field, holder } of valuesIn(requestTypeAt(path), request)) {
+        const withField = (value) => withValue(request, holder, field.name, value);
         for (const [allowed, refused] of limitsOf(field)) {
-          const preparation = encode(methodAt(path), withValue(request, holder, field.name, allowed));
-          await gateway.call('StampService/Prepare', { method: methodAt(path), request: preparation });
-          await assertRefused(path, withValue(request, holder, field.name, refused), [at]);
+          await assertLimit(path, at, withField(allowed), withField(refused));
           count += 1;
         }
       }
     }
     assert.ok(count > 20, `${count} limits`);
+  });
+
+  test('a value or a list beyond a limit of the schema, and none at the limit', async () => {
+    let count = 0;
+    for (const path of paths) {
+      const input = fullInput(path);
+      for (const place of membersIn(input)) {
+        const withMember = (value) => {
+          const body = structuredClone(input);
+          valueAt(body, place.slice(0, -1))[place.at(-1)] = value;
+          return requestAt(path, body);
+        };
+        for (const [allowed, refused] of limitsOfKind(kindAt(operationOf(path).body, place), valueAt(input, place))) {
+          await assertLimit(path, fieldPathAt(path, place), withMember(allowed), withMember(refused));
+          count += 1;
+        }
+      }
+    }
+    assert.ok(count > 30, `${count} limits`);
   });
 
   test('an enum with a value that is not in the list', async () => {
@@ -201,5 +226,25 @@ function limitsOf({ options }) {
   for (const name of ['max_bytes', 'max_characters']) {
     if (limit(name) !== undefined) pairs.push(['x'.repeat(limit(name)), 'x'.repeat(limit(name) + 1)]);
   }
+  return pairs;
+}
+
+/** The schema's kind of the member at a place. */
+const kindAt = (kind, place) =>
+  place.reduce((inner, name) => (inner.kind === 'list' || inner.kind === 'map' ? inner.of : inner.members[name]), kind);
+
+/**
+ * The limits of a kind: pairs of a value that is allowed and one that is refused. A smallest number of characters is not
+ * among them: it belongs to the form of a text, which upstream checks.
+ */
+function limitsOfKind({ kind, min, max, maxCharacters, minElements, maxElements }, value) {
+  const number = kind === 'decimal' ? String : Number;
+  const elements = (count) => Array.from({ length: count }, () => value[0]);
+  const pairs = [];
+  if (min > 0n) pairs.push([number(min), number(min - 1n)]);
+  if (max !== undefined && max < 2n ** 31n - 1n) pairs.push([number(max), number(max + 1n)]);
+  if (maxCharacters !== undefined) pairs.push(['x'.repeat(maxCharacters), 'x'.repeat(maxCharacters + 1)]);
+  if (minElements !== undefined) pairs.push([elements(minElements), elements(minElements - 1)]);
+  if (maxElements !== undefined) pairs.push([elements(maxElements), elements(maxElements + 1)]);
   return pairs;
 }

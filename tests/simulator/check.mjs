@@ -25,7 +25,7 @@ const CHECKS = {
   boolean: (kind, value, path, context) => {
     if (typeof value !== 'boolean') refuse(context, path, 'must be true or false');
   },
-  ordinal: (kind, value, path, context) => checkInteger({ min: 0n, max: UINT32_MAX }, value, path, context),
+  ordinal: (kind, value, path, context) => checkInteger({ min: 0n, max: UINT32_MAX, ...kind }, value, path, context),
   integer: checkInteger,
   number: (kind, value, path, context) => {
     if (!(value instanceof Raw)) refuse(context, path, 'must be a number');
@@ -56,9 +56,10 @@ function refuse({ violations }, field, description) {
 function checkString(kind, value, path, context) {
   if (typeof value !== 'string') return refuse(context, path, 'must be a string');
   if (value === '' && kind.required && !kind.mayBeEmpty) refuse(context, path, 'is required and must not be empty');
-  if (kind.maxCharacters !== undefined && [...value].length > kind.maxCharacters) {
-    refuse(context, path, `must be at most ${kind.maxCharacters} characters`);
-  }
+  const { minCharacters = 0, maxCharacters = Infinity } = kind;
+  const characters = [...value].length;
+  if (characters < minCharacters) refuse(context, path, `must be at least ${minCharacters} characters`);
+  if (characters > maxCharacters) refuse(context, path, `must be at most ${maxCharacters} characters`);
   if (kind.pattern !== undefined && !kind.pattern.test(value)) refuse(context, path, `must be ${kind.form}`);
 }
 
@@ -89,7 +90,9 @@ function checkRecentTime(kind, value, path, context) {
 
 function checkList(kind, value, path, context) {
   if (!Array.isArray(value)) return refuse(context, path, 'must be a list');
-  if (kind.notEmpty && value.length === 0) refuse(context, path, 'must not be empty');
+  const { minElements = 0, maxElements = Infinity } = kind;
+  if (value.length < minElements) refuse(context, path, `must have at least ${minElements} elements`);
+  if (value.length > maxElements) refuse(context, path, `must have at most ${maxElements} elements`);
   value.forEach((element, index) => visit(kind.of, element, `${path}[${index}]`, context));
 }
 

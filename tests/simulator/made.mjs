@@ -11,7 +11,7 @@ const NUMBERS = [
 ];
 
 /** The largest number in texts with these names, because upstream's documentation limits some of them. */
-const LARGEST = { decimals: 255n, limit: 100n, Bps: 4000n, Seconds: 600n };
+const LARGEST = { decimals: 255n, limit: 100n, Bps: 4000n };
 
 /** The number of elements of a list, and of entries of a map. */
 const ELEMENTS = 2;
@@ -86,12 +86,12 @@ export function* optionalPaths(kind, path) {
   }
 }
 
-function textAt({ like }, path) {
+function textAt({ like, minCharacters = 0 }, path) {
   const [, name] = /(\w+)(?:\[\d+\])*$/.exec(path);
   const ending = NUMBERS.find((each) => isNamed(name, each));
   const isNumber = like === 'digits' || (like === undefined && ending !== undefined);
   if (isNumber) return String(1n + numberAt(path, LARGEST[ending] ?? 1_000_000n));
-  return like ?? `${name}-${digestOf(path).toString('hex', 0, 4)}`;
+  return like ?? `${name}-${digestOf(path).toString('hex', 0, 4)}`.padEnd(minCharacters, '0');
 }
 
 /** Whether a name is the ending, or ends with it. An ending in lower case is a whole name. */

@@ -126,12 +126,12 @@ describe('every operation', () => {
   });
 
   /** Whether a value has the JSON type of a kind; in an object, required members may be missing. */
-  function isOfKind({ kind, of, members, pattern, notEmpty }, value) {
+  function isOfKind({ kind, of, members, pattern, minElements }, value) {
     if (kind === 'string') return typeof value === 'string' && (pattern === undefined || pattern.test(value));
     if (kind === 'boolean') return typeof value === 'boolean';
     if (kind === 'ordinal' || kind === 'number') return typeof value === 'number';
     if (kind === 'map') return JSON.stringify(value) === '{}';
-    if (kind === 'list') return Array.isArray(value) && (value.length === 0 ? !notEmpty : isOfKind(of, value[0]));
+    if (kind === 'list') return Array.isArray(value) && (value.length === 0 ? !minElements : isOfKind(of, value[0]));
     if (kind === 'object') {
       return JSON.stringify(value) === '{}' && Object.values(members).every(({ required }) => !required);
     }

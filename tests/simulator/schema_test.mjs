@@ -105,7 +105,7 @@ describe('the schema', () => {
   test('has every type that it names', () => {
     for (const [message, members] of Object.entries(schema.messages)) {
       for (const [name, text] of Object.entries(members)) {
-        const [, type] = /^(\w[\w.]*?)(?:\(\d+\.\.\d+\))?(?:\[\]|\{\})?[?!]?$/.exec(text);
+        const [, type] = /^(\w[\w.]*?)(?:\[\]|\{\})?(?:\(\d*\.\.\d*\))?[?!]?$/.exec(text);
         assert.ok(known.has(type), `${message}.${name} has the type ${type}`);
       }
     }

@@ -174,7 +174,7 @@ submit('delete_oauth_providers', 'ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS', keysOf(
 
 submit('delete_api_keys', 'ACTIVITY_TYPE_DELETE_API_KEYS', keysOf('deleteApiKeys'), {
   userId: required(text),
-  apiKeyIds: required(list(text, { notEmpty: true })),
+  apiKeyIds: required(list(text, { minElements: 1 })),
 });
 
 submit('export_wallet_account', 'ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT', keysOf('exportWalletAccount'), {

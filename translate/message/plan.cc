@@ -121,7 +121,9 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   for (const FieldPlan& field : plan.fields) {
     if (IsUnrecognized(field.field)) plan.unrecognized = &field;
     if (IsClientStamp(field.field)) plan.client_stamp = &field;
-    if (field.required && field.field->is_repeated()) plan.required_lists.push_back(&field);
+    if (field.required && field.field->is_repeated() && field.min_elements.value_or(0) == 0) {
+      plan.required_lists.push_back(&field);
+    }
     if (field.form == JsonForm::kJsonMembers) {
       if (plan.json_members != nullptr) return Fault(field.field, "is a second field whose text form is JSON members");
       plan.json_members = &field;
@@ -165,17 +167,24 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if (rule.has_maximum()) compiled.maximum = rule.maximum();
   if (rule.has_max_bytes()) compiled.max_bytes = rule.max_bytes();
   if (rule.has_max_characters()) compiled.max_characters = rule.max_characters();
+  if (rule.has_min_elements()) compiled.min_elements = rule.min_elements();
+  if (rule.has_max_elements()) compiled.max_elements = rule.max_elements();
   compiled.guard = rule.guard();
 
   if (compiled.may_be_empty && !field->has_presence()) return Fault(field, "may be empty, so it must have presence");
-  const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32;
-  if ((compiled.minimum || compiled.maximum) && !integer)
-    return Fault(field, "has a minimum or maximum, so it must be an unsigned integer");
+  const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32 || *form == JsonForm::kInt64 ||
+                       *form == JsonForm::kInt32;
+  if ((compiled.minimum || compiled.maximum) && !integer) {
+    return Fault(field, "has a minimum or maximum, so it must be an integer");
+  }
   const bool is_string = field->type() == FieldDescriptor::TYPE_STRING;
   if (compiled.max_bytes && !is_string && *form != JsonForm::kBytes) {
     return Fault(field, "has a maximum length, so it must be a string or bytes");
   }
   if (compiled.max_characters && !is_string) return Fault(field, "has a maximum of characters, so it must be a string");
+  if ((compiled.min_elements || compiled.max_elements) && (!field->is_repeated() || field->is_map())) {
+    return Fault(field, "has a number of elements, so it must be repeated");
+  }
   const bool is_enum_role =
       compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS || compiled.role == v1::FIELD_ROLE_WAIT_UNTIL;
   const JsonForm role_form = is_enum_role ? JsonForm::kEnum : JsonForm::kString;

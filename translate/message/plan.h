@@ -53,6 +53,8 @@ struct FieldPlan {
   std::optional<uint64_t> maximum;
   std::optional<uint32_t> max_bytes;
   std::optional<uint32_t> max_characters;
+  std::optional<uint32_t> min_elements;
+  std::optional<uint32_t> max_elements;
   v1::FieldGuard guard = v1::FIELD_GUARD_UNSPECIFIED;
 
   // For a kMessage or kTimestamp: the plan of the field's message. For a kStringMap: the plan of the map's entries,
@@ -71,7 +73,7 @@ struct MessagePlan {
   const FieldPlan* unrecognized = nullptr;  // the map field of that name, which is opaque, or null
   const FieldPlan* client_stamp = nullptr;  // the field of type ClientStamp, which is opaque, or null
   std::vector<const FieldPlan*> at_most_one;
-  std::vector<const FieldPlan*> required_lists;  // lists and maps
+  std::vector<const FieldPlan*> required_lists;  // lists and maps that may be empty
 
   // Returns the plan of the field with this proto name, or null.
   const FieldPlan* Find(absl::string_view proto_name) const;

@@ -107,6 +107,11 @@ TEST_F(MessagePlanTest, ThePlanContainsTheRulesOfEachField) {
   EXPECT_EQ(plan.Find("big")->minimum, std::nullopt);
   EXPECT_EQ(plan.Find("short_text")->max_bytes, 4u);
   EXPECT_THAT(plan.at_most_one, ElementsAre(plan.Find("optional_text"), plan.Find("optional_flag")));
+
+  const MessagePlan& limited = PlanOf(testing::Limited::descriptor());
+  EXPECT_EQ(limited.Find("signed_small")->minimum, 6u);
+  EXPECT_EQ(limited.Find("texts")->min_elements, 1u);
+  EXPECT_EQ(limited.Find("texts")->max_elements, 2u);
 }
 
 TEST_F(MessagePlanTest, TheUnrecognizedMapIsNotAMemberOfTheJson) {
@@ -189,10 +194,12 @@ INSTANTIATE_TEST_SUITE_P(
                   "HasExclusionWithoutPresence: at_most_one names \"value\", which is not a field with presence"},
         FaultCase{testing::HasEmptyWithoutPresence::descriptor(),
                   "HasEmptyWithoutPresence.value may be empty, so it must have presence"},
-        FaultCase{testing::HasRangeOfSigned::descriptor(),
-                  "HasRangeOfSigned.value has a minimum or maximum, so it must be an unsigned integer"},
         FaultCase{testing::HasRangeOfText::descriptor(),
-                  "HasRangeOfText.value has a minimum or maximum, so it must be an unsigned integer"},
+                  "HasRangeOfText.value has a minimum or maximum, so it must be an integer"},
+        FaultCase{testing::HasElementsOfText::descriptor(),
+                  "HasElementsOfText.value has a number of elements, so it must be repeated"},
+        FaultCase{testing::HasElementsOfMap::descriptor(),
+                  "HasElementsOfMap.values has a number of elements, so it must be repeated"},
         FaultCase{testing::HasLengthOfNumber::descriptor(),
                   "HasLengthOfNumber.value has a maximum length, so it must be a string or bytes"},
         FaultCase{testing::HasRoleOfNumber::descriptor(),

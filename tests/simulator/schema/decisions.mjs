@@ -115,6 +115,17 @@ export const TYPES = {
   'Vote.selection': 'VoteSelection',
 };
 
+/**
+ * Texts of digits whose rules limit the number of digits. The schema has no limit for them, because of all other texts of
+ * digits it states the limits of the number.
+ */
+export const LENGTHS = [
+  'SetPaymentMethodIntent.cvv',
+  'SetPaymentMethodIntent.expiryMonth',
+  'SetPaymentMethodIntent.expiryYear',
+  'SetPaymentMethodIntent.number',
+];
+
 /** The values that TYPES names. */
 export const ENUMS = {
   Attachment: ['cross-platform', 'platform'],

@@ -23,9 +23,9 @@ const WORDS = {
   object: () => 'an object',
 };
 
-const presenceOf = ({ required, mayBeEmpty, kind, notEmpty }) => {
+const presenceOf = ({ required, mayBeEmpty, kind, minElements }) => {
   if (!required) return 'optional';
-  const canBeEmpty = kind === 'string' ? mayBeEmpty : kind === 'list' && !notEmpty;
+  const canBeEmpty = kind === 'string' ? mayBeEmpty : kind === 'list' && !minElements;
   return canBeEmpty ? 'required, may be empty' : 'required';
 };
 

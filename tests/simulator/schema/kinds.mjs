@@ -71,16 +71,20 @@ export class Kinds {
     return { kind: 'object', members, ...(atMostOneOf && { atMostOneOf }) };
   }
 
-  /** The kind of a member, from its type in the schema, such as `Wallet[]?` or `int32(6..9)`. */
+  /** The kind of a member, from its type in the schema, such as `Wallet[]?`, `string[](1..16)` or `int32(6..9)`. */
   #memberKind(text) {
-    const [, type, min, max, number, presence] = /^(.*?)(?:\((\d+)\.\.(\d+)\))?(\[\]|\{\})?([?!])?$/.exec(text);
+    const [, type, number, min, max, presence] = /^(.*?)(\[\]|\{\})?(?:\((\d*)\.\.(\d*)\))?([?!])?$/.exec(text);
     const required = presence !== '?';
     const mayBeEmpty = presence !== '!';
+    const limits = (least, most, make) => ({ ...(min && { [least]: make(min) }), ...(max && { [most]: make(max) }) });
     const one = SCALARS[type] ?? (type in schema.messages ? this.message(type) : this.#enumKind(type));
-    if (number === '[]') return { kind: 'list', of: one, required, notEmpty: !mayBeEmpty };
+    if (number === '[]') return { kind: 'list', of: one, required, ...limits('minElements', 'maxElements', Number) };
     if (number === '{}') return { kind: 'map', of: one, required };
-    const range = min !== undefined && { min: BigInt(min), max: BigInt(max) };
-    return { ...one, ...range, required, ...(one.kind === 'string' && { mayBeEmpty }) };
+    if (type === 'decimal' && max) return { kind: 'decimal', required, ...limits('min', 'max', BigInt) };
+    if (one.kind === 'string') {
+      return { ...one, required, mayBeEmpty, ...limits('minCharacters', 'maxCharacters', Number) };
+    }
+    return { ...one, required, ...limits('min', 'max', BigInt) };
   }
 
   #enumKind(name) {

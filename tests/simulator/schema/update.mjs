@@ -22,9 +22,9 @@ const NUMBERS = { one: '', list: '[]', map: '{}' };
  * @property {{name: string, version: string, sha256: string}[]} sources
  * @property {Record<string, object>} operations by path. A query has `request` and `answer`; a submit has `versions`,
  *   which maps each activity type to the names of its intent and its result, the newest last.
- * @property {Record<string, Record<string, string>>} messages the members' types by name. A type can have a range, such
- *   as `(6..9)`. It ends with `[]` for a list or `{}` for a map, then with `?` if the member can be absent, or `!` if it
- *   must not be empty.
+ * @property {Record<string, Record<string, string>>} messages the members' types by name. After a type follow `[]` for a
+ *   list or `{}` for a map; limits, such as `(6..9)` or `(..256)`, of a number, of the characters of a text or of the
+ *   elements of a list; and `?` if the member can be absent, or `!` if it must not be empty.
  * @property {Record<string, string[]>} oneofs by message: members of which at most one is set. Intent and Result, in
  *   which this holds for all members, are not in the list.
  * @property {Record<string, string[]>} enums
@@ -172,18 +172,27 @@ function membersOf(message, members, short) {
     members.map((member) => {
       const name = decisions.RENAMED[`${message}.${member.name}`] ?? member.name;
       const type = decisions.TYPES[`${message}.${name}`] ?? typeOf(`${message}.${name}`, member, short);
-      return [name, `${type}${NUMBERS[member.number]}${presenceOf(`${message}.${name}`, member)}`];
+      const limits = limitsOf(`${message}.${name}`, member);
+      return [name, `${type}${NUMBERS[member.number]}${limits}${presenceOf(`${message}.${name}`, member)}`];
     }),
   );
 }
 
 /** A text that must be a number has the type `decimal`. A text for which the rules list the values is an enum. */
-function typeOf(place, { type, number, rules = '' }, short) {
-  const [, min, max] = /min=(\d+),max=(\d+)/.exec(rules) ?? [];
-  if (type === 'int32' && number === 'one' && max !== undefined) return `${type}(${min}..${max})`;
+function typeOf(place, { type, rules = '' }, short) {
   if (type !== 'string') return short(type);
   if (valuesIn(rules) !== undefined) return place;
   return rules.split(',').includes('numeric') ? 'decimal' : type;
+}
+
+/** The limits that the rules of a number, a text or a list state. The rules of a list's elements state none. */
+function limitsOf(place, { rules = '' }) {
+  if (decisions.LENGTHS.includes(place)) return '';
+  const [own] = rules.split(',dive');
+  const limit = (pattern) => own.split(',').map((rule) => pattern.exec(rule)?.[1]).find((found) => found !== undefined);
+  const min = limit(/^(?:min|len)=(\d+)$/) ?? (own.split(',').includes('gt=0') ? '1' : '');
+  const max = limit(/^(?:max|len|tk_max_length)=(\d+)$/) ?? '';
+  return min === '' && max === '' ? '' : `(${min}..${max})`;
 }
 
 /** The enums that only the rules of a message's members state. */
@@ -203,8 +212,7 @@ function presenceOf(place, { number, type, isOption, rules, oneof }) {
   const names = own.split(',');
   if (oneof !== undefined || number === 'map') return '?';
   if (number === 'list') {
-    if (rules === undefined || names.includes('omitempty')) return '?';
-    return names.some((name) => name.startsWith('min=')) ? '!' : '';
+    return rules === undefined || names.includes('omitempty') ? '?' : '';
   }
   if (isOption) return names.includes('required') ? '!' : '?';
   if (type === 'bool') return names.includes('required') ? '' : '?';
