@@ -31,6 +31,8 @@ const OLD_PRIMARY_MS = 2000;
 const SHORT_STEP_MS = 2 * 60_000;
 const LONG_STEP_MS = 10 * 60_000;
 const DISK_MEBIBYTES = LONG ? 1024 : 256;
+/** Longer than a recovery from a disk that was full. */
+const RECOVERY_MS = 5000;
 /** Keeps the log of a server so short that it fits on the disk. */
 const SMALL_LOG = ['wal_keep_size = 64MB', 'max_wal_size = 64MB'];
 /** The maximum number of printed findings. One fault usually causes several. */
@@ -112,6 +114,9 @@ const FAULTS = {
     await until(() => sender.lastStatus === 503, 'a gateway refuses a delivery');
     if (random.below(2) === 0) {
       rmSync(ballast);
+      // If the disk was full during a recovery, the server can hang in it. Then only a kill helps.
+      const accepts = () => ended || primary.sql('SELECT 1').then(() => true, () => false);
+      await until(accepts, 'the server has recovered or ended', RECOVERY_MS).catch(() => primary.kill());
       let goesOn = false;
       const restart = async () => {
         if (ended) await primary.start();
