@@ -218,7 +218,7 @@ class Api {
     const area = this.places.get(key);
     const file = this.file(this.typesFile(area), this.reviewed.areas[area].types_text);
     const name = this.name(key);
-    if (this.isShared(key, name)) return;
+    if (this.isMadeByAnother(key, name)) return;
     const entry = this.reviewed.type(key);
     this.lock.content.areas[name] = area;
     const content = this.fieldsOf(key, name, file, {}, []);
@@ -229,7 +229,7 @@ class Api {
   }
 
   /** Whether another definition with the same name makes the message: one that requests use, or else the first. */
-  isShared(key, name) {
+  isMadeByAnother(key, name) {
     const members = (one) => Object.keys(this.catalog.messages[one].members).sort().join();
     const sharing = this.definitionsOf.get(name);
     const other = sharing.find((each) => members(each) !== members(key));

@@ -65,6 +65,19 @@ test('a field of a shared message is secret if the table says so of one of the d
   }
 });
 
+test('a request has the limits of the table, and a response has none', () => {
+  const using = { members: { word: { kind: 'string' } } };
+  const catalog = catalogWith({ v1LookRequest: using, v1LookResponse: using }, {
+    '/public/v1/query/look': [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }],
+  });
+  const tables = Object.assign(Object.create(reviewed), { fields: { word: { max_characters: 3 } } });
+  const elements = makeApi(catalog, tables, new Lock(emptyLock())).files.flatMap((file) => file.elements);
+  const optionsIn = (message) =>
+    elements.find(({ name }) => name === message).fields.find(({ name }) => name === 'word').options;
+  assert.deepEqual(optionsIn('LookRequest'), [['(field).max_characters', '3']]);
+  assert.deepEqual(optionsIn('LookResponse'), []);
+});
+
 test('the parameters of a submit have a message, also if they are no intent of an activity', () => {
   for (const parameters of ['v1MakeIntent', 'v1MakeBody']) {
     const elements = apiOf(catalogWith({}, {}, parameters)).files.flatMap((file) => file.elements);

@@ -1,5 +1,7 @@
 // The inputs for the methods of upstream's client library, for every operation, made from the simulator's schema.
 import { bodiesWithOneOptional, bodyOf } from '../simulator/bodies.mjs';
+import { check } from '../simulator/check.mjs';
+import { parse } from '../simulator/json.mjs';
 import { operationAt } from '../simulator/operations.mjs';
 import { freshTimestamp } from '../simulator/testing.mjs';
 
@@ -23,6 +25,10 @@ export function* inputsOf(path, { organizationId, choice = 0 }) {
   yield { name: 'least', input: bodyOf(operation, envelope(), { extent: 'least', choice }) };
   for (const { path: name, body: input } of bodiesWithOneOptional(operation, envelope)) yield { name, input };
 }
+
+/** Whether the schema accepts a body of the operation. */
+export const isAccepted = (path, body) =>
+  check(operationOf(path).body, parse(JSON.stringify(body)).value, BigInt(Date.now())).length === 0;
 
 /** The places of all members of objects in a body, as lists of names and indexes. */
 export function* membersIn(value, place = []) {

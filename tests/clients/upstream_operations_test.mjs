@@ -11,7 +11,7 @@ import * as testing from '../simulator/testing.mjs';
 import { KEY_SET, VOTES, countValues, startForEveryOperation, withoutEmpty } from './every_operation.mjs';
 import { encode } from './gateway.mjs';
 import { OfficialClient, clientAt, methods } from './official_client.mjs';
-import { inputsOf, membersIn, operationOf, valueAt } from './operation_inputs.mjs';
+import { inputsOf, isAccepted, membersIn, operationOf, valueAt } from './operation_inputs.mjs';
 import { methodAt, requestAt, responseJson, typedPaths } from './typed_messages.mjs';
 
 const { ORGANIZATION: organizationId } = testing;
@@ -111,11 +111,6 @@ describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async (
       assert.deepEqual(parse(body.toString()).value, parse(library.body).value, path);
     }
   });
-
-  /** Whether the schema accepts a body. */
-  function isAccepted(path, body) {
-    return check(operationOf(path).body, parse(JSON.stringify(body)).value, BigInt(Date.now())).length === 0;
-  }
 
   test('requires the members that the schema requires, and sends an empty list for an absent required list', async () => {
     let refused = 0;

@@ -80,7 +80,7 @@ export class Kinds {
     const one = SCALARS[type] ?? (type in schema.messages ? this.message(type) : this.#enumKind(type));
     if (number === '[]') return { kind: 'list', of: one, required, ...limits('minElements', 'maxElements', Number) };
     if (number === '{}') return { kind: 'map', of: one, required };
-    if (type === 'decimal' && max) return { kind: 'decimal', required, ...limits('min', 'max', BigInt) };
+    if (type === 'decimal' && (min || max)) return { kind: 'decimal', required, ...limits('min', 'max', BigInt) };
     if (one.kind === 'string') {
       return { ...one, required, mayBeEmpty, ...limits('minCharacters', 'maxCharacters', Number) };
     }
