@@ -419,7 +419,7 @@ TEST(ClientStampedRequestTest, TheParametersMayContainGenerateAppProofs) {
 }
 
 TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
-  constexpr char kList[] = "must have the list or map, which may be empty: ";
+  constexpr char kList[] = "must have the list, map or text, which may be empty: ";
   struct Row {
     const char* method;
     const char* parameters;  // the test replaces % by the JSON of the list
@@ -451,9 +451,9 @@ TEST(ClientStampedRequestTest, ARequiredListMustBeInTheBodyAndMayBeEmpty) {
     EXPECT_THAT(Translate(row.method, body("[]")), StatusIs(Code::kOk));
   }
   // A list that needs elements is a violation of its field.
-  EXPECT_THAT(ViolationsOf("DeleteApiKeys", R"({"type":"ACTIVITY_TYPE_DELETE_API_KEYS","timestampMs":"1",)"
-                                            R"("organizationId":"o","parameters":{"userId":"u"}})"),
-              ElementsAre(Pair("parameters.api_key_ids", "must have at least 1 element, not 0")));
+  EXPECT_THAT(ViolationsOf("DeleteSecrets", R"({"type":"ACTIVITY_TYPE_DELETE_SECRETS","timestampMs":"1",)"
+                                            R"("organizationId":"o","parameters":{}})"),
+              ElementsAre(Pair("parameters.secret_ids", "must have at least 1 element, not 0")));
   // If an object is absent, the violation names the object and not the required lists inside it.
   EXPECT_THAT(ViolationsOf("CreatePolicies", R"({"type":"ACTIVITY_TYPE_CREATE_POLICIES","timestampMs":"1",)"
                                              R"("organizationId":"o"})"),
@@ -518,7 +518,8 @@ TEST(ClientStampedRequestTest, BytesInAnotherSpellingAndMembersThatAreNotStrings
 
 TEST(ClientStampedRequestTest, ARequiredMapMustBeInTheBodyAndMayBeEmpty) {
   for (const char* body : {"{}", R"({"labels":null})"}) {
-    EXPECT_THAT(LabeledRequest(body).Violated(), ElementsAre("must have the list or map, which may be empty: /labels"));
+    EXPECT_THAT(LabeledRequest(body).Violated(),
+                ElementsAre("must have the list, map or text, which may be empty: /labels"));
   }
   EXPECT_THAT(LabeledRequest(R"({"labels":{}})").Violated(), ElementsAre());
 }

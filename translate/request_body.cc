@@ -22,7 +22,7 @@ class BodyReader {
         body, *operation_.request,
         [&](const std::string& pointer, absl::string_view text) { return TakeUnrecognized(pointer, text); },
         [&](const std::string& pointer) {
-          Add(absl::StrCat("must have the list or map, which may be empty: ", pointer));
+          Add(absl::StrCat("must have the list, map or text, which may be empty: ", pointer));
         });
     if (!message.ok()) {
       Add(absl::StrCat("must be the JSON text of an object: ", message.status().message()));

@@ -152,8 +152,9 @@ TEST(RequestTranslatorTest, ACarriedRequestMustSatisfyTheRulesOfItsOwnMethod) {
   constexpr char kCreate[] = "ACTIVITY_TYPE_CREATE_WALLET";
   EXPECT_THAT(check("SubmitOperation", "create_wallet", kCreate, R"({"accounts":[]})"),
               ElementsAre(Pair("parameters.wallet_name", "is required")));
-  EXPECT_THAT(check("SubmitOperation", "create_wallet", kCreate, R"({"walletName":"w"})"),
-              ElementsAre(Pair("parameters", "must have the list or map, which may be empty: /parameters/accounts")));
+  EXPECT_THAT(
+      check("SubmitOperation", "create_wallet", kCreate, R"({"walletName":"w"})"),
+      ElementsAre(Pair("parameters", "must have the list, map or text, which may be empty: /parameters/accounts")));
   EXPECT_THAT(check("SubmitOperation", "create_wallet", kCreate, R"({"walletName":"w","accounts":[],"colour":1})"),
               ElementsAre(Pair("parameters", absl::StrCat(kHold, "/parameters/colour"))));
   EXPECT_THAT(check("QueryOperation", "get_wallet", "", R"({})"), ElementsAre(Pair("wallet_id", "is required")));

@@ -67,7 +67,7 @@ class Validator {
   };
 
   // A required list or map may be empty, since it is then rendered as [] or {}, unless it has a smallest number of
-  // elements.
+  // elements. A required text that may be empty and has no presence is rendered as "".
   void CheckField(const FieldPlan& plan, absl::Span<const FieldValue> values) {
     if (plan.field->is_repeated()) {
       if (plan.min_elements.has_value() && values.size() < *plan.min_elements) {
@@ -82,7 +82,7 @@ class Validator {
       }
     } else if (!values.empty()) {
       CheckValue(plan, values.front());
-    } else if (plan.required) {
+    } else if (plan.required && !plan.written_if_unset) {
       Add(plan.may_be_empty ? "is required (it may be empty, but must be set)" : "is required");
     }
   }

@@ -140,7 +140,7 @@ TEST(ValidatorTest, EveryMissingRequiredFieldGivesOneViolation) {
       whole->CopyFrom(message);
       message.GetReflection()->ClearField(&message, field.field);
       const bool needs_elements = field.min_elements.value_or(0) > 0;
-      if (needs_elements || (field.required && !field.field->is_repeated())) {
+      if (needs_elements || (field.required && !field.written_if_unset)) {
         ++fields;
         EXPECT_THAT(
             Violated(request, *operation.request),

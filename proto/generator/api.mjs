@@ -1,6 +1,6 @@
 // The API as elements of protos: makes messages, enums and services from the catalog, the reviewed tables and the lock.
 import { activityOneofs } from './catalog.mjs';
-import { activityPartComment, fieldComments, gone, methodComment, queryFields, requestComment, submitComments, words } from './comments.mjs';
+import { activityPartComment, emptyList, fieldComments, gone, methodComment, queryFields, requestComment, submitComments, words } from './comments.mjs';
 import { Graph, named } from './graph.mjs';
 import { bare, camel, pascal, snake, upperSnake } from './names.mjs';
 import { kindOf, methodsOf, subjectOf } from './operations.mjs';
@@ -318,7 +318,8 @@ class Api {
     return {
       name, type, options, number: numbers[name],
       label: isList ? 'repeated' : isScalar && hasPresence ? 'optional' : '',
-      comment: (isRequest && !entry.whole ? requestComment(text, required) : text) + gone(facts.gone, 'field'),
+      comment: (isRequest && !entry.whole ? requestComment(text, required) : text) +
+        (isRequest && isList && !required ? emptyList : '') + gone(facts.gone, 'field'),
       deprecated: facts.gone !== undefined,
     };
   }

@@ -50,6 +50,9 @@ export const submitComments = ({ name, entry }) => ({
 /** Comments of fields that the generator adds to responses and to the requests of queries. */
 export const fieldComments = { stamp, unrecognized, activity };
 
+/** The end of the comment of an optional list in a request. */
+export const emptyList = ' An empty list is not sent: upstream does not distinguish it from an absent one.';
+
 /** Entries of members that every query has. */
 export const queryFields = { organizationId: { text: 'The organization to read from.' } };
 

@@ -28,12 +28,13 @@ export const optionAt = (path) => typed.get(path).option;
 export const requestTypeAt = (path) => typed.get(path).request;
 
 /** The option of a field or value, such as json_name. */
-const optionOf = (options, name) => options?.[`(field).${name}`] ?? options?.[`(enum_value).${name}`];
+export const optionOf = (options, name) => options?.[`(field).${name}`] ?? options?.[`(enum_value).${name}`];
 
 /** The JSON name that protoc derives from the name of a field. */
 const camel = (name) => name.replace(/_+([a-z0-9])/g, (_, letter) => letter.toUpperCase());
 
-const jsonNameOf = ({ name, options }) => optionOf(options, 'json_name') ?? camel(name);
+/** The name of a field's member in JSON. */
+export const jsonNameOf = ({ name, options }) => optionOf(options, 'json_name') ?? camel(name);
 
 /**
  * Returns the request message for the operation at `path`, whose JSON body is `body`. Fails if the message has no field
@@ -66,10 +67,27 @@ export function fieldPathAt(path, place) {
   let type = typed.get(path).request;
   return place.reduce((whole, name) => {
     if (/^[0-9]+$/.test(name)) return `${whole}[${name}]`;
-    const field = type.fieldsArray.find((each) => jsonNameOf(each) === name).resolve();
+    const field = fieldOfMember(type, name);
     type = field.resolvedType;
     return whole === '' ? field.name : `${whole}.${field.name}`;
   }, '');
+}
+
+const fieldOfMember = (type, name) => type.fieldsArray.find((each) => jsonNameOf(each) === name).resolve();
+
+/**
+ * Whether the field at such a place is a required text that may be empty and has no presence: the gateway sends an unset
+ * field as an empty text.
+ */
+export function isSentIfUnset(path, place) {
+  let type = typed.get(path).request;
+  let field;
+  for (const name of place.filter((each) => !/^[0-9]+$/.test(each))) {
+    field = fieldOfMember(type, name);
+    type = field.resolvedType;
+  }
+  const { repeated, options } = field;
+  return !repeated && optionOf(options, 'may_be_empty') === true && !options.proto3_optional;
 }
 
 function fieldOf(field, value, place) {
@@ -95,7 +113,7 @@ function valueOf(field, value, place) {
 }
 
 /** The JSON text of an enum's value. */
-const textOf = ({ valuesOptions }, name) => optionOf(valuesOptions?.[name], 'json_name') ?? name;
+export const textOf = ({ valuesOptions }, name) => optionOf(valuesOptions?.[name], 'json_name') ?? name;
 
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -5,7 +5,9 @@ import { after, describe, test } from 'node:test';
 import { code, encode } from '../clients/gateway.mjs';
 import { inputsOf, isAccepted, membersIn, operationOf, valueAt } from '../clients/operation_inputs.mjs';
 import { load } from '../clients/packages.mjs';
-import { fieldPathAt, methodAt, optionAt, requestAt, requestTypeAt, typedPaths } from '../clients/typed_messages.mjs';
+import {
+  fieldPathAt, isSentIfUnset, methodAt, optionAt, requestAt, requestTypeAt, typedPaths,
+} from '../clients/typed_messages.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
 import { HANG_MS, grantOf, startStack } from './harness.mjs';
 
@@ -38,10 +40,13 @@ async function assertRefused(path, request, fields) {
   for (const field of found) assert.ok(expected.has(field), `${path}: ${field} is none of ${[...expected]}`);
 }
 
-/** The places of the members without which the schema refuses the body. The gateway itself sets type and time. */
+/**
+ * The places of the members without which the schema refuses the body. The gateway itself sets type and time, and the
+ * texts that a message without them contains too.
+ */
 function requiredIn(path, input) {
   return [...membersIn(input)].filter((place) => {
-    if (['type', 'timestampMs'].includes(place[0])) return false;
+    if (['type', 'timestampMs'].includes(place[0]) || isSentIfUnset(path, place)) return false;
     const body = structuredClone(input);
     delete valueAt(body, place.slice(0, -1))[place.at(-1)];
     return !isAccepted(path, body);

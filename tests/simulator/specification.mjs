@@ -174,7 +174,7 @@ submit('delete_oauth_providers', 'ACTIVITY_TYPE_DELETE_OAUTH_PROVIDERS', keysOf(
 
 submit('delete_api_keys', 'ACTIVITY_TYPE_DELETE_API_KEYS', keysOf('deleteApiKeys'), {
   userId: required(text),
-  apiKeyIds: required(list(text, { minElements: 1 })),
+  apiKeyIds: required(list(text)),
 });
 
 submit('export_wallet_account', 'ACTIVITY_TYPE_EXPORT_WALLET_ACCOUNT', keysOf('exportWalletAccount'), {
@@ -235,7 +235,7 @@ submit(
 );
 submit('oauth_login', 'ACTIVITY_TYPE_OAUTH_LOGIN', keysOf('oauthLogin'), {
   oidcToken: required(text),
-  publicKey: required(text),
+  publicKey: required(note),
   expirationSeconds: seconds,
   invalidateExisting: flag,
   sessionProfileId: text,

@@ -121,9 +121,7 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   for (const FieldPlan& field : plan.fields) {
     if (IsUnrecognized(field.field)) plan.unrecognized = &field;
     if (IsClientStamp(field.field)) plan.client_stamp = &field;
-    if (field.required && field.field->is_repeated() && field.min_elements.value_or(0) == 0) {
-      plan.required_lists.push_back(&field);
-    }
+    if (field.written_if_unset && field.min_elements.value_or(0) == 0) plan.required_empties.push_back(&field);
     if (field.form == JsonForm::kJsonMembers) {
       if (plan.json_members != nullptr) return Fault(field.field, "is a second field whose text form is JSON members");
       plan.json_members = &field;
@@ -171,7 +169,14 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if (rule.has_max_elements()) compiled.max_elements = rule.max_elements();
   compiled.guard = rule.guard();
 
-  if (compiled.may_be_empty && !field->has_presence()) return Fault(field, "may be empty, so it must have presence");
+  const bool is_text = *form == JsonForm::kString || *form == JsonForm::kBytes;
+  const bool is_required_text = compiled.required && is_text && !field->is_repeated();
+  if (compiled.may_be_empty && !field->has_presence() && !is_required_text) {
+    return Fault(field, "may be empty, so it must have presence or be a required text");
+  }
+  compiled.written_if_unset =
+      compiled.required &&
+      (field->is_repeated() || (is_required_text && compiled.may_be_empty && !field->has_presence()));
   const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32 || *form == JsonForm::kInt64 ||
                        *form == JsonForm::kInt32;
   if ((compiled.minimum || compiled.maximum) && !integer) {

@@ -46,6 +46,7 @@ struct FieldPlan {
 
   bool required = false;
   bool may_be_empty = false;
+  bool written_if_unset = false;  // a required list, map or text that has no presence: unset, it is the empty value
   bool secret = false;
   v1::FieldRole role = v1::FIELD_ROLE_UNSPECIFIED;
   bool in_json = true;  // false if fields of this form or role are not part of the JSON
@@ -73,7 +74,9 @@ struct MessagePlan {
   const FieldPlan* unrecognized = nullptr;  // the map field of that name, which is opaque, or null
   const FieldPlan* client_stamp = nullptr;  // the field of type ClientStamp, which is opaque, or null
   std::vector<const FieldPlan*> at_most_one;
-  std::vector<const FieldPlan*> required_lists;  // lists and maps that may be empty
+  // Required fields that may be empty, and whose absence a message cannot show: lists, maps, and texts without
+  // presence.
+  std::vector<const FieldPlan*> required_empties;
 
   // Returns the plan of the field with this proto name, or null.
   const FieldPlan* Find(absl::string_view proto_name) const;

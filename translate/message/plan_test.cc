@@ -132,9 +132,15 @@ TEST_F(MessagePlanTest, AMapHasThePlanOfItsEntries) {
   EXPECT_EQ(labels.message->fields[1].field->name(), "value");
 }
 
-TEST_F(MessagePlanTest, ARequiredMapIsARequiredList) {
-  const MessagePlan& plan = PlanOf(testing::Labeled::descriptor());
-  EXPECT_THAT(plan.required_lists, ElementsAre(plan.Find("labels")));
+TEST_F(MessagePlanTest, RequiredMapsListsAndTextsWithoutPresenceCanBeMissing) {
+  const MessagePlan& labeled = PlanOf(testing::Labeled::descriptor());
+  EXPECT_THAT(labeled.required_empties, ElementsAre(labeled.Find("labels")));
+  const MessagePlan& texts = PlanOf(testing::WithoutPresence::descriptor());
+  EXPECT_THAT(texts.required_empties, ElementsAre(texts.Find("text"), texts.Find("data")));
+  const MessagePlan& everything = PlanOf(Everything::descriptor());
+  EXPECT_THAT(everything.required_empties, ElementsAre(everything.Find("required_texts")));
+  EXPECT_FALSE(everything.Find("noted")->written_if_unset);
+  EXPECT_FALSE(everything.Find("text")->written_if_unset);
 }
 
 TEST_F(MessagePlanTest, EachMessageIsCompiledOnceAndAMessageMayContainItself) {
@@ -193,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{testing::HasExclusionWithoutPresence::descriptor(),
                   "HasExclusionWithoutPresence: at_most_one names \"value\", which is not a field with presence"},
         FaultCase{testing::HasEmptyWithoutPresence::descriptor(),
-                  "HasEmptyWithoutPresence.value may be empty, so it must have presence"},
+                  "HasEmptyWithoutPresence.value may be empty, so it must have presence or be a required text"},
         FaultCase{testing::HasRangeOfText::descriptor(),
                   "HasRangeOfText.value has a minimum or maximum, so it must be an integer"},
         FaultCase{testing::HasElementsOfText::descriptor(),

@@ -89,15 +89,15 @@ class MessageReader {
   enum class Side { kAnswer, kRequest };
 
   // A message is seldom larger than its JSON, whose size is `json_bytes`.
-  MessageReader(Side side, OnUnrecognized unrecognized, OnMissingList missing_list, size_t json_bytes)
-      : side_(side), unrecognized_(unrecognized), missing_list_(missing_list), wire_(json_bytes) {}
+  MessageReader(Side side, OnUnrecognized unrecognized, OnMissing missing, size_t json_bytes)
+      : side_(side), unrecognized_(unrecognized), missing_(missing), wire_(json_bytes) {}
 
   absl::Status ReadObject(JsonValue& object, const MessagePlan& plan) {
     const FieldPlan* rest = plan.json_members;
     if (rest != nullptr && side_ == Side::kAnswer) return ReadMembers(object, *rest);
     std::string rest_text;
     std::vector<const FieldPlan*> missing;
-    if (side_ == Side::kRequest) missing = plan.required_lists;
+    if (side_ == Side::kRequest) missing = plan.required_empties;
     SetOneofs set_oneofs;
     bool nameless = false;
     size_t next = 0;  // the field expected next: upstream mostly sends members in the order of the proto
@@ -122,9 +122,9 @@ class MessageReader {
     });
     if (!status.ok()) return status;
     if (!rest_text.empty()) wire_.String(rest->field->number(), rest_text + "}");
-    for (const FieldPlan* list : missing) {
-      path_.push_back({list->json_name, 0});
-      missing_list_(Pointer());
+    for (const FieldPlan* field : missing) {
+      path_.push_back({field->json_name, 0});
+      missing_(Pointer());
       path_.pop_back();
     }
     return nameless ? Keep(object) : absl::OkStatus();
@@ -386,14 +386,14 @@ class MessageReader {
 
   const Side side_;
   const OnUnrecognized unrecognized_;
-  const OnMissingList missing_list_;
+  const OnMissing missing_;
   absl::InlinedVector<Step, 8> path_;
   WireWriter wire_;
 };
 
 absl::StatusOr<std::string> Read(std::string& json, const MessagePlan& plan, MessageReader::Side side,
-                                 OnUnrecognized unrecognized, OnMissingList missing_list) {
-  MessageReader reader(side, unrecognized, missing_list, json.size());
+                                 OnUnrecognized unrecognized, OnMissing missing) {
+  MessageReader reader(side, unrecognized, missing, json.size());
   absl::Status status = ReadJsonObject(json, [&](JsonValue& root) { return reader.ReadObject(root, plan); });
   if (!status.ok()) return status;
   return reader.TakeMessage();
@@ -422,8 +422,8 @@ absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan
 }
 
 absl::StatusOr<std::string> ReadJsonRequest(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized,
-                                            OnMissingList missing_list) {
-  return Read(json, plan, MessageReader::Side::kRequest, unrecognized, missing_list);
+                                            OnMissing missing) {
+  return Read(json, plan, MessageReader::Side::kRequest, unrecognized, missing);
 }
 
 }  // namespace stampgate

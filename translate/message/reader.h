@@ -35,9 +35,10 @@ namespace stampgate {
 // ends with that error.
 using OnUnrecognized = absl::FunctionRef<absl::Status(const std::string& pointer, absl::string_view text)>;
 
-// Receives the JSON Pointer of a required list or map that is absent or null. The parsed message does not show this,
-// because a protobuf message does not distinguish an absent list or map from an empty one.
-using OnMissingList = absl::FunctionRef<void(const std::string& pointer)>;
+// Receives the JSON Pointer of a required member that is absent or null, and that may be empty: a list, a map, or a
+// text whose field has no presence. The parsed message does not show this, because there such a field has the same
+// value whether it is unset or empty.
+using OnMissing = absl::FunctionRef<void(const std::string& pointer)>;
 
 // Returns the bytes of the message of `plan` that `json` contains. May increase the capacity of `json`. Stores values
 // that no field can hold in the map field `unrecognized` of the message. If the message has no such field, a value that
@@ -50,10 +51,9 @@ absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan
 
 // Returns the bytes of the message that the body of a request contains; this is the inverse of AppendJsonMembers. If
 // the message has a field of form kJsonMembers, stores in this field all members that have no field of their own. Calls
-// `unrecognized` for every value that no field can hold, and `missing_list` for every required list or map that is
-// absent or null.
+// `unrecognized` for every value that no field can hold, and `missing` for every member that OnMissing describes.
 absl::StatusOr<std::string> ReadJsonRequest(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized,
-                                            OnMissingList missing_list);
+                                            OnMissing missing);
 
 }  // namespace stampgate
 

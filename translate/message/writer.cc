@@ -95,7 +95,7 @@ void AppendJsonMembers(const ParsedMessage& message, const FieldPlan* left_out, 
   for (const FieldPlan& field : message.plan().fields) {
     const absl::Span<const FieldValue> values = message.Values(field);
     const bool is_list = field.field->is_repeated();
-    if (&field == left_out || !field.in_json || (values.empty() && !(is_list && field.required))) continue;
+    if (&field == left_out || !field.in_json || (values.empty() && !field.written_if_unset)) continue;
     if (field.form == JsonForm::kJsonMembers) {
       const absl::string_view members = Members(values.front().text());
       if (members.empty()) continue;
@@ -106,7 +106,11 @@ void AppendJsonMembers(const ParsedMessage& message, const FieldPlan* left_out, 
     separate();
     out.append(field.json_key);
     if (!is_list) {
-      AppendValue(field, values.front(), out);
+      if (values.empty()) {
+        out.append("\"\"");
+      } else {
+        AppendValue(field, values.front(), out);
+      }
       continue;
     }
     const bool is_map = field.form == JsonForm::kStringMap;

@@ -161,6 +161,11 @@ TEST(MessageWriterTest, TheMembersOfTheParametersAreWrittenBesideTheOtherFields)
   }
 }
 
+TEST(MessageWriterTest, ARequiredTextWithoutPresenceIsWrittenEvenIfItIsEmpty) {
+  EXPECT_EQ(Write(Proto<testing::WithoutPresence>("")), R"({"text":"","data":""})");
+  EXPECT_EQ(Write(Proto<testing::WithoutPresence>(R"(text: "" data: "f")")), R"({"text":"","data":"Zg=="})");
+}
+
 TEST(MessageWriterTest, EqualMessagesGiveEqualBytes) {
   testing::Random random(7);
   for (int i = 0; i < 500; ++i) {

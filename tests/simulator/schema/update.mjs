@@ -216,9 +216,12 @@ function presenceOf(place, { number, type, isOption, rules, oneof }) {
   }
   if (isOption) return names.includes('required') ? '!' : '?';
   if (type === 'bool') return names.includes('required') ? '' : '?';
-  if (names.includes('required')) return '!';
+  if (names.includes('required') || (!names.includes('omitempty') && names.some(isForm))) return '!';
   return rules === undefined && /Request\./.test(place) ? '!' : '';
 }
+
+/** Whether a rule states a form that the empty text does not have. Upstream does not publish its rules for labels. */
+const isForm = (rule) => /^(?:uuid4?|email|e164|hexadecimal|numeric|len=\d+|min=\d+|oneof=.*)$/.test(rule);
 
 function oneofOf(members) {
   const group = members.filter(({ oneof }) => oneof !== undefined);
