@@ -332,15 +332,16 @@ class MessageReader {
   }
 
   // Sets `exact` to whether the writer would write the same object.
+  // Sets no time if the object does not have seconds.
   static absl::Status ReadTimestampObject(JsonValue& object, std::optional<Time>& time, bool& exact) {
-    Integer<int64_t> seconds{0, true};
+    Integer<int64_t> seconds;
     Integer<int64_t> nanos{0, true};
     bool has_more = false;
     absl::Status status = object.ForEachMember([&](absl::string_view name, JsonValue& member) {
       if (name == "seconds") {
         seconds = ReadTimestampMember(member, kMinSeconds, kMaxSeconds);
       } else if (name == "nanos") {
-        nanos = ReadTimestampMember(member, 0, kMaxNanos);
+        if (member.kind() != Kind::kNull) nanos = ReadTimestampMember(member, 0, kMaxNanos);
       } else {
         has_more = true;
       }
@@ -359,7 +360,6 @@ class MessageReader {
   }
 
   static Integer<int64_t> ReadTimestampMember(const JsonValue& value, int64_t min, int64_t max) {
-    if (value.kind() == Kind::kNull) return {0, true};
     const Integer<int64_t> integer = ReadInteger<int64_t>(value, Kind::kString);
     if (!integer.value.has_value() || *integer.value < min || *integer.value > max) return {};
     return integer;

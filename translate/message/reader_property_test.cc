@@ -343,11 +343,12 @@ void NormalizeValue(Json& value, const FieldPlan& field) {
   if (value.kind != Json::Kind::kObject) return;
   if (field.form == JsonForm::kMessage) Normalize(value, *field.message);
   if (field.form != JsonForm::kTimestamp) return;
+  // A time without seconds is no time, so zero seconds are not the same as none.
   for (const char* name : {"seconds", "nanos"}) {
     auto member = value.members.find(name);
-    if (member != value.members.end() && (member->second == Json::Null() || member->second == Json::String("0"))) {
-      value.members.erase(member);
-    }
+    if (member == value.members.end()) continue;
+    const bool is_zero = name == absl::string_view("nanos") && member->second == Json::String("0");
+    if (is_zero || member->second == Json::Null()) value.members.erase(member);
   }
 }
 

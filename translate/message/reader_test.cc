@@ -200,8 +200,7 @@ TEST(MessageReaderTest, TheResponseOfAGeneralOperationIsTheJsonTextItself) {
 TEST(MessageReaderTest, ReadsATimeFromAnObjectOfDecimalStrings) {
   ExpectReads<Everything>(R"({"time":{"nanos":"7","seconds":"-62135596800"}})",
                           "time { seconds: -62135596800 nanos: 7 }");
-  ExpectReads<Everything>(R"({"time":{}})", "time {}");
-  ExpectReads<Everything>(R"({"time":{"seconds":null}})", "time {}");
+  ExpectReads<Everything>(R"({"time":{"seconds":"5","nanos":null}})", "time { seconds: 5 }");
   ExpectReads<Everything>(R"({"time":null})", "");
   ExpectReads<Everything>(R"({"times":[{"seconds":"1"},null]})",
                           R"(times { seconds: 1 } times {} unrecognized { key: "/times/1" value: "null" })");
@@ -222,6 +221,14 @@ TEST(MessageReaderTest, ATimeInRfc3339IsConvertedAndStoredInUnrecognized) {
 TEST(MessageReaderTest, AnInvalidTimeIsStoredInUnrecognized) {
   for (const char* time : {"\"yesterday\"", "\"\"", "\"infinite-future\"", "\"infinite-past\"", "1755500000", "[\"1\"]",
                            "true", "\"2025-08-18\"", "\"10000-01-01T00:00:00Z\"", "\"\\ud800\""}) {
+    Everything message = ReadAs<Everything>(absl::StrCat("{\"time\":", time, "}"));
+    EXPECT_FALSE(message.has_time()) << time;
+    EXPECT_EQ(message.unrecognized().at("/time"), time);
+  }
+}
+
+TEST(MessageReaderTest, AnObjectWithoutSecondsIsNoTimeAndIsStoredInUnrecognized) {
+  for (const char* time : {"{}", R"({"seconds":null})", R"({"nanos":"5"})", R"({"nanos":null,"seconds":null})"}) {
     Everything message = ReadAs<Everything>(absl::StrCat("{\"time\":", time, "}"));
     EXPECT_FALSE(message.has_time()) << time;
     EXPECT_EQ(message.unrecognized().at("/time"), time);
