@@ -91,6 +91,9 @@ void HttpExchange::Receive() {
         return Fail(Cause::kBroken, "the connection ended before the response was complete");
       case State::kTooLarge:
         return Fail(Cause::kTooLarge, "the response exceeds the limit");
+      case State::kTooManyInterim:
+        return Fail(Cause::kBroken,
+                    absl::StrCat("more than ", kMaxInterimResponses, " interim responses precede the response"));
     }
   }
   connection_->ReadLater([self = shared_from_this()] { self->Receive(); });

@@ -25,7 +25,6 @@ namespace http = boost::beast::http;
 using boost::beast::error_code;
 
 constexpr uint32_t kMaxHeadBytes = 64 << 10;
-constexpr int kMaxInterimResponses = 8;
 constexpr absl::Duration kMaxRetryAfter = absl::Hours(1);
 
 absl::string_view ViewOf(boost::beast::string_view text) { return {text.data(), text.size()}; }
@@ -111,7 +110,7 @@ ResponseReader::State ResponseReader::Parse(absl::string_view& bytes) {
     }
     const unsigned int status = parser_->get().result_int();
     if (status >= 200 || status == 101) return State::kDone;
-    if (++interim_responses_ > kMaxInterimResponses) return State::kMalformed;
+    if (++interim_responses_ > kMaxInterimResponses) return State::kTooManyInterim;
     Begin();
   }
 }

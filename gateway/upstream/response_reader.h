@@ -13,11 +13,15 @@
 
 namespace stampgate {
 
-// Reads the response to one GET or POST with the parser of Boost.Beast (RFC 9112). Skips interim responses, such as 100
-// Continue. Not thread-safe.
+// The largest number of interim responses (status 1xx, such as 103 Early Hints) before a response. Without a limit, a
+// server could send them without end.
+inline constexpr int kMaxInterimResponses = 100;
+
+// Reads the response to one GET or POST with the parser of Boost.Beast (RFC 9112). Skips interim responses. Not
+// thread-safe.
 class ResponseReader {
  public:
-  enum class State { kMore, kDone, kMalformed, kTooLarge };
+  enum class State { kMore, kDone, kMalformed, kTooLarge, kTooManyInterim };
 
   // The body may have `max_body_bytes` at most.
   explicit ResponseReader(int64_t max_body_bytes);

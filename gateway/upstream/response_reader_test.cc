@@ -93,15 +93,25 @@ TEST(ResponseReaderTest, AResponseThatIsCutIsMalformed) {
 }
 
 TEST(ResponseReaderTest, RefusesWhatIsNotHttp) {
-  std::string interim;
-  for (int i = 0; i < 20; ++i) absl::StrAppend(&interim, "HTTP/1.1 100 Continue\r\n\r\n");
   for (const std::string& bytes :
        {std::string("not http\r\n\r\n"), absl::StrCat(kOk, "Content-Length: 1\r\nContent-Length: 2\r\n\r\nx"),
         absl::StrCat(kOk, "Content-Length: -1\r\n\r\n"), absl::StrCat(kOk, "A B: x\r\n\r\n"),
         absl::StrCat(kOk, "Transfer-Encoding: chunked\r\n\r\nx\r\n"),
-        absl::StrCat(kOk, "A: ", std::string(70000, 'x'), "\r\n\r\n"), interim}) {
+        absl::StrCat(kOk, "A: ", std::string(70000, 'x'), "\r\n\r\n")}) {
     EXPECT_EQ(Read(bytes, bytes.size()).state, State::kMalformed) << bytes.substr(0, 100);
     EXPECT_EQ(Read(bytes, 1000).state, State::kMalformed) << bytes.substr(0, 100);
+  }
+}
+
+TEST(ResponseReaderTest, InterimResponsesHaveALimit) {
+  std::string interim;
+  for (int i = 0; i < kMaxInterimResponses; ++i) interim.append("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
+  const std::string response = absl::StrCat(kOk, "Content-Length: 1\r\n\r\nx");
+  for (const size_t part : {size_t{7}, size_t{1000}, interim.size() * 2}) {
+    EXPECT_EQ(Read(absl::StrCat(interim, response), part).answer.body, "x") << part;
+    EXPECT_EQ(Read(absl::StrCat(interim, "HTTP/1.1 100 Continue\r\n\r\n", response), part).state,
+              State::kTooManyInterim)
+        << part;
   }
 }
 
