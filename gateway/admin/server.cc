@@ -91,6 +91,7 @@ class AdminConnection : public std::enable_shared_from_this<AdminConnection> {
       case RequestReader::State::kDone:
         return Answer(reader_.head());
       case RequestReader::State::kMalformed:
+      case RequestReader::State::kUnsupported:
         return Send(Plain(400), true);
       case RequestReader::State::kTooLarge:
         return Send(Plain(431), true);

@@ -212,16 +212,14 @@ const FAULTS = [
   },
   {
     alert: 'StampgateDeliveriesRejected',
-    each: [
-      'missing_header', 'duplicate_header', 'malformed_header', 'method_not_allowed', 'too_large', 'expectation_failed',
-    ],
+    each: ['missing_header', 'duplicate_header', 'malformed_header', 'method_not_allowed', 'too_large'],
     series: (outcome) => ({ [deliveries(outcome)]: becomes(1) }),
   },
   {
     alert: 'StampgateDeliveriesUnverifiable',
     each: [
       'missing_key', 'unsupported_signature_version', 'unsupported_signature_algorithm',
-      'invalid_verification_key_algorithm',
+      'invalid_verification_key_algorithm', 'unsupported_identifier',
     ],
     series: (outcome) => ({ [deliveries(outcome)]: rises() }),
   },

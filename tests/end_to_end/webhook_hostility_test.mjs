@@ -133,7 +133,8 @@ describe('an ambiguous request, which two parsers might parse differently', () =
       const { statuses, closed } = await exchangeBytes(url, Buffer.concat([bytes, inside()]));
       assert.ok(closed);
       assert.ok(statuses.length <= 1, statuses.join(' '));
-      for (const status of statuses) assert.ok(status >= 400 && status < 500, `${status}`);
+      const expected = name.startsWith('chunked') ? [503] : [400, 404, 405, 413];
+      for (const status of statuses) assert.ok(expected.includes(status), `${status}`);
     });
   }
 

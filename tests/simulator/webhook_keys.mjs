@@ -120,7 +120,7 @@ function brokenKeys(operator) {
     'other-types': { x: 7 },
     'no-kid': { kid: undefined },
     'empty-kid': { kid: '' },
-    'dotted.kid': {},
+    'tab-in-kid': { kid: 'broken\tkid' },
   };
   return Object.entries(changes).map(([name, change]) => {
     return { ...jwkOf({ kid: `broken-${name}`, x: good() }, operator), ...change };

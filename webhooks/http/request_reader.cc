@@ -23,6 +23,14 @@ bool IsNumber(absl::string_view text) {
                                       [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); });
 }
 
+// Returns whether a request line ends with a version of HTTP, such as " HTTP/2.0".
+bool NamesAVersion(absl::string_view line) {
+  constexpr absl::string_view kForm = " HTTP/1.1";
+  if (line.size() < kForm.size()) return false;
+  const absl::string_view end = line.substr(line.size() - kForm.size());
+  return absl::StartsWith(end, " HTTP/") && IsNumber(end.substr(6, 1)) && end[7] == '.' && IsNumber(end.substr(8));
+}
+
 boost::asio::const_buffer BufferOf(absl::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
 // Removes scheme and authority from a target that is an absolute URL. Returns any other target unchanged.
@@ -80,7 +88,8 @@ RequestReader::State RequestReader::CheckLine(absl::string_view line) {
   if (!has_request_line_) {
     has_request_line_ = true;
     http_1_0_ = absl::EndsWith(line, " HTTP/1.0");
-    return http_1_0_ || absl::EndsWith(line, " HTTP/1.1") ? State::kMore : State::kMalformed;
+    if (http_1_0_ || absl::EndsWith(line, " HTTP/1.1")) return State::kMore;
+    return NamesAVersion(line) ? State::kUnsupported : State::kMalformed;
   }
   if (++fields_ > kMaxHeaderFields) return State::kTooLarge;
   const size_t colon = line.find(':');
@@ -97,9 +106,10 @@ RequestReader::State RequestReader::CheckLine(absl::string_view line) {
   } else if (is("Transfer-Encoding")) {
     ++lengths_;
     chunked_ = true;
-    if (!absl::EqualsIgnoreCase(value, "chunked")) return State::kMalformed;
+    if (!absl::EqualsIgnoreCase(value, "chunked")) return State::kUnsupported;
   } else if (is("Expect")) {
-    (absl::EqualsIgnoreCase(value, "100-continue") ? head_.expects_continue : head_.expects_something_else) = true;
+    // RFC 9110, 10.1.1 allows a server to ignore other expectations.
+    if (absl::EqualsIgnoreCase(value, "100-continue")) head_.expects_continue = true;
   }
   return State::kMore;
 }
@@ -131,7 +141,11 @@ RequestReader::State RequestReader::ReadBody(absl::string_view& bytes) {
     if (bytes.empty()) return State::kMore;
     error_code error;
     bytes.remove_prefix(parser_.put(BufferOf(bytes), error));
-    if (error == http::error::need_more) return bytes.size() < kMaxHeadBytes ? State::kMore : State::kMalformed;
+    // An element between the bytes of the body, such as an extension of a chunk, has a limit too. If the line of a
+    // chunk's size is too long, Beast reports an invalid extension.
+    const bool is_long_line = error == http::error::bad_chunk_extension && !absl::StrContains(bytes, '\n');
+    if (error == http::error::header_limit || is_long_line) return State::kUnsupported;
+    if (error == http::error::need_more) return bytes.size() < kMaxHeadBytes ? State::kMore : State::kUnsupported;
     if (error == http::error::body_limit) return State::kTooLarge;
     if (error) return State::kMalformed;
   }

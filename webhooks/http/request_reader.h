@@ -36,12 +36,13 @@ struct RequestHead {
   bool chunked = false;
 
   bool expects_continue = false;
-  bool expects_something_else = false;
 };
 
 class RequestReader {
  public:
-  enum class State { kMore, kDone, kMalformed, kTooLarge };
+  // kMalformed: RFC 9112 forbids such a request. kUnsupported: the version of HTTP or the encoding of the body is
+  // another one than this class reads.
+  enum class State { kMore, kDone, kMalformed, kTooLarge, kUnsupported };
 
   explicit RequestReader(size_t max_body_bytes);
 

@@ -36,8 +36,7 @@ absl::StatusOr<KeySet> KeySet::Parse(std::string json, absl::string_view operato
     if (jwk.Text("crv") != "Ed25519") return Unfit("crv is not Ed25519");
     if (jwk.Text("alg").value_or("EdDSA") != "EdDSA") return Unfit("alg is not EdDSA");
     if (jwk.Text("use").value_or("sig") != "sig") return Unfit("use is not sig");
-    if (!IsKeyId(jwk.Text("kid").value_or("")))
-      return Unfit("kid is missing or not 1 to 128 letters, digits, _, : or -");
+    if (!IsIdentifier(jwk.Text("kid").value_or(""))) return Unfit("kid is missing or not 1 to 1024 visible characters");
     VerificationKey key;
     if (!DecodePublicKey(jwk.Text("x").value_or(""), key.public_key)) {
       return Unfit("x is not 32 bytes in canonical base64url");

@@ -138,6 +138,9 @@ void HttpConnection::ReadHead() {
     case RequestReader::State::kMalformed:
       Refuse(HttpRefusal::kMalformedHttp);
       return;
+    case RequestReader::State::kUnsupported:
+      Refuse(HttpRefusal::kUnsupportedHttp);
+      return;
     case RequestReader::State::kTooLarge:
       Refuse(HttpRefusal::kHeadTooLarge);
       return;
@@ -172,7 +175,6 @@ std::optional<HttpRefusal> HttpConnection::RefusalOf(const RequestHead& head) co
   if (!state_->paths.Has(head.target)) return HttpRefusal::kNotFound;
   if (head.method != "POST") return HttpRefusal::kMethodNotAllowed;
   if (head.content_length.value_or(0) > state_->options.max_body_bytes) return HttpRefusal::kTooLarge;
-  if (head.expects_something_else) return HttpRefusal::kExpectationFailed;
   return std::nullopt;
 }
 
@@ -186,6 +188,9 @@ void HttpConnection::ReadBody() {
       return;
     case RequestReader::State::kMalformed:
       Refuse(HttpRefusal::kMalformedHttp);
+      return;
+    case RequestReader::State::kUnsupported:
+      Refuse(HttpRefusal::kUnsupportedHttp);
       return;
     case RequestReader::State::kTooLarge:
       Refuse(HttpRefusal::kTooLarge);

@@ -6,6 +6,8 @@ absl::string_view Name(HttpRefusal refusal) {
   switch (refusal) {
     case HttpRefusal::kMalformedHttp:
       return "malformed_http";
+    case HttpRefusal::kUnsupportedHttp:
+      return "unsupported_http";
     case HttpRefusal::kHeadTooLarge:
       return "head_too_large";
     case HttpRefusal::kNotFound:
@@ -14,8 +16,6 @@ absl::string_view Name(HttpRefusal refusal) {
       return "method_not_allowed";
     case HttpRefusal::kTooLarge:
       return "too_large";
-    case HttpRefusal::kExpectationFailed:
-      return "expectation_failed";
     case HttpRefusal::kDraining:
       return "draining";
   }
@@ -26,16 +26,14 @@ int HttpStatus(HttpRefusal refusal) {
   switch (refusal) {
     case HttpRefusal::kMalformedHttp:
       return 400;
-    case HttpRefusal::kHeadTooLarge:
-      return 431;
     case HttpRefusal::kNotFound:
       return 404;
     case HttpRefusal::kMethodNotAllowed:
       return 405;
     case HttpRefusal::kTooLarge:
       return 413;
-    case HttpRefusal::kExpectationFailed:
-      return 417;
+    case HttpRefusal::kUnsupportedHttp:
+    case HttpRefusal::kHeadTooLarge:
     case HttpRefusal::kDraining:
       return 503;
   }

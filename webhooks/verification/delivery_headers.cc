@@ -14,10 +14,11 @@
 namespace stampgate {
 namespace {
 
+constexpr absl::string_view kVersion = "v1";
+constexpr absl::string_view kAlgorithm = "ed25519";
 constexpr size_t kMaxTimestampDigits = 16;
 constexpr int64_t kMaxTimestampMs =
     (int64_t{1} << 53) - 1;  // the largest exact integer in JavaScript, which upstream uses
-constexpr size_t kMaxNameBytes = 64;
 
 bool IsVisible(absl::string_view text) {
   return std::all_of(text.begin(), text.end(),
@@ -29,51 +30,19 @@ bool IsVisibleOrSpace(absl::string_view text) {
                      [](char c) { return absl::ascii_isprint(static_cast<unsigned char>(c)); });
 }
 
-bool ReadTimestamp(absl::string_view value, SignedHeaders& headers) {
-  headers.timestamp = std::string(value);
-  return value.size() <= kMaxTimestampDigits &&
-         std::all_of(value.begin(), value.end(),
-                     [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }) &&
-         absl::SimpleAtoi(value, &headers.timestamp_ms) && headers.timestamp_ms <= kMaxTimestampMs;
-}
-
-bool ReadEventId(absl::string_view value, SignedHeaders& headers) {
-  headers.event_id = std::string(value);
-  return IsEventId(value);
-}
-
-bool ReadKeyId(absl::string_view value, SignedHeaders& headers) {
-  headers.key_id = std::string(value);
-  return IsKeyId(value);
-}
-
-bool ReadAlgorithm(absl::string_view value, SignedHeaders& headers) {
-  headers.signature_algorithm = std::string(value);
-  return value.size() <= kMaxNameBytes && IsVisible(value);
-}
-
-bool ReadVersion(absl::string_view value, SignedHeaders& headers) {
-  headers.signature_version = std::string(value);
-  return value.size() <= kMaxNameBytes && IsVisible(value);
-}
-
-bool ReadSignature(absl::string_view value, SignedHeaders& headers) {
+bool ReadSignature(absl::string_view value, std::array<uint8_t, 64>& signature) {
   size_t size = 0;
   // sodium_hex2bin fails if it cannot decode the whole value.
-  return sodium_hex2bin(headers.signature.data(), headers.signature.size(), value.data(), value.size(), nullptr, &size,
-                        nullptr) == 0 &&
-         size == headers.signature.size();
+  return sodium_hex2bin(signature.data(), signature.size(), value.data(), value.size(), nullptr, &size, nullptr) == 0 &&
+         size == signature.size();
 }
 
-struct SignedHeader {
-  absl::string_view name;  // without "x-<operator>-"
-  bool (*read)(absl::string_view value, SignedHeaders& headers);
-};
+// The signed headers, in the order in which they are checked.
+enum Signed : size_t { kTimestamp, kEventId, kKeyId, kSignatureAlgorithm, kSignatureVersion, kSignature };
 
-constexpr SignedHeader kSignedHeaders[] = {
-    {"timestamp", ReadTimestamp},           {"event-id", ReadEventId},          {"signature-key-id", ReadKeyId},
-    {"signature-algorithm", ReadAlgorithm}, {"signature-version", ReadVersion}, {"signature", ReadSignature},
-};
+// Their names without "x-<operator>-".
+constexpr absl::string_view kSignedHeaders[] = {"timestamp",           "event-id",          "signature-key-id",
+                                                "signature-algorithm", "signature-version", "signature"};
 
 std::string Prefix(absl::string_view operator_name) {
   return absl::StrCat("x-", absl::AsciiStrToLower(operator_name), "-");
@@ -81,12 +50,23 @@ std::string Prefix(absl::string_view operator_name) {
 
 bool IsSigned(absl::string_view header_name, absl::string_view prefix) {
   return absl::StartsWithIgnoreCase(header_name, prefix) &&
-         std::any_of(std::begin(kSignedHeaders), std::end(kSignedHeaders), [&](const SignedHeader& header) {
-           return absl::EqualsIgnoreCase(header_name.substr(prefix.size()), header.name);
+         std::any_of(std::begin(kSignedHeaders), std::end(kSignedHeaders), [&](absl::string_view name) {
+           return absl::EqualsIgnoreCase(header_name.substr(prefix.size()), name);
          });
 }
 
 }  // namespace
+
+std::optional<int64_t> ReadTimestamp(absl::string_view text) {
+  int64_t timestamp_ms;
+  if (text.size() > kMaxTimestampDigits ||
+      !std::all_of(text.begin(), text.end(),
+                   [](char c) { return absl::ascii_isdigit(static_cast<unsigned char>(c)); }) ||
+      !absl::SimpleAtoi(text, &timestamp_ms) || timestamp_ms > kMaxTimestampMs) {
+    return std::nullopt;
+  }
+  return timestamp_ms;
+}
 
 std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<HeaderField>& headers,
                                                          absl::string_view operator_name) {
@@ -98,14 +78,19 @@ std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<Heade
     if (!absl::StartsWithIgnoreCase(name, prefix)) continue;
     name.remove_prefix(prefix.size());
     for (size_t i = 0; i < values.size(); ++i) {
-      if (!absl::EqualsIgnoreCase(name, kSignedHeaders[i].name)) continue;
+      if (!absl::EqualsIgnoreCase(name, kSignedHeaders[i])) continue;
       ++counts[i];
       if (!header.value.empty()) values[i] = header.value;
     }
   }
   auto reject = [&](RejectionReason reason, size_t i) {
-    return Rejection{reason, absl::StrCat(prefix, kSignedHeaders[i].name)};
+    return Rejection{reason, absl::StrCat(prefix, kSignedHeaders[i])};
   };
+  const auto differs = [&](Signed i, absl::string_view known) {
+    return counts[i] == 1 && !values[i].empty() && values[i] != known;
+  };
+  if (differs(kSignatureVersion, kVersion)) return Rejection{RejectionReason::kUnsupportedSignatureVersion, ""};
+  if (differs(kSignatureAlgorithm, kAlgorithm)) return Rejection{RejectionReason::kUnsupportedSignatureAlgorithm, ""};
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i].empty()) return reject(RejectionReason::kMissingHeader, i);
   }
@@ -113,9 +98,18 @@ std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<Heade
     if (counts[i] > 1) return reject(RejectionReason::kDuplicateHeader, i);
   }
   SignedHeaders read;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!kSignedHeaders[i].read(values[i], read)) return reject(RejectionReason::kMalformedHeader, i);
+  const std::optional<int64_t> timestamp_ms = ReadTimestamp(values[kTimestamp]);
+  if (!timestamp_ms.has_value()) return reject(RejectionReason::kMalformedHeader, kTimestamp);
+  if (!ReadSignature(values[kSignature], read.signature)) return reject(RejectionReason::kMalformedHeader, kSignature);
+  for (const Signed id : {kEventId, kKeyId}) {
+    if (!IsIdentifier(values[id])) return reject(RejectionReason::kUnsupportedIdentifier, id);
   }
+  read.timestamp = std::string(values[kTimestamp]);
+  read.timestamp_ms = *timestamp_ms;
+  read.event_id = std::string(values[kEventId]);
+  read.key_id = std::string(values[kKeyId]);
+  read.signature_algorithm = std::string(values[kSignatureAlgorithm]);
+  read.signature_version = std::string(values[kSignatureVersion]);
   return read;
 }
 
@@ -151,11 +145,7 @@ std::string SignedTimestampOf(const std::vector<HeaderField>& kept, absl::string
                               int64_t timestamp_ms) {
   const std::string name = absl::StrCat(Prefix(operator_name), "timestamp");
   for (const HeaderField& header : kept) {
-    SignedHeaders read;
-    if (absl::EqualsIgnoreCase(header.name, name) && ReadTimestamp(header.value, read) &&
-        read.timestamp_ms == timestamp_ms) {
-      return header.value;
-    }
+    if (absl::EqualsIgnoreCase(header.name, name) && ReadTimestamp(header.value) == timestamp_ms) return header.value;
   }
   return absl::StrCat(timestamp_ms);
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,15 +28,22 @@ struct SignedHeaders {
 
 // Reads the six headers "X-<operator>-Timestamp", "-Event-Id", "-Signature-Key-Id", "-Signature-Algorithm",
 // "-Signature-Version" and "-Signature"; <operator> is upstream's name. Ignores the case of names, and does not change
-// values. Checks rule 1 for all six headers in this order, then rule 2, then rule 3, as upstream's helper does. Rejects
-// at the first violation:
-//   1. the header is present and not empty
-//   2. it occurs once
-//   3. timestamp: 1 to 16 digits, at most 2^53 - 1; event id and key id: see identifier.h; algorithm and version: 1 to
-//      64 visible ASCII characters; signature: 128 hex digits of either case
-// The rejection names the header that violates the rule.
+// values. Checks each rule for all headers that it concerns, in the order above, before the next rule. Rejects at the
+// first violation:
+//   1. the version is "v1" and the algorithm is "ed25519", if each occurs once: otherwise the forms of the other
+//   headers
+//      are not known
+//   2. each header is present and not empty
+//   3. each occurs once
+//   4. timestamp: see ReadTimestamp; signature: 128 hex digits of either case
+//   5. event id and key id: see IsIdentifier
+// The rejection names the header that violates the rule, except for rule 1.
 std::variant<SignedHeaders, Rejection> ReadSignedHeaders(const std::vector<HeaderField>& headers,
                                                          absl::string_view operator_name);
+
+// Returns the milliseconds of a timestamp: 1 to 16 digits, at most 2^53 - 1. Returns nothing if `text` has another
+// form.
+std::optional<int64_t> ReadTimestamp(absl::string_view text);
 
 inline constexpr size_t kMaxKeptHeaders = 16;
 inline constexpr size_t kMaxKeptHeaderBytes = 4 << 10;

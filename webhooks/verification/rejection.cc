@@ -4,16 +4,18 @@ namespace stampgate {
 
 absl::string_view Name(RejectionReason reason) {
   switch (reason) {
+    case RejectionReason::kUnsupportedSignatureVersion:
+      return "unsupported_signature_version";
+    case RejectionReason::kUnsupportedSignatureAlgorithm:
+      return "unsupported_signature_algorithm";
     case RejectionReason::kMissingHeader:
       return "missing_header";
     case RejectionReason::kDuplicateHeader:
       return "duplicate_header";
     case RejectionReason::kMalformedHeader:
       return "malformed_header";
-    case RejectionReason::kUnsupportedSignatureVersion:
-      return "unsupported_signature_version";
-    case RejectionReason::kUnsupportedSignatureAlgorithm:
-      return "unsupported_signature_algorithm";
+    case RejectionReason::kUnsupportedIdentifier:
+      return "unsupported_identifier";
     case RejectionReason::kMissingKey:
       return "missing_key";
     case RejectionReason::kInvalidVerificationKeyAlgorithm:
@@ -36,6 +38,7 @@ int HttpStatus(RejectionReason reason) {
       return 401;
     case RejectionReason::kUnsupportedSignatureVersion:
     case RejectionReason::kUnsupportedSignatureAlgorithm:
+    case RejectionReason::kUnsupportedIdentifier:
     case RejectionReason::kMissingKey:
     case RejectionReason::kInvalidVerificationKeyAlgorithm:
     case RejectionReason::kStaleTimestamp:

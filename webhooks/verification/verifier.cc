@@ -7,31 +7,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "stamp/secret/sha256.h"
-#include "webhooks/keys/identifier.h"
 #include "webhooks/verification/delivery_headers.h"
 #include "webhooks/verification/signed_body.h"
+#include "webhooks/verification/split.h"
 
 namespace stampgate {
 namespace {
 
-constexpr absl::string_view kVersion = "v1";
-constexpr absl::string_view kAlgorithm = "ed25519";
-
-// Returns whether the signed bytes can also be split into a longer event id and a body that is a JSON object. If so,
-// upstream signed that split, and the sender has moved the boundary between event id and body. See identifier.h.
-bool IsCutElsewhere(const SignedHeaders& headers, absl::string_view body) {
-  // Only the beginning of a long body matters, because the length of an event id is limited.
-  const std::string text = absl::StrCat(headers.event_id, ".", body.substr(0, kMaxIdentifierBytes + 2));
-  const size_t end = EndOfEventIdBeforeObject(text);
-  if (end == absl::string_view::npos || end <= headers.event_id.size()) return false;
-  return ReadSignedBody(body.substr(end - headers.event_id.size())).ok();
-}
-
 // Returns whether `key` has signed the delivery. libsodium also rejects scalars that are not reduced and points of
 // small order, which RFC 8032 does not clearly forbid.
 bool SignatureIsValid(const SignedHeaders& headers, absl::string_view body, const VerificationKey& key) {
-  const std::string message = absl::StrCat(kVersion, ".", kAlgorithm, ".", headers.key_id, ".", headers.timestamp, ".",
-                                           headers.event_id, ".", body);
+  const std::string message = absl::StrCat(headers.signature_version, ".", headers.signature_algorithm, ".",
+                                           headers.key_id, ".", headers.timestamp, ".", headers.event_id, ".", body);
   return crypto_sign_verify_detached(headers.signature.data(), reinterpret_cast<const uint8_t*>(message.data()),
                                      message.size(), key.public_key.data()) == 0;
 }
@@ -52,10 +39,6 @@ void Verifier::Verify(Delivery delivery, absl::AnyInvocable<void(Verdict)> done)
   std::variant<SignedHeaders, Rejection> read = ReadSignedHeaders(delivery.headers, options_->operator_name);
   if (auto* rejection = std::get_if<Rejection>(&read)) return done(std::move(*rejection));
   auto& headers = std::get<SignedHeaders>(read);
-  if (headers.signature_version != kVersion) return done(Rejection{RejectionReason::kUnsupportedSignatureVersion, ""});
-  if (headers.signature_algorithm != kAlgorithm) {
-    return done(Rejection{RejectionReason::kUnsupportedSignatureAlgorithm, ""});
-  }
   const std::string key_id = headers.key_id;
   keys_.Find(key_id, [options = options_, headers = std::move(headers), delivery = std::move(delivery),
                       done = std::move(done)](const std::optional<VerificationKey>& key) mutable {
@@ -76,10 +59,15 @@ Verdict Verifier::Check(const Options& options, const std::optional<Verification
   // If the body is not a JSON object, the event is accepted nevertheless, without organization and type, so that no
   // signed event is lost.
   absl::StatusOr<SignedBody> body = ReadSignedBody(delivery.body);
-  if (!body.ok()) {
-    if (IsCutElsewhere(headers, delivery.body)) return Rejection{RejectionReason::kInvalidSignature, ""};
-    body = SignedBody();
+  switch (CheckSplit(headers, delivery.body, body.ok())) {
+    case Split::kSigned:
+      break;
+    case Split::kOther:
+      return Rejection{RejectionReason::kInvalidSignature, ""};
+    case Split::kAmbiguous:
+      return Rejection{RejectionReason::kUnsupportedIdentifier, ""};
   }
+  if (!body.ok()) body = SignedBody();
   Event event;
   event.event_id = headers.event_id;
   event.key_id = headers.key_id;
