@@ -257,8 +257,9 @@ TEST_F(TokenIssuersTest, UsesOldKeysForADayWhileFetchesFail) {
   Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
   const absl::Time received = now_;
   now_ = received + absl::Hours(1 + 24) - absl::Seconds(1);
-  EXPECT_EQ(Verify(NetToken(Ec(), "a")), "net/someone");
+  const std::string& first = Verify(NetToken(Ec(), "a"));
   Answer(absl::UnavailableError("no route"));
+  EXPECT_EQ(first, "net/someone");
   EXPECT_EQ(Verify(NetToken(Ec(), "a")), "net/someone");
   EXPECT_EQ(Verify(NetToken(NewEc(), "b")), kNoKeys) << "the key may be new, so it cannot be refused as unknown";
   now_ = received + absl::Hours(1 + 24);
@@ -268,6 +269,18 @@ TEST_F(TokenIssuersTest, UsesOldKeysForADayWhileFetchesFail) {
   EXPECT_EQ(waiting, "");
   Answer(Keys({Ec().Jwk(R"("kid":"a")")}));
   EXPECT_EQ(waiting, "net/someone");
+}
+
+TEST_F(TokenIssuersTest, DoesNotUseAWithdrawnKeyWhileAnExpiredSetIsFetched) {
+  Verify(NetToken(Ec(), "a"));
+  Answer(Keys({Ec().Jwk(R"("kid":"a")"), NewEc().Jwk(R"("kid":"b")")}));
+  now_ += absl::Hours(1);
+  const std::string& withdrawn = Verify(NetToken(Ec(), "a"));
+  const std::string& known = Verify(NetToken(NewEc(), "b"));
+  EXPECT_EQ(absl::StrCat(withdrawn, known), "");
+  Answer(Keys({NewEc().Jwk(R"("kid":"b")")}));
+  EXPECT_EQ(withdrawn, kUnknownKey);
+  EXPECT_EQ(known, "net/someone");
 }
 
 TEST_F(TokenIssuersTest, ReportsThatAnIssuerHasNoKeysYet) {

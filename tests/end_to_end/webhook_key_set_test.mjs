@@ -53,6 +53,16 @@ describe('the key set', { timeout: HANG_MS }, () => {
     assert.equal((await deliver(stack.simulator)).status, 200);
   });
 
+  it('may have keys with ids of any form', async (t) => {
+    const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
+    const ids = ['a.b', 'a+b/c=', 'a key', '{"k":1.5}', 'x'.repeat(1024)];
+    for (const kid of ids) {
+      simulator.webhooks.keys.add({ kid });
+      assert.equal((await deliver(simulator)).status, 200, kid);
+    }
+    assert.deepEqual((await listAll(gateway)).map(({ signature }) => signature.key_id), ids);
+  });
+
   it('can change: the gateway uses new keys, and no longer accepts a removed key', async (t) => {
     const { simulator, gateway } = await startEventStack(t, { simulator: FAST });
     const { webhooks } = simulator;
@@ -125,6 +135,30 @@ describe('the key set', { timeout: HANG_MS }, () => {
     simulator.server.closeAllConnections();
     assert.equal((await deliver(simulator)).status, 200);
     assert.equal((await listAll(gateway)).length, 2);
+  });
+
+  it('that has expired is not used while a new one is fetched: a withdrawn key gets 503', async (t) => {
+    const settings = { ...ONCE, cacheControl: 'max-age=1, must-revalidate' };
+    const { simulator, gateway } = await startEventStack(t, { simulator: { webhooks: { settings } } });
+    const { webhooks } = simulator;
+    const [{ kid }] = webhooks.keys.list();
+    assert.equal((await deliver(simulator)).status, 200);
+    webhooks.keys.add({ signing: false });
+    webhooks.keys.drop(kid);
+    simulator.addFaults([{ kind: 'slow', untilReleased: true, match: { path: JWKS_PATH } }]);
+
+    // The withdrawn key signs all of these deliveries. The first one after the set has expired waits for the fetch.
+    const held = simulator.waitFor({ held: 1 }).then(() => true);
+    let last;
+    do last = deliver(simulator);
+    while (!(await Promise.race([held, last.then(() => false)])));
+    const another = deliver(simulator);
+    simulator.release();
+    assert.deepEqual([(await last).status, (await another).status], [503, 503]);
+    assert.equal((await deliver(simulator)).status, 503);
+    await gateway.stop();
+    const outcomes = logged(gateway, 'delivery_not_stored').map(({ outcome }) => outcome);
+    assert.deepEqual(outcomes, ['missing_key', 'missing_key', 'missing_key']);
   });
 
   it('may contain unusable keys, which the gateway ignores', async (t) => {

@@ -54,6 +54,7 @@ CacheLifetime ReadCacheLifetime(absl::string_view cache_control, absl::Duration 
   bool has_max_age = false;
   bool has_stale_if_error = false;
   bool keep = true;
+  bool revalidate = false;
   ForEachDirective(cache_control, [&](absl::string_view name, absl::string_view value) {
     if (absl::EqualsIgnoreCase(name, "max-age")) {
       has_max_age = true;
@@ -61,17 +62,26 @@ CacheLifetime ReadCacheLifetime(absl::string_view cache_control, absl::Duration 
     } else if (absl::EqualsIgnoreCase(name, "stale-if-error")) {
       has_stale_if_error = true;
       stale_if_error = std::min(stale_if_error, ReadSeconds(value).value_or(absl::ZeroDuration()));
-    } else if (absl::EqualsIgnoreCase(name, "no-store") || absl::EqualsIgnoreCase(name, "no-cache")) {
+    } else if (absl::EqualsIgnoreCase(name, "no-store")) {
       keep = false;
+    } else if (absl::EqualsIgnoreCase(name, "no-cache")) {
+      keep = false;
+      revalidate = true;
+    } else if (absl::EqualsIgnoreCase(name, "must-revalidate")) {
+      revalidate = true;
     }
   });
   CacheLifetime lifetime;
   if (!keep) {
-    lifetime.fresh = absl::ZeroDuration();
+    lifetime.fresh = kMinFresh;
   } else if (has_max_age) {
-    lifetime.fresh = std::clamp(max_age - std::max(age, absl::ZeroDuration()), absl::ZeroDuration(), kMaxFresh);
+    lifetime.fresh = std::clamp(max_age - std::max(age, absl::ZeroDuration()), kMinFresh, kMaxFresh);
   }
-  if (has_stale_if_error) lifetime.stale = std::clamp(stale_if_error, kMinStale, kMaxStale);
+  if (revalidate) {
+    lifetime.stale = absl::ZeroDuration();
+  } else if (has_stale_if_error) {
+    lifetime.stale = std::clamp(stale_if_error, kMinStale, kMaxStale);
+  }
   return lifetime;
 }
 

@@ -32,12 +32,19 @@ using FetchKeySet = absl::AnyInvocable<void(absl::AnyInvocable<void(absl::Status
 // The default of Options::min_refetch_interval.
 inline constexpr absl::Duration kMinKeySetInterval = absl::Seconds(10);
 
-// A cached key set. Thread-safe. Runs one fetch at a time. On average, begins at most one fetch in each
+// For this time after a failed fetch, the server counts as unreachable, so that no Get waits for the next try.
+inline constexpr absl::Duration kUnreachableTime = absl::Seconds(30);
+
+// A cached key set. Thread-safe. Runs one fetch at a time.
+//
+// A set is used while it is fresh (see cache_lifetime.h). Once it is no longer fresh, the next Get begins a fetch and
+// waits for it, so that a withdrawn key is not used while the fetch is in progress. If the fetch fails, the set is used
+// up to a limit (see cache_lifetime.h), and no Get waits for the next tries. If a response is not a usable key set, the
+// fetch counts as failed and the previous set remains.
+//
+// If the set lacks a wanted key, or if the last fetch has failed, begins on average at most one fetch in each
 // `min_refetch_interval`. If the set lacks a wanted key, up to `max_fetches_in_a_row` fetches may follow each other
-// without a pause. If the set has the wanted key, begins no fetch until one interval after the last fetch began, even
-// if the headers of the response forbid caching. A set that is no longer fresh is still used while a fetch is in
-// progress or fails, up to a limit (see cache_lifetime.h). If a response is not a usable key set, the fetch counts as
-// failed and the previous set remains.
+// without a pause.
 //
 // `Set` is the type of a parsed key set. Callbacks may call this object, but must not close or destroy it.
 template <typename Set>
@@ -79,8 +86,8 @@ class CachedKeySet {
   // Begins a fetch if there is no fresh set and a fetch is allowed now. Call Refresh at the start of the process.
   void Refresh() { state_->Refresh(); }
 
-  // If the current set is sufficient, or if no fetch is in progress or allowed now, calls `done` with the current set
-  // before returning. Otherwise calls `done` after the fetch has ended.
+  // If the current set may be used and is sufficient, or if no fetch is in progress or allowed now, calls `done` with
+  // the current set before returning. Otherwise calls `done` after the fetch has ended.
   void Get(IsEnough is_enough, OnView done) { state_->Get(std::move(is_enough), std::move(done)); }
 
  private:
@@ -105,8 +112,9 @@ class CachedKeySet {
         const absl::Time now = options_.now();
         view = ViewAt(now);
         const bool has_it = view.set != nullptr && is_enough(*view.set);
+        const bool is_usable = IsFresh(now) || IsUnreachable(now);
         fetch = (!has_it || !IsFresh(now)) && BeginFetch(now, /*lacks_key=*/!has_it);
-        if (!has_it && is_fetching_) waiting_.push_back(std::exchange(done, nullptr));
+        if ((!has_it || !is_usable) && is_fetching_) waiting_.push_back(std::exchange(done, nullptr));
       }
       // Called before Fetch, so that a Get whose key is present does not wait for the start of a fetch.
       if (done != nullptr) done(std::move(view));
@@ -128,25 +136,39 @@ class CachedKeySet {
     }
 
    private:
-    // Call the next three functions with the mutex held. If the clock was set back, the set is not fresh and a fetch is
+    // Call the next four functions with the mutex held. If the clock was set back, the set is not fresh and a fetch is
     // allowed. Without this rule, the old set would remain until the clock has reached its former time again.
 
     bool IsFresh(absl::Time now) const { return set_ != nullptr && received_ <= now && now < fresh_until_; }
 
-    View ViewAt(absl::Time now) const { return {now < usable_until_ ? set_ : nullptr, is_failing_}; }
+    // Whether a fetch has failed a short time ago.
+    bool IsUnreachable(absl::Time now) const {
+      return is_failing_ && failed_ <= now && now - failed_ < kUnreachableTime;
+    }
+
+    View ViewAt(absl::Time now) const {
+      const bool is_usable = IsFresh(now) || (is_failing_ && now < usable_until_);
+      return {is_usable ? set_ : nullptr, is_failing_};
+    }
 
     // Returns whether a fetch is allowed. If so, the calling function must call Fetch after it has released the mutex.
     bool BeginFetch(absl::Time now, bool lacks_key) {
       if (is_fetching_ || is_in_fetch_call_ || is_closed_) return false;
-      const absl::Duration interval = options_.min_refetch_interval;
       if (now < fetch_began_) repaid_at_ = now;
-      const bool is_soon = fetch_began_ <= now && now - fetch_began_ < interval;
-      const bool may_be_soon = lacks_key && repaid_at_ - now <= interval * (options_.max_fetches_in_a_row - 1);
-      if (is_soon && !may_be_soon) return false;
+      // A set that has expired is fetched at any time: its lifetime limits how often.
+      const bool has_expired = set_ != nullptr && !is_failing_ && !IsFresh(now);
+      const absl::Duration interval = options_.min_refetch_interval;
+      if (has_expired) {
+        repaid_at_ = std::max(repaid_at_, now + interval);
+      } else {
+        const bool is_soon = fetch_began_ <= now && now - fetch_began_ < interval;
+        const bool may_be_soon = lacks_key && repaid_at_ - now <= interval * (options_.max_fetches_in_a_row - 1);
+        if (is_soon && !may_be_soon) return false;
+        repaid_at_ = std::max(repaid_at_, now) + interval;
+      }
       is_fetching_ = true;
       is_in_fetch_call_ = true;
       fetch_began_ = now;
-      repaid_at_ = std::max(repaid_at_, now) + interval;
       return true;
     }
 
@@ -160,16 +182,18 @@ class CachedKeySet {
     }
 
     void End(absl::StatusOr<KeySetAnswer> answer) {
+      absl::Duration fetch_time;
       {
         std::lock_guard<std::mutex> lock(mutex_);
         if (is_closed_) return;
         ++callbacks_;
+        fetch_time = std::max(options_.now() - fetch_began_, absl::ZeroDuration());
       }
       absl::Status status = answer.status();
       std::shared_ptr<const Set> fetched;
       CacheLifetime lifetime;
       if (answer.ok()) {
-        lifetime = ReadCacheLifetime(answer->cache_control, answer->age);
+        lifetime = ReadCacheLifetime(answer->cache_control, answer->age + fetch_time);
         absl::StatusOr<Set> parsed = options_.parse(std::move(answer->body));
         status = parsed.status();
         if (parsed.ok()) fetched = std::make_shared<const Set>(*std::move(parsed));
@@ -181,6 +205,7 @@ class CachedKeySet {
         is_fetching_ = false;
         is_failing_ = fetched == nullptr;
         const absl::Time now = options_.now();
+        if (is_failing_) failed_ = now;
         if (fetched != nullptr) {
           set_ = fetched;
           received_ = now;
@@ -206,10 +231,11 @@ class CachedKeySet {
     bool is_closed_ = false;
     bool is_fetching_ = false;       // a fetch has begun and not ended
     bool is_in_fetch_call_ = false;  // fetch_ is being called; it may return after the fetch has ended
-    bool is_failing_ = false;
+    bool is_failing_ = false;        // the last fetch has failed, at the time failed_
+    absl::Time failed_;
     absl::Time fetch_began_ = absl::InfinitePast();
-    // Each fetch moves this time forward by one interval. From this time on, the full number of fetches in a row is
-    // allowed again.
+    // Each fetch moves this time forward by one interval; a fetch because the set has expired, at most to one interval
+    // after its beginning. From this time on, the full number of fetches in a row is allowed again.
     absl::Time repaid_at_ = absl::InfinitePast();
     std::shared_ptr<const Set> set_;  // null until a fetch has succeeded
     absl::Time received_;
