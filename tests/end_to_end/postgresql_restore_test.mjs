@@ -5,7 +5,7 @@
 // standby is a new copy. The steps are those of deploy/README.md.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { Machine } from '../machine/machine.mjs';
@@ -20,13 +20,18 @@ import { until } from './processes.mjs';
 import { SharedLogStack } from './shared_log_stack.mjs';
 import { EARLIEST, LATEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
+const page = readFileSync(join(root, 'deploy/README.md'), 'utf8');
+
 const TIMEOUT = { timeout: 3 * HANG_MS };
 const METHOD = 'OrganizationService/UpdateOrganizationName';
 
 /** The settings with which a restoration ends at the present state of the primary. */
 const TARGETS = {
-  'a named restore point': async ({ primary }) => {
-    await primary.sql("SELECT pg_create_restore_point('before_the_mistake')");
+  'a named restore point': async (scene) => {
+    const [command] = /^SELECT pg_walfile_name\(pg_create_restore_point.*$/m.exec(page.replace(/^ {4}/gm, ''));
+    const [file] = (await scene.primary.sql(command)).split('|');
+    await until(() => existsSync(join(scene.backup.archive, file)), `the archive has ${file}`);
+    scene.targetIsArchived = true;
     return ["recovery_target_name = 'before_the_mistake'"];
   },
   'a time': async ({ primary }) => [`recovery_target_time = '${await primary.sql('SELECT clock_timestamp()')}'`],
@@ -143,7 +148,7 @@ class Scene {
     }
     await ahead.stop();
     this.used = this.timestamps();
-    if (this.target.length > 0) await this.backup.complete(this.primary);
+    if (this.target.length > 0 && !this.targetIsArchived) await this.backup.complete(this.primary);
     for (const server of this.cluster.servers) await server.lose();
   }
 
@@ -251,13 +256,31 @@ for (const [version, target] of [
 }
 
 test('the page has the settings that these tests use', (t) => {
-  const page = readFileSync(join(root, 'deploy/README.md'), 'utf8');
   const backup = new PostgresBackup(t);
   const target = ["recovery_target_name = 'before_the_mistake'"];
   for (const line of [...backup.settings, ...backup.settingsOfRestoration(target)]) {
     const inPage = line.replaceAll(dirname(backup.base), '/backup');
     assert.ok(page.includes(` ${inPage}\n`), inPage);
   }
+});
+
+test('a server ends if its archive does not reach the target, and restores all if the target is removed', TIMEOUT, async (t) => {
+  const version = 18;
+  const backup = new PostgresBackup(t);
+  const { primary } = await PostgresCluster.create(t, { version, size: 1, confirmations: 0, settings: backup.settings });
+  await primary.sql('CREATE TABLE kept (number int)');
+  await backup.take(primary);
+  await primary.sql('INSERT INTO kept VALUES (1)');
+  await backup.complete(primary);
+  // The file with the point is never archived.
+  await primary.sql("SELECT pg_create_restore_point('before_the_mistake')");
+  await primary.lose();
+  const target = ["recovery_target_name = 'before_the_mistake'"];
+  const message = 'recovery ended before configured recovery target was reached';
+  assert.ok(page.replaceAll(/\s+/g, ' ').includes(`"${message}": remove the line of the target`));
+  await assert.rejects(PostgresServer.restore(t, backup, { version, name: 'n1', target }), new RegExp(message));
+  const restored = await PostgresServer.restore(t, backup, { version, name: 'n2' });
+  assert.equal(await restored.sql('SELECT count(*) FROM kept'), '1');
 });
 
 // The negative control of the command.
