@@ -2,10 +2,6 @@
 
 #include <sodium.h>
 
-#include <cerrno>
-#include <cstring>
-
-#include "absl/strings/str_cat.h"
 #include "stamp/secret/memory.h"
 
 namespace stampgate {
@@ -17,10 +13,7 @@ absl::StatusOr<SecretBytes> SecretBytes::Create(size_t size) {
   if (data == nullptr) return absl::ResourceExhaustedError("no memory for a secret");
   SecretBytes secret(data, size);
   // sodium_malloc also tries to lock the memory, but does not report whether the lock failed.
-  if (sodium_mlock(data, size) != 0) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("memory for secrets cannot be locked: raise RLIMIT_MEMLOCK (", std::strerror(errno), ")"));
-  }
+  if (sodium_mlock(data, size) != 0) return CannotLockMemory();
   sodium_memzero(data, size);
   return secret;
 }

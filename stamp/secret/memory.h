@@ -18,6 +18,10 @@ namespace stampgate {
 // or if other code has already set up the arena, which may then be unlocked.
 absl::Status InitializeKeyMemory();
 
+// Returns the error kResourceExhausted that memory for secrets cannot be locked. The message states how much memory
+// this process may lock, how much it needs, and what the operator can do.
+absl::Status CannotLockMemory();
+
 }  // namespace stampgate
 
 #endif  // STAMPGATE_STAMP_SECRET_MEMORY_H_
