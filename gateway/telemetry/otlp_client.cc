@@ -205,7 +205,8 @@ absl::StatusOr<std::string> OtlpClient::Export(const std::string& method, absl::
   set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   if (!options_.ca_file.empty()) {
     set(CURLOPT_CAINFO, options_.ca_file.c_str());
-    set(CURLOPT_CAPATH, nullptr);  // otherwise libcurl would also trust Debian's /etc/ssl/certs
+    set(CURLOPT_CAPATH, nullptr);       // otherwise libcurl would also trust Debian's /etc/ssl/certs
+    set(CURLOPT_CA_CACHE_TIMEOUT, 0L);  // reads the file for each connection, so that a new authority needs no restart
   }
   set(CURLOPT_HTTP_VERSION, static_cast<long>(is_tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE));
   set(CURLOPT_USERAGENT, options_.user_agent.c_str());

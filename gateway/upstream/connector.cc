@@ -14,8 +14,9 @@
 namespace stampgate {
 namespace {
 
-// How long the CA certificates of the file are used before the file is read again.
-constexpr long kCaCacheSeconds = 300;
+// How long the CA certificates of the file are used before the file is read again. It is short, so that a new authority
+// needs no restart, and long enough for a burst of new connections.
+constexpr long kCaCacheSeconds = 5;
 
 // More attempts at the same time would not be faster, because each handshake uses about a millisecond of the thread. In
 // the process, they use at most 0.3 MiB of the arena for keys (see InitializeKeyMemory): 16 loops, with 2 KiB for an

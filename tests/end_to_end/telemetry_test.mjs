@@ -1,7 +1,7 @@
 // Tests the export of traces and metrics to a collector: which spans a call and a webhook delivery have, that the metrics are those of the page
 // /metrics, and that no call and no end of the process waits for a collector.
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { copyFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -321,7 +321,7 @@ describe('a collector with TLS', { timeout: HANG_MS }, () => {
     writeFileSync(headers_file, 'x-api-key: canary-of-the-header\n', { mode: 0o600 });
     const telemetry = telemetryOf(collector.url, { ca_file, headers_file });
     const stack = await startStack(t, { config: { admin: ADMIN, telemetry } });
-    return { ...stack, collector, headers_file };
+    return { ...stack, collector, headers_file, ca_file, folder };
   };
 
   it('receives the headers of the file, also after a change', async (t) => {
@@ -333,6 +333,15 @@ describe('a collector with TLS', { timeout: HANG_MS }, () => {
     await collector.until(() => collector.exports.at(-1).metadata['x-api-key'] === 'another');
     await gateway.stop();
     assert.ok(!gateway.output.includes('canary'));
+  });
+
+  it('receives exports after ca_file has changed to its CAs, without a restart', async (t) => {
+    const { gateway, collector, ca_file, folder } = await secured(t, 'others');
+    await logLines(gateway, 1, 'telemetry_failing');
+    assert.deepEqual(collector.exports, []);
+    copyFileSync(join(folder, 'collectors-ca.pem'), `${ca_file}.new`);
+    renameSync(`${ca_file}.new`, ca_file);
+    await collector.until(() => collector.exports.length > 0);
   });
 
   it('receives nothing if the CAs of the config have not issued its certificate', async (t) => {

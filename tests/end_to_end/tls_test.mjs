@@ -1,6 +1,6 @@
 // TLS to upstream: the gateway sends requests only to a server with the right certificate, whatever the environment is.
 import assert from 'node:assert/strict';
-import { existsSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, writeFileSync } from 'node:fs';
 import http2 from 'node:http2';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -8,6 +8,7 @@ import { startSimulator } from '../simulator/server.mjs';
 import { makeAuthority } from './certificates.mjs';
 import { QUERY, SUBMIT, failureOf } from './failures.mjs';
 import { HANG_MS, scratch, startGateway, startStack } from './harness.mjs';
+import { until } from './processes.mjs';
 import { startCanary, startRawServer } from './raw_server.mjs';
 
 const folder = scratch({ after });
@@ -56,6 +57,16 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
     const other = await startStack(t, { simulator: { tls: good }, upstream, env });
     await checkUnreachable(other.gateway);
     assert.equal(other.simulator.stats().requests, 0);
+  });
+
+  it('uses a changed ca_file without a restart', async (t) => {
+    const ca_file = join(scratch(t), 'ca.pem');
+    copyFileSync(stranger.file, ca_file);
+    const { gateway } = await startStack(t, { simulator: { tls: good }, upstream: { ca_file } });
+    await checkUnreachable(gateway);
+    copyFileSync(authority.file, `${ca_file}.new`);
+    renameSync(`${ca_file}.new`, ca_file);
+    await until(() => gateway.call(QUERY.method, QUERY.request).then(() => true, () => false), 'upstream is trusted');
   });
 
   it('writes no session keys, even if the environment asks for them', async (t) => {
