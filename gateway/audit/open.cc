@@ -12,8 +12,6 @@
 namespace stampgate {
 namespace {
 
-constexpr absl::Duration kHeadInterval = absl::Seconds(10);
-
 void LogStatus(const absl::Status& status) {
   if (status.ok()) return Log(Severity::kInfo, "audit_works_again", {});
   Log(Severity::kWarning, "audit_failed", {{"message", std::string(status.message())}});
@@ -40,7 +38,7 @@ void ReportTornEnd(const AuditWriter::TornEnd& end) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& config, absl::string_view version,
-                                                   Observers observers) {
+                                                   Observers observers, const Pace& pace) {
   if (config.file().empty()) return nullptr;
   absl::StatusOr<SecretBytes> key = ReadSymmetricKey(config.key_file());
   if (!key.ok()) return key.status();
@@ -60,9 +58,15 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& conf
   });
   if (!log.ok()) return log.status();
   audit->log_ = *std::move(log);  // before this line, no record is queued, so Observe does not run
+  audit->ReportHead();
   audit->LogHead();
-  audit->head_task_ =
-      std::make_unique<PeriodicTask>("audit-head", kHeadInterval, [audit = audit.get()] { audit->LogHead(); });
+  const int per_line = pace.intervals_per_line;
+  audit->head_task_ = std::make_unique<PeriodicTask>("audit-head", pace.interval, [audit = audit.get(), per_line] {
+    audit->ReportHead();
+    if (++audit->intervals_ < per_line) return;
+    audit->intervals_ = 0;
+    audit->LogHead();
+  });
   return audit;
 }
 
@@ -72,6 +76,7 @@ Audit::~Audit() {
   head_task_ = nullptr;
   if (log_ == nullptr) return;
   log_->Close();
+  ReportHead();
   LogHead();
 }
 
@@ -93,6 +98,12 @@ void Audit::LogHead() {
   if (head.sequence == logged_) return;
   logged_ = head.sequence;
   Log(Severity::kInfo, "audit_head", {{"head", head.ToString()}});
+}
+
+void Audit::ReportHead() {
+  const AuditLog::Head head = log_->head();
+  if (head.sequence == reported_) return;
+  reported_ = head.sequence;
   if (observers_.head) observers_.head(head);
   std::error_code error;
   const uintmax_t bytes = std::filesystem::file_size(file_, error);

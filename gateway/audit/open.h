@@ -6,8 +6,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "gateway/audit/log.h"
 #include "gateway/process/periodic_task.h"
 #include "stampgate/config/v1/config.pb.h"
@@ -15,8 +18,9 @@
 namespace stampgate {
 
 // A running audit log. Every 10 seconds, if the head (the number and the MAC of the last record) has changed, Audit
-// writes the head to the log. An operator who keeps these lines on another machine can later detect that records are
-// missing at the end of the audit log.
+// passes the head to its observer. Once a minute, it also writes the head to the log, so that a quiet log does not
+// consist of heads. An operator who keeps the heads on another machine can later detect that records are missing at the
+// end of the audit log.
 class Audit {
  public:
   // Functions that receive the state that Audit also logs. Each function may be empty. Audit calls the functions on its
@@ -25,17 +29,27 @@ class Audit {
     // Receives the error when records cannot be written, and OK when they can be written again. Audit notices the
     // recovery even if there are no calls.
     std::function<void(const absl::Status&)> status;
-    std::function<void(const AuditLog::Head&)> head;  // receives every head that is logged
-    std::function<void(int64_t)> file_bytes;          // receives the size of the file whenever a head is logged
+    std::function<void(const AuditLog::Head&)> head;  // receives the heads, those that are logged and further ones
+    std::function<void(int64_t)> file_bytes;          // receives the size of the file with each head
     // Receives how many allows have no outcome. Audit calls it when the audit log is opened, and each time the audit
     // log has written records.
     std::function<void(const AuditLog::OpenAllows&)> open_allows;
   };
 
+  // How often Audit looks at the head.
+  struct Pace {
+    absl::Duration interval = absl::Seconds(10);
+    int intervals_per_line = 6;
+  };
+
   // Opens the audit log, or returns null if the config has no audit log. Reads the whole file, which can take seconds.
   // Errors: those of ReadSymmetricKey and AuditLog::Open.
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
-                                                     Observers observers = {});
+                                                     Observers observers = {}) {
+    return Open(config, version, std::move(observers), Pace());
+  }
+  static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
+                                                     Observers observers, const Pace& pace);
 
   // Closes the audit log and logs its last head.
   ~Audit();
@@ -46,12 +60,16 @@ class Audit {
   Audit(std::string file, Observers observers);
 
   void Observe(const absl::Status& status);
+  void ReportHead();
   void LogHead();
 
   const std::string file_;
   const Observers observers_;
   std::unique_ptr<AuditLog> log_;
-  uint64_t logged_ = 0;  // the sequence number of the last head that was logged
+  // The sequence numbers of the last head that the observer got, and of the last one that was logged.
+  uint64_t reported_ = 0;
+  uint64_t logged_ = 0;
+  int intervals_ = 0;  // since the last interval at whose end LogHead was called
   std::unique_ptr<PeriodicTask> head_task_;
 };
 

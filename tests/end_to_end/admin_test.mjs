@@ -163,15 +163,16 @@ describe('metrics', { timeout: HANG_MS }, async () => {
     await until(async () => (await open()).join() === '0,0', 'the subscription has its outcome');
   });
 
-  test("show the same head of the audit log as the process's log", async () => {
+  test('show the head of the audit log, at least as new as the one in the log of the process', async () => {
     await gateway.call(...SUBMIT);
-    // The gateway updates the head every ten seconds, the first time at the start.
+    // The gateway updates the head every ten seconds, the first time at the start, and logs it once a minute.
     const now = await metricsOf(gateway);
     const [head] = [...now.keys()].filter((id) => id.startsWith('stampgate_audit_head_info'));
     const [, sequence] = /^stampgate_audit_head_info\{head="([0-9]+):[0-9a-f]{64}"\}$/.exec(head);
     assert.equal(now.get('stampgate_audit_head_sequence'), Number(sequence));
     assert.ok(now.get('stampgate_audit_file_bytes') > 0);
-    assert.ok(gateway.output.includes(`"event":"audit_head","head":"${head.split('"')[1]}"`));
+    const [, logged] = [...gateway.output.matchAll(/"event":"audit_head","head":"([0-9]+):[0-9a-f]{64}"/g)].at(-1);
+    assert.ok(Number(sequence) >= Number(logged));
     assert.equal(now.get('stampgate_audit_failing'), 0);
   });
 

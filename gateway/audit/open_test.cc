@@ -1,0 +1,64 @@
+#include "gateway/audit/open.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <semaphore>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "gateway/audit/testing.h"
+#include "gateway/process/log.h"
+#include "stamp/secret/symmetric_key.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::SizeIs;
+
+// Appends denials to an audit log that looks at its head every millisecond, until the observer has got `heads` heads.
+// Returns the lines of the log that contain a head, with the last one, which is logged when the audit log is closed.
+std::vector<std::string> LinesAfterHeads(int intervals_per_line, int heads) {
+  const std::string folder = NewFolder();
+  EXPECT_TRUE(GenerateSymmetricKey(folder + "key").ok());
+  config::v1::Audit config;
+  config.set_file(folder + "audit.log");
+  config.set_key_file(folder + "key");
+  config.set_max_file_bytes(1 << 20);
+  std::counting_semaphore<> seen(0);
+  Audit::Observers observers;
+  observers.head = [&seen](const AuditLog::Head&) { seen.release(); };
+  ::testing::internal::CaptureStderr();
+  {
+    auto audit = Audit::Open(config, "1", observers,
+                             {.interval = absl::Milliseconds(1), .intervals_per_line = intervals_per_line});
+    EXPECT_TRUE(audit.ok()) << audit.status();
+    seen.acquire();  // the head of the start
+    for (int i = 0; i < heads; ++i) {
+      (*audit)->log().Deny({});
+      seen.acquire();
+    }
+  }
+  EXPECT_TRUE(FlushLog(absl::Seconds(60)));
+  std::vector<std::string> lines;
+  for (const absl::string_view line : absl::StrSplit(::testing::internal::GetCapturedStderr(), '\n')) {
+    if (absl::StrContains(line, "audit_head")) lines.emplace_back(line);
+  }
+  return lines;
+}
+
+TEST(AuditTest, TheLogHasFewerHeadsThanTheObserver) {
+  // Only the head of the start and that of the end.
+  EXPECT_THAT(LinesAfterHeads(1'000'000'000, 5), SizeIs(2));
+}
+
+TEST(AuditTest, TheLogHasEachHeadThatIsTheLastOfItsIntervals) {
+  // That of the end may be logged already.
+  EXPECT_THAT(LinesAfterHeads(1, 5), SizeIs(::testing::Ge(6)));
+}
+
+}  // namespace
+}  // namespace stampgate
