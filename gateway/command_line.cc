@@ -22,7 +22,10 @@ absl::Status ParseFlags(const std::vector<std::string>& arguments, Flags require
   for (size_t i = 1; i < arguments.size(); ++i) {
     absl::string_view argument = arguments[i];
     if (!absl::ConsumePrefix(&argument, "--")) {
-      if (files == nullptr) return absl::InvalidArgumentError(absl::StrCat("unexpected argument: ", arguments[i]));
+      if (files == nullptr) {
+        const std::string hint = required.contains("config") ? absl::StrCat(": write --config ", arguments[i]) : "";
+        return absl::InvalidArgumentError(absl::StrCat("unexpected argument: ", arguments[i], hint));
+      }
       files->push_back(arguments[i]);
       continue;
     }
