@@ -56,9 +56,10 @@ Example
     {"check", R"(stampgate check --config FILE [--as CALLER]
 
 Reads the config and every file that it names, as serve does. Prints every fault or, if there is none, the warnings to
-standard error, each on one line with file, line and column. A warning is about a setting that is valid but has no
-effect: a caller without grants, or a grant that can never allow a call. Also prints how many operations no class
-covers because they are newer than class_grants_as_of.
+standard error, each on one line with file, line and column. A warning is about a setting that is valid but does less
+or allows more than it seems to: a caller without grants, a grant that can never allow a call, a class that covers few
+methods because class_grants_as_of is not set, or an amount limit without max_amount. Also prints how many operations
+no class covers because they are newer than class_grants_as_of.
 
   --config FILE    required: the YAML file
   --as CALLER      prints what the caller of this name may do, with which keys, and what it would gain with the newest

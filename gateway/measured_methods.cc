@@ -8,7 +8,7 @@ namespace stampgate {
 std::vector<Metrics::Method> MeasuredMethods(const OperationSet& operations) {
   std::vector<Metrics::Method> methods = {{kPrepare, "prepare"}};
   for (const ApiMethod& method : operations.methods()) {
-    methods.push_back({method.full_name, ClassNameOf(method), method.streams});
+    methods.push_back({method.full_name, ClassNameOf(method.policy_class), method.streams});
   }
   return methods;
 }

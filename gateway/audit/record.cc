@@ -60,7 +60,7 @@ std::string DecisionText(absl::Time time, AuditKind kind, const AuditDecision& d
   AppendText("body_sha256", decision.body_sha256, text, most);
   AppendText("policy_version", decision.policy_version, text, most);
   if (decision.client_stamped) text += R"(,"client_stamped":true)";
-  AppendText("reason", decision.reason, text, most);
+  AppendText("reason", decision.reason, text);
   AppendText("request_id", decision.request_id, text, most);
   return text;
 }

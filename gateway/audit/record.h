@@ -85,8 +85,9 @@ inline constexpr int kAuditFormat = 2;
 // ends in "...".
 inline constexpr size_t kAuditValueBytes = 256;
 
-// The length of the longest value in a deny or denied_count record. This limit is lower than kAuditValueBytes, because
-// anybody can cause denials. The longest organization id has this length.
+// The length of the longest value in a deny or denied_count record, except of the reason, which is a text of the
+// gateway. This limit is lower than kAuditValueBytes, because anybody can cause denials. The longest organization id
+// has this length.
 inline constexpr size_t kAuditDenialValueBytes = 128;
 
 // The length of the longest deny or denied_count record, including the line feed.

@@ -7,6 +7,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/policy/class_coverage.h"
+#include "gateway/policy/method_name.h"
 #include "translate/json/hex.h"
 
 namespace stampgate {
@@ -31,7 +34,8 @@ Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations,
       weight_(caller.has_weight() ? caller.weight() : 1),
       token_issuer_(caller.token().issuer()),
       token_subjects_(caller.token().subjects().begin(), caller.token().subjects().end()),
-      has_token_(caller.has_token()) {
+      has_token_(caller.has_token()),
+      class_grants_as_of_(class_grants_as_of) {
   for (const std::string& hex : caller.token_sha256()) {
     std::array<uint8_t, 32>& digest = token_digests_.emplace_back();
     const std::string bytes = DecodeHex(hex).value_or("");
@@ -79,10 +83,23 @@ Caller::Decision Caller::Decide(const Question& question) const {
     case Grant::Fit::kNotTheMethod:
       return {false, "", question.general ? "no grant has this path and activity type" : "no grant has this method"};
     case Grant::Fit::kNotTheOrganization:
-      return {false, "", "no grant has this method for this organization"};
+      return {false, "", "no grant has this method for this organization", closest.fit};
     default:
-      return {false, "", std::move(closest.why)};
+      return {false, "", std::move(closest.why), closest.fit};
   }
+}
+
+std::string Caller::ExplainMissing(const ApiMethod& method) const {
+  const std::string class_name = ClassNameOf(method.policy_class);
+  if (absl::c_any_of(grants_, [&](const Grant& grant) { return grant.HasClassOf(method); })) {
+    return absl::StrCat("a grant has class ", class_name, ", but ", ExplainUncovered(method, class_grants_as_of_));
+  }
+  const Coverage coverage = CoverageOf(method, class_grants_as_of_);
+  // A class would be enough, now or with a later day.
+  if (coverage == Coverage::kCovered || coverage == Coverage::kNotAccepted) {
+    return absl::StrCat("no grant has class ", class_name, " or names the method");
+  }
+  return ExplainUncovered(method, class_grants_as_of_);
 }
 
 const OrganizationSet& Caller::OrganizationsOf(absl::string_view method) const {

@@ -40,11 +40,16 @@ class Caller {
     bool allowed = false;
     std::string key;  // if allowed: the name of the key that signs; if empty, KeyRing::Find chooses the key
     std::string why;  // if denied: the reason, for the operator; names rules and fields, never a value
+    Grant::Fit closest = Grant::Fit::kNotTheMethod;  // if denied: the answer of the grant that comes closest
   };
 
   // Decides by the grants whether the call of `question` is allowed. The first grant that allows the call determines
   // the key.
   Decision Decide(const Question& question) const;
+
+  // Returns a clause that states what the grants lack to allow `method`: its name, its class, or a day from which on
+  // the class covers it. Names no organization. Requires that no grant allows `method`.
+  std::string ExplainMissing(const ApiMethod& method) const;
 
   // Whether any grant lists an operation of GeneralService.
   bool has_general_operations() const { return has_general_operations_; }
@@ -59,6 +64,7 @@ class Caller {
   const std::string token_issuer_;  // the issuer's name in the config
   const std::vector<std::string> token_subjects_;
   const bool has_token_;
+  const std::string class_grants_as_of_;
   bool has_general_operations_ = false;
   std::vector<std::array<uint8_t, 32>> token_digests_;
   std::vector<Grant> grants_;

@@ -105,6 +105,62 @@ TEST(CallerTest, ADenialNamesTheMissingGrant) {
   EXPECT_EQ(caller.Decide(question).why, "no grant has this path and activity type");
 }
 
+TEST(CallerTest, AnExplanationStatesWhatTheGrantsLackForAMethod) {
+  const auto explain = [](const Caller& caller, absl::string_view method) {
+    return caller.ExplainMissing(*OperationSet::BuiltIn()->FindMethod(method));
+  };
+  const Caller query = CallerOf("grants {classes: POLICY_CLASS_QUERY organizations: 'o'}");
+  EXPECT_EQ(explain(query, "/stampgate.v1.WalletService/ListWallets"),
+            "a grant has class query, but ListWallets is of 2026-09-22 and class_grants_as_of is not set: set it to "
+            "this day or later, or name the method in a grant");
+  EXPECT_EQ(explain(query, "/stampgate.v1.ActivityService/GetActivity"),
+            "no grant has class dangerous or names the method");
+  EXPECT_EQ(explain(query, "/stampgate.v1.OrganizationService/GetOrganization"),
+            "GetOrganization is internal and in no class: a grant must name it");
+  const Caller dangerous = CallerOf("grants {classes: POLICY_CLASS_DANGEROUS organizations: 'o'}");
+  EXPECT_EQ(explain(dangerous, "/stampgate.v1.OrganizationService/GetOrganization"),
+            "a grant has class dangerous, but GetOrganization is internal and in no class: a grant must name it");
+  EXPECT_EQ(explain(CallerOf("name: 'a'"), kGetPolicy), "no grant has class query or names the method");
+}
+
+TEST(CallerTest, AGrantCanRefuseASubmitWithoutAnIdempotencyKey) {
+  constexpr char kCreate[] = "/stampgate.v1.PolicyService/CreatePolicies";
+  const testing::Parsed parsed(testing::OperationOf("CreatePolicies"), "organization_id: 'o'");
+  Question question = Ask(kCreate, "o");
+  const std::string grant =
+      "grants {methods: 'PolicyService/CreatePolicies' organizations: 'o' key: 'keyed' "
+      "require_idempotency_key: true}";
+  const Caller caller = CallerOf(grant);
+  question.lacks_key = true;
+  EXPECT_TRUE(caller.Decide(question).allowed);  // the request has not been read
+  question.request = &*parsed;
+  const Caller::Decision denied = caller.Decide(question);
+  EXPECT_FALSE(denied.allowed);
+  EXPECT_EQ(denied.closest, Grant::Fit::kNoKey);
+  EXPECT_EQ(denied.why, "idempotency_key is not set, and the grant has require_idempotency_key");
+  // The first grant that allows the call counts, as for every other rule.
+  const Caller both =
+      CallerOf(grant + "grants {methods: 'PolicyService/CreatePolicies' organizations: 'o' key: 'keyless'}");
+  EXPECT_EQ(both.Decide(question).key, "keyless");
+  question.lacks_key = false;
+  EXPECT_EQ(caller.Decide(question).key, "keyed");
+  EXPECT_EQ(both.Decide(question).key, "keyed");
+}
+
+TEST(CallerTest, AMissingKeyIsTheReasonOnlyIfAGrantAllowsTheCallOtherwise) {
+  const Caller caller = CallerOf(
+      "grants {methods: 'EarnService/EarnWithdraw' organizations: 'o' require_idempotency_key: true"
+      " amount_limits {chain: 'eip155:1' max_amount: '5'}}"
+      "grants {methods: 'EarnService/EarnWithdraw' organizations: 'p'}");
+  const testing::Parsed parsed(testing::OperationOf("EarnWithdraw"), "parameters {amount_value: '6'}");
+  Question question = Ask(kWithdraw, "o");
+  question.request = &*parsed;
+  question.lacks_key = true;
+  EXPECT_EQ(caller.Decide(question).closest, Grant::Fit::kNotTheValues);
+  question.organization_id = "q";
+  EXPECT_EQ(caller.Decide(question).closest, Grant::Fit::kNotTheOrganization);
+}
+
 TEST(CallerTest, TheOrganizationsOfAnEventMethodAreTheUnionOfItsGrants) {
   const Caller caller = CallerOf(
       "grants {methods: 'EventService/ListEvents' organizations: ['a', 'b']}"

@@ -15,20 +15,24 @@ namespace stampgate {
 // the bytes of `request`.
 Question QuestionOf(const Operation& operation, const ParsedMessage& request);
 
-// Decides whether a grant of `caller` allows the operation for any organization. For a general operation, decides only
+// Decides whether a grant of `caller` allows the method for any organization. For a general operation, decides only
 // whether a grant lists at least one general operation, not necessarily this one. The gateway calls this function
 // before it decodes the request, because decoding takes time and memory proportional to the size of the request.
-Caller::Decision DecideByMethod(const Caller& caller, const Operation& operation);
+Caller::Decision DecideByMethod(const Caller& caller, const ApiMethod& method);
 
 // Decides like DecideByMethod. If the operation is not general, only grants for the organization of `request` count.
 // Ignores the other values of `request`. The gateway calls this function before it validates the request, because
 // validation takes time proportional to the size of the request.
 Caller::Decision DecideByGrants(const Caller& caller, const Operation& operation, const ParsedMessage& request);
 
-// Returns PERMISSION_DENIED (DENIED_BY_POLICY). In ErrorInfo.metadata, `caller` is the caller's name in the config, and
-// `method` and `policy_class` are the names that a grant uses. The error is the same whatever the reason for the denial
-// is, so the error reveals no organizations or keys.
-absl::Status Denied(const Caller& caller, const ApiMethod& method);
+// Returns the error of a call of `method` that `decision` denies.
+//
+// If only the idempotency key is missing, the caller can mend the request: the error is INVALID_ARGUMENT
+// (INVALID_REQUEST), with a violation of the field `idempotency_key`. Otherwise it is PERMISSION_DENIED
+// (DENIED_BY_POLICY). In its ErrorInfo.metadata, `caller` is the caller's name in the config, and `method` and
+// `policy_class` are the names that a grant uses. If no grant has the method, the message states what the grants lack.
+// For every other reason the message is the same, so that the error reveals no organizations, keys or limits.
+absl::Status Denied(const Caller& caller, const ApiMethod& method, const Caller::Decision& decision);
 
 }  // namespace stampgate
 

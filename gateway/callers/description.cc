@@ -28,8 +28,9 @@ std::string DescribeRules(const config::v1::Grant& grant) {
   std::string text;
   if (!grant.key().empty()) absl::StrAppend(&text, ", key ", grant.key());
   for (const config::v1::AmountLimit& limit : grant.amount_limits()) {
-    absl::StrAppend(&text, ", amounts on ", limit.chain(), " of ", limit.contract().empty() ? "any" : limit.contract(),
-                    limit.max_amount().empty() ? "" : " up to ", limit.max_amount());
+    absl::StrAppend(&text, limit.max_amount().empty() ? ", any amount on " : ", amounts on ", limit.chain(), " of ",
+                    limit.contract().empty() ? "any" : limit.contract(), limit.max_amount().empty() ? "" : " up to ",
+                    limit.max_amount());
   }
   if (!grant.dangerous_fields().empty()) {
     absl::StrAppend(&text, ", with ", absl::StrJoin(grant.dangerous_fields(), ", "));
@@ -40,6 +41,7 @@ std::string DescribeRules(const config::v1::Grant& grant) {
   if (!grant.destinations().empty()) {
     absl::StrAppend(&text, ", assets to ", absl::StrJoin(grant.destinations(), ", "), " only");
   }
+  if (grant.require_idempotency_key()) absl::StrAppend(&text, ", submits only with an idempotency_key");
   return text;
 }
 
@@ -48,7 +50,7 @@ std::string DescribeGrant(const config::v1::Grant& grant, int index) {
 }
 
 std::string DescribeMethod(const ApiMethod& method) {
-  return absl::StrCat("  ", PolicyNameOf(method.full_name), " (", ClassNameOf(method), ")");
+  return absl::StrCat("  ", PolicyNameOf(method.full_name), " (", ClassNameOf(method.policy_class), ")");
 }
 
 }  // namespace

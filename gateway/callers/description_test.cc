@@ -29,7 +29,7 @@ TEST(DescriptionTest, HasALineForEachGrantAndMethod) {
       "        amount_limits {chain: 'eip155:1' contract: '0xAB' max_amount: '5'} amount_limits {chain: 'eip155:137'}"
       "        dangerous_fields: ['delete_without_export', 'forget'] export_public_keys: '",
       kPointOfOne,
-      "' destinations: ['0xCD', 'So1']}"
+      "' destinations: ['0xCD', 'So1'] require_idempotency_key: true}"
       "grants {general_operations {path: 'whoami'}"
       "        general_operations {path: 'init_otp' activity_type: 'ACTIVITY_TYPE_INIT_OTP'}"
       "        organizations: ['1', '2', '3', '4', '5', '6', '7']}"
@@ -42,8 +42,9 @@ TEST(DescriptionTest, HasALineForEachGrantAndMethod) {
       "  AuthenticationService/StampLogin (login)\n"
       "  AuthenticationService/VerifyOtp (login)\n"
       "  PolicyService/GetPolicy (query)\n"
-      "grant 2: all organizations, key treasury, amounts on eip155:1 of 0xAB up to 5, amounts on eip155:137 of any,"
-      " with delete_without_export, forget, exports to 1 keys only, assets to 0xCD, So1 only\n"
+      "grant 2: all organizations, key treasury, amounts on eip155:1 of 0xAB up to 5, any amount on eip155:137 of any,"
+      " with delete_without_export, forget, exports to 1 keys only, assets to 0xCD, So1 only, submits only with an"
+      " idempotency_key\n"
       "  stampgate.testing.VaultService/Move (dangerous)\n"
       "  EarnService/EarnWithdraw (dangerous)\n"
       "grant 3: 1, 2, 3, 4, 5 and 2 more\n"

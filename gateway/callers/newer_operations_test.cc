@@ -96,7 +96,7 @@ TEST(NewerOperationsTest, TheGainsAreTheNewerMethodsOfEachGrant) {
             "  OrganizationService/UpdateOrganizationName (write)\n"
             "grant 3: all organizations\n"
             "  PolicyService/GetPolicy (query)\n"
-            "grant 4: o, key k, amounts on eip155:1 of any\n"
+            "grant 4: o, key k, any amount on eip155:1 of any\n"
             "  EarnService/EarnWithdraw (dangerous)");
   EXPECT_THAT(DescribeGains(config, Operations(), "2026-09-22"), IsEmpty());
 }

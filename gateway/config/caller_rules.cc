@@ -15,6 +15,8 @@
 #include "absl/strings/strip.h"
 #include "gateway/callers/peer_names.h"
 #include "gateway/config/nearest_name.h"
+#include "gateway/policy/class_coverage.h"
+#include "gateway/policy/grant.h"
 #include "gateway/policy/guard_rules.h"
 #include "gateway/policy/method_name.h"
 #include "gateway/policy/p256_point.h"
@@ -168,7 +170,36 @@ class CallerCheck {
       report_.Add(path, "needs at least one of methods, classes and general_operations");
     }
     CheckOrganizations(grant, path);
+    CheckIdempotencyKeys(grant, path);
+    WarnOfClasses(grant, path);
     WarnOfEvents(grant, path);
+  }
+
+  void CheckIdempotencyKeys(const config::v1::Grant& grant, const std::string& path) {
+    if (!grant.require_idempotency_key()) return;
+    if (!config_.has_store()) {
+      report_.Add(path + ".require_idempotency_key",
+                  "needs store: without a store the gateway refuses every idempotency_key");
+    } else if (!AllowsSubmits(grant)) {
+      report_.Warn(path + ".require_idempotency_key", "has no effect: the grant allows no submit");
+    }
+  }
+
+  bool AllowsSubmits(const config::v1::Grant& grant) const {
+    const Grant compiled(grant, operations_.set(), config_.class_grants_as_of());
+    return absl::c_any_of(operations_.set().methods(),
+                          [&](const ApiMethod& method) {
+                            return method.kind == v1::OPERATION_KIND_SUBMIT && compiled.HasMethod(method.full_name);
+                          }) ||
+           absl::c_any_of(grant.general_operations(), [](const auto& each) { return !each.activity_type().empty(); });
+  }
+
+  void WarnOfClasses(const config::v1::Grant& grant, const std::string& path) {
+    for (int i = 0; i < grant.classes_size(); ++i) {
+      const std::string text = DescribeUnsetDay(operations_.set(), static_cast<v1::PolicyClass>(grant.classes(i)),
+                                                config_.class_grants_as_of());
+      if (!text.empty()) report_.Warn(absl::StrCat(path, ".classes[", i, "]"), text);
+    }
   }
 
   // Warns of each granted method that reads events if no event log is configured. The method then returns
@@ -300,6 +331,7 @@ class CallerCheck {
           (!IsAmount(limit.max_amount()) || !absl::ascii_isdigit(limit.max_amount()[0]))) {
         report_.Add(limit_path + ".max_amount", "must be decimal digits without a leading zero");
       }
+      if (limit.max_amount().empty()) report_.Warn(limit_path, "has no max_amount, so it allows any amount, also MAX");
     }
     for (int i = 0; i < grant.dangerous_fields_size(); ++i) {
       if (IsDangerousField(operations_.set(), grant.dangerous_fields(i))) continue;

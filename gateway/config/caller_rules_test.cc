@@ -16,6 +16,7 @@
 namespace stampgate {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -358,11 +359,15 @@ TEST(CallerConfigTest, AFaultOfAnUnknownMethodNamesTheNearestMethod) {
   EXPECT_EQ(report("Policies/Read"), place + ": write a name such as PolicyService/GetPolicy");
 }
 
+constexpr char kDay[] = "class_grants_as_of: 2026-09-22\n";
+
 // Returns the warnings about a config that has no faults.
-std::vector<std::string> WarningsOf(absl::string_view lines, absl::string_view keys = "all_organizations: true") {
-  const absl::StatusOr<ParsedConfig> parsed = ParseConfig(TestSnapshot(
-      absl::StrCat("upstream: {base_url: https://host}\nkeys: [{name: k, file: k.key, ", keys, "}]\n", lines, "\n"),
-      "f", ConfigFiles::kPolicy));
+std::vector<std::string> WarningsOf(absl::string_view lines, absl::string_view keys = "all_organizations: true",
+                                    absl::string_view day = kDay) {
+  const absl::StatusOr<ParsedConfig> parsed =
+      ParseConfig(TestSnapshot(absl::StrCat("upstream: {base_url: https://host}\nkeys: [{name: k, file: k.key, ", keys,
+                                            "}]\n", lines, "\n", day),
+                               "f", ConfigFiles::kPolicy));
   EXPECT_TRUE(parsed.ok()) << parsed.status();
   return parsed.ok() ? parsed->config.warnings() : std::vector<std::string>{"a fault"};
 }
@@ -375,6 +380,51 @@ TEST(CallerConfigTest, WarnsOfCallersWithoutGrants) {
   EXPECT_THAT(WarningsOf("callers: [{name: c, loopback: true}, {name: d, dns_names: [d], grants: []}]"),
               ElementsAre("f:3:11: callers[0]" + none, "f:3:38: callers[1]" + none));
   EXPECT_THAT(GrantWarnings(kQuery), ElementsAre());
+}
+
+TEST(CallerConfigTest, WarnsOfEachClassThatCoversLessBecauseNoDayIsSet) {
+  const auto warning = [](absl::string_view place) {
+    return ContainsRegex(
+        absl::StrCat(place, ": class query covers [0-9]+ of [0-9]+ methods: class_grants_as_of is not set$"));
+  };
+  const std::string lines =
+      "callers: [{name: c, loopback: true, grants: [{all_organizations: true, classes: [events, query]}, "
+      "{all_organizations: true, classes: [query]}]}]\nstore: {sqlite: {folder: .}}";
+  const std::string key = "all_organizations: true";
+  EXPECT_THAT(WarningsOf(lines, key, ""),
+              ElementsAre(warning("callers.0..grants.0..classes.1."), warning("callers.0..grants.1..classes.0.")));
+  // An operator who sets a day has chosen what the classes cover.
+  EXPECT_THAT(WarningsOf(lines, key, "class_grants_as_of: 2020-01-01\n"), ElementsAre());
+}
+
+TEST(CallerConfigTest, WarnsOfAmountLimitsThatAllowAnyAmount) {
+  EXPECT_THAT(GrantWarnings("all_organizations: true, methods: [EarnService/EarnWithdraw], amount_limits: "
+                            "[{chain: 'eip155:1', max_amount: 5}, {chain: 'eip155:137'}]"),
+              ElementsAre(EndsWith("callers[0].grants[0].amount_limits[1]: has no max_amount, so it allows any amount, "
+                                   "also MAX")));
+}
+
+TEST(CallerConfigTest, AGrantCanRequireIdempotencyKeysOnlyWithAStore) {
+  const auto lines = [](absl::string_view grant) {
+    return absl::StrCat("callers: [{name: c, loopback: true, grants: [{all_organizations: true, ", grant,
+                        ", require_idempotency_key: true}]}]\n");
+  };
+  const std::string store = "store: {sqlite: {folder: .}}\n";
+  EXPECT_THAT(
+      ReportOf(lines("methods: [PolicyService/CreatePolicies]")),
+      HasSubstr("callers[0].grants[0].require_idempotency_key: needs store: without a store the gateway refuses "
+                "every idempotency_key"));
+  for (const char* submits : {"methods: [PolicyService/CreatePolicies]", "classes: [events, write]",
+                              "general_operations: [{path: brew_tea, activity_type: ACTIVITY_TYPE_BREW_TEA}]"}) {
+    EXPECT_THAT(WarningsOf(absl::StrCat(lines(submits), store)), ElementsAre()) << submits;
+  }
+  for (const char* none :
+       {"methods: [PolicyService/GetPolicy]", "classes: [events]", "general_operations: [{path: find_teapot}]"}) {
+    EXPECT_THAT(WarningsOf(absl::StrCat(lines(none), store)),
+                ElementsAre(EndsWith("callers[0].grants[0].require_idempotency_key: has no effect: the grant allows no "
+                                     "submit")))
+        << none;
+  }
 }
 
 TEST(CallerConfigTest, WarnsOfGeneralGrantsWithoutEffect) {

@@ -216,9 +216,11 @@ TEST(ConfigTest, TheExampleShowsTheDefaults) {
   const absl::StatusOr<Config> minimal = Parse(
       TestSnapshot("upstream: {base_url: https://api.example.com}\n"
                    "keys: [{name: main, file: main.key, all_organizations: true}]\n"
-                   "callers: [{name: local, loopback: true, grants: [{classes: [query], all_organizations: true}]}]\n",
+                   "callers: [{name: local, loopback: true, grants: [{classes: [query], all_organizations: true}]}]\n"
+                   "class_grants_as_of: 2026-09-22\n",
                    kExample));
   ASSERT_TRUE(minimal.ok()) << minimal.status();
+  EXPECT_THAT(example->warnings(), ElementsAre());
   EXPECT_TRUE(MessageDifferencer::Equals(**example, **minimal));
 }
 

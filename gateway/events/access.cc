@@ -22,10 +22,15 @@ void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAc
     const OrganizationSet& granted = caller->caller->OrganizationsOf(record.method());
     if (granted.all) return done(EventAccess{*std::move(caller), nullptr});
     if (granted.ids.empty()) {
+      const ApiMethod& method = *caller->access->operations->set().FindMethod(record.method());
+      Caller::Decision decided = DecideByMethod(*caller->caller, method);
+      // For example, the organizations_file of the only grant is empty.
+      if (decided.allowed)
+        decided = {false, "", "no grant has this method for any organization", Grant::Fit::kNotTheOrganization};
       AuditDecision decision;
-      decision.reason = "no grant has this method";
+      decision.reason = decided.why;
       record.audit().Deny(*caller, std::move(decision));
-      return done(Denied(*caller->caller, *caller->access->operations->set().FindMethod(record.method())));
+      return done(Denied(*caller->caller, method, decided));
     }
     std::shared_ptr<const OrganizationIds> visible(caller->access, &granted.ids);
     done(EventAccess{*std::move(caller), std::move(visible)});

@@ -16,11 +16,18 @@ AuditDecision DecisionOf(const Operation& operation, Purpose purpose, const Ques
   return decision;
 }
 
-absl::Status Deny(const KnownCaller& caller, const Operation& operation, AuditDecision decision, std::string why,
-                  CallRecord& record) {
-  decision.reason = std::move(why);
+absl::Status Deny(const KnownCaller& caller, const Operation& operation, AuditDecision decision,
+                  const Caller::Decision& decided, CallRecord& record) {
+  decision.reason = decided.why;
   record.audit().Deny(caller, std::move(decision));
-  return Denied(*caller.caller, operation);
+  return Denied(*caller.caller, operation, decided);
+}
+
+// Whether the gateway would stamp a submit without an idempotency key. A stamp of a client fixes the bytes of its
+// submit, so that upstream recognizes a repetition.
+bool LacksKey(const RequestedOperation& requested) {
+  const FieldPlan* key = requested.operation.idempotency_key;
+  return requested.purpose == Purpose::kSend && key != nullptr && requested.request.Text(*key).empty();
 }
 
 }  // namespace
@@ -36,27 +43,28 @@ absl::Status RecognizeCaller(const absl::StatusOr<KnownCaller>& caller, const st
 }
 
 absl::Status CheckMethod(const KnownCaller& caller, const Operation& operation, Purpose purpose, CallRecord& record) {
-  Caller::Decision decided = DecideByMethod(*caller.caller, operation);
+  const Caller::Decision decided = DecideByMethod(*caller.caller, operation);
   if (decided.allowed) return absl::OkStatus();
-  return Deny(caller, operation, DecisionOf(operation, purpose, Question()), std::move(decided.why), record);
+  return Deny(caller, operation, DecisionOf(operation, purpose, Question()), decided, record);
 }
 
 absl::Status CheckGrants(const KnownCaller& caller, const RequestedOperation& requested, CallRecord& record) {
-  Caller::Decision decided = DecideByGrants(*caller.caller, requested.operation, requested.request);
+  const Caller::Decision decided = DecideByGrants(*caller.caller, requested.operation, requested.request);
   if (decided.allowed) return absl::OkStatus();
   AuditDecision decision =
       DecisionOf(requested.operation, requested.purpose, QuestionOf(requested.operation, requested.request));
-  return Deny(caller, requested.operation, std::move(decision), std::move(decided.why), record);
+  return Deny(caller, requested.operation, std::move(decision), decided, record);
 }
 
 absl::StatusOr<Permission> Authorize(const KnownCaller& caller, const RequestedOperation& requested,
                                      CallRecord& record) {
   Question question = QuestionOf(requested.operation, requested.request);
   question.request = &requested.values;
+  question.lacks_key = LacksKey(requested);
   AuditDecision decision = DecisionOf(requested.operation, requested.purpose, question);
   Caller::Decision decided = caller.caller->Decide(question);
   if (decided.allowed) return Permission{std::move(decided.key), std::move(decision)};
-  return Deny(caller, requested.operation, std::move(decision), std::move(decided.why), record);
+  return Deny(caller, requested.operation, std::move(decision), decided, record);
 }
 
 }  // namespace stampgate

@@ -59,7 +59,7 @@ struct Permission {
 };
 
 // Decides whether the grants allow the values of a request. Requires that the request breaks no rule for its fields.
-// Errors: PERMISSION_DENIED.
+// Errors: PERMISSION_DENIED, or INVALID_ARGUMENT if only the idempotency key that a grant requires is missing.
 absl::StatusOr<Permission> Authorize(const KnownCaller& caller, const RequestedOperation& requested,
                                      CallRecord& record);
 

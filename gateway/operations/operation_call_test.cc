@@ -298,7 +298,7 @@ TEST_F(OperationCallTest, AMethodWithoutAGrantIsDeniedBeforeTheRequestIsDecoded)
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(Member(denials[0], "caller"), "payments");
   EXPECT_EQ(Member(denials[0], "organization_id"), "");
-  EXPECT_EQ(Member(denials[0], "reason"), "no grant has this method");
+  EXPECT_EQ(Member(denials[0], "reason"), "no grant has class dangerous or names the method");
   EXPECT_EQ(Member(denials[0], "policy_version"), "policy-1");
 }
 
@@ -373,6 +373,47 @@ TEST_F(OperationCallTest, TheGuardsOfAMethodApplyToItsOperationThroughGeneralSer
   const std::vector<std::string> denials = AuditLines("deny");
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(Member(denials[0], "reason"), "delete_without_export needs a grant that names it");
+}
+
+TEST_F(OperationCallTest, ASubmitWithoutTheKeyThatItsGrantRequiresIsRefusedBeforeAnythingIsStamped) {
+  UseAudit();
+  SetGrants(
+      "grants {methods: 'PolicyService/CreatePolicies' organizations: 'o' require_idempotency_key: true}"
+      "grants {general_operations {path: 'brew_tea' activity_type: 'ACTIVITY_TYPE_BREW_TEA'} organizations: 'o'"
+      "        require_idempotency_key: true}");
+  const std::string general =
+      "organization_id: 'o' path: 'brew_tea' activity_type: 'ACTIVITY_TYPE_BREW_TEA' parameters: '{}'";
+  // A timestamp does not count, because a caller that repeats a call often sets a new one.
+  for (const auto& [method, request] : {std::pair("CreatePolicies", std::string(kCreate)),
+                                        std::pair("CreatePolicies", absl::StrCat(kCreate, " timestamp_ms: 7")),
+                                        std::pair("SubmitOperation", general)}) {
+    const absl::Status status = Start(method, request).Wait();
+    EXPECT_THAT(status, StatusIs(Code::kInvalidArgument)) << request;
+    EXPECT_EQ(DetailsOf(status).reason, "INVALID_REQUEST") << request;
+    EXPECT_THAT(DetailsOf(status).violations,
+                ElementsAre(Pair("idempotency_key", "is required: the grant of this call has require_idempotency_key")))
+        << request;
+  }
+  EXPECT_EQ(signer_->signatures(), 0);
+  EXPECT_EQ(timestamps_.next_ms(), 0u);
+  EXPECT_THAT(upstream_.sent(), IsEmpty());
+  const std::vector<std::string> denials = AuditLines("deny");
+  ASSERT_THAT(denials, SizeIs(3));
+  for (const std::string& denial : denials) {
+    EXPECT_EQ(Member(denial, "reason"), "idempotency_key is not set, and the grant has require_idempotency_key");
+  }
+}
+
+TEST_F(OperationCallTest, AGrantThatRequiresAKeyAllowsQueriesAndStampsOfClientsWithoutOne) {
+  SetGrants(
+      "grants {methods: ['PolicyService/GetPolicy', 'AuthenticationService/StampLogin'] organizations: 'o'"
+      "        require_idempotency_key: true}");
+  EXPECT_EQ(Query(AnswerOf(200, kPolicy)), absl::OkStatus());
+  const Call call = StartLogin(kLoginBody, kStamp);
+  const FakeUpstream::Sent sent = upstream_.sent().back();
+  EXPECT_EQ(sent.path, "/public/v1/submit/stamp_login");
+  upstream_.End(sent.id, AnswerOf(200, kActivity));
+  EXPECT_EQ(call.Wait(), absl::OkStatus());
 }
 
 TEST_F(OperationCallTest, TheDestinationsOfAGrantApplyToAnOperationThroughGeneralServiceToo) {

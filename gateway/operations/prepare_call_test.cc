@@ -153,7 +153,13 @@ TEST_F(PrepareCallTest, AMethodWithoutAGrantIsDeniedBeforeTheInnerRequestIsDecod
   const std::vector<std::string> denials = AuditLines("deny");
   ASSERT_THAT(denials, SizeIs(1));
   EXPECT_EQ(Member(denials[0], "prepared_method"), "/stampgate.v1.PolicyService/CreatePolicies");
-  EXPECT_EQ(Member(denials[0], "reason"), "no grant has this method");
+  EXPECT_EQ(Member(denials[0], "reason"), "no grant has class dangerous or names the method");
+}
+
+TEST_F(PrepareCallTest, AGrantThatRequiresAnIdempotencyKeyAllowsABodyForAClientWithoutOne) {
+  SetGrants(
+      "grants {methods: 'AuthenticationService/StampLogin' organizations: 'keyless' require_idempotency_key: true}");
+  EXPECT_EQ(ValueAt(*StartLogin().WaitFor(kResponse), "body"), kLoginBody);
 }
 
 TEST_F(PrepareCallTest, ARequestThatBreaksARuleIsRefusedBeforeThePolicyChecksItsValues) {

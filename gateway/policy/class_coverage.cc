@@ -2,12 +2,51 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/policy/method_name.h"
+#include "google/protobuf/descriptor.h"
 
 namespace stampgate {
 
-bool ClassesCover(const ApiMethod& method, absl::string_view as_of) {
+Coverage CoverageOf(const ApiMethod& method, absl::string_view as_of) {
+  if (method.general) return Coverage::kGeneral;
+  if (method.internal) return Coverage::kInternal;
   // Days in this form compare as texts, and the empty day of an old method is before every day.
-  return !method.general && !method.internal && method.since <= as_of;
+  return method.since <= as_of ? Coverage::kCovered : Coverage::kNotAccepted;
+}
+
+bool ClassesCover(const ApiMethod& method, absl::string_view as_of) {
+  return CoverageOf(method, as_of) == Coverage::kCovered;
+}
+
+std::string ExplainUncovered(const ApiMethod& method, absl::string_view as_of) {
+  const absl::string_view name = method.method->name();
+  switch (CoverageOf(method, as_of)) {
+    case Coverage::kCovered:
+      break;
+    case Coverage::kGeneral:
+      return absl::StrCat(name, " is in no class: a grant must list the operation in general_operations");
+    case Coverage::kInternal:
+      return absl::StrCat(name, " is internal and in no class: a grant must name it");
+    case Coverage::kNotAccepted:
+      return absl::StrCat(name, " is of ", method.since, " and class_grants_as_of is ",
+                          as_of.empty() ? "not set" : absl::StrCat(as_of, ", which is earlier"),
+                          ": set it to this day or later, or name the method in a grant");
+  }
+  return "";
+}
+
+std::string DescribeUnsetDay(const OperationSet& operations, v1::PolicyClass policy_class, absl::string_view as_of) {
+  if (!as_of.empty()) return "";
+  const auto covered_until = [&](absl::string_view day) {
+    return absl::c_count_if(operations.methods(), [&](const ApiMethod& method) {
+      return method.policy_class == policy_class && ClassesCover(method, day);
+    });
+  };
+  const auto now = covered_until(as_of);
+  const auto all = covered_until(operations.newest_since());
+  if (now == all) return "";
+  return absl::StrCat("class ", ClassNameOf(policy_class), " covers ", now, " of ", all,
+                      " methods: class_grants_as_of is not set");
 }
 
 std::string DescribeUncovered(const OperationSet& operations, absl::string_view as_of) {

@@ -73,6 +73,40 @@ TEST(ClassCoverageTest, NoClassCoversAnInternalMethod) {
   }
 }
 
+const ApiMethod& MethodOf(absl::string_view full_name) { return *Operations().FindMethod(full_name); }
+
+TEST(ClassCoverageTest, AClauseStatesWhyNoClassCoversAMethodAndWhatTheOperatorCanDo) {
+  EXPECT_EQ(ExplainUncovered(MethodOf(kGetPolicy), ""),
+            "GetPolicy is of 2026-08-10 and class_grants_as_of is not set: set it to this day or later, or name the "
+            "method in a grant");
+  EXPECT_EQ(ExplainUncovered(MethodOf(kGetPolicy), "2026-08-09"),
+            "GetPolicy is of 2026-08-10 and class_grants_as_of is 2026-08-09, which is earlier: set it to this day or "
+            "later, or name the method in a grant");
+  EXPECT_EQ(ExplainUncovered(MethodOf(kGetAuthenticators), "2026-09-22"),
+            "GetAuthenticators is internal and in no class: a grant must name it");
+  EXPECT_EQ(ExplainUncovered(MethodOf("/stampgate.v1.GeneralService/QueryOperation"), "2026-09-22"),
+            "QueryOperation is in no class: a grant must list the operation in general_operations");
+}
+
+TEST(ClassCoverageTest, EachMethodThatNoClassCoversHasSuchAClause) {
+  for (const char* as_of : {"", "2026-08-09", "2026-09-22"}) {
+    for (const ApiMethod& method : Operations().methods()) {
+      EXPECT_EQ(ExplainUncovered(method, as_of).empty(), ClassesCover(method, as_of)) << method.full_name << as_of;
+    }
+  }
+}
+
+TEST(ClassCoverageTest, ATextStatesHowManyMethodsAClassCoversWithoutADay) {
+  const std::string text = DescribeUnsetDay(Operations(), v1::POLICY_CLASS_QUERY, "");
+  int all = 0;
+  for (const ApiMethod& method : Operations().methods()) {
+    all += method.policy_class == v1::POLICY_CLASS_QUERY && ClassesCover(method, "2026-09-22");
+  }
+  EXPECT_EQ(text, absl::StrCat("class query covers ", all - 1, " of ", all, " methods: class_grants_as_of is not set"));
+  EXPECT_EQ(DescribeUnsetDay(Operations(), v1::POLICY_CLASS_EVENTS, ""), "");
+  EXPECT_EQ(DescribeUnsetDay(Operations(), v1::POLICY_CLASS_QUERY, "2020-01-01"), "");
+}
+
 TEST(ClassCoverageTest, TheNameOfAMethodGrantsItWhateverItsDay) {
   const Grant grant =
       GrantOf("methods: ['PolicyService/GetPolicy', 'UserService/GetAuthenticators'] organizations: 'o'");

@@ -1,6 +1,5 @@
 #include "gateway/policy/grant.h"
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/policy/class_coverage.h"
 #include "gateway/policy/method_name.h"
@@ -8,12 +7,15 @@
 namespace stampgate {
 
 Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations, absl::string_view class_grants_as_of)
-    : key_(grant.key()), rules_(grant) {
+    : classes_(grant.classes().begin(), grant.classes().end()),
+      key_(grant.key()),
+      requires_idempotency_key_(grant.require_idempotency_key()),
+      rules_(grant) {
   for (const std::string& name : grant.methods()) {
     if (const ApiMethod* method = FindApiMethod(operations, name)) Add(*method, grant);
   }
   for (const ApiMethod& method : operations.methods()) {
-    if (ClassesCover(method, class_grants_as_of) && absl::c_linear_search(grant.classes(), method.policy_class)) {
+    if (ClassesCover(method, class_grants_as_of) && HasClassOf(method)) {
       Add(method, grant);
     }
   }
@@ -51,6 +53,9 @@ Grant::Answer Grant::Ask(const Question& question) const {
   if (question.request == nullptr) return {Fit::kAllowed, ""};
   std::optional<std::string> why = rules_.Refuse(*question.request);
   if (why.has_value()) return {Fit::kNotTheValues, *std::move(why)};
+  if (requires_idempotency_key_ && question.lacks_key) {
+    return {Fit::kNoKey, "idempotency_key is not set, and the grant has require_idempotency_key"};
+  }
   return {Fit::kAllowed, ""};
 }
 

@@ -30,6 +30,8 @@ struct Question {
   bool general = false;
   absl::string_view general_path = {};
   absl::string_view general_type = {};
+  // Whether this is a submit that the gateway would stamp, and whose request sets no idempotency_key.
+  bool lacks_key = false;
 };
 
 // Immutable.
@@ -42,17 +44,21 @@ class Grant {
 
   // The first check of the grant that the question fails, or kAllowed if the question passes all checks. The values are
   // in the order of the checks.
-  enum class Fit { kNotTheMethod, kNotTheOrganization, kNotTheValues, kAllowed };
+  enum class Fit { kNotTheMethod, kNotTheOrganization, kNotTheValues, kNoKey, kAllowed };
 
   struct Answer {
     Fit fit = Fit::kNotTheMethod;
-    std::string why;  // set for kNotTheValues: names the rule that refuses, and its field if there is one; no value
+    // Set for kNotTheValues and kNoKey: names the rule that refuses, and its field if there is one, but no value.
+    std::string why;
   };
 
   Answer Ask(const Question& question) const;
 
   // Whether this grant allows `method` for some organization. `method` must not be a method of GeneralService.
   bool HasMethod(absl::string_view method) const { return methods_.contains(method); }
+
+  // Whether this grant has the class of `method`. The class need not cover the method.
+  bool HasClassOf(const ApiMethod& method) const { return classes_.contains(method.policy_class); }
 
   // Returns the organizations of this grant. The result is never null.
   const std::shared_ptr<const OrganizationSet>& organizations() const { return organizations_; }
@@ -63,6 +69,7 @@ class Grant {
  private:
   void Add(const ApiMethod& method, const config::v1::Grant& grant);
 
+  std::set<int> classes_;
   std::set<std::string, std::less<>> methods_;  // the full names of the granted methods
   // The methods that are not granted only because a rule of the grant cannot be checked for them: the name of this
   // rule, by the full name of the method.
@@ -70,6 +77,7 @@ class Grant {
   std::set<std::pair<std::string, std::string>> general_;  // the path and the type of each granted general operation
   std::shared_ptr<const OrganizationSet> organizations_;
   std::string key_;
+  bool requires_idempotency_key_;
   GuardRules rules_;
 };
 

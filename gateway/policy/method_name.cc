@@ -13,8 +13,8 @@ std::string PolicyNameOf(absl::string_view full_name) {
   return std::string(full_name);
 }
 
-std::string ClassNameOf(const ApiMethod& method) {
-  const std::string name = v1::PolicyClass_Name(method.policy_class);
+std::string ClassNameOf(v1::PolicyClass policy_class) {
+  const std::string name = v1::PolicyClass_Name(policy_class);
   return absl::AsciiStrToLower(absl::StripPrefix(name, "POLICY_CLASS_"));
 }
 

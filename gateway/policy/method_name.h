@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "stampgate/v1/options.pb.h"
 #include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
@@ -13,8 +14,8 @@ namespace stampgate {
 // "/stampgate.v1.PolicyService/GetPolicy".
 std::string PolicyNameOf(absl::string_view full_name);
 
-// Returns the name that a grant uses for the class of `method`, such as "query".
-std::string ClassNameOf(const ApiMethod& method);
+// Returns the name that a grant uses for a class, such as "query".
+std::string ClassNameOf(v1::PolicyClass policy_class);
 
 // Returns the method of `set` whose name is `name`, in one of two forms: "PolicyService/GetPolicy" or
 // "stampgate.v1.PolicyService/GetPolicy". Returns null if there is no such method.

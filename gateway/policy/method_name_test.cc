@@ -93,7 +93,7 @@ TEST(MethodNameTest, AMethodAndItsClassAreNamedAsInAGrant) {
   for (const ApiMethod& method : Set().methods()) {
     EXPECT_EQ(FindApiMethod(Set(), PolicyNameOf(method.full_name)), &method);
   }
-  EXPECT_EQ(ClassNameOf(*FindApiMethod(Set(), "PolicyService/GetPolicy")), "query");
+  EXPECT_EQ(ClassNameOf(v1::POLICY_CLASS_QUERY), "query");
 }
 
 }  // namespace

@@ -25,26 +25,37 @@ export function methodsIn(text) {
 
 const lower = (value, prefix) => value?.slice(prefix.length).toLowerCase();
 
+const classOf = (method) => lower(method.option('policy_class'), 'POLICY_CLASS_');
+
 function row(method) {
   const kind = lower(method.option('kind'), 'OPERATION_KIND_');
   const path = method.option('path')?.replace('/public/v1/', '');
   const wire = kind === 'local' ? '' : [path, method.option('activity_type')].filter(Boolean).join(', ');
-  const ofClass = lower(method.option('policy_class'), 'POLICY_CLASS_') ?? (kind ? 'dangerous' : 'of the method prepared');
+  const ofClass = classOf(method) ?? (kind ? 'dangerous' : 'of the method prepared');
   const since = method.option('internal') ? 'internal' : method.option('since') ?? '';
   return `| \`${method.service}/${method.name}\` | ${method.first} | ${ofClass} | ${since} | ${wire} |`;
 }
+
+/** Whether a reader may expect a class of the method that does not cover it. */
+const surprises = (method) => method.option('internal') !== undefined ||
+  (method.option('kind') === 'OPERATION_KIND_QUERY' && classOf(method) === 'dangerous');
+
+const surprise = (method, reason) => `| \`${method.service}/${method.name}\` | ${classOf(method)} | ` +
+  `${method.option('internal') ? 'yes' : ''} | ${reason} |`;
 
 /**
  * The page that lists all methods.
  * @param {ListedMethod[]} methods
  * @param {{version: string, day: string}} release the newest release of upstream's types
+ * @param {(path: string) => string} reasonOf why the operation with a path has its policy class
  */
-export function methodsPage(methods, { day }) {
+export function methodsPage(methods, { day }, reasonOf) {
   const typed = methods.filter((method) => /^OPERATION_KIND_(SUBMIT|QUERY)$/.test(method.option('kind') ?? '') &&
     !method.option('general'));
   // Several versions of an operation have one path.
   const operations = [...new Map(typed.map((method) => [method.option('path'), method])).values()];
   const internal = operations.filter((method) => method.option('internal')).length;
+  const surprising = typed.filter(surprises).map((method) => surprise(method, reasonOf(method.option('path'))));
   return `# Methods
 
 All ${operations.length} operations that upstream published as of ${day} have a method. ${operations.length - internal} are public, and
@@ -52,6 +63,15 @@ upstream marks ${internal} as internal. \`proto/generator/update\` writes this p
 
 A grant names single methods, or policy classes. A grant of a class covers a method with a day in the column "since" only
 if the config's \`class_grants_as_of\` is that day or later, and never an internal method.
+
+Some queries are in class dangerous, for the reason that this table states. Upstream publishes the internal operations but
+marks them as internal: no class covers them, so a grant must name them.
+
+| method | policy class | internal | why it has this class |
+|---|---|---|---|
+${surprising.join('\n')}
+
+These are all methods:
 
 | method | what | policy class | since | upstream |
 |---|---|---|---|---|

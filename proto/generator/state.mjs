@@ -42,7 +42,7 @@ export class State {
     const texts = new Map(files.map((file) => [file.path, printFile(file)]));
     const protos = [...texts.keys(), ...this.byHand(texts)].sort();
     const all = protos.flatMap((path) => methodsIn(texts.get(path) ?? readFileSync(join(this.proto, path), 'utf8')));
-    texts.set('METHODS.md', methodsPage(all, this.catalog.releases.at(-1)));
+    texts.set('METHODS.md', methodsPage(all, this.catalog.releases.at(-1), (path) => this.reviewed.operation(path).reason));
     texts.set('service_config.json', serviceConfig(all));
     texts.set('generator/published.json', lines(this.catalog));
     texts.set('generator/lock.json', lines(this.lock.content));

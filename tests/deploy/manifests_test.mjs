@@ -1,8 +1,10 @@
 // Tests facts about the manifests that schemas and the restricted profile do not cover. Each fact is a check that must
 // pass for the manifests, and must fail after each of several changes that break the fact.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { configOf, find, podOf, readAll } from './manifests.mjs';
+import { configOf, find, folder, podOf, readAll } from './manifests.mjs';
 
 const MIB = 2 ** 20;
 
@@ -257,6 +259,12 @@ describe('names and ports', () => {
     ({ objects }) => delete service(objects, 'stampgate').spec.clusterIP,
     ({ stateful }) => (stateful.spec.template.metadata.labels = { app: 'stampgate' }),
   );
+
+  it('that callers dial are in the certificate of the page', () => {
+    const { name, namespace } = service(readAll(), 'stampgate').metadata;
+    const [, names] = /^ *dnsNames: \[(.*)\]$/m.exec(readFileSync(join(folder, 'README.md'), 'utf8'));
+    assert.deepEqual(names.split(', '), [`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`]);
+  });
 
   fact(
     'are all in one namespace',

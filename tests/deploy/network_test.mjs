@@ -20,9 +20,10 @@ const everything = () => [
 /** The pods that the manifests create in the gateway's namespace, by the name of their workload. */
 function podsOf(objects) {
   const workloads = objects.filter(({ spec }) => spec?.template);
-  return Object.fromEntries(workloads.map(({ metadata, spec: { template } }) => {
-    const ports = template.spec.containers.flatMap(({ ports: list = [] }) => list.map((port) => [port.name, port.containerPort]));
-    return [metadata.name, { namespace: metadata.namespace, labels: template.metadata.labels, ports: Object.fromEntries(ports) }];
+  return Object.fromEntries(workloads.map(({ metadata: { name, namespace }, spec: { template } }) => {
+    const ports = template.spec.containers.flatMap((container) => container.ports ?? []);
+    const named = Object.fromEntries(ports.map((port) => [port.name, port.containerPort]));
+    return [name, { namespace, labels: template.metadata.labels, ports: named }];
   }));
 }
 

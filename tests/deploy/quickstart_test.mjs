@@ -1,12 +1,15 @@
 // Tests of deploy/demonstration, which deploy/quickstart runs after the build, and of deploy/call.mjs.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createListener } from 'node:net';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
+import { call, connect } from '../clients/gateway.mjs';
 import { HANG_MS, auditConfig, run, scratch, startStack } from '../end_to_end/harness.mjs';
+import { until } from '../end_to_end/processes.mjs';
 import { binary, root } from '../paths.mjs';
 
 test('the demonstration shows calls, errors, a denial, metrics and an event, and exits', { timeout: HANG_MS }, async () => {
@@ -26,7 +29,73 @@ test('the demonstration shows calls, errors, a denial, metrics and an event, and
   ]) {
     assert.match(stdout, shown);
   }
+  assert.doesNotMatch(stdout, /^ {2}stampgate_\S+ 0$/m, 'a metric that says nothing');
+  assert.doesNotMatch(stdout + stderr, /\(warning\)|class grants do not cover/);
   assert.match(stdout, /This was --once: gateway and simulator end now\.[^]*\n {2}\.\/deploy\/quickstart\n$/);
+});
+
+describe('the first calls of a new user', { timeout: HANG_MS }, () => {
+  const organization_id = '11111111-2222-4333-8444-555555555555';
+  let demonstration;
+  let ended;
+  let client;
+  const make = (method, request = {}) => call(client, method, { organization_id, ...request });
+
+  before(async () => {
+    demonstration = spawn(join(root, 'deploy/demonstration'), [binary('gateway/stampgate')]);
+    ended = once(demonstration, 'exit');
+    let output = '';
+    for (const stream of [demonstration.stdout, demonstration.stderr]) stream.on('data', (data) => (output += data));
+    await Promise.race([ended, until(() => output.includes('runs until Ctrl-C'), 'the demonstration waits')]);
+    assert.equal(demonstration.exitCode, null, output);
+    client = connect(/^gateway on (\S+),/m.exec(output)[1]);
+  });
+  after(async () => {
+    client?.close();
+    demonstration.kill();
+    await ended;
+  });
+
+  const policy = { policy_name: 'mine', effect: 'EFFECT_ALLOW', notes: '' };
+  // Each call: its request, which can need an id from another call, and whether its response is the expected one.
+  for (const [method, requestOf, holds] of [
+    ['WalletService/ListWallets', () => ({}), ({ wallets }) => wallets.length > 0],
+    ['AuthenticationService/Whoami', () => ({}), (answer) => answer.organization_id === organization_id],
+    [
+      'UserService/GetUser',
+      async () => ({ user_id: (await make('AuthenticationService/Whoami')).user_id }),
+      ({ user }) => user.user_name.length > 0,
+    ],
+    ['UserService/ListUsers', () => ({}), ({ users }) => users.length > 1],
+    ['PolicyService/ListPolicies', () => ({}), ({ policies }) => policies.length > 0],
+    ['PrivateKeyService/ListPrivateKeys', () => ({}), ({ private_keys }) => private_keys.length > 0],
+    [
+      'WalletService/GetWallet',
+      async () => ({ wallet_id: (await make('WalletService/ListWallets')).wallets[0].wallet_id }),
+      ({ wallet }) => wallet.wallet_name.length > 0,
+    ],
+    [
+      'PolicyService/CreatePolicies',
+      () => ({ parameters: { policies: [policy] } }),
+      ({ activity }) => activity.result.create_policies_result.policy_ids.length === 1,
+    ],
+  ]) {
+    test(`${method} works`, async () => {
+      const answer = await make(method, await requestOf());
+      assert.ok(holds(answer), JSON.stringify(answer));
+    });
+  }
+
+  for (const [method, why] of [
+    ['ActivityService/GetActivity', 'no grant has class dangerous or names the method'],
+    ['OrganizationService/GetOrganization', 'GetOrganization is internal and in no class: a grant must name it'],
+  ]) {
+    test(`${method} is denied, and the error states what is missing`, async () => {
+      const error = await make(method, method.endsWith('Activity') ? { activity_id: 'a' } : {}).catch((each) => each);
+      assert.equal(error.info?.reason, 'DENIED_BY_POLICY');
+      assert.equal(error.details, `the gateway's policy does not allow caller quickstart this call of ${method}: ${why}`);
+    });
+  }
 });
 
 describe("the demonstration's port", { timeout: HANG_MS }, () => {

@@ -242,7 +242,7 @@ describe('the records of denials', async () => {
       found.map(({ caller, method, organization_id, reason }) => [caller, method, organization_id, reason]),
       [
         // The gateway has not decoded this request.
-        ['loopback', `/stampgate.v1.${SUBMIT.method}`, undefined, 'no grant has this method'],
+        ['loopback', `/stampgate.v1.${SUBMIT.method}`, undefined, 'no grant has class write or names the method'],
         ['loopback', `/stampgate.v1.${QUERY.method}`, subOrganization(1), 'no grant has this method for this organization'],
       ],
     );

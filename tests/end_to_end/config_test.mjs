@@ -27,6 +27,7 @@ async function check(text, command = 'check') {
 const GOOD = `upstream: {base_url: "https://upstream.example"}
 keys: [{name: main, file: good.key, all_organizations: true}]
 callers: [{name: local, loopback: true, grants: [{classes: [query], all_organizations: true}]}]
+class_grants_as_of: 2026-09-22
 `;
 
 describe('stampgate check', () => {
@@ -40,7 +41,14 @@ describe('stampgate check', () => {
   test('accepts deploy/example.yaml', async () => {
     writeKey(folder, undefined, 'main.key');
     const { status, report } = await check(readFileSync(join(root, 'deploy/example.yaml'), 'utf8'));
-    assert.equal(status, 0, report.join('\n'));
+    assert.deepEqual([status, report], [0, ['']]);
+  });
+
+  test('warns of each class that covers few methods because no day is set', async () => {
+    const { status, stdout, report } = await check(GOOD.replace(/^class_grants_as_of.*\n/m, ''));
+    assert.equal(status, 0);
+    assert.match(report.join(), /^3:61: callers\[0\]\.grants\[0\]\.classes\[0\]: class query covers \d+ of \d+ methods: class_grants_as_of is not set \(warning\)$/);
+    assert.match(stdout, /^class grants do not cover \d+ operations that are newer than class_grants_as_of, which is not set/m);
   });
 
   test('accepts the certificate of an authority as ca_file', async () => {

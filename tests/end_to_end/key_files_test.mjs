@@ -15,7 +15,8 @@ async function check(file) {
   const config = pathOf('config.yaml');
   const keys = [{ name: 'main', file, all_organizations: true }];
   const callers = [{ name: 'local', loopback: true, grants: [{ classes: ['query'], all_organizations: true }] }];
-  writeFileSync(config, JSON.stringify({ upstream: { base_url: 'https://upstream.example' }, keys, callers }));
+  const upstream = { base_url: 'https://upstream.example' };
+  writeFileSync(config, JSON.stringify({ upstream, keys, callers, class_grants_as_of: '2026-09-22' }));
   const { status, stdout, stderr } = await run(['check', '--config', config]);
   for (let i = 0; i + 8 <= privateKey.length; i += 8) {
     assert.ok(!`${stdout}${stderr}`.includes(privateKey.slice(i, i + 8)), 'a part of a key is printed');

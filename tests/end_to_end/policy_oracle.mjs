@@ -63,6 +63,12 @@ export function covers(grant, method, asOf) {
   return (grant.methods ?? []).some((name) => name.replace('stampgate.v1.', '') === method) || classFits(grant, method, asOf);
 }
 
+/** Whether any grant of the caller has the method, whatever its organizations and its rules for values are. */
+export function mentions({ callers, class_grants_as_of: asOf }, name, method) {
+  const { grants = [] } = callers.find((each) => each.name === name);
+  return grants.some((grant) => covers({ ...grant, amount_limits: [], destinations: [] }, method, asOf));
+}
+
 function methodFits(grant, { method, request }, asOf) {
   if (method.startsWith('GeneralService/')) {
     const type = method === 'GeneralService/SubmitOperation' ? request.activity_type : undefined;

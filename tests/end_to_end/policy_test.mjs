@@ -22,6 +22,7 @@ import {
   UNREAD_DESTINATION,
   covers,
   decide,
+  mentions,
 } from './policy_oracle.mjs';
 import { LONG } from './processes.mjs';
 import { Random } from './random.mjs';
@@ -179,6 +180,7 @@ async function outcomeOf(name, { method, request }) {
 
 /**
  * The bytes of the denial for each caller and method. These bytes must not depend on the organization or the request.
+ * Only if no grant of the caller has the method, the error also states what these grants lack.
  */
 const denials = new Map();
 function isDenied({ error, answer }, name, method, what = method) {
@@ -192,7 +194,11 @@ function isDenied({ error, answer }, name, method, what = method) {
   assert.equal(ids.length, 1);
   // Omits the request id, which is random.
   const bytes = JSON.stringify([error.code, error.details, error.statusBytes.toString('hex'), rest]);
-  const pair = `${name} ${method}`;
+  const isTold = error.details.includes(` ${method}: `);
+  if (!isGeneral(method)) assert.equal(isTold, !mentions(gateway.config, name, method), what);
+  const { callers, class_grants_as_of } = gateway.config;
+  const { grants } = callers.find((each) => each.name === name);
+  const pair = `${name} ${method} ${isTold ? JSON.stringify([class_grants_as_of, grants]) : ''}`;
   if (!denials.has(pair)) denials.set(pair, bytes);
   assert.equal(bytes, denials.get(pair), what);
 }

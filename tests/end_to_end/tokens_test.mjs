@@ -389,6 +389,7 @@ describe('stampgate check', () => {
       keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
       token_issuers: issuers,
       callers: callers(),
+      class_grants_as_of: '2026-09-22',
     };
     writeFileSync(file, JSON.stringify(whole, null, 1));
     const { status, stderr } = await run(['check', '--config', file]);
