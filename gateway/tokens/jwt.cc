@@ -42,6 +42,15 @@ bool IsRefusedMember(absl::string_view name) {
   return absl::c_linear_search(kRefused, name);
 }
 
+// Returns whether the gateway accepts a token of this media type: "JWT" (RFC 7519), "JOSE" (RFC 7515, JWT-SVID) or
+// "at+jwt" (RFC 9068), each with or without "application/", in upper or lower case (RFC 7515, section 4.1.9).
+bool IsAcceptedType(absl::string_view type) {
+  constexpr absl::string_view kPrefix = "application/";
+  if (absl::StartsWithIgnoreCase(type, kPrefix)) type.remove_prefix(kPrefix.size());
+  constexpr absl::string_view kAccepted[] = {"JWT", "JOSE", "at+jwt"};
+  return absl::c_any_of(kAccepted, [type](absl::string_view one) { return absl::EqualsIgnoreCase(type, one); });
+}
+
 absl::Status ReadHeader(std::string header, SignedToken& token) {
   bool has_algorithm = false;
   const absl::Status status = ReadObject(header, [&](absl::string_view name, JsonValue& value) -> absl::Status {
@@ -55,9 +64,7 @@ absl::Status ReadHeader(std::string header, SignedToken& token) {
       if (!text.has_value() || !IsTokenKeyId(*text)) return Refuse("the token's key id is malformed");
       token.key_id = *text;
     } else if (name == "typ") {
-      const bool fits =
-          text.has_value() && (absl::EqualsIgnoreCase(*text, "JWT") || absl::EqualsIgnoreCase(*text, "at+jwt"));
-      if (!fits) return Refuse("the token is of another type");
+      if (!text.has_value() || !IsAcceptedType(*text)) return Refuse("the token is of another type");
     }
     return absl::OkStatus();
   });
@@ -127,8 +134,8 @@ absl::StatusOr<TokenClaims> ReadTokenClaims(std::string payload) {
       claims.not_before = TimeOf(value);
       if (!claims.not_before.has_value()) return BadClaim("nbf");
     } else if (name == "iat") {
-      claims.issued = TimeOf(value);
-      if (!claims.issued.has_value()) return BadClaim("iat");
+      // RFC 7519 gives "iat" no effect: a token of an issuer whose clock is ahead is valid from "nbf".
+      if (!TimeOf(value).has_value()) return BadClaim("iat");
     }
     return absl::OkStatus();
   });
@@ -149,10 +156,7 @@ absl::Status CheckTokenClaims(const TokenClaims& claims, absl::Span<const std::s
     return Refuse("the token is not for this audience");
   }
   if (now >= claims.expires + kTokenLeeway) return Refuse("the token has expired");
-  const absl::Time latest = now + kTokenLeeway;
-  if (claims.not_before.value_or(now) > latest || claims.issued.value_or(now) > latest) {
-    return Refuse("the token is not valid yet");
-  }
+  if (claims.not_before.value_or(now) > now + kTokenLeeway) return Refuse("the token is not valid yet");
   return absl::OkStatus();
 }
 

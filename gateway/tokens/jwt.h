@@ -53,7 +53,6 @@ struct TokenClaims {
   std::vector<std::string> audiences;    // "aud", a string or a list of strings
   absl::Time expires;                    // "exp"
   std::optional<absl::Time> not_before;  // "nbf"
-  std::optional<absl::Time> issued;      // "iat"
 };
 
 // Parses the payload of a token.

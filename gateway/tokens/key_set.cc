@@ -54,7 +54,9 @@ absl::StatusOr<TokenKey> MakeTokenKey(const JsonWebKey& jwk) {
   const bool is_rsa = jwk.Text("kty") == "RSA";
   if (!is_rsa && jwk.Text("kty") != "EC") return Invalid("kty is neither RSA nor EC");
   if (jwk.is_private) return Invalid("it is a private key");
-  if (jwk.Text("use").value_or("sig") != "sig") return Invalid("use is not sig");
+  // The trust bundles of SPIFFE name the use "jwt-svid".
+  const absl::string_view use = jwk.Text("use").value_or("sig");
+  if (use != "sig" && use != "jwt-svid") return Invalid("use is neither sig nor jwt-svid");
   if (jwk.operations == Operations::kWithoutVerify) return Invalid("key_ops does not contain verify");
   const absl::string_view algorithm = is_rsa ? "RS256" : "ES256";
   if (jwk.Text("alg").value_or(algorithm) != algorithm) return Invalid("alg does not match kty");

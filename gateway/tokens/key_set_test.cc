@@ -163,6 +163,14 @@ TEST(TokenKeySetTest, FindsKeysByIdAndAlgorithm) {
   EXPECT_EQ(set->Find(TokenAlgorithm::kEs256, std::nullopt), ec);
 }
 
+TEST(TokenKeySetTest, HoldsTheKeysForTokensOfASpiffeBundle) {
+  const absl::StatusOr<TokenKeySet> set = TokenKeySet::Parse(
+      JwksOf({EcKey().Jwk(R"("kid":"a","use":"jwt-svid")"), OtherEcKey().Jwk(R"("use":"x509-svid","x5c":["..."])")}));
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_NE(set->Find(TokenAlgorithm::kEs256, "a"), nullptr);
+  EXPECT_THAT(set->refused(), ElementsAre("key 1: use is neither sig nor jwt-svid"));
+}
+
 TEST(TokenKeySetTest, WithoutAnIdFindReturnsNoneOfSeveralKeys) {
   for (const char* members : {"", R"("kid":"b")"}) {
     const absl::StatusOr<TokenKeySet> set =
@@ -198,8 +206,8 @@ TEST(TokenKeySetTest, LeavesOutKeysThatCannotBeUsed) {
   } const cases[] = {
       {R"("d":"AQ")", "it is a private key"},
       {R"("k":"AQ")", "it is a private key"},
-      {R"("use":"enc")", "use is not sig"},
-      {R"("use":"")", "use is not sig"},
+      {R"("use":"enc")", "use is neither sig nor jwt-svid"},
+      {R"("use":"")", "use is neither sig nor jwt-svid"},
       {R"("use":1)", "a member of another type than text"},
       {R"("kid":1)", "a member of another type than text"},
       {R"("kid":null)", "a member of another type than text"},
@@ -334,9 +342,9 @@ TEST(TokenKeySetTest, AnErrorQuotesNoPartOfTheKeySet) {
       TokenKeySet::Parse(JwksOf({EcKey().Jwk(), EcKey().Jwk(R"("alg":"CANARY")"), R"({"kty":"CANARY"})",
                                  EcKey().Jwk(R"("kid":"CANARY CANARY")"), EcKey().Jwk(R"("use":"CANARY")")}));
   ASSERT_TRUE(set.ok()) << set.status();
-  EXPECT_THAT(set->refused(),
-              ElementsAre("key 1: alg does not match kty", "key 2: kty is neither RSA nor EC",
-                          "key 3: kid is not 1 to 128 visible ASCII characters", "key 4: use is not sig"));
+  EXPECT_THAT(set->refused(), ElementsAre("key 1: alg does not match kty", "key 2: kty is neither RSA nor EC",
+                                          "key 3: kid is not 1 to 128 visible ASCII characters",
+                                          "key 4: use is neither sig nor jwt-svid"));
 }
 
 }  // namespace
