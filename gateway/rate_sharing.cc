@@ -94,10 +94,11 @@ RateQuotasOptions QuotasOptions(Admission& admission, Metrics* metrics) {
   return options;
 }
 
-absl::StatusOr<std::unique_ptr<QuotaStore>> OpenQuotaStore(const config::v1::Store& store) {
+absl::StatusOr<std::unique_ptr<QuotaStore>> OpenQuotaStore(const config::v1::Config& config) {
+  const config::v1::Store& store = config.store();
   if (store.has_postgresql()) {
     PostgresQuotaStoreOptions options;
-    options.address = AddressOf(store.postgresql());
+    options.address = AddressOf(config);
     options.allow_single_server = store.postgresql().allow_single_server();
     return MakePostgresQuotaStore(std::move(options));
   }
@@ -123,12 +124,12 @@ absl::StatusOr<std::unique_ptr<RateSharing>> RateSharing::Start(const config::v1
       metrics->SetRateReplicas(static_cast<int>(config.replica().count()), /*uses_fallback=*/false);
     }
     if (config.store().has_postgresql()) {
-      sharing->shares_ = std::make_unique<RateShares>(MakePostgresShareStore(AddressOf(config.store().postgresql())),
-                                                      SharesOptions(admission, metrics));
+      sharing->shares_ =
+          std::make_unique<RateShares>(MakePostgresShareStore(AddressOf(config)), SharesOptions(admission, metrics));
     }
   }
   if (config.has_store() && HasQuota(config.admission())) {
-    absl::StatusOr<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(config.store());
+    absl::StatusOr<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(config);
     if (!store.ok()) return store.status();
     sharing->quotas_ = std::make_unique<RateQuotas>(*std::move(store), QuotasOptions(admission, metrics));
     admission.OnQuotaLack([quotas = sharing->quotas_.get()] { quotas->Wake(); });

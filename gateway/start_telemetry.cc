@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gateway/config/duration.h"
+#include "gateway/config/named_files.h"
 #include "gateway/process/log.h"
 #include "gateway/process/random.h"
 #include "gateway/upstream/base_url.h"
@@ -56,6 +57,7 @@ std::unique_ptr<Telemetry> StartTelemetry(const Config& config, absl::string_vie
   options.client.endpoint = ParseBaseUrl(wanted.endpoint()).value_or("");  // ParseConfig has checked it
   while (options.client.endpoint.ends_with('/')) options.client.endpoint.pop_back();
   options.client.ca_file = wanted.ca_file();
+  options.client.secret_owners = SecretOwnersOf(*config);
   options.client.headers_file = wanted.headers_file();
   options.client.user_agent = absl::StrCat("stampgate/", version);
   options.client.timeout = ToDuration(wanted.timeout());

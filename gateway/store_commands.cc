@@ -36,7 +36,7 @@ absl::StatusOr<std::string> MarkStoreAsRestored(const std::string& file) {
   const std::string consequence = absl::StrCat(": timestamps will begin above earlier ones; for ", retention,
                                                ", the gateway will send nothing for older idempotency keys\n");
   if ((*config)->store().has_postgresql()) {
-    const PostgresAddress address = AddressOf((*config)->store().postgresql());
+    const PostgresAddress address = AddressOf(**config);
     absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
     if (!connection.ok()) return connection.status();
     if (absl::Status status = MarkServerAsRestored(**connection); !status.ok()) return status;
@@ -55,7 +55,7 @@ absl::StatusOr<std::string> MarkStoreAsRestored(const std::string& file) {
 absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::string& grant_to) {
   const absl::StatusOr<Config> config = LoadPostgresql(file);
   if (!config.ok()) return config.status();
-  const PostgresAddress address = AddressOf((*config)->store().postgresql());
+  const PostgresAddress address = AddressOf(**config);
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
   if (!connection.ok()) return connection.status();
   if (absl::Status status = MigrateStore(**connection, address.schema); !status.ok()) return status;
@@ -71,7 +71,7 @@ absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
   if (!config.ok()) return config.status();
   const config::v1::PostgresqlStore& store = (*config)->store().postgresql();
   const absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
-      ConnectToStore(AddressOf(store), store.allow_single_server());
+      ConnectToStore(AddressOf(**config), store.allow_single_server());
   if (!connection.ok()) return connection.status();
   const absl::StatusOr<DurabilityGaps> gaps = FindDurabilityGaps(**connection);
   if (!gaps.ok()) return gaps.status();

@@ -8,6 +8,7 @@
 #include "absl/time/time.h"
 #include "gateway/config/config.h"
 #include "gateway/config/loader.h"
+#include "gateway/config/named_files.h"
 #include "gateway/config/store_address.h"
 #include "gateway/postgres_store/postgres_call_copy.h"
 #include "gateway/store/call_copy.h"
@@ -32,10 +33,10 @@ struct ServerStore {
   std::unique_ptr<PostgresConnection> connection;
 };
 
-absl::StatusOr<ServerStore> OpenServer(const config::v1::PostgresqlStore& store) {
-  absl::StatusOr<SecretBytes> key = ReadSymmetricKey(store.key_file());
+absl::StatusOr<ServerStore> OpenServer(const config::v1::Config& config) {
+  absl::StatusOr<SecretBytes> key = ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config));
   if (!key.ok()) return key.status();
-  PostgresAddress address = AddressOf(store);
+  PostgresAddress address = AddressOf(config);
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
   if (!connection.ok()) return connection.status();
   return ServerStore{std::move(address), *std::move(key), *std::move(connection)};
@@ -153,7 +154,7 @@ absl::StatusOr<std::string> CopyStoreOf(const std::string& from, const std::stri
   if (files->events().file().empty()) {
     return absl::FailedPreconditionError(absl::StrCat(to_server ? from : to, ": the config has no store"));
   }
-  absl::StatusOr<ServerStore> server = OpenServer((to_server ? *target : *source)->store().postgresql());
+  absl::StatusOr<ServerStore> server = OpenServer(to_server ? **target : **source);
   if (!server.ok()) return server.status();
   StoreCopy copy(*std::move(server), files->events().file(), CallStoreFile(*files), on_progress);
   return to_server ? copy.ToServer() : copy.ToFiles();

@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "stamp/secret/file.h"
 #include "stamp/stamp_testing.h"
 
 namespace stampgate {
@@ -132,7 +133,13 @@ TEST(KeyFileTest, RefusesAFileOfAnotherUser) {
   const std::string path = WriteTemp("owner.key", kHex);
   if (chown(path.c_str(), 12345, static_cast<gid_t>(-1)) != 0)
     GTEST_SKIP() << "only root can change the owner of a file";
-  ExpectRefused(path, kDenied, "its owner is neither root nor the user of this process");
+  ExpectRefused(path, kDenied,
+                absl::StrCat("its owner is the user 12345, who is neither root nor the user of this process (",
+                             geteuid(), "): change the owner, or list 12345 in the setting secret_file_owners"));
+  EXPECT_EQ(ReadSecretFile(path, {100, 12345}).status(), absl::OkStatus());
+  EXPECT_EQ(ReadSecretFile(path, {100}).status().code(), kDenied);
+  ASSERT_EQ(chmod(path.c_str(), 0604), 0);
+  EXPECT_EQ(ReadSecretFile(path, {12345}).status().code(), kDenied);
 }
 
 TEST(KeyFileTest, RejectsAPathThatIsNotARegularFile) {

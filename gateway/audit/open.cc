@@ -37,10 +37,12 @@ void ReportTornEnd(const AuditWriter::TornEnd& end) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Audit& config, absl::string_view version,
+absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Config& all, absl::string_view version,
                                                    Observers observers, const Pace& pace) {
+  const config::v1::Audit& config = all.audit();
   if (config.file().empty()) return nullptr;
-  absl::StatusOr<SecretBytes> key = ReadSymmetricKey(config.key_file());
+  absl::StatusOr<SecretBytes> key =
+      ReadSymmetricKey(config.key_file(), {all.secret_file_owners().begin(), all.secret_file_owners().end()});
   if (!key.ok()) return key.status();
   std::unique_ptr<Audit> audit(new Audit(config.file(), std::move(observers)));
   absl::StatusOr<std::unique_ptr<AuditLog>> log = AuditLog::Open({

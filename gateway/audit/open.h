@@ -44,11 +44,11 @@ class Audit {
 
   // Opens the audit log, or returns null if the config has no audit log. Reads the whole file, which can take seconds.
   // Errors: those of ReadSymmetricKey and AuditLog::Open.
-  static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
+  static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Config& config, absl::string_view version,
                                                      Observers observers = {}) {
     return Open(config, version, std::move(observers), Pace());
   }
-  static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Audit& config, absl::string_view version,
+  static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Config& config, absl::string_view version,
                                                      Observers observers, const Pace& pace);
 
   // Closes the audit log and logs its last head.

@@ -24,10 +24,10 @@ using ::testing::SizeIs;
 std::vector<std::string> LinesAfterHeads(int intervals_per_line, int heads) {
   const std::string folder = NewFolder();
   EXPECT_TRUE(GenerateSymmetricKey(folder + "key").ok());
-  config::v1::Audit config;
-  config.set_file(folder + "audit.log");
-  config.set_key_file(folder + "key");
-  config.set_max_file_bytes(1 << 20);
+  config::v1::Config config;
+  config.mutable_audit()->set_file(folder + "audit.log");
+  config.mutable_audit()->set_key_file(folder + "key");
+  config.mutable_audit()->set_max_file_bytes(1 << 20);
   std::counting_semaphore<> seen(0);
   Audit::Observers observers;
   observers.head = [&seen](const AuditLog::Head&) { seen.release(); };

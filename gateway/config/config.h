@@ -80,7 +80,8 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot,
 // the config has no store in SQLite files.
 std::string CallStoreFile(const config::v1::Config& config);
 
-TlsFiles FilesOf(const config::v1::Tls& tls);
+// Returns the TLS files of the gRPC port.
+TlsFiles FilesOf(const config::v1::Config& config);
 
 }  // namespace stampgate
 

@@ -97,10 +97,14 @@ std::vector<NamedFile> FilesToRead(config::v1::Config config, ConfigFiles files)
   return named;
 }
 
-void ReadFiles(const std::vector<NamedFile>& files, FileContents& contents) {
+SecretOwners SecretOwnersOf(const config::v1::Config& config) {
+  return {config.secret_file_owners().begin(), config.secret_file_owners().end()};
+}
+
+void ReadFiles(const std::vector<NamedFile>& files, const SecretOwners& owners, FileContents& contents) {
   for (const NamedFile& file : files) {
     if (file.secret) {
-      contents.ReadSecret(file.path);
+      contents.ReadSecret(file.path, owners);
     } else {
       contents.ReadPublic(file.path);
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "stamp/secret/file.h"
 #include "stamp/secret/file_contents.h"
 #include "stampgate/config/v1/config.pb.h"
 
@@ -23,6 +24,9 @@ enum class ConfigFiles {
   kPolicy,
 };
 
+// The users that `secret_file_owners` lists.
+SecretOwners SecretOwnersOf(const config::v1::Config& config);
+
 struct NamedFile {
   std::string path;
   bool secret = false;
@@ -38,8 +42,9 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config);
 // writes is not one of them. Requires that ResolveFiles has been called for `config`.
 std::vector<NamedFile> FilesToRead(config::v1::Config config, ConfigFiles files);
 
-// Reads those of `files` that `contents` does not contain yet, and adds them to `contents`.
-void ReadFiles(const std::vector<NamedFile>& files, FileContents& contents);
+// Reads those of `files` that `contents` does not contain yet, and adds them to `contents`. `owners` may own secret
+// files.
+void ReadFiles(const std::vector<NamedFile>& files, const SecretOwners& owners, FileContents& contents);
 
 // Whether `file` looks like a private key, and not like the name of a key file. The gateway never opens a file of such
 // a name, because the system's error could quote the key.

@@ -8,14 +8,13 @@
 namespace stampgate {
 namespace {
 
-// Returns the files that the config `text` names. If `text` has faults, returns the files that the readable part of
-// `text` names. ParseConfig reports the faults later.
-std::vector<NamedFile> FilesNamedIn(const std::string& text, const std::string& path, ConfigFiles files) {
+// Returns the config in `text`. If `text` has faults, returns the readable part. ParseConfig reports the faults later.
+config::v1::Config ReadablePart(const std::string& text, const std::string& path) {
   config::v1::Config config;
   Places places;
   ReadYaml(text, &config, &places);
   ResolveFiles(path, config);
-  return FilesToRead(std::move(config), files);
+  return config;
 }
 
 }  // namespace
@@ -40,9 +39,11 @@ ConfigSnapshot ConfigSource::ReadOnce() {
   const absl::StatusOr<std::string>& text = snapshot.contents.Public(path_);
   if (text.ok() && *text != text_) {
     text_ = *text;
-    named_ = FilesNamedIn(text_, path_, files_);
+    config::v1::Config config = ReadablePart(text_, path_);
+    owners_ = SecretOwnersOf(config);
+    named_ = FilesToRead(std::move(config), files_);
   }
-  if (text.ok()) ReadFiles(named_, snapshot.contents);
+  if (text.ok()) ReadFiles(named_, owners_, snapshot.contents);
   snapshot.digest = snapshot.contents.Digest();
   return snapshot;
 }

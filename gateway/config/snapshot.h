@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gateway/config/named_files.h"
+#include "stamp/secret/file.h"
 #include "stamp/secret/file_contents.h"
 
 namespace stampgate {
@@ -51,6 +52,7 @@ class ConfigSource {
   const std::function<absl::Time()> now_;
   std::string text_;              // the config's text in the last reading
   std::vector<NamedFile> named_;  // the files that `text_` names
+  SecretOwners owners_;           // the owners of secret files that `text_` lists
 };
 
 }  // namespace stampgate

@@ -2,18 +2,21 @@
 #ifndef STAMPGATE_GATEWAY_CONFIG_STORE_ADDRESS_H_
 #define STAMPGATE_GATEWAY_CONFIG_STORE_ADDRESS_H_
 
+#include "gateway/config/named_files.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "webhooks/postgres/server_address.h"
 
 namespace stampgate {
 
-inline PostgresAddress AddressOf(const config::v1::PostgresqlStore& store) {
+inline PostgresAddress AddressOf(const config::v1::Config& config) {
+  const config::v1::PostgresqlStore& store = config.store().postgresql();
   PostgresAddress address;
   address.hosts.assign(store.hosts().begin(), store.hosts().end());
   address.database = store.database();
   address.user = store.user();
   address.schema = store.schema();
   address.password_file = store.password_file();
+  address.secret_owners = SecretOwnersOf(config);
   address.plaintext = store.plaintext();
   address.ca_file = store.ca_file();
   address.certificate_file = store.certificate_file();

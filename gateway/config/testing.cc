@@ -30,7 +30,7 @@ ConfigSnapshot TestSnapshot(absl::string_view text, const std::string& path, Con
   Places places;
   ReadYaml(text, &config, &places);
   ResolveFiles(path, config);
-  ReadFiles(FilesToRead(config, files), snapshot.contents);
+  ReadFiles(FilesToRead(config, files), SecretOwnersOf(config), snapshot.contents);
   if (files == ConfigFiles::kPolicy || key_text.empty()) return snapshot;
   for (const config::v1::Key& key : config.keys()) snapshot.contents.PutSecret(key.file(), TestSecret(key_text));
   const std::string& store_key = config.store().postgresql().key_file();

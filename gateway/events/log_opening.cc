@@ -5,6 +5,7 @@
 
 #include "absl/time/clock.h"
 #include "gateway/config/duration.h"
+#include "gateway/config/named_files.h"
 #include "gateway/config/store_address.h"
 #include "gateway/process/log.h"
 #include "stamp/secret/symmetric_key.h"
@@ -40,7 +41,7 @@ SqliteEventLogOptions FileOptions(const config::v1::Events& events, std::functio
 PostgresEventLogOptions ServerOptions(const config::v1::Config& config,
                                       std::function<void(bool reachable)> on_reachable, Metrics* metrics) {
   PostgresEventLogOptions options;
-  options.address = AddressOf(config.store().postgresql());
+  options.address = AddressOf(config);
   options.allow_single_server = config.store().postgresql().allow_single_server();
   options.retention_age = ToDuration(config.events().retention_age());
   options.retention_bytes = static_cast<int64_t>(config.events().retention_bytes());
@@ -65,7 +66,8 @@ absl::StatusOr<std::unique_ptr<EventLog>> OpenOnServer(const config::v1::Config&
                                                        std::function<void(bool reachable)> on_reachable,
                                                        Metrics* metrics) {
   PostgresEventLogOptions options = ServerOptions(config, std::move(on_reachable), metrics);
-  const absl::StatusOr<SecretBytes> key = ReadSymmetricKey(config.store().postgresql().key_file());
+  const absl::StatusOr<SecretBytes> key =
+      ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config));
   if (!key.ok()) return key.status();
   options.store_key = &*key;
   absl::StatusOr<std::unique_ptr<EventLog>> log = OpenPostgresEventLog(std::move(options));

@@ -179,7 +179,7 @@ absl::StatusOr<std::string> OtlpClient::Export(const std::string& method, absl::
     Append(headers, header);
   }
   if (!options_.headers_file.empty()) {
-    const absl::StatusOr<SecretBytes> file = ReadSecretFile(options_.headers_file);
+    const absl::StatusOr<SecretBytes> file = ReadSecretFile(options_.headers_file, options_.secret_owners);
     if (!file.ok()) return absl::UnavailableError(absl::StrCat("headers_file: ", file.status().message()));
     const absl::StatusOr<std::vector<std::string>> more = ParseExportHeaders(*file);
     if (!more.ok()) return absl::UnavailableError(absl::StrCat("headers_file: ", more.status().message()));

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "stamp/secret/file.h"
 
 namespace stampgate {
 
@@ -23,9 +24,10 @@ class OtlpClient {
   using Clock = std::chrono::steady_clock;
 
   struct Options {
-    std::string endpoint;      // "https://host[:port]", or "http://" with a loopback host
-    std::string ca_file;       // the CA certificates that verify the server; if empty, those of the system
-    std::string headers_file;  // see ParseExportHeaders; read for each export, so that it can change; may be empty
+    std::string endpoint;        // "https://host[:port]", or "http://" with a loopback host
+    std::string ca_file;         // the CA certificates that verify the server; if empty, those of the system
+    SecretOwners secret_owners;  // who else may own `headers_file`
+    std::string headers_file;    // see ParseExportHeaders; read for each export, so that it can change; may be empty
     std::string user_agent;
     absl::Duration timeout;  // of one export
   };

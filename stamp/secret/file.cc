@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
@@ -62,9 +63,11 @@ class OpenFile {
   struct stat state_ = {};
 };
 
-absl::Status CheckOwnerAndMode(const struct stat& file) {
-  if (file.st_uid != 0 && file.st_uid != geteuid()) {
-    return absl::PermissionDeniedError("its owner is neither root nor the user of this process");
+absl::Status CheckOwnerAndMode(const struct stat& file, const SecretOwners& owners) {
+  if (file.st_uid != 0 && file.st_uid != geteuid() && std::ranges::find(owners, file.st_uid) == owners.end()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("its owner is the user ", file.st_uid, ", who is neither root nor the user of this process (",
+                     geteuid(), "): change the owner, or list ", file.st_uid, " in the setting secret_file_owners"));
   }
   if ((file.st_mode & kForbiddenMode) != 0) {
     return absl::PermissionDeniedError(
@@ -108,10 +111,10 @@ absl::StatusOr<std::string> ReadPublicFile(const std::string& path) {
   return bytes;
 }
 
-absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path) {
+absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path, const SecretOwners& owners) {
   absl::StatusOr<OpenFile> file = OpenFile::Open(path);
   if (!file.ok()) return file.status();
-  if (absl::Status status = CheckOwnerAndMode(file->state()); !status.ok()) return status;
+  if (absl::Status status = CheckOwnerAndMode(file->state(), owners); !status.ok()) return status;
   if (file->state().st_size == 0) return absl::InvalidArgumentError("it is empty");
   if (absl::Status status = file->CheckSize(kMaxSecretFileBytes); !status.ok()) return status;
   absl::StatusOr<SecretBytes> bytes = SecretBytes::Create(static_cast<size_t>(file->state().st_size));

@@ -2,8 +2,11 @@
 #ifndef STAMPGATE_STAMP_SECRET_FILE_H_
 #define STAMPGATE_STAMP_SECRET_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -28,10 +31,14 @@ inline constexpr size_t kMaxSecretFileBytes = 4096;
 // Reads a file of 0 to kMaxPublicFileBytes bytes.
 absl::StatusOr<std::string> ReadPublicFile(const std::string& path);
 
+// The ids of users that may own files with secrets, apart from root and the user of this process.
+using SecretOwners = std::vector<uid_t>;
+
 // Reads a file of 1 to kMaxSecretFileBytes bytes. The bytes are only ever in locked memory. The owner of the file must
-// be root or the user of this process. The mode of the file must not allow the group to write, and must not allow other
-// users any access. The mode may allow the group to read, because Kubernetes mounts secrets with such modes.
-absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path);
+// be root, the user of this process, or one of `owners`. The mode of the file must not allow the group to write, and
+// must not allow other users any access. The mode may allow the group to read, because Kubernetes mounts secrets with
+// such modes.
+absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path, const SecretOwners& owners = {});
 
 // Writes `content` to the new file `path` (mode 0600), and syncs the file and its directory. Never changes an existing
 // file. After an error, the new file does not exist. Errors, whose messages do not name the path: kAlreadyExists if

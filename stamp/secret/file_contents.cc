@@ -5,7 +5,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "stamp/secret/file.h"
 #include "stamp/secret/sha256.h"
 
 namespace stampgate {
@@ -37,8 +36,8 @@ void FileContents::ReadPublic(const std::string& path) {
   if (!public_.contains(path)) PutPublic(path, ReadPublicFile(path));
 }
 
-void FileContents::ReadSecret(const std::string& path) {
-  if (!secret_.contains(path)) PutSecret(path, ReadSecretFile(path));
+void FileContents::ReadSecret(const std::string& path, const SecretOwners& owners) {
+  if (!secret_.contains(path)) PutSecret(path, ReadSecretFile(path, owners));
 }
 
 void FileContents::PutPublic(const std::string& path, absl::StatusOr<std::string> bytes) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "stamp/secret/bytes.h"
+#include "stamp/secret/file.h"
 
 namespace stampgate {
 
@@ -18,7 +19,7 @@ class FileContents {
   // Read the file and store its bytes, or the error if it cannot be read. Do nothing if this object already has a
   // result for the file.
   void ReadPublic(const std::string& path);
-  void ReadSecret(const std::string& path);
+  void ReadSecret(const std::string& path, const SecretOwners& owners = {});
 
   // Store `bytes` as the result of reading the file, in place of an earlier result.
   void PutPublic(const std::string& path, absl::StatusOr<std::string> bytes);

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {
@@ -41,8 +40,8 @@ absl::Status Generate(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<SecretBytes> ReadSymmetricKey(const std::string& path) {
-  return ParseSymmetricKey(path, ReadSecretFile(path));
+absl::StatusOr<SecretBytes> ReadSymmetricKey(const std::string& path, const SecretOwners& owners) {
+  return ParseSymmetricKey(path, ReadSecretFile(path, owners));
 }
 
 absl::StatusOr<SecretBytes> ParseSymmetricKey(const std::string& path, const absl::StatusOr<SecretBytes>& text) {

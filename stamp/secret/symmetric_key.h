@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "stamp/secret/bytes.h"
+#include "stamp/secret/file.h"
 
 namespace stampgate {
 
@@ -16,9 +17,9 @@ inline constexpr size_t kSymmetricKeyBytes = 32;
 // Reads a key of kSymmetricKeyBytes into locked memory. The file must contain 64 hex digits, and at most one LF or CRLF
 // after them. Errors: those of ReadSecretFile, with the path added; kInvalidArgument if the file has other content. No
 // error quotes the content.
-absl::StatusOr<SecretBytes> ReadSymmetricKey(const std::string& path);
+absl::StatusOr<SecretBytes> ReadSymmetricKey(const std::string& path, const SecretOwners& owners = {});
 
-// Parses the key from `text`, the result of ReadSecretFile(path). Errors: those of ReadSymmetricKey.
+// Parses the key from `text`, the result of ReadSecretFile for `path`. Errors: those of ReadSymmetricKey.
 absl::StatusOr<SecretBytes> ParseSymmetricKey(const std::string& path, const absl::StatusOr<SecretBytes>& text);
 
 // Generates a key, writes it to the new file `path` with mode 0600, and syncs the file. Never changes an existing file;

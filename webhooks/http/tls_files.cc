@@ -212,7 +212,7 @@ absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files) {
     const std::array<FileId, 3> before = IdsOf(files);
     FileContents contents;
     contents.ReadPublic(files.certificate_file);
-    contents.ReadSecret(files.private_key_file);
+    contents.ReadSecret(files.private_key_file, files.secret_owners);
     if (!files.client_ca_file.empty()) contents.ReadPublic(files.client_ca_file);
     if (IdsOf(files) == before) return MakeTlsSnapshot(files, contents);
   }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "stamp/secret/bytes.h"
+#include "stamp/secret/file.h"
 #include "stamp/secret/file_contents.h"
 
 namespace stampgate {
@@ -17,6 +18,7 @@ struct TlsFiles {
   std::string certificate_file;     // the server's certificate, followed by the intermediate certificates
   std::string private_key_file;     // a key without a passphrase
   std::string client_ca_file = "";  // the CAs of client certificates; empty if the port asks clients for no certificate
+  SecretOwners secret_owners = {};  // who else may own the file of the private key
 };
 
 // The contents of the files at one moment.

@@ -108,8 +108,8 @@ absl::Status CheckEnvironment(const ConnectParameters& parameters) {
 }
 
 // Returns the first line of the file, with a zero byte at its end, in locked memory.
-absl::StatusOr<SecretBytes> ReadPassword(const std::string& file) {
-  absl::StatusOr<SecretBytes> bytes = ReadSecretFile(file);
+absl::StatusOr<SecretBytes> ReadPassword(const PostgresAddress& address) {
+  absl::StatusOr<SecretBytes> bytes = ReadSecretFile(address.password_file, address.secret_owners);
   if (!bytes.ok()) return bytes;
   const absl::string_view line = bytes->text().substr(0, bytes->text().find_first_of("\r\n"));
   absl::StatusOr<SecretBytes> text = SecretBytes::Create(line.size() + 1);
@@ -201,7 +201,7 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::OpenHost
   for (const std::string& value : parameters->values) values.push_back(value.c_str());
   std::optional<SecretBytes> password;  // libpq copies it to memory that is not locked
   if (!address.password_file.empty()) {
-    absl::StatusOr<SecretBytes> read = ReadPassword(address.password_file);
+    absl::StatusOr<SecretBytes> read = ReadPassword(address);
     if (!read.ok()) {
       return absl::FailedPreconditionError(
           absl::StrCat("password file ", address.password_file, ": ", read.status().message()));

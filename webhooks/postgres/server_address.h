@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "stamp/secret/file.h"
 
 namespace stampgate {
 
@@ -19,9 +20,10 @@ struct PostgresAddress {
   std::vector<std::string> hosts;
   std::string database;
   std::string user;
-  std::string schema;         // the schema of the store's tables
-  std::string password_file;  // read for each connection; empty: no password
-  bool plaintext = false;     // whether the connection is without TLS
+  std::string schema;          // the schema of the store's tables
+  std::string password_file;   // read for each connection; empty: no password
+  SecretOwners secret_owners;  // who else may own the password file
+  bool plaintext = false;      // whether the connection is without TLS
   // The CA's certificates, against which the server's certificate and name are verified. Empty: the system's.
   std::string ca_file;
   std::string certificate_file;  // the client's certificate; empty: none
