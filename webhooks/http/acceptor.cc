@@ -23,7 +23,8 @@ constexpr std::chrono::milliseconds kAcceptAgain(100);
 
 }  // namespace
 
-Acceptor::Acceptor(EventLoops& loops) : loops_(loops), acceptor_(loops[0].io()), timer_(loops[0].io()) {}
+Acceptor::Acceptor(EventLoops& loops, int max_descriptor)
+    : loops_(loops), max_descriptor_(max_descriptor), acceptor_(loops[0].io()), timer_(loops[0].io()) {}
 
 absl::Status Acceptor::Listen(absl::string_view listen_address) {
   const absl::StatusOr<ListenAddress> address = ParseListenAddress(listen_address);
@@ -64,6 +65,10 @@ void Acceptor::Accept() {
   acceptor_.async_accept(next, [this](error_code error, PeerStream::Socket socket) {
     if (!acceptor_.is_open()) return;
     if (error && error != asio::error::connection_aborted) return AcceptLater();
+    if (!error && socket.native_handle() >= max_descriptor_) {
+      socket.close(error);
+      return AcceptLater();
+    }
     if (!error) Give(std::move(socket));
     Accept();
   });

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "absl/status/status.h"
@@ -24,8 +25,10 @@ class Acceptor {
   // Receives each accepted connection, which belongs to one of the loops. Runs on the first loop.
   using OnConnection = std::function<void(PeerStream::Socket)>;
 
-  // The loops must outlive the Acceptor. Throws an exception if memory is short.
-  explicit Acceptor(EventLoops& loops);
+  // Closes each connection whose descriptor has the number `max_descriptor` or a higher one: the system uses the lowest
+  // free numbers, so the process then has few descriptors left. The loops must outlive the Acceptor. Throws an
+  // exception if memory is short.
+  explicit Acceptor(EventLoops& loops, int max_descriptor = std::numeric_limits<int>::max());
   ~Acceptor() { Close(); }
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -53,6 +56,7 @@ class Acceptor {
   void Give(PeerStream::Socket socket);
 
   EventLoops& loops_;
+  const int max_descriptor_;
   boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, PeerStream::Executor> acceptor_;
   boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, PeerStream::Executor> timer_;
   size_t next_ = 0;  // the loop of the next connection

@@ -1,5 +1,7 @@
 #include "webhooks/http/peer_stream.h"
 
+#include <openssl/ssl.h>
+
 #include <boost/asio/socket_base.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
@@ -18,6 +20,19 @@ PeerStream::PeerStream(Socket socket, std::shared_ptr<asio::ssl::context> tls)
   // Sets a small send buffer, so that writes block soon if a peer does not read its responses, which are short.
   socket_.set_option(asio::socket_base::send_buffer_size(16 << 10), ignored);
 }
+
+std::optional<asio::ip::address> PeerStream::remote() const {
+  error_code error;
+  const asio::ip::tcp::endpoint peer = socket_.remote_endpoint(error);
+  if (error) return std::nullopt;
+  return peer.address();
+}
+
+void PeerStream::ReadBeforeTls(asio::mutable_buffer into, OnBytes on_bytes) {
+  socket_.async_read_some(into, std::move(on_bytes));
+}
+
+bool PeerStream::has_hello() { return SSL_get_state(tls_->native_handle()) != TLS_ST_BEFORE; }
 
 void PeerStream::Handshake(Done done) { tls_->async_handshake(asio::ssl::stream_base::server, std::move(done)); }
 

@@ -5,6 +5,7 @@
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
@@ -34,7 +35,14 @@ class PeerStream {
   Executor executor() { return socket_.get_executor(); }
   bool has_tls() const { return tls_.has_value(); }
 
+  // Returns the address of the peer, or nothing if the peer has already disconnected.
+  std::optional<boost::asio::ip::address> remote() const;
+
+  // Reads bytes that the peer sends before the TLS handshake. Must not be called after Handshake.
+  void ReadBeforeTls(boost::asio::mutable_buffer into, OnBytes on_bytes);
   void Handshake(Done done);
+  // Whether the peer has sent the beginning of a TLS handshake. Must be called only with TLS.
+  bool has_hello();
   void Read(boost::asio::mutable_buffer into, OnBytes on_bytes);
   // Writes all of `bytes`, which must stay valid until `done` is called.
   void Write(absl::string_view bytes, Done done);

@@ -78,8 +78,7 @@ void AddExtension(X509* certificate, int nid, const std::string& value) {
 }
 
 // Makes a certificate. If `issuer` is null, the certificate is signed with its own key.
-X509* MakeCertificate(const TestIdentityOptions& options, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key,
-                      bool authority) {
+X509* MakeCertificate(const TestIdentityOptions& options, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key) {
   X509* certificate = X509_new();
   X509_set_version(certificate, X509_VERSION_3);
   unsigned char serial[8];
@@ -96,7 +95,8 @@ X509* MakeCertificate(const TestIdentityOptions& options, EVP_PKEY* key, X509* i
   X509_set_issuer_name(certificate, X509_get_subject_name(issuer == nullptr ? certificate : issuer));
   X509_set_pubkey(certificate, key);
   AddNames(certificate, options.names);
-  if (authority) AddExtension(certificate, NID_basic_constraints, "critical,CA:TRUE");
+  if (!options.key_usage.empty()) AddExtension(certificate, NID_key_usage, options.key_usage);
+  if (options.is_authority) AddExtension(certificate, NID_basic_constraints, "critical,CA:TRUE");
   if (!options.extended_usage.empty()) AddExtension(certificate, NID_ext_key_usage, options.extended_usage);
   EVP_PKEY* signing = issuer == nullptr ? key : issuer_key;
   const EVP_MD* digest = EVP_PKEY_get_base_id(signing) == EVP_PKEY_ED25519 ? nullptr : EVP_sha256();
@@ -107,7 +107,7 @@ X509* MakeCertificate(const TestIdentityOptions& options, EVP_PKEY* key, X509* i
 TestIdentity MakeIdentity(const TestIdentityOptions& options, X509* issuer, EVP_PKEY* issuer_key) {
   EVP_PKEY* key = MakeKey(options.key);
   Must(key != nullptr);
-  X509* certificate = MakeCertificate(options, key, issuer, issuer_key, false);
+  X509* certificate = MakeCertificate(options, key, issuer, issuer_key);
   TestIdentity identity{ToPem(certificate), ToPem(key)};
   X509_free(certificate);
   EVP_PKEY_free(key);
@@ -119,7 +119,8 @@ TestIdentity MakeIdentity(const TestIdentityOptions& options, X509* issuer, EVP_
 TestAuthority::TestAuthority(const std::string& subject) : key_(MakeKey("P-256")) {
   TestIdentityOptions options;
   options.subject = subject;
-  authority_.reset(MakeCertificate(options, key_.get(), nullptr, nullptr, true));
+  options.is_authority = true;
+  authority_.reset(MakeCertificate(options, key_.get(), nullptr, nullptr));
   certificate_ = ToPem(authority_.get());
 }
 

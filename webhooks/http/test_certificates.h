@@ -31,6 +31,8 @@ struct TestIdentityOptions {
   absl::Time not_after = absl::Now() + absl::Hours(1);
   std::string key = "P-256";                             // or another curve's name, "RSA1024", "RSA2048", "ED25519"
   std::string extended_usage = "serverAuth,clientAuth";  // no extended key usage if empty
+  std::string key_usage = "";                            // such as "digitalSignature"; no key usage if empty
+  bool is_authority = false;                             // whether the certificate has CA:TRUE
 };
 
 // A certificate authority with a P-256 key, which issues certificates. If a function fails, it aborts the process.

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <cstring>
 #include <utility>
 
+#include "webhooks/http/handshake_fault.h"
+#include "webhooks/http/proxy_header.h"
 #include "webhooks/http/source.h"
 
 namespace stampgate {
@@ -24,6 +27,9 @@ std::string SourceOfPeer(const PeerStream::Socket& socket) {
   const asio::ip::tcp::endpoint peer = socket.remote_endpoint(error);
   return error ? std::string() : SourceOf(peer.address());  // empty if the peer has already disconnected
 }
+
+// Whether the request is the probe of a load balancer, which only asks whether the port serves HTTP.
+bool IsProbe(const RequestHead& head) { return head.target == "/" && (head.method == "GET" || head.method == "HEAD"); }
 
 // The Answer of a delivery. Sends the response once: the given status when the Answer is called, or 503 when the Answer
 // is destroyed without a call.
@@ -59,19 +65,71 @@ HttpConnection::~HttpConnection() { state_->peers.Leave(this); }
 void HttpConnection::Start() {
   asio::post(stream_.executor(), [self = shared_from_this()] {
     if (self->phase_ == Phase::kClosed) return;
-    if (!self->stream_.has_tls()) {
-      self->BeginRequest();
-      return;
+    self->client_ = self->stream_.remote();
+    if (self->client_.has_value() && self->state_->options.proxies.Contains(*self->client_)) {
+      self->SetDeadline(kPatience);
+      self->ReadProxyHeaderFromSocket();
+    } else {
+      self->BeginTls();
     }
-    self->SetDeadline(kPatience);
-    self->stream_.Handshake([self](error_code error) {
-      if (error) {
-        self->CloseNow();
-      } else if (self->phase_ == Phase::kHandshake) {
-        self->BeginRequest();
-      }
-    });
   });
+}
+
+void HttpConnection::ReadProxyHeaderFromSocket() {
+  // Reads no byte after the header, because OpenSSL must read the bytes of TLS itself.
+  const size_t wanted = ReadProxyHeader(unread()).bytes;
+  stream_.ReadBeforeTls(asio::buffer(buffer_.data() + end_, wanted),
+                        [self = shared_from_this()](error_code error, size_t count) {
+                          if (self->phase_ == Phase::kClosed) return;
+                          if (error) {
+                            self->CloseNow();
+                          } else {
+                            self->OnProxyHeader(count);
+                          }
+                        });
+}
+
+void HttpConnection::OnProxyHeader(size_t count) {
+  end_ += count;
+  const ProxyHeader header = ReadProxyHeader(unread());
+  switch (header.state) {
+    case ProxyHeader::State::kMore:
+      return ReadProxyHeaderFromSocket();
+    case ProxyHeader::State::kDone:
+      break;
+    case ProxyHeader::State::kAbsent:
+    case ProxyHeader::State::kMalformed:
+      if (!stream_.has_tls()) return Refuse(HttpRefusal::kProxyHeaderMissing);
+      if (state_->options.on_refused) state_->options.on_refused(HttpRefusal::kProxyHeaderMissing);
+      return CloseNow();
+  }
+  begin_ = end_ = 0;
+  if (header.client.has_value()) {
+    client_ = header.client;
+    state_->peers.SetSource(this, SourceOf(*client_));
+  }
+  BeginTls();
+}
+
+void HttpConnection::BeginTls() {
+  if (!stream_.has_tls()) return BeginRequest();
+  SetDeadline(kPatience);
+  stream_.Handshake([self = shared_from_this()](error_code error) {
+    if (error) {
+      self->ReportFailedHandshake(error);
+      self->CloseNow();
+    } else if (self->phase_ == Phase::kHandshake) {
+      self->BeginRequest();
+    }
+  });
+}
+
+void HttpConnection::ReportFailedHandshake(error_code error) {
+  const bool is_from_tls = error.category() == asio::error::get_ssl_category();
+  if (!state_->options.on_failed_handshake || !client_.has_value()) return;
+  if (!is_from_tls && !stream_.has_hello()) return;
+  state_->options.on_failed_handshake(client_->to_string(),
+                                      HandshakeFault(is_from_tls ? static_cast<unsigned long>(error.value()) : 0));
 }
 
 void HttpConnection::Close() {
@@ -129,6 +187,12 @@ void HttpConnection::OnBytes(size_t count) {
 
 void HttpConnection::ReadHead() {
   absl::string_view bytes = unread();
+  if (may_be_proxy_header_) {
+    const ProxyHeader::State header = ReadProxyHeader(bytes).state;
+    if (header == ProxyHeader::State::kMore) return Read();
+    if (header != ProxyHeader::State::kAbsent) return Refuse(HttpRefusal::kProxyHeaderUnexpected);
+    may_be_proxy_header_ = false;
+  }
   const RequestReader::State state = request_->ReadHead(bytes);
   begin_ = end_ - bytes.size();
   switch (state) {
@@ -149,6 +213,7 @@ void HttpConnection::ReadHead() {
   }
   const RequestHead& head = request_->head();
   if (state_->paths.Has(head.target)) state_->peers.Prove(this, Clock::now());
+  if (IsProbe(head) && !state_->deliveries.closed()) return SendAnswer(200, AfterAnswer::kClose);
   if (const std::optional<HttpRefusal> refusal = RefusalOf(head)) {
     Refuse(*refusal);
     return;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/wait_traits.hpp>
 #include <boost/system/error_code.hpp>
 #include <chrono>
@@ -50,6 +51,12 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
  private:
   enum class Phase { kHandshake, kIdle, kHead, kBody, kWorking, kAnswering, kEnding, kClosed };
 
+  // Reads the header of the load balancer, and then continues with BeginTls.
+  void ReadProxyHeaderFromSocket();
+  void OnProxyHeader(size_t count);
+  // Performs the handshake if the port has TLS, and then continues with BeginRequest.
+  void BeginTls();
+  void ReportFailedHandshake(boost::system::error_code error);
   // Starts to wait for a request.
   void BeginRequest();
   void Read();
@@ -79,6 +86,9 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
                                     PeerStream::Executor>
       timer_;
   Phase phase_ = Phase::kHandshake;
+
+  std::optional<boost::asio::ip::address> client_;  // nothing if the peer has disconnected before it was asked
+  bool may_be_proxy_header_ = true;                 // whether the unread bytes can begin with a PROXY header
 
   // A buffer for a whole request head. The bytes from begin_ to end_ have not been parsed yet.
   std::array<char, kMaxHeadBytes> buffer_;

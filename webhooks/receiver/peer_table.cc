@@ -57,6 +57,11 @@ bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer) {
   return true;
 }
 
+void PeerTable::SetSource(const ConnectedPeer* peer, std::string source) {
+  std::lock_guard lock(mutex_);
+  if (const auto found = Find(peer); found != entries_.end()) found->source = std::move(source);
+}
+
 void PeerTable::Prove(const ConnectedPeer* peer, PeerProgress::Time now) {
   std::vector<std::shared_ptr<ConnectedPeer>> held;  // destroyed after the lock is released
   std::shared_ptr<ConnectedPeer> last;

@@ -83,6 +83,10 @@ class PeerTable {
   // of that peer to the new peer. Returns false if all places have proven peers.
   bool Admit(const std::shared_ptr<ConnectedPeer>& peer);
 
+  // Counts the peer for another source, because a load balancer has stated the address of its client. Does nothing if
+  // the peer is not in the table.
+  void SetSource(const ConnectedPeer* peer, std::string source);
+
   // Marks the peer as proven, because it has requested a configured path. If proven peers now occupy places that are
   // reserved for unproven peers, closes the other proven peer that is furthest behind the minimum rate, if any other
   // proven peer is behind. Such a peer has long been idle, or has sent only a part of its request.

@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 class AsioReceiver final : public Receiver {
  public:
   AsioReceiver(std::shared_ptr<ReceiverState> state, std::shared_ptr<EventLoops> loops)
-      : state_(std::move(state)), loops_(std::move(loops)), acceptor_(*loops_) {}
+      : state_(std::move(state)), loops_(std::move(loops)), acceptor_(*loops_, state_->options.max_descriptor) {}
 
   ~AsioReceiver() override {
     acceptor_.Close();
@@ -91,8 +91,9 @@ absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions option
   if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
   std::unique_ptr<CurrentTls> tls;
   if (!options.tls_certificate_file.empty()) {
-    auto loaded = CurrentTls::Load({options.tls_certificate_file, options.tls_private_key_file}, TlsProtocol::kHttp11,
-                                   absl::Now());
+    auto loaded =
+        CurrentTls::Load({options.tls_certificate_file, options.tls_private_key_file, "", options.secret_owners},
+                         TlsProtocol::kHttp11, absl::Now());
     if (!loaded.ok()) return loaded.status();
     tls = *std::move(loaded);
   }

@@ -4,11 +4,14 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "stamp/secret/file.h"
+#include "webhooks/http/address_blocks.h"
 #include "webhooks/receiver/refusal.h"
 #include "webhooks/verification/delivery.h"
 
@@ -41,6 +44,15 @@ struct ReceiverOptions {
   // PEM files. Set both or neither. Without them, the receiver serves plain HTTP.
   std::string tls_certificate_file;
   std::string tls_private_key_file;
+  SecretOwners secret_owners;  // who else may own the file of the private key
+  // The load balancers. A connection from one of these addresses must begin with a PROXY header.
+  AddressBlocks proxies;
+  // A connection whose descriptor has this number or a higher one is closed at once, so that the process can still open
+  // files.
+  int max_descriptor = std::numeric_limits<int>::max();
+  // If set, called with the client's IP address and the text of HandshakeFault when a TLS handshake has failed, except
+  // if the client has sent no byte. Called on any loop, also during its destruction. Must not block.
+  std::function<void(const std::string& address, const std::string& why)> on_failed_handshake;
   // If set, called for every request that the receiver refuses, before it sends the response. Called on any loop,
   // also during its destruction. Must not block.
   std::function<void(HttpRefusal)> on_refused;

@@ -18,6 +18,10 @@ absl::string_view Name(HttpRefusal refusal) {
       return "too_large";
     case HttpRefusal::kDraining:
       return "draining";
+    case HttpRefusal::kProxyHeaderMissing:
+      return "proxy_header_missing";
+    case HttpRefusal::kProxyHeaderUnexpected:
+      return "proxy_header_unexpected";
   }
   return "";
 }
@@ -35,6 +39,8 @@ int HttpStatus(HttpRefusal refusal) {
     case HttpRefusal::kUnsupportedHttp:
     case HttpRefusal::kHeadTooLarge:
     case HttpRefusal::kDraining:
+    case HttpRefusal::kProxyHeaderMissing:
+    case HttpRefusal::kProxyHeaderUnexpected:
       return 503;
   }
   return 503;
