@@ -6,12 +6,12 @@ namespace stampgate {
 
 CallLines::~CallLines() { Report(true); }
 
-bool CallLines::Admit(absl::string_view event, absl::string_view caller) {
-  constexpr FloodBound::Limits kLimits = {.window = absl::Minutes(1), .per_window = kWritten};
+bool CallLines::Admit(absl::string_view event, absl::string_view caller, int written) {
+  const FloodBound::Limits limits = {.window = absl::Minutes(1), .per_window = written};
   const absl::Time now = options_.now();
   const std::lock_guard lock(mutex_);
   auto bound = bounds_.find(event);
-  if (bound == bounds_.end()) bound = bounds_.try_emplace(std::string(event), kLimits).first;
+  if (bound == bounds_.end()) bound = bounds_.try_emplace(std::string(event), limits).first;
   // `caller` can be the name of a stranger, so every caller is passed as kStranger: FloodBound limits the number of
   // strangers. The only other difference between strangers and known callers are the daily limits, which are not set.
   return bound->second.Admit(std::string(caller), FloodBound::Who::kStranger, now);

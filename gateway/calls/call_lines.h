@@ -23,7 +23,8 @@ namespace stampgate {
 // FloodBound::kStrangers callers separately, and all other callers together under FloodBound::kOthers.
 class CallLines {
  public:
-  static constexpr int kWritten = 30;  // lines a minute, for each caller and event
+  static constexpr int kWritten = 30;          // lines a minute, for each caller and event
+  static constexpr int kWrittenOfAnybody = 3;  // the same for an event that everybody who reaches a port can cause
 
   // Writes one line to the log. Must not block.
   using Write = std::function<void(Severity severity, absl::string_view event, const LogFields& fields)>;
@@ -40,8 +41,9 @@ class CallLines {
 
   bool every_call() const { return options_.every_call; }
 
-  // Returns whether a line of `event` about `caller` may be written now. If not, counts the line as left out.
-  bool Admit(absl::string_view event, absl::string_view caller);
+  // Returns whether a line of `event` about `caller` may be written now. If not, counts the line as left out. `written`
+  // is the number of lines a minute, and must be the same in all calls for one event.
+  bool Admit(absl::string_view event, absl::string_view caller, int written = kWritten);
 
   // Writes a line. If a caller can cause the line, requires that Admit has admitted it.
   void WriteLine(Severity severity, absl::string_view event, const LogFields& fields) const {

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "gateway/callers/peer.h"
 
@@ -20,6 +21,13 @@ inline constexpr long kNoCallerError = X509_V_ERR_CERT_REJECTED;
 // The check in one handshake. It must outlive the handshake. Not thread-safe.
 class CallerCheck {
  public:
+  // A client's certificate that OpenSSL or the check has refused.
+  struct Refused {
+    Peer peer;          // the owner, if the certificate is valid; otherwise a stranger
+    std::string names;  // NamesForLog of the certificate
+    std::string why;    // the cause, and what the operator or the issuer can do
+  };
+
   // `is_caller` returns whether the config has a caller with this identity.
   explicit CallerCheck(const std::function<bool(const Peer&)>& is_caller) : is_caller_(is_caller) {}
 
@@ -30,14 +38,14 @@ class CallerCheck {
   // Call it after the handshake if `ssl` can outlive this object.
   static void End(SSL* ssl);
 
-  // The owner of the refused certificate.
-  const std::optional<Peer>& refused() const { return refused_; }
+  const std::optional<Refused>& refused() const { return refused_; }
 
  private:
   static int Verify(int is_valid, X509_STORE_CTX* store);
+  bool Accepts(bool is_valid, X509_STORE_CTX* store);
 
   const std::function<bool(const Peer&)>& is_caller_;
-  std::optional<Peer> refused_;
+  std::optional<Refused> refused_;
 };
 
 }  // namespace stampgate

@@ -47,26 +47,42 @@ constexpr std::chrono::seconds kLinger(1);
 
 // Codes of HTTP/2 (RFC 9113, section 7).
 constexpr uint32_t kNoError = 0;
+constexpr uint32_t kCancel = 8;
 constexpr uint32_t kEnhanceYourCalm = 11;
 
-// Returns an HTTP/2 frame of stream 0 without flags.
-std::string Frame(uint8_t type, absl::string_view payload) {
-  std::string frame;
-  for (const int shift : {16, 8, 0}) frame += static_cast<char>(payload.size() >> shift);
+std::string Number(uint32_t number) {
+  std::string bytes;
+  for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(number >> shift);
+  return bytes;
+}
+
+// Returns an HTTP/2 frame.
+std::string Frame(uint8_t type, absl::string_view payload, uint32_t stream = 0, uint8_t flags = 0) {
+  std::string frame = Number(static_cast<uint32_t>(payload.size())).substr(1);
   frame += static_cast<char>(type);
-  frame.append(5, '\0');
-  absl::StrAppend(&frame, payload);
-  return frame;
+  frame += static_cast<char>(flags);
+  return absl::StrCat(frame, Number(stream), payload);
 }
 
 std::string SettingsFrame() { return Frame(4, ""); }
 
+std::string ResetFrame(uint32_t stream, uint32_t code) { return Frame(3, Number(code), stream); }
+
+// Returns the response to a request of another protocol, as the specification of gRPC wants it: the status 415 ends the
+// stream. A client that still sends its request stops when it reads the reset.
+std::string UnsupportedMediaType(uint32_t stream) {
+  constexpr uint8_t kEndStreamAndHeaders = 0x5;
+  // ":status" has the index 8. The field is not added to the table of the fields that gRPC sends.
+  return absl::StrCat(Frame(1,
+                            "\x08\x03"
+                            "415",
+                            stream, kEndStreamAndHeaders),
+                      ResetFrame(stream, kNoError));
+}
+
 // The last stream id in the frame is the largest possible, so that the peer regards no call as refused.
 std::string GoAwayFrame(uint32_t code, absl::string_view why) {
-  std::string payload = "\x7f\xff\xff\xff";
-  for (const int shift : {24, 16, 8, 0}) payload += static_cast<char>(code >> shift);
-  absl::StrAppend(&payload, why);
-  return Frame(7, payload);
+  return Frame(7, absl::StrCat(Number(0x7fffffff), Number(code), why));
 }
 
 FrameMeter::Time Now() { return std::chrono::steady_clock::now(); }
@@ -222,9 +238,11 @@ void Connection::Linger() {
   timer->async_wait([self = shared_from_this(), timer](error_code) { self->Close(); });
 }
 
-void Connection::AddGoAway(uint32_t code, absl::string_view why) {
+void Connection::AddGoAway(uint32_t code, absl::string_view why) { AddOwnFrames(GoAwayFrame(code, why)); }
+
+void Connection::AddOwnFrames(std::string frames) {
   if (!std::exchange(has_begun_to_write_, true)) own_frames_.Append(Slice::FromCopiedString(SettingsFrame()));
-  own_frames_.Append(Slice::FromCopiedString(GoAwayFrame(code, why)));
+  own_frames_.Append(Slice::FromCopiedString(std::move(frames)));
   if (write_.has_value()) return;
   absl::Status ignored;
   const Attempt attempt = SendOwnFrames(ignored);
@@ -294,7 +312,12 @@ void Connection::Close() {
 Connection::Attempt Connection::TryHandshake(absl::Status& error) {
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
-  return result == 1 ? Attempt::kDone : AfterSslError(result, error);
+  if (result == 1) return Attempt::kDone;
+  const unsigned long fault = ERR_peek_error();
+  const bool has_closed =
+      ERR_GET_LIB(fault) == ERR_LIB_SSL && ERR_GET_REASON(fault) == SSL_R_UNEXPECTED_EOF_WHILE_READING;
+  handshake_error_ = has_closed ? 0 : fault;
+  return AfterSslError(result, error);
 }
 
 Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) {
@@ -320,9 +343,27 @@ Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) 
     may_have_more_ = size == record.size();
   }
   if (const std::optional<Excess> excess = Count(size); excess.has_value() && !ended_) return Exceeds(*excess, error);
-  // Copies the bytes, so that a few bytes do not keep a whole record in memory.
-  into.Append(Slice(grpc_slice_from_copied_buffer(record.data(), size)));
+  Pass(size, into);
   return Attempt::kDone;
+}
+
+void Connection::Pass(size_t size, SliceBuffer& into) {
+  size_t passed = 0;
+  // Copies the bytes, so that a few bytes do not keep a whole record in memory.
+  const auto pass_until = [&](size_t end) {
+    if (end > passed) into.Append(Slice(grpc_slice_from_copied_buffer(record.data() + passed, end - passed)));
+    passed = end;
+  };
+  for (const FrameMeter::ForeignRequest& request : frames_->foreign_requests()) {
+    // gRPC must decode the headers, because later headers can refer to their fields.
+    pass_until(request.end);
+    into.Append(Slice::FromCopiedString(ResetFrame(request.stream, kCancel)));
+  }
+  pass_until(size);
+  // Only now, because writing uses the thread's buffer too.
+  for (const FrameMeter::ForeignRequest& request : frames_->foreign_requests()) {
+    if (!ended_) AddOwnFrames(UnsupportedMediaType(request.stream));
+  }
 }
 
 Connection::Attempt Connection::Exceeds(Excess excess, absl::Status& error) {

@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
@@ -54,6 +55,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Performs the server's side of the TLS handshake, and calls `done` once. Errors: kUnavailable if the handshake
   // fails; kCancelled after Close.
   void Handshake(Done done);
+
+  // Returns the first error in OpenSSL's queue after the handshake has failed; 0 if there was none, because the peer
+  // has closed the connection, or Close was called. Must be called only when Handshake has called `done`.
+  unsigned long handshake_error() const { return handshake_error_; }
 
   // Calls `inspect` with the TLS session, while no other thread uses it. Must be called only with TLS.
   void Inspect(absl::FunctionRef<void(SSL*)> inspect);
@@ -127,6 +132,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Attempt SendAll(SliceBuffer& from, absl::Status& error);
   Attempt SendOwnFrames(absl::Status& error);
   void AddGoAway(uint32_t code, absl::string_view why);
+  // Sends `frames` when no frame of gRPC is incomplete.
+  void AddOwnFrames(std::string frames);
+  // Appends the first `size` bytes of the thread's buffer to `into`. Responds to requests of other protocols, and
+  // resets their streams in what gRPC reads.
+  void Pass(size_t size, SliceBuffer& into);
   void ExpelNow(Excess excess);
   bool EndWritesNow();
   // Begins the write that Write has put off, because the sending side ends before Flush runs.
@@ -154,6 +164,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const int fd_;
   std::unique_ptr<SSL, FreeSsl> ssl_;
   std::optional<Operation> handshake_;
+  unsigned long handshake_error_ = 0;
   std::optional<Operation> read_;
   std::optional<Operation> write_;
   int reads_in_a_row_ = 0;  // reads that have returned true

@@ -34,6 +34,7 @@
 #include "gateway/door/entrance.h"
 #include "gateway/door/handshakes.h"
 #include "gateway/door/open_connections.h"
+#include "webhooks/http/handshake_fault.h"
 #include "webhooks/http/listen_address.h"
 #include "webhooks/http/source.h"
 
@@ -57,6 +58,9 @@ constexpr std::chrono::seconds kRecount(1);
 
 // How long a client whose identity is no caller any more may still finish its calls.
 constexpr std::chrono::seconds kDismissal(4);
+
+constexpr absl::string_view kNoHttp2 =
+    "the client has not offered the protocol h2 (ALPN), which gRPC needs: use a client of gRPC or HTTP/2";
 
 constexpr absl::string_view kDismissed = "the identity of the certificate belongs to no caller any more";
 
@@ -192,6 +196,7 @@ class PassiveDoor : public Door {
   struct Guest {
     std::shared_ptr<Connection> connection;
     Connection::Socket::executor_type executor;
+    std::string address;
     CallerCheck check;
     asio::steady_timer timer{executor};
     bool has_ended = false;
@@ -208,10 +213,16 @@ class PassiveDoor : public Door {
     asio::io_context& next = (*loops_)[next_++ % loops_->size()].io();
     acceptor_->async_accept(next, [this](error_code error, Connection::Socket socket) {
       if (stopped_) return;
+      if (!error && socket.native_handle() >= options_.max_descriptor) {
+        socket.close(error);
+        if (options_.on_no_descriptor) options_.on_no_descriptor();
+        return AcceptLater();
+      }
       if (!error) {
         AdmitOrDrop(std::move(socket));
       } else if (error == asio::error::no_descriptors || error == error_code(ENFILE, error.category())) {
         DropOne();
+        if (options_.on_no_descriptor) options_.on_no_descriptor();
         return AcceptLater();
       } else if (error != asio::error::connection_aborted) {
         return AcceptLater();
@@ -267,7 +278,8 @@ class PassiveDoor : public Door {
       return Enter(std::move(connection),
                    Peer{.plaintext_loopback = IsLoopbackIp(PlainText(remote)), .spiffe_id = {}, .dns_names = {}});
     }
-    auto guest = std::make_shared<Guest>(Guest{connection, executor, CallerCheck(options_.is_caller)});
+    auto guest =
+        std::make_shared<Guest>(Guest{connection, executor, PlainText(remote), CallerCheck(options_.is_caller)});
     handshakes_.Add(connection, SourceOf(remote));
     connection->Inspect([&guest](SSL* ssl) { guest->check.Begin(ssl); });
     asio::post(executor, [this, guest] {
@@ -283,15 +295,34 @@ class PassiveDoor : public Door {
         guest->timer.cancel();
         handshakes_.Remove(guest->connection.get());
         std::optional<Peer> peer;
+        HandshakeFailure failure = HandshakeFailure::kUnfinished;
         guest->connection->Inspect([&](SSL* ssl) {
           CallerCheck::End(ssl);
           if (status.ok()) peer = VerifiedPeer(ssl);
+          if (!peer.has_value()) failure = FailureOf(*ssl);
         });
         if (peer.has_value()) return Enter(guest->connection, *peer);
         guest->connection->Close();
-        if (guest->check.refused().has_value() && options_.on_stranger) options_.on_stranger(*guest->check.refused());
+        if (status.ok()) CountWithoutHttp2();
+        if (options_.on_failed_handshake) ReportFailure(*guest, failure, status);
       });
     });
+  }
+
+  void ReportFailure(const Guest& guest, HandshakeFailure failure, const absl::Status& status) const {
+    const unsigned long error = guest.connection->handshake_error();
+    if (failure == HandshakeFailure::kNoHello && error == 0) return;
+    FailedHandshake failed{.address = guest.address, .failure = failure};
+    if (const auto& refused = guest.check.refused(); refused.has_value()) {
+      failed.peer = refused->peer;
+      failed.names = refused->names;
+      failed.why = absl::StrCat("the client's certificate is refused: ", refused->why);
+    } else if (status.ok()) {
+      failed.why = kNoHttp2;
+    } else {
+      failed.why = HandshakeFault(error);
+    }
+    options_.on_failed_handshake(failed);
   }
 
   // Gives the connection to gRPC. Thread-safe.

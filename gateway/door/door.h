@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -20,11 +21,21 @@
 #include "gateway/callers/peer.h"
 #include "gateway/door/excess.h"
 #include "gateway/door/frame_meter.h"
+#include "gateway/door/handshake_failures.h"
 #include "gateway/door/holdings.h"
 #include "webhooks/http/current_tls.h"
 #include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
+
+// A client whose TLS handshake has failed.
+struct FailedHandshake {
+  std::string address = "";                                  // the client's IP address
+  HandshakeFailure failure = HandshakeFailure::kUnfinished;  // how far the handshake came
+  Peer peer = {};                                            // the identity of a valid certificate of no caller
+  std::string names = "";  // NamesForLog of the client's certificate; empty if the client has sent none
+  std::string why = "";    // the cause, and what the operator or the client can do
+};
 
 // The port of one gRPC server. Thread-safe.
 class Door {
@@ -34,6 +45,8 @@ class Door {
     const CurrentTls* tls = nullptr;  // outlives the door; if null, the port has no TLS
     // Further connections wait in the system's queue; those whose handshake is in progress still enter.
     size_t max_connections = 4096;
+    // A connection whose descriptor has this number or a higher one is closed at once.
+    int max_descriptor = std::numeric_limits<int>::max();
     // Further handshakes displace others; see Handshakes.
     size_t max_handshakes = 256;
     absl::Duration handshake_timeout = absl::Seconds(5);
@@ -42,8 +55,12 @@ class Door {
     // Required with `tls`: whether the config in force has a caller with this identity. Other clients are refused in
     // the handshake. Must not block.
     std::function<bool(const Peer&)> is_caller = {};
-    // Called when a client is refused because its valid certificate belongs to no caller. Must not block.
-    std::function<void(const Peer&)> on_stranger = {};
+    // Called when the handshake of a client has failed, except if the client has closed the connection without sending
+    // a byte, as probes do. Must not block.
+    std::function<void(const FailedHandshake&)> on_failed_handshake = {};
+    // Called when a connection is closed at once, because the process has no descriptor left, or none below
+    // `max_descriptor`. Must not block.
+    std::function<void()> on_no_descriptor = {};
     // Called when the connection of a client is closed because it exceeds a bound. Must not block.
     std::function<void(const Peer&, Excess)> on_excess = {};
   };

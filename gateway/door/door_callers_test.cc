@@ -4,13 +4,17 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -53,7 +57,11 @@ class DoorForCallersTest : public DoorTest {
       const std::lock_guard lock(mutex_);
       return callers_.contains(Describe(peer));
     };
-    options.on_stranger = [this](const Peer& peer) { Report(absl::StrCat("refused: ", Describe(peer))); };
+    options.on_failed_handshake = [this](const FailedHandshake& failed) {
+      if (failed.failure == HandshakeFailure::kNoCaller)
+        return Report(absl::StrCat("refused: ", Describe(failed.peer)));
+      Report(absl::StrCat(failed.address, " ", static_cast<int>(failed.failure), " (", failed.names, ") ", failed.why));
+    };
     options.on_excess = [this](const Peer& peer, Excess excess) {
       Report(absl::StrCat(Describe(peer), ": ", MessageOf(excess)));
     };
@@ -103,13 +111,69 @@ TEST_F(DoorForCallersTest, RefusesCertificatesOfNoCallerInTheHandshake) {
                                                       "refused: spiffe spiffe://test/stranger", "refused: stranger"));
 }
 
-TEST_F(DoorForCallersTest, DoesNotReportAnInvalidCertificateAsAStranger) {
-  const TestIdentity expired = authority_.Issue({.names = {{GEN_URI, "spiffe://test/stranger"}},
-                                                 .not_before = absl::Now() - absl::Hours(2),
-                                                 .not_after = absl::Now() - absl::Hours(1)});
-  EXPECT_FALSE(RawTlsClient(server_->port(), expired).HearsHttp2());
-  EXPECT_FALSE(RawTlsClient(server_->port(), Issue("stranger")).HearsHttp2());
-  EXPECT_THAT(WaitForReports(1), ElementsAre("refused: spiffe spiffe://test/stranger"));
+TEST_F(DoorForCallersTest, ReportsWhyAHandshakeFailed) {
+  const auto port = [this] { return server_->port(); };
+  const std::vector<std::pair<int, std::string>> known = {{GEN_URI, "spiffe://test/known"}};
+  const auto failure = [](HandshakeFailure how, const std::string& names, const std::string& why) {
+    return AllOf(StartsWith(absl::StrCat("127.0.0.1 ", static_cast<int>(how), " (", names, ") ")), HasSubstr(why));
+  };
+  size_t reports = 0;
+  const auto expect = [&](const auto& matcher) {
+    const std::vector<std::string> all = WaitForReports(++reports);
+    ASSERT_EQ(all.size(), reports);
+    EXPECT_THAT(all.back(), matcher);
+  };
+  const auto expect_refused = [&](const TestIdentity& identity, const std::string& why) {
+    EXPECT_FALSE(RawTlsClient(port(), identity).HearsHttp2());
+    expect(failure(HandshakeFailure::kCertificateRefused, "uri:spiffe://test/known", why));
+  };
+
+  expect_refused(
+      authority_.Issue(
+          {.names = known, .not_before = absl::Now() - absl::Hours(2), .not_after = absl::Now() - absl::Hours(1)}),
+      "has expired: renew it");
+  expect_refused(
+      authority_.Issue(
+          {.names = known, .not_before = absl::Now() + absl::Hours(1), .not_after = absl::Now() + absl::Hours(2)}),
+      "is not valid yet");
+  expect_refused(authority_.Issue({.names = known, .extended_usage = "serverAuth"}), "contains clientAuth");
+  expect_refused(other_authority_.Issue({.names = known}), "no CA of tls.client_ca_file has issued it");
+  expect_refused(MakeSelfSigned({.names = known}), "no CA of tls.client_ca_file has issued it");
+
+  EXPECT_FALSE(RawTlsClient(port(), std::nullopt).HearsHttp2());
+  expect(failure(HandshakeFailure::kNoCertificate, "", "the client has sent no certificate: give it"));
+  EXPECT_FALSE(RawTlsClient(port(), Issue("known"), {.min_version = TLS1_1_VERSION, .max_version = TLS1_1_VERSION})
+                   .handshaken());
+  expect(failure(HandshakeFailure::kHelloRefused, "", "the client must use TLS 1.2 or 1.3"));
+  EXPECT_FALSE(RawTlsClient(port(), Issue("known"), {.protocols = "http/1.1"}).HearsHttp2());
+  expect(failure(HandshakeFailure::kHelloRefused, "", "offers another protocol (ALPN)"));
+  EXPECT_FALSE(RawTlsClient(port(), Issue("known"), {.protocols = ""}).HearsHttp2());
+  expect(failure(HandshakeFailure::kHelloRefused, "", "has not offered the protocol h2"));
+  for (const char* bytes : {kHttp2Preface, "GET / HTTP/1.1\r\n\r\n", "PROXY TCP4 192.0.2.7 10.0.0.1 4660 443\r\n"}) {
+    const int plaintext = ConnectTcp(port());
+    ASSERT_GT(send(plaintext, bytes, strlen(bytes), MSG_NOSIGNAL), 0);
+    expect(failure(HandshakeFailure::kNoHello, "", "the first bytes are not TLS: the client speaks plaintext"));
+    close(plaintext);
+  }
+  close(ConnectTcp(port()));  // a probe, which has no report
+  EXPECT_FALSE(RawTlsClient(port(), Issue("stranger")).HearsHttp2());
+  expect(StartsWith("refused: spiffe spiffe://test/stranger"));
+}
+
+TEST_F(DoorForCallersTest, NeitherACaNorADnsNameBesideAForeignUriIsACaller) {
+  SetCallers({"spiffe spiffe://test/known", "dns known.test"});
+  const std::vector<std::pair<int, std::string>> spiffe = {{GEN_URI, "spiffe://test/known"}};
+  const std::vector<std::pair<int, std::string>> dns = {{GEN_DNS, "known.test"}};
+  EXPECT_TRUE(RawTlsClient(server_->port(), authority_.Issue({.names = dns})).HearsHttp2());
+  for (const TestIdentity& identity :
+       {authority_.Issue({.names = spiffe, .is_authority = true}),
+        authority_.Issue({.names = dns, .is_authority = true}),
+        authority_.Issue({.names = spiffe, .key_usage = "digitalSignature,keyCertSign"}),
+        authority_.Issue({.names = {{GEN_DNS, "known.test"}, {GEN_URI, "https://known.test"}}})}) {
+    EXPECT_FALSE(RawTlsClient(server_->port(), identity).HearsHttp2());
+  }
+  EXPECT_THAT(WaitForReports(4),
+              UnorderedElementsAre("refused: stranger", "refused: stranger", "refused: stranger", "refused: stranger"));
 }
 
 TEST_F(DoorForCallersTest, AnIdentityThatIsNoCallerAnyMoreLosesItsConnections) {

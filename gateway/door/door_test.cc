@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -391,6 +393,49 @@ TEST_F(DoorTest, ReadsNoHttp2OfClientsWithoutACertificate) {
 #endif
   EXPECT_EQ(server_->calls(), 0);
   EXPECT_TRUE(Accepts(client_));
+}
+
+TEST_F(DoorTest, LeavesTheHighestDescriptorsToTheProcess) {
+  std::atomic<int> closed = 0;
+  const int next = dup(STDERR_FILENO);  // the lowest free number
+  close(next);
+  server_ = nullptr;
+  Door::Options options{.address = "", .tls = tls_.get(), .max_descriptor = next + 30};
+  options.on_no_descriptor = [&closed] { ++closed; };
+  server_ = std::make_unique<PeerServer>(options);
+  EXPECT_TRUE(Accepts(client_));
+  EXPECT_EQ(closed, 0);
+  std::vector<int> clients;
+  for (int i = 0; i < 40; ++i) clients.push_back(ConnectTcp(server_->port()));
+  for (int i = 0; i < 6000 && closed == 0; ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_GT(closed, 0);
+  for (const int client : clients) close(client);
+  EXPECT_TRUE(Accepts(client_));
+}
+
+TEST_F(DoorTest, TheKeyExchangeResistsQuantumComputersIfTheClientOffersIt) {
+  constexpr char kName[] = "X25519MLKEM768";
+  constexpr long kNumber = TLSEXT_nid_unknown | 0x11ec;
+  const std::unique_ptr<SSL_CTX, decltype([](SSL_CTX* context) { SSL_CTX_free(context); })> known(
+      SSL_CTX_new(TLS_client_method()));
+  const bool has_it = SSL_CTX_set1_groups_list(known.get(), kName) == 1;
+  ERR_clear_error();
+  EXPECT_EQ(has_it, OPENSSL_VERSION_NUMBER >= 0x30500000L);
+  const auto connect = [this](const std::string& groups) {
+    RawTlsClient client(server_->port(), client_, {.min_version = TLS1_3_VERSION, .groups = groups});
+    EXPECT_TRUE(client.HearsHttp2()) << groups;
+    return client.group();
+  };
+  if (has_it) {
+    EXPECT_EQ(connect(""), kNumber);
+    EXPECT_EQ(connect(kName), kNumber);
+    EXPECT_EQ(connect(absl::StrCat("X25519:", kName)), kNumber);
+  }
+  EXPECT_EQ(connect("X25519"), NID_X25519);
+  EXPECT_EQ(connect("P-256"), NID_X9_62_prime256v1);
+  EXPECT_EQ(connect("P-384"), NID_secp384r1);
+  const RawTlsClient old(server_->port(), client_, {.max_version = TLS1_2_VERSION, .groups = "X25519:P-256"});
+  EXPECT_TRUE(old.handshaken());
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ FrameMeter::FrameMeter(const Limits& limits, Time now)
 
 std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
   std::optional<Excess> excess;
+  foreign_requests_.clear();
   if (sends_faults_) excess = Excess::kResets;
   received_.Read(
       bytes,
@@ -104,13 +105,18 @@ std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
         if (!excess.has_value()) excess = CountReceived(frame, now);
       },
       [&](absl::string_view payload) {
-        if (is_in_headers_ && !excess.has_value()) excess = CountFields(payload);
+        if (!is_in_headers_ || excess.has_value()) return;
+        excess = CountFields(payload);
+        if (excess.has_value() || !ends_headers_ || !received_.is_between_frames()) return;
+        excess = EndHeaders(static_cast<size_t>(payload.data() + payload.size() - bytes.data()), now);
       });
   return excess;
 }
 
 std::optional<Excess> FrameMeter::CountReceived(const Frame& frame, Time now) {
   is_in_headers_ = frame.type == kHeaders || frame.type == kContinuation;
+  ends_headers_ = (frame.flags & kEndHeaders) != 0;
+  bool is_new = false;
   switch (frame.type) {
     case kData:
       if (frame.length == 0 && (frame.flags & kEndStream) == 0) return CountControlFrame(now);
@@ -123,7 +129,9 @@ std::optional<Excess> FrameMeter::CountReceived(const Frame& frame, Time now) {
       } else {
         last_stream_ = frame.stream;
         control_frames_.Add(kPerCall);
+        is_new = true;
       }
+      is_request_ = is_new;
       header_bytes_ = frame.length;
       header_fields_ = 0;
       header_stream_ = frame.stream;
@@ -165,10 +173,21 @@ std::optional<Excess> FrameMeter::CountFields(absl::string_view payload) {
     has_padding_length_ = false;
   }
   priority_bytes_ -= take(priority_bytes_).size();
-  const size_t fields = fields_.Read(take(fragment_bytes_));
+  const absl::string_view fragment = take(fragment_bytes_);
+  const size_t fields = fields_.Read(fragment);
   header_fields_ += fields;
   AddToStream(header_stream_, fields * kFieldBytes);
   if (header_fields_ * kSmallestField > limits_.max_header_bytes) return Excess::kHeaderBytes;
+  content_type_.Read(fragment);  // only now, because it decodes the fields
+  return std::nullopt;
+}
+
+std::optional<Excess> FrameMeter::EndHeaders(size_t end, Time now) {
+  const bool is_foreign = content_type_.End();
+  if (!is_foreign || !is_request_) return std::nullopt;
+  foreign_requests_.push_back({header_stream_, end});
+  End(header_stream_);
+  if (!resets_.Take(now)) return Excess::kResets;
   return std::nullopt;
 }
 

@@ -11,10 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "gateway/door/content_type.h"
 #include "gateway/door/excess.h"
 #include "gateway/door/header_fields.h"
 
@@ -43,6 +45,16 @@ class FrameMeter {
   // Counts the next bytes that the client has sent. Returns the first limit that they exceed. The bytes need not end at
   // the end of a frame.
   std::optional<Excess> Receive(absl::string_view bytes, Time now);
+
+  // A request that is not a request of gRPC: its stream, and where its headers end in the bytes of the last Receive.
+  struct ForeignRequest {
+    uint32_t stream = 0;
+    size_t end = 0;
+  };
+
+  // Returns the requests of other protocols whose headers have ended in the bytes of the last Receive, in their order.
+  // The meter counts each as a stream that the client has reset.
+  const std::vector<ForeignRequest>& foreign_requests() const { return foreign_requests_; }
 
   // Counts the next bytes that gRPC sends.
   void Send(absl::string_view bytes, Time now);
@@ -114,6 +126,8 @@ class FrameMeter {
   std::optional<Excess> CountReceived(const Frame& frame, Time now);
   std::optional<Excess> CountControlFrame(Time now);
   std::optional<Excess> CountFields(absl::string_view payload);
+  // Called when the headers of header_stream_ have ended, `end` bytes after the beginning of the received bytes.
+  std::optional<Excess> EndHeaders(size_t end, Time now);
   void AddToStream(uint32_t stream, size_t bytes);
   void End(uint32_t stream);
 
@@ -129,6 +143,10 @@ class FrameMeter {
   uint32_t header_stream_ = 0;
   bool is_in_headers_ = false;  // whether the last frame has a part of the headers
   HeaderFields fields_;
+  ContentTypeReader content_type_;
+  bool is_request_ = false;    // whether the headers begin a stream
+  bool ends_headers_ = false;  // whether the last frame ends the headers
+  std::vector<ForeignRequest> foreign_requests_;
   // The parts of the last frame that are not headers: the bytes before them, and the number of bytes after them.
   bool has_padding_length_ = false;
   size_t priority_bytes_ = 0;

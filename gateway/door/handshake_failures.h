@@ -2,6 +2,8 @@
 #ifndef STAMPGATE_GATEWAY_DOOR_HANDSHAKE_FAILURES_H_
 #define STAMPGATE_GATEWAY_DOOR_HANDSHAKE_FAILURES_H_
 
+#include <openssl/ssl.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -12,7 +14,7 @@ namespace stampgate {
 // How far a handshake came.
 enum class HandshakeFailure : size_t {
   kNoHello,             // the first bytes were no TLS, or no bytes arrived in time
-  kHelloRefused,        // the client offered nothing that the gateway takes, such as TLS 1.1 alone
+  kHelloRefused,        // the client offered nothing that the gateway takes, such as TLS 1.1 alone, or no HTTP/2
   kNoCertificate,       // the client sent no certificate
   kCertificateRefused,  // none of the authorities' that is good now and for clients
   kUnfinished,          // the client went away or fell silent in the middle
@@ -25,6 +27,12 @@ inline constexpr size_t kHandshakeFailureCount = 6;
 // OpenSSL met a fault: not clients that fall silent. Thread-safe; once is enough. It must be done before the first such
 // server.
 absl::Status CountFailedHandshakes();
+
+// Returns how far a handshake of a server came that has failed, or whose client has not chosen HTTP/2.
+HandshakeFailure FailureOf(const SSL& ssl);
+
+// Counts a client that has completed its handshake, but has not chosen HTTP/2. Thread-safe.
+void CountWithoutHttp2();
 
 // How many there were. Thread-safe.
 int64_t FailedHandshakes(HandshakeFailure how);

@@ -189,6 +189,7 @@ RawTlsClient::RawTlsClient(int port, const std::optional<TestIdentity>& identity
   SSL_CTX_set_security_level(context_, 0);  // with a higher level, the client itself would refuse TLS 1.1
   SSL_CTX_set_min_proto_version(context_, options.min_version);
   SSL_CTX_set_max_proto_version(context_, options.max_version);
+  if (!options.groups.empty()) Must(SSL_CTX_set1_groups_list(context_, options.groups.c_str()) == 1);
   if (identity) Use(context_, *identity);
   ssl_ = SSL_new(context_);
   if (!options.protocols.empty()) {

@@ -92,6 +92,7 @@ class RawTlsClient {
   struct Options {
     int min_version = TLS1_2_VERSION;
     int max_version = TLS1_3_VERSION;
+    std::string groups = "";         // the key exchanges that the client offers, as OpenSSL names them; empty: its own
     std::string protocols = "h2";    // the ALPN protocols that the client offers, separated by commas
     SSL_SESSION* session = nullptr;  // the TLS session that the client resumes; none if null
   };
@@ -120,6 +121,8 @@ class RawTlsClient {
   std::string server_serial() const;
   std::string protocol() const;
   std::string version() const { return SSL_get_version(ssl_); }
+  // Returns OpenSSL's number of the key exchange: the NID, or TLSEXT_nid_unknown with the number in TLS.
+  long group() const { return SSL_get_negotiated_group(ssl_); }
   bool resumed() const { return SSL_session_reused(ssl_) == 1; }
   SSL_SESSION* session() const { return SSL_get1_session(ssl_); }
 

@@ -100,6 +100,7 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
 
   test('counts no failed handshake before one fails', async () => {
     await reached();
+    await until(async () => (await metricsOf(gateway)).get('stampgate_connections') === 0, 'the connection has ended');
     assert.deepEqual(await failedHandshakes(), NONE);
   });
 
@@ -125,6 +126,11 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     ['no TLS', 'no_hello', () => knock('GET / HTTP/1.1\r\n\r\n')],
     ['a hello with an unsupported cipher only', 'hello_refused', async () =>
       knock(await hello({ maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' }), true)],
+    ['no protocol (ALPN)', 'hello_refused', () =>
+      new Promise((resolve) => {
+        const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ...clientOf(clients, `URI:${PAYMENTS}`) });
+        socket.on('error', () => {}).on('close', resolve).resume();
+      })],
     ['a hello and then disconnects', 'unfinished', async () => knock(await hello())],
     ['a hello and then no more bytes', 'unfinished', async () => knock(await hello(), true)],
   ]) { // prettier-ignore
@@ -150,28 +156,36 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     }
   });
 
-  for (const [title, name, logged] of [
-    ['another SPIFFE ID', 'URI:spiffe://example.org/other', '(spiffe://example.org/other)'],
-    ['a SPIFFE ID with an additional path segment', `URI:${PAYMENTS}/more`, `(${PAYMENTS}/more)`],
-    ['a SPIFFE ID in different case', 'URI:spiffe://example.org/Payments', '(spiffe://example.org/Payments)'],
-    ['two URIs', `URI:${PAYMENTS},URI:spiffe://example.org/other`, '(nobody)'],
-    ['a URI beside the DNS name', 'URI:https://example.org,DNS:support.example.org', '(nobody)'],
-    ['a wildcard', 'DNS:*.example.org', '(nobody)'],
-    ['an address', 'IP:127.0.0.1', '(nobody)'],
-    ['another DNS name', 'DNS:other.example.org', '(dns:other.example.org)'],
+  const NOT_LISTED = /no configured caller has this identity: add it to the spiffe_ids or dns_names of a caller/;
+  for (const [title, name, logged, why, more = {}] of [
+    ['another SPIFFE ID', 'URI:spiffe://example.org/other', '(spiffe://example.org/other)', NOT_LISTED],
+    ['a SPIFFE ID with an additional path segment', `URI:${PAYMENTS}/more`, `(${PAYMENTS}/more)`, NOT_LISTED],
+    ['a SPIFFE ID in different case', 'URI:spiffe://example.org/Payments', '(spiffe://example.org/Payments)', NOT_LISTED],
+    ['two URIs', `URI:${PAYMENTS},URI:spiffe://example.org/other`, '(nobody)', /it has several URIs/],
+    ['a URI beside the DNS name', 'URI:https://example.org,DNS:support.example.org', '(nobody)', /its DNS names do not count/],
+    ['a wildcard', 'DNS:*.example.org', '(nobody)', /neither a SPIFFE ID nor a DNS name/],
+    ['an address', 'IP:127.0.0.1', '(nobody)', /neither a SPIFFE ID nor a DNS name/],
+    ['another DNS name', 'DNS:other.example.org', '(dns:other.example.org)', NOT_LISTED],
+    ['the certificate of a CA', `URI:${PAYMENTS}`, '(nobody)', /the certificate of a CA/, { more: 'basicConstraints=CA:TRUE' }],
+    ['a DNS name in the certificate of a CA', 'DNS:support.example.org', '(nobody)', /the certificate of a CA/, { more: 'basicConstraints=CA:TRUE' }],
+    ['a key that may sign certificates', `URI:${PAYMENTS}`, '(nobody)', /keyCertSign or cRLSign/, { more: 'keyUsage=digitalSignature,keyCertSign' }],
   ]) {
     test(`refuses in the handshake a client with ${title}`, async () => {
       simulator.reset();
       const before = await failedHandshakes();
       const lines = (await logLines(gateway, 0, 'connection_refused')).length;
-      const error = await attempt(gateway, servers, clientOf(clients, name), { deadlineMs: 3000 });
+      const error = await attempt(gateway, servers, clientOf(clients, name, more), { deadlineMs: 3000 });
       assert.ok([code.UNAVAILABLE, code.DEADLINE_EXCEEDED].includes(error.code), `${error.code}`);
       assert.equal(simulator.stats().requests, 0);
       await until(async () => (await failedHandshakes()).no_caller > before.no_caller, 'the handshake is counted');
       // The client of the test before can have connected once more.
       const logs = async () => (await logLines(gateway, lines + 1, 'connection_refused')).slice(lines);
-      await until(async () => (await logs()).some(({ peer }) => peer === logged), 'the refusal is logged');
-      for (const line of await logs()) assert.equal(line.message, 'no configured caller has this identity');
+      const certificate = name.startsWith('IP:') ? 'and 1 more' : name.replaceAll(',', ' ').replaceAll('URI:', 'uri:').replaceAll('DNS:', 'dns:');
+      const isThis = (line) => line.peer === logged && line.certificate === certificate;
+      await until(async () => (await logs()).some(isThis), 'the refusal is logged');
+      const line = (await logs()).find(isThis);
+      assert.match(line.message, why);
+      assert.equal(line.address, '127.0.0.1');
     });
   }
 
@@ -228,6 +242,36 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
   });
 
   test('still serves calls after these attempts', async () => assert.equal((await reached()).policy?.policy_id, identifier(6)));
+});
+
+test('logs why a handshake failed, and no more than three lines a minute of one address', { timeout: HANG_MS }, async (t) => {
+  const files = makeFiles(t);
+  const { folder, servers, clients } = files;
+  const { gateway } = await start(t, files);
+  const causes = [
+    [undefined, { reason: 'no_certificate', message: /the client has sent no certificate: give it a certificate and key/ }],
+    [
+      clientOf(makeAuthority(folder, 'strangers'), `URI:${PAYMENTS}`),
+      { reason: 'certificate_refused', certificate: `uri:${PAYMENTS}`, message: /no CA of tls.client_ca_file has issued it/ },
+    ],
+    [
+      clients.issue({ name: 'DNS:a.example', usage: 'serverAuth' }),
+      { reason: 'certificate_refused', certificate: 'dns:a.example', message: /extended key usage contains clientAuth/ },
+    ],
+  ];
+  for (const [i, [certificate, expected]] of causes.entries()) {
+    const { cert, key } = certificate ?? {};
+    const socket = connectTls({ port: gateway.address.split(':')[1], host: '127.0.0.1', rejectUnauthorized: false, cert, key, ALPNProtocols: ['h2'] });
+    socket.on('error', () => {});
+    await new Promise((resolve) => socket.on('close', resolve));
+    const { time, severity, message, ...line } = (await logLines(gateway, i + 1, 'handshake_failed'))[i];
+    const { message: why, ...fields } = expected;
+    assert.deepEqual(line, { event: 'handshake_failed', port: 'grpc', address: '127.0.0.1', ...fields });
+    assert.equal(severity, 'WARNING');
+    assert.match(message, why);
+  }
+  for (let i = 0; i < 20; ++i) await attempt(gateway, servers, undefined, { deadlineMs: 1000 });
+  assert.equal((await logLines(gateway, 3, 'handshake_failed')).length, 3);
 });
 
 test('after a change of the authority, clients of the old one are refused and clients of the new one accepted', { timeout: HANG_MS }, async (t) => {

@@ -8,8 +8,9 @@ const openssl = (...args) => execFileSync('openssl', args, { stdio: ['ignore', '
 
 /**
  * Creates a certificate authority in `folder`.
- * @returns {{file: string, issue: (options?: {name?: string, days?: number, usage?: string}) => {cert: Buffer, key:
- *     Buffer}}} `issue` makes a certificate with the subjectAltName `name`; with negative `days` it has expired
+ * @returns {{file: string, issue: (options?: {name?: string, days?: number, usage?: string, more?: string}) => {cert:
+ *     Buffer, key: Buffer}}} `issue` makes a certificate with the subjectAltName `name`; with negative `days` it has
+ *     expired. `more` are lines of OpenSSL's extension file
  */
 export function makeAuthority(folder, name) {
   const place = (file) => join(folder, `${name}-${file}`);
@@ -18,11 +19,11 @@ export function makeAuthority(folder, name) {
   let issued = 0;
   return {
     file,
-    issue({ name: host = 'IP:127.0.0.1', days = 2, usage = 'serverAuth' } = {}) {
+    issue({ name: host = 'IP:127.0.0.1', days = 2, usage = 'serverAuth', more = 'basicConstraints=CA:FALSE' } = {}) {
       const [key, request, extensions, cert] = ['key', 'csr', 'ext', 'pem'].map((end) => place(`${issued}.${end}`));
       issued += 1;
       openssl('req', ...KEY, '-keyout', key, '-out', request, '-subj', '/CN=127.0.0.1');
-      writeFileSync(extensions, `subjectAltName=${host}\nextendedKeyUsage=${usage}\nbasicConstraints=CA:FALSE\n`);
+      writeFileSync(extensions, `subjectAltName=${host}\nextendedKeyUsage=${usage}\n${more}\n`);
       const authority = ['-CA', file, '-CAkey', place('ca.key'), '-CAcreateserial', '-days', String(days)];
       openssl('x509', '-req', '-in', request, ...authority, '-extfile', extensions, '-out', cert);
       return { cert: readFileSync(cert), key: readFileSync(key) };
