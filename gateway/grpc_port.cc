@@ -8,9 +8,11 @@
 #include "gateway/audit/record.h"
 #include "gateway/callers/peer.h"
 #include "gateway/calls/call_lines.h"
+#include "gateway/calls/handshake_line.h"
 #include "gateway/config/duration.h"
 #include "gateway/door/excess.h"
 #include "gateway/metrics/metrics.h"
+#include "gateway/process/descriptor_limit.h"
 #include "gateway/process/log.h"
 
 namespace stampgate {
@@ -37,6 +39,21 @@ void LogConnection(const CallRecorders& recorders, absl::string_view event, cons
   const std::string name = AuditValue(StrangerName(peer));
   if (recorders.lines == nullptr || !recorders.lines->Admit(event, name)) return;
   recorders.lines->WriteLine(Severity::kWarning, event, {{"peer", name}, {"message", std::string(why)}});
+}
+
+// Logs a client that has not got into the port. A client with a valid certificate has a line of its identity. All other
+// clients, who can be anybody, have fewer lines.
+void LogHandshake(const CallRecorders& recorders, const FailedHandshake& failed) {
+  if (recorders.lines == nullptr) return;
+  const char* reason = kHandshakeFailures[static_cast<size_t>(failed.failure)];
+  if (failed.failure != HandshakeFailure::kNoCaller) {
+    return LogFailedHandshake(*recorders.lines, {"grpc", failed.address, reason, failed.names, failed.why});
+  }
+  const std::string name = AuditValue(StrangerName(failed.peer));
+  if (!recorders.lines->Admit("connection_refused", name)) return;
+  recorders.lines->WriteLine(
+      Severity::kWarning, "connection_refused",
+      {{"peer", name}, {"address", failed.address}, {"certificate", failed.names}, {"message", failed.why}});
 }
 
 }  // namespace
@@ -66,6 +83,7 @@ Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* 
   const config::v1::Connections& connections = config.connections();
   Door::Options options{.address = config.listen_address(), .tls = tls};
   options.max_connections = connections.max();
+  options.max_descriptor = DescriptorBounds(NeedOf(config)).callers;
   options.max_handshakes = connections.max_handshakes();
   options.handshake_timeout = ToDuration(connections.handshake_timeout());
   options.frames.max_header_bytes = kHeaderBytesFactor * connections.max_header_bytes();
@@ -76,8 +94,14 @@ Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* 
   options.holdings.max_bytes_per_identity = static_cast<int64_t>(connections.max_bytes_per_identity());
   options.holdings.max_bytes = static_cast<int64_t>(connections.max_bytes());
   options.is_caller = [&access](const Peer& peer) { return !access.Get()->callers.Find(peer).empty(); };
-  options.on_stranger = [&recorders](const Peer& peer) {
-    LogConnection(recorders, "connection_refused", peer, "no configured caller has this identity");
+  options.on_failed_handshake = [&recorders](const FailedHandshake& failed) { LogHandshake(recorders, failed); };
+  options.on_no_descriptor = [&recorders] {
+    constexpr absl::string_view kEvent = "descriptors_short";
+    if (recorders.lines == nullptr || !recorders.lines->Admit(kEvent, "", CallLines::kWrittenOfAnybody)) return;
+    recorders.lines->WriteLine(Severity::kWarning, kEvent,
+                               {{"message",
+                                 "the gRPC port closes new connections, because the process has only the descriptors "
+                                 "left that reloads and its other parts need: raise the limit (ulimit -Hn)"}});
   };
   static_assert(kConnectionBounds.size() == kExcessCount);
   options.on_excess = [&recorders](const Peer& peer, Excess excess) {

@@ -82,18 +82,42 @@ TEST_F(GrpcPortTest, LogsRefusedAndClosedConnectionsWithinABound) {
   const Door::Options options = OptionsOf("");
   Peer peer;
   peer.dns_names = {"a.example"};
-  options.on_stranger(peer);
+  options.on_failed_handshake({.address = "192.0.2.7",
+                               .failure = HandshakeFailure::kNoCaller,
+                               .peer = peer,
+                               .names = "dns:a.example",
+                               .why = "w"});
   options.on_excess(peer, Excess::kResets);
-  EXPECT_THAT(lines_, ElementsAre("connection_refused (dns:a.example) no configured caller has this identity",
+  EXPECT_THAT(lines_, ElementsAre("connection_refused (dns:a.example) 192.0.2.7 dns:a.example w",
                                   absl::StrCat("connection_closed (dns:a.example) ", MessageOf(Excess::kResets))));
   for (int i = 0; i < 2 * CallLines::kWritten; ++i) options.on_excess(peer, Excess::kResets);
   EXPECT_THAT(lines_, SizeIs(1 + CallLines::kWritten));
 }
 
+TEST_F(GrpcPortTest, LogsFailedHandshakesWithinABound) {
+  const Door::Options options = OptionsOf("");
+  FailedHandshake failed{.address = "192.0.2.7", .failure = HandshakeFailure::kNoCertificate, .why = "w"};
+  for (int i = 0; i < 100; ++i) options.on_failed_handshake(failed);
+  EXPECT_THAT(lines_, SizeIs(CallLines::kWrittenOfAnybody));
+  // Another client has lines of its own, until there are too many clients.
+  for (int i = 0; i < 100'000; ++i) {
+    failed.address = absl::StrCat(i);
+    options.on_failed_handshake(failed);
+  }
+  EXPECT_THAT(lines_, SizeIs(CallLines::kWrittenOfAnybody + FloodBound::kStrangers - 1));
+}
+
+TEST_F(GrpcPortTest, LogsAShortageOfDescriptorsWithinABound) {
+  const Door::Options options = OptionsOf("");
+  for (int i = 0; i < 100; ++i) options.on_no_descriptor();
+  EXPECT_THAT(lines_, SizeIs(CallLines::kWrittenOfAnybody));
+}
+
 TEST_F(GrpcPortTest, WorksWithoutALog) {
   const CallRecorders none{nullptr, disk_waits_, nullptr, nullptr};
   const Door::Options options = DoorOptionsOf(config::v1::Config(), nullptr, access_, none);
-  options.on_stranger(Peer());
+  options.on_failed_handshake({});
+  options.on_no_descriptor();
   options.on_excess(Peer(), Excess::kResets);
 }
 

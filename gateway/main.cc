@@ -113,6 +113,12 @@ int Check(const CommandLine& line) {
   const Config& config = loaded->config;
   if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return Fail(status);
   for (const std::string& warning : config.warnings()) std::cerr << warning << " (warning)\n";
+  // The limit can differ where the gateway runs. A process cannot raise a limit that is too low, so errors do not
+  // matter.
+  static_cast<void>(RaiseDescriptorLimit());
+  if (const std::optional<std::string> warning = DescriptorWarning(NeedOf(*config)); warning.has_value()) {
+    std::cerr << line.config << ": " << *warning << " (warning)\n";
+  }
   std::cout << line.config << ": ok (" << config->keys_size() << " keys, " << config->callers_size() << " callers, "
             << config.operations()->operations().size() << " operations)\n"
             << DescribeUncovered(config.operations()->set(), config->class_grants_as_of());
@@ -122,7 +128,7 @@ int Check(const CommandLine& line) {
 // Loads the TLS files of the gRPC port. Returns null if the config has no TLS.
 absl::StatusOr<std::unique_ptr<CurrentTls>> OpenTls(const Config& config) {
   if (!config->has_tls()) return nullptr;
-  return CurrentTls::Load(FilesOf(config->tls()), TlsProtocol::kHttp2, absl::Now());
+  return CurrentTls::Load(FilesOf(*config), TlsProtocol::kHttp2, absl::Now());
 }
 
 // The state that the admin port's pages show.
@@ -157,7 +163,7 @@ absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, He
 
 absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& health) {
   return Audit::Open(
-      config->audit(), kVersion,
+      *config, kVersion,
       {.status =
            [&health](const absl::Status& status) {
              health.metrics.SetAuditFailing(!status.ok());
@@ -219,6 +225,9 @@ int Serve(const CommandLine& line) {
   const Config config = loaded->config;
   if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return FailToStart(status);
   if (config->log().level() == config::v1::LOG_LEVEL_WARNING) SetLowestLogged(Severity::kWarning);
+  if (const std::optional<std::string> warning = DescriptorWarning(NeedOf(*config)); warning.has_value()) {
+    Log(Severity::kWarning, "descriptor_limit", {{"message", *warning}});
+  }
   CurrentAccess access(std::move(loaded->access));
   Health health(config.operations()->set());
   health.metrics.SetPolicyVersion(access.Get()->version);

@@ -26,6 +26,7 @@
 #include "gateway/admission/retry_policy.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/disk_waits.h"
+#include "gateway/calls/handshake_line.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/store_address.h"
 #include "gateway/door/door.h"
@@ -145,7 +146,7 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, const std::share
 // Checks that the server of a store on PostgreSQL can be reached. Creates the tables, if the config wants it.
 absl::Status PrepareStore(const config::v1::Config& config) {
   if (!config.store().has_postgresql()) return absl::OkStatus();
-  const PostgresAddress address = AddressOf(config.store().postgresql());
+  const PostgresAddress address = AddressOf(config);
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
   if (!connection.ok()) return connection.status();
   return config.store().postgresql().migrate() ? MigrateStore(**connection, address.schema) : absl::OkStatus();
@@ -173,7 +174,7 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& c
   };
   if (config.store().has_postgresql()) {
     PostgresCallStoreOptions options;
-    options.address = AddressOf(config.store().postgresql());
+    options.address = AddressOf(config);
     options.allow_single_server = config.store().postgresql().allow_single_server();
     options.key_retention = ToDuration(config.store().key_retention());
     options.queue = QueueOptions(parts);
@@ -272,7 +273,11 @@ class GrpcServer : public Server {
         tls_(parts.tls) {}
 
   // Opens the event log, and receives deliveries. Errors: those of EventPipeline::Start.
-  absl::Status OpenEvents(const config::v1::Config& config, const EventPipeline::Observers& observers) {
+  absl::Status OpenEvents(const config::v1::Config& config, EventPipeline::Observers observers) {
+    observers.on_failed_handshake = [this](const std::string& address, const std::string& why) {
+      LogFailedHandshake(lines_,
+                         {.port = "webhooks", .address = address, .reason = "", .certificate = "", .message = why});
+    };
     absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline =
         EventPipeline::Start(config, operations_->set().pool(), *upstream_, observers, environment_.recorders.metrics,
                              environment_.recorders.tracer);

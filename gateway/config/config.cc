@@ -33,6 +33,7 @@
 #include "stamp/secret/symmetric_key.h"
 #include "stamp/verifying_signer.h"
 #include "stampgate/v1/options.pb.h"
+#include "webhooks/http/address_blocks.h"
 #include "webhooks/http/listen_address.h"
 #include "webhooks/http/tls_files.h"
 #include "webhooks/postgres/server_address.h"
@@ -216,7 +217,7 @@ void CheckCallerTls(const config::v1::Config& config, const ConfigSnapshot& snap
       report.IsFaulty("tls.private_key_file") || report.IsFaulty("tls.client_ca_file")) {
     return;
   }
-  const absl::Status status = CheckTlsContents(FilesOf(config.tls()), snapshot);
+  const absl::Status status = CheckTlsContents(FilesOf(config), snapshot);
   if (!status.ok()) report.Add("tls", absl::StrCat("cannot be used: ", status.message()));
 }
 
@@ -335,6 +336,18 @@ void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& pa
   if (paths.size() > kMost) report.Add("webhooks.paths", absl::StrCat("must be no more than ", kMost));
 }
 
+void CheckProxies(const google::protobuf::RepeatedPtrField<std::string>& proxies, ConfigReport& report) {
+  constexpr int kMost = 64;
+  AddressBlocks blocks;
+  for (int i = 0; i < proxies.size(); ++i) {
+    const absl::Status status = blocks.Add(proxies[i]);
+    if (!status.ok()) report.Add(absl::StrCat("webhooks.proxy_protocol_from[", i, "]"), status.message());
+  }
+  if (proxies.size() > kMost) {
+    report.Add("webhooks.proxy_protocol_from", absl::StrCat("must be no more than ", kMost));
+  }
+}
+
 void CheckWebhooks(const config::v1::Config& config, ConfigReport& report) {
   const config::v1::Webhooks& webhooks = config.webhooks();
   CheckWebhookPaths(webhooks.paths(), report);
@@ -347,6 +360,7 @@ void CheckWebhooks(const config::v1::Config& config, ConfigReport& report) {
         webhooks.tls_certificate_file().empty() ? "webhooks.tls_certificate_file" : "webhooks.tls_private_key_file",
         "is required: tls_certificate_file and tls_private_key_file must be given together");
   }
+  CheckProxies(webhooks.proxy_protocol_from(), report);
   if (webhooks.listen_address().empty()) return;
   if (!ParseListenAddress(webhooks.listen_address()).ok()) {
     report.Add("webhooks.listen_address", "must be address:port, such as 0.0.0.0:8080");
@@ -516,8 +530,9 @@ std::string CallStoreFile(const config::v1::Config& config) {
   return (std::filesystem::path(config.store().sqlite().folder()) / "calls.db").string();
 }
 
-TlsFiles FilesOf(const config::v1::Tls& tls) {
-  return {tls.certificate_file(), tls.private_key_file(), tls.client_ca_file()};
+TlsFiles FilesOf(const config::v1::Config& config) {
+  const config::v1::Tls& tls = config.tls();
+  return {tls.certificate_file(), tls.private_key_file(), tls.client_ca_file(), SecretOwnersOf(config)};
 }
 
 absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, OperationSet::Shared set) {

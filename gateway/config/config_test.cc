@@ -620,6 +620,10 @@ TEST(ConfigTest, WebhooksNeedAnAddressAndAPathThatCannotBeGuessed) {
   EXPECT_EQ(report("tls_certificate_file: missing.pem, tls_private_key_file: missing.key"),
             "f:4:34: webhooks.tls_certificate_file: cannot be used: missing.pem: it cannot be opened: No such file or "
             "directory");
+  EXPECT_EQ(report("proxy_protocol_from: [10.0.0.0/8, '2001:db8::7']"), "");
+  EXPECT_EQ(report("proxy_protocol_from: [10.0.0.0/8, 10.0.0.1/8]"),
+            "f:4:46: webhooks.proxy_protocol_from[1]: must have an address whose bits after the prefix are 0, such as "
+            "10.0.0.0/8");
   EXPECT_EQ(report("max_body_bytes: 65535"), "f:4:28: webhooks.max_body_bytes: must be from 65536 to 16777216");
   EXPECT_EQ(report("max_connections: 7"), "f:4:29: webhooks.max_connections: must be from 8 to 10000");
   for (const char* name : {"request_timeout", "idle_timeout", "min_key_set_interval"}) {

@@ -4,7 +4,9 @@
 
 #include "absl/time/clock.h"
 #include "gateway/config/duration.h"
+#include "gateway/config/named_files.h"
 #include "gateway/events/log_opening.h"
+#include "gateway/process/descriptor_limit.h"
 #include "gateway/process/log.h"
 #include "gateway/upstream/key_set_fetch.h"
 #include "stampgate/v1/options.pb.h"
@@ -36,7 +38,8 @@ void LogKeySet(const absl::Status& status, const KeySet* keys) {
   for (const std::string& why : keys->refused()) Log(Severity::kWarning, "key_refused", {{"message", why}});
 }
 
-ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
+ReceiverOptions ReceiverOptionsOf(const config::v1::Config& config) {
+  const config::v1::Webhooks& webhooks = config.webhooks();
   ReceiverOptions options;
   options.listen_address = webhooks.listen_address();
   options.paths.assign(webhooks.paths().begin(), webhooks.paths().end());
@@ -46,6 +49,10 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Webhooks& webhooks) {
   options.idle_timeout = ToDuration(webhooks.idle_timeout());
   options.tls_certificate_file = webhooks.tls_certificate_file();
   options.tls_private_key_file = webhooks.tls_private_key_file();
+  options.secret_owners = SecretOwnersOf(config);
+  // ParseConfig has checked the blocks.
+  for (const std::string& block : webhooks.proxy_protocol_from()) static_cast<void>(options.proxies.Add(block));
+  options.max_descriptor = DescriptorBounds(NeedOf(config)).webhooks;
   return options;
 }
 
@@ -109,7 +116,8 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
                                                  if (metrics != nullptr) Count(report, *metrics);
                                                  if (spans.has_value()) spans->Add(report);
                                                });
-  ReceiverOptions options = ReceiverOptionsOf(config.webhooks());
+  ReceiverOptions options = ReceiverOptionsOf(config);
+  options.on_failed_handshake = std::move(observers.on_failed_handshake);
   options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
   absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(kWebhookLoops, "webhooks");
   if (!loops.ok()) return loops.status();

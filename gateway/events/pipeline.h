@@ -43,6 +43,8 @@ class EventPipeline {
     std::function<void(bool hangs)> on_hanging;  // called when the log's disk begins to hang and when it works again
     // Called when the gateway can no longer use the server of the log, and when it can use the server again.
     std::function<void(bool reachable)> on_reachable;
+    // Called when a TLS handshake of the webhook port has failed; see ReceiverOptions::on_failed_handshake.
+    std::function<void(const std::string& address, const std::string& why)> on_failed_handshake = {};
   };
 
   // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and

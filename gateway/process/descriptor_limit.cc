@@ -2,9 +2,32 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
 
 namespace stampgate {
+namespace {
+
+// Without connections, a gateway with 2 loops and a store in SQLite files uses 45. Each further loop, of 16 at most,
+// uses 3, and a store on PostgreSQL a few more. The rest is for reloads.
+constexpr int64_t kOthers = 128;
+
+// The connections for key sets.
+constexpr int64_t kKeySetConnections = 2;
+
+// Returns the soft limit; a very high one if the system states none.
+int64_t Limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > rlim_t{std::numeric_limits<int>::max()}) {
+    return std::numeric_limits<int>::max();
+  }
+  return static_cast<int64_t>(limit.rlim_cur);
+}
+
+}  // namespace
 
 absl::Status RaiseDescriptorLimit() {
   rlimit limit{};
@@ -14,6 +37,32 @@ absl::Status RaiseDescriptorLimit() {
     return absl::ErrnoToStatus(errno, "the descriptor limit cannot be raised to the hard limit");
   }
   return absl::OkStatus();
+}
+
+DescriptorNeed NeedOf(const config::v1::Config& config) {
+  const int64_t handshakes = config.has_tls() ? config.connections().max_handshakes() : 0;
+  // Submits and queries have their own connections.
+  const int64_t upstream = 2 * int64_t{config.upstream().max_connections()} + kKeySetConnections;
+  return {.callers = config.connections().max() + handshakes,
+          .webhooks = config.webhooks().listen_address().empty() ? 0 : config.webhooks().max_connections(),
+          .upstream = upstream,
+          .others = kOthers};
+}
+
+std::optional<std::string> DescriptorWarning(const DescriptorNeed& need) {
+  const int64_t limit = Limit();
+  if (need.total() <= limit) return std::nullopt;
+  return absl::StrCat("connections.max: the gateway can need ", need.total(), " file descriptors (", need.callers,
+                      " for callers, ", need.webhooks, " for deliveries, ", need.upstream, " for upstream, ",
+                      need.others, " for the rest), but the limit of this process is ", limit,
+                      ": raise it (ulimit -Hn), or lower connections.max and webhooks.max_connections");
+}
+
+DescriptorBounds::DescriptorBounds(const DescriptorNeed& need) {
+  const int64_t limit = Limit();
+  // However low the limit is, each port gets some connections.
+  webhooks = static_cast<int>(limit - std::min(need.upstream + need.others, limit / 2));
+  callers = static_cast<int>(webhooks - std::min<int64_t>(need.webhooks, webhooks / 4));
 }
 
 }  // namespace stampgate

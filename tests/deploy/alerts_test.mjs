@@ -216,6 +216,11 @@ const FAULTS = [
     series: (outcome) => ({ [deliveries(outcome)]: becomes(1) }),
   },
   {
+    alert: 'StampgateProxyHeadersWrong',
+    each: ['proxy_header_missing', 'proxy_header_unexpected'],
+    series: (outcome) => ({ [deliveries(outcome)]: rises() }),
+  },
+  {
     alert: 'StampgateDeliveriesUnverifiable',
     each: [
       'missing_key', 'unsupported_signature_version', 'unsupported_signature_algorithm',
