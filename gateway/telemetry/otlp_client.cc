@@ -218,6 +218,9 @@ absl::StatusOr<std::string> OtlpClient::Export(const std::string& method, absl::
   set(CURLOPT_WRITEDATA, &response);
   set(CURLOPT_HEADERFUNCTION, &OnHeader);
   set(CURLOPT_HEADERDATA, &response);
+  // Each new connection resolves the name again, because the collector can have another address now. The connection is
+  // kept, so that this seldom happens.
+  set(CURLOPT_DNS_CACHE_TIMEOUT, 0L);
   set(CURLOPT_NOSIGNAL, 1L);
   set(CURLOPT_QUICK_EXIT, 1L);  // otherwise the end of an export could wait for the resolver
   if (!ok) return absl::InternalError("libcurl refuses an option of the export");

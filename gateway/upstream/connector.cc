@@ -126,6 +126,7 @@ void Connector::Begin(AttemptId id) {
   CURL* const easy = attempt.easy.get();
   if (easy != nullptr && curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, attempt.error) == CURLE_OK &&
       curl_easy_setopt(easy, CURLOPT_PRIVATE, &attempt) == CURLE_OK &&
+      (!resolves_again_ || curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0L) == CURLE_OK) &&
       curl_multi_add_handle(multi_.get(), easy) == CURLM_OK) {
     return;
   }
@@ -137,6 +138,8 @@ void Connector::Cancel(AttemptId id) {
   const auto ended = attempts_.extract(id);
   if (ended.empty() || id >= next_) return;
   if (ended.mapped()->easy != nullptr) curl_multi_remove_handle(multi_.get(), ended.mapped()->easy.get());
+  // The caller's deadline can be shorter than the time limit of connecting, so that no attempt ever fails.
+  resolves_again_ = true;
   --in_progress_;
   BeginQueued();
 }
@@ -228,6 +231,7 @@ void Connector::End(AttemptId id, CURLcode code) {
       code = CURLE_OUT_OF_MEMORY;
     }
   }
+  resolves_again_ = code != CURLE_OK;
   if (code != CURLE_OK && attempt.easy != nullptr) curl_multi_remove_handle(multi_.get(), attempt.easy.get());
   BeginQueued();
   attempt.done(std::move(connection), code == CURLE_OK ? TransportFailure() : ConnectFailure(code, attempt.error));

@@ -22,7 +22,9 @@
 namespace stampgate {
 
 // Resolves the name of upstream, connects, performs the TLS handshake and verifies the certificate, all by libcurl's
-// multi interface on an event loop. Must be used and destroyed on the thread of the loop.
+// multi interface on an event loop. libcurl uses an address that it has resolved for a minute. But after an attempt
+// that has not succeeded, attempts resolve the name again until one succeeds, because upstream can have another address
+// now. Must be used and destroyed on the thread of the loop.
 class Connector {
  public:
   using AttemptId = uint64_t;
@@ -96,6 +98,7 @@ class Connector {
   std::map<AttemptId, std::unique_ptr<Attempt>> attempts_;
   AttemptId next_ = 1;  // the first attempt that may be queued
   int in_progress_ = 0;
+  bool resolves_again_ = false;  // whether the next attempt ignores the address that libcurl has
   absl::flat_hash_map<int, std::shared_ptr<Watch>> watches_;
   std::optional<TimerQueue::Id> timer_;
   std::unique_ptr<CURLM, CleanMulti> multi_;
