@@ -20,6 +20,7 @@
 #include "gateway/operations/operation_call.h"
 #include "gateway/operations/prepare_call.h"
 #include "gateway/operations/unary_handler.h"
+#include "translate/error.h"
 
 namespace stampgate {
 namespace {
@@ -31,6 +32,19 @@ absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
   const gpr_timespec left = gpr_time_sub(deadline, gpr_now(GPR_CLOCK_MONOTONIC));
   if (gpr_time_cmp(left, gpr_inf_future(GPR_TIMESPAN)) == 0) return absl::InfiniteDuration();
   return absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
+}
+
+// Returns the status for a call that gRPC itself has ended before its request had arrived. The server does not learn
+// with which status gRPC has ended it.
+absl::Status EndedByGrpc(absl::Duration time_left) {
+  if (time_left <= absl::ZeroDuration()) {
+    return ToStatus(GatewayError(absl::StatusCode::kDeadlineExceeded, v1::ERROR_REASON_DEADLINE_TOO_SHORT,
+                                 "the deadline passed before the request had arrived"));
+  }
+  return ToStatus(
+      GatewayError(absl::StatusCode::kCancelled, v1::ERROR_REASON_CANCELLED,
+                   "the call ended before its request had arrived: the caller has left, or gRPC has refused the "
+                   "request, which is compressed, is larger than calls.max_request_bytes, or has invalid metadata"));
 }
 
 // Connects a call of gRPC with its handler. gRPC needs this object until OnDone. The handler can live longer, because
@@ -61,11 +75,17 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
 
   // Until the request has been read, the call does not count as a call in flight, and it has no handler. So a caller
   // that sends only the head of a call occupies little memory.
-  //
-  // If the caller has sent no message, or if gRPC has ended the call because the message is too large, the metadata is
-  // invalid or the caller has left, then `request_` is not valid. The handler refuses it like any other invalid
-  // request, so the log and the metrics show these calls too.
-  void OnReadDone(bool /*ok*/) override {
+  void OnReadDone(bool ok) override { ok ? Handle() : StartSendInitialMetadata(); }
+
+  // Runs if the call has no whole request. If metadata can be sent, the caller has ended its side without a message.
+  // The handler refuses this like any other invalid request. Otherwise gRPC has ended the call, and the caller reads
+  // gRPC's status.
+  void OnSendInitialMetadataDone(bool ok) override {
+    if (ok) return Handle();
+    Refuse(StrangerName(PeerOf(context_)), EndedByGrpc(TimeLeft(context_)));
+  }
+
+  void Handle() {
     const absl::Status admitted = environment_.in_flight.Begin(context_, request_.Length());
     place_ = admitted.ok() ? Place::kAdmitted : Place::kRefused;
     if (!admitted.ok()) return Refuse(StrangerName(PeerOf(context_)), admitted);

@@ -12,6 +12,7 @@ const CONTINUATION = 9;
 const END_STREAM = 1;
 const ACK = 1;
 const END_HEADERS = 4;
+const CANCEL = 8;
 const MAX_FRAME = 16384;
 
 /** An HTTP/2 frame. */
@@ -52,11 +53,16 @@ function headerFrames(fields) {
  * @param {string} address "host:port"
  * @param {Buffer} message the request
  * @param {[string, string][]} fields names and values, in Latin-1
+ * @param {object} [options]
+ * @param {boolean} [options.compressed] whether the frame of gRPC says that the message is compressed
+ * @param {'message' | 'nothing' | 'reset'} [options.sends] what the caller sends after the header fields: its message,
+ *   only the end of its side, or RST_STREAM
  * @returns {Promise<'answered' | 'reset' | 'refused'>} 'refused': the connection was closed
  */
-export function rawCall(address, method, message, fields) {
+export function rawCall(address, method, message, fields, { compressed = false, sends = 'message' } = {}) {
   const [host, port] = address.split(':');
   const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(compressed ? 1 : 0, 0);
   prefix.writeUInt32BE(message.length, 1);
   const all = [
     [':method', 'POST'],
@@ -92,6 +98,10 @@ export function rawCall(address, method, message, fields) {
     socket.write(PREFACE);
     socket.write(frame(SETTINGS, 0, 0));
     socket.write(headerFrames(all));
-    socket.write(frame(DATA, END_STREAM, 1, Buffer.concat([prefix, message])));
+    if (sends === 'reset') {
+      socket.end(frame(RST_STREAM, 0, 1, Buffer.of(0, 0, 0, CANCEL)));
+      return resolve('reset');
+    }
+    socket.write(frame(DATA, END_STREAM, 1, sends === 'message' ? Buffer.concat([prefix, message]) : undefined));
   });
 }
