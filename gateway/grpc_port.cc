@@ -26,12 +26,11 @@ constexpr char kAbsoluteMaxMetadataSize[] = "grpc.absolute_max_metadata_size";
 // gRPC rejects a call whose metadata is too large. The gateway closes a connection that sends this multiple.
 constexpr size_t kHeaderBytesFactor = 4;
 
-// Limits the age of connections, because the gateway checks a caller's certificate only when the caller connects. When
-// a connection has reached the maximum age, callers have five more minutes to open their streams again on another
-// connection.
-void LimitAge(grpc::ServerBuilder& builder) {
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, 30 * 60 * kMillis);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, 5 * 60 * kMillis);
+void SetAges(const ConnectionAges& ages, grpc::ServerBuilder& builder) {
+  if (ages.goaway == absl::InfiniteDuration()) return;
+  const auto millis = [](absl::Duration age) { return static_cast<int>(absl::ToInt64Milliseconds(age)); };
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, millis(ages.goaway));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, millis(ages.grace));
 }
 
 // Logs that the gateway has ended the connection of `peer`.
@@ -58,7 +57,7 @@ void LogHandshake(const CallRecorders& recorders, const FailedHandshake& failed)
 
 }  // namespace
 
-void SetGrpcLimits(const config::v1::Config& config, grpc::ServerBuilder& builder) {
+void SetGrpcLimits(const config::v1::Config& config, const ConnectionAges& ages, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(static_cast<int>(config.calls().max_request_bytes()));
   // Turns off compression, because gRPC decompresses a message before it checks the size.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
@@ -75,7 +74,7 @@ void SetGrpcLimits(const config::v1::Config& config, grpc::ServerBuilder& builde
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 30 * kMillis);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, 15 * 60 * kMillis);
-  if (config.has_tls()) LimitAge(builder);
+  SetAges(ages, builder);
 }
 
 Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* tls, const CurrentAccess& access,

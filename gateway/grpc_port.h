@@ -6,6 +6,7 @@
 
 #include "gateway/callers/access.h"
 #include "gateway/calls/call_record.h"
+#include "gateway/connection_ages.h"
 #include "gateway/door/door.h"
 #include "proto/stampgate/config/v1/config.pb.h"
 #include "webhooks/http/current_tls.h"
@@ -13,7 +14,7 @@
 namespace stampgate {
 
 // Sets gRPC's own limits, which protect against peers that are slow, send nothing, or use too much.
-void SetGrpcLimits(const config::v1::Config& config, grpc::ServerBuilder& builder);
+void SetGrpcLimits(const config::v1::Config& config, const ConnectionAges& ages, grpc::ServerBuilder& builder);
 
 // Returns the options of the port's door: the limits of the config, and who is a caller. The connections that the door
 // refuses or closes are logged and counted. `tls`, `access` and `recorders` must outlive the door.

@@ -24,11 +24,13 @@
 #include "gateway/admission/breaker.h"
 #include "gateway/admission/retry_budget.h"
 #include "gateway/admission/retry_policy.h"
+#include "gateway/callers/peer_registry.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/disk_waits.h"
 #include "gateway/calls/handshake_line.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/store_address.h"
+#include "gateway/connection_ages.h"
 #include "gateway/door/door.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/log_opening.h"
@@ -204,6 +206,10 @@ uint64_t TimestampFloor(const CallStore* store) {
   return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
 }
 
+ConnectionAges AgesOf(const config::v1::Config& config, const Server::Parts& parts) {
+  return parts.ages.has_value() ? *parts.ages : ConnectionAgesOf(config);
+}
+
 WaitTable::Options WaitOptionsOf(const config::v1::Activities& activities, const CurrentAccess& access) {
   return {.max_waiting = activities.max_waiting(),
           .poll_interval = ToDuration(activities.poll_interval()),
@@ -265,12 +271,14 @@ class GrpcServer : public Server {
                        .in_flight = in_flight_,
                        .messages = *event_messages_,
                        .heartbeat_interval = ToDuration(config.events().heartbeat_interval()),
+                       .end_of_streams = AgesOf(config, parts).end_of_streams,
                        .ending = ending_,
                        .random = RandomOfThread,
                        .now = [] { return absl::Now(); }},
         event_service_(event_environment_),
         serves_reflection_(config.reflection()),
-        tls_(parts.tls) {}
+        tls_(parts.tls),
+        ages_(AgesOf(config, parts)) {}
 
   // Opens the event log, and receives deliveries. Errors: those of EventPipeline::Start.
   absl::Status OpenEvents(const config::v1::Config& config, EventPipeline::Observers observers) {
@@ -332,9 +340,10 @@ class GrpcServer : public Server {
     MakeReflection();
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
-    SetGrpcLimits(config, builder);
-    absl::StatusOr<std::unique_ptr<Door>> door =
-        Door::Create(DoorOptionsOf(config, tls_, environment_.access, environment_.recorders), loops_, builder);
+    SetGrpcLimits(config, ages_, builder);
+    Door::Options options = DoorOptionsOf(config, tls_, environment_.access, environment_.recorders);
+    options.on_dismissed = [this](const std::set<uint64_t>& connections) { DismissCalls(connections); };
+    absl::StatusOr<std::unique_ptr<Door>> door = Door::Create(options, loops_, builder);
     if (!door.ok()) return door.status();
     door_ = *std::move(door);
     builder.RegisterCallbackGenericService(&operation_service_);
@@ -445,6 +454,15 @@ class GrpcServer : public Server {
     }
   }
 
+  // Ends the calls on these connections that would otherwise outlive them.
+  void DismissCalls(const std::set<uint64_t>& connections) {
+    const auto is_on_them = [&](const grpc::CallbackServerContext& call) {
+      const std::optional<uint64_t> id = ConnectionIdOf(call.peer());
+      return id.has_value() && connections.contains(*id);
+    };
+    for (const std::shared_ptr<Dismissable>& call : in_flight_.ToDismiss(is_on_them)) call->Dismiss();
+  }
+
   // Closes the connections on which no admitted call is in flight.
   void CloseIdleConnections() {
     std::set<std::string> busy;
@@ -472,8 +490,12 @@ class GrpcServer : public Server {
     if (!serves_reflection_) return;
     CallRecorders recorders = environment_.recorders;
     recorders.audit = nullptr;
-    reflection_ = std::make_unique<ReflectionService>(ReflectionService::Options{
-        .access = environment_.access, .recorders = recorders, .in_flight = in_flight_, .random = RandomOfThread});
+    reflection_ =
+        std::make_unique<ReflectionService>(ReflectionService::Options{.access = environment_.access,
+                                                                       .recorders = recorders,
+                                                                       .in_flight = in_flight_,
+                                                                       .random = RandomOfThread,
+                                                                       .end_of_streams = ages_.end_of_streams});
   }
 
   const std::shared_ptr<EventLoops> loops_;
@@ -507,6 +529,7 @@ class GrpcServer : public Server {
   const bool serves_reflection_;
   std::unique_ptr<ReflectionService> reflection_;  // null if reflection is not served
   const CurrentTls* const tls_;
+  const ConnectionAges ages_;
   std::unique_ptr<Door> door_;
   std::unique_ptr<grpc::Server> server_;
   std::optional<PeriodicTask> usage_report_;

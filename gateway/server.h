@@ -3,6 +3,7 @@
 #define STAMPGATE_GATEWAY_SERVER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -11,6 +12,7 @@
 #include "gateway/audit/log.h"
 #include "gateway/callers/access.h"
 #include "gateway/config/config.h"
+#include "gateway/connection_ages.h"
 #include "gateway/events/pipeline.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/telemetry/tracer.h"
@@ -32,6 +34,7 @@ class Server {
     Tracer* tracer = nullptr;              // if null, the server traces no calls
     const CurrentTls* tls = nullptr;       // if null, the server uses no TLS, which is allowed on loopback only
     EventPipeline::Observers events = {};  // for the event log
+    std::optional<ConnectionAges> ages = std::nullopt;  // for tests; otherwise those of the config
     std::function<void()> on_fatal =
         {};  // called on any thread if the call store has failed and cannot continue; the process should then end
   };

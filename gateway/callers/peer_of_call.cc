@@ -20,4 +20,12 @@ Peer PeerOf(const grpc::ServerContextBase& call) {
   return id.has_value() ? FindPeer(*id) : Peer{};
 }
 
+std::chrono::steady_clock::time_point TimeOfAge(const grpc::ServerContextBase& call, absl::Duration age) {
+  using Time = std::chrono::steady_clock::time_point;
+  if (age == absl::InfiniteDuration()) return Time::max();
+  const std::optional<uint64_t> id = ConnectionIdOf(call.peer());
+  const std::optional<Time> began = id.has_value() ? BeginOfConnection(*id) : std::nullopt;
+  return began.has_value() ? *began + absl::ToChronoNanoseconds(age) : Time::max();
+}
+
 }  // namespace stampgate

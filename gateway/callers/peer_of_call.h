@@ -4,6 +4,9 @@
 
 #include <grpcpp/server_context.h>
 
+#include <chrono>
+
+#include "absl/time/time.h"
 #include "gateway/callers/peer.h"
 
 namespace stampgate {
@@ -15,6 +18,10 @@ void KeepPeersOfEndedCalls();
 
 // Returns the peer of a call whose connection a Door has accepted. Returns a stranger if the connection ended long ago.
 Peer PeerOf(const grpc::ServerContextBase& call);
+
+// Returns when the connection of `call` will have the age `age`; time_point::max() if `age` is infinite, or if the
+// connection ended long ago.
+std::chrono::steady_clock::time_point TimeOfAge(const grpc::ServerContextBase& call, absl::Duration age);
 
 }  // namespace stampgate
 

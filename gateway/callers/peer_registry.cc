@@ -19,10 +19,15 @@ namespace {
 constexpr char kPrefix[] = "/connection/";
 constexpr uint64_t kNone = 0;
 
+struct Entry {
+  Peer peer;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+};
+
 // The entries are in several parts, so that calls on different connections seldom wait for each other.
 struct Part {
   std::mutex mutex;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<const Peer>> peers;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<const Entry>> peers;
   std::deque<uint64_t> ended;  // the connections in `peers` that have ended, in this order
 };
 
@@ -39,11 +44,19 @@ uint64_t NextId() {
   return ++last;
 }
 
+// Returns null if the number is not registered.
+std::shared_ptr<const Entry> Find(uint64_t id) {
+  Part& part = PartOf(id);
+  const std::lock_guard lock(part.mutex);
+  const auto found = part.peers.find(id);
+  return found == part.peers.end() ? nullptr : found->second;
+}
+
 }  // namespace
 
 RegisteredPeer::RegisteredPeer(Peer peer) : id_(NextId()) {
   Part& part = PartOf(id_);
-  auto entry = std::make_shared<const Peer>(std::move(peer));
+  auto entry = std::make_shared<const Entry>(Entry{.peer = std::move(peer)});
   const std::lock_guard lock(part.mutex);
   part.peers.emplace(id_, std::move(entry));
 }
@@ -74,14 +87,14 @@ std::optional<uint64_t> ConnectionIdOf(absl::string_view address) {
 }
 
 Peer FindPeer(uint64_t id) {
-  Part& part = PartOf(id);
-  std::shared_ptr<const Peer> peer;
-  {
-    const std::lock_guard lock(part.mutex);
-    const auto found = part.peers.find(id);
-    if (found != part.peers.end()) peer = found->second;
-  }
-  return peer == nullptr ? Peer{} : *peer;
+  const std::shared_ptr<const Entry> entry = Find(id);
+  return entry == nullptr ? Peer{} : entry->peer;
+}
+
+std::optional<std::chrono::steady_clock::time_point> BeginOfConnection(uint64_t id) {
+  const std::shared_ptr<const Entry> entry = Find(id);
+  if (entry == nullptr) return std::nullopt;
+  return entry->began;
 }
 
 }  // namespace stampgate

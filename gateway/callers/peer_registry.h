@@ -5,6 +5,7 @@
 #ifndef STAMPGATE_GATEWAY_CALLERS_PEER_REGISTRY_H_
 #define STAMPGATE_GATEWAY_CALLERS_PEER_REGISTRY_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,6 +44,9 @@ std::optional<uint64_t> ConnectionIdOf(absl::string_view address);
 
 // Returns the registered peer; a stranger if the number is not registered.
 Peer FindPeer(uint64_t id);
+
+// Returns when the peer was registered, which is when its connection began; nothing if the number is not registered.
+std::optional<std::chrono::steady_clock::time_point> BeginOfConnection(uint64_t id);
 
 }  // namespace stampgate
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <optional>
 #include <utility>
 
 namespace stampgate {
@@ -19,6 +21,15 @@ TEST(RegisteredPeerTest, IsFoundByItsNumber) {
   EXPECT_EQ(FindPeer(a.id()), Named("spiffe://test/a"));
   EXPECT_EQ(FindPeer(id), Named("spiffe://test/b"));
   EXPECT_EQ(FindPeer(id + 1), Peer{});
+}
+
+TEST(RegisteredPeerTest, KnowsWhenItsConnectionBegan) {
+  const auto before = std::chrono::steady_clock::now();
+  const RegisteredPeer peer(Named("spiffe://test/a"));
+  ASSERT_TRUE(BeginOfConnection(peer.id()).has_value());
+  EXPECT_GE(*BeginOfConnection(peer.id()), before);
+  EXPECT_LE(*BeginOfConnection(peer.id()), std::chrono::steady_clock::now());
+  EXPECT_EQ(BeginOfConnection(peer.id() + 1), std::nullopt);
 }
 
 TEST(RegisteredPeerTest, IsFoundForSomeTimeAfterItHasEnded) {

@@ -6,9 +6,11 @@
 #include <condition_variable>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -17,6 +19,16 @@
 #include "gateway/calls/shutting_down.h"
 
 namespace stampgate {
+
+// A call that can last long after its connection has lost the right to exist.
+class Dismissable {
+ public:
+  virtual ~Dismissable() = default;
+
+  // Reports that the identity of the connection belongs to no caller any more, so that the connection ends in seconds.
+  // The call should end before that. May be called on any thread, at any time, even after the reply. Must not block.
+  virtual void Dismiss() = 0;
+};
 
 // Thread-safe. `Context` is gRPC's context of a call. It must live until End or EndRefused is called for the call.
 //
@@ -58,12 +70,13 @@ class CallsInFlight {
     return ShuttingDown();
   }
 
-  // Counts the admitted call for `caller`. Does nothing if the call already counts for a caller. Errors:
-  // RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if the limits of the caller leave no space for the call; the call must then end
-  // with the error.
-  absl::Status SetCaller(const Context& call, absl::string_view caller) {
+  // Counts the admitted call for `caller`. Does nothing if the call already counts for a caller. If `dismissable` is
+  // set, ToDismiss can return it until End. Errors: RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if the limits of the caller
+  // leave no space for the call; the call must then end with the error.
+  absl::Status SetCaller(const Context& call, absl::string_view caller, std::weak_ptr<Dismissable> dismissable = {}) {
     std::lock_guard lock(mutex_);
     Shares& shares = admitted_.at(&call);
+    shares.dismissable = std::move(dismissable);
     if (absl::Status status = shares.count.SetCaller(caller); !status.ok()) return status;
     return shares.bytes.SetCaller(caller);
   }
@@ -97,6 +110,18 @@ class CallsInFlight {
     return changed_.wait_until(lock, deadline, [this] { return refused_ == 0; });
   }
 
+  // Returns the calls that can be dismissed and whose contexts satisfy `select`.
+  template <typename Select>
+  std::vector<std::shared_ptr<Dismissable>> ToDismiss(Select select) const {
+    std::vector<std::shared_ptr<Dismissable>> calls;
+    std::lock_guard lock(mutex_);
+    for (const auto& [call, shares] : admitted_) {
+      std::shared_ptr<Dismissable> dismissable = shares.dismissable.lock();
+      if (dismissable != nullptr && select(*call)) calls.push_back(std::move(dismissable));
+    }
+    return calls;
+  }
+
   // Calls `visit` with the context of every admitted call. While ForEach runs, calls cannot begin or end.
   template <typename Visit>
   void ForEach(Visit visit) const {
@@ -108,6 +133,7 @@ class CallsInFlight {
   struct Shares {
     CallerShare count;
     CallerShare bytes;
+    std::weak_ptr<Dismissable> dismissable = {};
   };
 
   static CallerQuota::Options QuotaOf(const char* what, size_t max, size_t max_per_caller) {

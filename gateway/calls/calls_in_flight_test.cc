@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -130,6 +131,30 @@ TEST(CallsInFlightTest, VisitsTheAdmittedCalls) {
   std::vector<int> seen;
   calls.ForEach([&](int call) { seen.push_back(call); });
   EXPECT_EQ(seen, std::vector<int>{2});
+}
+
+struct FakeCall : Dismissable {
+  void Dismiss() override {}
+};
+
+TEST(CallsInFlightTest, FindsTheCallsToDismiss) {
+  Calls calls;
+  const int first = 1;
+  const int second = 2;
+  const int third = 3;
+  for (const int* call : {&first, &second, &third}) ASSERT_TRUE(calls.Begin(*call).ok());
+  const auto one = std::make_shared<FakeCall>();
+  auto two = std::make_shared<FakeCall>();
+  ASSERT_TRUE(calls.SetCaller(first, "a", one).ok());
+  ASSERT_TRUE(calls.SetCaller(second, "a", two).ok());
+  ASSERT_TRUE(calls.SetCaller(third, "a").ok());
+  const auto all = [](int) { return true; };
+  EXPECT_EQ(calls.ToDismiss(all).size(), 2u);
+  EXPECT_EQ(calls.ToDismiss([](int call) { return call == 1; }), std::vector<std::shared_ptr<Dismissable>>{one});
+  two = nullptr;
+  EXPECT_EQ(calls.ToDismiss(all), std::vector<std::shared_ptr<Dismissable>>{one});
+  calls.End(first);
+  EXPECT_TRUE(calls.ToDismiss(all).empty());
 }
 
 TEST(CallsInFlightTest, AfterADrainHasFoundNoCallNoNewCallIsAdmitted) {

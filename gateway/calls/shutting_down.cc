@@ -7,14 +7,25 @@
 #include "translate/error.h"
 
 namespace stampgate {
+namespace {
 
-absl::Status ShuttingDown(std::string cursor) {
-  Error error =
-      GatewayError(absl::StatusCode::kUnavailable, v1::ERROR_REASON_SHUTTING_DOWN, "the gateway is shutting down");
-  if (!cursor.empty()) error.metadata.emplace_back("cursor", std::move(cursor));
+absl::Status ContinueElsewhere(std::string why, absl::string_view name, std::string place) {
+  Error error = GatewayError(absl::StatusCode::kUnavailable, v1::ERROR_REASON_SHUTTING_DOWN, std::move(why));
+  if (!place.empty()) error.metadata.emplace_back(name, std::move(place));
   thread_local absl::InsecureBitGen random;
   error.retry_delay = absl::Milliseconds(absl::Uniform(random, 100, 3000));
   return ToStatus(error);
+}
+
+}  // namespace
+
+absl::Status ShuttingDown(std::string cursor) {
+  return ContinueElsewhere("the gateway is shutting down", "cursor", std::move(cursor));
+}
+
+absl::Status ConnectionTooOld(absl::string_view name, std::string place) {
+  return ContinueElsewhere("the gateway ends this connection because of its age; a new connection continues", name,
+                           std::move(place));
 }
 
 }  // namespace stampgate

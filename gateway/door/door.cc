@@ -168,10 +168,13 @@ class PassiveDoor : public Door {
 
   void DismissStrangers() override {
     if (options_.tls == nullptr) return;
-    for (const std::shared_ptr<Connection>& connection : open_->TakeStrangers(options_.is_caller)) {
+    std::set<uint64_t> ids;
+    for (const auto& [id, connection] : open_->TakeStrangers(options_.is_caller)) {
       connection->GoAway(kDismissed);
       connection->CloseAfter(kDismissal);
+      ids.insert(id);
     }
+    if (!ids.empty() && options_.on_dismissed) options_.on_dismissed(ids);
   }
 
   bool HaveConnections() const override { return open_->HaveOpen(); }

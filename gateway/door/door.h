@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -61,6 +62,9 @@ class Door {
     // Called when a connection is closed at once, because the process has no descriptor left, or none below
     // `max_descriptor`. Must not block.
     std::function<void()> on_no_descriptor = {};
+    // Called when DismissStrangers has begun to end the connections with these numbers (see ConnectionIdOf). Must not
+    // block.
+    std::function<void(const std::set<uint64_t>& connections)> on_dismissed = {};
     // Called when the connection of a client is closed because it exceeds a bound. Must not block.
     std::function<void(const Peer&, Excess)> on_excess = {};
   };
@@ -92,7 +96,7 @@ class Door {
   virtual Usage usage() const = 0;
 
   // Ends the connections of identities that are callers no more: sends GOAWAY, so that their clients begin no new call,
-  // and closes the connections four seconds later. Call it when the config has changed.
+  // calls Options::on_dismissed, and closes the connections four seconds later. Call it when the config has changed.
   virtual void DismissStrangers() = 0;
 
   // Refuses new connections, and closes those that wait in the system's queue and those in handshakes. Call it before

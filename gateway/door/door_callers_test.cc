@@ -62,6 +62,9 @@ class DoorForCallersTest : public DoorTest {
         return Report(absl::StrCat("refused: ", Describe(failed.peer)));
       Report(absl::StrCat(failed.address, " ", static_cast<int>(failed.failure), " (", failed.names, ") ", failed.why));
     };
+    options.on_dismissed = [this](const std::set<uint64_t>& connections) {
+      Report(absl::StrCat("dismissed: ", connections.size()));
+    };
     options.on_excess = [this](const Peer& peer, Excess excess) {
       Report(absl::StrCat(Describe(peer), ": ", MessageOf(excess)));
     };
@@ -186,6 +189,7 @@ TEST_F(DoorForCallersTest, AnIdentityThatIsNoCallerAnyMoreLosesItsConnections) {
 
   const auto began = std::chrono::steady_clock::now();
   server_->door().DismissStrangers();
+  EXPECT_THAT(WaitForReports(1), ElementsAre("dismissed: 1"));
   EXPECT_EQ(removed.ReadGoAway(), "0 the identity of the certificate belongs to no caller any more");
   std::printf("the connection ended after %.1f s\n",
               std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());

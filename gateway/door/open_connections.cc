@@ -33,14 +33,14 @@ void OpenConnections::Recount() const {
   for (const auto& [id, entry] : connections_) entry.connection->Recount();
 }
 
-std::vector<std::shared_ptr<Connection>> OpenConnections::TakeStrangers(
+std::map<uint64_t, std::shared_ptr<Connection>> OpenConnections::TakeStrangers(
     const std::function<bool(const Peer&)>& is_caller) {
-  std::vector<std::shared_ptr<Connection>> strangers;
+  std::map<uint64_t, std::shared_ptr<Connection>> strangers;
   const std::lock_guard lock(mutex_);
   for (auto& [id, entry] : connections_) {
     if (entry.is_taken || is_caller(entry.peer)) continue;
     entry.is_taken = true;
-    strangers.push_back(entry.connection);
+    strangers.emplace(id, entry.connection);
   }
   return strangers;
 }

@@ -35,8 +35,8 @@ class OpenConnections {
   // Calls Connection::Recount for each connection.
   void Recount() const;
 
-  // Returns the connections whose peers do not satisfy `is_caller`, each of them only once.
-  std::vector<std::shared_ptr<Connection>> TakeStrangers(const std::function<bool(const Peer&)>& is_caller);
+  // Returns the connections whose peers do not satisfy `is_caller`, with their numbers, each of them only once.
+  std::map<uint64_t, std::shared_ptr<Connection>> TakeStrangers(const std::function<bool(const Peer&)>& is_caller);
 
   // Closes the sending side of all connections, except for those in `kept`.
   void CloseExcept(const std::set<uint64_t>& kept);

@@ -37,12 +37,14 @@ void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAc
   });
 }
 
-void BeginEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done) {
+void BeginEvents(const CallIdentity& identity, CallRecord& record, std::weak_ptr<Dismissable> call,
+                 OnEventAccess done) {
   AuthorizeEvents(
-      identity, record, [&identity, &record, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
+      identity, record,
+      [&identity, &record, call = std::move(call), done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
         if (!access.ok()) return done(std::move(access));
         const KnownCaller caller = access->caller;
-        if (absl::Status counted = identity.count(*caller.caller); !counted.ok()) return done(counted);
+        if (absl::Status counted = identity.count(*caller.caller, std::move(call)); !counted.ok()) return done(counted);
         record.audit().AllowRead(
             caller, [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
               if (!allowed.ok()) return done(allowed);

@@ -35,8 +35,9 @@ using OnEventAccess = absl::AnyInvocable<void(absl::StatusOr<EventAccess>)>;
 void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done);
 
 // Does the same as AuthorizeEvents at the beginning of a call. Also counts the call for its caller, and records that
-// the call is allowed. Errors: those of AuthorizeEvents, of CallsInFlight::SetCaller and of CallAudit::AllowRead.
-void BeginEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done);
+// the call is allowed. `call` is set if the call can be dismissed. Errors: those of AuthorizeEvents, of
+// CallsInFlight::SetCaller and of CallAudit::AllowRead.
+void BeginEvents(const CallIdentity& identity, CallRecord& record, std::weak_ptr<Dismissable> call, OnEventAccess done);
 
 }  // namespace stampgate
 

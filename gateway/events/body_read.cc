@@ -34,7 +34,7 @@ EventBodyRead::EventBodyRead(const EventEnvironment& environment, CallIdentity i
       record_(environment.recorders, kReadEventBody, trace) {}
 
 void EventBodyRead::Start(const grpc::ByteBuffer& request) {
-  BeginEvents(identity_, record_, [self = shared_from_this(), &request](absl::StatusOr<EventAccess> access) {
+  BeginEvents(identity_, record_, {}, [self = shared_from_this(), &request](absl::StatusOr<EventAccess> access) {
     if (!access.ok()) return self->End(access.status());
     self->access_ = *std::move(access);
     self->Begin(request);
@@ -57,6 +57,9 @@ void EventBodyRead::Begin(const grpc::ByteBuffer& bytes) {
 
 void EventBodyRead::ReadOn() {
   if (environment_.ending) return End(ShuttingDown());
+  if (environment_.steady_now() >= identity_.stream_end) {
+    return End(ConnectionTooOld("offset_bytes", absl::StrCat(offset_)));
+  }
   if (access_.HasTokenEnded(environment_.now())) return End(ExpiredAtOffset());
   environment_.source->Run([self = shared_from_this()](absl::StatusOr<EventReader*> reader) {
     if (!reader.ok()) return self->End(ShuttingDown());

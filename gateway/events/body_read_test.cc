@@ -248,6 +248,19 @@ TEST_F(EventBodyReadTest, ATokenThatExpiresDuringTheLastPieceHasNoEffect) {
   EXPECT_EQ(End(), absl::OkStatus());
 }
 
+TEST_F(EventBodyReadTest, AConnectionThatHasReachedItsAgeEndsTheReadWithTheOffset) {
+  PutBody(3, BodyOf(2 * kPiece));
+  stream_end_ = steady_now_ + std::chrono::seconds(7);
+  Start("event_id: 'large' offset_bytes: 5");
+  Next();
+  Pass(absl::Seconds(7));
+  OnSent();
+  EXPECT_THAT(End(), StatusIs(Code::kUnavailable));
+  EXPECT_EQ(Reason(), "SHUTTING_DOWN");
+  EXPECT_EQ(DetailsOf(End()).metadata["offset_bytes"], absl::StrCat(kPiece + 5));
+  EXPECT_FALSE(source_.has_task());
+}
+
 TEST_F(EventBodyReadTest, APolicyThatRemovesTheGrantEndsTheRead) {
   PutBody(3, BodyOf(2 * kPiece));
   Start("event_id: 'large'");

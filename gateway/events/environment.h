@@ -41,6 +41,7 @@ struct EventEnvironment {
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
   const EventMessages& messages;
   absl::Duration heartbeat_interval = absl::ZeroDuration();
+  absl::Duration end_of_streams = absl::InfiniteDuration();  // see ConnectionAges
 
   // True once the grace period of a drain is nearly over. Calls that can take long must end when this is true.
   const std::atomic<bool>& ending;

@@ -9,9 +9,12 @@ namespace stampgate {
 CallIdentity IdentityOf(const EventEnvironment& environment, const grpc::CallbackServerContext& context) {
   return {
       .find = [&access = environment.access, &context](auto done) { Authenticate(access, context, std::move(done)); },
-      .count = [&in_flight = environment.in_flight,
-                &context](const Caller& caller) { return in_flight.SetCaller(context, caller.name()); },
-      .stranger = [&context] { return StrangerName(PeerOf(context)); }};
+      .count =
+          [&in_flight = environment.in_flight, &context](const Caller& caller, std::weak_ptr<Dismissable> call) {
+            return in_flight.SetCaller(context, caller.name(), std::move(call));
+          },
+      .stranger = [&context] { return StrangerName(PeerOf(context)); },
+      .stream_end = TimeOfAge(context, environment.end_of_streams)};
 }
 
 }  // namespace stampgate

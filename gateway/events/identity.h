@@ -4,7 +4,9 @@
 
 #include <grpcpp/server_context.h>
 
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
@@ -12,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "gateway/callers/authenticator.h"
 #include "gateway/callers/caller.h"
+#include "gateway/calls/calls_in_flight.h"
 #include "gateway/events/environment.h"
 
 namespace stampgate {
@@ -23,10 +26,13 @@ struct CallIdentity {
   std::function<void(absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)> done)> find;
 
   // Counts the call for `caller`: see CallsInFlight::SetCaller.
-  std::function<absl::Status(const Caller& caller)> count;
+  std::function<absl::Status(const Caller& caller, std::weak_ptr<Dismissable> call)> count;
 
   // Returns the name of an unknown caller for the log and the audit log: see StrangerName.
   std::function<std::string()> stranger;
+
+  // When a stream must end because of the age of its connection.
+  std::chrono::steady_clock::time_point stream_end = std::chrono::steady_clock::time_point::max();
 };
 
 // Returns the identity that the connection and the metadata of a gRPC call show. `environment` and `context` must

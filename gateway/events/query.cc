@@ -29,11 +29,12 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
 
   // Runs `step` if a grant allows the caller to see events by this method.
   void Start(void (EventQuery::*step)(const grpc::ByteBuffer&), const grpc::ByteBuffer& request) {
-    BeginEvents(identity_, record_, [self = shared_from_this(), step, &request](absl::StatusOr<EventAccess> access) {
-      if (!access.ok()) return self->End(access.status());
-      self->access_ = *std::move(access);
-      ((*self).*step)(request);
-    });
+    BeginEvents(identity_, record_, {},
+                [self = shared_from_this(), step, &request](absl::StatusOr<EventAccess> access) {
+                  if (!access.ok()) return self->End(access.status());
+                  self->access_ = *std::move(access);
+                  ((*self).*step)(request);
+                });
   }
 
   void List(const grpc::ByteBuffer& bytes) {

@@ -30,11 +30,12 @@ Subscription::Subscription(const EventEnvironment& environment, CallIdentity ide
       reader_(environment.source == nullptr ? 0 : environment.source->NewReaderId()) {}
 
 void Subscription::Start(const grpc::ByteBuffer& request) {
-  BeginEvents(identity_, record_, [self = shared_from_this(), &request](absl::StatusOr<EventAccess> access) {
-    if (!access.ok()) return self->End(access.status());
-    self->access_ = *std::move(access);
-    self->Read(request);
-  });
+  BeginEvents(identity_, record_, weak_from_this(),
+              [self = shared_from_this(), &request](absl::StatusOr<EventAccess> access) {
+                if (!access.ok()) return self->End(access.status());
+                self->access_ = *std::move(access);
+                self->Read(request);
+              });
 }
 
 void Subscription::Read(const grpc::ByteBuffer& bytes) {
@@ -71,28 +72,30 @@ void Subscription::OnSent(bool ok) {
 }
 
 void Subscription::ReadOn() {
-  if (HasTokenEnded()) return End(ExpiredAtPlace());
+  if (absl::Status end = EndOfTime(); !end.ok()) return End(end);
   slot_->SetPosition(place_.position);
   EventSource::Request request;
   request.after = place_;
   request.filter = filter_;
   const absl::Duration to_heartbeat = environment_.heartbeat_interval - SinceSent();
-  const absl::Duration to_end = access_.caller.until - environment_.now();
-  request.patience = std::max(std::min(to_heartbeat, to_end), absl::Milliseconds(1));
+  const absl::Duration to_token_end = access_.caller.until - environment_.now();
+  const absl::Duration to_stream_end = absl::FromChrono(identity_.stream_end - environment_.steady_now());
+  request.patience = std::max(std::min({to_heartbeat, to_token_end, to_stream_end}), absl::Milliseconds(1));
   // `self` keeps this object alive until Next has returned, because the page can arrive, and the call can end, before
   // that.
   const std::shared_ptr<Subscription> self = shared_from_this();
   environment_.source->Next(reader_, std::move(request),
                             [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
-  // If Cancel ran before Next, Cancel had no Next that it could end. So ReadOn cancels the Next.
-  if (cancelled_) environment_.source->Cancel(reader_);
+  // If Cancel or Dismiss ran before Next, it had no Next that it could end. So ReadOn cancels the Next.
+  if (cancelled_ || dismissed_) environment_.source->Cancel(reader_);
 }
 
 void Subscription::OnPage(absl::StatusOr<EventPage> page) {
   if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log, place_)));
+  if (!cancelled_ && dismissed_.exchange(false)) return Reauthorize();
   if (!page.ok()) return End(page.status());
   if (cancelled_) return End(CallerGone());
-  if (HasTokenEnded()) return End(ExpiredAtPlace());
+  if (absl::Status end = EndOfTime(); !end.ok()) return End(end);
   if (environment_.access.Get() != access_.caller.access) return Reauthorize();
   // If the page has no events for this caller and only moves the place, the call sends the page only when a heartbeat
   // is due.
@@ -129,6 +132,12 @@ void Subscription::Send(const EventPage& page) {
   output_.Send(message);
 }
 
+absl::Status Subscription::EndOfTime() const {
+  if (HasTokenEnded()) return ExpiredAtPlace();
+  if (environment_.steady_now() < identity_.stream_end) return absl::OkStatus();
+  return ConnectionTooOld("cursor", EncodeCursor(environment_.log, place_));
+}
+
 absl::Status Subscription::ExpiredAtPlace() const {
   Error error = TokenExpired();
   error.metadata.emplace_back("cursor", EncodeCursor(environment_.log, place_));
@@ -137,6 +146,11 @@ absl::Status Subscription::ExpiredAtPlace() const {
 
 void Subscription::Cancel() {
   cancelled_ = true;
+  if (environment_.source != nullptr) environment_.source->Cancel(reader_);
+}
+
+void Subscription::Dismiss() {
+  dismissed_ = true;
   if (environment_.source != nullptr) environment_.source->Cancel(reader_);
 }
 

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/caller_quota.h"
+#include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/access.h"
 #include "gateway/events/environment.h"
@@ -30,7 +31,7 @@ namespace stampgate {
 
 // Must be made with std::make_shared, because the call keeps itself alive while a callback can still use it. No
 // function blocks. A slow caller occupies the memory of one place and one page.
-class Subscription : public StreamCall, public std::enable_shared_from_this<Subscription> {
+class Subscription : public StreamCall, public Dismissable, public std::enable_shared_from_this<Subscription> {
  public:
   // `environment` and the objects to which `identity` refers must outlive the call. Each record of the call contains
   // the id of `trace`.
@@ -39,6 +40,8 @@ class Subscription : public StreamCall, public std::enable_shared_from_this<Subs
   void Start(const grpc::ByteBuffer& request) override;
   void OnSent(bool ok) override;
   void Cancel() override;
+  // Makes the call authorize its caller again at once, by the new policy.
+  void Dismiss() override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -51,6 +54,8 @@ class Subscription : public StreamCall, public std::enable_shared_from_this<Subs
   void Send(const EventPage& page);
   absl::Duration SinceSent() const { return absl::FromChrono(environment_.steady_now() - sent_); }
   bool HasTokenEnded() const { return access_.HasTokenEnded(environment_.now()); }
+  // Returns the error with which the call must end now; OK if it may continue.
+  absl::Status EndOfTime() const;
   absl::Status ExpiredAtPlace() const;
   void End(const absl::Status& status);
 
@@ -66,6 +71,7 @@ class Subscription : public StreamCall, public std::enable_shared_from_this<Subs
   Clock::time_point sent_;             // when the last message was sent
   std::optional<CallerShare> unsent_;  // the bytes of the message that is being sent
   std::atomic<bool> cancelled_ = false;
+  std::atomic<bool> dismissed_ = false;  // whether Dismiss wants an authorization that has not begun
 };
 
 // Returns the error for a subscription that CallsInFlight::Begin has refused with `why`. While the gateway drains, the

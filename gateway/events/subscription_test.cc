@@ -416,6 +416,63 @@ TEST_F(SubscriptionTest, ATokenThatExpiresWhileAMessageIsSentEndsTheSubscription
   EXPECT_EQ(Metadata("cursor"), CursorAt(4));
 }
 
+// ---- Connections that end ----
+
+TEST_F(SubscriptionTest, ACallerThatIsDismissedLearnsAtOnceThatItIsNoCaller) {
+  StartAt(0);
+  MakeStranger();
+  call_->Dismiss();
+  EXPECT_EQ(End(), stranger_);
+}
+
+TEST_F(SubscriptionTest, ACallerThatIsDismissedWhileAMessageIsSentLearnsItAfterTheMessage) {
+  log_.Grow(2);
+  StartAt(0);
+  source_.Give(PageOf(1, 2));
+  Expect({"event-1", "event-2"}, 2);
+  MakeStranger();
+  call_->Dismiss();
+  EXPECT_FALSE(output_.end().has_value());
+  OnSent();
+  EXPECT_EQ(End(), stranger_);
+}
+
+TEST_F(SubscriptionTest, ADismissedSubscriptionWhoseCallerIsStillKnownContinues) {
+  log_.Grow(2);
+  StartAt(0);
+  call_->Dismiss();
+  ASSERT_NE(source_.asked(), nullptr);
+  source_.Give(PageOf(1, 2));
+  Expect({"event-1", "event-2"}, 2);
+  OnSent();
+  Leave();
+}
+
+TEST_F(SubscriptionTest, AWaitEndsWithItsCursorWhenTheConnectionHasReachedItsAge) {
+  stream_end_ = steady_now_ + std::chrono::seconds(7);
+  log_.Grow(4);
+  StartAt(4);
+  EXPECT_EQ(source_.asked()->patience, absl::Seconds(7));
+  Pass(absl::Seconds(7));
+  source_.Give(PageOf(5, 4));
+  EXPECT_THAT(End(), StatusIs(Code::kUnavailable));
+  EXPECT_EQ(Reason(), "SHUTTING_DOWN");
+  EXPECT_EQ(Metadata("cursor"), CursorAt(4));
+  EXPECT_TRUE(DetailsOf(End()).retry_delay.has_value());
+}
+
+TEST_F(SubscriptionTest, AConnectionThatReachesItsAgeWhileAMessageIsSentEndsTheSubscriptionAfterTheMessage) {
+  stream_end_ = steady_now_ + std::chrono::seconds(7);
+  log_.Grow(4);
+  StartAt(2);
+  source_.Give(PageOf(3, 4));
+  Pass(absl::Seconds(7));
+  Expect({"event-3", "event-4"}, 4);
+  OnSent();
+  EXPECT_EQ(Reason(), "SHUTTING_DOWN");
+  EXPECT_EQ(Metadata("cursor"), CursorAt(4));
+}
+
 // ---- Policies that change ----
 
 TEST_F(SubscriptionTest, APageThatWasReadByAnOldPolicyIsReadAgain) {

@@ -72,8 +72,9 @@ CallIdentity EventCallTest::Identity() {
                   done(Find());
                 }
               },
-          .count = [this](const Caller&) { return counted_; },
-          .stranger = [] { return "(nobody)"; }};
+          .count = [this](const Caller&, const std::weak_ptr<Dismissable>&) { return counted_; },
+          .stranger = [] { return "(nobody)"; },
+          .stream_end = stream_end_};
 }
 
 void EventCallTest::MakeStranger() {

@@ -124,6 +124,7 @@ class EventCallTest : public ::testing::Test {
   absl::Status stranger_;
   absl::Status counted_;  // the result of counting a call for its caller
   absl::Time token_end_ = absl::InfiniteFuture();
+  std::chrono::steady_clock::time_point stream_end_ = std::chrono::steady_clock::time_point::max();
   bool hold_identity_ = false;
   std::atomic<int> identified_ = 0;  // how often a call has searched for its caller
 

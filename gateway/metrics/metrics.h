@@ -40,7 +40,8 @@ inline constexpr std::array<const char*, 7> kConnectionBounds = {
     "header_bytes", "resets", "control_frames", "connections", "bytes", "bytes_of_identity", "bytes_of_all"};
 
 // Names of the reasons for which calls stop waiting for the end of an activity, indexed by WaitEnd.
-inline constexpr std::array<const char*, 6> kWaitEnds = {"event", "poll", "deadline", "full", "drain", "caller_left"};
+inline constexpr std::array<const char*, 7> kWaitEnds = {"event", "poll",        "deadline", "full",
+                                                         "drain", "caller_left", "dismissed"};
 
 // Names of the classes of calls, of the reasons why the gateway refuses a call because of upstream's rates, and of the
 // causes of retries. Indexed by CallClass, AdmissionRefusal and RetryCause.

@@ -330,7 +330,7 @@ TEST(MetricsTest, WaitsForActivitiesAndReadingsAreCounted) {
   metrics.CountActivityPoll(false);
   EXPECT_EQ(ValueOf(metrics, "stampgate_waiting_calls"), "3");
   EXPECT_EQ(ValueOf(metrics, "stampgate_waits_total{end=\"event\"}"), "1");
-  EXPECT_EQ(ValueOf(metrics, "stampgate_waits_total{end=\"caller_left\"}"), "1");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_waits_total{end=\"dismissed\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_activity_polls_total{result=\"ok\"}"), "2");
   EXPECT_EQ(ValueOf(metrics, "stampgate_activity_polls_total{result=\"failed\"}"), "1");
 }

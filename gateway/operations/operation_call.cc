@@ -320,12 +320,21 @@ void OperationCall::TraceRequest(absl::string_view http_method) {
 
 void OperationCall::Cancel() {
   dispatch_.Cancel();
+  EndWait(WaitEnd::kLeft);
+}
+
+void OperationCall::Dismiss() {
+  dismissed_ = true;
+  EndWait(WaitEnd::kDismissed);
+}
+
+void OperationCall::EndWait(WaitEnd end) {
   std::shared_ptr<ActivityWait> wait;
   {
     std::lock_guard lock(mutex_);
     wait = wait_;
   }
-  if (wait != nullptr) wait->Cancel();
+  if (wait != nullptr) wait->End(end);
 }
 
 // The call runs this function after each step that can wait: for a place, for the disk, or for a signature.
@@ -377,8 +386,9 @@ void OperationCall::WaitForEnd(std::string response, bool urgent) {
               [call = shared_from_this()](ActivityWaits::Ended ended) {
                 call->loop_.Run([call, ended = std::move(ended)] { call->OnWaitEnd(ended); });
               });
-  // If Cancel ran before wait_ was set, it did not cancel the wait.
-  if (dispatch_.caller_left()) wait->Cancel();
+  // If Cancel or Dismiss ran before wait_ was set, it did not end the wait.
+  if (dispatch_.caller_left()) wait->End(WaitEnd::kLeft);
+  if (dismissed_) wait->End(WaitEnd::kDismissed);
 }
 
 // Replies with what the gateway last knew about the activity. A text that is no response of this operation, or a

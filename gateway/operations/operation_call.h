@@ -6,6 +6,7 @@
 #include <grpcpp/support/slice.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -59,6 +60,9 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
 
   void Cancel() override;
 
+  // Ends the wait for the end of the activity: the caller gets the activity as upstream has responded.
+  void Dismiss() override;
+
  private:
   // The ways in which the gateway can send the request.
   struct Discover {};  // sends a GET without a stamp
@@ -94,6 +98,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void OnOutcome(UpstreamOutcome outcome);
   void OnLateOutcome(UpstreamOutcome outcome);
   void AnnounceWait();
+  void EndWait(WaitEnd end);
   bool WaitsForEnd() const;
   void WaitForEnd(std::string response, bool urgent);
   void OnWaitEnd(const ActivityWaits::Ended& ended);
@@ -138,6 +143,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   ActivitySummary activity_;                         // of the response
   UpstreamClient::Clock::time_point wait_deadline_;  // when the call no longer waits for the end of its activity
   std::string pending_;                              // the response, while the call waits for the end of its activity
+  std::atomic<bool> dismissed_ = false;
   bool goes_on_ = false;  // whether the exchange continues after the reply, until OnLateOutcome
 
   RequestKind kind_ = RequestKind::kQuery;  // set from Render on

@@ -94,7 +94,7 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
     Authenticate(environment_.access, context_, [this, handler = handler_](absl::StatusOr<KnownCaller> caller) {
       if (caller.ok()) {
         const std::string& name = caller->caller->name();
-        const absl::Status counted = environment_.in_flight.SetCaller(context_, name);
+        const absl::Status counted = environment_.in_flight.SetCaller(context_, name, handler);
         if (!counted.ok()) return Refuse(name, counted);
       }
       const std::string stranger = caller.ok() ? "" : StrangerName(PeerOf(context_));

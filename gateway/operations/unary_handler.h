@@ -11,16 +11,15 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/callers/authenticator.h"
+#include "gateway/calls/calls_in_flight.h"
 
 namespace stampgate {
 
 // Handles one call. operation_service.h connects a handler with gRPC; tests call a handler directly.
-class UnaryHandler {
+class UnaryHandler : public Dismissable {
  public:
   // Receives the status of the call and, if the status is OK, the bytes of the response message.
   using Reply = absl::AnyInvocable<void(const absl::Status& status, const grpc::ByteBuffer& response)>;
-
-  virtual ~UnaryHandler() = default;
 
   // Handles the call. Calls exactly once the Reply that the constructor received: before Start returns, or later on
   // another thread. Never blocks. Must be called only once.
@@ -34,6 +33,9 @@ class UnaryHandler {
   // Reports that the caller has left. May be called on any thread and at any time, even before Start and after the
   // reply. Never blocks.
   virtual void Cancel() = 0;
+
+  // Most calls end in time. Those override it that can wait longer.
+  void Dismiss() override {}
 };
 
 }  // namespace stampgate

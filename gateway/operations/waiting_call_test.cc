@@ -166,6 +166,24 @@ TEST_F(WaitingCallTest, ACallerThatLeavesEndsTheWait) {
   EXPECT_EQ(StatusOf(call), "ACTIVITY_STATUS_PENDING");
 }
 
+TEST_F(WaitingCallTest, ACallerThatIsDismissedStillGetsTheActivity) {
+  NeverRead();
+  const Call call = Start(absl::StrCat(kCreate, kWait));
+  upstream_.End(1, AnswerOf(200, ActivityWith("PENDING")));
+  EXPECT_EQ(call.replies.count(), 0);
+  if (const auto handler = call.handler.lock()) handler->Dismiss();
+  EXPECT_EQ(StatusOf(call), "ACTIVITY_STATUS_PENDING");
+}
+
+TEST_F(WaitingCallTest, ACallerThatIsDismissedBeforeUpstreamRespondsDoesNotWait) {
+  NeverRead();
+  const Call call = Start(absl::StrCat(kCreate, kWait));
+  upstream_.WaitForSent(1);
+  if (const auto handler = call.handler.lock()) handler->Dismiss();
+  upstream_.End(1, AnswerOf(200, ActivityWith("PENDING")));
+  EXPECT_EQ(StatusOf(call), "ACTIVITY_STATUS_PENDING");
+}
+
 TEST_F(WaitingCallTest, ADrainEndsTheWait) {
   NeverRead();
   const Call call = Start(absl::StrCat(kCreate, kWait));

@@ -4,6 +4,7 @@
 
 #include <grpcpp/server_context.h>
 
+#include "absl/time/time.h"
 #include "gateway/callers/access.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/caller_quota.h"
@@ -19,7 +20,8 @@ struct ReflectionEnvironment {
   CallRecorders recorders;
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
   OpenStreams& streams;
-  CallerQuota& quota;  // of streams
+  CallerQuota& quota;             // of streams
+  absl::Duration end_of_streams;  // see ConnectionAges
   RandomNumber random;
 };
 

@@ -8,10 +8,10 @@ namespace stampgate {
 
 OpenStreams::OpenStreams(Options options) : options_(std::move(options)) {}
 
-absl::Status OpenStreams::Open(Stream& stream) {
+absl::Status OpenStreams::Open(Stream& stream, Clock::time_point end) {
   const std::lock_guard lock(mutex_);
   if (draining_) return ShuttingDown();
-  streams_[&stream] = {&stream, options_.now()};
+  streams_[&stream] = {&stream, options_.now(), end};
   // Holds the lock, so that the stream cannot end, and be destroyed, before Begin has returned.
   stream.Begin();
   return absl::OkStatus();
@@ -27,23 +27,29 @@ void OpenStreams::Close(const Stream& stream) {
   streams_.erase(&stream);
 }
 
-void OpenStreams::ExpireIdle() {
+void OpenStreams::EndDue() {
   const std::lock_guard lock(mutex_);
-  const Clock::time_point limit = options_.now() - absl::ToChronoNanoseconds(options_.idle_timeout);
+  const Clock::time_point now = options_.now();
+  const Clock::time_point limit = now - absl::ToChronoNanoseconds(options_.idle_timeout);
   for (const auto& [key, entry] : streams_) {
-    if (entry.touched <= limit) entry.stream->Expire();
+    if (entry.touched <= limit) {
+      entry.stream->Expire();
+    } else if (entry.end <= now) {
+      entry.stream->Leave(ConnectionTooOld());
+    }
   }
 }
 
 void OpenStreams::Drain() {
   const std::lock_guard lock(mutex_);
   draining_ = true;
-  for (const auto& [key, entry] : streams_) entry.stream->Drain();
+  for (const auto& [key, entry] : streams_) entry.stream->Leave(ShuttingDown());
 }
 
-bool OpenStreams::draining() const {
+absl::Status OpenStreams::WhyLeave(const Stream& stream) const {
   const std::lock_guard lock(mutex_);
-  return draining_;
+  if (draining_) return ShuttingDown();
+  return streams_.at(&stream).end <= options_.now() ? ConnectionTooOld() : absl::OkStatus();
 }
 
 }  // namespace stampgate

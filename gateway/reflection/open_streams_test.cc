@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -18,7 +19,7 @@ using Code = absl::StatusCode;
 struct FakeStream : OpenStreams::Stream {
   void Begin() override { calls += "begin "; }
   void Expire() override { calls += "expire "; }
-  void Drain() override { calls += "drain "; }
+  void Leave(const absl::Status& why) override { absl::StrAppend(&calls, DetailsOf(why).reason, " "); }
   std::string calls;
 };
 
@@ -42,33 +43,50 @@ TEST_F(OpenStreamsTest, ExpiresAStreamThatIsIdleForTheTimeout) {
   ASSERT_THAT(streams_.Open(second_), StatusIs(Code::kOk));
   Pass(absl::Seconds(59));
   streams_.Touch(second_);
-  streams_.ExpireIdle();
+  streams_.EndDue();
   EXPECT_EQ(first_.calls, "begin ");
   Pass(absl::Seconds(1));
-  streams_.ExpireIdle();
+  streams_.EndDue();
   EXPECT_EQ(first_.calls, "begin expire ");
   EXPECT_EQ(second_.calls, "begin ");
   Pass(absl::Seconds(59));
-  streams_.ExpireIdle();
+  streams_.EndDue();
   EXPECT_EQ(first_.calls, "begin expire expire ");
   EXPECT_EQ(second_.calls, "begin expire ");
+}
+
+TEST_F(OpenStreamsTest, EndsABusyStreamWhoseConnectionHasReachedItsAge) {
+  ASSERT_THAT(streams_.Open(first_, now_ + std::chrono::seconds(90)), StatusIs(Code::kOk));
+  ASSERT_THAT(streams_.Open(second_), StatusIs(Code::kOk));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(streams_.WhyLeave(first_), StatusIs(Code::kOk));
+    Pass(absl::Seconds(30));
+    streams_.Touch(first_);
+    streams_.Touch(second_);
+    if (i < 2) streams_.EndDue();
+  }
+  EXPECT_EQ(first_.calls, "begin ");
+  streams_.EndDue();
+  EXPECT_EQ(first_.calls, "begin SHUTTING_DOWN ");
+  EXPECT_EQ(DetailsOf(streams_.WhyLeave(first_)).reason, "SHUTTING_DOWN");
+  EXPECT_EQ(second_.calls, "begin ");
 }
 
 TEST_F(OpenStreamsTest, DoesNotUseAStreamAfterItIsClosed) {
   ASSERT_THAT(streams_.Open(first_), StatusIs(Code::kOk));
   streams_.Close(first_);
   Pass(absl::Hours(1));
-  streams_.ExpireIdle();
+  streams_.EndDue();
   streams_.Drain();
   EXPECT_EQ(first_.calls, "begin ");
 }
 
 TEST_F(OpenStreamsTest, DrainsTheOpenStreamsAndOpensNoMore) {
   ASSERT_THAT(streams_.Open(first_), StatusIs(Code::kOk));
-  EXPECT_FALSE(streams_.draining());
+  EXPECT_THAT(streams_.WhyLeave(first_), StatusIs(Code::kOk));
   streams_.Drain();
-  EXPECT_TRUE(streams_.draining());
-  EXPECT_EQ(first_.calls, "begin drain ");
+  EXPECT_THAT(streams_.WhyLeave(first_), StatusIs(Code::kUnavailable));
+  EXPECT_EQ(first_.calls, "begin SHUTTING_DOWN ");
   const absl::Status refused = streams_.Open(second_);
   EXPECT_THAT(refused, StatusIs(Code::kUnavailable));
   EXPECT_EQ(DetailsOf(refused).reason, "SHUTTING_DOWN");

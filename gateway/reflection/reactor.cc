@@ -13,7 +13,6 @@
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
 #include "gateway/calls/request_message.h"
-#include "gateway/calls/shutting_down.h"
 #include "gateway/reflection/answers.h"
 
 namespace stampgate {
@@ -53,7 +52,8 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
       absl::StatusOr<CallerShare> share = environment_.quota.TakeFor(caller->caller->name());
       if (!share.ok()) return End(share.status());
       share_ = *std::move(share);
-      if (absl::Status status = environment_.streams.Open(*this); !status.ok()) End(status);
+      const auto end = TimeOfAge(context_, environment_.end_of_streams);
+      if (absl::Status status = environment_.streams.Open(*this, end); !status.ok()) End(status);
     });
   }
 
@@ -68,7 +68,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
     if (state_ == State::kSending) context_.TryCancel();
   }
 
-  void Drain() override { EndReading(ShuttingDown()); }
+  void Leave(const absl::Status& why) override { EndReading(why); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return End(context_.IsCancelled() ? CallerGone() : absl::OkStatus());
@@ -86,7 +86,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
     environment_.streams.Touch(*this);
     state_ = State::kReading;
     // A drain that began during the write has not ended the stream.
-    if (environment_.streams.draining()) return End(ShuttingDown());
+    if (absl::Status why = environment_.streams.WhyLeave(*this); !why.ok()) return End(why);
     StartRead(&request_);
   }
 

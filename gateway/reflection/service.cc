@@ -42,8 +42,9 @@ ReflectionService::ReflectionService(Options options)
                    .in_flight = options.in_flight,
                    .streams = streams_,
                    .quota = quota_,
+                   .end_of_streams = options.end_of_streams,
                    .random = std::move(options.random)},
-      expiry_("reflection", options.streams.idle_timeout / kLooksInTimeout, [this] { streams_.ExpireIdle(); }) {
+      expiry_("reflection", options.streams.idle_timeout / kLooksInTimeout, [this] { streams_.EndDue(); }) {
   int index = 0;
   for (const char* method : kMethods) {
     AddMethod(new RpcServiceMethod(method, RpcMethod::BIDI_STREAMING, /*handler=*/nullptr));

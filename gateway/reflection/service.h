@@ -27,6 +27,7 @@ class ReflectionService : public grpc::Service {
     size_t max_streams = 1000;
     size_t max_streams_per_caller = 250;
     OpenStreams::Options streams = {};
+    absl::Duration end_of_streams = absl::InfiniteDuration();  // see ConnectionAges
   };
 
   explicit ReflectionService(Options options);

@@ -6,7 +6,7 @@
 namespace stampgate {
 namespace {
 
-static_assert(kWaitEnds.size() == static_cast<size_t>(WaitEnd::kLeft) + 1);
+static_assert(kWaitEnds.size() == static_cast<size_t>(WaitEnd::kDismissed) + 1);
 
 // How long one reading of an activity may take.
 constexpr std::chrono::seconds kReadTime(10);
@@ -22,7 +22,7 @@ std::shared_ptr<ActivityWait> ActivityWaits::Announce() {
   {
     std::lock_guard lock(mutex_);
     id = ++last_id_;
-    announced_.emplace(id, false);
+    announced_.emplace(id, std::nullopt);
     table_.Announce();
     Update(work);
   }
@@ -60,12 +60,12 @@ void ActivityWaits::Begin(WaitTable::WaitId id, ActivityName activity, bool urge
   Work work;
   {
     std::lock_guard lock(mutex_);
-    const bool cancelled = announced_.at(id);
+    const std::optional<WaitEnd> end = announced_.at(id);
     announced_.erase(id);
     std::optional<Ended> ended;
-    if (cancelled) {
+    if (end.has_value()) {
       table_.Retract();
-      ended = Ended{id, WaitEnd::kLeft};
+      ended = Ended{id, *end};
     } else {
       ended = table_.Begin(id, std::move(activity), urgent, deadline, now_());
     }
@@ -76,16 +76,16 @@ void ActivityWaits::Begin(WaitTable::WaitId id, ActivityName activity, bool urge
   Do(std::move(work));
 }
 
-void ActivityWaits::Cancel(WaitTable::WaitId id) {
+void ActivityWaits::End(WaitTable::WaitId id, WaitEnd end) {
   Work work;
   {
     std::lock_guard lock(mutex_);
     if (const auto found = announced_.find(id); found != announced_.end()) {
-      found->second = true;
+      found->second = end;
       return;
     }
     if (!table_.Remove(id)) return;
-    Take({{id, WaitEnd::kLeft}}, work);
+    Take({{id, end}}, work);
     Update(work);
   }
   Do(std::move(work));

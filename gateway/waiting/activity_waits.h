@@ -69,7 +69,7 @@ class ActivityWaits : public std::enable_shared_from_this<ActivityWaits> {
   };
 
   void Begin(WaitTable::WaitId id, ActivityName activity, bool urgent, Time deadline, ReadActivity read, OnEnd on_end);
-  void Cancel(WaitTable::WaitId id);
+  void End(WaitTable::WaitId id, WaitEnd end);
   void Retract(WaitTable::WaitId id);
   void OnActivity(absl::string_view body);
   void OnPolled(const ActivityName& activity, std::optional<std::string> answer);
@@ -89,7 +89,8 @@ class ActivityWaits : public std::enable_shared_from_this<ActivityWaits> {
   std::mutex mutex_;
   WaitTable table_;
   WaitTable::WaitId last_id_ = 0;
-  absl::flat_hash_map<WaitTable::WaitId, bool> announced_;  // whether the wait was cancelled before it began
+  // The waits that have not begun. The value is set if the wait must end as soon as it begins.
+  absl::flat_hash_map<WaitTable::WaitId, std::optional<WaitEnd>> announced_;
   absl::flat_hash_map<WaitTable::WaitId, Waiting> waiting_;
   Time armed_ = Time::max();  // when the timer runs
   TimerQueue::Id timer_;
@@ -118,10 +119,11 @@ class ActivityWait {
     waits->Begin(id_, std::move(activity), urgent, deadline, std::move(read), std::move(on_end));
   }
 
-  // Ends the wait with kLeft before Cancel returns, unless it has ended. If it has not begun, it ends when it begins.
-  void Cancel() {
+  // Ends the wait with `end`, which is kLeft or kDismissed, before End returns, unless it has ended. If it has not
+  // begun, it ends when it begins.
+  void End(WaitEnd end) {
     const std::shared_ptr<ActivityWaits> waits = waits_;
-    waits->Cancel(id_);
+    waits->End(id_, end);
   }
 
  private:

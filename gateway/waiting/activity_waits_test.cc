@@ -156,7 +156,7 @@ TEST_F(ActivityWaitsTest, AReadingMayEndAfterItsWait) {
     std::unique_lock lock(mutex);
     ASSERT_TRUE(changed.wait_for(lock, kHang, [&] { return held != nullptr; }));
   }
-  wait->Cancel();
+  wait->End(WaitEnd::kLeft);
   EXPECT_EQ(ending_.Wait().end, WaitEnd::kLeft);
   held(AnswerWith("DONE"));
   EXPECT_EQ(ending_.count(), 1u);
@@ -169,21 +169,23 @@ TEST_F(ActivityWaitsTest, AWaitEndsAtItsDeadline) {
   EXPECT_EQ(ending_.Wait().end, WaitEnd::kDeadline);
 }
 
-TEST_F(ActivityWaitsTest, ACancelledWaitEndsAtOnceOrWhenItBegins) {
+TEST_F(ActivityWaitsTest, AWaitThatTheCallEndsEndsAtOnceOrWhenItBegins) {
   Make();
   const auto wait = waits_->Announce();
   wait->Begin(kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
-  wait->Cancel();
+  wait->End(WaitEnd::kLeft);
   EXPECT_EQ(ending_.count(), 1u);
-  wait->Cancel();
+  wait->End(WaitEnd::kLeft);
   EXPECT_EQ(ending_.count(), 1u);
 
-  Ending other;
-  const auto early = waits_->Announce();
-  early->Cancel();
-  EXPECT_EQ(other.count(), 0u);
-  early->Begin(kActivity, false, In(absl::Hours(1)), Unused(), other.Callback());
-  EXPECT_EQ(other.Wait().end, WaitEnd::kLeft);
+  for (const WaitEnd end : {WaitEnd::kLeft, WaitEnd::kDismissed}) {
+    Ending other;
+    const auto early = waits_->Announce();
+    early->End(end);
+    EXPECT_EQ(other.count(), 0u);
+    early->Begin(kActivity, false, In(absl::Hours(1)), Unused(), other.Callback());
+    EXPECT_EQ(other.Wait().end, end);
+  }
 }
 
 TEST_F(ActivityWaitsTest, ADrainEndsEveryWait) {

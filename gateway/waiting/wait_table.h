@@ -23,12 +23,13 @@ namespace stampgate {
 
 // Why a wait has ended. The values are the indices of kWaitEnds (metrics.h).
 enum class WaitEnd {
-  kEvent,     // an event reported the activity's end
-  kPoll,      // a reading of the activity reported the activity's end
-  kDeadline,  // the wait's deadline has passed
-  kFull,      // too many calls already wait
-  kDrain,     // the gateway shuts down
-  kLeft,      // the caller has left
+  kEvent,      // an event reported the activity's end
+  kPoll,       // a reading of the activity reported the activity's end
+  kDeadline,   // the wait's deadline has passed
+  kFull,       // too many calls already wait
+  kDrain,      // the gateway shuts down
+  kLeft,       // the caller has left
+  kDismissed,  // the caller's identity belongs to no caller any more
 };
 
 // Only computes: it has no thread, no clock and no timer. The caller passes the time to each function; it must never go
