@@ -252,28 +252,35 @@ int Serve(const CommandLine& line) {
     kill(getpid(), SIGTERM);
   };
   const GrpcEngine engine(*loops);
-  absl::StatusOr<std::unique_ptr<Server>> server =
-      Server::Start(config, {.access = access,
-                             .loops = *loops,
-                             .audit = *audit == nullptr ? nullptr : &(*audit)->log(),
-                             .metrics = &health.metrics,
-                             .tracer = telemetry == nullptr ? nullptr : telemetry->tracer(),
-                             .tls = tls->get(),
-                             .events = {.on_fatal = [end] { end(Readiness::kEventLogFailed); },
-                                        .on_hanging =
-                                            [&health](bool hangs) {
-                                              if (!hangs) return health.readiness.Clear(Readiness::kEventLogHangs);
-                                              health.readiness.Set(Readiness::kEventLogHangs);
-                                            },
-                                        .on_reachable =
-                                            [&health](bool reachable) {
-                                              if (reachable) {
-                                                health.readiness.Clear(Readiness::kEventLogUnreachable);
-                                              } else {
-                                                health.readiness.Set(Readiness::kEventLogUnreachable);
-                                              }
-                                            }},
-                             .on_fatal = [end] { end(Readiness::kCallStoreFailed); }});
+  absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(
+      config, {.access = access,
+               .loops = *loops,
+               .audit = *audit == nullptr ? nullptr : &(*audit)->log(),
+               .metrics = &health.metrics,
+               .tracer = telemetry == nullptr ? nullptr : telemetry->tracer(),
+               .tls = tls->get(),
+               .events = {.on_fatal = [end] { end(Readiness::kEventLogFailed); },
+                          .on_hanging =
+                              [&health](bool hangs) {
+                                if (!hangs) return health.readiness.Clear(Readiness::kEventLogHangs);
+                                health.readiness.Set(Readiness::kEventLogHangs);
+                              },
+                          .on_reachable =
+                              [&health](bool reachable) {
+                                if (reachable) {
+                                  health.readiness.Clear(Readiness::kEventLogUnreachable);
+                                } else {
+                                  health.readiness.Set(Readiness::kEventLogUnreachable);
+                                }
+                              }},
+               .on_hanging =
+                   [&health](DurableWrite write, bool hangs) {
+                     const Readiness::Obstacle obstacle =
+                         write == DurableWrite::kDecision ? Readiness::kAuditHangs : Readiness::kCallStoreHangs;
+                     if (!hangs) return health.readiness.Clear(obstacle);
+                     health.readiness.Set(obstacle);
+                   },
+               .on_fatal = [end] { end(Readiness::kCallStoreFailed); }});
   if (!server.ok()) return FailToStart(server.status());
   token_keys.Tidy();
   Reloader reloader({.file = std::move(config_file),

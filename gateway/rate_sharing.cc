@@ -89,8 +89,11 @@ RateQuotasOptions QuotasOptions(Admission& admission, Metrics* metrics) {
       if (name.first == Admission::kUpstreamRate) metrics->SetQuotaUnused(name.second, block.unused);
     }
   };
-  options.observe = [log = std::make_shared<FailureLog>("quotas_failing", "quotas_recovered")](
-                        const absl::Status& status) { log->Report(!status.ok(), status); };
+  options.observe =
+      [metrics, log = std::make_shared<FailureLog>("quotas_failing", "quotas_recovered")](const absl::Status& status) {
+        log->Report(!status.ok(), status);
+        if (metrics != nullptr) metrics->SetQuotasFailing(!status.ok());
+      };
   return options;
 }
 
@@ -135,6 +138,10 @@ absl::StatusOr<std::unique_ptr<RateSharing>> RateSharing::Start(const config::v1
     admission.OnQuotaLack([quotas = sharing->quotas_.get()] { quotas->Wake(); });
   }
   return sharing;
+}
+
+absl::Duration RateSharing::QuotaWriteUnderWay() const {
+  return quotas_ == nullptr ? absl::ZeroDuration() : quotas_->WriteUnderWay();
 }
 
 RateSharing::~RateSharing() { admission_.OnQuotaLack(nullptr); }

@@ -28,6 +28,9 @@ class RateSharing {
   // Gives the shares and the unused calls back. No call may be in progress. May wait for the store for a few seconds.
   ~RateSharing();
 
+  // Returns how long the thread that counts quotas has waited for the store so far; zero if it does not wait.
+  absl::Duration QuotaWriteUnderWay() const;
+
   RateSharing(const RateSharing&) = delete;
   RateSharing& operator=(const RateSharing&) = delete;
 

@@ -42,6 +42,7 @@
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/operations/timestamp_reserve.h"
 #include "gateway/postgres_store/postgres_call_store.h"
+#include "gateway/process/hang_watch.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/process/random.h"
@@ -160,11 +161,16 @@ CallQueueOptions QueueOptions(const Server::Parts& parts) {
     Log(Severity::kWarning, "call_store_failed", {{"message", std::string(status.message())}});
     on_fatal();
   };
-  if (parts.metrics != nullptr) {
-    options.observe = [metrics = parts.metrics](const CallStoreState& state) {
-      metrics->SetCallStore(state.keys, state.failing);
-    };
-  }
+  options.observe = [metrics = parts.metrics, failing = false](const CallStoreState& state) mutable {
+    const bool fails = !state.failure.ok();
+    if (metrics != nullptr) metrics->SetCallStore(state.keys, fails);
+    if (std::exchange(failing, fails) == fails) return;
+    if (fails) {
+      Log(Severity::kWarning, "call_store_not_written", {{"message", std::string(state.failure.message())}});
+    } else {
+      Log(Severity::kInfo, "call_store_works_again", {});
+    }
+  };
   return options;
 }
 
@@ -278,7 +284,9 @@ class GrpcServer : public Server {
         event_service_(event_environment_),
         serves_reflection_(config.reflection()),
         tls_(parts.tls),
-        ages_(AgesOf(config, parts)) {}
+        ages_(AgesOf(config, parts)) {
+    WatchForHangs(parts);
+  }
 
   // Opens the event log, and receives deliveries. Errors: those of EventPipeline::Start.
   absl::Status OpenEvents(const config::v1::Config& config, EventPipeline::Observers observers) {
@@ -331,6 +339,9 @@ class GrpcServer : public Server {
   }
 
   absl::Status Listen(const config::v1::Config& config) {
+    hang_watcher_.emplace("hang-watch", HangWatch::kInterval, [this] {
+      for (HangWatch& watch : hang_watches_) watch.Look();
+    });
     if (store_ != nullptr) {
       absl::StatusOr<std::unique_ptr<TimestampReserve>> mark =
           TimestampReserve::Start(*store_, timestamps_, config.store().has_postgresql(), absl::Now);
@@ -418,6 +429,7 @@ class GrpcServer : public Server {
   }
 
   void CloseStore(absl::Duration grace) override {
+    hang_watcher_.reset();
     rate_sharing_ = nullptr;
     timestamp_reserve_ = nullptr;
     if (store_ != nullptr) store_->Close(timestamps_.next_ms());
@@ -485,6 +497,43 @@ class GrpcServer : public Server {
     reported_ = std::move(services);
   }
 
+  // Reports the disks and servers that hang, and ends the calls that wait for them.
+  void WatchForHangs(const Parts& parts) {
+    const auto watch = [&](std::string what, std::string waits_for, DurableWrite write, DiskWaits::Writer writer,
+                           std::function<absl::Duration()> under_way) {
+      hang_watches_.emplace_back(
+          HangWatch::Options{.what = std::move(what),
+                             .waits_for = std::move(waits_for),
+                             .under_way = std::move(under_way),
+                             .observe =
+                                 [metrics = parts.metrics, write](absl::Duration waited) {
+                                   if (metrics != nullptr) metrics->SetWriteUnderWay(write, waited);
+                                 },
+                             .on_change =
+                                 [this, on_hanging = parts.on_hanging, write, writer](bool hangs) {
+                                   if (on_hanging) on_hanging(write, hangs);
+                                   if (hangs) disk_waits_.End(writer);
+                                 }});
+    };
+    if (parts.audit != nullptr) {
+      watch("audit", "the disk of the audit log", DurableWrite::kDecision, DiskWaits::Writer::kAuditLog,
+            [audit = parts.audit] { return audit->WriteUnderWay(); });
+    }
+    if (store_ != nullptr) {
+      watch("call_store", "the disk or the server of the call store", DurableWrite::kIdempotencyKey,
+            DiskWaits::Writer::kCallStore, [this] { return store_->WriteUnderWay(); });
+    }
+    hang_watches_.emplace_back(HangWatch::Options{.what = "quota_store",
+                                                  .waits_for = "the disk or the server of the quotas",
+                                                  .under_way = [this] { return rate_sharing_->QuotaWriteUnderWay(); },
+                                                  // When the store works again, the thread of the quotas reports it.
+                                                  .on_change =
+                                                      [metrics = parts.metrics](bool hangs) {
+                                                        if (hangs && metrics != nullptr)
+                                                          metrics->SetQuotasFailing(true);
+                                                      }});
+  }
+
   // Makes the reflection service, if the config wants it.
   void MakeReflection() {
     if (!serves_reflection_) return;
@@ -533,6 +582,8 @@ class GrpcServer : public Server {
   std::unique_ptr<Door> door_;
   std::unique_ptr<grpc::Server> server_;
   std::optional<PeriodicTask> usage_report_;
+  std::vector<HangWatch> hang_watches_;
+  std::optional<PeriodicTask> hang_watcher_;
   absl::Status opening_failure_;         // the last reason why the log could not be opened; used only by opening_
   std::optional<PeriodicTask> opening_;  // set if the log's server could not be reached at the start
 };

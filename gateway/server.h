@@ -35,6 +35,9 @@ class Server {
     const CurrentTls* tls = nullptr;       // if null, the server uses no TLS, which is allowed on loopback only
     EventPipeline::Observers events = {};  // for the event log
     std::optional<ConnectionAges> ages = std::nullopt;  // for tests; otherwise those of the config
+    // Called on any thread when the disk of the audit log (kDecision), or the disk or server of the call store
+    // (kIdempotencyKey), begins to hang and when it works again. Must not block.
+    std::function<void(DurableWrite write, bool hangs)> on_hanging = {};
     std::function<void()> on_fatal =
         {};  // called on any thread if the call store has failed and cannot continue; the process should then end
   };

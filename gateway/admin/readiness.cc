@@ -9,6 +9,9 @@ constexpr std::pair<Readiness::Obstacle, const char*> kTexts[] = {
     {Readiness::kStarting, "the gateway is starting\n"},
     {Readiness::kDraining, "the gateway is draining\n"},
     {Readiness::kAuditFailing, "the audit log cannot be written\n"},
+    {Readiness::kAuditHangs, "the audit log's disk does not answer: calls are refused\n"},
+    {Readiness::kCallStoreHangs,
+     "the store of idempotency keys does not answer: submits with an idempotency key are refused\n"},
     {Readiness::kEventLogFailed, "the event log has failed\n"},
     {Readiness::kCallStoreFailed, "the store of idempotency keys has failed\n"},
     {Readiness::kEventLogHangs, "the event log's disk does not answer: webhook deliveries are refused\n"},
@@ -32,7 +35,7 @@ AdminAnswer AnswerTo(unsigned obstacles, unsigned closing) {
 }  // namespace
 
 AdminAnswer Readiness::Answer() const {
-  return AnswerTo(obstacles_, kStarting | kDraining | kAuditFailing | kEventLogFailed | kCallStoreFailed);
+  return AnswerTo(obstacles_, kStarting | kDraining | kAuditFailing | kAuditHangs | kEventLogFailed | kCallStoreFailed);
 }
 
 AdminAnswer Readiness::AnswerForWebhooks() const {

@@ -18,6 +18,9 @@ class Readiness {
     kAuditFailing = 4,
     kEventLogFailed = 8,
     kCallStoreFailed = 32,
+    kAuditHangs = 128,
+    // Affects only submits with an idempotency key and, after ten seconds, submits without a timestamp.
+    kCallStoreHangs = 256,
     // The last two affect only deliveries, because calls do not need the event log.
     kEventLogHangs = 16,
     kEventLogUnreachable = 64,
@@ -26,12 +29,12 @@ class Readiness {
   void Set(Obstacle obstacle) { obstacles_ |= obstacle; }
   void Clear(Obstacle obstacle) { obstacles_ &= ~static_cast<unsigned>(obstacle); }
 
-  // Returns the page /readyz, for callers: 503 if an obstacle affects calls, otherwise 200. The page lists all
-  // obstacles, including those that affect only deliveries.
+  // Returns the page /readyz, for callers: 503 if an obstacle affects all calls, otherwise 200. The page lists all
+  // obstacles, including those that affect only some calls or only deliveries.
   AdminAnswer Answer() const;
 
-  // Returns the page /readyz/webhooks, for senders: 503 if an obstacle affects deliveries, otherwise 200. kAuditFailing
-  // does not affect deliveries.
+  // Returns the page /readyz/webhooks, for senders: 503 if an obstacle affects deliveries, otherwise 200. The audit log
+  // and the call store do not affect deliveries, unless the process ends because of them.
   AdminAnswer AnswerForWebhooks() const;
 
  private:

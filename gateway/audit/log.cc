@@ -133,6 +133,8 @@ absl::Status AuditLog::Enqueue(Waiting& waiting) {
     std::lock_guard lock(mutex_);
     if (closed_) return absl::UnavailableError("the audit log is closed");
     if (waiting.entry.kind == AuditKind::kAllow) {
+      // Without this check, the call would wait, perhaps until its deadline.
+      if (wait_.hangs()) return absl::UnavailableError("the audit log's disk does not answer");
       Occupancy& occupancy = Of(waiting.kind);
       if (occupancy.waiting == kMaxWaitingAllows) {
         return absl::ResourceExhaustedError("too many calls wait for the audit log");
@@ -214,7 +216,9 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   std::vector<AuditWriter::Entry*> entries;
   entries.reserve(group.size());
   for (Waiting& waiting : group) entries.push_back(&waiting.entry);
+  wait_.Begin();
   const absl::Status status = writer_->Write(entries);
+  wait_.End();
   if (status.ok()) NoteOpen(group);
   std::vector<Waiting> kept;
   {
@@ -250,7 +254,9 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
 }
 
 void AuditLog::StartAnewIfDue() {
+  wait_.Begin();
   const absl::Status anew = writer_->StartAnewIfDue();
+  wait_.End();
   // After kDataLoss all later writes fail, so `observe_` receives the error.
   if (absl::IsDataLoss(anew)) return Report(observe_, anew, failing_);
   Report(observe_rotation_, anew, rotation_failing_);

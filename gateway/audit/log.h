@@ -26,6 +26,7 @@
 #include "gateway/audit/writer.h"
 #include "gateway/process/line_limiter.h"
 #include "stamp/secret/bytes.h"
+#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 
@@ -96,7 +97,7 @@ class AuditLog {
     // Receives the open allows. Open calls this function. The log's thread also calls it after each written group of
     // records, before the callbacks of these records. Must not block. May be empty.
     std::function<void(const OpenAllows&)> observe_open = nullptr;
-    // The clock for OpenAllows::oldest_call.
+    // The clock for OpenAllows::oldest_call and WriteUnderWay.
     std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
     // How often the log retries failed writes, and checks whether it must write counts of denials or, with
     // `daily_files`, start a file.
@@ -116,11 +117,12 @@ class AuditLog {
   // cancelled the call.
   //
   // If `done` gets an error, the call must not be stamped and End must not be called. Errors: kResourceExhausted if the
-  // limits of `kind` are reached; kUnavailable if the record cannot be written, or if the log is closed.
+  // limits of `kind` are reached; kUnavailable if the record cannot be written, if the disk hangs, or if the log is
+  // closed.
   //
-  // If the limits are reached or the log is closed, Allow itself calls `done`. Otherwise the log's thread calls `done`,
-  // and all other calls wait until `done` returns. So `done` should pass longer work to another thread. `done` may use
-  // the log, but must not call Close.
+  // If the limits are reached, the disk hangs or the log is closed, Allow itself calls `done`. Otherwise the log's
+  // thread calls `done`, and all other calls wait until `done` returns. So `done` should pass longer work to another
+  // thread. `done` may use the log, but must not call Close.
   void Allow(const AuditDecision& decision, OnAllowed done, Kind kind = Kind::kCalls);
 
   // Queues a deny record. If kDenialLimits or kMaxWaitingDenials is exceeded, only counts the denial; a denied_count
@@ -134,6 +136,10 @@ class AuditLog {
 
   // Returns the number and the MAC of the last durable record.
   Head head() const;
+
+  // Returns how long the log's thread has waited for the disk so far; zero if it does not wait. While this is longer
+  // than kWriteHangsAfter, every Allow fails at once.
+  absl::Duration WriteUnderWay() const { return wait_.under_way(); }
 
   // Writes the queued records and a stop record, and closes the file. Must not be called from a callback. Afterwards,
   // Allow fails, and Deny and End do nothing.
@@ -185,6 +191,7 @@ class AuditLog {
   bool gathers_ = false;           // the previous group had several allows
   bool failing_ = false;           // the last state that observe_ received
   bool rotation_failing_ = false;  // the last state that observe_rotation_ received
+  WaitClock wait_{steady_now_};    // of the thread's current use of the disk
 
   // A mutex of the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;

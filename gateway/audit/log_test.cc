@@ -23,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/audit/testing.h"
 #include "gateway/audit/verifier.h"
+#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 namespace {
@@ -244,6 +245,27 @@ TEST_F(AuditLogTest, RecordsThatArriveTogetherShareASync) {
   EXPECT_EQ(calls_.calls(Call::kSync), syncs + 2);
   EXPECT_EQ(calls_.calls(Call::kWrite), 3);  // including the start record
   EXPECT_EQ(Verify().allows, 1001);
+}
+
+TEST_F(AuditLogTest, RefusesAllowsAtOnceWhileTheDiskHangs) {
+  Open();
+  EXPECT_EQ(log_->WriteUnderWay(), absl::ZeroDuration());
+  calls_.HoldSync();
+  Answers waiting;
+  log_->Allow(Decision(), waiting.Next());
+  calls_.WaitUntilHeld();
+  steady_seconds_ += static_cast<int>(absl::ToInt64Seconds(kWriteHangsAfter));
+  EXPECT_EQ(log_->WriteUnderWay(), kWriteHangsAfter);
+  log_->Allow(Decision(), waiting.Next());
+  EXPECT_EQ(waiting.count(), 0);
+  steady_seconds_ += 1;
+  EXPECT_EQ(Allow().status(), absl::UnavailableError("the audit log's disk does not answer"));
+  EXPECT_EQ(Allow(AuditLog::Kind::kReads).status().code(), kUnavailable);
+  calls_.Release();
+  for (const auto& answer : waiting.Wait(2)) EXPECT_TRUE(answer.ok()) << answer.status();
+  EXPECT_TRUE(Allow().ok());
+  log_->Close();
+  EXPECT_EQ(Verify().allows, 3);
 }
 
 TEST_F(AuditLogTest, RefusesAllowsThatCannotBeWritten) {

@@ -80,6 +80,7 @@ void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditL
   decision.request_id = request_id_;
   decision.policy_version = caller.access->version;
   auto guarded = waits_.Guard<AuditLog::AllowId>(
+      DiskWaits::Writer::kAuditLog,
       [this, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {
         if (allow.ok()) allow_ = *allow;
         done(allow.status());

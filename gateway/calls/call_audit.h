@@ -47,14 +47,14 @@ class CallAudit {
 
   // Calls `done` with OK when the allow record is on the disk, or with UNAVAILABLE (AUDIT_UNAVAILABLE) if the record
   // cannot be written. Sets the same members of `decision` as Deny. Calls `done` exactly once: before Allow returns,
-  // later on the audit log's thread, or on the thread that calls DiskWaits::EndAll. This object must live until `done`
-  // has been called.
+  // later on the audit log's thread, or on the thread that calls a function of DiskWaits. This object must live until
+  // `done` has been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
   // Does the same as Allow for a call that reads events. Such a call causes no stamp, so AllowRead passes OK to `done`
-  // even if the audit log cannot be written. AllowRead fails only if the audit log refuses the read because of its
-  // limits (kResourceExhausted). If AllowRead passed OK in this case too, a caller could flood the audit log, and so
-  // make reads without a record.
+  // even if the audit log cannot be written, or if its disk hangs. AllowRead fails only if the audit log refuses the
+  // read because of its limits (kResourceExhausted). If AllowRead passed OK in this case too, a caller could flood the
+  // audit log, and so make reads without a record.
   void AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done);
 
   // Returns whether the call was allowed and recorded, and has not ended.

@@ -14,9 +14,10 @@ namespace {
 
 class DiskWaitsTest : public ::testing::Test {
  protected:
-  DiskWaits::Done<int> Guard() {
-    return waits_.Guard<int>([this](absl::StatusOr<int> answer) { answers_.push_back(std::move(answer)); },
-                             [this](int value) { late_.push_back(value); });
+  DiskWaits::Done<int> Guard(DiskWaits::Writer writer = DiskWaits::Writer::kAuditLog) {
+    return waits_.Guard<int>(
+        writer, [this](absl::StatusOr<int> answer) { answers_.push_back(std::move(answer)); },
+        [this](int value) { late_.push_back(value); });
   }
 
   DiskWaits waits_;
@@ -45,6 +46,19 @@ TEST_F(DiskWaitsTest, EndsCallsThatWaitForAHangingDisk) {
   EXPECT_EQ(answers_.size(), 1u);
 }
 
+TEST_F(DiskWaitsTest, EndsOnlyTheCallsThatWaitForTheDiskThatHangs) {
+  auto hanging = Guard(DiskWaits::Writer::kCallStore);
+  auto other = Guard(DiskWaits::Writer::kAuditLog);
+  waits_.End(DiskWaits::Writer::kCallStore);
+  ASSERT_EQ(answers_.size(), 1u);
+  EXPECT_TRUE(absl::IsUnavailable(answers_[0].status()));
+  other(7);
+  hanging(8);
+  ASSERT_EQ(answers_.size(), 2u);
+  EXPECT_EQ(answers_[1].value(), 7);
+  EXPECT_EQ(late_, std::vector<int>{8});
+}
+
 TEST_F(DiskWaitsTest, UndoesWhatIsWrittenAfterEndAll) {
   auto written = Guard();
   auto failed = Guard();
@@ -57,7 +71,8 @@ TEST_F(DiskWaitsTest, UndoesWhatIsWrittenAfterEndAll) {
 
 TEST_F(DiskWaitsTest, KeepsNoReferenceToAnEndedCall) {
   auto call = std::make_shared<int>(0);
-  auto guard = waits_.Guard<int>([call](const absl::StatusOr<int>&) {}, [](int) {});
+  auto guard = waits_.Guard<int>(
+      DiskWaits::Writer::kAuditLog, [call](const absl::StatusOr<int>&) {}, [](int) {});
   guard(1);
   guard = nullptr;
   EXPECT_EQ(call.use_count(), 1);
@@ -68,7 +83,8 @@ TEST_F(DiskWaitsTest, CallsDoneOnceInARace) {
     DiskWaits waits;
     int answers = 0;
     int late = 0;
-    auto guard = waits.Guard<int>([&](const absl::StatusOr<int>&) { ++answers; }, [&](int) { ++late; });
+    auto guard = waits.Guard<int>(
+        DiskWaits::Writer::kAuditLog, [&](const absl::StatusOr<int>&) { ++answers; }, [&](int) { ++late; });
     std::thread writer([&] { guard(1); });
     waits.EndAll();
     writer.join();

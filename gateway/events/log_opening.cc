@@ -1,6 +1,7 @@
 #include "gateway/events/log_opening.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -15,6 +16,18 @@
 namespace stampgate {
 namespace {
 
+// Returns the function that reports whether events can be stored. `failing` names the line.
+std::function<void(const absl::Status&)> StateReporter(std::string failing, Metrics* metrics) {
+  return [failing = std::move(failing), metrics](const absl::Status& status) {
+    if (status.ok()) {
+      Log(Severity::kInfo, "event_log_works_again", {});
+    } else {
+      Log(Severity::kWarning, failing, {{"message", std::string(status.message())}});
+    }
+    if (metrics != nullptr) metrics->SetEventLogFailing(!status.ok());
+  };
+}
+
 SqliteEventLogOptions FileOptions(const config::v1::Events& events, std::function<void()> on_fatal, Metrics* metrics) {
   SqliteEventLogOptions options;
   options.path = events.file();
@@ -26,6 +39,7 @@ SqliteEventLogOptions FileOptions(const config::v1::Events& events, std::functio
     Log(Severity::kWarning, "event_log_failed", {{"message", std::string(status.message())}});
     on_fatal();
   };
+  options.on_state = StateReporter("event_log_not_written", metrics);
   options.on_loss = [metrics](const LostEvents& lost) {
     Log(Severity::kWarning, "events_lost",
         {{"what", lost.gone ? "gone" : "damaged"}, {"first", lost.first}, {"last", lost.last}});
@@ -46,13 +60,9 @@ PostgresEventLogOptions ServerOptions(const config::v1::Config& config,
   options.retention_age = ToDuration(config.events().retention_age());
   options.retention_bytes = static_cast<int64_t>(config.events().retention_bytes());
   options.deduplication_age = ToDuration(config.events().deduplication_age());
-  options.on_state = [on_reachable = std::move(on_reachable), metrics](const absl::Status& status) {
-    if (status.ok()) {
-      Log(Severity::kInfo, "event_log_works_again", {});
-    } else {
-      Log(Severity::kWarning, "event_log_unreachable", {{"message", std::string(status.message())}});
-    }
-    if (metrics != nullptr) metrics->SetEventLogFailing(!status.ok());
+  options.on_state = [on_reachable = std::move(on_reachable),
+                      report = StateReporter("event_log_unreachable", metrics)](const absl::Status& status) {
+    report(status);
     on_reachable(status.ok());
   };
   options.on_taken_back = [metrics](Position had, Position latest) {
@@ -70,9 +80,7 @@ absl::StatusOr<std::unique_ptr<EventLog>> OpenOnServer(const config::v1::Config&
       ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config));
   if (!key.ok()) return key.status();
   options.store_key = &*key;
-  absl::StatusOr<std::unique_ptr<EventLog>> log = OpenPostgresEventLog(std::move(options));
-  if (log.ok() && metrics != nullptr) metrics->SetEventLogFailing(false);
-  return log;
+  return OpenPostgresEventLog(std::move(options));
 }
 
 }  // namespace
@@ -83,8 +91,12 @@ bool HasEventLog(const config::v1::Config& config) {
 
 absl::StatusOr<std::unique_ptr<EventLog>> OpenEventLog(const config::v1::Config& config, EventLogObservers observers,
                                                        Metrics* metrics) {
-  if (config.store().has_postgresql()) return OpenOnServer(config, std::move(observers.on_reachable), metrics);
-  return OpenSqliteEventLog(FileOptions(config.events(), std::move(observers.on_fatal), metrics));
+  absl::StatusOr<std::unique_ptr<EventLog>> log =
+      config.store().has_postgresql()
+          ? OpenOnServer(config, std::move(observers.on_reachable), metrics)
+          : OpenSqliteEventLog(FileOptions(config.events(), std::move(observers.on_fatal), metrics));
+  if (log.ok() && metrics != nullptr) metrics->SetEventLogFailing(false);
+  return log;
 }
 
 }  // namespace stampgate

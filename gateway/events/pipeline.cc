@@ -22,7 +22,6 @@ constexpr int kReaderThreads = 2;
 // port delays no call.
 constexpr size_t kWebhookLoops = 2;
 
-constexpr absl::Duration kWatchInterval = absl::Seconds(1);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 
 // Returns upstream's path of the key set. It is the path of the operation that returns the key set to callers.
@@ -73,10 +72,18 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
       OpenEventLog(config, {std::move(observers.on_fatal), std::move(observers.on_reachable)}, metrics);
   if (!log.ok()) return log.status();
   pipeline->log_ = *std::move(log);
-  pipeline->watch_ = std::make_unique<EventLogWatch>(*pipeline->log_, metrics, std::move(observers.on_hanging));
+  pipeline->watch_.emplace(
+      HangWatch::Options{.what = "event_log",
+                         .waits_for = "the disk or the server of the event log",
+                         .under_way = [log = pipeline->log_.get()] { return log->WriteUnderWay(); },
+                         .observe =
+                             [metrics](absl::Duration under_way) {
+                               if (metrics != nullptr) metrics->SetWriteUnderWay(DurableWrite::kEvent, under_way);
+                             },
+                         .on_change = std::move(observers.on_hanging)});
   pipeline->watch_->Look();
-  pipeline->watcher_ =
-      std::make_unique<PeriodicTask>("log-watch", kWatchInterval, [watch = pipeline->watch_.get()] { watch->Look(); });
+  pipeline->watcher_ = std::make_unique<PeriodicTask>("log-watch", HangWatch::kInterval,
+                                                      [watch = &*pipeline->watch_] { watch->Look(); });
   absl::StatusOr<std::unique_ptr<EventEncoder>> encoder =
       EventEncoder::Create(pool, config.operator_name(), pipeline->log_->identity());
   if (!encoder.ok()) return encoder.status();

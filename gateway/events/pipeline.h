@@ -14,12 +14,12 @@
 #include "gateway/calls/caller_quota.h"
 #include "gateway/events/delivery_spans.h"
 #include "gateway/events/gauges.h"
-#include "gateway/events/log_watch.h"
 #include "gateway/events/rejected_delivery_log.h"
 #include "gateway/events/stream_slots.h"
 #include "gateway/feed/encoder.h"
 #include "gateway/feed/feed.h"
 #include "gateway/metrics/metrics.h"
+#include "gateway/process/hang_watch.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/telemetry/tracer.h"
 #include "gateway/upstream/client.h"
@@ -107,7 +107,7 @@ class EventPipeline {
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Intake> intake_;
   std::unique_ptr<Receiver> receiver_;
-  std::unique_ptr<EventLogWatch> watch_;
+  std::optional<HangWatch> watch_;
   std::unique_ptr<PeriodicTask> watcher_;
   std::unique_ptr<EventGauges> gauges_;
   std::unique_ptr<PeriodicTask> measurer_;

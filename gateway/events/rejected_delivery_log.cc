@@ -13,10 +13,12 @@ void DeliveryLog::Add(const Intake::Report& report) {
   const absl::Time now = now_();
   if (bound_.counting()) WriteLeftOut(now, false);
   if (report.event_id.empty() && !bound_.Admit(report.outcome, FloodBound::Who::kKnown, now)) return;
-  write_("delivery_not_stored", {{"http_status", report.http_status},
-                                 {"outcome", report.outcome},
-                                 {"header", report.header},
-                                 {"event_id", report.event_id}});
+  LogFields fields = {{"http_status", report.http_status},
+                      {"outcome", report.outcome},
+                      {"header", report.header},
+                      {"event_id", report.event_id}};
+  if (!report.cause.empty()) fields.emplace_back("message", report.cause);
+  write_("delivery_not_stored", fields);
 }
 
 void DeliveryLog::Finish() {

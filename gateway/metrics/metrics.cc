@@ -61,11 +61,16 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
           AddCounters(registry_, "stampgate_deliveries_total", "Webhook deliveries that got a response, by outcome.")),
       latest_position_(AddGauges(registry_, "stampgate_event_log_latest_position",
                                  "Position of the newest event in the event log.")),
-      event_log_write_(
-          AddGauges(registry_, "stampgate_event_log_write_seconds",
-                    "How long the event log has waited for its disk, in seconds; 0 if it is not waiting.")),
+      writes_under_way_{
+          &AddGauges(registry_, "stampgate_audit_write_seconds",
+                     "How long the audit log has waited for its disk, in seconds; 0 if it is not waiting."),
+          &AddGauges(registry_, "stampgate_call_store_write_seconds",
+                     "How long the store of idempotency keys has waited for its disk or server, in seconds; 0 if it is "
+                     "not waiting."),
+          &AddGauges(registry_, "stampgate_event_log_write_seconds",
+                     "How long the event log has waited for its disk, in seconds; 0 if it is not waiting.")},
       event_log_failing_(AddGauges(registry_, "stampgate_event_log_failing",
-                                   "1 while the event log's server cannot be used, and deliveries are refused.")),
+                                   "1 while the event log cannot store events, and deliveries are refused.")),
       event_log_bytes_(AddGauges(registry_, "stampgate_event_log_bytes",
                                  "Bytes in use in the event log's file; retention limits them.")),
       event_log_oldest_age_(AddGauges(registry_, "stampgate_event_log_oldest_age_seconds",
@@ -118,6 +123,8 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                      "1 while this gateway has no share of the rates from the store.")),
       quota_unused_(AddGauges(registry_, "stampgate_quota_unused_calls",
                               "Calls of a quota of upstream that no gateway has taken yet.")),
+      quotas_failing_(
+          AddGauges(registry_, "stampgate_quotas_failing", "1 while no calls of quotas can be taken from the store.")),
       breaker_open_(AddGauge(registry_, "stampgate_upstream_breaker_open",
                              "1 while the gateway sends only probes, because most requests to upstream failed.")),
       connections_(AddGauge(registry_, "stampgate_connections", "Connections to the gRPC port.")),
@@ -310,8 +317,8 @@ void Metrics::SetLatestPosition(int64_t position) { latest_position_.Add({}).Set
 
 void Metrics::SetEventLogFailing(bool failing) { event_log_failing_.Add({}).Set(failing ? 1 : 0); }
 
-void Metrics::SetEventLogWrite(absl::Duration under_way) {
-  event_log_write_.Add({}).Set(absl::ToDoubleSeconds(under_way));
+void Metrics::SetWriteUnderWay(DurableWrite write, absl::Duration under_way) {
+  writes_under_way_[static_cast<size_t>(write)]->Add({}).Set(absl::ToDoubleSeconds(under_way));
 }
 
 void Metrics::SetEventLogUsage(int64_t bytes, absl::Duration oldest_age) {
@@ -390,6 +397,8 @@ void Metrics::SetRateReplicas(int replicas, bool uses_fallback) {
   rate_replicas_.Add({}).Set(replicas);
   rate_shares_failing_.Add({}).Set(uses_fallback ? 1 : 0);
 }
+
+void Metrics::SetQuotasFailing(bool failing) { quotas_failing_.Add({}).Set(failing ? 1 : 0); }
 
 void Metrics::SetQuotaUnused(absl::Duration window, int64_t calls) {
   quota_unused_.Add({{"window", absl::FormatDuration(window)}}).Set(static_cast<double>(calls));

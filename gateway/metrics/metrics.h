@@ -104,9 +104,10 @@ class Metrics {
   void CountDelivery(const std::string& outcome);
   // Sets the position of the newest event in the event log.
   void SetLatestPosition(int64_t position);
-  // Sets how long the current write of the event log has taken; zero if no write is in progress.
-  void SetEventLogWrite(absl::Duration under_way);
-  // Sets whether the event log's server cannot be used. The metric is shown after the first call of this function.
+  // Sets how long the writer of such records has waited for its disk or server so far; zero if it does not wait. The
+  // metric is shown after the first call of this function.
+  void SetWriteUnderWay(DurableWrite write, absl::Duration under_way);
+  // Sets whether the event log cannot store events. The metric is shown after the first call of this function.
   void SetEventLogFailing(bool failing);
   // Sets the size of the event log and the age of its oldest event, which is zero if there is no event.
   void SetEventLogUsage(int64_t bytes, absl::Duration oldest_age);
@@ -159,6 +160,8 @@ class Metrics {
   void SetRateShare(double share);
   void SetRateReplicas(int replicas, bool uses_fallback);
   void SetQuotaUnused(absl::Duration window, int64_t calls);
+  // Sets whether no calls of quotas can be taken from the store. The metric is shown after the first call.
+  void SetQuotasFailing(bool failing);
   // Counts a request that was sent again or, if `sent` is false, not sent again because the budget of retries was used
   // up. `cause` is an index of kRetryCauseNames.
   void CountRetry(size_t cause, bool sent);
@@ -266,7 +269,7 @@ class Metrics {
   prometheus::Gauge& subscribers_;
   Counters& deliveries_;
   Gauges& latest_position_;
-  Gauges& event_log_write_;
+  std::array<Gauges*, kDurableWriteNames.size()> writes_under_way_;  // by DurableWrite
   Gauges& event_log_failing_;
   Gauges& event_log_bytes_;
   Gauges& event_log_oldest_age_;
@@ -299,6 +302,7 @@ class Metrics {
   Gauges& rate_replicas_;
   Gauges& rate_shares_failing_;
   Gauges& quota_unused_;
+  Gauges& quotas_failing_;
   prometheus::Gauge& breaker_open_;
   std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};
   std::array<prometheus::Counter*, kConnectionBounds.size()> closed_connections_{};

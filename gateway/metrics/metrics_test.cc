@@ -279,12 +279,28 @@ TEST(MetricsTest, DeliveriesAreCountedAndThePositionIsShown) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"not_found\"}"), "0");
   EXPECT_EQ(ValueOf(metrics, "stampgate_deliveries_total{outcome=\"too_large\"}"), "none");
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_latest_position"), "7");
-  metrics.SetEventLogWrite(absl::Milliseconds(1500));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_write_seconds"), "none");
+  metrics.SetWriteUnderWay(DurableWrite::kEvent, absl::Milliseconds(1500));
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_write_seconds"), "1.5");
   EXPECT_EQ(ValueOf(metrics, "stampgate_events_lost_total"), "3");
 }
 
-TEST(MetricsTest, OnlyAnEventLogOnAServerHasTheGaugeOfItsServer) {
+TEST(MetricsTest, EachWriterHasAGaugeOfItsCurrentWait) {
+  Metrics metrics(Methods(), "v");
+  metrics.SetWriteUnderWay(DurableWrite::kDecision, absl::Seconds(2));
+  metrics.SetWriteUnderWay(DurableWrite::kIdempotencyKey, absl::Seconds(3));
+  EXPECT_EQ(ValueOf(metrics, "stampgate_audit_write_seconds"), "2");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_call_store_write_seconds"), "3");
+}
+
+TEST(MetricsTest, QuotasHaveAGaugeOfTheirStore) {
+  Metrics metrics(Methods(), "v");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_quotas_failing"), "none");
+  metrics.SetQuotasFailing(true);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_quotas_failing"), "1");
+}
+
+TEST(MetricsTest, OnlyAGatewayWithAnEventLogHasTheGaugeOfItsFailure) {
   Metrics metrics(Methods(), "v");
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_failing"), "none");
   metrics.SetEventLogFailing(false);

@@ -195,6 +195,7 @@ void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
   submit.begins = fit.ok();
   write_began_ = SteadyNow();
   auto guarded = environment_.recorders.disk_waits.Guard<CallStore::Begun>(
+      DiskWaits::Writer::kCallStore,
       [call = shared_from_this(), rendered = std::move(rendered),
        fit = std::move(fit)](absl::StatusOr<CallStore::Begun> begun) mutable {
         EventLoop& loop = call->loop_;

@@ -155,6 +155,7 @@ class FakeStore final : public CallStore {
   uint64_t timestamp_floor_ms() const override { return 0; }
   std::optional<TimestampLease> timestamp_lease() const override { return std::nullopt; }
   void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) override { done(absl::OkStatus()); }
+  absl::Duration WriteUnderWay() const override { return absl::ZeroDuration(); }
   void Close(uint64_t next_timestamp_ms) override {}
 
  private:

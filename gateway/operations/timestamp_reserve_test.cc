@@ -26,6 +26,7 @@ class FakeStore : public CallStore {
       done(status);
     }
   }
+  absl::Duration WriteUnderWay() const override { return absl::ZeroDuration(); }
   void Close(uint64_t) override {}
 
   std::vector<uint64_t> raised;

@@ -12,7 +12,9 @@ RateQuotas::RateQuotas(std::unique_ptr<QuotaStore> store, RateQuotasOptions opti
 
 void RateQuotas::Refill() {
   const absl::Time now = end_.options.now();
+  wait_.Begin();
   const absl::Status status = end_.blocks.Refill(end_.options.demand(), *end_.store, now);
+  wait_.End();
   end_.options.apply(end_.blocks.held());
   if (end_.options.observe) end_.options.observe(status);
 }

@@ -11,6 +11,7 @@
 #include "gateway/process/periodic_task.h"
 #include "gateway/shares/quota_blocks.h"
 #include "gateway/shares/quota_store.h"
+#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 
@@ -40,6 +41,9 @@ class RateQuotas {
   // Call this when a call begins to wait for a quota: the thread then takes calls at once.
   void Wake() { task_.Wake(); }
 
+  // Returns how long the thread has waited for the store so far; zero if it does not wait.
+  absl::Duration WriteUnderWay() const { return wait_.under_way(); }
+
  private:
   // Gives back the rest of the blocks after the thread has ended.
   struct End {
@@ -55,6 +59,7 @@ class RateQuotas {
   void Refill();
 
   End end_;
+  WaitClock wait_;
   PeriodicTask task_;  // the last member, because its thread uses the others
 };
 

@@ -120,6 +120,10 @@ class CallStore {
   // Begin.
   virtual void RaiseTimestamps(uint64_t ms, absl::AnyInvocable<void(absl::Status)> done) = 0;
 
+  // Returns how long the store has waited for its disk or server so far; zero if it does not wait. While this is longer
+  // than kWriteHangsAfter, Begin and RaiseTimestamps fail at once with kUnavailable.
+  virtual absl::Duration WriteUnderWay() const = 0;
+
   // Writes the queued steps, and blocks until they are written. Requires that no timestamp at or above
   // `next_timestamp_ms` was used since this store was opened. If Close has written all steps, the next
   // store that opens these files has the higher of `next_timestamp_ms` and timestamp_floor_ms() as its floor, but never

@@ -43,7 +43,7 @@ class Caller {
       ++fatal_;
       EXPECT_EQ(status.code(), kGone) << status;
     };
-    options.queue.observe = [this](const CallStoreState& state) { failing_ = state.failing; };
+    options.queue.observe = [this](const CallStoreState& state) { failing_ = !state.failure.ok(); };
     absl::StatusOr<std::unique_ptr<CallStore>> store = OpenSqliteCallStore(options);
     if (!store.ok()) return store.status();
     store_ = *std::move(store);

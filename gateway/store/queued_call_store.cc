@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "webhooks/threads/start_thread.h"
+#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 namespace {
@@ -67,6 +68,7 @@ class QueuedCallStore final : public CallStore {
   QueuedCallStore(CallQueueOptions options, std::unique_ptr<CallBackend> backend)
       : options_(std::move(options)),
         backend_(std::move(backend)),
+        wait_(options_.steady_now),
         timestamp_floor_ms_(backend_->timestamp_floor_ms()),
         lease_(backend_->lease()) {
     thread_ = StartThread("call-store", [this] { Run(); });
@@ -110,6 +112,8 @@ class QueuedCallStore final : public CallStore {
     WaitingRaise waiting{ms, std::move(done)};
     if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
   }
+
+  absl::Duration WriteUnderWay() const override { return wait_.under_way(); }
 
   void Close(uint64_t next_timestamp_ms) override {
     {
@@ -155,6 +159,8 @@ class QueuedCallStore final : public CallStore {
   absl::Status Refusal() const {
     if (!failure_.empty()) return absl::UnavailableError(failure_);
     if (closed_) return absl::UnavailableError("the call store is closed");
+    // Without this check, the call would wait, perhaps until its deadline.
+    if (wait_.hangs()) return absl::UnavailableError("the disk or the server of the call store does not answer");
     if (begins_ + raises_.size() >= options_.max_waiting) {
       return absl::ResourceExhaustedError("too many submits wait to be stored");
     }
@@ -181,15 +187,19 @@ class QueuedCallStore final : public CallStore {
         if (raises.empty()) group = TakeGroup();
         tidies_wanted = tidies_wanted_;
       }
+      wait_.Begin();
       if (!raises.empty()) status = Raise(&raises);
       if (!group.empty()) status = Store(&group);
       if (status.ok()) status = Tidy(&more_to_tidy);
+      wait_.End();
       Observe();
       if (status.ok() && !more_to_tidy) EndTidy(tidies_wanted);
     }
+    wait_.Begin();
     if (status.ok()) status = Finish();
     if (!status.ok()) Fail(status);
     backend_ = nullptr;
+    wait_.End();
     std::lock_guard lock(mutex_);
     ended_ = true;
     tidied_.notify_all();
@@ -223,7 +233,12 @@ class QueuedCallStore final : public CallStore {
     for (const WaitingRaise& raise : *raises) ms = std::max(ms, raise.ms);
     const absl::Status status = backend_->RaiseTimestamps(ms);
     SetFailure(status);
-    if (!status.ok()) state_.failing = true;
+    if (!status.ok()) {
+      state_.failure = status;
+    } else if (std::exchange(raise_failed_, false)) {
+      state_.failure = absl::OkStatus();
+    }
+    raise_failed_ = !status.ok();
     {
       std::lock_guard lock(mutex_);
       timestamp_floor_ms_ = backend_->timestamp_floor_ms();
@@ -240,7 +255,8 @@ class QueuedCallStore final : public CallStore {
     for (const WaitingStep& waiting : *group) steps.push_back(&waiting.step);
     std::vector<CallBackend::Answer> answers;
     const absl::Status status = backend_->Store(steps, &answers);
-    state_.failing = !status.ok();
+    state_.failure = status;
+    raise_failed_ = false;
     // SetFailure must run before any callback, so that the store accepts no submit after a callback has received the
     // error.
     SetFailure(status);
@@ -251,7 +267,7 @@ class QueuedCallStore final : public CallStore {
       if (!CanGoOn(status)) {
         waiting.done(CannotStore(status));
       } else if (!answers[i].ok()) {
-        state_.failing = true;
+        state_.failure = answers[i].status();
         waiting.done(CannotStore(answers[i].status()));
       } else {
         if (answers[i]->attempt.has_value())
@@ -290,7 +306,7 @@ class QueuedCallStore final : public CallStore {
     *more = tidied.ok() && *tidied;
     // If the disk is full, the next submit or the next interval retries.
     if (!CanGoOn(tidied.status())) return tidied.status();
-    if (!tidied.ok()) state_.failing = true;
+    if (!tidied.ok()) state_.failure = tidied.status();
     return *more ? backend_->Settle() : absl::OkStatus();
   }
 
@@ -317,7 +333,7 @@ class QueuedCallStore final : public CallStore {
   void Observe() {
     if (!options_.observe) return;
     state_.keys = backend_->keys();
-    if (observed_ && observed_->keys == state_.keys && observed_->failing == state_.failing) return;
+    if (observed_ && observed_->keys == state_.keys && observed_->failure == state_.failure) return;
     observed_ = state_;
     options_.observe(state_);
   }
@@ -342,7 +358,7 @@ class QueuedCallStore final : public CallStore {
       if (!waiting.is_end()) waiting.done(CannotStore(status));
     }
     for (WaitingRaise& raise : raises) raise.done(CannotStore(status));
-    state_.failing = true;
+    state_.failure = status;
     Observe();
     if (options_.on_fatal) options_.on_fatal(status);
   }
@@ -351,10 +367,12 @@ class QueuedCallStore final : public CallStore {
   // Used only by the store's thread.
   std::unique_ptr<CallBackend> backend_;
   CallStoreState state_;
+  bool raise_failed_ = false;  // whether state_.failure is of a raise, so that a later raise disproves it
   std::optional<CallStoreState> observed_;
 
   // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   mutable std::mutex mutex_;
+  WaitClock wait_;                  // of the thread's current use of the backend
   std::condition_variable wake_;    // wakes the store's thread
   std::condition_variable tidied_;  // wakes TidyNow
   std::deque<WaitingStep> queue_;

@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_GATEWAY_STORE_QUEUED_CALL_STORE_H_
 #define STAMPGATE_GATEWAY_STORE_QUEUED_CALL_STORE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -58,7 +59,7 @@ class CallBackend {
 // The state of a store, for metrics.
 struct CallStoreState {
   int64_t keys = 0;      // number of stored keys
-  bool failing = false;  // whether the last write failed
+  absl::Status failure;  // why the last write failed; OK if it succeeded
 };
 
 struct CallQueueOptions {
@@ -76,6 +77,8 @@ struct CallQueueOptions {
   // The store's thread calls this function when the thread starts and after each change of the state. The function must
   // not block.
   std::function<void(const CallStoreState&)> observe;
+  // The clock of CallStore::WriteUnderWay.
+  std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
 };
 
 std::unique_ptr<CallStore> MakeQueuedCallStore(CallQueueOptions options, std::unique_ptr<CallBackend> backend);

@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/store/call_row.h"
 #include "gateway/store/call_store_testing.h"
+#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 namespace {
@@ -56,7 +57,7 @@ class SqliteCallStoreTest : public testing::Test {
     options_.on_loss = [this](const absl::Status& status) { losses_.push_back(status); };
     options_.queue.observe = [this](const CallStoreState& state) {
       keys_ = state.keys;
-      failing_ = state.failing;
+      failing_ = !state.failure.ok();
     };
     now_us_ = absl::ToUnixMicros(kStart);
   }
@@ -259,6 +260,37 @@ TEST_F(SqliteCallStoreTest, RefusesSubmitsWhenTheQueueIsFull) {
   go_on.set_value();
   store_->Close(kNoTimestamp);
   EXPECT_EQ(begun, 2);
+}
+
+TEST_F(SqliteCallStoreTest, RefusesSubmitsAndRaisesAtOnceWhileTheDiskHangs) {
+  std::atomic<int> steady_seconds = 0;
+  options_.queue.steady_now = [&] {
+    return std::chrono::steady_clock::time_point(std::chrono::seconds(steady_seconds));
+  };
+  Open();
+  // The first callback blocks the store's thread, as a disk does that hangs.
+  std::promise<void> held;
+  std::promise<void> go_on;
+  store_->Begin(MakeSubmit("first", 1, 2), [&](const auto&) {
+    held.set_value();
+    go_on.get_future().wait();
+  });
+  held.get_future().wait();
+  steady_seconds = static_cast<int>(absl::ToInt64Seconds(kWriteHangsAfter));
+  EXPECT_EQ(store_->WriteUnderWay(), kWriteHangsAfter);
+  std::atomic<int> begun = 0;
+  store_->Begin(MakeSubmit("a", 1, 2), [&](const absl::StatusOr<Begun>& answer) { begun += answer.ok() ? 1 : 0; });
+  ++steady_seconds;
+  absl::Status refusal;
+  store_->Begin(MakeSubmit("b", 1, 2), [&](const absl::StatusOr<Begun>& answer) { refusal = answer.status(); });
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kUnavailable);
+  refusal = absl::OkStatus();
+  store_->RaiseTimestamps(6, [&](const absl::Status& status) { refusal = status; });
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kUnavailable);
+  go_on.set_value();
+  TidyNow(*store_);
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(RaiseAndWait(*store_, 6), absl::OkStatus());
 }
 
 TEST_F(SqliteCallStoreTest, FloorOfTimestampsIs31SecondsAheadIfTheirFileIsMissing) {

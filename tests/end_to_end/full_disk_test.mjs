@@ -7,8 +7,10 @@ import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { ADMIN, metricsOf } from './admin_port.mjs';
 import { prepareEventStack } from './event_stack.mjs';
 import { Gateway, HANG_MS } from './harness.mjs';
+import { logged } from './log_lines.mjs';
 import { LONG, until } from './processes.mjs';
 import { Random } from './random.mjs';
 import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
@@ -31,7 +33,9 @@ async function startOnSmallDisk(t, mebibytes, options) {
 const skip = reasonToSkip();
 
 test('the event log fills its disk, and stores events again when the disk has space', { skip, timeout: HANG_MS }, async (t) => {
-  const { simulator, gateway, disk } = await startOnSmallDisk(t, 3);
+  const { simulator, gateway, disk } = await startOnSmallDisk(t, 3, { config: { admin: ADMIN } });
+  const failing = async () => (await metricsOf(gateway)).get('stampgate_event_log_failing');
+  assert.equal(await failing(), 0);
   const ballast = join(disk, 'ballast');
   writeFileSync(ballast, Buffer.alloc(1 << 20));
 
@@ -40,6 +44,12 @@ test('the event log fills its disk, and stores events again when the disk has sp
   await until(() => load.tally.answers[503] >= 50, 'the disk is full');
   const before = [...load.acknowledged.keys()];
   assert.ok(before.length > 50, `${before.length}`);
+  // The log and a metric state the cause.
+  await until(async () => (await failing()) === 1, 'the metric of the event log is 1');
+  const cause = /^the event log cannot store: .*disk is full/;
+  assert.match(logged(gateway, 'event_log_not_written')[0].message, /disk is full/);
+  const causes = logged(gateway, 'delivery_not_stored').map(({ message }) => message);
+  assert.ok(causes.some((message) => cause.test(message)), causes[0]);
   // Reads the whole log while the disk is full. The gateway may still store a small event meanwhile.
   const listed = new Set(idsOf(await listAll(gateway)));
   assert.deepEqual(
@@ -52,6 +62,8 @@ test('the event log fills its disk, and stores events again when the disk has sp
   rmSync(ballast);
   await until(() => load.acknowledged.size > before.length + 5, 'events are stored again');
   const { acknowledged, answers, refused } = await load.stop();
+  assert.equal(await failing(), 0);
+  assert.ok(logged(gateway, 'event_log_works_again').length > 0);
   assert.deepEqual(refused, {});
   assert.deepEqual(Object.keys(answers), ['200', '503']);
   assert.deepEqual(idsOf(await listAll(gateway)).sort(), acknowledged.sort());

@@ -74,9 +74,6 @@ inline absl::Status OfAnotherHistory(Position position) {
       absl::StrCat("the event log was restored to an earlier state: it has another event ", position, ", or none"));
 }
 
-// If a write to the disk takes longer than this duration, the log refuses new events.
-inline constexpr absl::Duration kWriteHangsAfter = absl::Seconds(5);
-
 enum class AppendOutcome {
   kStored,
   kDuplicate,  // an event with this id, scope (IdScopeOf) and body was stored before

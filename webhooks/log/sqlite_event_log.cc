@@ -19,6 +19,7 @@
 #include "webhooks/log/schema.h"
 #include "webhooks/log/writer.h"
 #include "webhooks/threads/start_thread.h"
+#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 namespace {
@@ -37,6 +38,7 @@ class SqliteEventLog final : public EventLog {
         reported_(*writer->marked()),
         marked_(writer->marked()),
         writer_(std::move(writer)),
+        wait_(options_.steady_now),
         queue_(options_.max_queued_bytes) {
     thread_ = StartThread("event-log", [this] { Run(); });
   }
@@ -59,11 +61,7 @@ class SqliteEventLog final : public EventLog {
 
   const LogIdentity& identity() const override { return identity_; }
 
-  absl::Duration WriteUnderWay() const override {
-    const Clock::duration began = write_began_;
-    if (began == kNoWrite) return absl::ZeroDuration();
-    return absl::FromChrono(options_.steady_now().time_since_epoch() - began);
-  }
+  absl::Duration WriteUnderWay() const override { return wait_.under_way(); }
 
   void Close() override {
     {
@@ -82,15 +80,11 @@ class SqliteEventLog final : public EventLog {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  static constexpr Clock::duration kNoWrite = Clock::duration::min();
-
   // Queues `waiting`. After an error, `waiting` is unchanged.
   absl::Status Enqueue(WaitingEvent& waiting) {
     bool first = false;
     // Without this check, the sender would occupy a connection and wait for an acknowledgement, perhaps forever.
-    if (WriteUnderWay() > kWriteHangsAfter) return absl::UnavailableError("the event log's disk does not answer");
+    if (wait_.hangs()) return absl::UnavailableError("the event log's disk does not answer");
     {
       std::lock_guard lock(mutex_);
       if (!failure_.empty()) return absl::UnavailableError(failure_);
@@ -120,17 +114,17 @@ class SqliteEventLog final : public EventLog {
         batch = queue_.TakeBatch();
         trims_wanted = trims_wanted_;
       }
-      write_began_ = options_.steady_now().time_since_epoch();
+      wait_.Begin();
       if (!batch.empty()) status = Store(&batch);
       if (status.ok()) status = Trim(&more_to_trim);
-      write_began_ = kNoWrite;
+      wait_.End();
       if (status.ok() && !more_to_trim) EndTrim(trims_wanted);
     }
-    write_began_ = options_.steady_now().time_since_epoch();
+    wait_.Begin();
     if (status.ok()) status = writer_->CheckpointAll();
     if (!status.ok()) Fail(status);
     writer_ = nullptr;
-    write_began_ = kNoWrite;
+    wait_.End();
     std::lock_guard lock(mutex_);
     ended_ = true;
     trimmed_.notify_all();
@@ -150,6 +144,7 @@ class SqliteEventLog final : public EventLog {
       std::lock_guard lock(mutex_);
       failure_ = std::string(CannotStore(status).message());
     }
+    ReportState(status);
     // Reports the growth before the acknowledgements, as SetOnGrowth requires.
     if (can_go_on) ReportGrowth();
     for (size_t i = 0; i < batch->size(); ++i) {
@@ -165,6 +160,12 @@ class SqliteEventLog final : public EventLog {
       queue_.Release(*batch);
     }
     return can_go_on ? writer_->Checkpoint() : status;
+  }
+
+  // `status` is the result of an attempt to store events.
+  void ReportState(const absl::Status& status) {
+    if (std::exchange(failing_, !status.ok()) != status.ok() || !options_.on_state) return;
+    options_.on_state(status);
   }
 
   void ReportGrowth() {
@@ -207,8 +208,8 @@ class SqliteEventLog final : public EventLog {
   Position reported_;  // the last position that was passed to on_growth_; used only by the event log's thread
   const std::shared_ptr<const std::atomic<Position>> marked_;
   std::unique_ptr<LogWriter> writer_;  // used only by the event log's thread
-  // When the thread began its current use of the disk; kNoWrite if it does not use the disk.
-  std::atomic<Clock::duration> write_began_ = kNoWrite;
+  WaitClock wait_;                     // of the thread's current use of the disk
+  bool failing_ = false;               // the last state that on_state received; used only by the event log's thread
   std::function<void(Position)> on_growth_;  // after the first Append, used only by the event log's thread
 
   // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.

@@ -49,6 +49,9 @@ struct SqliteEventLogOptions {
   std::function<void(const absl::Status&)> on_fatal;
   // A checkpoint runs when the write-ahead log holds this many pages.
   int checkpoint_pages = 2000;
+  // Called on the log's thread with the reason when the log can no longer store events, for example because the disk is
+  // full, and with OK when it has stored events again. Must not block.
+  std::function<void(const absl::Status&)> on_state;
   // Called by OpenSqliteEventLog for each new hole, and for each range of damaged events among the newest events.
   // Readers detect damage of older events.
   std::function<void(const LostEvents&)> on_loss;

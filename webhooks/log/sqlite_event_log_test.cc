@@ -29,6 +29,7 @@
 #include "webhooks/disk/test_disk.h"
 #include "webhooks/log/cursor.h"
 #include "webhooks/log/testing.h"
+#include "webhooks/threads/wait_clock.h"
 #include "webhooks/verification/testing.h"
 
 namespace stampgate {

@@ -68,7 +68,8 @@ void Intake::Take(Delivery delivery, Answer answer) {
       // After a 503, upstream repeats the delivery. The response to an id conflict is 200, because a repetition would
       // have the same outcome.
       const int http_status = appended.ok() ? 200 : 503;
-      observe_({http_status, appended.ok() ? Name(*appended) : kNotStored, "", std::move(event_id), times});
+      observe_({http_status, appended.ok() ? Name(*appended) : kNotStored, "", std::move(event_id), times,
+                std::string(appended.status().message())});
       answer(http_status);
     });
   });

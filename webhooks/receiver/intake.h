@@ -34,6 +34,7 @@ class Intake {
     std::string header;               // Rejection::header, if the delivery was rejected
     std::string event_id;             // set only for a verified event
     std::optional<Times> times = {};  // nullopt if the receiver refused the request
+    std::string cause = {};           // why the log has not stored the event; set only with "not_stored"
   };
 
   // Returns all values of Report::outcome: "stored", "duplicate", "conflict", "not_stored", and the names of all
