@@ -339,9 +339,11 @@ class GrpcServer : public Server {
   }
 
   absl::Status Listen(const config::v1::Config& config) {
-    hang_watcher_.emplace("hang-watch", HangWatch::kInterval, [this] {
+    const auto look = [this] {
       for (HangWatch& watch : hang_watches_) watch.Look();
-    });
+    };
+    look();  // shows the metrics from the start
+    hang_watcher_.emplace("hang-watch", HangWatch::kInterval, look);
     if (store_ != nullptr) {
       absl::StatusOr<std::unique_ptr<TimestampReserve>> mark =
           TimestampReserve::Start(*store_, timestamps_, config.store().has_postgresql(), absl::Now);
