@@ -64,8 +64,7 @@ class StoreCopy {
       calls = *std::move(opened);
     }
     if (log == nullptr && calls == nullptr) return NoStore(events_);
-    if (absl::Status status = MigrateStore(connection, server_.address.schema); !status.ok()) return status;
-    if (absl::Status status = ClaimEmptyStore(connection); !status.ok()) return status;
+    if (absl::Status status = ClaimEmptyStore(connection, server_.address.schema); !status.ok()) return status;
     if (log != nullptr) {
       absl::StatusOr<std::unique_ptr<LogTarget>> target =
           CreatePostgresLogTarget(connection, log->record(), server_.key);
@@ -88,22 +87,35 @@ class StoreCopy {
     if (!log.ok()) return log.status();
     absl::StatusOr<std::unique_ptr<CallSource>> calls = OpenPostgresCallSource(connection);
     if (!calls.ok()) return calls.status();
-    // Until the log is complete, no gateway can open it.
-    absl::StatusOr<std::unique_ptr<LogTarget>> target = CreateSqliteLogTarget(events_);
-    if (!target.ok()) return target.status();
-    if (!calls_.empty()) {
-      absl::StatusOr<std::unique_ptr<CallTarget>> keys = CreateSqliteCallTarget(calls_, absl::Now());
-      if (!keys.ok()) return keys.status();
-      if (absl::Status status = CopyKeys(**calls, **keys); !status.ok()) return status;
-    }
-    if (absl::Status status = CopyEvents(**log, **target); !status.ok()) return status;
+    if (absl::Status status = CopyToFiles(**log, **calls); !status.ok()) return status;
     if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
+    if (absl::Status status = OpenCopiedLog(events_); !status.ok()) return status;
+    if (!calls_.empty()) {
+      if (absl::Status status = OpenCopiedCalls(calls_); !status.ok()) return status;
+    }
     return Report();
   }
 
  private:
   static absl::Status NoStore(const std::string& path) {
     return absl::FailedPreconditionError(absl::StrCat(path, ": there is no store to copy"));
+  }
+
+  // Creates both files before it copies anything. A gateway opens its call store before its log, so the call store is
+  // the first that refuses it, and the last that is opened.
+  absl::Status CopyToFiles(LogSource& log, CallSource& calls) {
+    std::unique_ptr<CallTarget> keys;
+    if (!calls_.empty()) {
+      absl::StatusOr<std::unique_ptr<CallTarget>> created = CreateSqliteCallTarget(calls_, absl::Now());
+      if (!created.ok()) return created.status();
+      keys = *std::move(created);
+    }
+    absl::StatusOr<std::unique_ptr<LogTarget>> target = CreateSqliteLogTarget(events_);
+    if (!target.ok()) return target.status();
+    if (keys != nullptr) {
+      if (absl::Status status = CopyKeys(calls, *keys); !status.ok()) return status;
+    }
+    return CopyEvents(log, **target);
   }
 
   absl::Status CopyEvents(LogSource& source, LogTarget& target) {

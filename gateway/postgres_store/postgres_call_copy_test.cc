@@ -77,7 +77,9 @@ class PostgresCallCopyTest : public testing::Test {
     if (!source.ok()) return source.status();
     absl::StatusOr<std::unique_ptr<CallTarget>> target = CreateSqliteCallTarget(file_, Now());
     if (!target.ok()) return target.status();
-    return CopyCalls(**source, **target);
+    absl::StatusOr<int64_t> keys = CopyCalls(**source, **target);
+    if (absl::Status status = OpenCopiedCalls(file_); !status.ok()) return status;
+    return keys;
   }
 
   void DeleteFile() {
@@ -239,11 +241,16 @@ TEST_F(PostgresCallCopyTest, RefusesAFileInUseAFileThatExistsAndADamagedKey) {
   EXPECT_EQ(CopyToServer().status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST_F(PostgresCallCopyTest, AnInterruptedCopyToAFileIsDistrusted) {
+TEST_F(PostgresCallCopyTest, AnInterruptedCopyToAFileIsRefused) {
   ASSERT_TRUE(CreateSqliteCallTarget(file_, Now()).ok());
-  const std::unique_ptr<CallStore> store = OpenFile();
-  EXPECT_EQ(losses_, 1);
-  EXPECT_EQ(Answer(*store, "unknown"), "perhaps lost");
+  const std::string reason =
+      absl::StrCat("call store ", file_, ": a copy to this file has not ended; if it was ", "interrupted, delete ",
+                   file_, "-copying and the other files of the new ", "store, and start again");
+  EXPECT_EQ(CreateSqliteCallTarget(file_, Now()).status(), absl::FailedPreconditionError(reason));
+  EXPECT_EQ(OpenSqliteCallSource(file_, Now()).status(), absl::FailedPreconditionError(reason));
+  // The mark alone protects the file.
+  ASSERT_EQ(OpenCopiedCalls(file_), absl::OkStatus());
+  OpenFile();
 }
 
 }  // namespace

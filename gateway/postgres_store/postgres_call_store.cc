@@ -16,6 +16,7 @@
 #include "gateway/store/call_row.h"
 #include "gateway/store/call_step.h"
 #include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/schema.h"
 #include "webhooks/postgres/store_connection.h"
 
 namespace stampgate {
@@ -158,7 +159,21 @@ class PostgresBackend final : public CallBackend {
     if (results->front().IsNull(0, 0)) {
       return absl::ResourceExhaustedError(absl::StrCat(kLeases, " gateways use the store already"));
     }
-    lease_ = results->front().Number(0, 0);
+    const int64_t lease = results->front().Number(0, 0);
+    // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
+    if (absl::Status status = CheckStore(connection); !status.ok()) {
+      connection
+          .Commit({{"SELECT release_lease($1, $2, $3, $4)",
+                    PostgresParameters()
+                        .Bigint(lease)
+                        .Bytes(holder_)
+                        .Bigint(std::numeric_limits<int64_t>::max())  // keeps the bound, which the copy can have set
+                        .Bigint(NowUs())}})
+          .status()
+          .IgnoreError();
+      return status;
+    }
+    lease_ = lease;
     floor_ms_ = static_cast<uint64_t>(results->front().Number(0, 1));
     raised_ms_ = 0;
     commits_ = 0;

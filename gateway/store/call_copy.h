@@ -35,7 +35,8 @@ class CallSource {
 
 inline constexpr int kCopiedRows = 500;
 
-// An empty store. Its functions block. Until Finish has returned OK, no gateway trusts the store.
+// An empty store. Its functions block. No gateway can open the store until its creator allows this, after Finish has
+// returned OK: see OpenCopiedCalls and OpenClaimedStore.
 class CallTarget {
  public:
   virtual ~CallTarget() = default;

@@ -1,9 +1,11 @@
 #include "gateway/store/call_file.h"
 
+#include <initializer_list>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gateway/store/call_table.h"
 #include "webhooks/disk/database_settings.h"
 
@@ -11,6 +13,10 @@ namespace stampgate {
 namespace {
 
 const DatabaseFormat kFormat = {.name = "a call store", .application_id = 0x73746763 /* "stgc" */, .version = 1};
+
+// The suffixes of the files beside the store's file.
+constexpr std::initializer_list<absl::string_view> kCompanions = {"-wal", "-shm", "-journal", kCommitMarkSuffix,
+                                                                  kTimestampMarkSuffix};
 
 // After an error, OpenCallFile closes the connection, which rolls the transaction back.
 absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record) {
@@ -31,11 +37,14 @@ absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record)
 absl::Status CheckCallFileHeader(const std::string& path) { return CheckDatabaseHeader(path, kFormat); }
 
 absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path) {
-  absl::StatusOr<ExclusiveFile> file =
-      ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", kCommitMarkSuffix, kTimestampMarkSuffix});
+  absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, kCompanions);
   if (!file.ok()) return file;
   if (absl::Status status = RefuseOtherNames(path); !status.ok()) return status;
   return file;
+}
+
+absl::StatusOr<ExclusiveFile> ClaimCallFileForCopy(const std::string& path) {
+  return ExclusiveFile::ClaimForCopy(path, kCompanions);
 }
 
 absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std::string& vfs, bool synchronous_full,

@@ -32,6 +32,9 @@ absl::Status CheckCallFileHeader(const std::string& path);
 // RefuseOtherNames.
 absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path);
 
+// Does the same for a new file to which a store is being copied: see ExclusiveFile::ClaimForCopy.
+absl::StatusOr<ExclusiveFile> ClaimCallFileForCopy(const std::string& path);
+
 // Opens the only connection to the file. If the file is empty, creates the tables and stores `record_of_new`. Changes
 // the file only after it has verified that the file is empty or a call store.
 //

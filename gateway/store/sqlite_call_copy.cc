@@ -3,9 +3,7 @@
 #include <sodium.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -71,16 +69,12 @@ class SqliteCallSource final : public CallSource {
   int64_t last_number_ = 0;
 };
 
-// One transaction adds all rows. Before it ends, the file is an empty store that distrusts itself.
+// One transaction adds all rows.
 class SqliteCallTarget final : public CallTarget {
  public:
   static absl::StatusOr<std::unique_ptr<CallTarget>> Create(const std::string& path, absl::Time now) {
     if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
-    std::error_code error;
-    if (std::filesystem::exists(path, error) || error) {
-      return absl::FailedPreconditionError("there is a file already, or its folder cannot be read");
-    }
-    absl::StatusOr<ExclusiveFile> file = ClaimCallFile(path);
+    absl::StatusOr<ExclusiveFile> file = ClaimCallFileForCopy(path);
     if (!file.ok()) return file.status();
     const StoreRecord record = MakeStoreRecord(now, /*distrusted=*/true);
     absl::StatusOr<SqliteConnection> connection = OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, record);
@@ -164,6 +158,11 @@ absl::StatusOr<std::unique_ptr<CallTarget>> CreateSqliteCallTarget(const std::st
   absl::StatusOr<std::unique_ptr<CallTarget>> target = SqliteCallTarget::Create(path, now);
   if (!target.ok()) return WithPath(path, target.status());
   return target;
+}
+
+absl::Status OpenCopiedCalls(const std::string& path) {
+  absl::Status status = EndCopy(path);
+  return status.ok() ? status : WithPath(path, status);
 }
 
 }  // namespace stampgate

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/store/call_copy.h"
@@ -15,9 +16,12 @@ namespace stampgate {
 // Errors: kFailedPrecondition if the file is not a call store, or if a gateway has it open; those of CallWriter::Open.
 absl::StatusOr<std::unique_ptr<CallSource>> OpenSqliteCallSource(const std::string& path, absl::Time now);
 
-// Creates the file `path`. If the copy is interrupted, a gateway that opens the file distrusts it. Errors:
-// kFailedPrecondition if there is a file; kUnavailable if it cannot be created.
+// Creates the file `path`. Until OpenCopiedCalls, no gateway can open it. Errors: kFailedPrecondition if there is a
+// file, or a copy to it has not ended; kUnavailable if it cannot be created.
 absl::StatusOr<std::unique_ptr<CallTarget>> CreateSqliteCallTarget(const std::string& path, absl::Time now);
+
+// Lets gateways open the copied store. Call it after CallTarget::Finish. Errors: those of EndCopy.
+absl::Status OpenCopiedCalls(const std::string& path);
 
 }  // namespace stampgate
 

@@ -1,9 +1,11 @@
 // `stampgate store copy` moves a store from SQLite to PostgreSQL, and back.
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { binary } from '../paths.mjs';
 import { PostgresServer } from '../postgresql/cluster.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
 import { deliver } from './event_stack.mjs';
@@ -12,6 +14,7 @@ import { SharedLogStack } from './shared_log_stack.mjs';
 import { EARLIEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
 const TIMEOUT = { timeout: 2 * HANG_MS };
+const stampgate = binary('gateway/stampgate');
 const METHOD = 'OrganizationService/UpdateOrganizationName';
 
 /** A simulator, a server, and configs of gateways with a store in files and on the server. */
@@ -25,17 +28,47 @@ async function prepare(t) {
     mkdirSync(folder);
     return { ...onServer, store: { sqlite: { folder } } };
   };
-  return { stack, onServer, inFiles };
+  return { postgres, stack, onServer, inFiles };
 }
 
 /** Runs `stampgate store copy`. */
 function copy({ folder }, from, to) {
-  const files = Object.entries({ from, to }).map(([name, config]) => {
+  const files = writeConfigs(folder, from, to);
+  return run(['store', 'copy', '--from', files[0], '--to', files[1]]);
+}
+
+/** Writes both configs, and returns the files. */
+function writeConfigs(folder, from, to) {
+  return Object.entries({ from, to }).map(([name, config]) => {
     const file = join(folder, `${name}.yaml`);
     writeFileSync(file, JSON.stringify(config));
     return file;
   });
-  return run(['store', 'copy', '--from', files[0], '--to', files[1]]);
+}
+
+/**
+ * Begins `stampgate store copy`, and kills it `delayMs` after `begun` has resolved. Resolves to its exit status, which is
+ * null if the kill came in time.
+ */
+async function killedCopy({ folder }, from, to, { delayMs, begun = Promise.resolve() }) {
+  const files = writeConfigs(folder, from, to);
+  const child = spawn(stampgate, ['store', 'copy', '--from', files[0], '--to', files[1]], { stdio: 'ignore' });
+  const closed = new Promise((resolve) => {
+    child.on('close', resolve);
+  });
+  await Promise.race([begun, closed]);
+  await Promise.race([new Promise((resolve) => setTimeout(resolve, delayMs)), closed]);
+  child.kill('SIGKILL');
+  return closed;
+}
+
+/** Tries to start a gateway. Resolves to its output if it refuses to start, or to the number of its events. */
+async function start(stack, config) {
+  try {
+    return await withGateway(stack, config, async (gateway) => (await listAll(gateway)).length);
+  } catch (error) {
+    return error.message;
+  }
 }
 
 /** Runs `use` with a gateway with this config, which then ends. */
@@ -147,4 +180,103 @@ test('a copy needs one store in files and one on a server', TIMEOUT, async (t) =
   const nothing = await copy(stack, files, onServer);
   assert.equal(nothing.status, 1);
   assert.match(nothing.stderr, /there is no store to copy/);
+});
+
+const EVENTS = 20;
+// How often a copy is killed, in each direction.
+const KILLS = process.env.STAMPGATE_LONG ? 60 : 8;
+
+/** Runs \`use\`, and resolves to its duration in milliseconds. */
+async function durationOf(use) {
+  const began = performance.now();
+  await use();
+  return performance.now() - began;
+}
+
+/** A store in files with events and a key. */
+async function fill(stack, config) {
+  await withGateway(stack, config, async (gateway) => {
+    for (let i = 0; i < EVENTS; ++i) await deliver(stack.simulator, { url: gateway.webhookUrl });
+    const parameters = { organization_name: 'New' };
+    await gateway.call(METHOD, { organization_id: ORGANIZATION, parameters, idempotency_key: randomUUID() });
+  });
+}
+
+test('no gateway starts with what a killed copy to files has left', { timeout: 6 * HANG_MS }, async (t) => {
+  const { stack, onServer, inFiles } = await prepare(t);
+  const source = inFiles('source');
+  await fill(stack, source);
+  assert.equal((await copy(stack, source, onServer)).status, 0);
+
+  /** Resolves when the copy has created its first file, apart from the lock, which each start creates too. */
+  const firstFileOf = (folder) => async () => {
+    while (leftIn(folder).length === 0) await new Promise(setImmediate);
+  };
+  const leftIn = (folder) => readdirSync(folder).filter((name) => !name.endsWith('.lock'));
+  const whole = inFiles('whole');
+  let firstFileMs = 0;
+  const wholeMs = await durationOf(async () => {
+    const ended = copy(stack, onServer, whole);
+    firstFileMs = await durationOf(firstFileOf(whole.store.sqlite.folder));
+    assert.equal((await ended).status, 0);
+  });
+
+  let interrupted = 0;
+  for (let i = 0; i < KILLS; ++i) {
+    const target = inFiles(`target-${i}`);
+    const { folder } = target.store.sqlite;
+    const delayMs = ((wholeMs - firstFileMs) * i) / KILLS;
+    const status = await killedCopy(stack, onServer, target, { delayMs, begun: firstFileOf(folder)() });
+    if (status === 0) continue;
+    const left = leftIn(folder);
+    const started = await start(stack, target);
+    if (started === EVENTS) continue; // the copy was complete when it was killed
+    assert.match(`${started}`, /a copy to this file has not ended; if it was interrupted, delete/, `${left}`);
+    assert.deepEqual(leftIn(folder), left, 'the refused start changes nothing');
+    const again = await copy(stack, onServer, target);
+    assert.equal(again.status, 1);
+    assert.match(again.stderr, /a copy to this file has not ended/);
+    ++interrupted;
+  }
+  assert.ok(interrupted > 0, 'no copy was interrupted');
+  const again = inFiles('again');
+  assert.equal((await copy(stack, onServer, again)).status, 0);
+  assert.equal(await start(stack, again), EVENTS);
+});
+
+test('no gateway starts with what a killed copy to a server has left', { timeout: 6 * HANG_MS }, async (t) => {
+  const { postgres, stack, onServer, inFiles } = await prepare(t);
+  const source = inFiles('source');
+  await fill(stack, source);
+  const schemaOf = (schema) => ({ ...onServer, store: { postgresql: { ...onServer.store.postgresql, schema } } });
+  // Each commit takes 100 ms, so that the kills come between any two commits.
+  await postgres.set('commit_siblings', '0');
+  await postgres.set('commit_delay', '100000');
+  const tablesOf = (schema) => postgres.sql(`SELECT count(*) FROM pg_tables WHERE schemaname = '${schema}'`);
+  const ended = copy(stack, source, schemaOf('whole'));
+  const tablesMs = await durationOf(async () => {
+    while ((await tablesOf('whole')) === '0');
+  });
+  assert.equal((await ended).status, 0);
+
+  let interrupted = 0;
+  for (let i = 0; i < KILLS; ++i) {
+    const schema = `target_${i}`;
+    const target = schemaOf(schema);
+    // Around the moment at which the copy creates the tables.
+    const delayMs = Math.max(0, tablesMs + 600 * (i / KILLS - 0.4));
+    const status = await killedCopy(stack, source, target, { delayMs });
+    if (status === 0) continue;
+    if ((await tablesOf(schema)) === '0') continue; // the copy has left nothing
+    const started = await start(stack, target);
+    if (started === EVENTS) continue; // the copy was complete when it was killed
+    assert.match(`${started}`, /a copy to this store has not ended; if it was interrupted, drop the schema/);
+    ++interrupted;
+    const again = await copy(stack, source, target);
+    assert.equal(again.status, 1);
+    assert.match(again.stderr, /a copy to this store has not ended/);
+    await postgres.sql(`DROP SCHEMA ${schema} CASCADE`);
+    assert.equal((await copy(stack, source, target)).status, 0, 'a copy after the schema was dropped');
+  }
+  assert.ok(interrupted > 0, 'no copy was interrupted');
 });

@@ -71,12 +71,43 @@ absl::Status MakeIfMissing(const std::string& path) {
   return SyncFolderOf(path);
 }
 
-absl::StatusOr<int> ClaimLock(const std::string& path, std::initializer_list<absl::string_view> companions) {
+std::string CopyMarkOf(const std::string& path) { return absl::StrCat(path, "-copying"); }
+
+absl::Status CheckNoCopy(const std::string& path) {
+  struct stat file;
+  const std::string mark = CopyMarkOf(path);
+  if (lstat(mark.c_str(), &file) == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a copy to this file has not ended; if it was interrupted, delete ", mark,
+                     " and the other files of the new store, and start again"));
+  }
+  return errno == ENOENT ? absl::OkStatus() : SystemStatus("cannot be examined");
+}
+
+// Creates the mark of a copy. Requires the lock.
+absl::Status BeginCopy(const std::string& path) {
+  struct stat file;
+  if (lstat(path.c_str(), &file) == 0) return absl::FailedPreconditionError("there is a file already");
+  if (errno != ENOENT) return SystemStatus("cannot be examined");
+  const int fd = open(CopyMarkOf(path).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd < 0) return SystemStatus("cannot be created");
+  close(fd);
+  return SyncFolderOf(path);
+}
+
+enum class Purpose { kUse, kCopy };
+
+absl::StatusOr<int> ClaimLock(const std::string& path, std::initializer_list<absl::string_view> companions,
+                              Purpose purpose) {
   const std::string lock = absl::StrCat(path, ".lock");
   absl::StatusOr<int> fd = TakeLock(lock);
   if (!fd.ok()) return fd;
   absl::Cleanup release = [&fd] { close(*fd); };
   if (absl::Status status = MakePrivate(lock); !status.ok()) return status;
+  if (absl::Status status = CheckNoCopy(path); !status.ok()) return status;
+  if (purpose == Purpose::kCopy) {
+    if (absl::Status status = BeginCopy(path); !status.ok()) return status;
+  }
   if (absl::Status status = MakeIfMissing(path); !status.ok()) return status;
   if (absl::Status status = MakePrivate(path); !status.ok()) return status;
   for (absl::string_view suffix : companions) {
@@ -90,9 +121,21 @@ absl::StatusOr<int> ClaimLock(const std::string& path, std::initializer_list<abs
 
 absl::StatusOr<ExclusiveFile> ExclusiveFile::Claim(const std::string& path,
                                                    std::initializer_list<absl::string_view> companions) {
-  absl::StatusOr<int> fd = ClaimLock(path, companions);
+  absl::StatusOr<int> fd = ClaimLock(path, companions, Purpose::kUse);
   if (!fd.ok()) return fd.status();
   return ExclusiveFile(*fd);
+}
+
+absl::StatusOr<ExclusiveFile> ExclusiveFile::ClaimForCopy(const std::string& path,
+                                                          std::initializer_list<absl::string_view> companions) {
+  absl::StatusOr<int> fd = ClaimLock(path, companions, Purpose::kCopy);
+  if (!fd.ok()) return fd.status();
+  return ExclusiveFile(*fd);
+}
+
+absl::Status EndCopy(const std::string& path) {
+  if (unlink(CopyMarkOf(path).c_str()) != 0) return SystemStatus("the mark of the copy cannot be removed");
+  return SyncFolderOf(path);
 }
 
 absl::Status RefuseOtherNames(const std::string& path) {

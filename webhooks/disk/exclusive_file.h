@@ -22,9 +22,17 @@ class ExclusiveFile {
   // group at each mount.
   //
   // Errors: kFailedPrecondition if another process holds the lock, if the folder does not exist, or if one of the files
-  // is not a regular file or belongs to another user; kUnavailable for other failures of the system.
+  // is not a regular file or belongs to another user, or if a copy to the file has not ended; kUnavailable for other
+  // failures of the system.
   static absl::StatusOr<ExclusiveFile> Claim(const std::string& path,
                                              std::initializer_list<absl::string_view> companions);
+
+  // Does the same for a new file, to which the caller copies a store. Before it creates the file, creates and syncs the
+  // empty file `<path>-copying`. Until EndCopy removes it, also after a crash, Claim and ClaimForCopy return
+  // kFailedPrecondition, because an interrupted copy would else look like a new store. Errors: those of Claim, and
+  // kFailedPrecondition if there is a file at `path`.
+  static absl::StatusOr<ExclusiveFile> ClaimForCopy(const std::string& path,
+                                                    std::initializer_list<absl::string_view> companions);
 
   ExclusiveFile(ExclusiveFile&& other) noexcept;
   ExclusiveFile& operator=(ExclusiveFile&& other) noexcept;
@@ -37,6 +45,9 @@ class ExclusiveFile {
 
   int lock_fd_;
 };
+
+// Allows Claim for a file that ClaimForCopy has claimed. Returns when the disk has recorded this. Errors: kUnavailable.
+absl::Status EndCopy(const std::string& path);
 
 // Returns an error if the file has a second name (a hard link). With two names, the file would have two lock files, and
 // two processes could use the file at the same time. Errors: kFailedPrecondition if the file has a second name;

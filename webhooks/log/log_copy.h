@@ -39,7 +39,8 @@ struct CopiedEvent {
   absl::string_view body;
 };
 
-// An empty log. Its functions block. Until Finish has returned OK, no gateway can open the log.
+// An empty log. Its functions block. No gateway can open the log until its creator allows this, after Finish has
+// returned OK: see OpenCopiedLog and OpenClaimedStore.
 class LogTarget {
  public:
   virtual ~LogTarget() = default;

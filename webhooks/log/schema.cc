@@ -3,10 +3,12 @@
 #include <sodium.h>
 
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "webhooks/disk/database_settings.h"
 #include "webhooks/log/hole_table.h"
 #include "webhooks/log/migration.h"
@@ -17,6 +19,9 @@ namespace stampgate {
 namespace {
 
 const DatabaseFormat kFormat = {.name = "an event log", .application_id = 0x73746765 /* "stge" */, .version = 3};
+
+// The suffixes of the files beside the log's file.
+constexpr std::initializer_list<absl::string_view> kCompanions = {"-wal", "-shm", "-journal", "-mark"};
 
 // Columns that filters use come first, and the body last, because SQLite reads a row only up to the last column that it
 // needs. AUTOINCREMENT prevents SQLite from using a position twice. LogWriter::Check compares AUTOINCREMENT's counter
@@ -81,10 +86,14 @@ absl::Status Migrate(SqliteConnection& connection, int64_t version) {
 absl::Status CheckLogFileHeader(const std::string& path) { return CheckDatabaseHeader(path, kFormat); }
 
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path) {
-  absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, {"-wal", "-shm", "-journal", "-mark"});
+  absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, kCompanions);
   if (!file.ok()) return file;
   if (absl::Status status = RefuseOtherNames(path); !status.ok()) return status;
   return file;
+}
+
+absl::StatusOr<ExclusiveFile> ClaimLogFileForCopy(const std::string& path) {
+  return ExclusiveFile::ClaimForCopy(path, kCompanions);
 }
 
 absl::Status SettleLogFile(const std::string& path, Disk& disk) {

@@ -26,6 +26,9 @@ absl::Status CheckLogFileHeader(const std::string& path);
 // RefuseOtherNames.
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path);
 
+// Does the same for a new file to which a log is being copied: see ExclusiveFile::ClaimForCopy.
+absl::StatusOr<ExclusiveFile> ClaimLogFileForCopy(const std::string& path);
+
 // Makes sure that, for the file and its write-ahead log, the page cache has the same content as the disk. Call
 // SettleLogFile after ClaimLogFile and before the file is opened. Errors: those of Disk::Settle.
 absl::Status SettleLogFile(const std::string& path, Disk& disk);

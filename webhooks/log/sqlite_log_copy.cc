@@ -1,9 +1,7 @@
 #include "webhooks/log/sqlite_log_copy.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -96,15 +94,10 @@ class SqliteLogSource final : public LogSource {
   SqliteStatement ids_;
 };
 
-// Until Finish, the state row is that of an empty log, so that LogWriter refuses a file with events or ids.
 class SqliteLogTarget final : public LogTarget {
  public:
   static absl::StatusOr<std::unique_ptr<LogTarget>> Create(const std::string& path) {
-    std::error_code error;
-    if (std::filesystem::exists(path, error) || error) {
-      return absl::FailedPreconditionError("there is a file already, or its folder cannot be read");
-    }
-    absl::StatusOr<ExclusiveFile> file = ClaimLogFile(path);
+    absl::StatusOr<ExclusiveFile> file = ClaimLogFileForCopy(path);
     if (!file.ok()) return file.status();
     absl::StatusOr<SqliteConnection> connection = OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true);
     if (!connection.ok()) return connection.status();
@@ -179,6 +172,11 @@ absl::StatusOr<std::unique_ptr<LogTarget>> CreateSqliteLogTarget(const std::stri
   absl::StatusOr<std::unique_ptr<LogTarget>> target = SqliteLogTarget::Create(path);
   if (!target.ok()) return WithPath(path, target.status());
   return target;
+}
+
+absl::Status OpenCopiedLog(const std::string& path) {
+  absl::Status status = EndCopy(path);
+  return status.ok() ? status : WithPath(path, status);
 }
 
 }  // namespace stampgate

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "webhooks/log/log_copy.h"
@@ -16,8 +17,12 @@ namespace stampgate {
 // returns kFailedPrecondition for an id of an old version, which has no scope.
 absl::StatusOr<std::unique_ptr<LogSource>> OpenSqliteLogSource(const std::string& path, absl::Time now);
 
-// Creates the file `path`. Errors: kFailedPrecondition if there is a file; kUnavailable if it cannot be created.
+// Creates the file `path`. Until OpenCopiedLog, no gateway can open it. Errors: kFailedPrecondition if there is a file,
+// or a copy to it has not ended; kUnavailable if it cannot be created.
 absl::StatusOr<std::unique_ptr<LogTarget>> CreateSqliteLogTarget(const std::string& path);
+
+// Lets gateways open the copied log. Call it after LogTarget::Finish. Errors: those of EndCopy.
+absl::Status OpenCopiedLog(const std::string& path);
 
 }  // namespace stampgate
 

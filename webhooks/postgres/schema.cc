@@ -50,6 +50,10 @@ absl::Status CheckUsable(const TableVersions& tables, const StoreSteps& steps) {
                                                     " can use; this program uses version ", steps.version()));
 }
 
+absl::Status NotEmpty() {
+  return absl::FailedPreconditionError("the store has an event log or idempotency keys already");
+}
+
 // Splits a file of SQL at each ";" that ends a line outside of a function's body, because one statement is sent at a
 // time.
 std::vector<PostgresStatement> StatementsOf(absl::string_view sql) {
@@ -68,6 +72,29 @@ std::vector<PostgresStatement> StatementsOf(absl::string_view sql) {
   return statements;
 }
 
+// Returns the statements of one transaction, which brings the tables from `before` to the version of `steps`.
+absl::StatusOr<std::vector<PostgresStatement>> StatementsAfter(const TableVersions& before,
+                                                               PostgresConnection& connection,
+                                                               const std::string& schema, const StoreSteps& steps) {
+  const absl::StatusOr<std::vector<PostgresResult>> exists =
+      connection.Run({{"SELECT 1 FROM pg_namespace WHERE nspname = $1", PostgresParameters().Text(schema)}});
+  if (!exists.ok()) return exists.status();
+  // The lock ends with the transaction. A program that has waited for it fails, because the tables then exist.
+  std::vector<PostgresStatement> statements = {
+      {"SELECT pg_advisory_xact_lock($1)", PostgresParameters().Bigint(kMigrationLock)}};
+  // Not CREATE SCHEMA IF NOT EXISTS, which requires a right on the database even if the schema exists.
+  if (exists->front().rows() == 0) statements.push_back({absl::StrCat("CREATE SCHEMA ", Quoted(schema))});
+  for (auto step = static_cast<size_t>(before.steps); step < steps.sql.size(); ++step) {
+    for (PostgresStatement& statement : StatementsOf(steps.sql[step])) statements.push_back(std::move(statement));
+  }
+  if (steps.version() > 1) {
+    statements.emplace_back().sql = "ALTER TABLE store ADD COLUMN IF NOT EXISTS steps integer";
+    statements.push_back({"UPDATE store SET version = $1::integer, steps = $2::integer",
+                          PostgresParameters().Bigint(steps.usable_since).Bigint(steps.version())});
+  }
+  return statements;
+}
+
 }  // namespace
 
 const StoreSteps& StepsOfThisProgram() {
@@ -80,23 +107,9 @@ absl::Status MigrateStore(PostgresConnection& connection, const std::string& sch
   if (!before.ok()) return before.status();
   if (absl::Status status = CheckUsable(*before, steps); !status.ok()) return status;
   if (before->steps >= steps.version()) return absl::OkStatus();
-  const absl::StatusOr<std::vector<PostgresResult>> exists =
-      connection.Run({{"SELECT 1 FROM pg_namespace WHERE nspname = $1", PostgresParameters().Text(schema)}});
-  if (!exists.ok()) return exists.status();
-  // The lock ends with the transaction. A program that has waited for it fails, because the tables then exist.
-  std::vector<PostgresStatement> statements = {
-      {"SELECT pg_advisory_xact_lock($1)", PostgresParameters().Bigint(kMigrationLock)}};
-  // Not CREATE SCHEMA IF NOT EXISTS, which requires a right on the database even if the schema exists.
-  if (exists->front().rows() == 0) statements.push_back({absl::StrCat("CREATE SCHEMA ", Quoted(schema))});
-  for (auto step = static_cast<size_t>(before->steps); step < steps.sql.size(); ++step) {
-    for (PostgresStatement& statement : StatementsOf(steps.sql[step])) statements.push_back(std::move(statement));
-  }
-  if (steps.version() > 1) {
-    statements.emplace_back().sql = "ALTER TABLE store ADD COLUMN IF NOT EXISTS steps integer";
-    statements.push_back({"UPDATE store SET version = $1::integer, steps = $2::integer",
-                          PostgresParameters().Bigint(steps.usable_since).Bigint(steps.version())});
-  }
-  const absl::Status created = connection.Commit(std::move(statements)).status();
+  absl::StatusOr<std::vector<PostgresStatement>> statements = StatementsAfter(*before, connection, schema, steps);
+  if (!statements.ok()) return statements.status();
+  const absl::Status created = connection.Commit(*std::move(statements)).status();
   if (created.ok()) return created;
   const absl::StatusOr<TableVersions> after = VersionsOf(connection);
   return after.ok() && CheckUsable(*after, steps).ok() && after->steps >= steps.version() ? absl::OkStatus() : created;
@@ -123,16 +136,38 @@ absl::Status MarkServerAsRestored(PostgresConnection& connection) {
       absl::StrCat(status.message(), "; start the standbys first, and run this command again"));
 }
 
-absl::Status ClaimEmptyStore(PostgresConnection& connection) {
-  if (absl::Status status = CheckStore(connection); !status.ok()) return status;
+absl::Status ClaimEmptyStore(PostgresConnection& connection, const std::string& schema) {
+  const StoreSteps& steps = StepsOfThisProgram();
+  const absl::StatusOr<TableVersions> before = VersionsOf(connection);
+  if (!before.ok()) return before.status();
+  if (absl::Status status = CheckUsable(*before, steps); !status.ok()) return status;
+  if (before->steps == 0) {
+    absl::StatusOr<std::vector<PostgresStatement>> statements = StatementsAfter(*before, connection, schema, steps);
+    if (!statements.ok()) return statements.status();
+    statements->push_back({"UPDATE store SET version = $1::integer", PostgresParameters().Bigint(kClaimed)});
+    const absl::Status created = connection.Commit(*std::move(statements)).status();
+    if (created.ok()) return created;
+    // Another program has perhaps created the tables in the meantime.
+    const absl::StatusOr<TableVersions> after = VersionsOf(connection);
+    if (!after.ok() || after->steps == 0) return created;
+  }
+  if (absl::Status status = MigrateStore(connection, schema, steps); !status.ok()) return status;
   if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
   const absl::StatusOr<std::vector<PostgresResult>> results =
       connection.Commit({{"UPDATE store SET version = $1::integer WHERE version = $2 AND NOT EXISTS (SELECT FROM log)"
                           " AND NOT EXISTS (SELECT FROM submits) RETURNING version",
-                          PostgresParameters().Bigint(kClaimed).Bigint(StepsOfThisProgram().usable_since)}});
+                          PostgresParameters().Bigint(kClaimed).Bigint(steps.usable_since)}});
   if (!results.ok()) return results.status();
-  if (results->front().rows() == 1) return absl::OkStatus();
-  return absl::FailedPreconditionError("the store has an event log or idempotency keys already");
+  if (results->front().rows() != 1) return NotEmpty();
+  // A gateway that starts now looks at the claim again after it has taken its lease and created its log. Because this
+  // program looks for both after the claim, at least one of the two programs sees the other.
+  absl::Status status = CheckStoreIsUnused(connection);
+  if (status.ok()) {
+    const absl::StatusOr<std::vector<PostgresResult>> log = connection.Run({{"SELECT count(*) FROM log"}});
+    status = !log.ok() ? log.status() : log->front().Number(0, 0) > 0 ? NotEmpty() : absl::OkStatus();
+  }
+  if (!status.ok()) OpenClaimedStore(connection).IgnoreError();  // nothing was copied
+  return status;
 }
 
 absl::Status OpenClaimedStore(PostgresConnection& connection) {

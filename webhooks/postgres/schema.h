@@ -44,9 +44,11 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
 // PostgresConnection::Commit.
 absl::Status MarkServerAsRestored(PostgresConnection& connection);
 
-// Claims an empty store for a copy: until OpenClaimedStore, no gateway can use it. Errors: kFailedPrecondition if the
-// store has an event log or idempotency keys, or if a gateway uses it; those of CheckStore and PostgresConnection::Run.
-absl::Status ClaimEmptyStore(PostgresConnection& connection);
+// Claims an empty store for a copy: until OpenClaimedStore, no gateway can use it. Creates the tables, or brings them
+// to this version, as MigrateStore does. The transaction that creates the tables also claims them, so that no gateway
+// can begin an empty store after a copy that was interrupted. Errors: kFailedPrecondition if the store has an event log
+// or idempotency keys, if a gateway uses it, or if another copy has claimed it; those of MigrateStore.
+absl::Status ClaimEmptyStore(PostgresConnection& connection, const std::string& schema);
 
 // Lets gateways use a store that ClaimEmptyStore has claimed. Errors: those of PostgresConnection::Commit.
 absl::Status OpenClaimedStore(PostgresConnection& connection);
@@ -55,8 +57,8 @@ absl::Status OpenClaimedStore(PostgresConnection& connection);
 // Errors: kFailedPrecondition if one does; those of PostgresConnection::Run.
 absl::Status CheckStoreIsUnused(PostgresConnection& connection);
 
-// Checks that the tables exist in this version, or in a newer one that this program can use. Errors:
-// kFailedPrecondition if they do not; those of PostgresConnection::Run.
+// Checks that the tables exist in this version, or in a newer one that this program can use, and that no copy has
+// claimed them. Errors: kFailedPrecondition if this does not hold; those of PostgresConnection::Run.
 absl::Status CheckStore(PostgresConnection& connection, const StoreSteps& steps = StepsOfThisProgram());
 
 }  // namespace stampgate

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -95,10 +96,48 @@ TEST(SchemaTest, AnAdditiveStepKeepsTheTablesUsableForThisProgram) {
   EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM addition", "added"), "0");
   // What a program of version 1 reads, which knows only one version.
   EXPECT_EQ(SharedServer().Sql("SELECT version FROM store", "added"), "1");
-  EXPECT_EQ(ClaimEmptyStore(*connection), absl::OkStatus());
+  EXPECT_EQ(ClaimEmptyStore(*connection, "added"), absl::OkStatus());
   EXPECT_EQ(CheckStore(*connection, later).code(), kFailed);
   EXPECT_EQ(OpenClaimedStore(*connection), absl::OkStatus());
   EXPECT_EQ(CheckStore(*connection, later), absl::OkStatus());
+}
+
+// What a gateway with `migrate: true` does when it starts: the last check follows what it has written.
+absl::Status StartGateway(const std::string& schema) {
+  const std::unique_ptr<PostgresConnection> connection = Connect(schema);
+  if (absl::Status status = MigrateStore(*connection, schema); !status.ok()) return status;
+  if (absl::Status status = CheckStore(*connection); !status.ok()) return status;
+  const absl::Status status =
+      connection->Commit({{"SELECT take_lease($1, NULL, 60000000)", PostgresParameters().Bytes("gateway")}}).status();
+  return status.ok() ? CheckStore(*connection) : status;
+}
+
+TEST(SchemaTest, AClaimedStoreIsNotEmptyForAnyMoment) {
+  std::atomic<bool> ended = false;
+  std::thread gateways([&ended] {
+    while (!ended) EXPECT_NE(CheckStore(*Connect("claimed")), absl::OkStatus());
+  });
+  EXPECT_EQ(ClaimEmptyStore(*Connect("claimed"), "claimed"), absl::OkStatus());
+  EXPECT_EQ(StartGateway("claimed").code(), kFailed);
+  EXPECT_EQ(ClaimEmptyStore(*Connect("claimed"), "claimed").code(), kFailed) << "another copy";
+  ended = true;
+  gateways.join();
+}
+
+TEST(SchemaTest, OfACopyAndAGatewayThatStartTogetherNeverBothUseTheStore) {
+  for (int round = 0; round < 20; ++round) {
+    const std::string schema = absl::StrCat("beside", round);
+    // In half of the rounds, the tables exist before.
+    if (round % 2 == 0) {
+      ASSERT_EQ(MigrateStore(*Connect(schema), schema), absl::OkStatus());
+    }
+    absl::Status gateway;
+    std::thread starting([&] { gateway = StartGateway(schema); });
+    const absl::Status copy = ClaimEmptyStore(*Connect(schema), schema);
+    starting.join();
+    EXPECT_FALSE(copy.ok() && gateway.ok()) << round;
+    EXPECT_EQ(CheckStore(*Connect(schema)).ok(), !copy.ok()) << round << ": " << copy;
+  }
 }
 
 TEST(SchemaTest, AStepThatChangesATableStopsOlderPrograms) {

@@ -20,6 +20,7 @@
 #include "webhooks/log/row.h"
 #include "webhooks/log/state.h"
 #include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/schema.h"
 #include "webhooks/postgres/store_connection.h"
 #include "webhooks/postgres_log/growth.h"
 #include "webhooks/postgres_log/postgres_reader.h"
@@ -60,6 +61,8 @@ absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretByt
                           PostgresParameters().Bytes(AsText(fresh.id)).Bytes(SealKey(fresh.cursor_key, store_key))},
                          {"SELECT id, sealed_cursor_key, latest, latest_digest FROM log"}});
   if (!results.ok()) return results.status();
+  // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
+  if (absl::Status status = CheckStore(connection); !status.ok()) return status;
   const PostgresResult& row = results->back();
   LogHead head;
   const absl::string_view id = row.Bytes(0, 0);

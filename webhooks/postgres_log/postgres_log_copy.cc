@@ -196,6 +196,8 @@ class PostgresLogTarget final : public LogTarget {
                .Bigint(part.ended_age_us)
                .Bool(number == 0)});
     }
+    // A gateway that was starting when the store was claimed can have created a log before it noticed the claim.
+    statements.push_back({"DELETE FROM log"});
     statements.push_back(
         {"INSERT INTO log (id, sealed_cursor_key, part, earliest, latest, latest_commit_us,"
          " latest_age_us, latest_digest, digest_before, age_us, wall_us)"
