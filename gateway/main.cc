@@ -33,8 +33,9 @@
 #include "gateway/config/config.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/loader.h"
+#include "gateway/config/reloaded_more.h"
 #include "gateway/config/reloader.h"
-#include "gateway/config/settled_file.h"
+#include "gateway/config/snapshot.h"
 #include "gateway/door/grpc_engine.h"
 #include "gateway/door/grpc_release.h"
 #include "gateway/door/handshake_failures.h"
@@ -108,7 +109,8 @@ int Check(const CommandLine& line) {
   absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(CoreCount(), "loop");
   if (!loops.ok()) return Fail(loops.status());
   TokenKeyPool token_keys(*loops);
-  absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
+  ConfigSource source(line.config);
+  absl::StatusOr<Loaded> loaded = Load(source, token_keys);
   if (!loaded.ok()) return Fail(loaded.status());
   const Config& config = loaded->config;
   if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return Fail(status);
@@ -128,7 +130,9 @@ int Check(const CommandLine& line) {
 // Loads the TLS files of the gRPC port. Returns null if the config has no TLS.
 absl::StatusOr<std::unique_ptr<CurrentTls>> OpenTls(const Config& config) {
   if (!config->has_tls()) return nullptr;
-  return CurrentTls::Load(FilesOf(*config), TlsProtocol::kHttp2, absl::Now());
+  return CurrentTls::Load(FilesOf(*config), TlsProtocol::kHttp2, absl::Now(), [](const SettledFile& file) {
+    LogShrunk({file.path(), true, file.former_size(), file.size()});
+  });
 }
 
 // The state that the admin port's pages show.
@@ -180,21 +184,23 @@ absl::StatusOr<std::unique_ptr<Audit>> OpenAudit(const Config& config, Health& h
 
 // Reloads the TLS files of the gRPC port. Even if ReloadCallersTls returns an error, the served certificate can have
 // changed, because a part of the reload can have succeeded.
-absl::Status ReloadCallersTls(CurrentTls* tls, Metrics& metrics) {
-  if (tls == nullptr) return absl::OkStatus();
-  const absl::StatusOr<bool> changed = tls->Reload(absl::Now());
+ReloadedMore ReloadCallersTls(CurrentTls* tls, bool asked, Metrics& metrics) {
+  if (tls == nullptr) return {};
+  const absl::StatusOr<bool> changed = tls->Reload(absl::Now(), asked);
   if (!changed.ok() || *changed) metrics.CountReload("certificates", changed.ok());
   metrics.SetCertificateNotAfter(tls->not_after());
-  return changed.status();
+  return {changed.status(), absl::FromChrono(tls->wait())};
 }
 
 // Reloads the certificates of the gRPC port and of the webhook port. If one reload fails, the other still takes effect.
-absl::Status ReloadTls(CurrentTls* tls, Server& server, Metrics& metrics) {
-  absl::Status callers = ReloadCallersTls(tls, metrics);
-  absl::Status webhooks = server.ReloadWebhookTls();
-  if (callers.ok()) return webhooks;
-  if (webhooks.ok()) return callers;
-  return absl::Status(callers.code(), absl::StrCat(callers.message(), "; ", webhooks.message()));
+ReloadedMore ReloadTls(CurrentTls* tls, Server& server, bool asked, Metrics& metrics) {
+  const ReloadedMore callers = ReloadCallersTls(tls, asked, metrics);
+  const ReloadedMore webhooks = server.ReloadWebhookTls(asked);
+  const absl::Duration wait = ShorterWait(callers.wait, webhooks.wait);
+  if (callers.status.ok()) return {webhooks.status, wait};
+  if (webhooks.status.ok()) return {callers.status, wait};
+  return {absl::Status(callers.status.code(), absl::StrCat(callers.status.message(), "; ", webhooks.status.message())),
+          wait};
 }
 
 // Waits for SIGTERM or SIGINT, and returns the signal. Triggers a reload for each SIGHUP.
@@ -219,9 +225,10 @@ int Serve(const CommandLine& line) {
   absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(CoreCount(), "loop");
   if (!loops.ok()) return FailToStart(loops.status());
   TokenKeyPool token_keys(*loops);
-  SettledFile config_file(line.config);
-  absl::StatusOr<Loaded> loaded = Load(line.config, token_keys);
+  ConfigSource source(line.config);
+  absl::StatusOr<Loaded> loaded = Load(source, token_keys);
   if (!loaded.ok()) return FailToStart(loaded.status());
+  source.SetInForce();
   const Config config = loaded->config;
   if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return FailToStart(status);
   if (config->log().level() == config::v1::LOG_LEVEL_WARNING) SetLowestLogged(Severity::kWarning);
@@ -283,15 +290,15 @@ int Serve(const CommandLine& line) {
                .on_fatal = [end] { end(Readiness::kCallStoreFailed); }});
   if (!server.ok()) return FailToStart(server.status());
   token_keys.Tidy();
-  Reloader reloader({.file = std::move(config_file),
+  Reloader reloader({.source = std::move(source),
                      .config = config,
                      .token_keys = token_keys,
                      .reload_more =
-                         [&] {
+                         [&](bool asked) {
                            (*server)->DismissStrangers();
                            // After a flood of calls or handshakes, much of the heap is free.
                            ReturnFreeMemory();
-                           return ReloadTls(tls->get(), **server, health.metrics);
+                           return ReloadTls(tls->get(), **server, asked, health.metrics);
                          },
                      .prepare =
                          [&](const Access& next) {

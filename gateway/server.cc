@@ -397,9 +397,9 @@ class GrpcServer : public Server {
     return events == nullptr ? std::string() : events->webhook_url();
   }
 
-  absl::Status ReloadWebhookTls() override {
+  ReloadedMore ReloadWebhookTls(bool asked) override {
     EventPipeline* events = events_;
-    return events == nullptr ? absl::OkStatus() : events->ReloadTls();
+    return events == nullptr ? ReloadedMore() : events->ReloadTls(asked);
   }
 
   // One second before the end of `grace`, ends the remaining calls. In the last half second, closes the connections.

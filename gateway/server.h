@@ -13,6 +13,7 @@
 #include "gateway/callers/access.h"
 #include "gateway/config/config.h"
 #include "gateway/connection_ages.h"
+#include "gateway/config/reloaded_more.h"
 #include "gateway/events/pipeline.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/telemetry/tracer.h"
@@ -70,7 +71,7 @@ class Server {
 
   // Reloads the certificate files of the webhook port, and counts the reload; see Receiver::ReloadTls. Does nothing if
   // the webhook port has no TLS or does not exist.
-  virtual absl::Status ReloadWebhookTls() = 0;
+  virtual ReloadedMore ReloadWebhookTls(bool asked) = 0;
 
   // Ends all calls and connections within `grace`. When Drain begins, the health service reports NOT_SERVING, the gRPC
   // port refuses connections, deliveries get 503, subscriptions end with their cursor, and every new call ends with

@@ -13,23 +13,8 @@
 #include "translate/json/hex.h"
 
 namespace stampgate {
-namespace {
-
-using Sets = std::vector<std::shared_ptr<const OrganizationSet>>;
-
-std::shared_ptr<const OrganizationSet> UnionOf(const Sets& sets) {
-  if (sets.size() == 1) return sets.front();
-  auto all = std::make_shared<OrganizationSet>();
-  for (const std::shared_ptr<const OrganizationSet>& set : sets) {
-    all->all = all->all || set->all;
-    all->ids.insert(set->ids.begin(), set->ids.end());
-  }
-  return all;
-}
-
-}  // namespace
-
-Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations, absl::string_view class_grants_as_of)
+Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations, absl::string_view class_grants_as_of,
+               const std::vector<std::shared_ptr<const OrganizationIds>>& of_files)
     : name_(caller.name()),
       weight_(caller.has_weight() ? caller.weight() : 1),
       token_issuer_(caller.token().issuer()),
@@ -41,22 +26,20 @@ Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations,
     const std::string bytes = DecodeHex(hex).value_or("");
     std::copy_n(bytes.begin(), std::min(bytes.size(), digest.size()), digest.begin());
   }
-  for (const config::v1::Grant& grant : caller.grants()) {
-    grants_.emplace_back(grant, operations, class_grants_as_of);
+  for (int i = 0; i < caller.grants_size(); ++i) {
+    const config::v1::Grant& grant = caller.grants(i);
+    const auto number = static_cast<size_t>(i);
+    grants_.emplace_back(grant, operations, class_grants_as_of, number < of_files.size() ? of_files[number] : nullptr);
     has_general_operations_ = has_general_operations_ || !grant.general_operations().empty();
   }
-  // Methods that are allowed by the same grants share one union of organizations.
-  std::map<Sets, std::shared_ptr<const OrganizationSet>> unions;
   for (const ApiMethod& method : operations.methods()) {
     if (method.policy_class != v1::POLICY_CLASS_EVENTS) continue;
-    Sets sets;
     for (const Grant& grant : grants_) {
-      if (grant.HasMethod(method.full_name)) sets.push_back(grant.organizations());
+      if (!grant.HasMethod(method.full_name)) continue;
+      OrganizationSet& set = event_organizations_[method.full_name];
+      set.all = set.all || grant.organizations().all;
+      set.parts.insert(set.parts.end(), grant.organizations().parts.begin(), grant.organizations().parts.end());
     }
-    if (sets.empty()) continue;
-    std::shared_ptr<const OrganizationSet>& all = unions[sets];
-    if (all == nullptr) all = UnionOf(sets);
-    event_organizations_.emplace(method.full_name, all);
   }
 }
 
@@ -105,7 +88,7 @@ std::string Caller::ExplainMissing(const ApiMethod& method) const {
 const OrganizationSet& Caller::OrganizationsOf(absl::string_view method) const {
   static const auto& none = *new OrganizationSet();
   const auto found = event_organizations_.find(method);
-  return found == event_organizations_.end() ? none : *found->second;
+  return found == event_organizations_.end() ? none : found->second;
 }
 
 }  // namespace stampgate

@@ -21,8 +21,10 @@ namespace stampgate {
 class Caller {
  public:
   // Requires that `caller` comes from a validated config. Its grants are for methods of `operations`.
-  // `class_grants_as_of` is the setting of the config, as for Grant.
-  Caller(const config::v1::Caller& caller, const OperationSet& operations, absl::string_view class_grants_as_of = "");
+  // `class_grants_as_of` is the setting of the config, as for Grant. `of_files` has the ids in the organizations files
+  // of the grants, in the order of the grants.
+  Caller(const config::v1::Caller& caller, const OperationSet& operations, absl::string_view class_grants_as_of = "",
+         const std::vector<std::shared_ptr<const OrganizationIds>>& of_files = {});
 
   const std::string& name() const { return name_; }
   // The caller's weight against other callers when their calls wait for upstream; more than 0.
@@ -68,8 +70,8 @@ class Caller {
   bool has_general_operations_ = false;
   std::vector<std::array<uint8_t, 32>> token_digests_;
   std::vector<Grant> grants_;
-  // For each event method, the organizations for which a grant allows the method. A grant and this map can share a set.
-  std::map<std::string, std::shared_ptr<const OrganizationSet>, std::less<>> event_organizations_;
+  // For each event method, the organizations for which a grant allows the method.
+  std::map<std::string, OrganizationSet, std::less<>> event_organizations_;
 };
 
 }  // namespace stampgate

@@ -39,6 +39,13 @@ std::string HexDigest(absl::string_view token) {
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest.data()), digest.size()));
 }
 
+// Returns the ids of all parts.
+std::set<std::string> IdsOf(const OrganizationSet& organizations) {
+  std::set<std::string> ids;
+  for (const auto& part : organizations.parts) part->ForEach([&ids](absl::string_view id) { ids.emplace(id); });
+  return ids;
+}
+
 TEST(CallerTest, WithoutGrantsNothingIsAllowed) {
   const Caller caller = CallerOf("name: 'a'");
   const Caller::Decision decision = caller.Decide(Ask(kGetPolicy, "o"));
@@ -166,30 +173,34 @@ TEST(CallerTest, TheOrganizationsOfAnEventMethodAreTheUnionOfItsGrants) {
       "grants {methods: 'EventService/ListEvents' organizations: ['a', 'b']}"
       "grants {classes: POLICY_CLASS_EVENTS organizations: 'c'}"
       "grants {classes: POLICY_CLASS_QUERY all_organizations: true}");
-  EXPECT_THAT(caller.OrganizationsOf(kList).ids, ElementsAre("a", "b", "c"));
+  EXPECT_THAT(IdsOf(caller.OrganizationsOf(kList)), ElementsAre("a", "b", "c"));
   EXPECT_FALSE(caller.OrganizationsOf(kList).all);
-  EXPECT_THAT(caller.OrganizationsOf(kSubscribe).ids, ElementsAre("c"));
+  EXPECT_THAT(IdsOf(caller.OrganizationsOf(kSubscribe)), ElementsAre("c"));
   EXPECT_FALSE(caller.OrganizationsOf(kSubscribe).all);
-  EXPECT_THAT(caller.OrganizationsOf(kWithdraw).ids, IsEmpty());
+  EXPECT_THAT(IdsOf(caller.OrganizationsOf(kWithdraw)), IsEmpty());
   EXPECT_FALSE(caller.OrganizationsOf(kWithdraw).all);
   EXPECT_FALSE(caller.OrganizationsOf("").all);
 }
 
-TEST(CallerTest, MethodsThatTheSameGrantsAllowShareOneSet) {
-  const Caller one = CallerOf("grants {classes: POLICY_CLASS_EVENTS organizations: ['a', 'b']}");
-  EXPECT_THAT(one.OrganizationsOf(kList).ids, ElementsAre("a", "b"));
-  EXPECT_EQ(&one.OrganizationsOf(kList), &one.OrganizationsOf(kSubscribe));
-  const Caller two = CallerOf(
-      "grants {classes: POLICY_CLASS_EVENTS organizations: 'a'} grants {classes: POLICY_CLASS_EVENTS organizations: "
-      "'b'} grants {methods: 'EventService/GetEvent' organizations: 'c'}");
-  EXPECT_EQ(&two.OrganizationsOf(kList), &two.OrganizationsOf(kSubscribe));
-  EXPECT_NE(&two.OrganizationsOf(kList), &two.OrganizationsOf("/stampgate.v1.EventService/GetEvent"));
+// An organizations file can have millions of ids, so nothing may copy them.
+TEST(CallerTest, TheIdsOfAFileAreShared) {
+  const auto ids = std::make_shared<const OrganizationIds>(std::vector<absl::string_view>{"a", "b"});
+  const auto config = testing::Proto<config::v1::Caller>(
+      "grants {classes: [POLICY_CLASS_QUERY, POLICY_CLASS_EVENTS] organizations_file: 'f'}"
+      "grants {classes: POLICY_CLASS_EVENTS organizations: 'c'}");
+  const Caller caller(config, *OperationSet::BuiltIn(), "", {ids, nullptr});
+  EXPECT_TRUE(caller.Decide(Ask(kGetPolicy, "a")).allowed);
+  EXPECT_FALSE(caller.Decide(Ask(kGetPolicy, "c")).allowed);
+  for (const char* method : {kList, kSubscribe}) {
+    EXPECT_THAT(IdsOf(caller.OrganizationsOf(method)), ElementsAre("a", "b", "c"));
+    EXPECT_EQ(caller.OrganizationsOf(method).parts.front(), ids);
+  }
 }
 
 TEST(CallerTest, MethodsOfOtherClassesThanEventsHaveNoOrganizations) {
   const Caller caller = CallerOf("grants {classes: [POLICY_CLASS_QUERY, POLICY_CLASS_EVENTS] organizations: 'a'}");
-  EXPECT_THAT(caller.OrganizationsOf(kList).ids, ElementsAre("a"));
-  EXPECT_THAT(caller.OrganizationsOf(kGetPolicy).ids, IsEmpty());
+  EXPECT_THAT(IdsOf(caller.OrganizationsOf(kList)), ElementsAre("a"));
+  EXPECT_THAT(IdsOf(caller.OrganizationsOf(kGetPolicy)), IsEmpty());
 }
 
 // EventService uses OrganizationsOf to find the organizations whose events a caller may see. OrganizationsOf returns

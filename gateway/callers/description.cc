@@ -1,6 +1,7 @@
 #include "gateway/callers/description.h"
 
-#include <algorithm>
+#include <cstddef>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,18 +11,36 @@
 namespace stampgate {
 namespace {
 
-std::string DescribeOrganizations(const config::v1::Grant& grant) {
-  if (grant.all_organizations()) return "all organizations";
-  if (grant.organizations().empty()) {
-    return grant.organizations_file().empty() ? "no organization"
-                                              : absl::StrCat("those in ", grant.organizations_file());
-  }
-  constexpr int kShown = 5;
-  std::string text = absl::StrJoin(grant.organizations().begin(),
-                                   grant.organizations().begin() + std::min(kShown, grant.organizations_size()), ", ");
-  if (grant.organizations_size() > kShown)
-    absl::StrAppend(&text, " and ", grant.organizations_size() - kShown, " more");
+using Organizations = std::shared_ptr<const OrganizationIds>;
+
+constexpr size_t kShown = 5;
+
+// Returns the first of `all` ids.
+std::string Some(std::vector<std::string> ids, size_t all) {
+  if (ids.size() > kShown) ids.resize(kShown);
+  std::string text = absl::StrJoin(ids, ", ");
+  if (all > ids.size()) absl::StrAppend(&text, " and ", all - ids.size(), " more");
   return text;
+}
+
+std::string DescribeOrganizations(const config::v1::Grant& grant, const Organizations& of_file) {
+  if (grant.all_organizations()) return "all organizations";
+  if (!grant.organizations().empty()) {
+    return Some({grant.organizations().begin(), grant.organizations().end()},
+                static_cast<size_t>(grant.organizations_size()));
+  }
+  if (grant.organizations_file().empty()) return "no organization";
+  if (of_file == nullptr) return absl::StrCat("those in ", grant.organizations_file());
+  std::vector<std::string> ids;
+  of_file->ForEach([&ids](absl::string_view id) {
+    if (ids.size() < kShown) ids.emplace_back(id);
+  });
+  return ids.empty() ? "no organization" : Some(std::move(ids), of_file->size());
+}
+
+Organizations OfGrant(const std::vector<Organizations>& of_files, int grant) {
+  const auto number = static_cast<size_t>(grant);
+  return number < of_files.size() ? of_files[number] : nullptr;
 }
 
 std::string DescribeRules(const config::v1::Grant& grant) {
@@ -45,8 +64,8 @@ std::string DescribeRules(const config::v1::Grant& grant) {
   return text;
 }
 
-std::string DescribeGrant(const config::v1::Grant& grant, int index) {
-  return absl::StrCat("grant ", index + 1, ": ", DescribeOrganizations(grant), DescribeRules(grant));
+std::string DescribeGrant(const config::v1::Grant& grant, int index, const Organizations& of_file) {
+  return absl::StrCat("grant ", index + 1, ": ", DescribeOrganizations(grant, of_file), DescribeRules(grant));
 }
 
 std::string DescribeMethod(const ApiMethod& method) {
@@ -56,12 +75,13 @@ std::string DescribeMethod(const ApiMethod& method) {
 }  // namespace
 
 std::vector<std::string> DescribeGrants(const config::v1::Caller& caller, const OperationSet& operations,
-                                        absl::string_view class_grants_as_of) {
+                                        absl::string_view class_grants_as_of,
+                                        const std::vector<Organizations>& of_files) {
   std::vector<std::string> lines;
   for (int i = 0; i < caller.grants_size(); ++i) {
     const config::v1::Grant& grant = caller.grants(i);
     const Grant compiled(grant, operations, class_grants_as_of);
-    lines.push_back(DescribeGrant(grant, i));
+    lines.push_back(DescribeGrant(grant, i, OfGrant(of_files, i)));
     for (const ApiMethod& method : operations.methods()) {
       if (compiled.HasMethod(method.full_name)) lines.push_back(DescribeMethod(method));
     }
@@ -75,7 +95,8 @@ std::vector<std::string> DescribeGrants(const config::v1::Caller& caller, const 
 }
 
 std::vector<std::string> DescribeGains(const config::v1::Caller& caller, const OperationSet& operations,
-                                       absl::string_view class_grants_as_of) {
+                                       absl::string_view class_grants_as_of,
+                                       const std::vector<Organizations>& of_files) {
   std::vector<std::string> lines;
   for (int i = 0; i < caller.grants_size(); ++i) {
     const config::v1::Grant& grant = caller.grants(i);
@@ -84,7 +105,7 @@ std::vector<std::string> DescribeGains(const config::v1::Caller& caller, const O
     bool gains = false;
     for (const ApiMethod& method : operations.methods()) {
       if (now.HasMethod(method.full_name) || !later.HasMethod(method.full_name)) continue;
-      if (!gains) lines.push_back(DescribeGrant(grant, i));
+      if (!gains) lines.push_back(DescribeGrant(grant, i, OfGrant(of_files, i)));
       gains = true;
       lines.push_back(DescribeMethod(method));
     }

@@ -12,10 +12,15 @@ void AddTo(CallerDirectory::Callers& callers, const Caller* caller) {
 
 }  // namespace
 
-CallerDirectory::CallerDirectory(const config::v1::Config& config, const OperationSet& operations) {
+CallerDirectory::CallerDirectory(const config::v1::Config& config, const OperationSet& operations,
+                                 const FileOrganizations& of_files) {
+  static const auto& none = *new FileOrganizations::value_type();
   for (const config::v1::Caller& entry : config.callers()) {
+    const FileOrganizations::value_type& of_caller =
+        callers_.size() < of_files.size() ? of_files[callers_.size()] : none;
     const Caller* caller =
-        callers_.emplace_back(std::make_unique<const Caller>(entry, operations, config.class_grants_as_of())).get();
+        callers_.emplace_back(std::make_unique<const Caller>(entry, operations, config.class_grants_as_of(), of_caller))
+            .get();
     for (const std::string& id : entry.spiffe_ids()) AddTo(by_spiffe_id_[id], caller);
     for (const std::string& name : entry.dns_names()) AddTo(by_dns_name_[absl::AsciiStrToLower(name)], caller);
     if (entry.loopback()) on_loopback_.push_back(caller);

@@ -9,6 +9,7 @@
 
 #include "gateway/callers/caller.h"
 #include "gateway/callers/peer.h"
+#include "gateway/policy/organization_set.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/operation_set/operation_set.h"
 
@@ -20,8 +21,10 @@ class CallerDirectory {
   using Callers = std::vector<const Caller*>;
 
   CallerDirectory() = default;
-  // Requires a validated config: among the callers that share an identity, at most one needs no token.
-  CallerDirectory(const config::v1::Config& config, const OperationSet& operations);
+  // Requires a validated config: among the callers that share an identity, at most one needs no token. `of_files` has
+  // the ids in the organizations files of the grants.
+  CallerDirectory(const config::v1::Config& config, const OperationSet& operations,
+                  const FileOrganizations& of_files = {});
 
   // Returns the callers whose configured identity `peer` has proven, each of them once. If there are several, the
   // bearer token of the call decides which of them calls.

@@ -53,7 +53,7 @@ TEST(NewerOperationsTest, ACallerMayCallANewerMethodOfItsClassFromItsDayOn) {
 
 TEST(NewerOperationsTest, ANewerEventMethodHasNoOrganizationsBeforeItsDay) {
   const config::v1::Caller config = ConfigOf("grants {classes: POLICY_CLASS_EVENTS organizations: 'o'}");
-  EXPECT_THAT(Caller(config, Operations(), "2026-09-21").OrganizationsOf(kGetEvent).ids, IsEmpty());
+  EXPECT_TRUE(Caller(config, Operations(), "2026-09-21").OrganizationsOf(kGetEvent).empty());
   EXPECT_TRUE(Caller(config, Operations(), "2026-09-21").OrganizationsOf(kListEvents).Contains("o"));
   EXPECT_TRUE(Caller(config, Operations(), "2026-09-22").OrganizationsOf(kGetEvent).Contains("o"));
 }

@@ -11,10 +11,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "gateway/callers/peer_names.h"
 #include "gateway/config/nearest_name.h"
+#include "gateway/config/organizations_file.h"
 #include "gateway/policy/class_coverage.h"
 #include "gateway/policy/grant.h"
 #include "gateway/policy/guard_rules.h"
@@ -29,8 +29,6 @@
 
 namespace stampgate {
 namespace {
-
-constexpr size_t kMaxOrganizationIdBytes = 128;
 
 template <typename Allowed>
 bool ConsistsOf(absl::string_view text, Allowed allowed) {
@@ -356,29 +354,7 @@ class CallerCheck {
   Owners tokens_;
 };
 
-// Returns the organization ids in the text of one file. If a line is faulty, returns an error with the line and the
-// rule that it breaks.
-absl::StatusOr<std::vector<absl::string_view>> ParseOrganizations(absl::string_view text) {
-  std::vector<absl::string_view> ids;
-  int line_number = 0;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    ++line_number;
-    line = absl::StripAsciiWhitespace(line);
-    if (line.empty() || line[0] == '#') continue;
-    if (!IsOrganizationId(line)) {
-      return absl::InvalidArgumentError(absl::StrCat("line ", line_number, " is not an exact id"));
-    }
-    ids.push_back(line);
-  }
-  return ids;
-}
-
 }  // namespace
-
-bool IsOrganizationId(absl::string_view text) {
-  return text.size() <= kMaxOrganizationIdBytes &&
-         ConsistsOf(text, [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("._:-", c); });
-}
 
 bool IsConfigName(absl::string_view text) {
   return ConsistsOf(text, [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-'; });
@@ -458,27 +434,6 @@ std::vector<std::optional<TokenKeySet>> ParseKeySets(const config::v1::Config& c
     if (!status.ok()) report.Add(path + ".ca_file", status.message());
   }
   return key_sets;
-}
-
-void AddOrganizations(const FileContents& contents, config::v1::Config& config,
-                      std::vector<UnreadOrganizations>* unread, ConfigReport& report) {
-  for (int i = 0; i < config.callers_size(); ++i) {
-    for (int n = 0; n < config.callers(i).grants_size(); ++n) {
-      config::v1::Grant& grant = *config.mutable_callers(i)->mutable_grants(n);
-      if (grant.organizations_file().empty()) continue;
-      const absl::StatusOr<std::string>& text = contents.Public(grant.organizations_file());
-      if (unread != nullptr && !text.ok()) {
-        unread->push_back({i, n, std::string(text.status().message())});
-        continue;
-      }
-      const absl::StatusOr<std::vector<absl::string_view>> ids = text.ok() ? ParseOrganizations(*text) : text.status();
-      if (!ids.ok()) {
-        report.Add(absl::StrCat("callers[", i, "].grants[", n, "].organizations_file"), ids.status().message());
-        continue;
-      }
-      for (const absl::string_view id : *ids) grant.add_organizations(id.data(), id.size());
-    }
-  }
 }
 
 }  // namespace stampgate

@@ -17,9 +17,6 @@
 
 namespace stampgate {
 
-// Whether `text` has the form of an organization's id. An id consists of letters, digits, '.', '_', ':' and '-'.
-bool IsOrganizationId(absl::string_view text);
-
 // Whether `text` can be the name of a key, an issuer or a caller. Such a name consists of a-z, 0-9 and '-'.
 bool IsConfigName(absl::string_view text);
 
@@ -41,18 +38,6 @@ absl::Status CheckCaFile(const absl::StatusOr<std::string>& pem);
 // the file has a fault. Also checks the CA files of the issuers. Reports the faults to `report`.
 std::vector<std::optional<TokenKeySet>> ParseKeySets(const config::v1::Config& config, const FileContents& contents,
                                                      ConfigReport& report);
-
-// A grant whose organizations_file could not be read.
-struct UnreadOrganizations {
-  int caller = 0;  // the index of the caller in the config; `grant` is the index of its grant; both begin at 0
-  int grant = 0;
-  std::string why;  // the error of ReadPublicFile
-};
-
-// Adds the ids in each grant's organizations_file to the grant's organizations. If a file could not be read, adds the
-// grant to `unread` or, if `unread` is null, reports a fault. Reports each fault in the text of a file that was read.
-void AddOrganizations(const FileContents& contents, config::v1::Config& config,
-                      std::vector<UnreadOrganizations>* unread, ConfigReport& report);
 
 }  // namespace stampgate
 

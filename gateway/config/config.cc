@@ -22,6 +22,7 @@
 #include "gateway/config/fault_report.h"
 #include "gateway/config/named_files.h"
 #include "gateway/config/operation_files.h"
+#include "gateway/config/organizations_file.h"
 #include "gateway/config/telemetry_rules.h"
 #include "gateway/config/yaml_reader.h"
 #include "gateway/upstream/base_url.h"
@@ -523,6 +524,16 @@ std::vector<std::shared_ptr<const Signer>> MakeSigners(const config::v1::Config&
   return signers;
 }
 
+OrganizationsUse UseOf(ConfigFiles files, const Config* in_force) {
+  if (files == ConfigFiles::kPolicy) return OrganizationsUse::kReview;
+  return in_force == nullptr ? OrganizationsUse::kStart : OrganizationsUse::kReload;
+}
+
+OrganizationsInForce InForceOf(const Config* config) {
+  if (config == nullptr) return {};
+  return {&**config, &config->organizations()};
+}
+
 }  // namespace
 
 std::string CallStoreFile(const config::v1::Config& config) {
@@ -535,7 +546,8 @@ TlsFiles FilesOf(const config::v1::Config& config) {
   return {tls.certificate_file(), tls.private_key_file(), tls.client_ca_file(), SecretOwnersOf(config)};
 }
 
-absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, OperationSet::Shared set) {
+absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, OperationSet::Shared set,
+                                         const Config* in_force) {
   const absl::StatusOr<std::string>& text = snapshot.contents.Public(snapshot.path);
   if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat(snapshot.path, ": ", text.status().message()));
   config::v1::Config config = Defaults();
@@ -583,10 +595,10 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
     signers = MakeSigners(config, contents, report);
     key_sets = ParseKeySets(config, contents, report);
   }
-  std::vector<UnreadOrganizations> unread;
-  AddOrganizations(contents, config, snapshot.files == ConfigFiles::kPolicy ? &unread : nullptr, report);
+  GrantOrganizations organizations = FindGrantOrganizations(
+      config, snapshot.organizations, UseOf(snapshot.files, in_force), InForceOf(in_force), report);
   if (absl::Status status = report.ToStatus(); !status.ok()) return status;
-  return ParsedConfig{Config(std::move(config), std::move(operations), std::move(unread), report.Warnings()),
+  return ParsedConfig{Config(std::move(config), std::move(operations), std::move(organizations), report.Warnings()),
                       std::move(signers), std::move(key_sets)};
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "gateway/config/caller_rules.h"
+#include "gateway/config/grant_organizations.h"
 #include "gateway/config/snapshot.h"
 #include "gateway/tokens/key_set.h"
 #include "stamp/signer.h"
@@ -30,27 +30,36 @@ class Config {
   // Returns the operations that callers can be granted. Never null.
   const std::shared_ptr<const OperationTable>& operations() const { return operations_; }
 
+  // Returns the ids in the organizations files of the grants.
+  const FileOrganizations& organizations() const { return organizations_.ids; }
+
   // Returns the grants whose organizations_file could not be read. Such grants have no organizations. The list is empty
   // unless the config was read with kPolicy.
-  const std::vector<UnreadOrganizations>& unread() const { return unread_; }
+  const std::vector<UnreadOrganizations>& unread() const { return organizations_.unread; }
+
+  // Returns a line for each grant whose organizations_file cannot be used, and the number of grants whose organizations
+  // are not those that the file contains now: see GrantOrganizations. Both are empty unless a reload made the config.
+  const std::vector<std::string>& not_applied() const { return organizations_.not_applied; }
+  int without_their_file() const { return static_cast<int>(organizations_.not_applied.size()) + organizations_.held; }
 
   // Returns warnings about settings that are valid but have no effect, such as a caller without grants. Each warning is
   // a line in the form of ParseConfig's errors.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  friend absl::StatusOr<struct ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, OperationSet::Shared set);
+  friend absl::StatusOr<struct ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, OperationSet::Shared set,
+                                                         const Config* in_force);
 
-  Config(config::v1::Config values, std::shared_ptr<const OperationTable> operations,
-         std::vector<UnreadOrganizations> unread, std::vector<std::string> warnings)
+  Config(config::v1::Config values, std::shared_ptr<const OperationTable> operations, GrantOrganizations organizations,
+         std::vector<std::string> warnings)
       : values_(std::move(values)),
         operations_(std::move(operations)),
-        unread_(std::move(unread)),
+        organizations_(std::move(organizations)),
         warnings_(std::move(warnings)) {}
 
   config::v1::Config values_;
   std::shared_ptr<const OperationTable> operations_;
-  std::vector<UnreadOrganizations> unread_;
+  GrantOrganizations organizations_;
   std::vector<std::string> warnings_;
 };
 
@@ -73,8 +82,12 @@ struct ParsedConfig {
 //
 // Lines and columns count from 1. If a field is missing, the fault has the place of the mapping that should contain the
 // field. The message quotes no values.
+//
+// A gateway that runs passes the config that it uses as `in_force`. Then an organizations file that cannot be used is
+// no fault: see FindGrantOrganizations.
 absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot,
-                                         OperationSet::Shared set = OperationSet::BuiltIn());
+                                         OperationSet::Shared set = OperationSet::BuiltIn(),
+                                         const Config* in_force = nullptr);
 
 // Returns the path of the call store's file, which contains idempotency keys and timestamps. Returns an empty text if
 // the config has no store in SQLite files.

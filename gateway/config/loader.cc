@@ -20,10 +20,17 @@ namespace stampgate {
 namespace {
 
 // Returns a digest of everything in Access. The digest is not secret: the log and the audit log contain it.
-std::string VersionOf(const config::v1::Config& config, const Access& access, absl::string_view public_keys,
+std::string VersionOf(const Config& config, const Access& access, absl::string_view public_keys,
                       absl::string_view key_sets) {
-  const auto digest = Sha256(
-      absl::StrCat(SerializeDeterministically(ReloadedPart(config)), access.operations_sha256, public_keys, key_sets));
+  std::string text =
+      absl::StrCat(SerializeDeterministically(ReloadedPart(*config)), access.operations_sha256, public_keys, key_sets);
+  for (const auto& of_caller : config.organizations()) {
+    for (const std::shared_ptr<const OrganizationIds>& ids : of_caller) {
+      if (ids == nullptr) continue;
+      text.append(reinterpret_cast<const char*>(ids->digest().data()), ids->digest().size());
+    }
+  }
+  const auto digest = Sha256(text);
   constexpr size_t kBytes = 8;
   return absl::BytesToHexString(absl::string_view(reinterpret_cast<const char*>(digest.data()), kBytes));
 }
@@ -50,8 +57,8 @@ absl::StatusOr<std::shared_ptr<TokenVerifier>> MakeTokenVerifier(const config::v
 
 }  // namespace
 
-absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool& token_keys) {
-  absl::StatusOr<ParsedConfig> parsed = ParseConfig(snapshot);
+absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool& token_keys, const Config* in_force) {
+  absl::StatusOr<ParsedConfig> parsed = ParseConfig(snapshot, OperationSet::BuiltIn(), in_force);
   if (!parsed.ok()) return parsed.status();
   const config::v1::Config& config = *parsed->config;
   auto access = std::make_shared<Access>();
@@ -67,26 +74,26 @@ absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool
   }
   access->operations = parsed->config.operations();
   access->operations_sha256 = DigestOf(access->operations->set());
-  access->callers = CallerDirectory(config, access->operations->set());
+  access->callers = CallerDirectory(config, access->operations->set(), parsed->config.organizations());
   absl::StatusOr<std::shared_ptr<TokenVerifier>> tokens =
       MakeTokenVerifier(config, std::move(parsed->key_sets), token_keys);
   if (!tokens.ok()) return tokens.status();
   access->tokens = *std::move(tokens);
-  access->version = VersionOf(config, *access, public_keys, key_sets);
+  access->version = VersionOf(parsed->config, *access, public_keys, key_sets);
   return Loaded{std::move(parsed->config), std::move(access)};
 }
 
-absl::StatusOr<Loaded> Load(const std::string& path, TokenKeyPool& token_keys) {
+absl::StatusOr<Loaded> Load(ConfigSource& source, TokenKeyPool& token_keys) {
   if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
-  const absl::StatusOr<ConfigSnapshot> snapshot = ConfigSource(path, ConfigFiles::kAll).Read();
-  if (!snapshot.ok()) return snapshot.status();
-  return LoadSnapshot(*snapshot, token_keys);
+  const absl::StatusOr<ConfigSource::Reading> reading = source.Read(ConfigFiles::kAll);
+  if (!reading.ok()) return reading.status();
+  return LoadSnapshot(reading->snapshot.value(), token_keys);  // the first reading waits for no file
 }
 
 absl::StatusOr<Config> LoadPolicy(const std::string& path) {
-  const absl::StatusOr<ConfigSnapshot> snapshot = ConfigSource(path, ConfigFiles::kPolicy).Read();
-  if (!snapshot.ok()) return snapshot.status();
-  absl::StatusOr<ParsedConfig> parsed = ParseConfig(*snapshot);
+  const absl::StatusOr<ConfigSource::Reading> reading = ConfigSource(path).Read(ConfigFiles::kPolicy);
+  if (!reading.ok()) return reading.status();
+  absl::StatusOr<ParsedConfig> parsed = ParseConfig(reading->snapshot.value());
   if (!parsed.ok()) return parsed.status();
   return std::move(parsed->config);
 }

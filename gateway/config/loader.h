@@ -19,12 +19,14 @@ struct Loaded {
 };
 
 // Parses the snapshot, which must contain the files of kAll or kReloaded. Reads no files. For token issuers with a
-// jwks_url, takes the keys from `token_keys`. Errors: those of ParseConfig and of TokenKeyPool.
-absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool& token_keys);
+// jwks_url, takes the keys from `token_keys`. `in_force` is that of ParseConfig. Errors: those of ParseConfig and of
+// TokenKeyPool.
+absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool& token_keys,
+                                    const Config* in_force = nullptr);
 
-// Reads the config at `path` and all files that the config names. Then does the same as LoadSnapshot. Errors: those of
-// InitializeKeyMemory, ConfigSource::Read and LoadSnapshot.
-absl::StatusOr<Loaded> Load(const std::string& path, TokenKeyPool& token_keys);
+// Reads a config and all files that it names with `source`, which has read nothing before. Then does the same as
+// LoadSnapshot. Errors: those of InitializeKeyMemory, ConfigSource::Read and LoadSnapshot.
+absl::StatusOr<Loaded> Load(ConfigSource& source, TokenKeyPool& token_keys);
 
 // Reads the config at `path` and its organizations files, but no secret file. Errors: those of ConfigSource::Read and
 // ParseConfig.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
@@ -11,22 +12,22 @@
 namespace stampgate {
 namespace {
 
-enum class Reading { kNothing, kPublic, kSecret };
+using Kind = NamedFile::Kind;
 
-// A setting that contains a file's name. Unless `reading` is kNothing, a reading with kAll includes the file.
+// A setting that contains a file's name. If `kind` is set, a reading with kAll includes the file.
 // `reloaded` and `policy` state whether readings with kReloaded and kPolicy include the file too.
 struct Setting {
   std::string* path;
-  Reading reading = Reading::kNothing;
+  std::optional<Kind> kind = std::nullopt;
   bool reloaded = false;
   bool policy = false;
 };
 
 // Calls `visit` with every setting that contains a file's name. This is the only list of these settings.
 void ForEachFile(config::v1::Config& config, absl::FunctionRef<void(const Setting& setting)> visit) {
-  visit({config.mutable_upstream()->mutable_ca_file(), Reading::kPublic});
+  visit({config.mutable_upstream()->mutable_ca_file(), Kind::kPublic});
   for (config::v1::Key& key : *config.mutable_keys()) {
-    if (!HoldsKey(key.file())) visit({key.mutable_file(), Reading::kSecret, true});
+    if (!HoldsKey(key.file())) visit({key.mutable_file(), Kind::kSecret, true});
   }
   visit({config.mutable_events()->mutable_file()});
   if (config.store().has_sqlite()) visit({config.mutable_store()->mutable_sqlite()->mutable_folder()});
@@ -36,35 +37,35 @@ void ForEachFile(config::v1::Config& config, absl::FunctionRef<void(const Settin
                               store.mutable_private_key_file()}) {
       visit({file});  // libpq reads these files for each connection
     }
-    visit({store.mutable_key_file(), Reading::kSecret});
+    visit({store.mutable_key_file(), Kind::kSecret});
   }
-  visit({config.mutable_webhooks()->mutable_tls_certificate_file(), Reading::kPublic});
-  visit({config.mutable_webhooks()->mutable_tls_private_key_file(), Reading::kSecret});
+  visit({config.mutable_webhooks()->mutable_tls_certificate_file(), Kind::kPublic});
+  visit({config.mutable_webhooks()->mutable_tls_private_key_file(), Kind::kSecret});
   if (config.has_tls()) {
-    visit({config.mutable_tls()->mutable_certificate_file(), Reading::kPublic});
-    visit({config.mutable_tls()->mutable_private_key_file(), Reading::kSecret});
-    visit({config.mutable_tls()->mutable_client_ca_file(), Reading::kPublic});
+    visit({config.mutable_tls()->mutable_certificate_file(), Kind::kPublic});
+    visit({config.mutable_tls()->mutable_private_key_file(), Kind::kSecret});
+    visit({config.mutable_tls()->mutable_client_ca_file(), Kind::kPublic});
   }
   visit({config.mutable_audit()->mutable_file()});
-  visit({config.mutable_audit()->mutable_key_file(), Reading::kSecret});
+  visit({config.mutable_audit()->mutable_key_file(), Kind::kSecret});
   if (config.has_telemetry()) {
-    visit({config.mutable_telemetry()->mutable_ca_file(), Reading::kPublic});
-    visit({config.mutable_telemetry()->mutable_headers_file(), Reading::kSecret});
+    visit({config.mutable_telemetry()->mutable_ca_file(), Kind::kPublic});
+    visit({config.mutable_telemetry()->mutable_headers_file(), Kind::kSecret});
   }
-  for (std::string& file : *config.mutable_operations()) visit({&file, Reading::kPublic, true, true});
+  for (std::string& file : *config.mutable_operations()) visit({&file, Kind::kPublic, true, true});
   for (config::v1::TokenIssuer& issuer : *config.mutable_token_issuers()) {
-    visit({issuer.mutable_ca_file(), Reading::kPublic, true});
-    visit({issuer.mutable_jwks_file(), Reading::kPublic, true});
+    visit({issuer.mutable_ca_file(), Kind::kPublic, true});
+    visit({issuer.mutable_jwks_file(), Kind::kPublic, true});
   }
   for (config::v1::Caller& caller : *config.mutable_callers()) {
     for (config::v1::Grant& grant : *caller.mutable_grants()) {
-      visit({grant.mutable_organizations_file(), Reading::kPublic, true, true});
+      visit({grant.mutable_organizations_file(), Kind::kOrganizations, true, true});
     }
   }
 }
 
 bool IsRead(const Setting& setting, ConfigFiles files) {
-  if (setting.reading == Reading::kNothing || setting.path->empty()) return false;
+  if (!setting.kind.has_value() || setting.path->empty()) return false;
   switch (files) {
     case ConfigFiles::kAll:
       return true;
@@ -90,25 +91,17 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
 }
 
 std::vector<NamedFile> FilesToRead(config::v1::Config config, ConfigFiles files) {
+  const SecretOwners owners = SecretOwnersOf(config);
   std::vector<NamedFile> named;
   ForEachFile(config, [&](const Setting& setting) {
-    if (IsRead(setting, files)) named.push_back({*setting.path, setting.reading == Reading::kSecret});
+    if (!IsRead(setting, files)) return;
+    named.push_back({*setting.path, *setting.kind, *setting.kind == Kind::kSecret ? owners : SecretOwners()});
   });
   return named;
 }
 
 SecretOwners SecretOwnersOf(const config::v1::Config& config) {
   return {config.secret_file_owners().begin(), config.secret_file_owners().end()};
-}
-
-void ReadFiles(const std::vector<NamedFile>& files, const SecretOwners& owners, FileContents& contents) {
-  for (const NamedFile& file : files) {
-    if (file.secret) {
-      contents.ReadSecret(file.path, owners);
-    } else {
-      contents.ReadPublic(file.path);
-    }
-  }
 }
 
 bool HoldsKey(absl::string_view file) {

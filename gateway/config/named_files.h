@@ -7,7 +7,6 @@
 
 #include "absl/strings/string_view.h"
 #include "stamp/secret/file.h"
-#include "stamp/secret/file_contents.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
@@ -28,10 +27,13 @@ enum class ConfigFiles {
 SecretOwners SecretOwnersOf(const config::v1::Config& config);
 
 struct NamedFile {
-  std::string path;
-  bool secret = false;
+  enum class Kind { kPublic, kSecret, kOrganizations };
 
-  friend bool operator==(const NamedFile&, const NamedFile&) = default;
+  std::string path;
+  Kind kind = Kind::kPublic;
+  SecretOwners owners = {};  // who else may own the file, if it is a secret one
+
+  friend auto operator<=>(const NamedFile&, const NamedFile&) = default;
 };
 
 // Prefixes each relative path in `config` with the folder of `config_file`. If the config has a store and `events.file`
@@ -41,10 +43,6 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config);
 // Returns those files of the set `files` that `config` names, in the order of the config. A file that the gateway
 // writes is not one of them. Requires that ResolveFiles has been called for `config`.
 std::vector<NamedFile> FilesToRead(config::v1::Config config, ConfigFiles files);
-
-// Reads those of `files` that `contents` does not contain yet, and adds them to `contents`. `owners` may own secret
-// files.
-void ReadFiles(const std::vector<NamedFile>& files, const SecretOwners& owners, FileContents& contents);
 
 // Whether `file` looks like a private key, and not like the name of a key file. The gateway never opens a file of such
 // a name, because the system's error could quote the key.

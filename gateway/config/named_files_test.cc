@@ -27,8 +27,9 @@ config::v1::Config Resolved(const std::string& text, const std::string& file = "
   return config;
 }
 
-NamedFile Public(const std::string& path) { return {path, false}; }
-NamedFile Secret(const std::string& path) { return {path, true}; }
+NamedFile Public(const std::string& path) { return {path, NamedFile::Kind::kPublic}; }
+NamedFile Secret(const std::string& path) { return {path, NamedFile::Kind::kSecret}; }
+NamedFile Organizations(const std::string& path) { return {path, NamedFile::Kind::kOrganizations}; }
 
 TEST(NamedFilesTest, RelativePathsStartAtTheFolderOfTheConfig) {
   const config::v1::Config config = Resolved(kEverything);
@@ -45,17 +46,17 @@ TEST(NamedFilesTest, TheStartReadsAllFilesExceptThoseThatTheGatewayWrites) {
       FilesToRead(Resolved(kEverything), ConfigFiles::kAll),
       ElementsAre(Public("/etc/up.pem"), Secret("/etc/a.key"), Secret("/run/b.key"), Public("/etc/hook.pem"),
                   Secret("/etc/hook.key"), Public("/etc/tls.pem"), Secret("/etc/tls.key"), Public("/etc/ca.pem"),
-                  Secret("/etc/audit.key"), Public("/etc/jwks"), Public("/etc/issuer.pem"), Public("/etc/ids")));
+                  Secret("/etc/audit.key"), Public("/etc/jwks"), Public("/etc/issuer.pem"), Organizations("/etc/ids")));
 }
 
 TEST(NamedFilesTest, AReloadReadsTheFilesOfTheReloadedPart) {
   EXPECT_THAT(FilesToRead(Resolved(kEverything), ConfigFiles::kReloaded),
               ElementsAre(Secret("/etc/a.key"), Secret("/run/b.key"), Public("/etc/jwks"), Public("/etc/issuer.pem"),
-                          Public("/etc/ids")));
+                          Organizations("/etc/ids")));
 }
 
 TEST(NamedFilesTest, APolicyReadingReadsOnlyTheOrganizationsFiles) {
-  EXPECT_THAT(FilesToRead(Resolved(kEverything), ConfigFiles::kPolicy), ElementsAre(Public("/etc/ids")));
+  EXPECT_THAT(FilesToRead(Resolved(kEverything), ConfigFiles::kPolicy), ElementsAre(Organizations("/etc/ids")));
 }
 
 constexpr char kServers[] =

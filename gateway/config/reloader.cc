@@ -1,50 +1,83 @@
 #include "gateway/config/reloader.h"
 
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/reloaded_part.h"
 
 namespace stampgate {
+
+void LogShrunk(const HeldFile& file) {
+  Log(Severity::kWarning, "file_shrank",
+      {{"file", file.path},
+       {"former_bytes", file.former_bytes},
+       {"bytes", file.bytes},
+       {"message",
+        "the file is much shorter than before, so it is perhaps half-written: the gateway uses it after SIGHUP, when a "
+        "rename or a changed link has replaced it, or when it has not changed for 30 seconds"}});
+}
+
 Reloader::Reloader(Options options, CurrentAccess& current)
     : options_(std::move(options)),
       current_(current),
-      source_(options_.file.path(), ConfigFiles::kReloaded, options_.now),
       fixed_part_(FixedPart(*options_.config).SerializeAsString()),
       taken_(options_.now()),
+      in_force_(options_.config),
       task_("reloader", ToDuration(options_.config->reload_interval()), [this] { Look(); }) {
-  if (options_.metrics != nullptr) options_.metrics->SetConfigTaken(taken_);
+  if (options_.metrics == nullptr) return;
+  options_.metrics->SetConfigTaken(taken_);
+  options_.metrics->SetGrantsWithoutTheirFile(0);
 }
 
 void Reloader::Look() {
-  LookAtConfig();
+  const bool asked = asked_.exchange(false);
+  absl::Duration wait = LookAtConfig(asked);
   options_.token_keys.Tidy();
-  if (options_.reload_more) LogOnce(options_.reload_more(), "certificate_reload_failed", {}, logged_more_);
+  if (options_.reload_more) {
+    const ReloadedMore more = options_.reload_more(asked);
+    LogOnce(more.status, "certificate_reload_failed", {}, logged_more_);
+    wait = ShorterWait(wait, more.wait);
+  }
+  if (wait > absl::ZeroDuration()) task_.RunAgainIn(wait);
 }
 
-void Reloader::LookAtConfig() {
-  const absl::Duration wait = absl::FromChrono(options_.file.Look(options_.steady_now()));
-  if (wait > absl::ZeroDuration()) {
-    if (!std::exchange(unsettled_, true)) {
-      Log(Severity::kInfo, "config_changed",
-          {{"message", "the gateway reads the config when its file has not changed for two seconds"}});
-    }
-    return task_.RunAgainIn(wait);
+absl::Duration Reloader::LookAtConfig(bool asked) {
+  const absl::StatusOr<ConfigSource::Reading> reading = options_.source.Read(ConfigFiles::kReloaded, asked);
+  if (!reading.ok()) {
+    Take(reading.status()).IgnoreError();
+    return absl::ZeroDuration();
   }
-  unsettled_ = false;
-  const absl::StatusOr<ConfigSnapshot> snapshot = source_.Read(good_digest_);
-  // If the config file has changed during the reading, the snapshot can be half-written, so the reloader checks the
-  // file again.
-  if (!options_.file.IsAsSeen()) return task_.Wake();
-  if (snapshot.ok() && snapshot->digest == good_digest_) return;
+  LogHeld(reading->held);
+  const absl::Duration wait = absl::FromChrono(reading->wait);
+  if (!reading->snapshot.has_value() || reading->snapshot->digest == good_digest_) return wait;
   // If the last snapshot had a fault, the reloader parses the snapshot again at each check, because the cause of the
   // fault can be a lack of memory instead of the files.
   good_digest_.reset();
-  const absl::StatusOr<Loaded> loaded =
-      snapshot.ok() ? LoadSnapshot(*snapshot, options_.token_keys) : snapshot.status();
-  if (Take(loaded).ok()) good_digest_ = snapshot->digest;
+  if (Take(LoadSnapshot(*reading->snapshot, options_.token_keys, &in_force_)).ok()) {
+    good_digest_ = reading->snapshot->digest;
+    options_.source.SetInForce();
+  }
+  return wait;
+}
+
+void Reloader::LogHeld(const std::vector<HeldFile>& held) {
+  std::map<std::string, HeldFile> now;
+  for (const HeldFile& file : held) {
+    now[file.path] = file;
+    const auto known = held_.find(file.path);
+    if (known == held_.end()) {
+      Log(Severity::kInfo, "config_changed",
+          {{"file", file.path}, {"message", "the gateway reads the file when it has not changed for two seconds"}});
+    }
+    if (file.shrank && (known == held_.end() || !known->second.shrank || known->second.bytes != file.bytes)) {
+      LogShrunk(file);
+    }
+  }
+  held_ = std::move(now);
 }
 
 absl::Status Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
@@ -59,6 +92,11 @@ absl::Status Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
     return status;
   }
   if (is_new) Apply(*loaded);
+  in_force_ = loaded->config;
+  const std::vector<std::string>& not_applied = in_force_.not_applied();
+  if (options_.metrics != nullptr) options_.metrics->SetGrantsWithoutTheirFile(in_force_.without_their_file());
+  LogOnce(not_applied.empty() ? absl::OkStatus() : absl::FailedPreconditionError(absl::StrJoin(not_applied, "\n")),
+          "organizations_not_applied", {}, logged_not_applied_);
   const bool differs = FixedPart(*loaded->config).SerializeAsString() != fixed_part_;
   LogOnce(differs
               ? absl::FailedPreconditionError(

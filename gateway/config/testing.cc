@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "gateway/config/organizations_file.h"
 #include "gateway/config/yaml_reader.h"
 #include "stampgate/config/v1/config.pb.h"
 
@@ -30,7 +31,19 @@ ConfigSnapshot TestSnapshot(absl::string_view text, const std::string& path, Con
   Places places;
   ReadYaml(text, &config, &places);
   ResolveFiles(path, config);
-  ReadFiles(FilesToRead(config, files), SecretOwnersOf(config), snapshot.contents);
+  for (const NamedFile& named : FilesToRead(config, files)) {
+    switch (named.kind) {
+      case NamedFile::Kind::kPublic:
+        snapshot.contents.ReadPublic(named.path);
+        break;
+      case NamedFile::Kind::kSecret:
+        snapshot.contents.ReadSecret(named.path, named.owners);
+        break;
+      case NamedFile::Kind::kOrganizations:
+        snapshot.organizations[named.path] = {ReadOrganizationsFile(named.path), false};
+        break;
+    }
+  }
   if (files == ConfigFiles::kPolicy || key_text.empty()) return snapshot;
   for (const config::v1::Key& key : config.keys()) snapshot.contents.PutSecret(key.file(), TestSecret(key_text));
   const std::string& store_key = config.store().postgresql().key_file();

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +24,7 @@ class DoorTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Write(server_identity_, authority_.certificate());
-    auto tls = CurrentTls::Load(files_, TlsProtocol::kHttp2, now_);
+    auto tls = CurrentTls::Load(files_, TlsProtocol::kHttp2, now_, nullptr, [this] { return steady_now_; });
     ASSERT_TRUE(tls.ok()) << tls.status();
     tls_ = *std::move(tls);
     server_ = std::make_unique<PeerServer>(Door::Options{.address = "", .tls = tls_.get()});
@@ -33,6 +34,16 @@ class DoorTest : public ::testing::Test {
     files_.certificate_file = folder_.Write("tls.crt", identity.certificate);
     files_.private_key_file = folder_.Write("tls.key", identity.key);
     files_.client_ca_file = folder_.Write("ca.crt", client_cas);
+  }
+
+  // Reloads the files, and lets time pass until they may be read.
+  absl::StatusOr<bool> Reload() {
+    absl::StatusOr<bool> changed = tls_->Reload(now_);
+    while (tls_->wait().count() > 0) {
+      steady_now_ += std::chrono::duration_cast<SettledFile::Time::duration>(tls_->wait());
+      changed = tls_->Reload(now_);
+    }
+    return changed;
   }
 
   // Whether a gRPC client gets its call through.
@@ -52,6 +63,7 @@ class DoorTest : public ::testing::Test {
   const TestFolder folder_;
   TlsFiles files_;
   absl::Time now_ = absl::Now();
+  SettledFile::Time steady_now_{};
   std::unique_ptr<CurrentTls> tls_;
   std::unique_ptr<PeerServer> server_;
 };

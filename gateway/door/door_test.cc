@@ -103,7 +103,7 @@ TEST_F(DoorTest, ServesNewFilesFromTheNextHandshakeOn) {
   Write(next, other_authority_.certificate());
   EXPECT_EQ(ServedSerial(), SerialOf(server_identity_.certificate));  // as long as nobody says so
 
-  ASSERT_THAT(tls_->Reload(now_), StatusIs(absl::StatusCode::kOk));
+  ASSERT_THAT(Reload(), StatusIs(absl::StatusCode::kOk));
   EXPECT_EQ(ServedSerial(), SerialOf(next.certificate));
   EXPECT_FALSE(Accepts(client_, other_authority_));
   EXPECT_TRUE(Accepts(other_authority_.IssueClient(), other_authority_));
@@ -111,16 +111,16 @@ TEST_F(DoorTest, ServesNewFilesFromTheNextHandshakeOn) {
 }
 
 TEST_F(DoorTest, ReportsWhetherAnythingChanged) {
-  EXPECT_FALSE(tls_->Reload(now_).value());
+  EXPECT_FALSE(Reload().value());
   Write(server_identity_, authority_.certificate());  // other files, the same bytes
-  EXPECT_FALSE(tls_->Reload(now_).value());
+  EXPECT_FALSE(Reload().value());
   Write(server_identity_, authority_.certificate() + other_authority_.certificate());
-  EXPECT_TRUE(tls_->Reload(now_).value());
-  EXPECT_FALSE(tls_->Reload(now_).value());
+  EXPECT_TRUE(Reload().value());
+  EXPECT_FALSE(Reload().value());
   EXPECT_TRUE(Accepts(other_authority_.IssueClient()));
   const absl::Time not_after = absl::FromUnixSeconds(absl::ToUnixSeconds(absl::Now())) + absl::Hours(7);
   Write(authority_.Issue({.not_after = not_after}), authority_.certificate());
-  EXPECT_TRUE(tls_->Reload(now_).value());
+  EXPECT_TRUE(Reload().value());
   EXPECT_EQ(tls_->not_after(), not_after);
 }
 
@@ -129,7 +129,7 @@ TEST_F(DoorTest, KeepsWhatItServesWhenTheFilesAreBroken) {
   const TestIdentity next = authority_.IssueServer();
   const absl::Time not_after = tls_->not_after();
   const auto expect_kept = [&](const std::string& fault) {
-    EXPECT_THAT(std::string(tls_->Reload(now_).status().message()), HasSubstr(fault));
+    EXPECT_THAT(std::string(Reload().status().message()), HasSubstr(fault));
     EXPECT_EQ(ServedSerial(), serial);
     EXPECT_TRUE(Accepts(client_));
     EXPECT_EQ(tls_->not_after(), not_after);
@@ -150,7 +150,7 @@ TEST_F(DoorTest, KeepsWhatItServesWhenTheFilesAreBroken) {
   folder_.Write("tls.key", next.key, 0644);
   expect_kept("tls.key: others may use it");
   Write(next, authority_.certificate());
-  EXPECT_TRUE(tls_->Reload(now_).value());
+  EXPECT_TRUE(Reload().value());
   EXPECT_EQ(ServedSerial(), SerialOf(next.certificate));
 }
 
@@ -158,13 +158,13 @@ TEST_F(DoorTest, GoesByTheClockItIsGiven) {
   const TestIdentity next = authority_.IssueServer();
   Write(next, authority_.certificate());
   now_ = absl::Now() + absl::Hours(2);
-  EXPECT_THAT(tls_->Reload(now_), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has expired")));
+  EXPECT_THAT(Reload(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("has expired")));
   now_ = absl::Now() - absl::Hours(2);
-  EXPECT_THAT(tls_->Reload(now_), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not valid yet")));
+  EXPECT_THAT(Reload(), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not valid yet")));
   now_ = absl::Now();
-  EXPECT_TRUE(tls_->Reload(now_).value());
+  EXPECT_TRUE(Reload().value());
   now_ = absl::Now() + absl::Hours(2);
-  EXPECT_FALSE(tls_->Reload(now_).value());  // it expired while it is served, and nothing better is there
+  EXPECT_FALSE(Reload().value());  // it expired while it is served, and nothing better is there
 }
 
 TEST_F(DoorTest, DoesNotStartWithBrokenFiles) {
@@ -197,7 +197,7 @@ TEST_F(DoorTest, ServesSeveralPorts) {
   EXPECT_EQ(RawTlsClient(named.port(), client_).server_serial(), SerialOf(server_identity_.certificate));
   const TestIdentity next = authority_.IssueServer();
   Write(next, authority_.certificate());
-  ASSERT_TRUE(tls_->Reload(now_).value());
+  ASSERT_TRUE(Reload().value());
   for (const int port : {server_->port(), named.port()}) {
     EXPECT_EQ(RawTlsClient(port, client_).server_serial(), SerialOf(next.certificate));
   }
@@ -291,7 +291,7 @@ TEST_F(DoorTest, NeverServesAMixedSnapshotNorFailsAHandshake) {
     Write(identities[version], absl::StrCat(common.certificate(), authorities[version]->certificate()));
   };
   write(0);
-  ASSERT_TRUE(tls_->Reload(now_).ok());
+  ASSERT_TRUE(Reload().ok());
 
   std::atomic<bool> done = false;
   std::atomic<int> trusted = 0;
@@ -328,9 +328,9 @@ TEST_F(DoorTest, NeverServesAMixedSnapshotNorFailsAHandshake) {
       default:
         unlink(files_.certificate_file.c_str());
     }
-    EXPECT_FALSE(tls_->Reload(now_).ok());
+    EXPECT_FALSE(Reload().ok());
     write(i % 2);
-    EXPECT_THAT(tls_->Reload(now_), StatusIs(absl::StatusCode::kOk));
+    EXPECT_THAT(Reload(), StatusIs(absl::StatusCode::kOk));
     // Until each kind of client has been with this snapshot.
     const int target = trusted + 4;
     while (trusted < target) std::this_thread::yield();

@@ -21,7 +21,7 @@ void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAc
     record.SetCaller(*caller);
     const OrganizationSet& granted = caller->caller->OrganizationsOf(record.method());
     if (granted.all) return done(EventAccess{*std::move(caller), nullptr});
-    if (granted.ids.empty()) {
+    if (granted.empty()) {
       const ApiMethod& method = *caller->access->operations->set().FindMethod(record.method());
       Caller::Decision decided = DecideByMethod(*caller->caller, method);
       // For example, the organizations_file of the only grant is empty.
@@ -32,7 +32,8 @@ void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAc
       record.audit().Deny(*caller, std::move(decision));
       return done(Denied(*caller->caller, method, decided));
     }
-    std::shared_ptr<const OrganizationIds> visible(caller->access, &granted.ids);
+    auto visible = std::make_shared<const OrganizationTest>(
+        [access = caller->access, &granted](absl::string_view id) { return granted.Contains(id); });
     done(EventAccess{*std::move(caller), std::move(visible)});
   });
 }

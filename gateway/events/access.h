@@ -17,7 +17,7 @@ namespace stampgate {
 // A caller, and the organizations whose events the caller may see by one method.
 struct EventAccess {
   KnownCaller caller;
-  std::shared_ptr<const OrganizationIds> visible;  // these organizations, or null for all, as in EventFilter
+  std::shared_ptr<const OrganizationTest> visible;  // of these organizations, or null for all, as in EventFilter
 
   // Returns a filter that passes the events that the caller may see.
   EventFilter Filter() const;

@@ -5,10 +5,12 @@
 #include "absl/time/clock.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/named_files.h"
+#include "gateway/config/reloader.h"
 #include "gateway/events/log_opening.h"
 #include "gateway/process/descriptor_limit.h"
 #include "gateway/process/log.h"
 #include "gateway/upstream/key_set_fetch.h"
+#include "stamp/secret/settled_file.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/operation_set/operation_set.h"
 
@@ -52,6 +54,9 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Config& config) {
   // ParseConfig has checked the blocks.
   for (const std::string& block : webhooks.proxy_protocol_from()) static_cast<void>(options.proxies.Add(block));
   options.max_descriptor = DescriptorBounds(NeedOf(config)).webhooks;
+  options.on_shrunk_file = [](const SettledFile& file) {
+    LogShrunk({file.path(), true, file.former_size(), file.size()});
+  };
   return options;
 }
 
@@ -171,13 +176,13 @@ EventPipeline::EventPipeline(const config::v1::Events& config, Metrics* metrics)
 
 EventPipeline::~EventPipeline() { Close(absl::ZeroDuration()); }
 
-absl::Status EventPipeline::ReloadTls() {
+ReloadedMore EventPipeline::ReloadTls(bool asked) {
   const std::lock_guard lock(reloading_);
-  if (receiver_ == nullptr) return absl::OkStatus();
-  const absl::StatusOr<bool> changed = receiver_->ReloadTls(absl::Now());
+  if (receiver_ == nullptr) return {};
+  const absl::StatusOr<bool> changed = receiver_->ReloadTls(absl::Now(), asked);
   if (metrics_ != nullptr && (!changed.ok() || *changed)) metrics_->CountReload("webhook_certificates", changed.ok());
   ReportCertificate();
-  return changed.status();
+  return {changed.status(), absl::FromChrono(receiver_->tls_wait())};
 }
 
 void EventPipeline::ReportCertificate() {

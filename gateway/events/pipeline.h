@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/calls/caller_quota.h"
+#include "gateway/config/reloaded_more.h"
 #include "gateway/events/delivery_spans.h"
 #include "gateway/events/gauges.h"
 #include "gateway/events/rejected_delivery_log.h"
@@ -72,7 +73,7 @@ class EventPipeline {
 
   // Reads the receiver's TLS files again: see Receiver::ReloadTls. Does nothing without a receiver, without TLS, or
   // after Close.
-  absl::Status ReloadTls();
+  ReloadedMore ReloadTls(bool asked);
 
   // From now on, the receiver responds 503 to deliveries, and each subscription ends with an error that contains its
   // cursor. Does not wait.

@@ -97,7 +97,7 @@ absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) 
 }
 
 absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const StartFields& fields, const ParsedMessage& request,
-                                                            std::shared_ptr<const OrganizationIds> visible) {
+                                                            std::shared_ptr<const OrganizationTest> visible) {
   Violations violations;
   auto result = std::make_shared<EventFilter>();
   result->visible = std::move(visible);

@@ -59,7 +59,7 @@ EventName NameOf(const NameFields& fields, const ParsedMessage& request);
 // Returns a filter that passes the events that match the filter of `request` and that the caller may see. Errors:
 // INVALID_ARGUMENT (INVALID_REQUEST) if the request has too many conditions.
 absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const StartFields& fields, const ParsedMessage& request,
-                                                            std::shared_ptr<const OrganizationIds> visible);
+                                                            std::shared_ptr<const OrganizationTest> visible);
 
 }  // namespace stampgate
 

@@ -108,6 +108,9 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
           AddCounters(registry_, "stampgate_reloads_total", "Reloads of changed configs and certificates, by result.")),
       config_taken_(AddGauges(registry_, "stampgate_config_last_reload_success_timestamp_seconds",
                               "When the current config was loaded, at the start or by a reload, in Unix time.")),
+      grants_without_their_file_(
+          AddGauges(registry_, "stampgate_grants_without_their_file",
+                    "Grants whose organizations are not those in their organizations_file, which cannot be used.")),
       certificate_not_after_(AddGauges(registry_, "stampgate_tls_certificate_not_after_timestamp_seconds",
                                        "When the certificate of the gRPC port expires, in Unix time.")),
       webhook_certificate_not_after_(AddGauges(registry_,
@@ -421,6 +424,8 @@ void Metrics::CountReload(const std::string& what, bool ok) {
 void Metrics::SetConfigTaken(absl::Time time) {
   config_taken_.Add({}).Set(static_cast<double>(absl::ToUnixSeconds(time)));
 }
+
+void Metrics::SetGrantsWithoutTheirFile(int grants) { grants_without_their_file_.Add({}).Set(grants); }
 
 void Metrics::SetPolicyVersion(const std::string& version) {
   std::lock_guard lock(mutex_);

@@ -185,6 +185,8 @@ class Metrics {
   void CountReload(const std::string& what, bool ok);
   // Sets when the current config was loaded, at the start or by a reload.
   void SetConfigTaken(absl::Time time);
+  // Sets how many grants have organizations other than those in their organizations_file, because it cannot be used.
+  void SetGrantsWithoutTheirFile(int grants);
   void SetPolicyVersion(const std::string& version);
   // Sets when the certificate of the gRPC port expires. The metric is shown after the first call.
   void SetCertificateNotAfter(absl::Time time);
@@ -290,6 +292,7 @@ class Metrics {
   Gauges& audit_oldest_open_call_ages_;
   Counters& reloads_;
   Gauges& config_taken_;
+  Gauges& grants_without_their_file_;
   Gauges& certificate_not_after_;
   Gauges& webhook_certificate_not_after_;
   std::array<UpstreamLane, kUpstreamLanes.size()> upstream_lanes_;

@@ -1,12 +1,17 @@
 #include "gateway/policy/grant.h"
 
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/policy/class_coverage.h"
 #include "gateway/policy/method_name.h"
 
 namespace stampgate {
 
-Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations, absl::string_view class_grants_as_of)
+Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations, absl::string_view class_grants_as_of,
+             std::shared_ptr<const OrganizationIds> of_file)
     : classes_(grant.classes().begin(), grant.classes().end()),
       key_(grant.key()),
       requires_idempotency_key_(grant.require_idempotency_key()),
@@ -22,10 +27,12 @@ Grant::Grant(const config::v1::Grant& grant, const OperationSet& operations, abs
   for (const config::v1::GeneralOperation& operation : grant.general_operations()) {
     general_.emplace(operation.path(), operation.activity_type());
   }
-  auto organizations = std::make_shared<OrganizationSet>();
-  organizations->all = grant.all_organizations();
-  organizations->ids.insert(grant.organizations().begin(), grant.organizations().end());
-  organizations_ = std::move(organizations);
+  organizations_.all = grant.all_organizations();
+  if (!grant.organizations().empty()) {
+    organizations_.parts.push_back(std::make_shared<const OrganizationIds>(
+        std::vector<absl::string_view>(grant.organizations().begin(), grant.organizations().end())));
+  }
+  if (of_file != nullptr) organizations_.parts.push_back(std::move(of_file));
 }
 
 void Grant::Add(const ApiMethod& method, const config::v1::Grant& grant) {
@@ -43,7 +50,7 @@ Grant::Answer Grant::Ask(const Question& question) const {
                          ? general_.contains({std::string(question.general_path), std::string(question.general_type)})
                          : methods_.contains(question.method);
   if (!named && unchecked == unchecked_.end()) return {Fit::kNotTheMethod, ""};
-  if (question.organization_id.has_value() && !organizations_->Contains(*question.organization_id)) {
+  if (question.organization_id.has_value() && !organizations_.Contains(*question.organization_id)) {
     return {Fit::kNotTheOrganization, ""};
   }
   if (unchecked != unchecked_.end()) {

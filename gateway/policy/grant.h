@@ -37,10 +37,11 @@ struct Question {
 // Immutable.
 class Grant {
  public:
-  // Requires that `grant` comes from a checked config, and that its `organizations` already contains the ids in its
-  // organizations_file. `class_grants_as_of` is the setting of the config; if it is empty, the classes of the grant
-  // cover only methods that have no day.
-  Grant(const config::v1::Grant& grant, const OperationSet& operations, absl::string_view class_grants_as_of = "");
+  // Requires that `grant` comes from a checked config. `class_grants_as_of` is the setting of the config; if it is
+  // empty, the classes of the grant cover only methods that have no day. `of_file` has the ids in the grant's
+  // organizations_file, and is null if the grant has none.
+  Grant(const config::v1::Grant& grant, const OperationSet& operations, absl::string_view class_grants_as_of = "",
+        std::shared_ptr<const OrganizationIds> of_file = nullptr);
 
   // The first check of the grant that the question fails, or kAllowed if the question passes all checks. The values are
   // in the order of the checks.
@@ -60,8 +61,7 @@ class Grant {
   // Whether this grant has the class of `method`. The class need not cover the method.
   bool HasClassOf(const ApiMethod& method) const { return classes_.contains(method.policy_class); }
 
-  // Returns the organizations of this grant. The result is never null.
-  const std::shared_ptr<const OrganizationSet>& organizations() const { return organizations_; }
+  const OrganizationSet& organizations() const { return organizations_; }
 
   // Returns the name of the key that signs. If the name is empty, KeyRing::Find chooses the key by the organization.
   const std::string& key() const { return key_; }
@@ -75,7 +75,7 @@ class Grant {
   // rule, by the full name of the method.
   std::map<std::string, absl::string_view, std::less<>> unchecked_;
   std::set<std::pair<std::string, std::string>> general_;  // the path and the type of each granted general operation
-  std::shared_ptr<const OrganizationSet> organizations_;
+  OrganizationSet organizations_;
   std::string key_;
   bool requires_idempotency_key_;
   GuardRules rules_;

@@ -8,7 +8,8 @@ void KeyRing::Add(const config::v1::Key& key, std::shared_ptr<const Signer> sign
   auto entry = std::make_unique<Entry>();
   entry->key = {key.name(), std::move(signer)};
   entry->organizations.all = key.all_organizations();
-  entry->organizations.ids.insert(key.organizations().begin(), key.organizations().end());
+  entry->organizations.parts.push_back(std::make_shared<const OrganizationIds>(
+      std::vector<absl::string_view>(key.organizations().begin(), key.organizations().end())));
   by_name_.emplace(key.name(), entry.get());
   for (const std::string& organization_id : key.organizations()) by_organization_.emplace(organization_id, entry.get());
   if (key.all_organizations() && for_all_ == nullptr) for_all_ = entry.get();

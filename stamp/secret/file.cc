@@ -102,10 +102,10 @@ absl::Status SyncDirectoryOf(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadPublicFile(const std::string& path) {
+absl::StatusOr<std::string> ReadPublicFile(const std::string& path, size_t max_bytes) {
   absl::StatusOr<OpenFile> file = OpenFile::Open(path);
   if (!file.ok()) return file.status();
-  if (absl::Status status = file->CheckSize(kMaxPublicFileBytes); !status.ok()) return status;
+  if (absl::Status status = file->CheckSize(max_bytes); !status.ok()) return status;
   std::string bytes(static_cast<size_t>(file->state().st_size), '\0');
   if (absl::Status status = file->Read(bytes.data()); !status.ok()) return status;
   return bytes;

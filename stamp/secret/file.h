@@ -28,8 +28,8 @@ inline constexpr size_t kMaxSecretFileBytes = 4096;
 //   kInvalidArgument     the file is too large, became shorter while it was read, or is an empty secret
 //   others               memory cannot be locked, or the file cannot be opened or read
 
-// Reads a file of 0 to kMaxPublicFileBytes bytes.
-absl::StatusOr<std::string> ReadPublicFile(const std::string& path);
+// Reads a file of 0 to `max_bytes` bytes.
+absl::StatusOr<std::string> ReadPublicFile(const std::string& path, size_t max_bytes = kMaxPublicFileBytes);
 
 // The ids of users that may own files with secrets, apart from root and the user of this process.
 using SecretOwners = std::vector<uid_t>;

@@ -25,8 +25,8 @@ void AppendFiles(const Files& files, std::string& text) {
   Append(absl::StrCat(files.size()), text);
   for (const auto& [path, bytes] : files) {
     Append(path, text);
-    Append(bytes.ok() ? "" : bytes.status().ToString(), text);
-    Append(bytes.ok() ? TextOf(*bytes) : "", text);
+    Append(bytes->ok() ? "" : bytes->status().ToString(), text);
+    Append(bytes->ok() ? TextOf(**bytes) : "", text);
   }
 }
 
@@ -40,24 +40,32 @@ void FileContents::ReadSecret(const std::string& path, const SecretOwners& owner
   if (!secret_.contains(path)) PutSecret(path, ReadSecretFile(path, owners));
 }
 
-void FileContents::PutPublic(const std::string& path, absl::StatusOr<std::string> bytes) {
+void FileContents::PutPublic(const std::string& path, PublicFileBytes bytes) {
   public_.insert_or_assign(path, std::move(bytes));
 }
 
-void FileContents::PutSecret(const std::string& path, absl::StatusOr<SecretBytes> bytes) {
+void FileContents::PutSecret(const std::string& path, SecretFileBytes bytes) {
   secret_.insert_or_assign(path, std::move(bytes));
+}
+
+void FileContents::PutPublic(const std::string& path, absl::StatusOr<std::string> bytes) {
+  PutPublic(path, std::make_shared<const absl::StatusOr<std::string>>(std::move(bytes)));
+}
+
+void FileContents::PutSecret(const std::string& path, absl::StatusOr<SecretBytes> bytes) {
+  PutSecret(path, std::make_shared<const absl::StatusOr<SecretBytes>>(std::move(bytes)));
 }
 
 const absl::StatusOr<std::string>& FileContents::Public(const std::string& path) const {
   static const auto& unread = *new absl::StatusOr<std::string>(absl::NotFoundError("it was not read"));
   const auto found = public_.find(path);
-  return found == public_.end() ? unread : found->second;
+  return found == public_.end() ? unread : *found->second;
 }
 
 const absl::StatusOr<SecretBytes>& FileContents::Secret(const std::string& path) const {
   static const auto& unread = *new absl::StatusOr<SecretBytes>(absl::NotFoundError("it was not read"));
   const auto found = secret_.find(path);
-  return found == secret_.end() ? unread : found->second;
+  return found == secret_.end() ? unread : *found->second;
 }
 
 std::array<uint8_t, 32> FileContents::Digest() const {

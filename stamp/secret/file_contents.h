@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -21,7 +22,12 @@ class FileContents {
   void ReadPublic(const std::string& path);
   void ReadSecret(const std::string& path, const SecretOwners& owners = {});
 
-  // Store `bytes` as the result of reading the file, in place of an earlier result.
+  // Store `bytes`, which is not null, as the result of reading the file, in place of an earlier result. Several objects
+  // can share it.
+  using PublicFileBytes = std::shared_ptr<const absl::StatusOr<std::string>>;
+  using SecretFileBytes = std::shared_ptr<const absl::StatusOr<SecretBytes>>;
+  void PutPublic(const std::string& path, PublicFileBytes bytes);
+  void PutSecret(const std::string& path, SecretFileBytes bytes);
   void PutPublic(const std::string& path, absl::StatusOr<std::string> bytes);
   void PutSecret(const std::string& path, absl::StatusOr<SecretBytes> bytes);
 
@@ -35,8 +41,8 @@ class FileContents {
   std::array<uint8_t, 32> Digest() const;
 
  private:
-  std::map<std::string, absl::StatusOr<std::string>> public_;
-  std::map<std::string, absl::StatusOr<SecretBytes>> secret_;
+  std::map<std::string, PublicFileBytes> public_;
+  std::map<std::string, SecretFileBytes> secret_;
 };
 
 }  // namespace stampgate

@@ -248,6 +248,7 @@ const FAULTS = [
     series: { 'stampgate_reloads_total{result="failed",what="config"}': `3x${LAST_GOOD} 15+12x${END}` },
     labels: { what: 'config' },
   },
+  { alert: 'StampgateOrganizationsNotApplied', series: { stampgate_grants_without_their_file: becomes(2) } },
   ...[
     ['stampgate_tls_certificate_not_after_timestamp_seconds', 'gRPC'],
     ['stampgate_webhook_tls_certificate_not_after_timestamp_seconds', 'webhook'],

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
@@ -24,10 +24,14 @@ const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, polic
 const PAYMENTS = 'spiffe://example.org/payments';
 const CERTIFICATE = { name: 'DNS:gateway.example', usage: 'serverAuth' };
 
-/** Replaces a file atomically, by a rename. */
+let replacements = 0;
+
+/** Makes `file` a link to a new file, as Kubernetes does, so that the gateway reads it without waiting. */
 function replace(file, content) {
-  writeFileSync(`${file}.new`, content, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  const target = `${file}.${(replacements += 1)}`;
+  writeFileSync(target, content, { mode: 0o600 });
+  symlinkSync(target, `${file}.link`);
+  renameSync(`${file}.link`, file);
 }
 
 /** Makes a folder with the three files that the section `tls` names, and the authorities that issue certificates. */

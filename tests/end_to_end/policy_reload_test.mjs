@@ -100,7 +100,8 @@ test('while keys and policy are swapped under load, no call fails, and old and n
     (files) => ({ ...files, 'config.yaml': '{' }),
     (files) => ({ ...files, 'config.yaml': JSON.stringify({ callers: [] }) }),
     (files) => ({ ...files, 'a.key': 'garbage' }),
-    (files) => ({ ...files, ids: '*\n' }),
+    // The grant is the one in force, so it keeps its organizations. A changed grant would allow none.
+    (_, former) => ({ ...former, ids: '*\n' }),
     ({ 'config.yaml': config }) => ({ 'config.yaml': config }),
     () => ({}),
   ];
@@ -121,7 +122,7 @@ test('while keys and policy are swapped under load, no call fails, and old and n
     if (random.below(10) === 0) {
       // The gateway does not log the same fault twice in succession. Therefore the test does not wait for a log line
       // here.
-      mount.swap(random.pick(broken)(stateOf(number)));
+      mount.swap(random.pick(broken)(stateOf(number), stateOf(number - 1)));
       gateway.child.kill('SIGHUP');
       faults += 1;
     }
@@ -184,8 +185,11 @@ describe('a replacement takes effect completely:', { timeout: HANG_MS }, () => {
     assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
     // If the file is invalid, the gateway keeps the former list.
     write(child, 'not an id');
-    const [{ message }] = await logLines(gateway, 1, 'reload_failed');
-    assert.match(message, /: callers\[0\]\.grants\[0\]\.organizations_file: line 2 is not an exact id$/);
+    const [{ message }] = await logLines(gateway, 1, 'organizations_not_applied');
+    assert.equal(
+      message,
+      'callers[0].grants[0].organizations_file: line 2 is not an exact id; the earlier organizations stay in force',
+    );
     assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
     assert.notEqual((await caller.refusal(GET, requestOf(child))).info.reason, 'DENIED_BY_POLICY');
   });

@@ -6,12 +6,9 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -25,7 +22,6 @@ namespace stampgate {
 namespace {
 
 constexpr size_t kMaxPublicBytes = 1 << 20;
-constexpr int kReadAttempts = 3;
 constexpr int kMinRsaBits = 2048;
 // The limit of the list of CA names that the server sends in the TLS handshake. The list's length field has two bytes.
 constexpr int kMaxAuthorityNameBytes = 65000;
@@ -39,29 +35,6 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
 }
 
 absl::Status Unfit(absl::string_view rule) { return absl::InvalidArgumentError(rule); }
-
-// Reading
-
-// Identifies a file and the time of its last change.
-struct FileId {
-  dev_t device = 0;
-  ino_t inode = 0;
-  time_t seconds = 0;
-  int64_t nanos = 0;
-
-  friend bool operator==(const FileId&, const FileId&) = default;
-};
-
-// If there is no such file, returns all zeros, and a later read of the file returns the error.
-FileId IdOf(const std::string& path) {
-  struct stat file;
-  if (stat(path.c_str(), &file) != 0) return FileId();
-  return FileId{file.st_dev, file.st_ino, file.st_ctim.tv_sec, file.st_ctim.tv_nsec};
-}
-
-std::array<FileId, 3> IdsOf(const TlsFiles& files) {
-  return {IdOf(files.certificate_file), IdOf(files.private_key_file), IdOf(files.client_ca_file)};
-}
 
 // Refuses a text with a zero byte, because gRPC reads a text only up to the first zero byte.
 absl::Status CheckText(absl::string_view bytes) {
@@ -205,19 +178,6 @@ absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileCon
   if (!files.client_ca_file.empty()) cas = TextOf(files.client_ca_file, contents.Public(files.client_ca_file));
   if (!cas.ok()) return cas.status();
   return TlsSnapshot{*std::move(certificates), *std::move(key), *std::move(cas)};
-}
-
-absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files) {
-  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
-    const std::array<FileId, 3> before = IdsOf(files);
-    FileContents contents;
-    contents.ReadPublic(files.certificate_file);
-    contents.ReadSecret(files.private_key_file, files.secret_owners);
-    if (!files.client_ca_file.empty()) contents.ReadPublic(files.client_ca_file);
-    if (IdsOf(files) == before) return MakeTlsSnapshot(files, contents);
-  }
-  return absl::AbortedError(absl::StrCat(
-      files.certificate_file, " or a file that belongs to it changed during each attempt to read the files"));
 }
 
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now) {

@@ -38,11 +38,6 @@ struct TlsSnapshot {
 // stamp/secret/file.h.
 absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileContents& contents);
 
-// Reads the files and returns their snapshot. If a file changes while they are read, for example because Kubernetes
-// replaces their folder, reads all files again, in up to three attempts. Errors: those of MakeTlsSnapshot, and kAborted
-// if the files change during each attempt; a retry can succeed.
-absl::StatusOr<TlsSnapshot> ReadTlsFiles(const TlsFiles& files);
-
 // Checks that a server can use the snapshot at the time `now`. Returns the time at which the first certificate expires.
 //
 // The files of certificates and client CAs must contain at least one certificate each, and all certificates must be

@@ -9,14 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "stamp/secret/file_contents.h"
 #include "translate/testing/status_is.h"
 #include "webhooks/http/test_certificates.h"
 
@@ -26,6 +25,14 @@ namespace {
 using stampgate::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Not;
+
+absl::StatusOr<TlsSnapshot> ReadNow(const TlsFiles& files) {
+  FileContents contents;
+  contents.ReadPublic(files.certificate_file);
+  contents.ReadSecret(files.private_key_file);
+  if (!files.client_ca_file.empty()) contents.ReadPublic(files.client_ca_file);
+  return MakeTlsSnapshot(files, contents);
+}
 
 class TlsFilesTest : public ::testing::Test {
  protected:
@@ -38,7 +45,7 @@ class TlsFilesTest : public ::testing::Test {
   }
 
   absl::Status Check() const {
-    const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
+    const absl::StatusOr<TlsSnapshot> snapshot = ReadNow(files_);
     if (!snapshot.ok()) return snapshot.status();
     return CheckTlsSnapshot(*snapshot, files_, absl::Now()).status();
   }
@@ -57,21 +64,21 @@ class TlsFilesTest : public ::testing::Test {
 };
 
 TEST_F(TlsFilesTest, SnapshotHasTheWholeContentOfEachFile) {
-  const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
+  const absl::StatusOr<TlsSnapshot> snapshot = ReadNow(files_);
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   EXPECT_EQ(snapshot->certificates, identity_.certificate);
   EXPECT_EQ(snapshot->private_key.text(), absl::StrCat(identity_.key, std::string(1, '\0')));
   EXPECT_EQ(snapshot->client_cas, authority_.certificate());
-  EXPECT_TRUE(*snapshot == *ReadTlsFiles(files_));
+  EXPECT_TRUE(*snapshot == *ReadNow(files_));
 }
 
 TEST_F(TlsFilesTest, SnapshotsDifferIfOneFileDiffers) {
-  const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
+  const absl::StatusOr<TlsSnapshot> snapshot = ReadNow(files_);
   ASSERT_TRUE(snapshot.ok());
   for (const std::string& file : {files_.certificate_file, files_.private_key_file, files_.client_ca_file}) {
     Serve(identity_, authority_.certificate());
     std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
-    const absl::StatusOr<TlsSnapshot> other = ReadTlsFiles(files_);
+    const absl::StatusOr<TlsSnapshot> other = ReadNow(files_);
     ASSERT_TRUE(other.ok());
     EXPECT_FALSE(*snapshot == *other) << file;
   }
@@ -90,7 +97,7 @@ TEST_F(TlsFilesTest, FilesCanBeTheSymbolicLinksThatKubernetesMakes) {
 TEST_F(TlsFilesTest, CheckReturnsWhenTheCertificateExpires) {
   const absl::Time not_after = absl::FromUnixSeconds(absl::ToUnixSeconds(absl::Now())) + absl::Hours(30);
   Serve(authority_.Issue({.not_after = not_after}), authority_.certificate());
-  const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
+  const absl::StatusOr<TlsSnapshot> snapshot = ReadNow(files_);
   ASSERT_TRUE(snapshot.ok());
   const absl::StatusOr<absl::Time> returned = CheckTlsSnapshot(*snapshot, files_, absl::Now());
   ASSERT_TRUE(returned.ok()) << returned.status();
@@ -132,7 +139,7 @@ TEST_F(TlsFilesTest, RefusesAFileThatDoesNotBeginWithTheServersCertificate) {
 
 TEST_F(TlsFilesTest, AcceptsFilesWithoutClientCas) {
   files_.client_ca_file = "";
-  const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files_);
+  const absl::StatusOr<TlsSnapshot> snapshot = ReadNow(files_);
   ASSERT_TRUE(snapshot.ok()) << snapshot.status();
   EXPECT_EQ(snapshot->client_cas, "");
   EXPECT_TRUE(Check().ok()) << Check();
@@ -261,45 +268,6 @@ TEST_F(TlsFilesTest, ErrorsNeverContainTheContentOfAFile) {
   Serve({identity_.certificate, identity_.key.substr(0, 100)}, authority_.certificate());
   EXPECT_FALSE(Check().ok());
   EXPECT_THAT(std::string(Check().message()), Not(HasSubstr(line)));
-}
-
-// Replaces the folder many times as Kubernetes does, while the files are read. All files of a snapshot must come from
-// the same folder.
-TEST_F(TlsFilesTest, ASnapshotNeverHasFilesFromTwoFolders) {
-  const TestAuthority authorities[] = {TestAuthority("0"), TestAuthority("1")};
-  const TestIdentity identities[] = {authorities[0].IssueServer(), authorities[1].IssueServer()};
-  const auto swap_in = [&](int version) {
-    const std::string name = absl::StrCat("v", version);
-    std::filesystem::create_directory(folder_.Path(name));
-    folder_.Write(name + "/tls.crt", identities[version % 2].certificate);
-    folder_.Write(name + "/tls.key", identities[version % 2].key);
-    folder_.Write(name + "/ca.crt", authorities[version % 2].certificate());
-    std::filesystem::create_directory_symlink(name, folder_.Path("next"));
-    std::filesystem::rename(folder_.Path("next"), folder_.Path("..data"));
-    std::filesystem::remove_all(folder_.Path(absl::StrCat("v", version - 1)));
-  };
-  swap_in(0);
-  const TlsFiles files{folder_.Path("..data/tls.crt"), folder_.Path("..data/tls.key"), folder_.Path("..data/ca.crt")};
-  std::atomic<bool> done = false;
-  std::atomic<int> swaps = 0;
-  std::thread swapper([&] {
-    while (!done) swap_in(++swaps);
-  });
-  int read = 0;
-  while (swaps < 500 || read < 100) {
-    const absl::StatusOr<TlsSnapshot> snapshot = ReadTlsFiles(files);
-    if (!snapshot.ok()) {
-      EXPECT_THAT(snapshot, StatusIs(absl::StatusCode::kAborted));
-      continue;
-    }
-    ++read;
-    const int version = snapshot->certificates == identities[0].certificate ? 0 : 1;
-    EXPECT_EQ(snapshot->client_cas, authorities[version].certificate());
-    const absl::StatusOr<absl::Time> fits = CheckTlsSnapshot(*snapshot, files, absl::Now());
-    EXPECT_TRUE(fits.ok()) << fits.status();
-  }
-  done = true;
-  swapper.join();
 }
 
 }  // namespace

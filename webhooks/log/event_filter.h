@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 #define STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,24 +11,26 @@
 
 namespace stampgate {
 
-using OrganizationIds = std::set<std::string, std::less<>>;
+// Whether an organization with this id is in a set. Thread-safe.
+using OrganizationTest = std::function<bool(absl::string_view organization_id)>;
 
 struct EventFilter {
   // The wanted organizations, as exact ids. An event passes if its organization or its parent organization is in the
   // set. If the set is empty, all events pass, even events without an organization.
-  OrganizationIds organization_ids = {};
+  std::set<std::string, std::less<>> organization_ids = {};
   // The wanted event types, compared exactly. If the set is empty, all events pass.
   std::set<std::string, std::less<>> types = {};
-  // The organizations whose events the subscriber is allowed to see. An event passes if its organization or its parent
-  // organization is in the set. If `visible` is null, all events pass, even events without an organization.
-  std::shared_ptr<const OrganizationIds> visible = nullptr;
+  // Whether the subscriber is allowed to see the events of an organization. An event passes if this holds for its
+  // organization or its parent organization. If `visible` is null, all events pass, even events without an
+  // organization.
+  std::shared_ptr<const OrganizationTest> visible = nullptr;
 
   bool Matches(absl::string_view organization_id, absl::string_view parent_organization_id,
                absl::string_view type) const {
     return (organization_ids.empty() || organization_ids.contains(organization_id) ||
             organization_ids.contains(parent_organization_id)) &&
            (types.empty() || types.contains(type)) &&
-           (visible == nullptr || visible->contains(organization_id) || visible->contains(parent_organization_id));
+           (visible == nullptr || (*visible)(organization_id) || (*visible)(parent_organization_id));
   }
 
   // Whether all events pass.

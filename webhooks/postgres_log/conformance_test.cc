@@ -296,7 +296,8 @@ TEST_P(EventLogTest, StoresAnEventOnceForEachOrganization) {
   EXPECT_EQ(find({}), 1) << "the first event with the id";
   const auto visible = [](const char* organization_id) {
     EventFilter filter;
-    filter.visible = std::make_shared<const OrganizationIds>(OrganizationIds{organization_id});
+    filter.visible = std::make_shared<const OrganizationTest>(
+        [organization_id](absl::string_view id) { return id == organization_id; });
     return filter;
   };
   EXPECT_EQ(find({}, visible("org-2")), 2) << "the first visible event";

@@ -45,9 +45,13 @@ class AsioReceiver final : public Receiver {
 
   const std::string& url() const override { return url_; }
 
-  absl::StatusOr<bool> ReloadTls(absl::Time now) override {
+  absl::StatusOr<bool> ReloadTls(absl::Time now, bool asked) override {
     if (state_->tls == nullptr) return false;
-    return state_->tls->Reload(now);
+    return state_->tls->Reload(now, asked);
+  }
+
+  std::chrono::nanoseconds tls_wait() const override {
+    return state_->tls == nullptr ? std::chrono::nanoseconds::zero() : state_->tls->wait();
   }
 
   PeerTable::Counts peers() const override { return state_->peers.counts(); }
@@ -93,7 +97,7 @@ absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions option
   if (!options.tls_certificate_file.empty()) {
     auto loaded =
         CurrentTls::Load({options.tls_certificate_file, options.tls_private_key_file, "", options.secret_owners},
-                         TlsProtocol::kHttp11, absl::Now());
+                         TlsProtocol::kHttp11, absl::Now(), options.on_shrunk_file, options.steady_now);
     if (!loaded.ok()) return loaded.status();
     tls = *std::move(loaded);
   }

@@ -6,6 +6,7 @@
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,10 +35,12 @@ class Receiver {
   // Returns the server's URL without a path, such as "http://127.0.0.1:34567".
   virtual const std::string& url() const = 0;
 
-  // Reads the TLS files again. New connections use the new certificate, and open connections keep the old certificate.
-  // Returns whether the certificate has changed; false without TLS. After an error (see CurrentTls), the server still
-  // uses the old certificate.
-  virtual absl::StatusOr<bool> ReloadTls(absl::Time now) = 0;
+  // Reads the TLS files again, as CurrentTls::Reload does. New connections use the new certificate, and open
+  // connections keep the old certificate. Returns whether the certificate has changed; false without TLS. After an
+  // error (see CurrentTls), the server still uses the old certificate.
+  virtual absl::StatusOr<bool> ReloadTls(absl::Time now, bool asked = false) = 0;
+  // See CurrentTls::wait. Zero without TLS.
+  virtual std::chrono::nanoseconds tls_wait() const = 0;
 
   // Returns how many peers are connected now, and how many were displaced or refused.
   virtual PeerTable::Counts peers() const = 0;

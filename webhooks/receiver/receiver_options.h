@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -11,6 +12,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
 #include "stamp/secret/file.h"
+#include "stamp/secret/settled_file.h"
 #include "webhooks/http/address_blocks.h"
 #include "webhooks/receiver/refusal.h"
 #include "webhooks/verification/delivery.h"
@@ -53,6 +55,9 @@ struct ReceiverOptions {
   // If set, called with the client's IP address and the text of HandshakeFault when a TLS handshake has failed, except
   // if the client has sent no byte. Called on any loop, also during its destruction. Must not block.
   std::function<void(const std::string& address, const std::string& why)> on_failed_handshake;
+  // See CurrentTls::Load.
+  std::function<void(const SettledFile& file)> on_shrunk_file;
+  std::function<SettledFile::Time()> steady_now = std::chrono::steady_clock::now;
   // If set, called for every request that the receiver refuses, before it sends the response. Called on any loop,
   // also during its destruction. Must not block.
   std::function<void(HttpRefusal)> on_refused;

@@ -213,13 +213,25 @@ class ReceiverTlsReloadTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Put(first_);
-    auto receiver = Receiver::Start(TlsOptions(files_), std::make_shared<EventLoops>(2),
+    ReceiverOptions options = TlsOptions(files_);
+    options.steady_now = [this] { return steady_now_; };
+    auto receiver = Receiver::Start(std::move(options), std::make_shared<EventLoops>(2),
                                     [](const Delivery&, Answer answer) { answer(200); });
     ASSERT_TRUE(receiver.ok()) << receiver.status();
     receiver_ = *std::move(receiver);
   }
 
   void Put(const TestIdentity& identity) { files_ = Store(folder_, "current", identity); }
+
+  // Reloads the files, and lets time pass until they may be read.
+  absl::StatusOr<bool> Reload(absl::Time now = absl::Now()) {
+    absl::StatusOr<bool> changed = receiver_->ReloadTls(now);
+    while (receiver_->tls_wait().count() > 0) {
+      steady_now_ += std::chrono::duration_cast<SettledFile::Time::duration>(receiver_->tls_wait());
+      changed = receiver_->ReloadTls(now);
+    }
+    return changed;
+  }
 
   // Returns the certificate that a new connection gets, in PEM.
   std::string Served() {
@@ -234,7 +246,7 @@ class ReceiverTlsReloadTest : public ::testing::Test {
     const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
     absl::Status status;
     for (int i = 0; i < 2; ++i) {
-      status = receiver_->ReloadTls(now).status();
+      status = Reload(now).status();
       EXPECT_FALSE(status.ok());
     }
     EXPECT_EQ(Served(), served);
@@ -246,6 +258,7 @@ class ReceiverTlsReloadTest : public ::testing::Test {
   const TestIdentity first_ = MakeIdentity();
   const TestIdentity second_ = MakeIdentity(absl::Hours(2));
   Credentials files_;
+  SettledFile::Time steady_now_{};
   std::unique_ptr<Receiver> receiver_;
 };
 
@@ -255,12 +268,12 @@ TEST_F(ReceiverTlsReloadTest, ServesTheNewCertificateToNewConnections) {
   EXPECT_EQ(early.certificate(), first_.certificate);
   TlsClient midway(receiver_->url());  // connected before the reload, without a handshake yet
 
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false) << "the files have not changed";
+  EXPECT_EQ(Reload().value(), false) << "the files have not changed";
   const absl::Time former = receiver_->certificate_not_after().value();
   Put(second_);
   EXPECT_EQ(Served(), first_.certificate) << "the new certificate needs a reload";
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), false);
+  EXPECT_EQ(Reload().value(), true);
+  EXPECT_EQ(Reload().value(), false);
   EXPECT_EQ(Served(), second_.certificate);
   EXPECT_GT(receiver_->certificate_not_after().value(), former + absl::Minutes(50));
 
@@ -273,7 +286,7 @@ TEST_F(ReceiverTlsReloadTest, ServesTheNewCertificateToNewConnections) {
   EXPECT_EQ(Statuses(midway.ReadAnswer()), "200");
 
   Put(first_);
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
+  EXPECT_EQ(Reload().value(), true);
   EXPECT_EQ(Served(), first_.certificate);
 }
 
@@ -289,7 +302,7 @@ TEST_F(ReceiverTlsReloadTest, KeepsTheCertificateIfTheFilesAreUnusable) {
   ASSERT_EQ(unlink(files_.key_file.c_str()), 0);
   EXPECT_THAT(Fault(), StatusIs(absl::StatusCode::kNotFound, HasSubstr(files_.key_file + ": ")));
   Put(second_);
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now()).value(), true) << "the files are usable again";
+  EXPECT_EQ(Reload().value(), true) << "the files are usable again";
   EXPECT_EQ(Served(), second_.certificate);
 }
 
@@ -300,8 +313,7 @@ TEST_F(ReceiverTlsReloadTest, KeepsTheCertificateIfTheNewOneIsNotValid) {
   EXPECT_THAT(Fault(absl::Now() - absl::Hours(3)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("its certificate is not valid yet")));
   Put(first_);
-  EXPECT_EQ(receiver_->ReloadTls(absl::Now() + absl::Hours(3)).value(), false)
-      << "unchanged files are not checked again";
+  EXPECT_EQ(Reload(absl::Now() + absl::Hours(3)).value(), false) << "unchanged files are not checked again";
 }
 
 TEST_F(ReceiverTlsReloadTest, ReloadMayRunWhilePeersConnect) {
@@ -319,7 +331,7 @@ TEST_F(ReceiverTlsReloadTest, ReloadMayRunWhilePeersConnect) {
   }
   for (int i = 0; i < 100; ++i) {
     Put(i % 2 == 0 ? second_ : first_);
-    ASSERT_EQ(receiver_->ReloadTls(absl::Now()).value(), true);
+    ASSERT_EQ(Reload().value(), true);
   }
   done = true;
   for (std::thread& peer : peers) peer.join();
