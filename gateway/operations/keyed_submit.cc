@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/operations/submit_timestamp.h"
+#include "gateway/operations/timestamp_reserve.h"
 #include "stamp/secret/sha256.h"
 #include "translate/error.h"
 #include "translate/violations.h"
@@ -55,8 +57,9 @@ std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedR
   return body;
 }
 
-absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now) {
+absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, bool is_of_caller, absl::Time now) {
   if (IsYoung(timestamp_ms, now)) return absl::OkStatus();
+  if (!is_of_caller) return TimestampsExhausted(TimestampReserve::kInterval);
   Violations violations;
   violations.Add([] {
     return Violation{"timestamp_ms", "must be less than 55 minutes ago if the idempotency_key is new"};

@@ -35,9 +35,11 @@ std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Parsed
 // kMaxRepeatAge. Otherwise returns nullopt.
 std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now);
 
-// Returns INVALID_ARGUMENT (INVALID_REQUEST) if `timestamp_ms` is at least kMaxRepeatAge old. The gateway stores no new
-// key for such a submit, because upstream would refuse a repetition of the submit.
-absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, absl::Time now);
+// Returns an error if `timestamp_ms` is at least kMaxRepeatAge old. The gateway stores no new key for such a submit,
+// because upstream would refuse a repetition of the submit. The error is INVALID_ARGUMENT (INVALID_REQUEST) if the
+// caller has set the timestamp. Otherwise it is RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED): the gateway's clock has
+// passed all timestamps that it has reserved in the store, and it will reserve others within seconds.
+absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, bool is_of_caller, absl::Time now);
 
 // Returns the result of a call whose idempotency key is stored, and for which the gateway must not send anything.
 // `wanted` is the digest of the call's request. The results are:

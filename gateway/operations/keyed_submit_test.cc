@@ -99,13 +99,21 @@ TEST(BodyToRepeatTest, ReturnsNoBodyIfTheRenderedBytesDiffer) {
 }
 
 TEST(CheckTimestampOfKeyTest, RefusesATimestampThatIsTooOldToBeRepeated) {
-  EXPECT_TRUE(CheckTimestampOfKey(kTimestampMs, kMade).ok());
-  EXPECT_TRUE(CheckTimestampOfKey(kTimestampMs, kMade + absl::Minutes(54)).ok());
+  EXPECT_TRUE(CheckTimestampOfKey(kTimestampMs, /*is_of_caller=*/true, kMade).ok());
+  EXPECT_TRUE(CheckTimestampOfKey(kTimestampMs, /*is_of_caller=*/true, kMade + absl::Minutes(54)).ok());
   for (const uint64_t old : {uint64_t{0}, kTimestampMs - 3'300'000, std::numeric_limits<uint64_t>::max()}) {
-    const absl::Status status = CheckTimestampOfKey(old, kMade);
+    const absl::Status status = CheckTimestampOfKey(old, /*is_of_caller=*/true, kMade);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << old;
     EXPECT_EQ(InfoOf(status).reason(), "INVALID_REQUEST");
   }
+}
+
+// As after a step of the gateway's clock by an hour, until it has reserved other timestamps in the store.
+TEST(CheckTimestampOfKeyTest, DoesNotBlameTheCallerForATimestampThatTheGatewayHasChosen) {
+  EXPECT_TRUE(CheckTimestampOfKey(kTimestampMs, /*is_of_caller=*/false, kMade + absl::Minutes(54)).ok());
+  const absl::Status status = CheckTimestampOfKey(kTimestampMs, /*is_of_caller=*/false, kMade + absl::Hours(1));
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(InfoOf(status).reason(), "TIMESTAMPS_EXHAUSTED");
 }
 
 TEST(StoredAnswerTest, ForAnActivityIsItsIdAndStatus) {

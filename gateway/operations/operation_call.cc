@@ -172,7 +172,8 @@ void OperationCall::Render() {
   absl::Status fit = timestamp_ms.status();
   if (fit.ok()) FixBody(*timestamp_ms, RequestBody(rendered.SubmitBody(*timestamp_ms)));
   if (!rendered.idempotency_key.empty()) {
-    if (fit.ok()) fit = CheckTimestampOfKey(*timestamp_ms, environment_.now());
+    const bool is_of_caller = rendered.timestamp_ms.has_value();
+    if (fit.ok()) fit = CheckTimestampOfKey(*timestamp_ms, is_of_caller, environment_.now());
     request_sha256_ = DigestOfRequest(operation_, request_);
     return Remember(std::move(rendered), std::move(fit));
   }

@@ -15,10 +15,14 @@ absl::StatusOr<uint64_t> TimestampOf(const RenderedRequest& rendered, TimestampA
   }
   const TimestampAllocator::Choice choice = timestamps.Choose(content, now);
   if (choice.value.has_value()) return *choice.value;
+  return TimestampsExhausted(choice.retry_delay);
+}
+
+absl::Status TimestampsExhausted(absl::Duration retry_delay) {
   Error error = GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TIMESTAMPS_EXHAUSTED,
                              "no timestamp is free for this submit: too many equal submits came within a second, the "
-                             "clock was set back, or the store cannot be written");
-  error.retry_delay = choice.retry_delay;
+                             "clock was set, or the store cannot be written");
+  error.retry_delay = retry_delay;
   return ToStatus(error);
 }
 

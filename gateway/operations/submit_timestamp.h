@@ -16,6 +16,9 @@ namespace stampgate {
 // (TIMESTAMPS_EXHAUSTED) with RetryInfo.
 absl::StatusOr<uint64_t> TimestampOf(const RenderedRequest& rendered, TimestampAllocator& timestamps, absl::Time now);
 
+// Returns RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED). `retry_delay` is the time after which a timestamp may be free.
+absl::Status TimestampsExhausted(absl::Duration retry_delay);
+
 }  // namespace stampgate
 
 #endif  // STAMPGATE_GATEWAY_OPERATIONS_SUBMIT_TIMESTAMP_H_
