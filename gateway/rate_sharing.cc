@@ -101,8 +101,7 @@ absl::StatusOr<std::unique_ptr<QuotaStore>> OpenQuotaStore(const config::v1::Con
   const config::v1::Store& store = config.store();
   if (store.has_postgresql()) {
     PostgresQuotaStoreOptions options;
-    options.address = AddressOf(config);
-    options.allow_single_server = store.postgresql().allow_single_server();
+      options.address = AddressOf(config);
     return MakePostgresQuotaStore(std::move(options));
   }
   SqliteQuotaStoreOptions options;

@@ -183,7 +183,6 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& c
   if (config.store().has_postgresql()) {
     PostgresCallStoreOptions options;
     options.address = AddressOf(config);
-    options.allow_single_server = config.store().postgresql().allow_single_server();
     options.key_retention = ToDuration(config.store().key_retention());
     options.queue = QueueOptions(parts);
     options.on_loss = on_loss;

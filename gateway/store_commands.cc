@@ -69,16 +69,16 @@ absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::s
 absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
   const absl::StatusOr<Config> config = LoadPostgresql(file);
   if (!config.ok()) return config.status();
-  const config::v1::PostgresqlStore& store = (*config)->store().postgresql();
-  const absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
-      ConnectToStore(AddressOf(**config), store.allow_single_server());
+  const PostgresAddress address = AddressOf(**config);
+  const absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(address);
   if (!connection.ok()) return connection.status();
-  const absl::StatusOr<DurabilityGaps> gaps = FindDurabilityGaps(**connection);
+  const absl::StatusOr<DurabilityGaps> gaps = FindDurabilityGaps(**connection, address);
   if (!gaps.ok()) return gaps.status();
   std::string text =
-      absl::StrCat("schema ", store.schema(), ": has the tables of version ", StepsOfThisProgram().version(), "\n");
-  if (gaps->single.empty()) return absl::StrCat(text, "the server waits for a synchronous standby\n");
-  return absl::StrCat(text, "WARNING: ", gaps->single[0], ": the loss of the server loses acknowledged events\n");
+      absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
+  if (!address.allow_single_server) absl::StrAppend(&text, "the server waits for a synchronous standby\n");
+  for (const std::string& gap : gaps->accepted) absl::StrAppend(&text, "WARNING: ", gap, "\n");
+  return text;
 }
 
 }  // namespace stampgate

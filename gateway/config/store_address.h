@@ -21,6 +21,8 @@ inline PostgresAddress AddressOf(const config::v1::Config& config) {
   address.ca_file = store.ca_file();
   address.certificate_file = store.certificate_file();
   address.private_key_file = store.private_key_file();
+  address.allow_single_server = store.allow_single_server();
+  address.allow_full_page_writes_off = store.allow_full_page_writes_off();
   return address;
 }
 

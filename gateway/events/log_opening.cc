@@ -56,7 +56,6 @@ PostgresEventLogOptions ServerOptions(const config::v1::Config& config,
                                       std::function<void(bool reachable)> on_reachable, Metrics* metrics) {
   PostgresEventLogOptions options;
   options.address = AddressOf(config);
-  options.allow_single_server = config.store().postgresql().allow_single_server();
   options.retention_age = ToDuration(config.events().retention_age());
   options.retention_bytes = static_cast<int64_t>(config.events().retention_bytes());
   options.deduplication_age = ToDuration(config.events().deduplication_age());

@@ -16,6 +16,9 @@ using absl::StatusCode;
 
 constexpr size_t kMaxConditions = 1000;
 
+// How often a cursor's event is searched because the log has moved to another server.
+constexpr int kTries = 3;
+
 absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, absl::string_view text) {
   absl::StatusOr<Cursor> cursor = DecodeCursor(log, text);
   if (cursor.ok()) return cursor;
@@ -29,6 +32,32 @@ absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, absl::string_view text
 
 absl::Time TimeOf(const Timestamp& timestamp) {
   return absl::FromUnixSeconds(timestamp.seconds) + absl::Nanoseconds(timestamp.nanos);
+}
+
+absl::StatusOr<EventPlace> LocateOnce(const EventStart& start, EventReader& reader) {
+  if (const auto* time = std::get_if<absl::Time>(&start)) {
+    const absl::StatusOr<Position> position = reader.PlaceOf(*time);
+    if (!position.ok()) return position.status();
+    return PlaceAt(reader, *position);
+  }
+  const absl::StatusOr<LogExtent> extent = reader.Extent();
+  if (!extent.ok()) return extent.status();
+  if (const auto* end = std::get_if<LogEnd>(&start)) {
+    return PlaceAt(reader, *end == LogEnd::kLatest ? extent->latest : extent->earliest - 1);
+  }
+  const Cursor cursor = std::get<Cursor>(start);
+  if (cursor.position < extent->earliest - 1) return absl::OutOfRangeError("trimmed");
+  if (cursor.position > extent->latest) {
+    return NotOfThisHistory("the cursor is ahead of the event log: the log was restored to an earlier state");
+  }
+  const absl::StatusOr<ChainDigest> there = reader.DigestAt(cursor.position);
+  // A cursor at a damaged event is valid: the subscriber continues after the damaged event. If the log no longer has
+  // the event, the cursor is an error.
+  if (absl::IsDataLoss(there.status()) && !reader.Lost().gone) return EventPlace{cursor.position, {}};
+  if (!there.ok()) return there.status();
+  if (cursor.Fits(*there)) return EventPlace{cursor.position, *there};
+  return NotOfThisHistory(
+      "the event log has another event at the cursor's place: the log was restored to an earlier state");
 }
 
 }  // namespace
@@ -71,29 +100,15 @@ EventName NameOf(const NameFields& fields, const ParsedMessage& request) {
 }
 
 absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) {
-  if (const auto* time = std::get_if<absl::Time>(&start)) {
-    const absl::StatusOr<Position> position = reader.PlaceOf(*time);
-    if (!position.ok()) return position.status();
-    return PlaceAt(reader, *position);
+  for (int i = 0; i < kTries; ++i) {
+    absl::StatusOr<EventPlace> place = LocateOnce(start, reader);
+    if (!absl::IsDataLoss(place.status())) return place;
+    // The log can have moved to another server, which has the cursor's event.
+    const absl::Status status = reader.Confirm();
+    if (status.ok()) return place;
+    if (!absl::IsAborted(status)) return status;
   }
-  const absl::StatusOr<LogExtent> extent = reader.Extent();
-  if (!extent.ok()) return extent.status();
-  if (const auto* end = std::get_if<LogEnd>(&start)) {
-    return PlaceAt(reader, *end == LogEnd::kLatest ? extent->latest : extent->earliest - 1);
-  }
-  const Cursor cursor = std::get<Cursor>(start);
-  if (cursor.position < extent->earliest - 1) return absl::OutOfRangeError("trimmed");
-  if (cursor.position > extent->latest) {
-    return NotOfThisHistory("the cursor is ahead of the event log: the log was restored to an earlier state");
-  }
-  const absl::StatusOr<ChainDigest> there = reader.DigestAt(cursor.position);
-  // A cursor at a damaged event is valid: the subscriber continues after the damaged event. If the log no longer has
-  // the event, the cursor is an error.
-  if (absl::IsDataLoss(there.status()) && !reader.Lost().gone) return EventPlace{cursor.position, {}};
-  if (!there.ok()) return there.status();
-  if (cursor.Fits(*there)) return EventPlace{cursor.position, *there};
-  return NotOfThisHistory(
-      "the event log has another event at the cursor's place: the log was restored to an earlier state");
+  return absl::UnavailableError("the log moves from server to server");
 }
 
 absl::StatusOr<std::shared_ptr<const EventFilter>> FilterOf(const StartFields& fields, const ParsedMessage& request,

@@ -75,7 +75,6 @@ class PostgresEngine : public Engine {
   absl::StatusOr<std::unique_ptr<CallStore>> Open(const Options& options) override {
     PostgresCallStoreOptions all;
     all.address = store_;
-    all.allow_single_server = true;
     all.key_retention = options.key_retention;
     all.now = options.now;
     all.queue = options.queue;

@@ -15,7 +15,7 @@ absl::StatusOr<PostgresConnection*> LastingConnection::Get() {
   if (PostgresConnection* open = GetIfOpen(); open != nullptr) return open;
   connection_ = nullptr;
   if (SteadyClock::now() < refuse_until_) return absl::UnavailableError("the server cannot be reached");
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(address_, allow_single_server_);
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(address_);
   if (!connection.ok()) {
     refuse_until_ = SteadyClock::now() + kRefuseFor;
     return connection.status();

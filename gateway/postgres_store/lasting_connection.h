@@ -16,8 +16,7 @@ namespace stampgate {
 class LastingConnection {
  public:
   // See ConnectToStore.
-  LastingConnection(PostgresAddress address, bool allow_single_server)
-      : address_(std::move(address)), allow_single_server_(allow_single_server) {}
+  explicit LastingConnection(PostgresAddress address) : address_(std::move(address)) {}
 
   // Returns the connection, which is valid until the next Get. Opens it if there is none. After a failed attempt,
   // returns kUnavailable for a quarter of a second. Errors: those of ConnectToStore.
@@ -28,7 +27,6 @@ class LastingConnection {
 
  private:
   const PostgresAddress address_;
-  const bool allow_single_server_;
   std::unique_ptr<PostgresConnection> connection_;
   std::chrono::steady_clock::time_point refuse_until_;
 };

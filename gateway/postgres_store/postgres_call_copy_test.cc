@@ -55,7 +55,6 @@ class PostgresCallCopyTest : public testing::Test {
   std::unique_ptr<CallStore> OpenStore() {
     PostgresCallStoreOptions options;
     options.address = store_;
-    options.allow_single_server = true;
     options.key_retention = absl::Hours(3);
     options.now = [this] { return Now(); };
     options.queue.tidy_interval = absl::Hours(1);

@@ -16,6 +16,7 @@
 #include "gateway/store/call_row.h"
 #include "gateway/store/call_step.h"
 #include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/primary_check.h"
 #include "webhooks/postgres/schema.h"
 #include "webhooks/postgres/store_connection.h"
 
@@ -55,7 +56,8 @@ int64_t ToBigint(uint64_t number) {
 
 class PostgresBackend final : public CallBackend {
  public:
-  explicit PostgresBackend(PostgresCallStoreOptions options) : options_(std::move(options)) {}
+  explicit PostgresBackend(PostgresCallStoreOptions options)
+      : options_(std::move(options)), primary_check_(options_.address) {}
 
   // Connects if the connection is lost. Then makes sure that this process has a lease, and that the server still has
   // what this store has committed.
@@ -63,8 +65,7 @@ class PostgresBackend final : public CallBackend {
     if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
     connection_ = nullptr;
     if (SteadyClock::now() < refuse_until_) return absl::UnavailableError("the server cannot be reached");
-    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
-        ConnectToStore(options_.address, options_.allow_single_server);
+    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(options_.address);
     absl::Status status = connection.status();
     if (status.ok()) status = FindLoss(**connection);
     if (status.ok() && !lease_.has_value()) status = TakeLease(**connection);
@@ -112,7 +113,7 @@ class PostgresBackend final : public CallBackend {
     if (absl::Status status = Connect(); !status.ok()) return Temporary(status);
     absl::StatusOr<std::vector<PostgresResult>> results =
         connection_->Commit({{"SELECT raise_lease($1, $2, $3, $4, $5)", PostgresParameters()
-                                                                            .Bool(!options_.allow_single_server)
+                                                                            .Bool(!options_.address.allow_single_server)
                                                                             .Bigint(lease_)
                                                                             .Bytes(holder_)
                                                                             .Bigint(ToBigint(ms))
@@ -235,10 +236,12 @@ class PostgresBackend final : public CallBackend {
     AddSubmits(read->front(), &rows);
     Apply(steps, read->back(), &rows, answers);
     if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.second.changed; })) {
-      return absl::OkStatus();
+      // An old primary lacks the attempts that the new one knows. A commit would find that out.
+      return std::all_of(answers->begin(), answers->end(), IsFinal) ? absl::OkStatus()
+                                                                    : primary_check_.Confirm(*connection_);
     }
     PostgresParameters arguments;
-    arguments.Bool(!options_.allow_single_server).Bigint(lease_).Bytes(holder_).Bigint(commits_ + 1);
+    arguments.Bool(!options_.address.allow_single_server).Bigint(lease_).Bytes(holder_).Bigint(commits_ + 1);
     AddChanges(rows, &arguments);
     const absl::Status status =
         connection_
@@ -249,6 +252,11 @@ class PostgresBackend final : public CallBackend {
     if (status.ok()) ++commits_;
     // If the connection was lost, the server has perhaps committed.
     return absl::IsUnavailable(status) ? absl::UnknownError(status.message()) : status;
+  }
+
+  // Whether no later attempt can change the answer.
+  static bool IsFinal(const Answer& answer) {
+    return answer.ok() && answer->record.has_value() && answer->record->outcome.kind == AttemptEnd::Kind::kDone;
   }
 
   // Applies the steps to `rows`.
@@ -288,6 +296,7 @@ class PostgresBackend final : public CallBackend {
   }
 
   const PostgresCallStoreOptions options_;
+  PrimaryCheck primary_check_;
   std::unique_ptr<PostgresConnection> connection_;
   const std::string holder_ = RandomHolder();
   std::optional<int64_t> lease_;  // set while there is a connection

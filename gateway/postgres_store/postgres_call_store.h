@@ -2,8 +2,8 @@
 //
 // A group of steps reads the rows of its keys, decides, and stores the changed rows in one transaction, which fails if
 // another gateway has changed one of them meanwhile; then the group decides again. So a gateway that stops keeps no
-// locks. A step is answered only if the server has committed it, and required a synchronous standby in the transaction.
-// While the server cannot be reached, the store refuses submits.
+// locks. A step is answered only if it is durable (see commit_terms.h) or if it stores nothing, and no other server can
+// know more (see primary_check.h). While the server cannot be reached, the store refuses submits.
 #ifndef STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_STORE_H_
 #define STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_STORE_H_
 
@@ -22,8 +22,6 @@ namespace stampgate {
 
 struct PostgresCallStoreOptions {
   PostgresAddress address;
-  // See PostgresEventLogOptions.
-  bool allow_single_server = false;
   // See SqliteCallStoreOptions. The clock is the server's.
   absl::Duration key_retention = absl::Hours(24);
   int64_t max_keys = 10'000'000;

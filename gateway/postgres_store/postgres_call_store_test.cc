@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/postgres_store/postgres_quota_store.h"
 #include "gateway/store/call_store_testing.h"
 #include "gateway/store/queued_call_store.h"
 #include "webhooks/postgres/test_server.h"
@@ -34,7 +35,6 @@ class PostgresCallStoreTest : public testing::Test {
   PostgresCallStoreOptions Options() {
     PostgresCallStoreOptions options;
     options.address = store_;
-    options.allow_single_server = true;
     options.queue.end_delay = absl::Milliseconds(1);
     options.queue.tidy_interval = absl::Hours(1);
     options.queue.on_fatal = [this](const absl::Status&) { ++failures_; };
@@ -305,9 +305,62 @@ TEST_F(PostgresCallStoreFaultTest, AStoreThatOpensWithoutItsServerGetsALeaseLate
   EXPECT_EQ(failures_, 0);
 }
 
+// A failover manager empties the setting while COMMITs wait. The server then lets them go.
+TEST_F(PostgresCallStoreFaultTest, AnEmptiedSettingGrantsNothing) {
+  TestPostgres standby(server_, "standby");
+  server_.Set("synchronous_standby_names", "'standby'");
+  PostgresCallStoreOptions options = Options();
+  options.address.allow_single_server = false;
+  std::unique_ptr<CallStore> keys = Open(options);
+  std::unique_ptr<CallStore> bounds = Open(options);
+  const std::unique_ptr<QuotaStore> quotas = MakePostgresQuotaStore({options.address, nullptr});
+  const QuotaLimit limit = {"a", absl::Hours(24), 100};
+  EXPECT_TRUE(BeginAndWait(*keys, MakeSubmit("a", 1, 2)).ok());
+  EXPECT_EQ(RaiseAndWait(*bounds, 5000), absl::OkStatus());
+  EXPECT_TRUE(quotas->Take(limit, 1).ok());
+  standby.Pause();
+  absl::StatusCode begun, raised, taken;
+  std::thread threads[] = {std::thread([&] { begun = BeginAndWait(*keys, MakeSubmit("b", 1, 2)).status().code(); }),
+                           std::thread([&] { raised = RaiseAndWait(*bounds, 9000).code(); }),
+                           std::thread([&] { taken = quotas->Take(limit, 1).status().code(); })};
+  EXPECT_TRUE(Eventually(
+      [&] { return server_.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "3"; }));
+  server_.Set("synchronous_standby_names", "''");
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::StatusCode code : {begun, raised, taken}) EXPECT_EQ(code, absl::StatusCode::kUnavailable);
+  EXPECT_EQ(server_.Sql("SELECT count(*) FROM submits", store_.schema), "2") << "the server shows the rows";
+  standby.Continue();
+  server_.Set("synchronous_standby_names", "'standby'");
+  EXPECT_TRUE(Eventually([&] { return BeginAndWait(*keys, MakeSubmit("b", 1, 2)).ok(); }));
+}
+
+// The connection is still to the old primary, which wakes. Another gateway has carried the submit out.
+TEST_F(PostgresCallStoreFaultTest, AnOldPrimaryAnswersNoLookUp) {
+  TestPostgres standby(server_, "standby");
+  PostgresCallStoreOptions options = Options();
+  options.address.hosts.push_back(standby.address("").hosts[0]);
+  std::unique_ptr<CallStore> store = Open(options);
+  EXPECT_EQ(RaiseAndWait(*store, 5000), absl::OkStatus());
+  EXPECT_TRUE(Eventually([&] { return standby.Sql("SELECT max(through_ms) FROM leases", store_.schema) == "5000"; }));
+  server_.Pause();
+  standby.Promote();
+  PostgresCallStoreOptions others = Options();
+  others.address = standby.address(store_.schema);
+  std::unique_ptr<CallStore> other = Open(others);
+  const Begun begun = BeginAndWait(*other, MakeSubmit("a", 1, 2)).value();
+  other->End(*begun.attempt, Done("a-1"));
+  KeyedSubmit look_up = MakeSubmit("a", 1, 2);
+  look_up.begins = false;
+  EXPECT_TRUE(Eventually([&] { return BeginAndWait(*other, look_up)->record->outcome.kind == Kind::kDone; }));
+  server_.Continue();
+  const absl::StatusOr<Begun> answer = BeginAndWait(*store, look_up);
+  ASSERT_TRUE(answer.ok() && answer->record.has_value()) << answer.status();
+  EXPECT_EQ(answer->record->outcome.activity_id, "a-1");
+}
+
 TEST_F(PostgresCallStoreFaultTest, RequiresASynchronousStandbyInEveryTransaction) {
   PostgresCallStoreOptions options = Options();
-  options.allow_single_server = false;
+  options.address.allow_single_server = false;
   EXPECT_EQ(OpenPostgresCallStore(options).status().code(), absl::StatusCode::kFailedPrecondition);
   TestPostgres standby(server_, "standby");
   server_.Set("synchronous_standby_names", "'standby'");

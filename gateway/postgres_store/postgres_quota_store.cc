@@ -14,9 +14,9 @@ namespace {
 class PostgresQuotaStore final : public QuotaStore {
  public:
   explicit PostgresQuotaStore(PostgresQuotaStoreOptions options)
-      : allow_single_server_(options.allow_single_server),
+      : allow_single_server_(options.address.allow_single_server),
         now_(std::move(options.now)),
-        connection_(std::move(options.address), options.allow_single_server) {}
+        connection_(std::move(options.address)) {}
 
   absl::StatusOr<QuotaBlock> Take(const QuotaLimit& limit, int64_t wanted) override {
     const absl::StatusOr<PostgresConnection*> connection = connection_.Get();

@@ -1,4 +1,4 @@
-// The store of quotas on a PostgreSQL server. A Take is durable as far as the server's settings require.
+// The store of quotas on a PostgreSQL server. A Take is durable: see PostgresConnection::Commit.
 #ifndef STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_QUOTA_STORE_H_
 #define STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_QUOTA_STORE_H_
 
@@ -13,8 +13,6 @@ namespace stampgate {
 
 struct PostgresQuotaStoreOptions {
   PostgresAddress address;
-  // See PostgresEventLogOptions.
-  bool allow_single_server = false;
   // If set, replaces the server's clock. Only tests set it.
   std::function<absl::Time()> now;
 };

@@ -74,10 +74,15 @@ std::vector<ShareAnswer::Replica> OthersOf(const PostgresResult& rows) {
   return others;
 }
 
+// A renewal waits for no standby.
+PostgresAddress WithoutStandby(PostgresAddress address) {
+  address.allow_single_server = true;
+  return address;
+}
+
 class PostgresShareStore final : public ShareStore {
  public:
-  explicit PostgresShareStore(PostgresAddress address)
-      : connection_(std::move(address), /*allow_single_server=*/true) {}
+  explicit PostgresShareStore(const PostgresAddress& address) : connection_(WithoutStandby(address)) {}
 
   absl::StatusOr<ShareAnswer> Renew(const ShareRenewal& renewal) override {
     const absl::StatusOr<PostgresConnection*> connection = connection_.Get();
@@ -107,8 +112,8 @@ class PostgresShareStore final : public ShareStore {
 
 }  // namespace
 
-std::unique_ptr<ShareStore> MakePostgresShareStore(PostgresAddress address) {
-  return std::make_unique<PostgresShareStore>(std::move(address));
+std::unique_ptr<ShareStore> MakePostgresShareStore(const PostgresAddress& address) {
+  return std::make_unique<PostgresShareStore>(address);
 }
 
 }  // namespace stampgate

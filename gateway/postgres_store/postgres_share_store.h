@@ -15,7 +15,7 @@ namespace stampgate {
 
 // Connects with the first renewal, and again after a loss of the connection. A renewal can take 4 s if the server does
 // not answer, and 3 s for each server of the address if there is no connection.
-std::unique_ptr<ShareStore> MakePostgresShareStore(PostgresAddress address);
+std::unique_ptr<ShareStore> MakePostgresShareStore(const PostgresAddress& address);
 
 }  // namespace stampgate
 

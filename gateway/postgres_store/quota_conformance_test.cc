@@ -52,7 +52,7 @@ class QuotaStoreTest : public testing::TestWithParam<Kind> {
       return OpenSqliteQuotaStore({.path = folder_.path() + "/quotas.db", .now = now}).value();
     }
     const PostgresVersion version = GetParam() == Kind::kPostgres15 ? PostgresVersion::k15 : PostgresVersion::k18;
-    return MakePostgresQuotaStore({SharedServer(version).NewStore(), /*allow_single_server=*/true, now});
+    return MakePostgresQuotaStore({SharedServer(version).NewStore(), now});
   }
   void Pass(absl::Duration time) { now_us_ += absl::ToInt64Microseconds(time); }
   absl::Time now() const { return absl::FromUnixMicros(now_us_); }
@@ -200,7 +200,7 @@ TEST_F(PostgresQuotaStoreTest, GatewaysTakeTheCallsOfAQuotaOnceInARace) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {
-      const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({address, true, nullptr});
+      const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({address, nullptr});
       for (;;) {
         const absl::StatusOr<QuotaBlock> block = store->Take({"a", kDay, 300}, 3);
         ASSERT_TRUE(block.ok()) << block.status();
@@ -216,7 +216,7 @@ TEST_F(PostgresQuotaStoreTest, GatewaysTakeTheCallsOfAQuotaOnceInARace) {
 TEST_F(PostgresQuotaStoreTest, AServerThatIsKilledForgetsNoTakenCall) {
   TestPostgres server(kVersion);
   const PostgresAddress address = server.NewStore();
-  const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({address, true, nullptr});
+  const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({address, nullptr});
   EXPECT_EQ(store->Take({"a", kDay, 1}, 1)->calls, 1);
   server.Kill();
   EXPECT_FALSE(store->Take({"a", kDay, 1}, 1).ok());
@@ -226,15 +226,16 @@ TEST_F(PostgresQuotaStoreTest, AServerThatIsKilledForgetsNoTakenCall) {
 }
 
 TEST_F(PostgresQuotaStoreTest, RequiresASynchronousStandbyUnlessTheConfigAllowsASingleServer) {
-  const PostgresAddress address = SharedServer(kVersion).NewStore();
-  EXPECT_EQ(MakePostgresQuotaStore({address, false, nullptr})->Take({"a", kDay, 1}, 1).status().code(),
+  PostgresAddress address = SharedServer(kVersion).NewStore();
+  address.allow_single_server = false;
+  EXPECT_EQ(MakePostgresQuotaStore({address, nullptr})->Take({"a", kDay, 1}, 1).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(PostgresQuotaStoreTest, OldPartsAreDeleted) {
   const PostgresAddress address = SharedServer(kVersion).NewStore();
   absl::Time now = kStart;
-  const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({address, true, [&now] { return now; }});
+  const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({address, [&now] { return now; }});
   for (int i = 0; i < 150; ++i) {
     EXPECT_TRUE(store->Take({absl::StrCat("quota-", i % 3), kDay, 10}, 1).ok());
     now += absl::Minutes(30);
@@ -254,7 +255,7 @@ TEST_F(PostgresQuotaStoreTest, TheGatewaysRoleCanTakeAndReturn) {
   ASSERT_EQ(GrantStore(*PostgresConnection::Open(owner).value(), owner.schema, "taker"), absl::OkStatus());
   PostgresAddress gateway = owner;
   gateway.user = "taker";
-  const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({gateway, true, nullptr});
+  const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({gateway, nullptr});
   const absl::StatusOr<QuotaBlock> block = store->Take({"a", kDay, 1}, 1);
   ASSERT_TRUE(block.ok()) << block.status();
   EXPECT_EQ(store->Return({"a", kDay, 1}, block->part, 1), absl::OkStatus());

@@ -3,7 +3,7 @@
 // lost, that upstream saw one body for each idempotency key, and that no timestamp was used twice.
 //
 // Each round has one fault. A short run has one round for each kind of fault. With STAMPGATE_LONG=1 the test has 300
-// rounds, or STAMPGATE_ROUNDS. STAMPGATE_STEPS=killPrimary uses only these faults, and STAMPGATE_SEED=... chooses another
+// rounds, or STAMPGATE_ROUNDS, and a third of them again with pools. STAMPGATE_STEPS=killPrimary uses only these faults, and STAMPGATE_SEED=... chooses another
 // order.
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { judge } from './history/judge.mjs';
 import { logLines } from './log_lines.mjs';
 import { LONG, until } from './processes.mjs';
 import { Random } from './random.mjs';
-import { PROGRESS, Scene, Sender } from './shared_log_scene.mjs';
+import { PROGRESS, Scene, Sender, emptySettingWhileCommitsWait } from './shared_log_scene.mjs';
 import { fill, reasonToSkip } from './small_disk.mjs';
 import { EARLIEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
@@ -25,6 +25,8 @@ const LONG_ROUNDS = Number(process.env.STAMPGATE_ROUNDS ?? 300);
 const GATEWAYS = 3;
 /** Longer than each timeout of a gateway and of a server's session, of which the longest is 5 s. */
 const LONG_PAUSE_MS = 6000;
+/** How long a server runs at most after it has let COMMITs go. */
+const EMPTY_MS = 1500;
 /** How long a server that is no longer the primary runs beside the new one. */
 const OLD_PRIMARY_MS = 2000;
 /** Steps of a clock, of which upstream's signatures survive the short ones: webhooks.max_timestamp_age is 5 minutes. */
@@ -72,14 +74,31 @@ const FAULTS = {
   },
 
   /** The old primary wakes, and nobody has told it that it is one no more. It cannot commit, because no standby follows. */
-  async wakeOldPrimary({ cluster, sender }) {
+  async wakeOldPrimary({ cluster, sender }, pauseMs = LONG_PAUSE_MS) {
     cluster.primary.pause();
-    await pause(LONG_PAUSE_MS);
+    await pause(pauseMs);
     const old = await cluster.failOver();
     old.continue();
     await Promise.all([pause(OLD_PRIMARY_MS), sender.progress()]);
     await old.kill();
     await sender.progress();
+    await cluster.rewind(old);
+  },
+
+  /** As before, but no gateway has noticed anything when the old primary wakes, and each reaches both servers. */
+  wakeOldPrimaryAtOnce: (scene) => FAULTS.wakeOldPrimary(scene, 0),
+
+  /**
+   * Somebody empties synchronous_standby_names while COMMITs wait, as a failover manager may do: the server then lets them
+   * go, and is lost with the events that only it has.
+   */
+  async emptySetting({ cluster, random }) {
+    await emptySettingWhileCommitsWait(cluster);
+    // In one of two rounds, the setting is restored before the standbys follow again.
+    if (random.below(2) === 0) await cluster.primary.set('synchronous_standby_names', cluster.synchronous);
+    await pause(random.below(EMPTY_MS));
+    await cluster.primary.kill();
+    const old = await cluster.failOver();
     await cluster.rewind(old);
   },
 
@@ -166,10 +185,12 @@ if (noSmallDisk) {
   delete FAULTS.fillDisk;
 }
 
+/** The faults with which a short run tries pools between the gateways and the servers. */
+const FAULTS_WITH_POOLS = ['killPrimary', 'wakeOldPrimaryAtOnce', 'emptySetting'];
+
 /** The faults of all rounds: each kind once, in random order, and then again. */
-function scheduleOf(random, kinds) {
+function scheduleOf(random, kinds, rounds) {
   const schedule = [];
-  const rounds = LONG ? LONG_ROUNDS : kinds.length;
   while (schedule.length < rounds) {
     for (const left = [...kinds]; left.length > 0; ) schedule.push(...left.splice(random.below(left.length), 1));
   }
@@ -185,11 +206,10 @@ function countsOf(attempts) {
 
 const TIMEOUT = { timeout: (LONG ? 120 : 10) * HANG_MS };
 
-test('gateways on a cluster lose nothing acknowledged, whichever process fails', TIMEOUT, async (t) => {
-  const random = new Random(t);
-  const schedule = scheduleOf(random, process.env.STAMPGATE_STEPS?.split(',') ?? Object.keys(FAULTS));
+/** Carries out the faults of a schedule one after another, and judges the history. */
+async function playAll(t, random, schedule, options) {
   const disks = noSmallDisk ? {} : { placeOf: () => ({ diskMebibytes: DISK_MEBIBYTES }), settings: SMALL_LOG };
-  const scene = await Scene.make(t, random, { size: 3, confirmations: 1, gateways: GATEWAYS, ...disks });
+  const scene = await Scene.make(t, random, { size: 3, confirmations: 1, gateways: GATEWAYS, ...disks, ...options });
   scene.addWanderer();
   scene.addCallers(t);
   for (const kind of schedule) {
@@ -203,6 +223,21 @@ test('gateways on a cluster lose nothing acknowledged, whichever process fails',
   t.diagnostic(`${history.log.length} events, answers: ${JSON.stringify(scene.sender.answers)}`);
   t.diagnostic(`${history.requests.length} submits, tries: ${JSON.stringify(countsOf(history.attempts))}`);
   assert.deepEqual(judge(history).slice(0, MAX_FINDINGS), []);
+}
+
+const CHOSEN = process.env.STAMPGATE_STEPS?.split(',');
+
+test('gateways on a cluster lose nothing acknowledged, whichever process fails', TIMEOUT, async (t) => {
+  const random = new Random(t);
+  const kinds = CHOSEN ?? Object.keys(FAULTS);
+  await playAll(t, random, scheduleOf(random, kinds, LONG ? LONG_ROUNDS : kinds.length), {});
+});
+
+test('nor with a pool in session mode between the gateways and each server', TIMEOUT, async (t) => {
+  const random = new Random(t);
+  const kinds = CHOSEN ?? (LONG ? Object.keys(FAULTS) : FAULTS_WITH_POOLS);
+  const rounds = LONG ? Math.ceil(LONG_ROUNDS / 3) : kinds.length;
+  await playAll(t, random, scheduleOf(random, kinds, rounds), { pooled: true });
 });
 
 test('the judge finds the events that a failover without a synchronous standby loses', TIMEOUT, async (t) => {

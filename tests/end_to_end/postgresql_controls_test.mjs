@@ -1,5 +1,5 @@
-// Negative controls of the tests of a shared store. Each test takes one protection out of the store, and then the judge of
-// histories must find the fault that this protection prevents. The gateways are the real ones.
+// Negative controls of the tests of a shared store. Each test takes one protection out of the store or the config, and then
+// the judge of histories must find the fault that this protection prevents. The gateways are the real ones.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PostgresServer } from '../postgresql/cluster.mjs';
@@ -10,7 +10,7 @@ import { seen } from './history/follower.mjs';
 import { judge } from './history/judge.mjs';
 import { until } from './processes.mjs';
 import { Random } from './random.mjs';
-import { Scene } from './shared_log_scene.mjs';
+import { Scene, emptySettingWhileCommitsWait } from './shared_log_scene.mjs';
 import { SharedLogStack } from './shared_log_stack.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 
@@ -73,10 +73,13 @@ test('the judge finds the events that a crash loses with synchronous_commit=off'
   const { primary } = scene.cluster;
   await scene.sender.progress();
   await primary.set('wal_writer_delay', '10s');
-  // The gateway turns the setting on in each transaction. The function turns it off again before the commit.
-  await alter(primary, 'append_events', [
-    ['latest_digest := head.latest_digest;', "$& PERFORM set_config('synchronous_commit', 'off', true);"],
-  ]);
+  // The gateway turns the setting on in each transaction, and verifies it as its last statement. This trigger turns the
+  // setting off during the COMMIT.
+  await primary.sql(`
+    CREATE FUNCTION stampgate.wait_for_nothing() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN PERFORM set_config('synchronous_commit', 'off', true); RETURN NULL; END $$;
+    CREATE CONSTRAINT TRIGGER off AFTER UPDATE ON stampgate.log DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION stampgate.wait_for_nothing()`);
   await scene.sender.progress();
   await primary.kill();
   await scene.sender.abandon();
@@ -104,6 +107,50 @@ test('the judge finds events that a standby does not show yet', TIMEOUT, async (
   const refusal = await gateway.refusal('EventService/ListEvents', { end: 'LOG_END_EARLIEST' });
   assert.equal(refusal.info.reason, 'EVENT_LOG_UNAVAILABLE');
   assert.equal(idsOf(await listAll(scene.slots[0].up)).length, whole.length);
+});
+
+test('the judge finds the events that are lost with an emptied setting if nobody proves them', TIMEOUT, async (t) => {
+  // The gateways accept what a single server has committed.
+  const store = { allow_single_server: true };
+  const scene = await Scene.make(t, new Random(t), { size: 2, confirmations: 1, gateways: 2, store });
+  const { cluster, sender } = scene;
+  await sender.progress();
+  await emptySettingWhileCommitsWait(cluster);
+  await sender.progress();
+  await cluster.primary.kill();
+  await sender.abandon();
+  await cluster.failOver();
+  await until(() => listAll(scene.slots[0].up).then(() => true, () => false), 'the log can be read');
+  const findings = await findingsOf(scene);
+  assert.ok(findings.some((finding) => /was acknowledged and is not in the log/.test(finding)), findings.join('\n'));
+});
+
+test('a look-up finds the false answer of a gateway that knows only the old primary', TIMEOUT, async (t) => {
+  const store = { allow_single_server: true };
+  const scene = await Scene.make(t, new Random(t), { size: 2, confirmations: 1, gateways: 1, relayed: false, store });
+  const { cluster, sender, stack } = scene;
+  const [standby] = cluster.standbys;
+  await sender.progress();
+  const confined = { up: await stack.start({ hosts: [cluster.primary.host] }) };
+  cluster.primary.pause();
+  const old = await cluster.failOver();
+  await standby.set('synchronous_standby_names', '');
+  old.continue();
+  scene.slots.push(confined);
+  await until(() => sender.faults.length > 0, 'a look-up gets a false answer');
+  assert.match(sender.faults[0], /^event evt_\d+ was acknowledged, and a look-up ended with NOT_FOUND/);
+  await sender.abandon();
+});
+
+test('the judge finds the events of a gateway that has grown a store of its own', TIMEOUT, async (t) => {
+  // As if a pool had dropped the path of the schema from the session of this gateway.
+  const scene = await Scene.make(t, new Random(t), ONE_SERVER);
+  await scene.slots[1].kill();
+  scene.stack.store.schema = 'another';
+  await scene.slots[1].start();
+  await scene.sender.progress();
+  const findings = await findingsOf(scene);
+  assert.ok(findings.some((finding) => /was acknowledged and is not in the log/.test(finding)), findings.join('\n'));
 });
 
 /** Makes equal submits at a gateway whose only lease another one has taken, and at this other one. */

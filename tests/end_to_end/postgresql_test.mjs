@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PostgresServer } from '../postgresql/cluster.mjs';
+import { Pool } from '../postgresql/pool.mjs';
 import { ask, metricsOf, statusOf } from './admin_port.mjs';
 import { deliver } from './event_stack.mjs';
 import { QUERY, SUBMIT, described } from './failures.mjs';
@@ -187,7 +188,8 @@ test('store migrate creates the tables, and store check examines them and the se
   });
 
   const strict = await stack.command('check', { allow_single_server: false });
-  const single = "the server's setting synchronous_standby_names is empty";
+  const single =
+    "the server's setting synchronous_standby_names is empty: the loss of the server loses acknowledged events";
   assert.deepEqual([strict.status, strict.stderr], [1, `${single}\n`]);
   assert.equal(await startFault(stack, { allow_single_server: false }), `the call store on PostgreSQL: ${single}`);
   await postgres.set('synchronous_standby_names', 'ANY 1 (n2)');
@@ -271,6 +273,37 @@ test('a gateway without the right to change tables is enough for everything but 
   ]) {
     await assert.rejects(postgres.sql(statement, asGateway), /permission denied|must be owner/, statement);
   }
+});
+
+test('a pool in session mode serves gateways, and a pool that shares sessions is refused in words', TIMEOUT, async (t) => {
+  const { postgres, stack } = await prepare(t);
+  const pool = await Pool.create(t, postgres);
+  const gateways = [await stack.start({ hosts: [pool.host] }), await stack.start()];
+  const subscriber = await Subscriber.start(gateways[0]);
+  const ids = await deliverInTurn(stack, gateways, 6);
+  assert.deepEqual(idsOf(await subscriber.events(ids.length)), ids);
+  await subscriber.leave();
+  assert.equal((await stack.command('check', { hosts: [pool.host] })).status, 0);
+  for (const mode of ['transaction', 'statement']) {
+    const hosts = [(await Pool.create(t, postgres, mode)).host];
+    const why = 'a pool between the gateway and the server gives each transaction another session: set its mode to session';
+    const { status, stderr } = await stack.command('check', { hosts });
+    assert.deepEqual([status, stderr], [1, `${hosts[0]}: ${why}\n`]);
+    assert.ok((await startFault(stack, { hosts })).endsWith(`${hosts[0]}: ${why}`));
+  }
+  const schemas = await postgres.sql("SELECT string_agg(schemaname, ',') FROM pg_tables WHERE tablename = 'store'");
+  assert.equal(schemas, 'stampgate');
+});
+
+test('an operator whose storage tears no page accepts full_page_writes = off', TIMEOUT, async (t) => {
+  const { stack } = await prepare(t, { server: { settings: ['full_page_writes = off'] } });
+  const fault = await startFault(stack, {});
+  assert.match(fault, /full_page_writes is off/);
+  const store = { allow_full_page_writes_off: true };
+  await deliverTo(stack, await stack.start(store));
+  const { status, stdout } = await stack.command('check', store);
+  assert.equal(status, 0);
+  assert.match(stdout, /^WARNING: the server's setting full_page_writes is off: /m);
 });
 
 test('another gateway takes over from a killed one, and nothing acknowledged is lost', TIMEOUT, async (t) => {

@@ -2,10 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { code } from '../clients/gateway.mjs';
 import { Machine } from '../machine/machine.mjs';
 import { PostgresCluster } from '../postgresql/cluster.mjs';
+import { Pool } from '../postgresql/pool.mjs';
 import { Relay } from '../postgresql/relay.mjs';
 import { simpleActivity } from '../simulator/webhook_events.mjs';
+import { described } from './failures.mjs';
 import { HANG_MS, scratch } from './harness.mjs';
 import { Caller, SUBMIT, submitOf } from './history/callers.mjs';
 import { Follower, seen } from './history/follower.mjs';
@@ -23,6 +26,8 @@ const SUBMIT_INTERVAL_MS = 20;
 const EQUAL_INTERVAL_MS = 200;
 /** How far ahead of its clock a gateway reserves timestamps in the store, which it repeats every 3 s. */
 const RESERVE_MS = 10_000;
+/** How long the sender waits for a look-up. */
+const LOOK_UP_MS = 1000;
 /** How many events are acknowledged between two faults, and during a fault that lets the log continue. */
 export const PROGRESS = 40;
 /** How many submits succeed after each fault. */
@@ -70,13 +75,18 @@ class Slot {
   }
 }
 
-/** Delivers one event after another to random gateways. Repeats each until it is acknowledged, as upstream does. */
+/**
+ * Delivers one event after another to random gateways. Repeats each until it is acknowledged, as upstream does. Then looks
+ * the event up at a random gateway, which must not answer that there is no such event.
+ */
 export class Sender {
   #stop = false;
   sent = [];
   acknowledged = [];
   /** The number of attempts by status, and of those without a response. */
   answers = {};
+  /** False answers to look-ups. */
+  faults = [];
 
   constructor({ webhooks }, random, slots, prefix = 'evt_') {
     Object.assign(this, { webhooks, random, slots, prefix });
@@ -123,9 +133,22 @@ export class Sender {
       this.answers[status] = (this.answers[status] ?? 0) + 1;
       if (status === 200) {
         this.acknowledged.push(eventId);
+        await this.#lookUp(eventId);
         return;
       }
       await pause(20);
+    }
+  }
+
+  async #lookUp(eventId) {
+    const gateway = this.random.pick(this.slots).up;
+    try {
+      await gateway?.call('EventService/GetEvent', { event_id: eventId }, { deadlineMs: LOOK_UP_MS });
+    } catch (error) {
+      // A gateway that is killed, paused or cut off answers nothing.
+      if (![code.NOT_FOUND, code.DATA_LOSS].includes(error.code)) return;
+      const found = described(error);
+      this.faults.push(`event ${eventId} was acknowledged, and a look-up ended with ${found.code} ${found.reason}`);
     }
   }
 }
@@ -134,6 +157,18 @@ export class Sender {
 async function submits(gateway) {
   const name = randomUUID();
   return gateway.call(SUBMIT, { ...submitOf(name), idempotency_key: name }).then(() => true, () => false);
+}
+
+/**
+ * Cuts the standbys of a cluster off, and empties synchronous_standby_names when COMMITs wait for them. Resolves when the
+ * primary has let all of them go.
+ */
+export async function emptySettingWhileCommitsWait({ primary, standbys }) {
+  for (const standby of standbys) await standby.follow(undefined);
+  const look = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'stampgate'";
+  await until(async () => (await primary.sql(look)) !== '0', 'transactions wait for a standby');
+  await primary.set('synchronous_standby_names', '');
+  await until(async () => (await primary.sql(look)) === '0', 'no transaction waits');
 }
 
 /** The cluster, the gateways, a sender, and subscribers that read from the beginning. */
@@ -147,11 +182,11 @@ export class Scene {
   /**
    * @param {object} t
    * @param {import('./random.mjs').Random} random
-   * @param {{gateways: number, relayed?: boolean, store?: object, confirmations: number} & object} options the number of
-   *     gateways, whether they connect through relays, `store.postgresql` of their config, which is merged over the usual
-   *     one, and the options of the cluster
+   * @param {{gateways: number, relayed?: boolean, pooled?: boolean, store?: object, confirmations: number} & object} options
+   *     the number of gateways, whether they connect through relays, whether a pool is between the relays and each server,
+   *     `store.postgresql` of their config, which is merged over the usual one, and the options of the cluster
    */
-  static async make(t, random, { gateways, relayed = true, store, confirmations, ...more }) {
+  static async make(t, random, { gateways, relayed = true, pooled = false, store, confirmations, ...more }) {
     const scene = new Scene();
     scene.random = random;
     // The newest version. Its servers end before the gateways do, because t.after() runs the first function first.
@@ -160,9 +195,10 @@ export class Scene {
     scene.stack = await SharedLogStack.prepare(t, { hosts, allow_single_server: confirmations === 0, ...store });
     scene.stack.simulator.webhooks.change({ timeoutMs: 1000 });
     scene.slots = [];
+    const { servers } = scene.cluster;
+    const ends = pooled ? await Promise.all(servers.map((server) => Pool.create(t, server))) : servers;
     for (let i = 0; i < gateways; ++i) {
-      const servers = relayed ? scene.cluster.servers : [];
-      const relays = await Promise.all(servers.map((server) => Relay.create(t, server)));
+      const relays = await Promise.all((relayed ? ends : []).map((end) => Relay.create(t, end)));
       const machine = new Machine(join(scratch(t), 'machine'), scratch(t));
       t.after(() => machine.close());
       scene.slots.push(new Slot(scene.stack, machine, relays));
@@ -241,7 +277,8 @@ export class Scene {
     const isOver = (follower) => follower.isOver || follower.events.length >= log.length;
     await until(() => this.followers.every(isOver), 'every subscriber has the log');
     await Promise.all(this.followers.map((follower) => follower.stop()));
-    return { ...this.history(log), faults: await this.#faults(log.length) };
+    const history = this.history(log);
+    return { ...history, faults: [...history.faults, ...(await this.#faults(log.length))] };
   }
 
   /** The history for the judge. */
@@ -253,7 +290,7 @@ export class Scene {
       subscribers: this.followers.map(({ name, events, faults }) => ({ name, events, faults })),
       attempts: this.callers.flatMap(({ attempts }) => attempts),
       requests: this.upstream?.requests ?? [],
-      faults: [],
+      faults: [...this.sender.faults],
     };
   }
 

@@ -15,7 +15,7 @@ const PROGRAMS = {
 };
 
 /** PostgreSQL refuses to run as root. In a user namespace of its own, the program has another user id. */
-const NOT_ROOT = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'];
+export const NOT_ROOT = ['unshare', '--user', '--map-user=1000', '--map-group=1000', '--'];
 /** The program ends together with this process. */
 const ENDS_TOO = ['setpriv', '--pdeathsig', 'KILL', '--'];
 
@@ -394,6 +394,7 @@ export class PostgresBackup {
  * A primary and its standbys.
  * @property {PostgresServer[]} servers
  * @property {PostgresServer} primary
+ * @property {string | undefined} synchronous the servers' setting synchronous_standby_names, if it is not empty
  */
 export class PostgresCluster {
   /**
@@ -415,8 +416,8 @@ export class PostgresCluster {
       if (index > 0) cluster.servers.push(await PostgresServer.standbyOf(t, cluster.primary, name, placeOf(index)));
     }
     if (confirmations > 0) {
-      const value = `ANY ${confirmations} (${names.join(', ')})`;
-      for (const server of cluster.servers) await server.set('synchronous_standby_names', value);
+      cluster.synchronous = `ANY ${confirmations} (${names.join(', ')})`;
+      for (const server of cluster.servers) await server.set('synchronous_standby_names', cluster.synchronous);
     }
     return cluster;
   }

@@ -139,6 +139,12 @@ class EventReader {
   // Returns the position of the last readable event that was committed before `time`. If there is no such event,
   // returns the position before the earliest event.
   virtual absl::StatusOr<Position> PlaceOf(absl::Time time) = 0;
+
+  // Makes sure that the log really lacks what the last call of a function above did not find. Call Confirm before a
+  // caller hears that something is lost, unless the function has reported it: then the function has done this itself.
+  // Errors: kAborted if the log has moved to another server, so that the function must be called again; kUnavailable if
+  // it is not known.
+  virtual absl::Status Confirm() { return absl::OkStatus(); }
 };
 
 // Stores events. Thread-safe.

@@ -3,11 +3,12 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -21,15 +22,34 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// What the server does for a gateway that does not answer: it ends the transaction, and with it the locks.
+// The settings of a session, as the server shows them. They are set with a statement after the login, because a pool
+// refuses or drops those of the login. The first two end the transaction of a gateway that does not answer, and with it
+// the locks:
 //   lock_timeout                          a statement waits so long for another transaction
 //   idle_in_transaction_session_timeout   a transaction waits so long for its gateway
-//   tcp_user_timeout                      the server waits so long for the acknowledgement of sent bytes
-// There is no statement_timeout, because it would also cancel the wait for the standby at the end of a transaction, and
-// the transaction would then take effect without the standby.
-constexpr char kSessionSettings[] =
-    "-c lock_timeout=2000 -c idle_in_transaction_session_timeout=5000 -c tcp_user_timeout=10000"
-    " -c client_min_messages=warning -c client_encoding=UTF8";
+//   statement_timeout                     none, because it would also cancel the wait for the standby at the end of a
+//                                         transaction, which would then take effect without the standby
+//   client_min_messages                   the server warns if a transaction did not wait for the standby
+constexpr std::pair<const char*, const char*> kSessionSettings[] = {
+    {"lock_timeout", "2s"},      {"idle_in_transaction_session_timeout", "5s"},
+    {"statement_timeout", "0"},  {"client_min_messages", "warning"},
+    {"client_encoding", "UTF8"},
+};
+// The server waits so long for the acknowledgement of sent bytes. It shows 0 on a Unix socket, on which a pool can
+// connect to it. So this setting is not verified.
+constexpr char kTcpUserTimeout[] = "set_config('tcp_user_timeout', '10s', false)";
+
+// How long Commit waits before it commits another write: until new terms count.
+constexpr std::chrono::milliseconds kSettleTime(1100);
+
+// Writes to the server's log, which is all that a COMMIT needs to wait for a standby. Each role may call this function.
+constexpr char kWrite[] = "SELECT pg_logical_emit_message(true, 'stampgate', '')";
+
+// How long the check of a pool may wait for a second session.
+constexpr std::chrono::milliseconds kPoolTime(1000);
+
+constexpr char kNotInSessionMode[] =
+    "a pool between the gateway and the server gives each transaction another session: set its mode to session";
 
 // Waits until `descriptor` is ready for `events`, until `wake` can be read, or until `deadline`. Returns false at the
 // deadline. Ignores `wake` if it is negative.
@@ -78,8 +98,7 @@ absl::StatusOr<ConnectParameters> ParametersOf(const PostgresAddress& address, c
   parameters.Add("dbname", address.database);
   parameters.Add("user", address.user);
   parameters.Add("application_name", "stampgate");
-  parameters.Add("target_session_attrs", "read-write");
-  parameters.Add("options", absl::StrCat(kSessionSettings, " -c search_path=", address.schema, ",pg_temp"));
+  parameters.Add("target_session_attrs", "any");
   parameters.Add("gssencmode", "disable");
   parameters.Add("tcp_user_timeout", "5000");
   parameters.Add("sslmode", address.plaintext ? "disable" : "verify-full");
@@ -121,19 +140,15 @@ absl::StatusOr<SecretBytes> ReadPassword(const PostgresAddress& address) {
 bool IsRefusal(absl::string_view message) {
   for (const char* reason : {"authentication failed", "no password supplied", "does not exist", "no pg_hba.conf entry",
                              "requires a valid client certificate", "certificate verify failed",
-                             "does not match host name", "does not support SSL"}) {
+                             "does not match host name", "does not support SSL", "no such database", "no such user"}) {
     if (absl::StrContains(message, reason)) return true;
   }
   return false;
 }
 
-constexpr char kNoPrimary[] = "the server is no longer the primary";
+std::string SearchPathOf(const PostgresAddress& address) { return absl::StrCat(address.schema, ",pg_temp"); }
 
-void Raise(int64_t value, std::atomic<int64_t>& maximum) {
-  int64_t before = maximum;
-  while (before < value && !maximum.compare_exchange_weak(before, value)) {
-  }
-}
+constexpr char kNoPrimary[] = "the server is no longer the primary";
 
 }  // namespace
 
@@ -169,7 +184,9 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Open(con
     absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = OpenHost(address, host);
     absl::StatusOr<int64_t> timeline = connection.ok() ? (*connection)->Timeline() : connection.status();
     const int64_t latest = *address.timeline;
-    if (timeline.ok() && *timeline < latest) {
+    if (timeline.ok() && *timeline == 0) {
+      timeline = absl::UnavailableError("the server is a standby, or its default is to accept no writes");
+    } else if (timeline.ok() && *timeline < latest) {
       timeline = absl::UnavailableError(absl::StrCat("the server is no longer the primary: its timeline is ", *timeline,
                                                      ", and another server has had ", latest));
     }
@@ -182,7 +199,7 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Open(con
       best = *std::move(connection);
       best_timeline = *timeline;
     }
-    Raise(*timeline, *address.timeline);
+    address.SeeTimeline(*timeline);
   }
   if (best != nullptr) {
     best->timeline_ = best_timeline;
@@ -194,7 +211,20 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Open(con
 }
 
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::OpenHost(const PostgresAddress& address,
-                                                                                 const std::string& host) {
+                                                                                 const std::string& host,
+                                                                                 std::chrono::milliseconds time) {
+  const Time deadline = steady_clock::now() + time;
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = Dial(address, host, deadline);
+  if (!connection.ok()) return connection;
+  absl::Status status = (*connection)->PrepareSession(SearchPathOf(address), deadline);
+  if (status.ok()) status = (*connection)->CheckPool(address, host);
+  if (!status.ok()) return status;
+  return connection;
+}
+
+// Connects and logs in.
+absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Dial(const PostgresAddress& address,
+                                                                             const std::string& host, Time deadline) {
   absl::StatusOr<ConnectParameters> parameters = ParametersOf(address, host);
   if (!parameters.ok()) return parameters.status();
   std::vector<const char*> values;
@@ -216,7 +246,7 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::OpenHost
   PGconn* started = PQconnectStartParams(parameters->names.data(), values.data(), /*expand_dbname=*/0);
   if (started == nullptr) return absl::ResourceExhaustedError("memory is short");
   std::unique_ptr<PostgresConnection> connection(new PostgresConnection(started));
-  if (absl::Status status = connection->Connect(steady_clock::now() + kConnectTime); !status.ok()) return status;
+  if (absl::Status status = connection->Connect(deadline); !status.ok()) return status;
   return connection;
 }
 
@@ -239,9 +269,49 @@ absl::Status PostgresConnection::Connect(Time deadline) {
   return absl::OkStatus();
 }
 
-// Returns the number of the server's timeline. A server that becomes the primary begins a new one, with a higher
-// number. Returns 1 if the server does not show it, as some managed services do.
+// Sets the settings of the session, and verifies that it has them.
+absl::Status PostgresConnection::PrepareSession(const std::string& search_path, Time deadline) {
+  std::string set = absl::StrCat("SELECT set_config('search_path', $1, false), ", kTcpUserTimeout);
+  std::string verify = "SELECT pg_backend_pid()::bigint, current_setting('search_path') = $1";
+  for (const auto& [name, value] : kSessionSettings) {
+    absl::StrAppend(&set, ", set_config('", name, "', '", value, "', false)");
+    absl::StrAppend(&verify, " AND current_setting('", name, "') = '", value, "'");
+  }
+  const PostgresParameters path = PostgresParameters().Text(search_path);
+  const absl::StatusOr<std::vector<PostgresResult>> results = RunUntil(deadline, {{set, path}, {verify, path}});
+  if (!results.ok()) return results.status();
+  if (results->back().Number(0, 1) == 0) {
+    return absl::FailedPreconditionError("the session does not have the settings that the gateway has given it");
+  }
+  process_ = results->back().Number(0, 0);
+  search_path_ = search_path;
+  guard_ = {{"SELECT 1 / (pg_backend_pid() = $1 AND current_setting('search_path') = $2)::integer",
+             PostgresParameters().Bigint(process_).Text(search_path_)}};
+  return absl::OkStatus();
+}
+
+// Refuses a pool that shares a session among its clients: while this connection has its session, another one must not
+// get the same. A pool gives its own number of a process at the login.
+absl::Status PostgresConnection::CheckPool(const PostgresAddress& address, const std::string& host) {
+  if (process_ == PQbackendPID(connection_.get())) return absl::OkStatus();  // no pool
+  const Time deadline = steady_clock::now() + kPoolTime;
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> other = Dial(address, host, deadline);
+  // Without a second session, the pool does not share.
+  if (!other.ok()) return absl::OkStatus();
+  const absl::StatusOr<std::vector<PostgresResult>> process =
+      (*other)->RunUntil(deadline, {{"SELECT pg_backend_pid()::bigint"}});
+  if (process.ok() && process->front().Number(0, 0) == process_) {
+    return absl::FailedPreconditionError(kNotInSessionMode);
+  }
+  return Run({}).status();  // still in its session
+}
+
 absl::StatusOr<int64_t> PostgresConnection::Timeline() {
+  // Asks the server itself. A pool can have cached what the server reported at the login, before it became the primary.
+  const absl::StatusOr<std::vector<PostgresResult>> reads =
+      Run({{"SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'"}});
+  if (!reads.ok()) return reads.status();
+  if (reads->front().Number(0, 0) != 0) return 0;
   const absl::StatusOr<std::vector<PostgresResult>> results =
       Run({{"SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"}});
   if (absl::IsUnavailable(results.status())) return results.status();
@@ -249,34 +319,106 @@ absl::StatusOr<int64_t> PostgresConnection::Timeline() {
 }
 
 absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Run(const std::vector<PostgresStatement>& statements) {
+  return RunUntil(steady_clock::now() + kRunTime, statements);
+}
+
+absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::RunUntil(
+    Time deadline, const std::vector<PostgresStatement>& statements) {
+  return Exchange(deadline, guard_, statements);
+}
+
+// Sends `guard` and `statements` together, and returns the results of `statements`.
+absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Exchange(
+    Time deadline, const std::vector<PostgresStatement>& guard, const std::vector<PostgresStatement>& statements) {
   if (!usable_) return absl::UnavailableError("the connection is lost");
   if (IsOutdated()) return Lost(kNoPrimary);
   warning_.clear();
-  const Time deadline = steady_clock::now() + kRunTime;
+  if (absl::Status status = Send(guard); !status.ok()) return status;
   if (absl::Status status = Send(statements); !status.ok()) return status;
+  if (PQpipelineSync(connection_.get()) != 1) return Lost(PQerrorMessage(connection_.get()));
   if (absl::Status status = Flush(deadline); !status.ok()) return status;
   std::vector<PostgresResult> results;
-  if (absl::Status status = Receive(statements.size(), deadline, &results); !status.ok()) return status;
+  if (absl::Status status = Receive(guard.size() + statements.size(), deadline, &results); !status.ok()) {
+    if (!usable_ || results.size() >= guard.size()) return status;
+    usable_ = false;
+    return absl::FailedPreconditionError(kNotInSessionMode);
+  }
   if (IsOutdated()) return Lost(kNoPrimary);
+  results.erase(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(guard.size()));
   return results;
 }
 
+absl::StatusOr<PostgresConnection::Reading> PostgresConnection::Read(std::vector<PostgresStatement> statements) {
+  statements.insert(statements.begin(), {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"});
+  statements.push_back({"COMMIT"});
+  statements.push_back({kReadCommitTerms});
+  // Not the guard, after which a transaction cannot choose its isolation level.
+  statements.push_back({"SELECT pg_backend_pid() = $1 AND current_setting('search_path') = $2",
+                        PostgresParameters().Bigint(process_).Text(search_path_)});
+  absl::StatusOr<std::vector<PostgresResult>> results =
+      Exchange(steady_clock::now() + kRunTime, /*guard=*/{}, statements);
+  if (!results.ok()) return results.status();
+  if (results->back().Number(0, 0) == 0) {
+    usable_ = false;
+    return absl::FailedPreconditionError(kNotInSessionMode);
+  }
+  Reading reading;
+  reading.terms = CommitTermsOf(*(results->end() - 2));
+  results->erase(results->end() - 3, results->end());
+  results->erase(results->begin());
+  reading.results = *std::move(results);
+  return reading;
+}
+
 absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Commit(std::vector<PostgresStatement> statements) {
+  absl::Status durable;
+  absl::StatusOr<std::vector<PostgresResult>> results =
+      RunTransaction(steady_clock::now() + kRunTime, std::move(statements), &durable);
+  if (!results.ok()) return results.status();
+  // Transactions become durable in their order. So a later one that is durable shows that this one is.
+  const Time deadline = steady_clock::now() + kProveTime;
+  while (absl::IsAborted(durable) && steady_clock::now() + kSettleTime < deadline) {
+    std::this_thread::sleep_for(kSettleTime);
+    const absl::Status status = RunTransaction(deadline, {{kWrite}}, &durable).status();
+    if (!status.ok()) durable = status;
+  }
+  if (durable.ok()) return results;
+  return absl::UnavailableError(
+      absl::StrCat("it is not known whether the transaction is durable: ", durable.message()));
+}
+
+// Runs a transaction. Sets `*durable` to the result of CheckCommit.
+absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::RunTransaction(
+    Time deadline, std::vector<PostgresStatement> statements, absl::Status* durable) {
   statements.insert(statements.begin(),
                     {{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, {"SET LOCAL synchronous_commit = on"}});
-  statements.push_back({"COMMIT"});
-  absl::StatusOr<std::vector<PostgresResult>> results = Run(statements);
+  for (const char* sql : {kReadCommitTerms, "COMMIT", kReadCommitTerms}) statements.push_back({sql});
+  absl::StatusOr<std::vector<PostgresResult>> results = RunUntil(deadline, statements);
   if (!results.ok()) {
-    // Ends the transaction, which the server keeps open after an error.
+    // Ends the transaction, which the server keeps open after an error, and in which the guard would fail.
     const bool failed = usable_ && PQtransactionStatus(connection_.get()) != PQTRANS_IDLE;
-    if (failed) Run({{"ROLLBACK"}}).status().IgnoreError();
+    if (failed) Exchange(steady_clock::now() + kRunTime, /*guard=*/{}, {{"ROLLBACK"}}).status().IgnoreError();
     return results.status();
   }
   if (!warning_.empty()) return absl::UnavailableError(absl::StrCat("the server warns: ", OneLine(warning_)));
+  const CommitTerms before = CommitTermsOf(*(results->end() - 3));
+  *durable = CheckCommit(before, CommitTermsOf(results->back()), needs_standby_);
+  if (durable->ok() && before.writes) proven_us_ = before.loaded_us;
   results->erase(results->begin(), results->begin() + 2);
-  results->pop_back();
+  results->erase(results->end() - 3, results->end());
   return results;
 }
+
+absl::Status PostgresConnection::ProveRead(const CommitTerms& terms, int64_t latest_us) {
+  if (!needs_standby_) return absl::OkStatus();
+  if (!terms.requires_standby) return absl::UnavailableError("the server requires no synchronous standby");
+  // Since the server has these terms, each of its transactions has waited before it was shown. If one of them is known,
+  // it also shows that those before are durable.
+  const bool waited = terms.loaded_us == proven_us_ || (terms.are_settled && latest_us > terms.loaded_us + 1'000'000);
+  return waited ? absl::OkStatus() : Prove();
+}
+
+absl::Status PostgresConnection::Prove() { return Commit({{kWrite}}).status(); }
 
 absl::Status PostgresConnection::Send(const std::vector<PostgresStatement>& statements) {
   for (const PostgresStatement& statement : statements) {
@@ -287,7 +429,6 @@ absl::Status PostgresConnection::Send(const std::vector<PostgresStatement>& stat
       return Lost(PQerrorMessage(connection_.get()));
     }
   }
-  if (PQpipelineSync(connection_.get()) != 1) return Lost(PQerrorMessage(connection_.get()));
   return absl::OkStatus();
 }
 

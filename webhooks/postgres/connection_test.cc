@@ -103,6 +103,69 @@ TEST(PostgresConnectionTest, ATransactionWaitsForTheDiskWhateverTheDefaultIs) {
   EXPECT_EQ(connection->Commit({{"SHOW synchronous_commit"}})->front().Bytes(0, 0), "on");
 }
 
+// The default of the role does not reach the session, and a setting that changes later is noticed.
+TEST(PostgresConnectionTest, TheSessionHasItsOwnSettings) {
+  SharedServer().Sql("CREATE ROLE odd SUPERUSER LOGIN");
+  for (const char* setting : {"statement_timeout = 1", "lock_timeout = 0", "client_min_messages = error",
+                              "search_path = pg_catalog", "idle_in_transaction_session_timeout = 0"}) {
+    SharedServer().Sql(absl::StrCat("ALTER ROLE odd SET ", setting));
+  }
+  PostgresAddress address = SharedServer().address("public");
+  address.user = "odd";
+  const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address).value();
+  const auto shown = [&](const char* setting) {
+    return std::string(connection->Run({{absl::StrCat("SHOW ", setting)}})->front().Bytes(0, 0));
+  };
+  EXPECT_EQ(shown("statement_timeout"), "0");
+  EXPECT_EQ(shown("lock_timeout"), "2s");
+  EXPECT_EQ(shown("idle_in_transaction_session_timeout"), "5s");
+  EXPECT_EQ(shown("client_min_messages"), "warning");
+  EXPECT_EQ(shown("search_path"), "public,pg_temp");
+  ASSERT_TRUE(connection->Run({{"SET search_path = pg_catalog"}}).ok());
+  const absl::Status status = connection->Commit({{"CREATE TABLE elsewhere ()"}}).status();
+  EXPECT_EQ(status.code(), kFailed);
+  EXPECT_THAT(status.message(), HasSubstr("pool"));
+  EXPECT_FALSE(connection->usable());
+}
+
+TEST(PostgresConnectionTest, APoolInSessionModeIsUsed) {
+  TestPostgres server(PostgresVersion::k15);
+  const TestPool pool(server, "session");
+  const std::unique_ptr<PostgresConnection> listener = PostgresConnection::Open(pool.address("public")).value();
+  const std::unique_ptr<PostgresConnection> sender = PostgresConnection::Open(pool.address("public")).value();
+  EXPECT_EQ(listener->Run({{"SELECT current_schema()::text"}})->front().Bytes(0, 0), "public");
+  EXPECT_EQ(listener->Run({{"SHOW lock_timeout"}})->front().Bytes(0, 0), "2s");
+  ASSERT_TRUE(listener->Run({{"LISTEN channel"}}).ok());
+  ASSERT_TRUE(sender->Commit({{"NOTIFY channel"}}).ok());
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  EXPECT_TRUE(listener->AwaitNotification(deadline, /*wake=*/-1).ok());
+  EXPECT_LT(std::chrono::steady_clock::now(), deadline);
+}
+
+TEST(PostgresConnectionTest, APoolThatSharesASessionIsRefused) {
+  TestPostgres server(PostgresVersion::k15);
+  for (const char* mode : {"transaction", "statement"}) {
+    const TestPool pool(server, mode);
+    const absl::Status status = PostgresConnection::Open(pool.address("public")).status();
+    EXPECT_EQ(status.code(), kFailed) << mode;
+    EXPECT_THAT(status.message(), HasSubstr("set its mode to session")) << mode;
+  }
+}
+
+// The pool keeps what a server reported at the login, when it was a standby.
+TEST(PostgresConnectionTest, APoolBeforeAStandbyIsUsedWhenTheStandbyBecomesThePrimary) {
+  TestPostgres primary(PostgresVersion::k15);
+  TestPostgres standby(primary, "standby");
+  const TestPool first(primary, "session");
+  const TestPool second(standby, "session");
+  PostgresAddress address = first.address("public");
+  address.hosts.push_back(second.address("public").hosts[0]);
+  ASSERT_TRUE(PostgresConnection::Open(address).ok());
+  primary.Kill();
+  standby.Promote();
+  EXPECT_TRUE(Eventually([&] { return PostgresConnection::Open(address).ok(); }));
+}
+
 TEST(PostgresConnectionTest, ALockThatIsNotFreeAbortsTheTransaction) {
   const std::unique_ptr<PostgresConnection> holder = Open();
   const std::unique_ptr<PostgresConnection> connection = Open();
@@ -235,18 +298,16 @@ TEST(PostgresConnectionTest, VariablesThatOthersSetForLibpqHaveNoEffect) {
       {"PGUSER", "nobody"},
       {"PGDATABASE", "none"},
       {"PGSSLMODE", "require"},
-      {"PGOPTIONS", "-c default_transaction_read_only=on"},
       {"PGTARGETSESSIONATTRS", "standby"},
       {"PGPASSFILE", home + "/.pgpass"},
       {"PGAPPNAME", "other"},
   };
   const std::unique_ptr<PostgresConnection> connection = Open();
   EXPECT_EQ(connection->Run({{"SHOW application_name"}})->front().Bytes(0, 0), "stampgate");
-  EXPECT_EQ(connection->Run({{"SHOW default_transaction_read_only"}})->front().Bytes(0, 0), "off");
 }
 
 TEST(PostgresConnectionTest, AVariableThatLibpqWouldUseIsRefused) {
-  for (const char* name : {"PGHOSTADDR", "PGPASSWORD", "PGSERVICE", "PGREQUIREPEER"}) {
+  for (const char* name : {"PGHOSTADDR", "PGOPTIONS", "PGPASSWORD", "PGSERVICE", "PGREQUIREPEER"}) {
     const EnvironmentVariable variable(name, "192.0.2.1");
     const absl::Status status = PostgresConnection::Open(SharedServer().address("public")).status();
     EXPECT_EQ(status.code(), kFailed) << name;

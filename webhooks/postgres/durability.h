@@ -7,19 +7,20 @@
 
 #include "absl/status/statusor.h"
 #include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/server_address.h"
 
 namespace stampgate {
 
-// What a server's settings lack, as sentences. A committed transaction survives the loss of power if `unsafe` is empty,
-// and the loss of the server if `single` is empty too.
+// What a server's settings lack, as sentences. The gateway must not use the server if `refused` is not empty. The
+// config accepts what `accepted` says.
 struct DurabilityGaps {
-  std::vector<std::string> unsafe;
-  std::vector<std::string> single;
+  std::vector<std::string> refused;
+  std::vector<std::string> accepted;
 };
 
-// Reads the server's settings. Errors: those of PostgresConnection::Run; kFailedPrecondition if the server is older
-// than PostgreSQL 15.
-absl::StatusOr<DurabilityGaps> FindDurabilityGaps(PostgresConnection& connection);
+// Reads the server's settings. `address` says which gaps are accepted. Errors: those of PostgresConnection::Run;
+// kFailedPrecondition if the server is older than PostgreSQL 15.
+absl::StatusOr<DurabilityGaps> FindDurabilityGaps(PostgresConnection& connection, const PostgresAddress& address);
 
 }  // namespace stampgate
 

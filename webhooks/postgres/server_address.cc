@@ -28,4 +28,10 @@ absl::StatusOr<std::pair<std::string, std::string>> SplitHostAndPort(const std::
   return std::pair(name, host.substr(colon + 1));
 }
 
+void PostgresAddress::SeeTimeline(int64_t seen) const {
+  int64_t before = *timeline;
+  while (before < seen && !timeline->compare_exchange_weak(before, seen)) {
+  }
+}
+
 }  // namespace stampgate

@@ -28,8 +28,16 @@ struct PostgresAddress {
   std::string ca_file;
   std::string certificate_file;  // the client's certificate; empty: none
   std::string private_key_file;
+  // What the gateway accepts of the servers. `allow_single_server`: that they require no synchronous standby, so that
+  // the loss of a server can lose what it has committed. `allow_full_page_writes_off`: that full_page_writes is off,
+  // because the storage never tears a page.
+  bool allow_single_server = false;
+  bool allow_full_page_writes_off = false;
   // The highest timeline of a server that PostgresConnection::Open has seen; 0 before. Copies of the address share it.
   std::shared_ptr<std::atomic<int64_t>> timeline = std::make_shared<std::atomic<int64_t>>(0);
+
+  // Raises `timeline` to `seen` if it is lower. Thread-safe.
+  void SeeTimeline(int64_t seen) const;
 };
 
 // Splits "host:port". Errors: kInvalidArgument.

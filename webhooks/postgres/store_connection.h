@@ -10,11 +10,10 @@
 
 namespace stampgate {
 
-// Connects, and checks the version of the tables and the server's settings. Unless `allow_single_server` is true, the
-// server must require a synchronous standby. Errors: kFailedPrecondition if a check fails; those of
-// PostgresConnection::Open and PostgresConnection::Run.
-absl::StatusOr<std::unique_ptr<PostgresConnection>> ConnectToStore(const PostgresAddress& address,
-                                                                   bool allow_single_server);
+// Connects, and checks the version of the tables and the server's settings. Unless the address allows a single server,
+// transactions of the connection must survive the loss of the server. Errors: kFailedPrecondition if a check fails;
+// those of PostgresConnection::Open and PostgresConnection::Run.
+absl::StatusOr<std::unique_ptr<PostgresConnection>> ConnectToStore(const PostgresAddress& address);
 
 }  // namespace stampgate
 

@@ -62,6 +62,32 @@ bool HasEnded(pid_t process) {
   return name_end == std::string::npos || stat[name_end + 2] == 'Z';
 }
 
+// Starts a program, which writes to the file "log" in the folder. It does not run as root, and ends with this process.
+pid_t Spawn(const std::vector<std::string>& command, const std::string& folder) {
+  std::vector<std::string> words;
+  // In a user namespace of its own, the program has another user id than root.
+  if (getuid() == 0) words = {"/usr/bin/unshare", "--user", "--map-user=1000", "--map-group=1000", "--"};
+  words.insert(words.end(), command.begin(), command.end());
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const int log = open((folder + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(log);
+  if (child < 0) Fail("no process");
+  return child;
+}
+
 // Waits until `condition` holds, which is not under test.
 template <typename Condition>
 void WaitFor(Condition condition, const std::string& what) {
@@ -112,34 +138,9 @@ std::string TestPostgres::Program(const std::string& name) const {
   return absl::StrCat(folder, "/", name);
 }
 
-pid_t TestPostgres::Spawn(const std::vector<std::string>& command) const {
-  std::vector<std::string> words;
-  // In a user namespace of its own, the program has another user id than root.
-  if (getuid() == 0) words = {"/usr/bin/unshare", "--user", "--map-user=1000", "--map-group=1000", "--"};
-  words.insert(words.end(), command.begin(), command.end());
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  const int log = open((folder_ + "/log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  const pid_t child = fork();
-  if (child == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(log, STDOUT_FILENO);
-    dup2(log, STDERR_FILENO);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
-    execv(arguments[0], arguments.data());
-    _exit(127);
-  }
-  close(log);
-  if (child < 0) Fail("no process");
-  return child;
-}
-
 void TestPostgres::Run(const std::vector<std::string>& command) const {
   int status = 0;
-  waitpid(Spawn(command), &status, 0);
+  waitpid(Spawn(command, folder_), &status, 0);
   if (status != 0) Fail(absl::StrCat(absl::StrJoin(command, " "), ": ", ReadAll(folder_ + "/log")));
 }
 
@@ -148,7 +149,7 @@ void TestPostgres::Start() {
   WaitFor(
       [this] {
         if (server_ > 0 && waitpid(server_, nullptr, WNOHANG) == server_) server_ = -1;
-        if (server_ < 0) server_ = Spawn({Program("postgres"), "-D", folder_ + "/data"});
+        if (server_ < 0) server_ = Spawn({Program("postgres"), "-D", folder_ + "/data"}, folder_);
         PGconn* connection = PQconnectdb(
             absl::StrCat("host=", folder_, " port=", port_, " user=postgres dbname=postgres connect_timeout=2")
                 .c_str());
@@ -192,6 +193,7 @@ PostgresAddress TestPostgres::address(const std::string& schema) const {
   address.user = "postgres";
   address.schema = schema;
   address.plaintext = true;
+  address.allow_single_server = true;
   return address;
 }
 
@@ -232,6 +234,33 @@ void TestPostgres::Set(const std::string& name, const std::string& value) const 
   Sql("SELECT pg_reload_conf()");
   const std::string unquoted = absl::StartsWith(value, "'") ? value.substr(1, value.size() - 2) : value;
   WaitFor([&] { return Sql(absl::StrCat("SHOW ", name)) == unquoted; }, "a changed setting");
+}
+
+TestPool::TestPool(const TestPostgres& server, const std::string& mode) : server_(server) {
+  std::string folder = "/tmp/pool-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) Fail("no temporary folder");
+  folder_ = folder;
+  const std::string program = absl::StrCat(getpwuid(getuid())->pw_dir, "/.cache/stampgate/pgbouncer/pgbouncer");
+  if (access(program.c_str(), X_OK) != 0) Fail(absl::StrCat(program, " is missing: run deploy/install --tests"));
+  const PostgresAddress behind = server.address("");
+  const std::string host = behind.hosts[0].substr(0, behind.hosts[0].rfind(':'));
+  std::ofstream(folder_ + "/pool.ini") << "[databases]\n* = host=" << host << " port=5432 user=postgres\n[pgbouncer]\n"
+                                       << "listen_port = 5432\nunix_socket_dir = " << folder_ << "\n"
+                                       << "auth_type = any\npool_mode = " << mode << "\nserver_login_retry = 1\n";
+  process_ = Spawn({program, folder_ + "/pool.ini"}, folder_);
+  WaitFor([this] { return access((folder_ + "/.s.PGSQL.5432").c_str(), F_OK) == 0; }, "the start of the pool");
+}
+
+TestPool::~TestPool() {
+  kill(process_, SIGKILL);
+  waitpid(process_, nullptr, 0);
+  std::filesystem::remove_all(folder_);
+}
+
+PostgresAddress TestPool::address(const std::string& schema) const {
+  PostgresAddress address = server_.address(schema);
+  address.hosts = {folder_ + ":5432"};
+  return address;
 }
 
 TestPostgres& SharedServer(PostgresVersion version) {

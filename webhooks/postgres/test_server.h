@@ -47,7 +47,7 @@ class TestPostgres {
   // Makes a standby a primary, and waits until it is one.
   void Promote();
 
-  // Returns the address of a superuser for the tables in `schema`.
+  // Returns the address of a superuser for the tables in `schema`. It allows a single server.
   PostgresAddress address(const std::string& schema) const;
 
   // Puts a line before the others in pg_hba.conf, which states who may log in and how.
@@ -66,12 +66,32 @@ class TestPostgres {
  private:
   std::string Program(const std::string& name) const;
   void Run(const std::vector<std::string>& command) const;
-  pid_t Spawn(const std::vector<std::string>& command) const;
 
   const PostgresVersion version_;
   const int port_ = 5432;
   std::string folder_;
   pid_t server_ = -1;
+};
+
+// Runs PgBouncer before a server, on a Unix socket in a temporary folder.
+class TestPool {
+ public:
+  // `mode` is PgBouncer's pool_mode.
+  TestPool(const TestPostgres& server, const std::string& mode);
+
+  // Kills the pool.
+  ~TestPool();
+
+  TestPool(const TestPool&) = delete;
+  TestPool& operator=(const TestPool&) = delete;
+
+  // Returns the address of the server, by way of the pool.
+  PostgresAddress address(const std::string& schema) const;
+
+ private:
+  const TestPostgres& server_;
+  std::string folder_;
+  pid_t process_ = -1;
 };
 
 // Returns a server for the tests that do not harm it. It runs until the process ends, because a start takes a second.

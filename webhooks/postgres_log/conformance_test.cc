@@ -99,7 +99,6 @@ class PostgresEngine : public Engine {
     PostgresEventLogOptions all;
     all.address = store_;
     all.store_key = &key_;
-    all.allow_single_server = true;
     all.retention_age = options.retention_age;
     all.deduplication_age = options.deduplication_age;
     all.max_queued_bytes = options.max_queued_bytes;

@@ -19,7 +19,9 @@
 #include "webhooks/log/event_queue.h"
 #include "webhooks/log/row.h"
 #include "webhooks/log/state.h"
+#include "webhooks/postgres/commit_terms.h"
 #include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/primary_check.h"
 #include "webhooks/postgres/schema.h"
 #include "webhooks/postgres/store_connection.h"
 #include "webhooks/postgres_log/growth.h"
@@ -47,7 +49,7 @@ EventPlace PlaceOf(const PostgresResult& result, int position_column) {
   return place;
 }
 
-// The identity and the end of a log.
+// The identity of a log, and its end as far as it is known to be durable.
 struct LogHead {
   LogIdentity identity;
   EventPlace end;
@@ -59,18 +61,19 @@ absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretByt
   absl::StatusOr<std::vector<PostgresResult>> results =
       connection.Commit({{"SELECT create_log($1, $2)",
                           PostgresParameters().Bytes(AsText(fresh.id)).Bytes(SealKey(fresh.cursor_key, store_key))},
-                         {"SELECT id, sealed_cursor_key, latest, latest_digest FROM log"}});
+                         {"SELECT id, sealed_cursor_key, latest, latest_digest, latest_commit_us FROM log"},
+                         {kReadCommitTerms}});
   if (!results.ok()) return results.status();
   // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
   if (absl::Status status = CheckStore(connection); !status.ok()) return status;
-  const PostgresResult& row = results->back();
+  const PostgresResult& row = (*results)[1];
   LogHead head;
   const absl::string_view id = row.Bytes(0, 0);
   std::copy_n(id.begin(), std::min(id.size(), head.identity.id.size()), head.identity.id.begin());
   absl::StatusOr<std::array<uint8_t, 32>> key = OpenSealedKey(row.Bytes(0, 1), store_key);
   if (!key.ok()) return key.status();
   head.identity.cursor_key = *key;
-  head.end = PlaceOf(row, 2);
+  if (connection.ProveRead(CommitTermsOf(results->back()), row.Number(0, 4)).ok()) head.end = PlaceOf(row, 2);
   return head;
 }
 
@@ -113,7 +116,7 @@ class PostgresEventLog final : public EventLog {
   PostgresEventLog(PostgresEventLogOptions options, std::unique_ptr<PostgresConnection> connection, LogHead head)
       : options_(std::move(options)),
         identity_(head.identity),
-        growth_(head.end),
+        growth_(std::make_shared<LogGrowth>(head.end)),
         wake_listener_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         connection_(std::move(connection)),
         queue_(options_.max_queued_bytes) {
@@ -132,11 +135,11 @@ class PostgresEventLog final : public EventLog {
   }
 
   void SetOnGrowth(std::function<void(Position latest)> on_growth) override {
-    growth_.SetOnGrowth(std::move(on_growth));
+    growth_->SetOnGrowth(std::move(on_growth));
   }
 
   absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override {
-    return PostgresReader::Open(options_.address, identity_);
+    return PostgresReader::Open(options_.address, identity_, growth_);
   }
 
   const LogIdentity& identity() const override { return identity_; }
@@ -224,8 +227,7 @@ class PostgresEventLog final : public EventLog {
   absl::Status Reconnect() {
     if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
     connection_ = nullptr;
-    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
-        ConnectToStore(options_.address, options_.allow_single_server);
+    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(options_.address);
     if (!connection.ok()) return connection.status();
     // Before this gateway stores events on the new connection: later it could not see that the log had lost others.
     if (absl::Status status = CompareEnd(**connection, /*listen=*/false); !status.ok()) return status;
@@ -241,12 +243,12 @@ class PostgresEventLog final : public EventLog {
           connection_->Commit({{"SELECT a.outcomes, a.latest, a.latest_digest, log.id FROM append_events($1, $2, $3, "
                                 "$4, $5, $6, $7, $8, $9,"
                                 " $10, $11, $12, $13, $14) a, log",
-                                ArgumentsOf(*batch, NowUs(), !options_.allow_single_server)}});
+                                ArgumentsOf(*batch, NowUs(), !options_.address.allow_single_server)}});
       status = results.status();
       if (status.ok() && results->front().Bytes(0, 3) != AsText(identity_.id)) status = OfAnotherLog();
       if (status.ok()) {
         outcomes = results->front().Numbers(0, 0);
-        growth_.Grow(PlaceOf(results->front(), 1));  // before the acknowledgements, as SetOnGrowth requires
+        growth_->Grow(PlaceOf(results->front(), 1));  // before the acknowledgements, as SetOnGrowth requires
       }
     }
     if (status.ok() && outcomes.size() != batch->size())
@@ -315,6 +317,7 @@ class PostgresEventLog final : public EventLog {
       if (connection == nullptr) {
         absl::StatusOr<std::unique_ptr<PostgresConnection>> opened = PostgresConnection::Open(options_.address);
         if (opened.ok()) connection = *std::move(opened);
+        if (opened.ok() && !options_.address.allow_single_server) connection->RequireStandby();
       }
       absl::Status status =
           connection == nullptr ? absl::UnavailableError("") : CompareEnd(*connection, /*listen=*/true);
@@ -330,23 +333,29 @@ class PostgresEventLog final : public EventLog {
   // Reads the end of the log, and reports whether the log has grown, or has lost the event that was its end. Runs on
   // both threads. With `listen`, the connection gets notifications from now on; to repeat LISTEN does no harm.
   absl::Status CompareEnd(PostgresConnection& connection, bool listen) {
-    const EventPlace had = growth_.end();
+    const EventPlace had = growth_->end();
     std::vector<PostgresStatement> statements;
     if (listen) statements.push_back({absl::StrCat("LISTEN \"stampgate.", options_.address.schema, "\"")});
     statements.push_back(
         {"SELECT latest, latest_digest, id, $1 > latest OR ($1 >= earliest AND"
-         " (SELECT digest FROM events WHERE position = $1) <> $2) FROM log",
+         " (SELECT digest FROM events WHERE position = $1) <> $2), latest_commit_us FROM log",
          PostgresParameters().Bigint(had.position).Bytes(AsText(had.digest))});
+    statements.push_back({kReadCommitTerms});
     absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(statements);
     if (!results.ok()) return results.status();
-    const PostgresResult& row = results->back();
+    const PostgresResult& row = (*results)[results->size() - 2];
     if (row.rows() != 1 || row.Bytes(0, 2) != AsText(identity_.id)) return OfAnotherLog();
     const EventPlace end = PlaceOf(row, 0);
     if (row.Number(0, 3) == 0) {
-      growth_.Grow(end);
-    } else if (growth_.TakeBack(had, end) && options_.on_taken_back) {
-      options_.on_taken_back(had.position, end.position);
+      if (end.position <= had.position) return absl::OkStatus();
+      // Readers may now see the events that other gateways have stored.
+      const absl::Status durable = connection.ProveRead(CommitTermsOf(results->back()), row.Number(0, 4));
+      if (durable.ok()) growth_->Grow(end);
+      return durable;
     }
+    // Before an operator looks for lost events.
+    if (absl::Status status = PrimaryCheck(options_.address).Confirm(connection); !status.ok()) return status;
+    if (growth_->TakeBack(had, end) && options_.on_taken_back) options_.on_taken_back(had.position, end.position);
     return absl::OkStatus();
   }
 
@@ -366,7 +375,7 @@ class PostgresEventLog final : public EventLog {
 
   const PostgresEventLogOptions options_;
   const LogIdentity identity_;
-  LogGrowth growth_;
+  const std::shared_ptr<LogGrowth> growth_;         // of the durable events
   const int wake_listener_;                         // an eventfd
   std::unique_ptr<PostgresConnection> connection_;  // used only by the writer's thread
   // When the writer began to use the server; kNoWrite if it waits for events.
@@ -388,8 +397,7 @@ class PostgresEventLog final : public EventLog {
 };
 
 absl::StatusOr<std::unique_ptr<EventLog>> Open(PostgresEventLogOptions options) {
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
-      ConnectToStore(options.address, options.allow_single_server);
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(options.address);
   if (!connection.ok()) return connection.status();
   absl::StatusOr<LogHead> head = ReadHead(**connection, *options.store_key);
   if (!head.ok()) return head.status();

@@ -4,9 +4,9 @@
 // gateway may store any event. One thread stores: each transaction has the events that arrived during the previous one.
 // Another thread waits for the notifications of all gateways, and also asks the server every second.
 //
-// The log acknowledges an event only if the server has committed it with synchronous_commit, and required a synchronous
-// standby during the transaction. If the server does not answer or the connection is lost, the log does not know
-// whether the events are stored; upstream sends them again, and the server then recognizes them.
+// The log acknowledges an event only if it is durable: see commit_terms.h. If this is not known, because the server
+// does not answer, or because somebody empties its setting synchronous_standby_names, upstream sends the event again,
+// and the server then recognizes it. Readers do not see an event before it is durable.
 #ifndef STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_EVENT_LOG_H_
 #define STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_EVENT_LOG_H_
 
@@ -29,9 +29,6 @@ struct PostgresEventLogOptions {
   PostgresAddress address;
   // The key under which the server stores the log's cursor key: kSymmetricKeyBytes bytes, which all gateways have.
   const SecretBytes* store_key = nullptr;
-  // Whether the log also accepts a server that requires no synchronous standby, so that the loss of this server can
-  // lose acknowledged events.
-  bool allow_single_server = false;
   // Retention drops parts of the log, about a sixteenth of its events at a time. It drops a part when the age of its
   // last event exceeds `retention_age`, or when the events and ids use more than `retention_bytes`. The age follows the
   // server's clock, but a jump of this clock counts as one hour at most.

@@ -48,7 +48,7 @@ class Gateway {
   explicit Gateway(PostgresAddress store, bool allow_single_server = true) {
     options_.address = std::move(store);
     options_.store_key = &key_;
-    options_.allow_single_server = allow_single_server;
+    options_.address.allow_single_server = allow_single_server;
     options_.on_state = [this](const absl::Status& status) {
       const std::lock_guard lock(mutex_);
       state_ = status;
@@ -442,6 +442,47 @@ TEST(PostgresEventLogTest, ACommitThatDidNotWaitForTheStandbyIsNotAcknowledged) 
   EXPECT_EQ(gateway.StoreAtLast(2), AppendOutcome::kDuplicate);
 }
 
+// A failover manager empties the setting while a COMMIT waits. The server then lets it go, and shows its event.
+TEST(PostgresEventLogTest, ReadersDoNotSeeAnEventThatTheStandbyMayLack) {
+  TestPostgres server(kVersion);
+  const PostgresAddress store = server.NewStore();
+  TestPostgres standby(server, "standby");
+  server.Set("synchronous_standby_names", "'standby'");
+  Gateway gateway(store, /*allow_single_server=*/false);
+  Gateway other(store, /*allow_single_server=*/false);
+  ASSERT_TRUE(gateway.Open().ok());
+  ASSERT_TRUE(other.Open().ok());
+  EXPECT_EQ(gateway.StoreAtLast(1), AppendOutcome::kStored);
+  TrimPostgresLogNow(gateway.log());  // so that the only commit that waits is that of the next event
+  TrimPostgresLogNow(other.log());
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  std::unique_ptr<EventReader> other_reader = other.log().NewReader().value();
+  EXPECT_TRUE(Eventually([&] { return other_reader->Extent()->latest == 1; }));
+  standby.Pause();
+  absl::StatusOr<AppendOutcome> outcome;
+  std::thread sender([&] { outcome = gateway.Store(2); });
+  EXPECT_TRUE(Eventually(
+      [&] { return server.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1"; }));
+  server.Set("synchronous_standby_names", "''");
+  sender.join();
+  EXPECT_EQ(outcome.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(outcome.status().message(), HasSubstr("not known whether the transaction is durable"));
+  EXPECT_EQ(server.Sql("SELECT latest FROM log", store.schema), "2") << "the server shows the event";
+  for (EventReader* each : {reader.get(), other_reader.get()}) {
+    EXPECT_EQ(each->Extent()->latest, 1);
+    EXPECT_EQ(ReadAll(*each)->size(), 1);
+    EXPECT_EQ(each->Find({"event-1", {}}, {}).value()->position, 1);
+    EXPECT_EQ(each->Find({"event-2", {}}, {}).status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(each->DigestAt(2).status().code(), absl::StatusCode::kUnavailable);
+  }
+  standby.Continue();
+  server.Set("synchronous_standby_names", "'standby'");
+  EXPECT_EQ(gateway.StoreAtLast(2), AppendOutcome::kDuplicate);
+  EXPECT_EQ(ReadAll(*reader)->size(), 2);
+  EXPECT_TRUE(Eventually([&] { return other_reader->Extent()->latest == 2; }));
+  EXPECT_TRUE(gateway.taken_back().empty());
+}
+
 // The two servers of a failover. The gateway uses the first server of its list that accepts writes.
 PostgresAddress Both(const PostgresAddress& store, const TestPostgres& standby) {
   PostgresAddress both = store;
@@ -470,6 +511,39 @@ TEST(PostgresEventLogTest, AFailoverToASynchronousStandbyLosesNoEvent) {
   EXPECT_GE(events.size(), acknowledged);
   // The new primary has no standby, so it stores nothing.
   EXPECT_EQ(gateway.Store(999).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_TRUE(gateway.taken_back().empty());
+}
+
+// A gateway reaches both servers, and its connection is still to the old primary, which wakes. Another gateway has
+// stored an event on the new one.
+TEST(PostgresEventLogTest, NothingIsCalledLostOnAnOldPrimary) {
+  TestPostgres primary(kVersion);
+  const PostgresAddress store = primary.NewStore();
+  TestPostgres standby(primary, "standby");
+  Gateway gateway(Both(store, standby));
+  ASSERT_TRUE(gateway.Open().ok());
+  EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
+  EXPECT_TRUE(Eventually([&] { return standby.Sql("SELECT latest FROM log", store.schema) == "1"; }));
+  const auto new_reader = [&] {
+    std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+    EXPECT_EQ(reader->Extent()->latest, 1);
+    return reader;
+  };
+  std::vector<std::unique_ptr<EventReader>> readers;
+  for (int i = 0; i < 3; ++i) readers.push_back(new_reader());
+  primary.Pause();
+  standby.Promote();
+  Gateway other(standby.address(store.schema));
+  ASSERT_TRUE(other.Open().ok());
+  EXPECT_EQ(other.Store(2).value(), AppendOutcome::kStored);
+  const EventPlace seen = {2, other.log().NewReader().value()->DigestAt(2).value()};
+  primary.Continue();
+
+  const absl::StatusOr<EventReader::Batch> batch = readers[0]->Read(seen, {}, {});
+  EXPECT_EQ(batch.status(), absl::OkStatus()) << "the cursor is not ahead of the log";
+  EXPECT_EQ(readers[1]->Find({"event-2", {}}, {}).value()->position, 2);
+  EXPECT_EQ(readers[2]->DigestAt(2).value(), seen.digest);
+  EXPECT_EQ(readers[2]->Find({"event-3", {}}, {}).value(), std::nullopt) << "both servers were asked";
   EXPECT_TRUE(gateway.taken_back().empty());
 }
 

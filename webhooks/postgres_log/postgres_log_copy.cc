@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "webhooks/postgres_log/growth.h"
 #include "webhooks/postgres_log/postgres_reader.h"
 #include "webhooks/postgres_log/sealed_key.h"
 
@@ -47,7 +49,8 @@ class PostgresLogSource final : public LogSource {
     record_.digest_before = ArrayOf<32>(row.Bytes(0, 6));
     record_.clock = {.age_us = row.Number(0, 7), .wall_us = row.Number(0, 8)};
     first_id_ = row.Number(0, 9);
-    absl::StatusOr<std::unique_ptr<PostgresReader>> reader = PostgresReader::Open(address, record_.identity);
+    absl::StatusOr<std::unique_ptr<PostgresReader>> reader =
+        PostgresReader::Open(address, record_.identity, std::make_shared<LogGrowth>(record_.end()));
     if (!reader.ok()) return reader.status();
     reader_ = *std::move(reader);
     return absl::OkStatus();

@@ -96,7 +96,6 @@ class PostgresLogCopyTest : public testing::Test {
     PostgresEventLogOptions options;
     options.address = store_;
     options.store_key = &key_;
-    options.allow_single_server = true;
     options.retention_age = absl::Hours(4);
     options.deduplication_age = absl::Hours(8);
     options.retention_interval = absl::Hours(1);

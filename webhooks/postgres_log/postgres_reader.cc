@@ -41,14 +41,38 @@ ChainDigest DigestOf(absl::string_view bytes) {
   return digest;
 }
 
+// How often a function reads again because there is a newer primary.
+constexpr int kTries = 3;
+
+// After a server could not show that its events are durable, the reader waits so long before it asks again.
+constexpr std::chrono::seconds kProveAgain(5);
+
+// Calls `read` again while `is_missing` holds for its result, and there is a newer primary. Returns a result for which
+// `is_missing` holds only if `reader` confirms it.
+template <typename Read, typename IsMissing>
+auto Confirmed(EventReader& reader, Read read, IsMissing is_missing) {
+  for (int i = 0; i < kTries; ++i) {
+    auto result = read();
+    if (!is_missing(result)) return result;
+    const absl::Status status = reader.Confirm();
+    if (status.ok()) return result;
+    if (!absl::IsAborted(status)) return decltype(result)(status);
+  }
+  return decltype(read())(absl::UnavailableError("the servers change their roles"));
+}
+
+// Whether the status reports that the log lacks something. Retention also deletes events.
+bool ReportsLoss(const absl::Status& status) { return absl::IsDataLoss(status) || absl::IsFailedPrecondition(status); }
+
 absl::Status Unreadable(const absl::Status& status) {
   return absl::UnavailableError(absl::StrCat("the event log cannot be read: ", status.message()));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PostgresReader>> PostgresReader::Open(PostgresAddress address, const LogIdentity& log) {
-  std::unique_ptr<PostgresReader> reader(new PostgresReader(std::move(address), log));
+absl::StatusOr<std::unique_ptr<PostgresReader>> PostgresReader::Open(PostgresAddress address, const LogIdentity& log,
+                                                                     std::shared_ptr<const LogGrowth> durable) {
+  std::unique_ptr<PostgresReader> reader(new PostgresReader(std::move(address), log, std::move(durable)));
   if (absl::StatusOr<LogExtent> extent = reader->Extent(); !extent.ok()) return extent.status();
   return reader;
 }
@@ -68,25 +92,46 @@ absl::StatusOr<PostgresReader::Snapshot> PostgresReader::LookOnce(const Postgres
     absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address_);
     if (!connection.ok()) return Unreadable(connection.status());
     connection_ = *std::move(connection);
+    if (!address_.allow_single_server) connection_->RequireStandby();
   }
   // The lock comes before the snapshot, because a snapshot does not keep a partition that retention drops: the log's
   // state would be of the time before, and the events of the time after.
-  absl::StatusOr<std::vector<PostgresResult>> results =
-      connection_->Run({{"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"},
-                        {"LOCK TABLE ONLY events IN ACCESS SHARE MODE"},
-                        {"SELECT id, earliest, latest, latest_digest, digest_before FROM log"},
-                        statement,
-                        {"COMMIT"}});
-  if (!results.ok()) {
+  absl::StatusOr<PostgresConnection::Reading> reading =
+      connection_->Read({{"LOCK TABLE ONLY events IN ACCESS SHARE MODE"},
+                         {"SELECT id, earliest, latest, latest_digest, digest_before, latest_commit_us FROM log"},
+                         statement});
+  if (!reading.ok()) {
     connection_ = nullptr;  // ends the transaction
-    return absl::IsDataLoss(results.status()) ? results.status() : Unreadable(results.status());
+    return absl::IsDataLoss(reading.status()) ? reading.status() : Unreadable(reading.status());
   }
-  const PostgresResult& head = (*results)[2];
+  const PostgresResult& head = reading->results[1];
   if (head.rows() != 1 || head.Bytes(0, 0) != AsText(log_.id)) {
     return absl::UnavailableError("the server has another event log than when the gateway started");
   }
-  return Snapshot{{head.Number(0, 1), head.Number(0, 2), DigestOf(head.Bytes(0, 3)), DigestOf(head.Bytes(0, 4))},
-                  std::move((*results)[3])};
+  Snapshot snapshot{{head.Number(0, 1), head.Number(0, 2), DigestOf(head.Bytes(0, 3)), DigestOf(head.Bytes(0, 4))},
+                    std::move(reading->results[2])};
+  Cut(reading->terms, head.Number(0, 5), snapshot.head);
+  return snapshot;
+}
+
+void PostgresReader::Cut(const CommitTerms& terms, int64_t latest_us, Head& head) {
+  is_cut_ = false;
+  const EventPlace durable = durable_->end();
+  if (head.latest <= durable.position || address_.allow_single_server) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now >= prove_at_) {
+    if (connection_->ProveRead(terms, latest_us).ok()) return;
+    prove_at_ = now + kProveAgain;
+  }
+  is_cut_ = true;
+  head.latest = std::max(durable.position, head.earliest - 1);
+  head.latest_digest = head.latest == durable.position ? durable.digest : head.digest_before;
+}
+
+absl::Status PostgresReader::Confirm() {
+  if (is_cut_) return absl::UnavailableError("the latest events of the log are perhaps not durable");
+  if (connection_ == nullptr) return absl::UnavailableError("the connection is lost");
+  return primary_check_.Confirm(*connection_);
 }
 
 absl::Status PostgresReader::Damaged(Position position, absl::string_view how) {
@@ -157,6 +202,13 @@ absl::StatusOr<LogUsage> PostgresReader::Usage() {
 
 absl::StatusOr<EventReader::Batch> PostgresReader::Read(const EventPlace& after, const EventFilter& filter,
                                                         const Limits& limits) {
+  return Confirmed(
+      *this, [&] { return ReadOnce(after, filter, limits); },
+      [](const absl::StatusOr<Batch>& batch) { return ReportsLoss(batch.status()); });
+}
+
+absl::StatusOr<EventReader::Batch> PostgresReader::ReadOnce(const EventPlace& after, const EventFilter& filter,
+                                                            const Limits& limits) {
   constexpr ChainDigest kUnknown = {};
   // If each row is an event of the batch, there is no use for more rows than events.
   const size_t most = filter.MatchesAll() ? std::min(limits.max_events, limits.max_looked_at) : limits.max_looked_at;
@@ -229,6 +281,14 @@ absl::StatusOr<EventReader::Batch> PostgresReader::Read(const EventPlace& after,
 }
 
 absl::StatusOr<ChainDigest> PostgresReader::DigestAt(Position position) {
+  return Confirmed(
+      *this, [&] { return DigestOnce(position); },
+      [](const absl::StatusOr<ChainDigest>& digest) {
+        return ReportsLoss(digest.status()) || absl::IsOutOfRange(digest.status());
+      });
+}
+
+absl::StatusOr<ChainDigest> PostgresReader::DigestOnce(Position position) {
   absl::StatusOr<Snapshot> snapshot =
       Look({absl::StrCat("SELECT ", kColumns, " FROM events e WHERE e.position IN ($1, $1 + 1) ORDER BY e.position"),
             PostgresParameters().Bigint(position)});
@@ -247,6 +307,14 @@ absl::StatusOr<ChainDigest> PostgresReader::DigestAt(Position position) {
 }
 
 absl::StatusOr<std::optional<LoggedEvent>> PostgresReader::Find(const EventName& name, const EventFilter& filter) {
+  return Confirmed(
+      *this, [&] { return FindOnce(name, filter); },
+      [](const absl::StatusOr<std::optional<LoggedEvent>>& found) {
+        return found.ok() ? !found->has_value() : ReportsLoss(found.status());
+      });
+}
+
+absl::StatusOr<std::optional<LoggedEvent>> PostgresReader::FindOnce(const EventName& name, const EventFilter& filter) {
   absl::StatusOr<Snapshot> snapshot =
       Look({absl::StrCat("SELECT ", kColumns,
                          ", s.position FROM seen s LEFT JOIN events e ON e.position = s.position"
@@ -261,7 +329,7 @@ absl::StatusOr<std::optional<LoggedEvent>> PostgresReader::Find(const EventName&
   absl::Status damage;
   for (int row = 0; row < rows.rows(); ++row) {
     const Position position = rows.Number(row, kPositionColumn);
-    if (position < snapshot->head.earliest) continue;
+    if (position < snapshot->head.earliest || position > snapshot->head.latest) continue;
     absl::Status status = CheckRow(rows, row, position);
     if (status.ok() && rows.Bytes(row, 2) != name.event_id) {
       status = Damaged(position, "its id differs from its id in the index");
@@ -287,7 +355,7 @@ absl::StatusOr<Position> PostgresReader::PlaceOf(absl::Time time) {
   const int64_t time_us = absl::FromUnixMicros(floor_us) < time && floor_us < INT64_MAX ? floor_us + 1 : floor_us;
   absl::StatusOr<Snapshot> snapshot = Look({"SELECT position_before($1)", PostgresParameters().Bigint(time_us)});
   if (!snapshot.ok()) return snapshot.status();
-  return snapshot->result.Number(0, 0);
+  return std::min(snapshot->result.Number(0, 0), snapshot->head.latest);
 }
 
 }  // namespace stampgate

@@ -2,6 +2,8 @@
 #ifndef STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_READER_H_
 #define STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_READER_H_
 
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,19 +16,27 @@
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/row.h"
+#include "webhooks/postgres/commit_terms.h"
 #include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/primary_check.h"
 #include "webhooks/postgres/result.h"
 #include "webhooks/postgres/server_address.h"
+#include "webhooks/postgres_log/growth.h"
 
 namespace stampgate {
 
 // A reader with its own connection to the server that accepts writes: a standby can lack events that another reader has
 // read. Each function reads the log's state at one moment, except bodies, which never change. If the connection is
 // lost, a function returns kUnavailable, and the next one connects again.
+//
+// A reader returns only events that are durable: see PostgresConnection::ProveRead. While this cannot be shown, the log
+// ends for it where the gateway last knew that it was durable. Before a reader reports that something is missing or
+// lost, it makes sure that no other server has it: see PrimaryCheck.
 class PostgresReader : public EventReader {
  public:
-  // Errors: kUnavailable.
-  static absl::StatusOr<std::unique_ptr<PostgresReader>> Open(PostgresAddress address, const LogIdentity& log);
+  // `durable` is what the gateway knows about the end of the log. Errors: kUnavailable.
+  static absl::StatusOr<std::unique_ptr<PostgresReader>> Open(PostgresAddress address, const LogIdentity& log,
+                                                              std::shared_ptr<const LogGrowth> durable);
 
   absl::StatusOr<LogExtent> Extent() override;
   absl::StatusOr<LogUsage> Usage() override;
@@ -35,6 +45,7 @@ class PostgresReader : public EventReader {
   absl::StatusOr<ChainDigest> DigestAt(Position position) override;
   absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) override;
   absl::StatusOr<Position> PlaceOf(absl::Time time) override;
+  absl::Status Confirm() override;
 
  private:
   // The state of the log.
@@ -43,6 +54,7 @@ class PostgresReader : public EventReader {
     Position latest = 0;
     ChainDigest latest_digest = {};
     ChainDigest digest_before = {};  // of the event before `earliest`
+    bool is_cut = false;             // whether the log has events after `latest` that are perhaps not durable
   };
   // The state of the log, and the result of a statement at the same moment.
   struct Snapshot {
@@ -50,17 +62,27 @@ class PostgresReader : public EventReader {
     PostgresResult result;
   };
 
-  PostgresReader(PostgresAddress address, const LogIdentity& log) : address_(std::move(address)), log_(log) {}
+  PostgresReader(PostgresAddress address, const LogIdentity& log, std::shared_ptr<const LogGrowth> durable)
+      : address_(address), log_(log), durable_(std::move(durable)), primary_check_(std::move(address)) {}
 
   absl::StatusOr<Snapshot> Look(const PostgresStatement& statement);
   absl::StatusOr<Snapshot> LookOnce(const PostgresStatement& statement);
+  // Removes events from `head` that are perhaps not durable.
+  void Cut(const CommitTerms& terms, int64_t latest_us, Head& head);
+  absl::StatusOr<Batch> ReadOnce(const EventPlace& after, const EventFilter& filter, const Limits& limits);
+  absl::StatusOr<ChainDigest> DigestOnce(Position position);
+  absl::StatusOr<std::optional<LoggedEvent>> FindOnce(const EventName& name, const EventFilter& filter);
   absl::Status CheckRow(const PostgresResult& rows, int row, Position expected);
   absl::StatusOr<std::vector<LoggedEvent>> ReadBodies(const PostgresResult& rows, const std::vector<int>& wanted);
   absl::Status Damaged(Position position, absl::string_view how);
 
   const PostgresAddress address_;
   const LogIdentity log_;
+  const std::shared_ptr<const LogGrowth> durable_;
   std::unique_ptr<PostgresConnection> connection_;
+  PrimaryCheck primary_check_;
+  bool is_cut_ = false;                             // of the last head
+  std::chrono::steady_clock::time_point prove_at_;  // not before
   LostEvents lost_;
 };
 
