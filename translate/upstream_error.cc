@@ -74,6 +74,28 @@ constexpr absl::string_view kCredentialCodes[] = {"API_KEY_EXPIRED", "PUBLIC_KEY
 // Codes that mean that waiting does not help, although their HTTP status can be 429.
 constexpr absl::string_view kHardQuotaCodes[] = {"API_OPERATIONS_DISABLED", "SIGNING_QUOTA_EXCEEDED"};
 
+// The HTTP statuses from 500 that a proxy returns while it, or upstream behind it, fails or is overloaded. The first
+// three are standard; upstream itself returns 503 and 504 too. The others are those of the proxies that are named.
+constexpr int kProxyFailures[] = {
+    502,  // Bad Gateway
+    503,  // Service Unavailable
+    504,  // Gateway Timeout
+    509,  // Apache and control panels: the bandwidth of the site is used up
+    520,  // Cloudflare: upstream's response was empty or not understood
+    521,  // Cloudflare: upstream refused the connection
+    522,  // Cloudflare: the connection to upstream timed out
+    523,  // Cloudflare: no route to upstream
+    524,  // Cloudflare: upstream did not respond in time
+    525,  // Cloudflare: the TLS handshake with upstream failed
+    526,  // Cloudflare: upstream's certificate was not valid
+    527,  // Cloudflare: the connection through its own agent failed
+    529,  // several: the site is overloaded
+    530,  // Cloudflare: upstream's name was not resolved, or another error with a code of its own
+    540,  // several: the site is disabled for a time
+    598,  // several: reading from upstream timed out
+    599,  // several: connecting to upstream timed out
+};
+
 // Returns the canonical code for an HTTP status below 500. `rpc_code` is the value of "code" in upstream's error body.
 StatusCode CodeOfRefusal(int http_status, int rpc_code) {
   switch (http_status) {
@@ -336,6 +358,8 @@ bool IsHardQuota(const HttpAnswer& answer) {
   return body.has_value() && absl::c_linear_search(kHardQuotaCodes, body->upstream_code);
 }
 
+bool IsProxyFailure(int http_status) { return absl::c_linear_search(kProxyFailures, http_status); }
+
 absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
   const std::string what = absl::StrCat("upstream answered HTTP ", answer.status);
   // A status of 400 to 499 is a refusal, which proves that upstream did not carry out this attempt of a submit. The
@@ -349,19 +373,11 @@ absl::Status ErrorFromAnswer(HttpAnswer& answer, const SentCall& call) {
     AddUpstreamsWords(answer, body, secrets, error);
     return ToStatus(error);
   }
-  switch (answer.status) {
-    case 408:
-    case 499:
-    case 502:
-    case 503:
-    case 504: {
-      Error error = UpstreamUnavailable(what);
-      if (answer.retry_after.has_value()) error.retry_delay = answer.retry_after;
-      AddUpstreamsWords(answer, body, secrets, error);
-      return ToStatus(error);
-    }
-    default:
-      break;
+  if (answer.status == 408 || answer.status == 499 || IsProxyFailure(answer.status)) {
+    Error error = UpstreamUnavailable(what);
+    if (answer.retry_after.has_value()) error.retry_delay = answer.retry_after;
+    AddUpstreamsWords(answer, body, secrets, error);
+    return ToStatus(error);
   }
   if (refused) {
     if (answer.status == 401 || (body.has_value() && absl::c_linear_search(kCredentialCodes, body->upstream_code))) {

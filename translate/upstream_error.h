@@ -39,6 +39,10 @@ bool IsRateLimit(const HttpAnswer& answer);
 // not help.
 bool IsHardQuota(const HttpAnswer& answer);
 
+// Returns true if an HTTP status from 500 shows that a proxy, and perhaps not upstream itself, has failed or is
+// overloaded, so that a repetition can succeed: 502, 503, 504, and the statuses that only proxies use.
+bool IsProxyFailure(int http_status);
+
 // Returns the error for a response whose HTTP status is not 2xx. May increase the capacity of `answer.body`. If the
 // reason is one of the gateway's (v1::ErrorReason), the metadata contain http_status and, for most reasons,
 // upstream_code and upstream_message, from which the secrets of the call are removed.

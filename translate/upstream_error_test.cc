@@ -205,7 +205,8 @@ std::vector<StatusCase> Refusals() {
 
 std::vector<StatusCase> UnknownOutcomes() {
   std::vector<StatusCase> rows;
-  for (int http : {100, 101, 301, 302, 303, 304, 307, 308, 408, 499, 500, 502, 503, 504, 505, 599}) {
+  for (int http : {100, 101, 301, 302, 303, 304, 307, 308, 408,
+                   499, 500, 502, 503, 504, 505, 507, 509, 520, 521, 522, 523, 524, 525, 526, 527, 529, 530, 540, 598, 599}) {
     rows.push_back({kSubmit, http, Code::kUnknown, "stampgate", "OUTCOME_UNKNOWN"});
   }
   return rows;
@@ -230,8 +231,24 @@ INSTANTIATE_TEST_SUITE_P(
                       StatusCase{kQuery, 502, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
                       StatusCase{kQuery, 503, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
                       StatusCase{kQuery, 504, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 509, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 520, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 521, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 522, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 523, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 524, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 525, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 526, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 527, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 529, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 530, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 540, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 598, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
+                      StatusCase{kQuery, 599, Code::kUnavailable, "stampgate", "UPSTREAM_UNAVAILABLE", true},
                       StatusCase{kQuery, 505, Code::kInternal, "upstream", "HTTP_505"},
-                      StatusCase{kQuery, 599, Code::kInternal, "upstream", "HTTP_599"}),
+                      StatusCase{kQuery, 507, Code::kInternal, "upstream", "HTTP_507"},
+                      StatusCase{kQuery, 511, Code::kInternal, "upstream", "HTTP_511"},
+                      StatusCase{kQuery, 528, Code::kInternal, "upstream", "HTTP_528"}),
     NameOf);
 
 TEST(UpstreamErrorTest, NoHttpStatusOrBodyGivesAMisleadingError) {
@@ -464,7 +481,7 @@ TEST(UpstreamErrorTest, UpstreamsTextsAreInTheMetadata) {
   const std::string body = R"({"code":13,"message":"enclave 7 is gone, hush-hush-hush too","details":[
       {"serviceErrorCode":"RPC_CALL_ERROR"}]})";
   for (const auto& [kind, statuses] : {std::pair{kSubmit, std::vector<int>{408, 499, 500, 502, 503, 504, 505, 599}},
-                                       std::pair{kQuery, std::vector<int>{408, 499, 502, 503, 504}}}) {
+                                       std::pair{kQuery, std::vector<int>{408, 499, 502, 503, 504, 524, 530}}}) {
     for (int http : statuses) {
       SCOPED_TRACE(http);
       const Details details = DetailsOf(OfAnswer(kind, http, body));
@@ -658,7 +675,7 @@ TEST(UpstreamErrorTest, ARateLimitAndAHardQuotaAreDistinguished) {
 }
 
 TEST(UpstreamErrorTest, TheErrorHasTheDelayOfRetryAfter) {
-  for (int http : {408, 499, 502, 503, 504}) {
+  for (int http : {408, 499, 502, 503, 504, 522, 529}) {
     EXPECT_EQ(DetailsOf(OfAnswer(kQuery, http, "", absl::Seconds(30))).retry_delay, absl::Seconds(30));
     EXPECT_EQ(DetailsOf(OfAnswer(kSubmit, http, "", absl::Seconds(30))).retry_delay, std::nullopt);
   }

@@ -35,16 +35,8 @@ std::optional<RetryCause> CauseOf(const TransportFailure& failure) {
 std::optional<RetryCause> CauseOf(const HttpAnswer& answer) {
   if (IsRateLimit(answer)) return RetryCause::kRateLimited;
   if (IsHardQuota(answer)) return std::nullopt;
-  switch (answer.status) {
-    case 500:
-      return RetryCause::kError;
-    case 502:
-    case 503:
-    case 504:
-      return RetryCause::kUnavailable;
-    default:
-      return std::nullopt;
-  }
+  if (IsProxyFailure(answer.status)) return RetryCause::kUnavailable;
+  return answer.status == 500 ? std::optional(RetryCause::kError) : std::nullopt;
 }
 
 // Returns the largest number of attempts of a request after this cause.

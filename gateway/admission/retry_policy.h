@@ -16,7 +16,7 @@ enum class RetryCause {
   kUnreachable,  // no byte was sent: the name was not resolved, the connection was refused, or TLS failed
   kBroken,       // the exchange broke or took too long after bytes were sent
   kRateLimited,  // upstream refused the request because of its rate
-  kUnavailable,  // 502, 503 or 504
+  kUnavailable,  // 502, 503, 504 or another status of a proxy that fails, see IsProxyFailure
   kError,        // 500
 };
 
@@ -33,7 +33,7 @@ enum class RequestKind { kQuery, kSubmit, kFixedSubmit };
 //   name, connection or TLS failed              3 attempts  2 attempts     2 attempts
 //   broken or too slow after bytes were sent    3           2              no
 //   429 or another refusal because of the rate  3           2              no
-//   502, 503, 504                               3           2              no
+//   502, 503, 504, and IsProxyFailure           3           2              no
 //   500                                         2           no             no
 //   everything else                             no          no             no
 //

@@ -22,7 +22,7 @@ const FAULTS = [
   { name: 'a reset when the request head has arrived', fault: { kind: 'resetBeforeRead' }, query: 3, fixed: 2, submit: 1 },
   { name: 'a lost response', fault: { kind: 'readAndClose' }, query: 3, fixed: 2, submit: 1 },
   { name: 'a truncated response', fault: { kind: 'truncated' }, query: 3, fixed: 2, submit: 1 },
-  ...[502, 503, 504].map((status) => ({
+  ...[502, 503, 504, 520, 529].map((status) => ({
     name: `HTTP ${status} of a proxy`,
     fault: { kind: 'status', status, apply: true },
     ...{ query: 3, fixed: 2, submit: 1 },
