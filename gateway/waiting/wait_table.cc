@@ -1,6 +1,7 @@
 #include "gateway/waiting/wait_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stampgate {
 namespace {
@@ -23,8 +24,8 @@ void WaitTable::Retract() {
   recent_bytes_ = 0;
 }
 
-std::optional<WaitTable::Ended> WaitTable::Begin(WaitId wait, ActivityName activity, bool urgent, Time deadline,
-                                                 Time now) {
+std::optional<WaitTable::Ended> WaitTable::Begin(WaitId wait, absl::string_view caller, ActivityName activity,
+                                                 bool urgent, Time deadline, Time now) {
   Recent recent;
   if (const auto found = recent_.find(activity); found != recent_.end()) recent = found->second;
   Retract();
@@ -32,25 +33,24 @@ std::optional<WaitTable::Ended> WaitTable::Begin(WaitId wait, ActivityName activ
   if (recent.text != nullptr && !recent.lacks_result) return Ended{wait, WaitEnd::kEvent, std::move(recent.text)};
   if (waits_.size() >= options_.max_waiting) return Ended{wait, WaitEnd::kFull};
   Entry& entry = EntryOf(activity, now);
-  entry.waits.push_back(wait);
-  deadlines_.emplace(deadline, wait);
+  AddWait(wait, Wait{std::string(caller), activity, deadline}, entry);
   if (recent.text != nullptr) {
     entry.text = std::move(recent.text);
     entry.is_final = true;
   }
   if (urgent || entry.is_final) SetUrgent(activity, entry, now);
-  waits_.emplace(wait, Wait{std::move(activity), deadline});
   return std::nullopt;
 }
 
 bool WaitTable::Remove(WaitId wait) {
   const auto found = waits_.find(wait);
   if (found == waits_.end()) return false;
-  const ActivityName activity = std::move(found->second.activity);
-  deadlines_.erase({found->second.deadline, wait});
-  waits_.erase(found);
+  const ActivityName activity = found->second.activity;
   Entry& entry = *entries_.at(activity);
+  const std::optional<Time> due = TakeDue(activity, entry);
   std::erase(entry.waits, wait);
+  EraseWait(wait);
+  if (due.has_value()) SetDue(activity, entry, *due);
   if (entry.waits.empty()) Release(activity, entry);
   return true;
 }
@@ -106,33 +106,45 @@ std::vector<WaitTable::Ended> WaitTable::Drain() {
 }
 
 std::vector<WaitTable::Poll> WaitTable::TakePolls(Time now) {
+  while (!expired_.empty() && expired_.begin()->first <= now) {
+    entries_.erase(expired_.begin()->second);
+    expired_.erase(expired_.begin());
+  }
   std::vector<Poll> polls;
-  while (!due_.empty() && due_.begin()->first <= now) {
-    const ActivityName activity = due_.begin()->second;
+  while (polls_in_flight_ < options_.max_polls_in_flight && now >= next_poll_) {
+    auto* const next = NextCaller(now);
+    if (next == nullptr) break;
+    auto& [name, caller] = *next;
+    const ActivityName activity = caller.due.begin()->second;
     Entry& entry = *entries_.at(activity);
-    if (entry.waits.empty()) {
-      due_.erase(due_.begin());
-      entries_.erase(activity);
-      continue;
-    }
-    if (polls_in_flight_ >= options_.max_polls_in_flight || now < next_poll_) break;
-    due_.erase(due_.begin());
-    entry.due.reset();
+    TakeDue(activity, entry);
     entry.read = now;
+    caller.turn = ++last_turn_;
     ++polls_in_flight_;
     next_poll_ = now + Chrono(absl::Seconds(1) / static_cast<int64_t>(options_.polls_per_second));
-    polls.push_back({activity, entry.waits.front()});
+    const auto own = std::find_if(entry.waits.begin(), entry.waits.end(),
+                                  [&, &owner = name](WaitId wait) { return waits_.at(wait).caller == owner; });
+    polls.push_back({activity, *own});
   }
   return polls;
 }
 
+std::pair<const std::string, WaitTable::Caller>* WaitTable::NextCaller(Time now) {
+  std::pair<const std::string, Caller>* next = nullptr;
+  if (due_.empty() || due_.begin()->first > now) return next;
+  for (auto& entry : callers_) {
+    const Caller& caller = entry.second;
+    if (caller.due.empty() || caller.due.begin()->first > now) continue;
+    if (next == nullptr || caller.turn < next->second.turn) next = &entry;
+  }
+  return next;
+}
+
 WaitTable::Time WaitTable::next() const {
   Time next = deadlines_.empty() ? Time::max() : deadlines_.begin()->first;
-  if (due_.empty()) return next;
-  const auto& [due, activity] = *due_.begin();
-  if (entries_.at(activity)->waits.empty()) return std::min(next, due);
-  if (polls_in_flight_ >= options_.max_polls_in_flight) return next;
-  return std::min(next, std::max(due, next_poll_));
+  if (!expired_.empty()) next = std::min(next, expired_.begin()->first);
+  if (due_.empty() || polls_in_flight_ >= options_.max_polls_in_flight) return next;
+  return std::min(next, std::max(due_.begin()->first, next_poll_));
 }
 
 WaitTable::Entry& WaitTable::EntryOf(const ActivityName& activity, Time now) {
@@ -150,9 +162,37 @@ WaitTable::Entry& WaitTable::EntryOf(const ActivityName& activity, Time now) {
 }
 
 void WaitTable::SetDue(const ActivityName& activity, Entry& entry, Time due) {
-  if (entry.due.has_value()) due_.erase({*entry.due, activity});
+  TakeDue(activity, entry);
   entry.due = due;
-  due_.emplace(due, activity);
+  (entry.waits.empty() ? expired_ : due_).emplace(due, activity);
+  for (const WaitId wait : entry.waits) callers_.at(waits_.at(wait).caller).due.emplace(due, activity);
+}
+
+std::optional<WaitTable::Time> WaitTable::TakeDue(const ActivityName& activity, Entry& entry) {
+  const std::optional<Time> due = std::exchange(entry.due, std::nullopt);
+  if (!due.has_value()) return due;
+  (entry.waits.empty() ? expired_ : due_).erase({*due, activity});
+  for (const WaitId wait : entry.waits) callers_.at(waits_.at(wait).caller).due.erase({*due, activity});
+  return due;
+}
+
+void WaitTable::AddWait(WaitId id, Wait wait, Entry& entry) {
+  const ActivityName activity = wait.activity;
+  const std::optional<Time> due = TakeDue(activity, entry);
+  entry.waits.push_back(id);
+  deadlines_.emplace(wait.deadline, id);
+  Caller& caller = callers_[wait.caller];
+  if (caller.waits++ == 0) caller.turn = ++last_turn_;
+  waits_.emplace(id, std::move(wait));
+  if (due.has_value()) SetDue(activity, entry, *due);
+}
+
+void WaitTable::EraseWait(WaitId id) {
+  const auto found = waits_.find(id);
+  deadlines_.erase({found->second.deadline, id});
+  const auto caller = callers_.find(found->second.caller);
+  if (--caller->second.waits == 0) callers_.erase(caller);
+  waits_.erase(found);
 }
 
 // Makes the next reading due as early as the rules allow.
@@ -168,19 +208,19 @@ void WaitTable::Release(const ActivityName& activity, Entry& entry) {
   entry.is_final = false;
   if (!entry.due.has_value()) return;  // OnPolled will release the entry
   if (entry.read.has_value()) return SetDue(activity, entry, *entry.read + Chrono(options_.poll_interval));
-  due_.erase({*entry.due, activity});
+  TakeDue(activity, entry);
   entries_.erase(activity);
 }
 
 std::vector<WaitTable::Ended> WaitTable::EndAll(const ActivityName& activity, Entry& entry, WaitEnd end,
                                                 const Text& text) {
   std::vector<Ended> ended;
+  const std::optional<Time> due = TakeDue(activity, entry);
   for (const WaitId wait : std::exchange(entry.waits, {})) {
-    const auto found = waits_.find(wait);
-    deadlines_.erase({found->second.deadline, wait});
-    waits_.erase(found);
+    EraseWait(wait);
     ended.push_back({wait, end, text});
   }
+  if (due.has_value()) SetDue(activity, entry, *due);
   Release(activity, entry);
   return ended;
 }

@@ -39,8 +39,9 @@ enum class WaitEnd {
 // these calls began to wait, and then after twice the previous interval, up to `max_poll_interval`. A call whose first
 // look is urgent makes the reading due at once. Two readings of one activity always begin at least `poll_interval`
 // apart, even if all waiting calls leave and others come. All readings together begin at most `polls_per_second` times
-// a second, and at most `max_polls_in_flight` are in progress. If more are due, the one that has been due for longest
-// is the first.
+// a second, and at most `max_polls_in_flight` are in progress. If more are due, the callers take turns: next is the
+// caller whose last turn is longest ago, with the reading that has been due for longest. A reading for calls of several
+// callers is due for each of them. A caller that begins to wait comes after those that wait already.
 class WaitTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -84,9 +85,10 @@ class WaitTable {
   void Announce() { ++announced_; }
   void Retract();
 
-  // Begins an announced wait. `urgent` states that the activity must be read soon, because its status is old. Returns
-  // the end of the wait if it ends at once: kEvent or kFull.
-  std::optional<Ended> Begin(WaitId wait, ActivityName activity, bool urgent, Time deadline, Time now);
+  // Begins an announced wait of a call of `caller`. `urgent` states that the activity must be read soon, because its
+  // status is old. Returns the end of the wait if it ends at once: kEvent or kFull.
+  std::optional<Ended> Begin(WaitId wait, absl::string_view caller, ActivityName activity, bool urgent, Time deadline,
+                             Time now);
 
   // Ends a wait without a result. Returns false if the wait had ended before.
   bool Remove(WaitId wait);
@@ -115,7 +117,15 @@ class WaitTable {
   bool needs_events() const { return announced_ > 0 || !waits_.empty(); }
 
  private:
+  // A caller whose calls wait.
+  struct Caller {
+    size_t waits = 0;
+    uint64_t turn = 0;  // increases with each turn of any caller
+    absl::btree_set<std::pair<Time, ActivityName>> due;
+  };
+
   struct Wait {
+    std::string caller;
     ActivityName activity;
     Time deadline;
   };
@@ -123,11 +133,13 @@ class WaitTable {
   // An activity for which calls wait, or which was read less than `poll_interval` ago.
   struct Entry {
     std::vector<WaitId> waits;  // in the order in which they began
-    std::optional<Time> due;    // when the next reading is due; not set while a reading is in progress
-    std::optional<Time> read;   // when the last reading began
-    absl::Duration interval;    // until the next reading
-    Text text = nullptr;        // the newest report
-    bool is_final = false;      // whether `text` has a final status, but lacks the result
+    // When the next reading is due or, if no call waits, when the entry is deleted. Not set while a reading is in
+    // progress.
+    std::optional<Time> due;
+    std::optional<Time> read;  // when the last reading began
+    absl::Duration interval;   // until the next reading
+    Text text = nullptr;       // the newest report
+    bool is_final = false;     // whether `text` has a final status, but lacks the result
   };
 
   // The end of an activity that an event has reported.
@@ -138,6 +150,12 @@ class WaitTable {
 
   Entry& EntryOf(const ActivityName& activity, Time now);
   void SetDue(const ActivityName& activity, Entry& entry, Time due);
+  // Clears and returns `due`. Must be called before the waits of the entry change.
+  std::optional<Time> TakeDue(const ActivityName& activity, Entry& entry);
+  void AddWait(WaitId id, Wait wait, Entry& entry);
+  void EraseWait(WaitId id);
+  // Returns the caller whose turn it is; null if no reading is due.
+  std::pair<const std::string, Caller>* NextCaller(Time now);
   void SetUrgent(const ActivityName& activity, Entry& entry, Time now);
   void Release(const ActivityName& activity, Entry& entry);
   std::vector<Ended> EndAll(const ActivityName& activity, Entry& entry, WaitEnd end, const Text& text);
@@ -149,9 +167,12 @@ class WaitTable {
   size_t polls_in_flight_ = 0;
   Time next_poll_ = Time::min();  // no reading begins before this time
   absl::flat_hash_map<WaitId, Wait> waits_;
+  absl::flat_hash_map<std::string, Caller> callers_;  // those whose calls wait
+  uint64_t last_turn_ = 0;
   absl::flat_hash_map<ActivityName, std::unique_ptr<Entry>> entries_;
   absl::btree_set<std::pair<Time, WaitId>> deadlines_;
-  absl::btree_set<std::pair<Time, ActivityName>> due_;
+  absl::btree_set<std::pair<Time, ActivityName>> due_;      // the entries with calls that wait
+  absl::btree_set<std::pair<Time, ActivityName>> expired_;  // the others, by the time at which they are deleted
   absl::flat_hash_map<ActivityName, Recent> recent_;
   std::deque<ActivityName> recent_order_;
   size_t recent_bytes_ = 0;

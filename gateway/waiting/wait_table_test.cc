@@ -57,9 +57,10 @@ std::vector<End> EndsOf(const std::vector<WaitTable::Ended>& ended) {
 
 // Announces and begins a wait. Fails the test if it ends at once.
 void Begin(WaitTable& table, WaitTable::WaitId wait, const ActivityName& activity = kActivity,
-           WaitTable::Time now = kStart, WaitTable::Time deadline = kStart + kLong, bool urgent = false) {
+           WaitTable::Time now = kStart, WaitTable::Time deadline = kStart + kLong, bool urgent = false,
+           absl::string_view caller = "a") {
   table.Announce();
-  EXPECT_FALSE(table.Begin(wait, activity, urgent, deadline, now).has_value());
+  EXPECT_FALSE(table.Begin(wait, caller, activity, urgent, deadline, now).has_value());
 }
 
 TEST(WaitTableTest, AnEventWithAFinalStatusEndsEveryWaitForItsActivity) {
@@ -96,7 +97,7 @@ TEST(WaitTableTest, AnEventThatArrivesBeforeTheWaitBeginsEndsTheWait) {
   WaitTable table(OptionsOf());
   table.Announce();
   EXPECT_THAT(table.OnEvent(Completed(), kStart), IsEmpty());
-  const auto ended = table.Begin(1, kActivity, false, kStart + kLong, kStart);
+  const auto ended = table.Begin(1, "a", kActivity, false, kStart + kLong, kStart);
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->end, WaitEnd::kEvent);
   EXPECT_EQ(*ended->text, "a ACTIVITY_STATUS_COMPLETED");
@@ -117,16 +118,16 @@ TEST(WaitTableTest, TheMemoryOfEndsIsBounded) {
   table.Announce();
   for (size_t i = 0; i <= WaitTable::kMaxRecentEnds; ++i) table.OnEvent(Completed({"o", absl::StrCat(i)}), kStart);
   table.Announce();
-  EXPECT_FALSE(table.Begin(1, {"o", "0"}, false, kStart + kLong, kStart).has_value());  // forgotten
+  EXPECT_FALSE(table.Begin(1, "a", {"o", "0"}, false, kStart + kLong, kStart).has_value());  // forgotten
   table.Announce();
-  EXPECT_TRUE(table.Begin(2, {"o", "1"}, false, kStart + kLong, kStart).has_value());
+  EXPECT_TRUE(table.Begin(2, "a", {"o", "1"}, false, kStart + kLong, kStart).has_value());
   // A single text of almost all bytes displaces every other text.
   table.OnEvent(ReportOf({"o", "large"}, "ACTIVITY_STATUS_FAILED", false, std::string(WaitTable::kMaxRecentBytes, 'x')),
                 kStart);
   table.Announce();
-  EXPECT_FALSE(table.Begin(3, {"o", "2"}, false, kStart + kLong, kStart).has_value());
+  EXPECT_FALSE(table.Begin(3, "a", {"o", "2"}, false, kStart + kLong, kStart).has_value());
   table.Announce();
-  EXPECT_TRUE(table.Begin(4, {"o", "large"}, false, kStart + kLong, kStart).has_value());
+  EXPECT_TRUE(table.Begin(4, "a", {"o", "large"}, false, kStart + kLong, kStart).has_value());
 }
 
 TEST(WaitTableTest, AnActivityIsReadAfter2And4And8And16SecondsAndThenEvery30Seconds) {
@@ -227,7 +228,7 @@ TEST(WaitTableTest, BeyondTheLimitACallDoesNotWait) {
   Begin(table, 1);
   Begin(table, 2);
   table.Announce();
-  const auto ended = table.Begin(3, kActivity, false, kStart + kLong, kStart);
+  const auto ended = table.Begin(3, "a", kActivity, false, kStart + kLong, kStart);
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->end, WaitEnd::kFull);
   EXPECT_EQ(ended->text, nullptr);
@@ -241,7 +242,7 @@ TEST(WaitTableTest, ADrainEndsAllWaitsAndEveryLaterOne) {
   Begin(table, 2, {"o", "b"});
   table.Announce();
   EXPECT_THAT(EndsOf(table.Drain()), UnorderedElementsAre(End(1, WaitEnd::kDrain), End(2, WaitEnd::kDrain)));
-  EXPECT_EQ(table.Begin(3, kActivity, false, kStart + kLong, kStart)->end, WaitEnd::kDrain);
+  EXPECT_EQ(table.Begin(3, "a", kActivity, false, kStart + kLong, kStart)->end, WaitEnd::kDrain);
   EXPECT_EQ(table.waiting(), 0u);
 }
 
@@ -290,6 +291,86 @@ TEST(WaitTableTest, NoMoreReadingsAreInProgressThanAllowed) {
   EXPECT_EQ(begun, 8u);
   table.OnPolled({"o", "1"}, nullptr, kStart + seconds(3));
   EXPECT_THAT(table.TakePolls(kStart + seconds(3)), SizeIs(1));
+}
+
+// Nine hundred calls of one caller wait, and two readings may begin in a second.
+TEST(WaitTableTest, TheWaitsOfOneCallerDoNotDelayTheReadingsOfAnother) {
+  WaitTable table(OptionsOf(/*max_waiting=*/1000, /*polls_per_second=*/2));
+  for (WaitTable::WaitId wait = 1; wait <= 900; ++wait) Begin(table, wait, {"o", absl::StrCat(wait)});
+  const WaitTable::Time begun = kStart + seconds(60);
+  std::optional<WaitTable::Time> ended;
+  std::set<ActivityName> reads;
+  for (WaitTable::Time now = kStart; now < kStart + seconds(120); now += milliseconds(100)) {
+    if (now == begun) Begin(table, 1000, {"o", "of b"}, now, now + kLong, /*urgent=*/false, "b");
+    for (const WaitTable::Poll& poll : table.TakePolls(now)) {
+      reads.insert(poll.activity);
+      const ActivityReport report = poll.wait == 1000 ? Completed(poll.activity) : Pending(poll.activity);
+      if (!table.OnPolled(poll.activity, &report, now).empty()) ended = now;
+    }
+  }
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_GE(*ended, begun + seconds(2)) << "the first reading is due";
+  EXPECT_LE(*ended, begun + milliseconds(2500)) << "the next reading";
+  EXPECT_GT(reads.size(), 230u) << "the caller with many waits uses the rest";
+}
+
+TEST(WaitTableTest, CallersTakeTurnsWhateverTheNumbersOfTheirWaits) {
+  WaitTable table(OptionsOf(/*max_waiting=*/1000, /*polls_per_second=*/10));
+  WaitTable::WaitId wait = 0;
+  const std::map<std::string, int> waits = {{"a", 500}, {"b", 50}, {"c", 50}};
+  std::map<WaitTable::WaitId, std::string> callers;
+  for (const auto& [caller, count] : waits) {
+    for (int i = 0; i < count; ++i) {
+      callers[++wait] = caller;
+      Begin(table, wait, {"o", absl::StrCat(wait)}, kStart, kStart + kLong, /*urgent=*/true, caller);
+    }
+  }
+  std::map<std::string, int> reads;
+  for (WaitTable::Time now = kStart; now < kStart + seconds(6); now += milliseconds(100)) {
+    for (const WaitTable::Poll& poll : table.TakePolls(now)) {
+      ++reads[callers[poll.wait]];
+      table.OnPolled(poll.activity, nullptr, now);
+    }
+  }
+  EXPECT_THAT(reads, UnorderedElementsAre(std::pair("a", 20), std::pair("b", 20), std::pair("c", 20)));
+}
+
+// A caller that ends each wait after its first reading, and begins another one, is not always the next.
+TEST(WaitTableTest, ACallerThatComesAgainHasNoPriority) {
+  WaitTable table(OptionsOf(/*max_waiting=*/1000, /*polls_per_second=*/10));
+  for (WaitTable::WaitId wait = 1; wait <= 100; ++wait) {
+    Begin(table, wait, {"o", absl::StrCat(wait)}, kStart, kStart + kLong, /*urgent=*/true, wait % 2 == 0 ? "a" : "b");
+  }
+  WaitTable::WaitId last = 1000;
+  Begin(table, last, {"o", absl::StrCat(last)}, kStart, kStart + kLong, /*urgent=*/true, "c");
+  std::map<bool, int> reads;
+  for (WaitTable::Time now = kStart; now < kStart + seconds(6); now += milliseconds(100)) {
+    for (const WaitTable::Poll& poll : table.TakePolls(now)) {
+      ++reads[poll.wait >= 1000];
+      table.OnPolled(poll.activity, nullptr, now);
+      if (poll.wait < 1000) continue;
+      table.Remove(last++);
+      Begin(table, last, {"o", absl::StrCat(last)}, now, now + kLong, /*urgent=*/true, "c");
+    }
+  }
+  EXPECT_EQ(reads[false], 40);
+  EXPECT_EQ(reads[true], 20);
+}
+
+// Another caller waits for the same activity first, and has many waits.
+TEST(WaitTableTest, AReadingForCallsOfTwoCallersComesInTheTurnOfEither) {
+  WaitTable table(OptionsOf(/*max_waiting=*/1000, /*polls_per_second=*/2));
+  for (WaitTable::WaitId wait = 1; wait <= 100; ++wait) Begin(table, wait, {"o", absl::StrCat(wait)});
+  Begin(table, 101, kActivity);
+  Begin(table, 102, kActivity, kStart, kStart + kLong, /*urgent=*/false, "b");
+  ASSERT_THAT(table.TakePolls(kStart + seconds(2)), SizeIs(1));
+  const auto second = table.TakePolls(kStart + milliseconds(2500));
+  ASSERT_THAT(second, SizeIs(1));
+  EXPECT_EQ(second[0].activity, kActivity);
+  EXPECT_EQ(second[0].wait, 102u) << "with the key of the caller whose turn it is";
+  const ActivityReport report = Completed();
+  EXPECT_THAT(EndsOf(table.OnPolled(kActivity, &report, kStart + milliseconds(2500))),
+              ElementsAre(End(101, WaitEnd::kPoll), End(102, WaitEnd::kPoll)));
 }
 
 // 10,000 calls wait for 5,000 activities for ten minutes, and no event arrives.
