@@ -63,6 +63,8 @@ AuditLog::AuditLog(Options options, std::unique_ptr<AuditWriter> writer)
       steady_now_(std::move(options.steady_now)),
       retry_interval_(options.retry_interval),
       daily_files_(options.daily_files),
+      unsent_calls_(steady_now_),
+      unsent_reads_(steady_now_),
       writer_(std::move(writer)),
       head_(writer_->head()) {
   if (observe_open_) observe_open_({});

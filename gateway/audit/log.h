@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "gateway/audit/chain.h"
 #include "gateway/audit/record.h"
+#include "gateway/audit/unsent_allows.h"
 #include "gateway/audit/writer.h"
 #include "gateway/process/line_limiter.h"
 #include "stamp/secret/bytes.h"
@@ -134,6 +135,10 @@ class AuditLog {
   // outcomes.
   void End(AllowId allow, const AuditOutcome& outcome);
 
+  // The limit of allowed calls of this kind that send nothing upstream. The users of the log must keep it: they ask
+  // before Allow, and count each allowed call that has ended.
+  UnsentAllows& unsent_allows(Kind kind) { return kind == Kind::kReads ? unsent_reads_ : unsent_calls_; }
+
   // Returns the number and the MAC of the last durable record.
   Head head() const;
 
@@ -182,6 +187,8 @@ class AuditLog {
   const std::function<std::chrono::steady_clock::time_point()> steady_now_;
   const absl::Duration retry_interval_;
   const bool daily_files_;
+  UnsentAllows unsent_calls_;
+  UnsentAllows unsent_reads_;
 
   // Used by the thread only.
   std::unique_ptr<AuditWriter> writer_;

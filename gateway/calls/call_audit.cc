@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "translate/error.h"
 
 namespace stampgate {
@@ -59,7 +60,20 @@ void CallAudit::Deny(const KnownCaller& caller, AuditDecision decision) {
   log_->Deny(decision);
 }
 
+absl::Status CallAudit::CheckUnsent(const KnownCaller& caller, AuditLog::Kind kind) {
+  if (log_ == nullptr) return absl::OkStatus();
+  const std::optional<absl::Duration> wait = log_->unsent_allows(kind).Refuse(caller.caller->name());
+  if (!wait.has_value()) return absl::OkStatus();
+  Error error = GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_CALLS,
+                             absl::StrCat("caller ", caller.caller->name(),
+                                          " has made too many calls that are recorded and send nothing "
+                                          "upstream, such as Prepare and reads of events; nothing was sent upstream"));
+  error.retry_delay = *wait;
+  return ToStatus(error);
+}
+
 void CallAudit::Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done) {
+  if (absl::Status status = CheckUnsent(caller, AuditLog::Kind::kCalls); !status.ok()) return done(std::move(status));
   Record(caller, std::move(decision), AuditLog::Kind::kCalls,
          [done = std::move(done)](const absl::Status& recorded) mutable {
            done(recorded.ok() ? absl::OkStatus() : NotRecorded());
@@ -67,6 +81,7 @@ void CallAudit::Allow(const KnownCaller& caller, AuditDecision decision, absl::A
 }
 
 void CallAudit::AllowRead(const KnownCaller& caller, absl::AnyInvocable<void(absl::Status)> done) {
+  if (absl::Status status = CheckUnsent(caller, AuditLog::Kind::kReads); !status.ok()) return done(std::move(status));
   Record(caller, {}, AuditLog::Kind::kReads, [done = std::move(done)](const absl::Status& recorded) mutable {
     done(absl::IsResourceExhausted(recorded) ? NotRecorded() : absl::OkStatus());
   });
@@ -81,8 +96,12 @@ void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditL
   decision.policy_version = caller.access->version;
   auto guarded = waits_.Guard<AuditLog::AllowId>(
       DiskWaits::Writer::kAuditLog,
-      [this, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {
-        if (allow.ok()) allow_ = *allow;
+      [this, kind, caller = decision.caller, done = std::move(done)](absl::StatusOr<AuditLog::AllowId> allow) mutable {
+        if (allow.ok()) {
+          allow_ = *allow;
+          allowed_kind_ = kind;
+          allowed_caller_ = std::move(caller);
+        }
         done(allow.status());
       },
       [log = log_](AuditLog::AllowId allow) { log->End(allow, NothingSent()); });
@@ -101,6 +120,7 @@ void CallAudit::End(const absl::Status& status, const ActivitySummary& activity,
   outcome.attempts = attempts;
   outcome.duration = absl::FromChrono(Clock::now() - started_);
   log_->End(*std::exchange(allow_, std::nullopt), outcome);
+  log_->unsent_allows(allowed_kind_).Count(allowed_caller_, /*sent=*/attempts > 0);
 }
 
 }  // namespace stampgate

@@ -46,9 +46,10 @@ class CallAudit {
   void Deny(const KnownCaller& caller, AuditDecision decision);
 
   // Calls `done` with OK when the allow record is on the disk, or with UNAVAILABLE (AUDIT_UNAVAILABLE) if the record
-  // cannot be written. Sets the same members of `decision` as Deny. Calls `done` exactly once: before Allow returns,
-  // later on the audit log's thread, or on the thread that calls a function of DiskWaits. This object must live until
-  // `done` has been called.
+  // cannot be written, or RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if too many calls of the caller have been recorded but
+  // have sent nothing upstream. Sets the same members of `decision` as Deny. Calls `done` exactly once: before Allow
+  // returns, later on the audit log's thread, or on the thread that calls a function of DiskWaits. This object must live
+  // until `done` has been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
   // Does the same as Allow for a call that reads events. Such a call causes no stamp, so AllowRead passes OK to `done`
@@ -61,12 +62,14 @@ class CallAudit {
   bool is_allowed() const { return allow_.has_value(); }
 
   // Records how an allowed call ended. Must be called once. Does nothing for a call that was not allowed. Records as
-  // the call's duration the time since this object was created, and how often the request was sent if that was more
-  // than once.
+  // the call's duration the time since this object was created. `attempts` is how often the request was sent upstream:
+  // 0 for a call that has sent nothing.
   void End(const absl::Status& status, const ActivitySummary& activity = {}, std::string fingerprint = "",
            int attempts = 0);
 
  private:
+  // Returns an error if too many calls of the caller have sent nothing.
+  absl::Status CheckUnsent(const KnownCaller& caller, AuditLog::Kind kind);
   // See AuditLog::Allow.
   void Record(const KnownCaller& caller, AuditDecision decision, AuditLog::Kind kind,
               absl::AnyInvocable<void(absl::Status)> done);
@@ -79,6 +82,9 @@ class CallAudit {
   const std::string request_id_;
   const Clock::time_point started_ = Clock::now();
   std::optional<AuditLog::AllowId> allow_;
+  // Set together with allow_.
+  AuditLog::Kind allowed_kind_ = AuditLog::Kind::kCalls;
+  std::string allowed_caller_;
 };
 
 }  // namespace stampgate

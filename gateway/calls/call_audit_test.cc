@@ -16,6 +16,7 @@
 #include "gateway/callers/caller.h"
 #include "gateway/calls/disk_waits.h"
 #include "stampgate/config/v1/config.pb.h"
+#include "translate/error.h"
 
 namespace stampgate {
 namespace {
@@ -102,6 +103,29 @@ TEST_F(CallAuditTest, AReadThatIsDestroyedWithoutAnEndIsRecordedAsAbandoned) {
   const std::vector<std::string> outcomes = Outcomes();
   ASSERT_EQ(outcomes.size(), 1);
   EXPECT_EQ(Member(outcomes[0], "reason"), "ABANDONED");
+}
+
+TEST_F(CallAuditTest, ReadsThatAreRepeatedWithoutEndAreRefusedAndCallsThatAreSentAreNot) {
+  const auto next = [this] { call_.emplace(log_.get(), waits_, "/stampgate.v1.EventService/ListEvents"); };
+  const auto refused_after = [&](auto allow, int attempts) {
+    for (int i = 0; i < UnsentAllows::kBurst + 500; ++i) {
+      next();
+      const absl::Status status = allow();
+      if (!status.ok()) {
+        EXPECT_EQ(ErrorReasonOf(status), "TOO_MANY_CALLS");
+        return i;
+      }
+      call_->End(absl::OkStatus(), {}, "", attempts);
+    }
+    return -1;
+  };
+  EXPECT_EQ(refused_after([this] { return Allow(); }, /*attempts=*/1), -1);
+  EXPECT_GE(refused_after([this] { return AllowRead(); }, /*attempts=*/0), UnsentAllows::kBurst);
+  next();
+  EXPECT_TRUE(Allow().ok()) << "reads do not use up what calls may use";
+  call_->End(absl::OkStatus());
+  // Such as calls whose callers leave before the request is sent.
+  EXPECT_GE(refused_after([this] { return Allow(); }, /*attempts=*/0), UnsentAllows::kBurst - 1);
 }
 
 TEST_F(CallAuditTest, ACallHasOnlyItsFirstOutcome) {

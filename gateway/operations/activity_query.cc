@@ -138,7 +138,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
   }
 
   void End(const absl::Status& status, std::optional<std::string> answer, const ActivitySummary& activity) {
-    audit_.End(status, activity);
+    audit_.End(status, activity, /*fingerprint=*/"", dispatch_.attempts());
     done_(std::move(answer));
   }
 

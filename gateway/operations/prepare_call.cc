@@ -88,7 +88,7 @@ absl::Status PrepareCall::Render() {
 }
 
 // Makes the audit log write the decision to allow the body, before the caller receives the body. So the limits of
-// AuditLog also apply to Prepare calls.
+// AuditLog also apply to Prepare calls, above all UnsentAllows: nothing else limits how many records they cause.
 void PrepareCall::Record() {
   record_.spans().Begin(CallStage::kAudit);
   record_.audit().Allow(caller_, std::move(permission_.decision),

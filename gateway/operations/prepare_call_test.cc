@@ -10,10 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/audit/testing.h"
+#include "gateway/audit/unsent_allows.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/operations/testing.h"
 #include "stamp/request_body.h"
 #include "stampgate/v1/stamp_service.pb.h"
+#include "translate/error.h"
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
@@ -116,6 +118,23 @@ TEST_F(PrepareCallTest, IfTheAuditCannotRecordTheBodyTheCallerReceivesNothing) {
   EXPECT_EQ(DetailsOf(StartLogin().Wait()).reason, "AUDIT_UNAVAILABLE");
   disk_.Mend();
   EXPECT_THAT(AuditLines("outcome"), IsEmpty());
+}
+
+// Nothing else limits how many records such calls write.
+TEST_F(PrepareCallTest, ACallerPreparesSoManyBodiesInAMinuteThatTheAuditDoesNotFillTheDisk) {
+  UseAudit();
+  int prepared = 0;
+  absl::Status refused;
+  for (int i = 0; i < 3000 && refused.ok(); ++i) {
+    refused = StartLogin().Wait();
+    prepared += refused.ok() ? 1 : 0;
+  }
+  EXPECT_THAT(refused, StatusIs(Code::kResourceExhausted));
+  EXPECT_EQ(ErrorReasonOf(refused), "TOO_MANY_CALLS");
+  EXPECT_THAT(refused.message(), HasSubstr("caller payments has made too many calls"));
+  EXPECT_GT(DetailsOf(refused).retry_delay.value_or(absl::ZeroDuration()), absl::ZeroDuration());
+  EXPECT_GE(prepared, UnsentAllows::kBurst);
+  EXPECT_THAT(AuditLines("allow"), SizeIs(static_cast<size_t>(prepared))) << "nothing is allowed without a record";
 }
 
 TEST_F(PrepareCallTest, AStrangerIsRefusedAndNamedInTheAudit) {
