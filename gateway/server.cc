@@ -244,8 +244,11 @@ class GrpcServer : public Server {
         retries_([metrics = parts.metrics](RetryCause cause, bool may) {
           if (metrics != nullptr) metrics->CountRetry(static_cast<size_t>(cause), may);
         }),
-        breaker_([metrics = parts.metrics](bool open) {
-          if (metrics != nullptr) metrics->SetBreakerOpen(open);
+        submit_breaker_([metrics = parts.metrics](bool open) {
+          if (metrics != nullptr) metrics->SetBreakerOpen(static_cast<size_t>(UpstreamClient::Lane::kSubmit), open);
+        }),
+        query_breaker_([metrics = parts.metrics](bool open) {
+          if (metrics != nullptr) metrics->SetBreakerOpen(static_cast<size_t>(UpstreamClient::Lane::kQuery), open);
           Log(open ? Severity::kWarning : Severity::kInfo, open ? "upstream_failing" : "upstream_recovered", {});
         }),
         upstream_(std::move(upstream)),
@@ -256,7 +259,8 @@ class GrpcServer : public Server {
                      *upstream_,
                      *admission_,
                      config.admission().retries() ? &retries_ : nullptr,
-                     config.admission().breaker() ? &breaker_ : nullptr,
+                     config.admission().breaker() ? &submit_breaker_ : nullptr,
+                     config.admission().breaker() ? &query_breaker_ : nullptr,
                      *loops_,
                      signing_,
                      in_flight_,
@@ -562,7 +566,8 @@ class GrpcServer : public Server {
   const std::shared_ptr<Admission> admission_;
   std::unique_ptr<RateSharing> rate_sharing_;  // null after CloseStore
   RetryBudget retries_;
-  Breaker breaker_;
+  Breaker submit_breaker_;
+  Breaker query_breaker_;
   const std::unique_ptr<UpstreamClient> upstream_;
   WorkerThreads signing_{"signing", static_cast<int>(CoreCount())};  // one for each core: signing needs only CPU time
   const std::shared_ptr<ActivityWaits> waits_;

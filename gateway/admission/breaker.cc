@@ -10,13 +10,14 @@ std::optional<bool> HasFailed(const UpstreamOutcome& outcome, absl::Duration dur
   if (const auto* answer = std::get_if<HttpAnswer>(&outcome); answer != nullptr) {
     return answer->status >= 500 && answer->status != 501;
   }
-  switch (std::get<TransportFailure>(outcome).cause) {
+  const auto& failure = std::get<TransportFailure>(outcome);
+  switch (failure.cause) {
     case Cause::kUnreachable:
     case Cause::kTls:
     case Cause::kBroken:
       return true;
     case Cause::kTimeout:
-      if (duration >= Breaker::kPatience) return true;
+      if (duration >= (failure.body_sent ? Breaker::kPatience : Breaker::kConnectPatience)) return true;
       break;
     case Cause::kTooLarge:
       return false;

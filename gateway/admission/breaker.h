@@ -17,6 +17,8 @@ namespace stampgate {
 // through in each five seconds, as a probe; a probe that does not reach its exchange with upstream does not count. It
 // closes when an exchange succeeds. Thread-safe.
 //
+// Submits and queries each have one.
+//
 // An exchange fails if upstream cannot be reached, if the connection breaks, or if the response has a status from 500,
 // except 501, which names what upstream does not support. Every other response is a success: a client must not be able
 // to open the breaker with requests that upstream refuses.
@@ -27,6 +29,8 @@ class Breaker {
   // An exchange that its caller has abandoned earlier than this counts neither as a success nor as a failure: otherwise
   // a caller could open the breaker with short deadlines.
   static constexpr absl::Duration kPatience = absl::Seconds(5);
+  // The same time for an exchange that has no connection yet. A connection needs a few round trips only.
+  static constexpr absl::Duration kConnectPatience = absl::Seconds(1);
 
   // `observe_open`, which may be empty, gets each change. It is called with a lock held, and must not block or call the
   // breaker.
@@ -60,7 +64,8 @@ class Breaker {
   // probe, which is the first call that arrives after it.
   std::optional<absl::Duration> Refuse(absl::Time now, Probe& probe);
 
-  // An exchange that took `duration` has ended.
+  // An exchange has ended, `duration` after its call got its place. The wait for a place must not count: it says how
+  // many calls the callers make, and nothing about upstream.
   void Count(const UpstreamOutcome& outcome, absl::Duration duration, absl::Time now);
 
  private:

@@ -57,6 +57,16 @@ TEST_F(BreakerTest, StaysClosedWithFewExchangesOrFewFailures) {
   EXPECT_THAT(changes_, IsEmpty());
 }
 
+TEST_F(BreakerTest, AConnectionThatDoesNotComeInASecondIsAFailure) {
+  const auto end_unconnected = [this](absl::Duration duration) {
+    for (int i = 0; i < 20; ++i) breaker_.Count(TransportFailure{Cause::kTimeout, false, "", false}, duration, now_);
+  };
+  end_unconnected(absl::Milliseconds(900));
+  EXPECT_THAT(changes_, IsEmpty()) << "the deadline was shorter than a handshake can be";
+  end_unconnected(absl::Milliseconds(1100));
+  EXPECT_TRUE(IsOpen());
+}
+
 TEST_F(BreakerTest, NoRefusalOfUpstreamOpensIt) {
   for (const int status : {400, 401, 403, 404, 409, 429, 501}) Answer(status, 100);
   Fail(Cause::kTooLarge, 100);

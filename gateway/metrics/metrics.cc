@@ -118,6 +118,9 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                                "When the certificate of the webhook port expires, in Unix time.")),
       upstream_rate_(AddGauges(registry_, "stampgate_upstream_rate",
                                "How many requests upstream's rates permit to this gateway now, in a second.")),
+      slowed_operations_(AddGauges(
+          registry_, "stampgate_upstream_slowed_operations",
+          "Operations that this gateway calls more slowly than configured, because upstream refused requests.")),
       rate_share_(AddGauges(registry_, "stampgate_rate_share",
                             "The part of upstream's rate that this gateway may use, up to 1.")),
       rate_replicas_(AddGauges(registry_, "stampgate_rate_replicas",
@@ -128,8 +131,6 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                               "Calls of a quota of upstream that no gateway has taken yet.")),
       quotas_failing_(
           AddGauges(registry_, "stampgate_quotas_failing", "1 while no calls of quotas can be taken from the store.")),
-      breaker_open_(AddGauge(registry_, "stampgate_upstream_breaker_open",
-                             "1 while the gateway sends only probes, because most requests to upstream failed.")),
       connections_(AddGauge(registry_, "stampgate_connections", "Connections to the gRPC port.")),
       handshakes_(AddGauge(registry_, "stampgate_tls_handshakes", "TLS handshakes in progress on the gRPC port.")),
       held_bytes_(AddGauge(registry_, "stampgate_connection_held_bytes",
@@ -174,6 +175,9 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                      .Name("stampgate_upstream_exchange_duration_seconds")
                                      .Help("Time until upstream responded or the gateway gave up the exchange.")
                                      .Register(registry_);
+  Gauges& breaker_open = AddGauges(registry_, "stampgate_upstream_breaker_open",
+                                   "1 while the gateway sends only probes, because most requests of the lane failed.");
+  for (size_t i = 0; i < breaker_open_.size(); ++i) breaker_open_[i] = &breaker_open.Add({{"lane", kUpstreamLanes[i]}});
   for (size_t i = 0; i < upstream_lanes_.size(); ++i) {
     const prometheus::Labels labels = {{"lane", kUpstreamLanes[i]}};
     upstream_lanes_[i] = {&in_flight.Add(labels), &waiting.Add(labels), &durations.Add(labels, DurationBounds())};
@@ -390,6 +394,10 @@ void Metrics::CountAdmission(size_t call_class, std::optional<size_t> refusal, a
 
 void Metrics::SetQueuedCalls(size_t call_class, size_t waiting) {
   call_classes_[call_class].waiting->Set(static_cast<double>(waiting));
+}
+
+void Metrics::SetSlowedOperations(size_t operations) {
+  slowed_operations_.Add({}).Set(static_cast<double>(operations));
 }
 
 void Metrics::SetUpstreamRate(double requests_per_second) { upstream_rate_.Add({}).Set(requests_per_second); }

@@ -154,6 +154,8 @@ class Metrics {
   void CountAdmission(size_t call_class, std::optional<size_t> refusal, absl::Duration waited);
   void SetQueuedCalls(size_t call_class, size_t waiting);
   void SetUpstreamRate(double requests_per_second);
+  // Sets how many operations are slower than the config states, because upstream has refused their requests.
+  void SetSlowedOperations(size_t operations);
   // Sets the part of upstream's rate that this gateway may use, from 0 to 1; how many gateways share the rates, and
   // whether this gateway has no share from the store now; and how many calls of a quota nobody has taken. The metrics
   // are shown after the first calls of these functions.
@@ -165,8 +167,8 @@ class Metrics {
   // Counts a request that was sent again or, if `sent` is false, not sent again because the budget of retries was used
   // up. `cause` is an index of kRetryCauseNames.
   void CountRetry(size_t cause, bool sent);
-  // Sets whether the circuit breaker is open.
-  void SetBreakerOpen(bool open) { breaker_open_.Set(open ? 1 : 0); }
+  // Sets whether the circuit breaker of a lane is open. Only submits and queries have one.
+  void SetBreakerOpen(size_t lane, bool open) { breaker_open_[lane]->Set(open ? 1 : 0); }
 
   // Counts a write that has ended, and how long the call or the delivery has waited for it.
   void ObserveDurableWrite(DurableWrite write, absl::Duration waited);
@@ -301,12 +303,13 @@ class Metrics {
   prometheus::Histogram* refusals_ = nullptr;
   std::array<std::array<prometheus::Counter*, 2>, kRetryCauseNames.size()> retries_{};  // not sent, and sent
   Gauges& upstream_rate_;
+  Gauges& slowed_operations_;
   Gauges& rate_share_;
   Gauges& rate_replicas_;
   Gauges& rate_shares_failing_;
   Gauges& quota_unused_;
   Gauges& quotas_failing_;
-  prometheus::Gauge& breaker_open_;
+  std::array<prometheus::Gauge*, 2> breaker_open_{};  // of submits and queries, see kUpstreamLanes
   std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};
   std::array<prometheus::Counter*, kConnectionBounds.size()> closed_connections_{};
   prometheus::Gauge& connections_;

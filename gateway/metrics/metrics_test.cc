@@ -378,6 +378,9 @@ TEST(MetricsTest, AdmissionsAreCountedByClassAndReason) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_rate"), "none");
   metrics.SetUpstreamRate(59.4);
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_rate"), "59.4");
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_slowed_operations"), "none");
+  metrics.SetSlowedOperations(2);
+  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_slowed_operations"), "2");
 }
 
 TEST(MetricsTest, SharesAndQuotasAreShown) {
@@ -398,9 +401,10 @@ TEST(MetricsTest, RetriesAndTheBreakerAreShown) {
   metrics.CountRetry(0, /*sent=*/false);
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_retries_total{cause=\"unreachable\"}"), "1");
   EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_retries_withheld_total{cause=\"unreachable\"}"), "1");
-  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_breaker_open"), "0");
-  metrics.SetBreakerOpen(true);
-  EXPECT_EQ(ValueOf(metrics, "stampgate_upstream_breaker_open"), "1");
+  EXPECT_EQ(ValueOf(metrics, R"(stampgate_upstream_breaker_open{lane="query"})"), "0");
+  metrics.SetBreakerOpen(1, true);
+  EXPECT_EQ(ValueOf(metrics, R"(stampgate_upstream_breaker_open{lane="query"})"), "1");
+  EXPECT_EQ(ValueOf(metrics, R"(stampgate_upstream_breaker_open{lane="submit"})"), "0");
 }
 
 TEST(MetricsTest, TheSizeOfTheAuditFileIsShownOnceItIsKnown) {

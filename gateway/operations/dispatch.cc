@@ -45,15 +45,19 @@ bool MayHaveActed(const UpstreamOutcome& outcome) {
 
 void Dispatch::Admit(Owner owner, const Terms& terms, absl::AnyInvocable<void(absl::Status)> next) {
   terms_ = terms;
-  if (environment_.breaker != nullptr) {
-    if (const std::optional<absl::Duration> wait = environment_.breaker->Refuse(SteadyNow(), probe_);
-        wait.has_value()) {
+  if (Breaker* const breaker = BreakerOfCall(); breaker != nullptr) {
+    if (const std::optional<absl::Duration> wait = breaker->Refuse(SteadyNow(), probe_); wait.has_value()) {
       return next(UpstreamFailing(*wait));
     }
   }
   owner_ = std::move(owner);
   next_ = std::move(next);
   if (std::optional<Admission::Verdict> verdict = Enter(); verdict.has_value()) OnVerdict(*std::move(verdict));
+}
+
+// Submits and queries have connections of their own, so each of them can fail while the others succeed.
+Breaker* Dispatch::BreakerOfCall() const {
+  return terms_.call_class == CallClass::kSubmit ? environment_.submit_breaker : environment_.query_breaker;
 }
 
 std::optional<Admission::Verdict> Dispatch::Enter() {
@@ -118,7 +122,7 @@ void Dispatch::Send() {
   const Owner owner = owner_;  // the exchange can end before Post returns
   if (attempts_++ == 0 && environment_.retries != nullptr) environment_.retries->CountRequest(SteadyNow());
   last_.reset();
-  sent_at_ = Clock::now();
+  placed_at_.reset();
   const UpstreamClient::CallOptions options = OptionsOfAttempt();
   const uint64_t wait = EndWait();
   auto done = [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); };
@@ -140,12 +144,11 @@ UpstreamClient::CallOptions Dispatch::OptionsOfAttempt() {
   }
   const bool sampled = spans_ != nullptr && spans_->sampled();
   if (sampled) spans_->Begin(CallStage::kQueue);
-  if (sampled || probe_.is_held()) {
-    options.on_place = [this, sampled] {
-      probe_.Use();
-      if (sampled) spans_->Begin(CallStage::kUpstream);
-    };
-  }
+  options.on_place = [this, sampled] {
+    placed_at_ = Clock::now();
+    probe_.Use();
+    if (sampled) spans_->Begin(CallStage::kUpstream);
+  };
   if (trace_ == nullptr) return options;
   if (environment_.forward_traceparent) {
     const uint64_t span = spans_->NextUpstreamSpan();
@@ -176,8 +179,9 @@ void Dispatch::OnLate(UpstreamOutcome outcome) {
 
 // Learns from the end of an exchange, and gives its place back.
 void Dispatch::Observe(const UpstreamOutcome& outcome) {
-  if (environment_.breaker != nullptr) {
-    environment_.breaker->Count(outcome, absl::FromChrono(Clock::now() - sent_at_), SteadyNow());
+  // A call without a place has learned nothing about upstream, however long it has waited.
+  if (Breaker* const breaker = BreakerOfCall(); breaker != nullptr && placed_at_.has_value()) {
+    breaker->Count(outcome, absl::FromChrono(Clock::now() - *placed_at_), SteadyNow());
   }
   probe_.Return();  // of a request that got no connection
   if (!permit_.is_counted()) return;
@@ -208,7 +212,8 @@ bool Dispatch::SendLater() {
 void Dispatch::SendAgain() {
   EndWait();
   if (caller_left()) return FinishCancelled();
-  if (environment_.breaker != nullptr && environment_.breaker->Refuse(SteadyNow(), probe_).has_value()) {
+  if (Breaker* const breaker = BreakerOfCall();
+      breaker != nullptr && breaker->Refuse(SteadyNow(), probe_).has_value()) {
     return Finish(*std::move(last_));
   }
   if (std::optional<Admission::Verdict> verdict = Enter(); verdict.has_value()) OnVerdict(*std::move(verdict));

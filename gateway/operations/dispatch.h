@@ -87,6 +87,7 @@ class Dispatch {
   };
   using Waiting = std::variant<std::monostate, Turn, TimerQueue::Id, Exchange>;
 
+  Breaker* BreakerOfCall() const;
   std::optional<Admission::Verdict> Enter();
   void OnTurn(Admission::Verdict verdict);
   void OnVerdict(Admission::Verdict verdict);
@@ -116,7 +117,7 @@ class Dispatch {
   RequestKind kind_ = RequestKind::kQuery;  // of request_
   Done done_;
   Done late_;
-  Clock::time_point sent_at_;
+  std::optional<Clock::time_point> placed_at_;  // when the last attempt got its place
   int attempts_ = 0;
   bool earlier_unknown_ = false;
   std::optional<UpstreamOutcome> last_;  // of the last attempt, while the next one is planned

@@ -228,7 +228,7 @@ TEST_F(DispatchTest, AProbeThatGetsNoPlaceIsNotLost) {
   End(1, AnswerOf(200, kPolicy));
   EXPECT_TRUE(first.Wait().ok());
   const absl::Time opened = SteadyNow() - 2 * Breaker::kProbeInterval;
-  for (int i = 0; i < 20; ++i) environment().breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), opened);
+  for (int i = 0; i < 20; ++i) environment().query_breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), opened);
   EXPECT_EQ(ErrorReasonOf(Query().Wait()), "QUOTA_EXHAUSTED");
   EXPECT_EQ(ErrorReasonOf(Query().Wait()), "QUOTA_EXHAUSTED");
 }
@@ -236,7 +236,7 @@ TEST_F(DispatchTest, AProbeThatGetsNoPlaceIsNotLost) {
 TEST_F(DispatchTest, AProbeThatIsSentIsTheOnlyOne) {
   UseRetries();
   const absl::Time opened = SteadyNow() - 2 * Breaker::kProbeInterval;
-  for (int i = 0; i < 20; ++i) environment().breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), opened);
+  for (int i = 0; i < 20; ++i) environment().query_breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), opened);
   const Call probe = Query();
   EXPECT_EQ(ErrorReasonOf(Query().Wait()), "UPSTREAM_FAILING");
   End(1, AnswerOf(200, kPolicy));
@@ -246,9 +246,34 @@ TEST_F(DispatchTest, AProbeThatIsSentIsTheOnlyOne) {
   EXPECT_TRUE(next.Wait().ok());
 }
 
+TEST_F(DispatchTest, QueriesDoNotOpenTheBreakerOfSubmits) {
+  UseRetries();
+  for (int i = 0; i < 20; ++i) environment().query_breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), SteadyNow());
+  EXPECT_EQ(ErrorReasonOf(Query().Wait()), "UPSTREAM_FAILING");
+  const Call submit = Submit(kSubmit);
+  End(1, AnswerOf(200, kActivity));
+  EXPECT_TRUE(submit.Wait().ok());
+}
+
+// A call without a place has not tried to reach upstream. retries_test.mjs lets calls wait for long.
+TEST_F(DispatchTest, ACallThatGetsNoPlaceDoesNotCountForTheBreaker) {
+  UseRetries();
+  upstream_.places = false;
+  for (size_t i = 1; i <= 30; ++i) {
+    const Call call = Submit(kSubmit);
+    End(i, TransportFailure{Cause::kBroken, /*body_sent=*/true, "the request cannot be sent"});
+    EXPECT_FALSE(call.Wait().ok());
+  }
+  upstream_.places = true;
+  const Call call = Submit(kSubmit);
+  End(31, AnswerOf(200, kActivity));
+  EXPECT_TRUE(call.Wait().ok());
+}
+
 TEST_F(DispatchTest, AnOpenBreakerRefusesACallBeforeItIsSigned) {
   UseRetries();
-  for (int i = 0; i < 20; ++i) environment().breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), SteadyNow());
+  for (int i = 0; i < 20; ++i)
+    environment().submit_breaker->Count(AnswerOf(503, ""), absl::ZeroDuration(), SteadyNow());
   const Call call = Submit(kSubmit);
   const absl::Status refused = call.Wait();
   EXPECT_THAT(refused, StatusIs(Code::kUnavailable));

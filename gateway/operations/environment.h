@@ -31,10 +31,11 @@ struct CallEnvironment {
   TimestampAllocator& timestamps;
   UpstreamClient& upstream;
   Admission& admission;
-  RetryBudget* retries;    // if null, the gateway sends no request again
-  Breaker* breaker;        // if null, the gateway sends requests however often upstream fails
-  EventLoops& loops;       // run the steps of calls
-  WorkerThreads& signing;  // runs slow signers
+  RetryBudget* retries;     // if null, the gateway sends no request again
+  Breaker* submit_breaker;  // of submits; if null, the gateway sends requests however often upstream fails
+  Breaker* query_breaker;   // of queries, also of those that no caller waits for; null together with the other one
+  EventLoops& loops;        // run the steps of calls
+  WorkerThreads& signing;   // runs slow signers
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
   CallStore* store;  // if null, the gateway refuses calls with an idempotency key
   CallRecorders recorders;

@@ -101,8 +101,10 @@ UpstreamClient::CallId FakeUpstream::Get(DiscoveryRequest request, const CallOpt
 
 UpstreamClient::CallId FakeUpstream::Begin(Sent sent, Done done, Done late) {
   // Each call gets its place, and is sent, at once. The stored options must not own the call.
-  if (const auto on_place = std::exchange(sent.options.on_place, nullptr)) on_place();
-  if (const auto on_sending = std::exchange(sent.options.on_sending, nullptr)) on_sending();
+  const auto on_place = std::exchange(sent.options.on_place, nullptr);
+  const auto on_sending = std::exchange(sent.options.on_sending, nullptr);
+  if (places && on_place) on_place();
+  if (places && on_sending) on_sending();
   CallId id = 0;
   bool shut_down = false;
   {
@@ -320,7 +322,8 @@ const CallEnvironment& CallTest::environment() {
         .upstream = upstream_,
         .admission = *admission_,
         .retries = with_retries_ ? &retries_ : nullptr,
-        .breaker = with_retries_ ? &breaker_ : nullptr,
+        .submit_breaker = with_retries_ ? &submit_breaker_ : nullptr,
+        .query_breaker = with_retries_ ? &query_breaker_ : nullptr,
         .loops = loops_,
         .signing = *signing_,
         .in_flight = in_flight_,

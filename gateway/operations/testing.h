@@ -62,6 +62,9 @@ class FakeUpstream final : public UpstreamClient {
     CallOptions options = {};
   };
 
+  // Whether a request gets its place, and is sent, at once. Otherwise it waits until the test ends its exchange.
+  bool places = true;
+
   // Post and Get call this function after they have stored the exchange and before they return. The test must set it
   // before the call starts.
   std::function<void(CallId)> while_posting;
@@ -270,7 +273,8 @@ class CallTest : public ::testing::Test {
   bool with_store_ = false;
   bool with_retries_ = false;
   RetryBudget retries_;
-  Breaker breaker_;
+  Breaker submit_breaker_;
+  Breaker query_breaker_;
   std::shared_ptr<Admission> admission_ = Admission::Create({});
   std::optional<CallEnvironment> environment_;
   std::vector<Watched> watched_;

@@ -2,7 +2,7 @@
 // queries and submits, with and without something by which upstream recognizes the repetition.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { QUERY, SUBMIT, described, failureOf, outcomeUnknown } from './failures.mjs';
+import { QUERY, SUBMIT, deadline, described, failureOf, outcomeUnknown } from './failures.mjs';
 import { ADMIN, metricsOf } from './admin_port.mjs';
 import { HANG_MS, auditConfig, scratch, startStack } from './harness.mjs';
 import { recordsOf } from './log_lines.mjs';
@@ -170,13 +170,36 @@ describe('the circuit breaker', { timeout }, () => {
     const { simulator, gateway } = await startStackWith(t, { admission: { retries: false }, admin: ADMIN });
     simulator.addFaults([{ kind: 'status', status: 503, times: 20 }]);
     for (let i = 0; i < 20; i += 1) await failureOf(gateway, QUERY);
-    for (const sample of [QUERY, SUBMIT]) {
-      const { code, reason, retryMs } = await failureOf(gateway, sample);
-      assert.deepEqual({ code, reason }, { code: 'UNAVAILABLE', reason: 'UPSTREAM_FAILING' });
-      assert.ok(retryMs > 0 && retryMs <= 5000, `${retryMs}`);
-    }
+    const { code, reason, retryMs } = await failureOf(gateway, QUERY);
+    assert.deepEqual({ code, reason }, { code: 'UNAVAILABLE', reason: 'UPSTREAM_FAILING' });
+    assert.ok(retryMs > 0 && retryMs <= 5000, `${retryMs}`);
     assert.equal(simulator.requests().length, 20);
-    assert.equal((await metricsOf(gateway)).get('stampgate_upstream_breaker_open'), 1);
+    const metrics = await metricsOf(gateway);
+    assert.equal(metrics.get('stampgate_upstream_breaker_open{lane="query"}'), 1);
+    assert.equal(metrics.get('stampgate_upstream_breaker_open{lane="submit"}'), 0);
+    await gateway.call(SUBMIT.method, SUBMIT.request);
+    simulator.addFaults([{ kind: 'status', status: 520, times: 20 }]);
+    for (let i = 0; i < 20; i += 1) await failureOf(gateway, SUBMIT);
+    assert.equal((await failureOf(gateway, SUBMIT)).reason, 'UPSTREAM_FAILING');
+    assert.equal(simulator.requests().length, 41);
+  });
+
+  // Each exchange is short. The second half of the calls waits for connections for longer than a slow exchange may take,
+  // and is then cut off by its own deadlines.
+  it('is not opened by calls whose deadlines pass soon after they got a connection', async (t) => {
+    const upstream = { max_connections: 20 };
+    const { simulator, gateway } = await startStackWith(t, { admission: { retries: false }, upstream });
+    simulator.addFaults([{ kind: 'slow', untilReleased: true, times: 40 }]);
+    const calls = Array.from({ length: 40 }, () =>
+      gateway.call(QUERY.method, QUERY.request, deadline(12_000)).then(() => 'ok', (error) => described(error).reason),
+    );
+    await simulator.waitFor({ held: 20 });
+    await new Promise((resolve) => setTimeout(resolve, 8_500));
+    assert.equal(simulator.release(), 20);
+    const ends = await Promise.all(calls);
+    assert.equal(ends.filter((end) => end === 'ok').length, 20);
+    assert.equal(ends.filter((end) => end === 'UPSTREAM_TIMEOUT').length, 20);
+    await gateway.call(QUERY.method, QUERY.request);
   });
 
   it('is never opened by requests that upstream refuses', async (t) => {
