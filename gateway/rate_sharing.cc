@@ -31,6 +31,9 @@ bool AnyRate(const config::v1::Admission& admission, absl::FunctionRef<bool(absl
   for (const config::v1::OrganizationRates& organization : admission.organizations()) {
     if (any(organization.rates())) return true;
   }
+  for (const config::v1::OperationRates& operations : admission.operation_rates()) {
+    if (any(operations.rates())) return true;
+  }
   return false;
 }
 

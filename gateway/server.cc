@@ -97,6 +97,11 @@ std::shared_ptr<Admission> MakeAdmission(const config::v1::Config& config, Event
   for (const config::v1::OrganizationRates& rates : admission.organizations()) {
     options.rates_of[rates.organization()] = RatesOf(rates.rates());
   }
+  for (const config::v1::OperationRates& entry : admission.operation_rates()) {
+    OperationLimits& limits = options.operation_rates.emplace_back();
+    for (const std::string& name : entry.operations()) limits.paths.push_back(OperationPath(name));
+    limits.rates = RatesOf(entry.rates());
+  }
   if (admission.has_max_in_flight_per_organization()) {
     options.max_in_flight_per_organization = admission.max_in_flight_per_organization();
   }
@@ -376,6 +381,9 @@ class GrpcServer : public Server {
         environment_.recorders.metrics->SetConnections(usage.connections, usage.handshakes, usage.held_bytes);
         const double rate = admission_->permitted_per_second();
         if (std::isfinite(rate)) environment_.recorders.metrics->SetUpstreamRate(rate);
+        if (admission_->limits()) {
+          environment_.recorders.metrics->SetSlowedOperations(admission_->slowed_operations());
+        }
       });
     }
     return absl::OkStatus();

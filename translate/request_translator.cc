@@ -83,11 +83,14 @@ void CheckedRequest::ReadCarried(const Operation& operation, Arena& arena, Viola
   carried_ = Carried{&operation, *request};
 }
 
+std::string PathOf(const Operation& operation, const ParsedMessage& request) {
+  return operation.general ? absl::StrCat(operation.path, request.Text(*operation.path_segment)) : operation.path;
+}
+
 RenderedRequest CheckedRequest::Render() && {
   RenderedRequest rendered;
   rendered.client_stamp = std::move(client_stamp_);
-  rendered.path = operation_->path;
-  if (operation_->general) absl::StrAppend(&rendered.path, request_.Text(*operation_->path_segment));
+  rendered.path = PathOf(*operation_, request_);
   if (operation_->timestamp_ms != nullptr && request_.Has(*operation_->timestamp_ms)) {
     rendered.timestamp_ms = request_.Number(*operation_->timestamp_ms);
   }

@@ -36,6 +36,9 @@ struct RenderedRequest {
   std::string QueryBody() const;
 };
 
+// Returns the path of upstream's operation that `request`, a message of the operation's request type, calls.
+std::string PathOf(const Operation& operation, const ParsedMessage& request);
+
 // A request that passed all checks. A CheckedRequest refers to an Operation, and to the bytes and the arena of a
 // ParsedMessage. They must outlive the CheckedRequest.
 class CheckedRequest {

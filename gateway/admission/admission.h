@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -31,12 +32,23 @@ enum class AdmissionRefusal {
   kDraining,     // the call would get no place, or has got none, while the process drains
 };
 
+// The calls that share a rate: all calls, those of one organization, or those of one operation.
+enum class RateScope { kUpstream, kOrganization, kOperation };
+
+// The rates of one operation, or of several operations together.
+struct OperationLimits {
+  std::vector<std::string> paths;  // of upstream's operations, such as "/public/v1/query/get_policy"
+  std::vector<RateLimit> rates;
+};
+
 struct AdmissionOptions {
   // The rates of upstream as a whole. If empty, this process has no such rate.
   std::vector<RateLimit> rates;
   // The rates of each organization, and the rates of single organizations, which replace the former.
   std::vector<RateLimit> organization_rates;
   absl::flat_hash_map<std::string, std::vector<RateLimit>> rates_of;
+  // The rates of operations, for all organizations together. No path may be given twice.
+  std::vector<OperationLimits> operation_rates;
   // The part of each rate that this process may use, from 0 to 1, until SetShares.
   double share = 1;
   // Whether windows longer than RateWindow::kLongestPaced are quotas, whose calls SetQuotas states. Otherwise this
@@ -61,6 +73,7 @@ struct AdmissionRequest {
   absl::string_view caller;             // the caller's name in the config
   double weight = 1;                    // of the caller; more than 0
   absl::string_view organization = {};  // empty if the request names none
+  absl::string_view operation = {};     // the path of upstream's operation
   CallClass call_class = CallClass::kQuery;
   absl::Duration time_left = absl::InfiniteDuration();  // until the call's deadline
 };
@@ -69,9 +82,19 @@ struct AdmissionRequest {
 // pass without this lock.
 //
 // A call that cannot go at once waits, at most as long as `max_wait` and its deadline permit. It is refused at once if
-// it would wait longer, given the rates, the waiting calls, how often each caller has called in the last second, and
-// how long the calls of its organization take. Each refusal states a delay: if no other call arrives, a repetition
-// after this delay finds a place, unless the calls in flight take longer than the last ones.
+// it would wait longer, given the rates, the calls that wait and go before it in the fair order, how often each caller
+// has called in the last second, and how long the calls of its organization take. A call that waits can be overtaken by
+// later calls of callers that have had less than their share, and is then refused when its time is over. Each refusal
+// states a delay: if no other call arrives, a repetition after this delay finds a place, unless the calls in flight
+// take longer than the last ones.
+//
+// Each rate has a fair order of its own. Of the calls that could go now, each rate without room for all of them keeps
+// the first one of its order: first the rates of operations, then those of organizations, and then that of upstream as
+// a whole.
+//
+// Upstream's refusals (429) slow one rate: that of the operation or of the organization, if upstream has refused a more
+// than twice as large a part of its requests as of all others in the last ten seconds, and otherwise that of upstream
+// as a whole. An operation whose rates are not in the options has a LearnedRate.
 class Admission : public std::enable_shared_from_this<Admission> {
  public:
   static std::shared_ptr<Admission> Create(AdmissionOptions options);
@@ -82,7 +105,8 @@ class Admission : public std::enable_shared_from_this<Admission> {
   Admission& operator=(const Admission&) = delete;
 
  private:
-  struct Organization;
+  struct Scope;
+  using Scopes = absl::InlinedVector<Scope*, 3>;
 
  public:
   // The place of an admitted call. Its destructor gives the place back: the request counts for the rates only if Sent
@@ -107,18 +131,24 @@ class Admission : public std::enable_shared_from_this<Admission> {
 
    private:
     friend class Admission;
-    Permit(std::shared_ptr<Admission> admission, Organization* organization, absl::Time taken)
-        : admission_(std::move(admission)), organization_(organization), taken_(taken) {}
+    Permit(std::shared_ptr<Admission> admission, Scopes scopes, absl::Time taken)
+        : admission_(std::move(admission)), scopes_(std::move(scopes)), taken_(taken) {}
 
     std::shared_ptr<Admission> admission_;  // null if nothing limits the call
-    Organization* organization_ = nullptr;  // null if the request names none
+    Scopes scopes_;                         // those in which the call counts
     absl::Time taken_;                      // when the call was admitted
     bool sent_ = false;
+    bool refused_ = false;  // by upstream, because of its rate
   };
 
   struct Refused {
     AdmissionRefusal why = AdmissionRefusal::kNoPlace;
-    absl::Duration retry_after;  // 0 if a repetition here makes no sense
+    absl::Duration retry_after;              // 0 if a repetition here makes no sense
+    RateScope scope = RateScope::kUpstream;  // whose rate the call would have waited for
+    // The limit that the call would have waited for. Nothing if this is not one of the options' rates: upstream has
+    // refused requests, or `calls_in_flight`.
+    std::optional<RateLimit> limit = {};
+    bool calls_in_flight = false;  // max_in_flight_per_organization is the limit
   };
 
   // The end of a wait: a permit, or a refusal.
@@ -148,10 +178,12 @@ class Admission : public std::enable_shared_from_this<Admission> {
   // wait longer.
   void Charge();
 
-  // The names of the rates among several processes: upstream's rate as a whole, and that of each organization, whose
-  // name is this prefix and its id.
+  // The names of the rates among several processes: upstream's rate as a whole; that of each organization, whose name
+  // is this prefix and its id; and that of operations, whose name is this prefix and the first path in alphabetical
+  // order.
   static constexpr char kUpstreamRate[] = "upstream";
   static constexpr char kOrganizationPrefix[] = "organization/";
+  static constexpr char kOperationPrefix[] = "operation";
 
   // The largest number of organizations whose rates this process names. Those with recent calls come first.
   static constexpr size_t kMaxSharedRates = 512;
@@ -173,8 +205,14 @@ class Admission : public std::enable_shared_from_this<Admission> {
   // without its quotas; infinity if there is no such rate.
   double permitted_per_second() const;
 
+  // Returns how many operations are slower than the options state, because upstream has refused their requests.
+  size_t slowed_operations() const;
+
  private:
+  struct Step;
+  using Steps = absl::InlinedVector<Step, 3>;
   struct Waiting;
+  struct Line;
   struct State;
 
   State& state() const { return *state_; }

@@ -11,8 +11,6 @@ namespace stampgate {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
-using CallId = FairQueue::CallId;
 
 class FairQueueTest : public ::testing::Test {
  protected:
@@ -20,26 +18,32 @@ class FairQueueTest : public ::testing::Test {
     FairQueue::Flow* flow = nullptr;
     for (int i = 0; i < calls; ++i) {
       flow = &queue_.Arrive(call_class, caller, weight, now_);
-      callers_[++last_] = caller;
-      queue_.Add(*flow, last_);
+      FairQueue::Add(*flow);
+      waiting_.push_back(flow);
     }
     return *flow;
   }
 
+  // Lets waiting calls continue. Returns their callers.
   std::vector<std::string> Take(size_t count) {
     std::vector<std::string> taken;
-    while (taken.size() < count) {
-      const std::optional<CallId> id = queue_.TakeNext([](CallId) { return true; });
-      if (!id.has_value()) break;
-      taken.push_back(callers_[*id]);
+    while (taken.size() < count && !waiting_.empty()) {
+      auto first = waiting_.begin();  // the one that has waited longest
+      for (auto call = waiting_.begin(); call != waiting_.end(); ++call) {
+        if (FairQueue::Precedes(**call, **first)) first = call;
+      }
+      FairQueue::Flow& flow = **first;
+      waiting_.erase(first);
+      FairQueue::Remove(flow);
+      FairQueue::Continue(flow);
+      taken.emplace_back(FairQueue::CallerOf(flow));
     }
     return taken;
   }
 
   absl::Time now_ = absl::FromUnixSeconds(1000);
   FairQueue queue_;
-  CallId last_ = 0;
-  std::map<CallId, std::string> callers_;
+  std::vector<FairQueue::Flow*> waiting_;  // the flow of each waiting call, in the order of arrival
 };
 
 TEST_F(FairQueueTest, CallersGetPlacesByTheirWeights) {
@@ -88,10 +92,10 @@ TEST_F(FairQueueTest, OfCallersWithTheSameVirtualTimeTheFirstOneIsNext) {
 
 TEST_F(FairQueueTest, ACallerWhoseWeightChangesIsAheadByAsManyCallsAsBefore) {
   FairQueue::Flow& a = queue_.Arrive(CallClass::kQuery, "a", 0.01, now_);
-  queue_.Pass(a);  // with this weight, the next call of "a" would come after a hundred calls of "b"
+  FairQueue::Continue(a);  // with this weight, the next call of "a" would come after a hundred calls of "b"
   Add("b", 1, 6);
   Add("a", 1, 2);
-  EXPECT_THAT(Take(5), ElementsAre("b", "a", "b", "a", "b"));
+  EXPECT_THAT(Take(5), ElementsAre("b", "b", "a", "b", "a"));
 }
 
 TEST_F(FairQueueTest, AWaitingCallMovesWhenTheWeightOfItsCallerChanges) {
@@ -102,30 +106,41 @@ TEST_F(FairQueueTest, AWaitingCallMovesWhenTheWeightOfItsCallerChanges) {
   EXPECT_THAT(Take(3), ElementsAre("a", "b", "b"));
 }
 
-TEST_F(FairQueueTest, ACallThatMayNotGoIsPassedOver) {
-  Add("a", 1, 2);
-  Add("b", 1, 1);
-  EXPECT_EQ(queue_.TakeNext([](CallId id) { return id == 2; }), 2);
-  EXPECT_EQ(queue_.TakeNext([](CallId) { return false; }), std::nullopt);
-  EXPECT_EQ(queue_.size(), 2);
-}
-
-TEST_F(FairQueueTest, ARemovedCallIsGone) {
-  FairQueue::Flow& flow = Add("a", 1, 1);
-  queue_.Remove(flow, 1);
-  queue_.Remove(flow, 1);
-  EXPECT_THAT(Take(1), IsEmpty());
-  EXPECT_EQ(queue_.size(), 0);
-}
-
 TEST_F(FairQueueTest, CountsTheCallsAhead) {
   Add("submits", 1, 3, CallClass::kSubmit);
   Add("a", 1, 10);
   FairQueue::Flow& b = queue_.Arrive(CallClass::kQuery, "b", 1, now_);
   // The three submits, and the one call of "a" that has its turn before the first call of "b".
   EXPECT_EQ(queue_.Ahead(b, absl::ZeroDuration(), now_), 4);
-  queue_.Add(b, 100);
+  FairQueue::Add(b);
   EXPECT_EQ(queue_.Ahead(b, absl::ZeroDuration(), now_), 6);
+}
+
+TEST_F(FairQueueTest, ACallThatDoesNotWaitUsesATurnOfItsCallerToo) {
+  FairQueue::Flow& a = Add("a", 1, 3);
+  Add("b", 1, 3);
+  FairQueue::Continue(a);
+  EXPECT_THAT(Take(4), ElementsAre("b", "a", "b", "a"));
+}
+
+// Something else than this order has delayed the calls of "a".
+TEST_F(FairQueueTest, ACallerThatWasPassedOverHasNoCredit) {
+  Add("a", 1, 10);
+  FairQueue::Flow& b = Add("b", 1, 10);
+  for (int i = 0; i < 100; ++i) FairQueue::Continue(b);
+  std::map<std::string, int> counts;
+  for (const std::string& caller : Take(10)) ++counts[caller];
+  EXPECT_NEAR(counts["a"], 5, 1);
+}
+
+TEST_F(FairQueueTest, CallsThatWaitElsewhereCountAsFarAsTheyGoFirst) {
+  FairQueue::Flow& a = Add("a", 1, 1);
+  for (int i = 0; i < 100; ++i) FairQueue::Add(a, /*elsewhere=*/true);
+  FairQueue::Flow& b = Add("b", 0.1, 1);
+  EXPECT_EQ(queue_.Ahead(b, absl::ZeroDuration(), now_), 12) << "ten turns of a for each one of b";
+  EXPECT_EQ(queue_.Ahead(a, absl::ZeroDuration(), now_), 2);
+  for (int i = 0; i < 100; ++i) FairQueue::Remove(a, /*elsewhere=*/true);
+  EXPECT_EQ(queue_.Ahead(b, absl::ZeroDuration(), now_), 2);
 }
 
 TEST_F(FairQueueTest, CountsTheCallsThatWillOvertake) {

@@ -39,13 +39,16 @@ void Rate::SetShare(double share, absl::Time now) {
 }
 
 void Rate::Refused(absl::Time now, std::optional<absl::Duration> retry_after) {
-  if (retry_after.has_value() && *retry_after > kShortestPause) {
-    paused_until_ = std::max(paused_until_, now + std::min(*retry_after, kLongestPause));
-  }
+  paused_until_ = std::max(paused_until_, EndOfPause(now, retry_after));
   if (now < slowed_at_ + kStepInterval) return;
   speed_ = std::max(Speed(now) * (1 - kStep), kSlowest);
   slowed_at_ = now;
   ApplySpeed(now);
+}
+
+absl::Time Rate::EndOfPause(absl::Time now, std::optional<absl::Duration> retry_after) {
+  if (!retry_after.has_value() || *retry_after <= kShortestPause) return absl::InfinitePast();
+  return now + std::min(*retry_after, kLongestPause);
 }
 
 void Rate::Remaining(int64_t limit, int64_t remaining, absl::Time now) {
@@ -53,6 +56,19 @@ void Rate::Remaining(int64_t limit, int64_t remaining, absl::Time now) {
     if (window.limit().requests != limit) continue;
     return window.SetOthers(limit - remaining - window.used(now) - limit / kUncertainty, now);
   }
+}
+
+std::optional<RateLimit> Rate::Narrowest(int64_t count, absl::Time now) {
+  ApplySpeed(now);
+  std::optional<RateLimit> narrowest;
+  absl::Time latest = now;
+  for (const RateWindow& window : windows_) {
+    const absl::Time when = window.When(count, now);
+    if (when <= latest) continue;
+    latest = when;
+    narrowest = window.limit();
+  }
+  return narrowest;
 }
 
 double Rate::PerSecond(absl::Time now) {
@@ -63,7 +79,7 @@ double Rate::PerSecond(absl::Time now) {
 }
 
 bool Rate::IsEmpty(absl::Time now) {
-  if (Speed(now) < 1 || now < paused_until_) return false;
+  if (is_slowed(now)) return false;
   for (RateWindow& window : windows_) {
     if (!window.IsEmpty(now)) return false;
   }

@@ -35,6 +35,8 @@ class Rate {
   // at most for kLongestPause. Retry-After has whole seconds, so a delay of one second means no more than "soon":
   // the slower rate is enough then.
   void Refused(absl::Time now, std::optional<absl::Duration> retry_after);
+  // Returns the end of the pause.
+  static absl::Time EndOfPause(absl::Time now, std::optional<absl::Duration> retry_after);
   static constexpr absl::Duration kShortestPause = absl::Seconds(1);
   static constexpr absl::Duration kLongestPause = absl::Seconds(60);
 
@@ -42,10 +44,15 @@ class Rate {
   // upstream has counted more requests than the window, the difference belongs to others that share the limit.
   void Remaining(int64_t limit, int64_t remaining, absl::Time now);
 
+  // Returns the limit of the window that `count` further requests wait for longest; nothing if they need not wait.
+  std::optional<RateLimit> Narrowest(int64_t count, absl::Time now);
+
   // Returns how many requests fit into a second in the long run; infinite without windows.
   double PerSecond(absl::Time now);
 
   bool IsEmpty(absl::Time now);
+  // Whether upstream's refusals make the rate slower than configured.
+  bool is_slowed(absl::Time now) const { return Speed(now) < 1 || now < paused_until_; }
   bool has_windows() const { return !windows_.empty(); }
 
  private:

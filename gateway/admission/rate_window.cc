@@ -84,6 +84,11 @@ void RateWindow::SetShare(double share, absl::Time now) {
   next_ = now - std::min(distance_ * early, tolerance_);
 }
 
+void RateWindow::SetLimit(const RateLimit& limit) {
+  limit_ = limit;
+  Measure();
+}
+
 void RateWindow::SetSpeed(double speed) {
   speed_ = speed;
   Measure();

@@ -46,7 +46,11 @@ class RateWindow {
   // may begin at once does not change with the share, because another process can have used its share just now.
   void SetShare(double share, absl::Time now);
 
-  // Sets by what factor a paced window is slower than its limit, from 0 to 1: 0.5 doubles its length.
+  // Replaces the limit. The requests that were sent or admitted still count.
+  void SetLimit(const RateLimit& limit);
+
+  // Sets by what factor a paced window is slower than its limit, such as 0.5, which doubles its length. A
+  // factor above 1 makes the window faster.
   void SetSpeed(double speed);
 
   // Sets how many requests of others upstream has counted in its window at `now`. They count for one length.

@@ -7,8 +7,6 @@
 namespace stampgate {
 namespace {
 
-constexpr absl::Duration kSecond = absl::Seconds(1);
-
 // A caller with fewer recent calls has no demand.
 constexpr double kFewest = 0.01;
 
@@ -23,13 +21,6 @@ std::vector<RateLimit> WindowsOf(std::vector<RateLimit> limits, bool has_quotas)
 }
 
 }  // namespace
-
-void RecentCount::Add(absl::Time now) {
-  count_ = At(now) + 1;
-  at_ = now;
-}
-
-double RecentCount::At(absl::Time now) const { return count_ * std::exp(-absl::FDivDuration(now - at_, kSecond)); }
 
 SharedRate::SharedRate(std::string name, const std::vector<RateLimit>& limits, double share, bool has_quotas,
                        int64_t begun)
@@ -57,15 +48,26 @@ SharedRate::SharedRate(std::string name, const std::vector<RateLimit>& limits, d
 absl::Time SharedRate::When(int64_t count, absl::Time now) {
   absl::Time when = rate_.When(count, now);
   if (!has_share_) when = std::min(when, now + kFirstShare);
-  for (const Quota& quota : quotas_) {
-    if (quota.block.Left(begun_, now) >= count) continue;
-    if (now < quota.block.freed_at) {
-      when = std::max(when, quota.block.freed_at);
-    } else {
-      when = std::max(when, now + (store_fails_ ? kStoreFails : kTake));
-    }
-  }
+  for (const Quota& quota : quotas_) when = std::max(when, WhenPermitted(quota, count, now));
   return when;
+}
+
+absl::Time SharedRate::WhenPermitted(const Quota& quota, int64_t count, absl::Time now) const {
+  if (quota.block.Left(begun_, now) >= count) return now;
+  if (now < quota.block.freed_at) return quota.block.freed_at;
+  return now + (store_fails_ ? kStoreFails : kTake);
+}
+
+std::optional<RateLimit> SharedRate::Narrowest(int64_t count, absl::Time now) {
+  std::optional<RateLimit> narrowest = rate_.Narrowest(count, now);
+  absl::Time latest = rate_.When(count, now);
+  for (const Quota& quota : quotas_) {
+    const absl::Time when = WhenPermitted(quota, count, now);
+    if (when <= latest) continue;
+    latest = when;
+    narrowest = RateLimit{quota.limit.calls, quota.limit.window};
+  }
+  return narrowest;
 }
 
 void SharedRate::Begin(absl::Time now, bool waited) {

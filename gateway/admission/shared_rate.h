@@ -13,22 +13,12 @@
 #include "absl/time/time.h"
 #include "gateway/admission/rate.h"
 #include "gateway/admission/rate_window.h"
+#include "gateway/admission/recent_count.h"
 #include "gateway/shares/held_shares.h"
 #include "gateway/shares/quota_blocks.h"
 #include "gateway/shares/rate_demand.h"
 
 namespace stampgate {
-
-// A number of events in about the last second. Times are of a clock that never goes back.
-class RecentCount {
- public:
-  void Add(absl::Time now);
-  double At(absl::Time now) const;
-
- private:
-  double count_ = 0;
-  absl::Time at_ = absl::InfinitePast();
-};
 
 // Not thread-safe. See Rate for the functions with the same names.
 //
@@ -50,6 +40,9 @@ class SharedRate {
   SharedRate(std::string name, const std::vector<RateLimit>& limits, double share, bool has_quotas, int64_t begun);
 
   absl::Time When(int64_t count, absl::Time now);
+  // Returns the limit of the window or the quota that `count` further calls wait for longest; nothing if they need not
+  // wait.
+  std::optional<RateLimit> Narrowest(int64_t count, absl::Time now);
   void Begin(absl::Time now, bool waited);
   void Sent(absl::Time now) { rate_.Sent(now); }
   void Withdraw() { rate_.Withdraw(); }
@@ -57,6 +50,7 @@ class SharedRate {
   void Remaining(int64_t limit, int64_t remaining, absl::Time now) { rate_.Remaining(limit, remaining, now); }
   double PerSecond(absl::Time now) { return rate_.PerSecond(now); }
   bool IsEmpty(absl::Time now) { return rate_.IsEmpty(now); }
+  bool is_slowed(absl::Time now) const { return rate_.is_slowed(now); }
   bool has_windows() const { return rate_.has_windows() || !quotas_.empty(); }
   bool is_shared() const { return per_second_ > 0; }
   // Whether a call has arrived in the last minute.
@@ -88,6 +82,9 @@ class SharedRate {
     QuotaLimit limit;
     HeldQuotas::Block block;
   };
+
+  // Returns when the quota permits `count` further calls.
+  absl::Time WhenPermitted(const Quota& quota, int64_t count, absl::Time now) const;
 
   const std::string name_;
   Rate rate_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -417,6 +418,12 @@ void CheckActivities(const config::v1::Activities& activities, ConfigReport& rep
   }
 }
 
+bool IsOperationName(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "submit/") && !absl::ConsumePrefix(&name, "query/")) return false;
+  return !name.empty() && name.size() <= 64 &&
+         absl::c_all_of(name, [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_'; });
+}
+
 void CheckRates(const google::protobuf::RepeatedPtrField<config::v1::Rate>& rates, const std::string& path,
                 ConfigReport& report) {
   for (int i = 0; i < rates.size(); ++i) {
@@ -435,6 +442,46 @@ void CheckAdmission(const config::v1::Admission& admission, ConfigReport& report
     CheckRates(admission.organizations(i).rates(), path + ".rates", report);
     if (!names.insert(admission.organizations(i).organization()).second) {
       report.Add(path + ".organization", "must not be given twice");
+    }
+  }
+}
+
+// More entries than this are not a few operations that upstream limits apart. Each of them is a rate that several
+// gateways divide with each renewal.
+constexpr int kMaxOperationRates = 64;
+
+// Warns of an operation that no method and no grant has, instead of refusing it: a reload may remove the last grant of
+// an operation of GeneralService.
+void CheckOperationRates(const config::v1::Config& config, const OperationTable& operations, ConfigReport& report) {
+  const auto& entries = config.admission().operation_rates();
+  if (entries.size() > kMaxOperationRates) {
+    report.Add("admission.operation_rates", absl::StrCat("must have at most ", kMaxOperationRates, " entries"));
+  }
+  std::set<std::string> known;
+  for (const Operation& operation : operations.operations()) {
+    if (!operation.general) known.insert(operation.path);
+  }
+  for (const config::v1::Caller& caller : config.callers()) {
+    for (const config::v1::Grant& grant : caller.grants()) {
+      for (const config::v1::GeneralOperation& general : grant.general_operations()) {
+        known.insert(OperationPath((general.activity_type().empty() ? "query/" : "submit/") + general.path()));
+      }
+    }
+  }
+  std::set<std::string> given;
+  for (int i = 0; i < entries.size(); ++i) {
+    const std::string path = absl::StrCat("admission.operation_rates[", i, "]");
+    CheckRates(entries[i].rates(), path + ".rates", report);
+    for (int n = 0; n < entries[i].operations_size(); ++n) {
+      const std::string& name = entries[i].operations(n);
+      const std::string name_path = absl::StrCat(path, ".operations[", n, "]");
+      if (!IsOperationName(name)) {
+        report.Add(name_path, "must be submit/ or query/ and 1 to 64 characters of a-z, 0-9 and _");
+      } else if (!given.insert(name).second) {
+        report.Add(name_path, "must not be given twice");
+      } else if (known.count(OperationPath(name)) == 0) {
+        report.Warn(name_path, "is the name of no method's operation, and no grant lists it: its rates limit nothing");
+      }
     }
   }
 }
@@ -536,6 +583,8 @@ OrganizationsInForce InForceOf(const Config* config) {
 
 }  // namespace
 
+std::string OperationPath(absl::string_view name) { return absl::StrCat("/public/v1/", name); }
+
 std::string CallStoreFile(const config::v1::Config& config) {
   if (!config.store().has_sqlite()) return "";
   return (std::filesystem::path(config.store().sqlite().folder()) / "calls.db").string();
@@ -578,6 +627,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
       ReadOperations(std::move(set), snapshot.path, config, snapshot.contents, report);
   CheckClassGrants(config, operations->set(), report);
   CheckCallers(config, *operations, report);
+  CheckOperationRates(config, *operations, report);
   // The checks above use the file names as the config contains them. The checks below use the contents of the files.
   ResolveFiles(snapshot.path, config);
   const FileContents& contents = snapshot.contents;

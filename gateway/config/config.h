@@ -93,6 +93,9 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot,
 // the config has no store in SQLite files.
 std::string CallStoreFile(const config::v1::Config& config);
 
+// Returns the path of upstream's operation with this name, such as "submit/eth_send_transaction".
+std::string OperationPath(absl::string_view name);
+
 // Returns the TLS files of the gRPC port.
 TlsFiles FilesOf(const config::v1::Config& config);
 

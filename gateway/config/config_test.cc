@@ -99,6 +99,45 @@ TEST(ConfigTest, RatesHaveRangesAndNoOrganizationIsGivenTwice) {
   }
 }
 
+TEST(ConfigTest, RatesOfOperationsNameOperationsOnce) {
+  const std::string report = ReportOf(absl::StrCat(kMinimal, R"(admission:
+  operation_rates:
+    - {operations: [submit/eth_send_transaction], rates: [{requests: 10, per: 1s}]}
+    - {operations: [query/get_policy, submit/eth_send_transaction], rates: [{requests: 10, per: 1ms}]}
+    - {operations: [eth_send_transaction], rates: [{requests: 10, per: 1s}]}
+    - {operations: [query/Get-Policy], rates: []}
+    - {rates: [{requests: 10, per: 1s}]}
+)"));
+  for (const char* fault : {"admission.operation_rates[1].operations[1]: must not be given twice",
+                            "admission.operation_rates[1].rates[0].per: must be from 100ms",
+                            "admission.operation_rates[2].operations[0]: must be submit/ or query/",
+                            "admission.operation_rates[3].operations[0]: must be submit/ or query/",
+                            "admission.operation_rates[3].rates", "admission.operation_rates[4].operations"}) {
+    EXPECT_THAT(report, ::testing::HasSubstr(fault));
+  }
+  std::string many = absl::StrCat(kMinimal, "admission:\n  operation_rates:\n");
+  for (int i = 0; i < 65; ++i) {
+    absl::StrAppend(&many, "    - {operations: [query/q", i, "], rates: [{requests: 1, per: 1s}]}\n");
+  }
+  EXPECT_THAT(ReportOf(many), ::testing::HasSubstr("admission.operation_rates: must have at most 64 entries"));
+}
+
+TEST(ConfigTest, WarnsOfRatesOfAnOperationThatNobodyCanCall) {
+  const absl::StatusOr<Config> config = ParseWithCallers(absl::StrCat(kMinimal, R"(admission:
+  operation_rates:
+    - operations: [submit/eth_send_transaction, query/get_wallet_adress_balances, submit/get_policy]
+      rates: [{requests: 10, per: 1s}]
+)"),
+                                                         "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(
+      config->warnings(),
+      ::testing::IsSupersetOf({::testing::HasSubstr("admission.operation_rates[0].operations[1]: is the name"),
+                               ::testing::HasSubstr("admission.operation_rates[0].operations[2]: is the name")}));
+  EXPECT_THAT(config->warnings(),
+              ::testing::Not(::testing::Contains(::testing::HasSubstr("operation_rates[0].operations[0]"))));
+}
+
 TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   const absl::StatusOr<Config> config = ParseWithCallers(kMinimal, "f");
   ASSERT_TRUE(config.ok()) << config.status();

@@ -88,6 +88,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
     terms.caller = caller_.caller->name();
     terms.weight = caller_.caller->weight();
     terms.organization = purpose_->activity.first;
+    terms.operation = path_;
     terms.call_class = CallClass::kBackground;
     terms.deadline = deadline_;
     dispatch_.Admit(shared_from_this(), terms, [this](const absl::Status& admitted) {

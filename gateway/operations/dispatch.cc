@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "gateway/admission/rate_window.h"
 #include "gateway/calls/shutting_down.h"
 #include "gateway/process/steady_now.h"
 #include "translate/error.h"
@@ -16,14 +18,52 @@ using Cause = TransportFailure::Cause;
 
 TransportFailure CallerLeft() { return {Cause::kCancelled, /*body_sent=*/false, "the caller has left"}; }
 
+// Returns whose rate it is, for an error message.
+absl::string_view OwnerOf(RateScope scope) {
+  switch (scope) {
+    case RateScope::kOrganization:
+      return "the organization's";
+    case RateScope::kOperation:
+      return "the operation's";
+    case RateScope::kUpstream:
+      break;
+  }
+  return "upstream's";
+}
+
+bool IsQuota(const Admission::Refused& refused) {
+  return refused.limit.has_value() && refused.limit->per > RateWindow::kLongestPaced;
+}
+
+// Returns what the call lacked, for an error message.
+std::string LackOf(const Admission::Refused& refused) {
+  const absl::string_view owner = OwnerOf(refused.scope);
+  if (refused.calls_in_flight) return "until other calls of the organization end";
+  if (!refused.limit.has_value()) {
+    return absl::StrCat("for a place within ", owner, " rate, because upstream has refused requests");
+  }
+  return absl::StrCat("for a place within ", owner, IsQuota(refused) ? " quota of " : " rate of ",
+                      refused.limit->requests, " calls in ", absl::FormatDuration(refused.limit->per));
+}
+
 absl::Status StatusOf(const Admission::Refused& refused) {
   if (refused.why == AdmissionRefusal::kLeft) return absl::CancelledError("the caller has left");
   if (refused.why == AdmissionRefusal::kDraining) return ShuttingDown();
   const bool waited = refused.why == AdmissionRefusal::kWaitTooLong;
-  Error error = GatewayError(StatusCode::kResourceExhausted, v1::ERROR_REASON_QUOTA_EXHAUSTED,
-                             waited ? "the call has waited as long as it may for a place within upstream's rates"
-                                    : "the call would wait too long for a place within upstream's rates");
-  error.metadata.emplace_back("limit", waited ? "wait" : "rate");
+  const std::string lack = LackOf(refused);
+  std::string message = absl::StrCat("the call would wait too long ", lack);
+  absl::string_view limit = refused.calls_in_flight ? "calls" : "rate";
+  if (IsQuota(refused)) {
+    message = absl::StrCat("the gateway has no call left of ", OwnerOf(refused.scope), " quota of ",
+                           refused.limit->requests, " calls in ", absl::FormatDuration(refused.limit->per));
+    limit = "quota";
+  }
+  if (waited) {
+    message = absl::StrCat("the call has waited as long as it may ", lack);
+    limit = "wait";
+  }
+  Error error = GatewayError(StatusCode::kResourceExhausted, v1::ERROR_REASON_QUOTA_EXHAUSTED, std::move(message));
+  error.metadata.emplace_back("limit", limit);
   error.retry_delay = refused.retry_after;
   return ToStatus(error);
 }
@@ -67,6 +107,7 @@ std::optional<Admission::Verdict> Dispatch::Enter() {
   request.caller = terms_.caller;
   request.weight = terms_.weight;
   request.organization = terms_.organization;
+  request.operation = terms_.operation;
   request.call_class = terms_.call_class;
   request.time_left = absl::FromChrono(terms_.deadline - Clock::now());
   Admission::Ticket ticket = 0;

@@ -48,6 +48,7 @@ class Dispatch {
     absl::string_view caller;
     double weight = 1;
     absl::string_view organization;
+    std::string operation;  // the path of upstream's operation
     CallClass call_class = CallClass::kQuery;
     Clock::time_point deadline;
   };

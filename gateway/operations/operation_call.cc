@@ -148,6 +148,7 @@ void OperationCall::Admit() {
   terms.caller = caller_.caller->name();
   terms.weight = caller_.caller->weight();
   terms.organization = QuestionOf(operation_, request_).organization_id.value_or("");
+  terms.operation = PathOf(operation_, request_);
   terms.call_class = operation_.is_submit() ? CallClass::kSubmit : CallClass::kQuery;
   terms.deadline = deadline_;
   dispatch_.Admit(shared_from_this(), terms, [this](const absl::Status& admitted) {

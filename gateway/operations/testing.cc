@@ -304,6 +304,10 @@ void CallTest::AnswerStore(absl::StatusOr<CallStore::Begun> begun) {
 void CallTest::UseRates(std::vector<RateLimit> rates, absl::Duration max_wait) {
   AdmissionOptions options;
   options.rates = std::move(rates);
+  UseAdmission(std::move(options), max_wait);
+}
+
+void CallTest::UseAdmission(AdmissionOptions options, absl::Duration max_wait) {
   options.max_wait = max_wait;
   options.now = SteadyNow;
   options.run_after = [this](absl::Duration delay, EventLoop::Task task) {

@@ -215,6 +215,8 @@ class CallTest : public ::testing::Test {
   void UseRetries() { with_retries_ = true; }
   // Limits the requests to upstream.
   void UseRates(std::vector<RateLimit> rates, absl::Duration max_wait = absl::Milliseconds(200));
+  // Sets the clock, the timer and the longest wait of `options`, and uses these.
+  void UseAdmission(AdmissionOptions options, absl::Duration max_wait = absl::Milliseconds(200));
   void UseAudit();
 
   // Answers the oldest Begin of the store that the test has not answered, and waits for the next steps of its call.

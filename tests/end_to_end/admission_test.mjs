@@ -7,10 +7,13 @@ import { QUERY, SUBMIT, described } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch, startStack } from './harness.mjs';
 import { asCaller, callerOf } from './policy_callers.mjs';
 import { recordsOf } from './log_lines.mjs';
+import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 
 const timeout = HANG_MS;
 const GRANTS = [{ classes: ['query', 'write'], all_organizations: true }];
 const NAMES = ['a', 'b', 'c'];
+/** A query of another operation than QUERY. */
+const OTHER_QUERY = { method: 'WalletService/ListWalletAccounts', request: { organization_id: ORGANIZATION, wallet_id: identifier(2) } };
 
 async function startWith(t, admission, { simulator, ...config } = {}) {
   const callers = NAMES.map((name, i) => ({ ...callerOf(name, GRANTS), weight: i + 1 }));
@@ -40,8 +43,9 @@ describe('calls beyond the rate', { timeout }, () => {
     assert.equal(countOf(outcomes, 'sent'), 5);
     const refused = outcomes.filter(({ reason }) => reason === 'QUOTA_EXHAUSTED');
     assert.equal(refused.length, 15);
-    for (const { code, metadata, retryMs } of refused) {
-      assert.deepEqual({ code, metadata }, { code: 'RESOURCE_EXHAUSTED', metadata: { limit: 'rate' } });
+    for (const { code, metadata, message, retryMs } of refused) {
+      assert.deepEqual({ code, metadata }, { code: 'RESOURCE_EXHAUSTED', metadata: { limit: 'quota' } });
+      assert.match(message, /no call left of upstream's quota of 5 calls in 24h$/);
       assert.ok(retryMs > 86_000_000 && retryMs < 90_000_000, `${retryMs}`);
     }
     assert.equal(stack.simulator.requests().length, 5);
@@ -61,6 +65,31 @@ describe('calls beyond the rate', { timeout }, () => {
     for (let i = 0; i < 6; i += 1) outcomes.push(await outcomeOf(stack.callers[0], i % 2 ? QUERY : other));
     assert.equal(countOf(outcomes, 'sent'), 4);
     assert.equal(countOf(outcomes, 'QUOTA_EXHAUSTED'), 2);
+  });
+
+  it('of one operation do not concern another one', async (t) => {
+    const operation_rates = [{ operations: ['query/get_policy'], rates: [{ requests: 2, per: '24h' }] }];
+    const stack = await startWith(t, { operation_rates });
+    const outcomes = [];
+    for (let i = 0; i < 6; i += 1) outcomes.push(await outcomeOf(stack.callers[0], QUERY));
+    assert.equal(countOf(outcomes, 'sent'), 2);
+    const { metadata, message } = outcomes.at(-1);
+    assert.deepEqual(metadata, { limit: 'quota' });
+    assert.match(message, /no call left of the operation's quota of 2 calls in 24h$/);
+    for (let i = 0; i < 6; i += 1) assert.equal((await outcomeOf(stack.callers[0], i % 2 ? OTHER_QUERY : SUBMIT)).reason, 'sent');
+  });
+
+  it('of a lighter caller let a heavier one overtake them within the rate of an organization', async (t) => {
+    const stack = await startWith(t, { organization_rates: [{ requests: 10, per: '1s' }], max_wait: '2s' });
+    const light = Array.from({ length: 40 }, () => outcomeOf(stack.callers[0], QUERY));
+    const waiting = async () => (await metricsOf(stack.gateway)).get('stampgate_admission_waiting_calls{class="query"}');
+    while ((await waiting()) < 10) {
+      // The calls arrive soon.
+    }
+    const heavy = await Promise.all(Array.from({ length: 10 }, () => outcomeOf(stack.callers[2], QUERY)));
+    assert.equal(countOf(heavy, 'sent'), 10);
+    const ends = await Promise.all(light);
+    assert.equal(countOf(ends, 'sent') + countOf(ends, 'QUOTA_EXHAUSTED'), 40);
   });
 
   it('of one caller leave the other callers their places', async (t) => {
@@ -135,6 +164,26 @@ describe('calls beyond the rate', { timeout }, () => {
 });
 
 describe('refusals of upstream', { timeout }, () => {
+  it('of one operation slow this operation alone', async (t) => {
+    const rateLimits = [{ requests: 1, perMs: 1000, path: QUERY.path }];
+    const stack = await startWith(t, { rates: [{ requests: 60, per: '1s' }], retries: false }, { simulator: { rateLimits } });
+    const limited = [];
+    const others = [];
+    for (let round = 0; round < 40; round += 1) {
+      limited.push(outcomeOf(stack.callers[0], QUERY), outcomeOf(stack.callers[1], QUERY));
+      const batch = Array.from({ length: 6 }, () => outcomeOf(stack.callers[2], OTHER_QUERY));
+      others.push(...(await Promise.all(batch)));
+    }
+    assert.equal(countOf(others, 'sent'), others.length);
+    const ends = await Promise.all(limited);
+    assert.ok(countOf(ends, 'RATE_LIMIT_EXCEEDED') > 0);
+    assert.ok(countOf(ends, 'QUOTA_EXHAUSTED') > countOf(ends, 'RATE_LIMIT_EXCEEDED'));
+    // The gateway measures both once a second.
+    let metrics = new Map();
+    while (metrics.get('stampgate_upstream_slowed_operations') !== 1) metrics = await metricsOf(stack.gateway);
+    assert.ok(metrics.get('stampgate_upstream_rate') > 59, `${metrics.get('stampgate_upstream_rate')}`);
+  });
+
   it('slow the gateway, also if its config has a higher rate', async (t) => {
     const limits = [{ requests: 1, perMs: 60_000 }];
     const stack = await startWith(t, { rates: [{ requests: 100, per: '1s' }], retries: false }, { simulator: { rateLimits: limits } });

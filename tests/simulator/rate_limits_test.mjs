@@ -27,6 +27,16 @@ describe('rate limits', () => {
     assert.equal(take().refusal, undefined);
   });
 
+  it('can concern one path only', () => {
+    const limits = new RateLimits(() => 0);
+    const take = (path) => limits.take('a', [{ requests: 1, perMs: 1000, path: '/a' }, { requests: 3, perMs: 1000 }], path).refusal;
+    assert.equal(take('/a'), undefined);
+    assert.equal(take('/b'), undefined);
+    assert.equal(take('/a').errorCode, 'RATE_LIMIT_EXCEEDED');
+    assert.equal(take('/b'), undefined, 'a refused request does not count');
+    assert.equal(take('/b').errorCode, 'RATE_LIMIT_EXCEEDED');
+  });
+
   it('are none by default', () => {
     assert.deepEqual(new RateLimits().take('a', []), { headers: {}, refusal: undefined });
   });

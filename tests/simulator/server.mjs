@@ -43,7 +43,7 @@ const SETTINGS = {
  * @param {'state' | 'full' | 'least'} [options.answers] 'full', 'least': the members that are set in made answers
  * @param {boolean} [options.newer] whether the service has the parts of the API that schema/newer.mjs lists
  * @param {number} [options.choice] which value of each enum, and which member of each oneof, made answers have
- * @param {{requests: number, perMs: number}[]} [options.rateLimits] for each source address; all of them hold
+ * @param {{requests: number, perMs: number}[]} [options.rateLimits] for each source address, and with `path` for one path; all of them hold
  * @param {number} [options.keepAliveMs] how long an idle connection stays open
  * @param {() => number} [options.now] the clock, in milliseconds
  * @param {{urls?: string[], ca?: string | Buffer, settings?: object}} [options.webhooks] see webhooks.mjs
@@ -208,7 +208,7 @@ export class Simulator {
       this.#capture.add({ ...seen, rawBody: Buffer.alloc(0), verdict: { outcome: 'incomplete' } });
       return;
     }
-    const { headers, refusal } = this.#rateLimits.take(request.socket.remoteAddress, this.settings.rateLimits);
+    const { headers, refusal } = this.#rateLimits.take(request.socket.remoteAddress, this.settings.rateLimits, seen.path);
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (refusal !== undefined) return this.#refuse({ ...seen, rawBody }, refusal, response);
     await this.#answer({ ...seen, rawBody }, response);
