@@ -104,7 +104,7 @@ absl::StatusOr<std::unique_ptr<QuotaStore>> OpenQuotaStore(const config::v1::Con
   const config::v1::Store& store = config.store();
   if (store.has_postgresql()) {
     PostgresQuotaStoreOptions options;
-      options.address = AddressOf(config);
+    options.address = AddressOf(config);
     return MakePostgresQuotaStore(std::move(options));
   }
   SqliteQuotaStoreOptions options;

@@ -74,8 +74,9 @@ constexpr absl::string_view kCredentialCodes[] = {"API_KEY_EXPIRED", "PUBLIC_KEY
 // Codes that mean that waiting does not help, although their HTTP status can be 429.
 constexpr absl::string_view kHardQuotaCodes[] = {"API_OPERATIONS_DISABLED", "SIGNING_QUOTA_EXCEEDED"};
 
-// The HTTP statuses from 500 that a proxy returns while it, or upstream behind it, fails or is overloaded. The first
-// three are standard; upstream itself returns 503 and 504 too. The others are those of the proxies that are named.
+// The HTTP statuses from 500 that a proxy returns while it, or the way from it to upstream, fails or is overloaded. The
+// first three are standard; upstream itself returns 503 and 504 too. The others are those of the proxies that are
+// named.
 constexpr int kProxyFailures[] = {
     502,  // Bad Gateway
     503,  // Service Unavailable

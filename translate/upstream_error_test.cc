@@ -205,8 +205,8 @@ std::vector<StatusCase> Refusals() {
 
 std::vector<StatusCase> UnknownOutcomes() {
   std::vector<StatusCase> rows;
-  for (int http : {100, 101, 301, 302, 303, 304, 307, 308, 408,
-                   499, 500, 502, 503, 504, 505, 507, 509, 520, 521, 522, 523, 524, 525, 526, 527, 529, 530, 540, 598, 599}) {
+  for (int http : {100, 101, 301, 302, 303, 304, 307, 308, 408, 499, 500, 502, 503, 504, 505,
+                   507, 509, 520, 521, 522, 523, 524, 525, 526, 527, 529, 530, 540, 598, 599}) {
     rows.push_back({kSubmit, http, Code::kUnknown, "stampgate", "OUTCOME_UNKNOWN"});
   }
   return rows;

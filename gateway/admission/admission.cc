@@ -99,6 +99,13 @@ struct Admission::Scope {
     return refused == 0 ? 0 : static_cast<double>(refused) / static_cast<double>(accepted + refused);
   }
 
+  // Returns whether upstream has answered requests in the last ten seconds that belong to `all`, but not to this scope.
+  bool HasOthers(const Scope& all, absl::Time now) const {
+    const auto [accepted, refused] = responses.Sum(now);
+    const auto [all_accepted, all_refused] = all.responses.Sum(now);
+    return all_accepted + all_refused > accepted + refused;
+  }
+
   // Returns the same part of the requests that belong to `all`, but not to this scope.
   double PartRefusedOfOthers(const Scope& all, absl::Time now) const {
     const auto [accepted, refused] = responses.Sum(now);
@@ -236,10 +243,12 @@ struct Admission::State {
     return call;
   }
 
-  // Returns the part of the caller's weight that counts in this process.
+  // Returns the part of the caller's weight that counts in this process. A scope whose rate is not shared, such as that
+  // of a learned rate, has the parts of upstream's rate.
   double WeightOf(const AdmissionRequest& request, const Scope& scope) const {
-    if (shares == nullptr || !scope.rate.is_shared()) return request.weight;
-    return request.weight * std::max(shares->WeightPart(scope.rate.name(), request.caller), kLeastWeightPart);
+    const SharedRate& rate = scope.rate.is_shared() ? scope.rate : upstream.rate;
+    if (shares == nullptr || !rate.is_shared()) return request.weight;
+    return request.weight * std::max(shares->WeightPart(rate.name(), request.caller), kLeastWeightPart);
   }
 
   static void Forget(absl::node_hash_map<std::string, Scope>& scopes, size_t most, absl::Time now) {
@@ -364,7 +373,8 @@ struct Admission::State {
     return !FairQueue::Precedes(other_flow, flow) && *line.calls.begin() < *other.calls.begin();
   }
 
-  // If a scope of this kind has no room for all calls of `next`, only the line remains that is first in its order.
+  // If a scope of this kind has too few places for the calls of `next`, only the line that is first in its order
+  // remains.
   static void KeepFirst(RateScope kind, std::vector<const Line*>& next, absl::Time now) {
     struct Contest {
       const Line* first;
@@ -687,8 +697,9 @@ void Admission::Permit::Refused(std::optional<absl::Duration> retry_after) {
   Scope* narrowest = &state.upstream;
   double largest = 0;
   for (Scope* scope : scopes_) {
-    const bool has_rate = scope->rate.has_windows() || scope->learned.has_value();
-    if (scope == &state.upstream || !has_rate) continue;
+    // While no other operation is called, nothing shows that upstream limits this one apart.
+    const bool may_have_own = scope->learned.has_value() && scope->HasOthers(state.upstream, now);
+    if (scope == &state.upstream || !(scope->rate.has_windows() || may_have_own)) continue;
     const double part = scope->PartRefused(now);
     if (part <= 2 * scope->PartRefusedOfOthers(state.upstream, now) || part < largest) continue;
     narrowest = scope;

@@ -13,8 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "gateway/admission/admission.h"
 #include "gateway/admission/testing.h"
+#include "gateway/shares/held_shares.h"
+#include "gateway/shares/quota_blocks.h"
 
 namespace stampgate {
 

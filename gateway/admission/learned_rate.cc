@@ -9,7 +9,9 @@ namespace stampgate {
 
 absl::Time LearnedRate::When(int64_t count, absl::Time now) {
   Update(now);
-  return window_.When(count, std::max(now, paused_until_));
+  const absl::Time from = std::max(now, paused_until_);
+  // Even the distances of an unlimited window add up to a delay, which would make an order of the operation decide.
+  return is_learned() ? window_.When(count, from) : from;
 }
 
 void LearnedRate::Refused(absl::Time now, std::optional<absl::Duration> retry_after) {

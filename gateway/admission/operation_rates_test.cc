@@ -101,6 +101,14 @@ class OperationRatesTest : public AdmissionTest {
     if (auto verdict = admission_->Enter(request, ticket, end); verdict.has_value()) end(*std::move(verdict));
   }
 
+  // Calls an operation, whose request upstream accepts.
+  void Accept(const std::string& path) {
+    const auto call = Enter({.caller = "a", .operation = path});
+    ASSERT_TRUE(call->is_admitted());
+    call->verdict->permit.Sent();
+    call->verdict->permit.End();
+  }
+
   std::mt19937 random_{35};
   LimitedUpstream upstream_;
   std::map<std::string, Counts> counts_;  // by operation
@@ -279,6 +287,7 @@ TEST_F(OperationRatesTest, RefusalsOfSeveralOperationsOfOneOrganizationSlowThisO
 
 TEST_F(OperationRatesTest, ALearnedRateIsForgotten) {
   MakeRates({kSixtyASecond});
+  Accept("/b");
   Enter({.caller = "a", .operation = "/a"})->verdict->permit.Refused(absl::Seconds(5));
   const auto paused = Enter({.caller = "a", .operation = "/a"});
   ASSERT_TRUE(paused->is_refused());
@@ -292,6 +301,14 @@ TEST_F(OperationRatesTest, ALearnedRateIsForgotten) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(Enter({.caller = "a", .operation = "/a"})->is_admitted());
 }
 
+TEST_F(OperationRatesTest, WhileOnlyOneOperationIsCalledItsRefusalsSlowUpstreamsRate) {
+  MakeRates({kSixtyASecond});
+  Accept("/a");
+  Enter({.caller = "a", .operation = "/a"})->verdict->permit.Refused(std::nullopt);
+  EXPECT_EQ(admission_->slowed_operations(), 0u);
+  EXPECT_LT(admission_->permitted_per_second(), 60);
+}
+
 TEST_F(OperationRatesTest, TheMemoryOfOperationsIsBounded) {
   MakeRates({{100'000, absl::Seconds(1)}});
   for (int i = 0; i < 5000; ++i) {
@@ -300,6 +317,7 @@ TEST_F(OperationRatesTest, TheMemoryOfOperationsIsBounded) {
     ASSERT_TRUE(call->is_admitted());
     call->verdict->permit.Refused(std::nullopt);
     call->verdict->permit.End();
+    for (int n = 0; n < 3; ++n) Accept("/accepted");
     time_.Pass(absl::Milliseconds(1));
   }
   EXPECT_LE(admission_->slowed_operations(), 1024u);

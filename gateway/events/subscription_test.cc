@@ -486,7 +486,7 @@ TEST_F(SubscriptionTest, APageThatWasReadByAnOldPolicyIsReadAgain) {
   ASSERT_NE(source_.asked(), nullptr);
   EXPECT_EQ(source_.asked()->after.position, 0);
   ASSERT_NE(source_.asked()->filter->visible, nullptr);
-  EXPECT_THAT(*source_.asked()->filter->visible, ElementsAre("odd"));
+  EXPECT_TRUE((*source_.asked()->filter->visible)("odd"));
   source_.Give(PageOf(1, 1));
   Expect({"event-1"}, 1);
   EXPECT_EQ(identified_, 2);

@@ -68,6 +68,15 @@ class DispatchTest : public CallTest {
     handler->Start(caller(), "", BytesOf(*RequestOf(OperationOf(method), text)), absl::InfiniteDuration());
     return call;
   }
+  void GrantGeneralQueries() {
+    SetGrants(R"pb(grants {
+                     classes: POLICY_CLASS_QUERY
+                     general_operations { path: "get_new_thing" }
+                     general_operations { path: "get_other_thing" }
+                     all_organizations: true
+                   })pb");
+  }
+
   // Returns how a call ends that has no place within the rates.
   absl::Status Refused() {
     while (true) {
@@ -80,6 +89,9 @@ class DispatchTest : public CallTest {
   }
 
   Call Query() { return Start("GetPolicy", kQuery); }
+  Call GeneralQuery(absl::string_view path) {
+    return Start("QueryOperation", absl::StrCat(R"pb(organization_id: "o" parameters: "{}" path: ")pb", path, "\""));
+  }
   Call Submit(const std::string& text) { return Start("CreatePolicies", text); }
 
   // Ends the exchange of attempt number `attempt`, counted from 1.
@@ -222,51 +234,35 @@ TEST_F(DispatchTest, AnOperationOfGeneralServiceHasTheRatesOfItsPath) {
   options.operation_rates = {{{"/public/v1/query/get_policy"}, {{1, absl::Hours(24)}}},
                              {{"/public/v1/query/get_new_thing"}, {{1, absl::Hours(24)}}}};
   UseAdmission(options);
-  SetGrants(R"pb(grants {
-                   classes: POLICY_CLASS_QUERY
-                   general_operations { path: "get_new_thing" }
-                   general_operations { path: "get_other_thing" }
-                   all_organizations: true
-                 })pb");
-  const auto thing = [this](absl::string_view path) {
-    return Start("QueryOperation", absl::StrCat(R"pb(organization_id: "o" parameters: "{}" path: ")pb", path, "\""));
-  };
+  GrantGeneralQueries();
   const absl::Status typed = Refused();
   EXPECT_THAT(typed, StatusIs(Code::kResourceExhausted,
                               "the gateway has no call left of the operation's quota of 1 calls in 24h"));
   const size_t sent = upstream_.sent().size();
-  const Call first = thing("get_new_thing");
+  const Call first = GeneralQuery("get_new_thing");
   End(sent + 1, AnswerOf(200, "{}"));
   EXPECT_TRUE(first.Wait().ok());
-  EXPECT_EQ(ErrorReasonOf(thing("get_new_thing").Wait()), "QUOTA_EXHAUSTED");
-  const Call other = thing("get_other_thing");
+  EXPECT_EQ(ErrorReasonOf(GeneralQuery("get_new_thing").Wait()), "QUOTA_EXHAUSTED");
+  const Call other = GeneralQuery("get_other_thing");
   End(sent + 2, AnswerOf(200, "{}"));
   EXPECT_TRUE(other.Wait().ok());
 }
 
 TEST_F(DispatchTest, AnOperationThatUpstreamRefusesIsSlowedAloneAlsoInGeneralService) {
   UseRates({{60, absl::Seconds(1)}});
-  SetGrants(R"pb(grants {
-                   classes: POLICY_CLASS_QUERY
-                   general_operations { path: "get_new_thing" }
-                   general_operations { path: "get_other_thing" }
-                   all_organizations: true
-                 })pb");
-  const auto thing = [this](absl::string_view path) {
-    return Start("QueryOperation", absl::StrCat(R"pb(organization_id: "o" parameters: "{}" path: ")pb", path, "\""));
-  };
-  const Call first = thing("get_new_thing");
+  GrantGeneralQueries();
+  const Call first = GeneralQuery("get_new_thing");
   HttpAnswer limited = AnswerOf(429, "");
   limited.retry_after = absl::Seconds(30);
   End(1, limited);
   EXPECT_EQ(ErrorReasonOf(first.Wait()), "HTTP_429");
-  const absl::Status refused = thing("get_new_thing").Wait();
+  const absl::Status refused = GeneralQuery("get_new_thing").Wait();
   EXPECT_THAT(refused,
               StatusIs(Code::kResourceExhausted,
                        "the call would wait too long for a place within the operation's rate, because upstream "
                        "has refused requests"));
   EXPECT_GE(DetailsOf(refused).retry_delay.value_or(absl::ZeroDuration()), absl::Seconds(25));
-  const Call other = thing("get_other_thing");
+  const Call other = GeneralQuery("get_other_thing");
   End(2, AnswerOf(200, "{}"));
   EXPECT_TRUE(other.Wait().ok());
 }

@@ -126,7 +126,7 @@ TEST_F(PrepareCallTest, ACallerPreparesSoManyBodiesInAMinuteThatTheAuditDoesNotF
   int prepared = 0;
   absl::Status refused;
   for (int i = 0; i < 3000 && refused.ok(); ++i) {
-    refused = StartLogin().Wait();
+    refused = Start("PolicyService", "GetPolicy", R"pb(organization_id: "o" policy_id: "p")pb").Wait();
     prepared += refused.ok() ? 1 : 0;
   }
   EXPECT_THAT(refused, StatusIs(Code::kResourceExhausted));

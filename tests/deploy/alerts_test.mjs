@@ -148,7 +148,12 @@ const FAULTS = [
     also: ['StampgateRetriesWithheld'],
     series: { 'stampgate_upstream_retries_withheld_total{cause="rate_limited"}': rises() },
   },
-  { alert: 'StampgateBreakerOpen', series: { stampgate_upstream_breaker_open: becomes(1) } },
+  {
+    alert: 'StampgateBreakerOpen',
+    each: ['submit', 'query'],
+    series: (lane) => ({ [`stampgate_upstream_breaker_open{lane="${lane}"}`]: becomes(1) }),
+    labels: (lane) => ({ lane }),
+  },
   {
     alert: 'StampgateRetriesWithheld',
     series: { 'stampgate_upstream_retries_withheld_total{cause="broken"}': rises() },

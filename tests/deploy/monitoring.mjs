@@ -117,7 +117,7 @@ export async function startGateways(t) {
     [plain, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
     [tls, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
     [
-      shared, 'stampgate_event_log_failing', 'stampgate_webhook_peers_refused_total', 'stampgate_upstream_rate',
+      shared, 'stampgate_event_log_failing', 'stampgate_webhook_peers_refused_total', 'stampgate_upstream_slowed_operations',
       'stampgate_rate_replicas', 'stampgate_quota_unused_calls{window="24h"}',
     ],
   ]) {

@@ -166,7 +166,8 @@ describe('calls beyond the rate', { timeout }, () => {
 describe('refusals of upstream', { timeout }, () => {
   it('of one operation slow this operation alone', async (t) => {
     const rateLimits = [{ requests: 1, perMs: 1000, path: QUERY.path }];
-    const stack = await startWith(t, { rates: [{ requests: 60, per: '1s' }], retries: false }, { simulator: { rateLimits } });
+    const rates = [{ requests: 60, per: '1s' }];
+    const stack = await startWith(t, { rates, max_wait: '2s', retries: false }, { simulator: { rateLimits } });
     const limited = [];
     const others = [];
     for (let round = 0; round < 40; round += 1) {

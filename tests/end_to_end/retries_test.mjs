@@ -179,16 +179,16 @@ describe('the circuit breaker', { timeout }, () => {
     assert.equal(metrics.get('stampgate_upstream_breaker_open{lane="submit"}'), 0);
     await gateway.call(SUBMIT.method, SUBMIT.request);
     simulator.addFaults([{ kind: 'status', status: 520, times: 20 }]);
-    for (let i = 0; i < 20; i += 1) await failureOf(gateway, SUBMIT);
+    for (let i = 0; i < 19; i += 1) await failureOf(gateway, SUBMIT);
     assert.equal((await failureOf(gateway, SUBMIT)).reason, 'UPSTREAM_FAILING');
-    assert.equal(simulator.requests().length, 41);
+    assert.equal(simulator.requests().length, 40);
   });
 
   // Each exchange is short. The second half of the calls waits for connections for longer than a slow exchange may take,
   // and is then cut off by its own deadlines.
   it('is not opened by calls whose deadlines pass soon after they got a connection', async (t) => {
-    const upstream = { max_connections: 20 };
-    const { simulator, gateway } = await startStackWith(t, { admission: { retries: false }, upstream });
+    const config = { admission: { retries: false } };
+    const { simulator, gateway } = await startStack(t, { config, upstream: { max_connections: 20 } });
     simulator.addFaults([{ kind: 'slow', untilReleased: true, times: 40 }]);
     const calls = Array.from({ length: 40 }, () =>
       gateway.call(QUERY.method, QUERY.request, deadline(12_000)).then(() => 'ok', (error) => described(error).reason),
