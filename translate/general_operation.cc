@@ -6,7 +6,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "translate/json/reader.h"
 
 namespace stampgate {
@@ -17,16 +16,13 @@ constexpr size_t kMaxPathBytes = 64;
 constexpr size_t kMaxTypeBytes = 80;
 
 // The members of a body that a caller must not set as JSON: those that only a submit has, and organizationId, which the
-// gateway writes. The names are in lower case without underscores, as IsEnvelopeMember compares them.
+// gateway writes. The names are in the form of ComparedJsonName.
 constexpr absl::string_view kEnvelope[] = {"organizationid", "type", "timestampms", "parameters"};
 
-// Returns true if upstream's JSON parser might read `name` as one of kEnvelope. Some parsers also accept the field
-// names of the proto, with underscores, and some ignore case. Those that ignore the case of all Unicode letters read
-// U+017F as s and U+212A as k, so the caller of this function must first reject names that are not ASCII.
-bool IsEnvelopeMember(absl::string_view name) {
-  const std::string plain = absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", ""}});
-  return absl::c_linear_search(kEnvelope, plain);
-}
+// Returns true if upstream's JSON parser might read `name` as one of kEnvelope. Some parsers ignore the case of all
+// Unicode letters, and read U+017F as s and U+212A as k, so the caller of this function must first reject names that
+// are not ASCII.
+bool IsEnvelopeMember(absl::string_view name) { return absl::c_linear_search(kEnvelope, ComparedJsonName(name)); }
 
 bool IsPathSegment(absl::string_view text) {
   return !text.empty() && text.size() <= kMaxPathBytes && absl::c_all_of(text, [](unsigned char c) {

@@ -90,9 +90,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   if (operation.response->unrecognized == nullptr && operation.response->json_members == nullptr) {
     return Fault(method, "needs a map<string, string> unrecognized in its response");
   }
-  if (operation.is_submit() && !operation.general && operation.request->by_json_name.contains("type")) {
-    return Fault(method, "must not have a field with the JSON name \"type\", which a typed submit already has");
-  }
+  if (const absl::Status status = CheckMembers(operation); !status.ok()) return status;
   if (operation.kind != v1::OPERATION_KIND_DISCOVERY) {
     operation.organization_id = operation.request->Find("organization_id");
     if (operation.organization_id == nullptr || operation.organization_id->form != JsonForm::kString ||
@@ -126,7 +124,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
     return Fault(method,
                  "can wait for its activity only if it is a submit, with an optional WaitUntil wait_until = 13");
   }
-  AddFinalStatuses(*operation.response);
+  if (const absl::Status status = AddActivity(operation); !status.ok()) return status;
   operation.path_segment = FindRole(*operation.request, v1::FIELD_ROLE_PATH);
   operation.activity_type_field = FindRole(*operation.request, v1::FIELD_ROLE_ACTIVITY_TYPE);
   if ((operation.path_segment != nullptr) != operation.general ||
@@ -171,16 +169,52 @@ absl::Status OperationTable::ClaimPath(const Operation& operation) {
   return absl::OkStatus();
 }
 
-void OperationTable::AddFinalStatuses(const MessagePlan& response) {
-  for (const FieldPlan& field : response.fields) {
+// No field may write members that the gateway itself writes or checks. Only the members of a general operation can be
+// anything: CheckGeneralOperation checks them.
+absl::Status OperationTable::CheckMembers(const Operation& operation) {
+  const MessagePlan& request = *operation.request;
+  if (operation.is_submit() && !operation.general && absl::c_any_of(request.fields, [](const FieldPlan& field) {
+        return field.in_json && ComparedJsonName(field.json_name) == "type";
+      })) {
+    return Fault(operation.method,
+                 "must not have a field with the JSON name \"type\", which a typed submit already has");
+  }
+  std::vector<const MessagePlan*> found = {&request};
+  while (!found.empty()) {
+    const MessagePlan& message = *found.back();
+    found.pop_back();
+    const bool may_write_any = operation.general && &message == &request;
+    if (!may_write_any && !checked_.insert(&message).second) continue;
+    if (message.json_members != nullptr && !may_write_any) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          message.json_members->field->full_name(),
+          " must not have the text form of JSON members, which only the request of a general operation has"));
+    }
+    for (const FieldPlan& field : message.fields) {
+      if (field.form == JsonForm::kMessage) found.push_back(field.message);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Adds the final statuses of the activity in the operation's response. An activity in a second field could take the
+// place of the first one in the audit log.
+absl::Status OperationTable::AddActivity(const Operation& operation) {
+  bool has_activity = false;
+  for (const FieldPlan& field : operation.response->fields) {
     if (field.message == nullptr || field.field->is_repeated()) continue;
+    if (FindRole(*field.message, v1::FIELD_ROLE_ACTIVITY_ID) != nullptr) {
+      if (has_activity) return Fault(operation.method, "must not have two activities in its response");
+      has_activity = true;
+    }
     const FieldPlan* status = FindRole(*field.message, v1::FIELD_ROLE_ACTIVITY_STATUS);
     if (status == nullptr) continue;
-    for (const auto& [json, number] : status->enum_numbers) {
+    for (const auto& [json, number] : status->values->numbers) {
       const auto* value = status->field->enum_type()->FindValueByNumber(number);
       if (value->options().GetExtension(v1::enum_value).is_final()) final_statuses_.insert(json);
     }
   }
+  return absl::OkStatus();
 }
 
 const Operation* OperationTable::Find(absl::string_view full_name) const {

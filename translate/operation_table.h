@@ -16,6 +16,7 @@
 #include "stampgate/v1/options.pb.h"
 #include "translate/message/plan.h"
 #include "translate/operation_set/operation_set.h"
+#include "translate/operation_set/unreviewed.h"
 
 namespace stampgate {
 
@@ -78,11 +79,12 @@ class OperationTable {
 
  private:
   OperationTable(absl::string_view operator_name, OperationSet::Shared set)
-      : set_(std::move(set)), plans_(operator_name) {}
+      : set_(std::move(set)), plans_(operator_name, UnreviewedFields(*set_)) {}
 
   absl::Status AddMethod(const ApiMethod& method);
   absl::Status ClaimPath(const Operation& operation);
-  void AddFinalStatuses(const MessagePlan& response);
+  absl::Status CheckMembers(const Operation& operation);
+  absl::Status AddActivity(const Operation& operation);
 
   const OperationSet::Shared set_;
   MessagePlans plans_;
@@ -93,6 +95,7 @@ class OperationTable {
   absl::flat_hash_set<std::string> path_segments_;
   absl::flat_hash_set<std::string> activity_types_;  // without their versions
   absl::flat_hash_set<std::string> final_statuses_;
+  absl::flat_hash_set<const MessagePlan*> checked_;  // the messages of requests that CheckMembers has checked
 };
 
 }  // namespace stampgate

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "translate/operation_table.h"
 #include "translate/testing/extended_set.h"
 #include "translate/testing/faulty_services.pb.h"
@@ -51,6 +53,8 @@ constexpr char kWait[] =
 constexpr char kClientStamp[] = " needs a ClientStamp client_stamp = 15 in its request";
 constexpr char kGeneral[] = " must have the fields of a general operation if it is general, and otherwise none of them";
 
+constexpr char kTypeMember[] = " must not have a field with the JSON name \"type\", which a typed submit already has";
+
 INSTANTIATE_TEST_SUITE_P(
     All, FaultyOperationTest,
     ::testing::Values(
@@ -74,8 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"GeneralSubmitWithoutTypeField", kGeneral}, FaultCase{"SegmentWithoutGeneral", kGeneral},
         FaultCase{"PathThatCannotBeSent", " must have a path that can be sent without escaping"},
         FaultCase{"ForgetfulAnswer", " needs a map<string, string> unrecognized in its response"},
-        FaultCase{"TypeOfItsOwn",
-                  " must not have a field with the JSON name \"type\", which a typed submit already has"}),
+        FaultCase{"TypeOfItsOwn", kTypeMember}, FaultCase{"TypeInCapitals", kTypeMember},
+        FaultCase{"TwoActivities", " must not have two activities in its response"}),
     [](const auto& info) { return info.param.method; });
 
 TEST(FaultyOperationsTest, AnOperationWithAFaultyRequestOrResponseMessageIsRejected) {
@@ -83,6 +87,17 @@ TEST(FaultyOperationsTest, AnOperationWithAFaultyRequestOrResponseMessageIsRejec
               StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.DoubleRequest.value ")));
   EXPECT_THAT(OperationTable::Create("Service", Set(), {Method("FaultyResponse")}),
               StatusIs(absl::StatusCode::kFailedPrecondition, StartsWith("stampgate.testing.DoubleResponse.value ")));
+}
+
+TEST(FaultyOperationsTest, OnlyTheRequestOfAGeneralOperationWritesAnyMembers) {
+  for (const auto& [method, field] :
+       {std::pair("MembersInside", "Members.members"), std::pair("MembersOfTyped", "MembersRequest.members")}) {
+    EXPECT_THAT(OperationTable::Create("Service", Set(), {Method(method)}),
+                StatusIs(absl::StatusCode::kFailedPrecondition,
+                         Eq(absl::StrCat("stampgate.testing.", field,
+                                         " must not have the text form of JSON members, which only the request of a "
+                                         "general operation has"))));
+  }
 }
 
 TEST(FaultyOperationsTest, AnOperationWithoutAPolicyClassIsDangerous) {

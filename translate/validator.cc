@@ -12,6 +12,7 @@
 #include "google/protobuf/util/time_util.h"
 #include "translate/amount.h"
 #include "translate/json/reader.h"
+#include "translate/message/guarded_values.h"
 
 namespace stampgate {
 namespace {
@@ -49,6 +50,7 @@ class Validator {
       path_.pop_back();
     }
     CheckExclusion(message);
+    CheckGuards(message);
   }
 
   void CheckUnknownFields(const ParsedMessage& message) {
@@ -153,7 +155,7 @@ class Validator {
   void CheckEnum(const FieldPlan& plan, int number) {
     if (number == 0) {
       Add("must be one of the listed values, not the unspecified one");
-    } else if (!plan.enum_json.contains(number)) {
+    } else if (!plan.values->json.contains(number)) {
       Add(absl::StrCat("must be one of the listed values, not number ", number));
     }
   }
@@ -187,6 +189,17 @@ class Validator {
       if (message.Has(*field)) set.push_back(field->field->name());
     }
     if (set.size() > 1) Add(absl::StrCat("must hold at most one of ", absl::StrJoin(set, " and ")));
+  }
+
+  void CheckGuards(const ParsedMessage& message) {
+    const auto contradiction = FindContradiction(message);
+    if (!contradiction.has_value()) return;
+    const auto [first, second] = *contradiction;
+    path_.push_back({second, -1});
+    const std::string other = Path();
+    path_.back() = {first, -1};
+    Add(absl::StrCat("must be equal to ", other, ", which states the same thing"));
+    path_.pop_back();
   }
 
   void Add(absl::string_view description) {

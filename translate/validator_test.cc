@@ -411,6 +411,43 @@ TEST(ValidatorTest, MutuallyExclusiveFieldsMustNotBothBeSet) {
       ElementsAre(Pair("parameters.oauth_providers[3]", "must hold at most one of oidc_token and oidc_claims")));
 }
 
+Found ViolatedByStated(const std::string& text_proto) {
+  static auto* const plans = new MessagePlans("Service");
+  return Violated(Proto<testing::Stated>(text_proto), **plans->Compile(testing::Stated::descriptor()));
+}
+
+TEST(ValidatorTest, SingleFieldsThatStateTheSameThingMustBeEqual) {
+  const auto pair = [](const std::string& first, const std::string& second) {
+    return Found{{first, absl::StrCat("must be equal to ", second, ", which states the same thing")}};
+  };
+  EXPECT_EQ(ViolatedByStated("amount: '1' other_amount: '2'"), pair("amount", "other_amount"));
+  EXPECT_EQ(ViolatedByStated("amount: '1' other_amount: 'MAX'"), pair("amount", "other_amount"));
+  EXPECT_EQ(ViolatedByStated("network: NETWORK_MAIN network_text: 'eip155:2'"), pair("network", "network_text"));
+  EXPECT_EQ(ViolatedByStated("network: NETWORK_MAIN network_text: ''"), pair("network", "network_text"));
+  EXPECT_EQ(ViolatedByStated("network: NETWORK_MAIN network_text: 'EIP155:1'"), pair("network", "network_text"));
+  EXPECT_EQ(ViolatedByStated("contract: '0xaB' other_contract: '0xAC'"), pair("contract", "other_contract"));
+  EXPECT_EQ(ViolatedByStated("key: '02' other_key: '03'"), pair("key", "other_key"));
+  EXPECT_EQ(ViolatedByStated("inside {} inside {network: NETWORK_MAIN network_text: 'eip155:2'}"),
+            pair("inside[1].network", "inside[1].network_text"));
+}
+
+TEST(ValidatorTest, EqualFieldsThatStateTheSameThingAreValid) {
+  for (const char* text : {
+           "amount: '1' other_amount: '1' network: NETWORK_SIDE network_text: 'eip155:2'",
+           "contract: '0xaB' other_contract: '0xAb' key: '02aF' other_key: '02Af'",
+           // One of them is not set, or they state different things.
+           "amount: '1'",
+           "other_amount: '1'",
+           "network_text: 'eip155:2'",
+           "to: 'a' other_to: 'b' note: 'a' other_note: 'b'",
+           "network: NETWORK_MAIN inside {network: NETWORK_SIDE}",
+           // The elements of a list state several things.
+           "network: NETWORK_MAIN networks: ['eip155:2', 'eip155:3']",
+       }) {
+    EXPECT_EQ(ViolatedByStated(text), Found()) << text;
+  }
+}
+
 TEST(ValidatorTest, JsonTextMustBeOneStrictObject) {
   for (const char* text : {"{}", " {\"a\":[1,{}]} \n"}) {
     Everything message = Proto<Everything>(R"pb(text: "t" noted: "")pb");

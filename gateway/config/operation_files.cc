@@ -1,27 +1,61 @@
 #include "gateway/config/operation_files.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/config/named_files.h"
 #include "stamp/secret/sha256.h"
 #include "translate/operation_set/merge.h"
+#include "translate/operation_set/unreviewed.h"
 
 namespace stampgate {
 namespace {
 
+// A warning about an operations file.
+struct Warning {
+  std::string path;  // such as "operations[0]"
+  std::string message;
+};
+
+// The most elements that the warnings about one file name.
+constexpr size_t kMaxNamed = 20;
+
+// Adds a warning for each of `names`, up to kMaxNamed.
+void Warn(const std::string& path, const std::vector<std::string>& names, absl::string_view what,
+          std::vector<Warning>& warnings) {
+  for (size_t i = 0; i < std::min(kMaxNamed, names.size()); ++i) {
+    warnings.push_back({path, absl::StrCat(names[i], " ", what)});
+  }
+  if (names.size() > kMaxNamed) {
+    warnings.push_back({path, absl::StrCat(names.size() - kMaxNamed, " more elements: each ", what)});
+  }
+}
+
 // Returns the operations of `base` and of the set in `bytes`.
-absl::StatusOr<std::shared_ptr<const OperationTable>> Extend(const OperationTable& base,
+absl::StatusOr<std::shared_ptr<const OperationTable>> Extend(const OperationSet::Shared& base,
                                                              absl::string_view operator_name,
-                                                             const absl::StatusOr<std::string>& bytes) {
+                                                             const absl::StatusOr<std::string>& bytes,
+                                                             const std::string& path, std::vector<Warning>& warnings) {
   if (!bytes.ok()) return bytes.status();
   absl::StatusOr<OperationSet::Shared> added = OperationSet::Create(*bytes);
   if (!added.ok()) return added.status();
-  absl::StatusOr<OperationSet::Shared> merged = MergeOperationSets(base.shared_set(), *added);
+  absl::StatusOr<MergedOperations> merged = MergeOperationSets(base, *added);
   if (!merged.ok()) return merged.status();
-  return OperationTable::Create(operator_name, *std::move(merged));
+  Warn(path, merged->unused_options, "has other options in this file, which are not used: the gateway uses its own",
+       warnings);
+  return OperationTable::Create(operator_name, std::move(merged->set));
+}
+
+// Returns the full names of the fields of `set` that nobody has reviewed, in alphabetical order.
+std::vector<std::string> UnreviewedNames(const OperationSet& set) {
+  std::vector<std::string> names;
+  for (const auto* field : UnreviewedFields(set)) names.emplace_back(field->full_name());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 // Returns a text that is equal for configs with the same operator name and the same contents of operation files.
@@ -43,26 +77,37 @@ struct Kept {
   OperationSet::Shared base;
   std::string key;
   std::shared_ptr<const OperationTable> table;
+  std::vector<Warning> warnings;
 };
+
+void Report(const std::vector<Warning>& warnings, ConfigReport& report) {
+  for (const Warning& warning : warnings) report.Warn(warning.path, warning.message);
+}
 
 Kept& TheKept() {
   static auto* const kept = new Kept();
   return *kept;
 }
 
-// Returns the table that was made from `base` and the files of `key`, or null if it is not the last one.
-std::shared_ptr<const OperationTable> KeptTable(const OperationSet::Shared& base, const std::string& key) {
+// Returns the table that was made from `base` and the files of `key`, and reports its warnings. Returns null if it is
+// not the last one.
+std::shared_ptr<const OperationTable> KeptTable(const OperationSet::Shared& base, const std::string& key,
+                                                ConfigReport& report) {
   Kept& kept = TheKept();
   std::lock_guard lock(kept.mutex);
-  return kept.base == base && kept.key == key ? kept.table : nullptr;
+  if (kept.base != base || kept.key != key) return nullptr;
+  Report(kept.warnings, report);
+  return kept.table;
 }
 
-void Keep(OperationSet::Shared base, std::string key, std::shared_ptr<const OperationTable> table) {
+void Keep(OperationSet::Shared base, std::string key, std::shared_ptr<const OperationTable> table,
+          std::vector<Warning> warnings) {
   Kept& kept = TheKept();
   std::lock_guard lock(kept.mutex);
   kept.base = std::move(base);
   kept.key = std::move(key);
   kept.table = std::move(table);
+  kept.warnings = std::move(warnings);
 }
 
 }  // namespace
@@ -73,20 +118,28 @@ std::shared_ptr<const OperationTable> ReadOperations(OperationSet::Shared base, 
   config::v1::Config resolved = config;
   ResolveFiles(config_file, resolved);
   const std::string key = KeyOf(resolved, contents);
-  if (std::shared_ptr<const OperationTable> kept = KeptTable(base, key)) return kept;
-  std::shared_ptr<const OperationTable> table = OperationTable::Create(config.operator_name(), base).value();
+  if (std::shared_ptr<const OperationTable> kept = KeptTable(base, key, report)) return kept;
+  std::shared_ptr<const OperationTable> table;
+  std::vector<Warning> warnings;
   bool has_fault = false;
   for (int i = 0; i < resolved.operations_size(); ++i) {
+    const std::string path = absl::StrCat("operations[", i, "]");
     absl::StatusOr<std::shared_ptr<const OperationTable>> extended =
-        Extend(*table, config.operator_name(), contents.Public(resolved.operations(i)));
+        Extend(table == nullptr ? base : table->shared_set(), config.operator_name(),
+               contents.Public(resolved.operations(i)), path, warnings);
     if (extended.ok()) {
       table = *std::move(extended);
     } else {
       has_fault = true;
-      report.Add(absl::StrCat("operations[", i, "]"), extended.status().message());
+      report.Add(path, extended.status().message());
     }
   }
-  if (!has_fault) Keep(std::move(base), key, table);
+  if (table == nullptr) table = OperationTable::Create(config.operator_name(), base).value();
+  Warn("operations", UnreviewedNames(table->set()),
+       "has no guard: a grant with amount_limits, destinations or export_public_keys allows no request that sets it",
+       warnings);
+  Report(warnings, report);
+  if (!has_fault) Keep(std::move(base), key, table, std::move(warnings));
   return table;
 }
 

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "gateway/config/config.h"
 #include "gateway/config/testing.h"
 #include "google/protobuf/descriptor.pb.h"
@@ -16,9 +20,15 @@
 namespace stampgate {
 namespace {
 
+using google::protobuf::DescriptorProto;
+using google::protobuf::FieldDescriptorProto;
+using google::protobuf::FileDescriptorProto;
 using google::protobuf::FileDescriptorSet;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::Not;
+using ::testing::IsEmpty;
 
 // Returns the serialized files of a set.
 std::string BytesOf(const OperationSet& set) {
@@ -27,10 +37,45 @@ std::string BytesOf(const OperationSet& set) {
   return files.SerializeAsString();
 }
 
-// Returns the files of the program and a file with one more service.
-FileDescriptorSet WithKettles() {
+FileDescriptorSet Program() {
   FileDescriptorSet files;
   EXPECT_TRUE(files.ParseFromString(BytesOf(*OperationSet::BuiltIn())));
+  return files;
+}
+
+FileDescriptorProto& FileIn(FileDescriptorSet& files, const std::string& name) {
+  for (FileDescriptorProto& file : *files.mutable_file()) {
+    if (file.name() == name) return file;
+  }
+  ADD_FAILURE() << name;
+  return *files.add_file();
+}
+
+// Returns the message of stampgate.v1 with this name.
+DescriptorProto& MessageIn(FileDescriptorSet& files, const std::string& name) {
+  for (FileDescriptorProto& file : *files.mutable_file()) {
+    if (file.package() != "stampgate.v1") continue;
+    for (DescriptorProto& message : *file.mutable_message_type()) {
+      if (message.name() == name) return message;
+    }
+  }
+  ADD_FAILURE() << name;
+  return *files.add_file()->add_message_type();
+}
+
+// Adds a string.
+FieldDescriptorProto& AddField(DescriptorProto& message, const std::string& name) {
+  FieldDescriptorProto& field = *message.add_field();
+  field.set_name(name);
+  field.set_number(500);
+  field.set_label(FieldDescriptorProto::LABEL_OPTIONAL);
+  field.set_type(FieldDescriptorProto::TYPE_STRING);
+  return field;
+}
+
+// Returns the files of the program and a file with one more service.
+FileDescriptorSet WithKettles() {
+  FileDescriptorSet files = Program();
   auto& kettle = *files.add_file();
   kettle.set_name("kettle.proto");
   kettle.set_package("kitchen");
@@ -49,6 +94,16 @@ class OperationFilesTest : public ::testing::Test {
                                                  "operations: [",
                                                  name, "]\n"),
                                     folder_ + "f"));
+  }
+
+  // Returns the warnings about the setting `operations`, without the name of the config file.
+  static std::vector<std::string> WarningsOf(const absl::StatusOr<ParsedConfig>& parsed) {
+    std::vector<std::string> warnings;
+    for (const std::string& warning : parsed->config.warnings()) {
+      const size_t place = warning.find("operations");
+      if (place != std::string::npos) warnings.push_back(warning.substr(place));
+    }
+    return warnings;
   }
 
   std::string FaultOf(const std::string& bytes, const std::string& name = "added.binpb") {
@@ -95,21 +150,223 @@ TEST_F(OperationFilesTest, AMissingFileIsAFault) {
   EXPECT_THAT(FaultOf("", "missing.binpb"), HasSubstr("f:4:14: operations[0]: "));
 }
 
-TEST_F(OperationFilesTest, AFileThatChangesAnOperationIsAFaultThatNamesIt) {
-  FileDescriptorSet files;
-  ASSERT_TRUE(files.ParseFromString(BytesOf(*OperationSet::BuiltIn())));
+TEST_F(OperationFilesTest, AFileThatChangesATypeIsAFaultThatNamesIt) {
+  FileDescriptorSet files = Program();
+  MessageIn(files, "EarnWithdrawParameters").mutable_field(4)->set_type(FieldDescriptorProto::TYPE_BYTES);
+  EXPECT_THAT(
+      FaultOf(files.SerializeAsString()),
+      HasSubstr("operations[0]: stampgate.v1.EarnWithdrawParameters.amount_value has another name, number, type, "
+                "list or oneof"));
+}
+
+TEST_F(OperationFilesTest, OtherOptionsOfAFileAreNotUsedAndAWarningNamesTheirElements) {
+  FileDescriptorSet files = Program();
+  auto& method = *FileIn(files, "stampgate/v1/policy_service.proto").mutable_service(0)->mutable_method(0);
+  method.mutable_options()->MutableExtension(v1::operation)->set_policy_class(v1::POLICY_CLASS_WRITE);
+  MessageIn(files, "EarnWithdrawParameters").mutable_field(4)->clear_options();
+  const absl::StatusOr<ParsedConfig> parsed = Parse(files.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  constexpr char kNotUsed[] =
+      "operations[0]: stampgate.v1.$0 has other options in this file, which are not used: the gateway uses its "
+      "own";
+  EXPECT_THAT(WarningsOf(parsed), ElementsAre(absl::Substitute(kNotUsed, "EarnWithdrawParameters.amount_value"),
+                                              absl::Substitute(kNotUsed, "PolicyService.GetActivePolicies")));
+  EXPECT_EQ(DigestOf(parsed->config.operations()->set()), DigestOf(*OperationSet::BuiltIn()));
+}
+
+TEST_F(OperationFilesTest, AWarningCountsTheElementsAfterTheTwentieth) {
+  FileDescriptorSet files = Program();
   int changed = 0;
-  for (auto& file : *files.mutable_file()) {
-    if (file.name() != "stampgate/v1/policy_service.proto") continue;
-    for (auto& method : *file.mutable_service(0)->mutable_method()) {
-      if (method.name() != "GetPolicy") continue;
-      method.mutable_options()->MutableExtension(v1::operation)->set_policy_class(v1::POLICY_CLASS_WRITE);
+  for (auto& message : *FileIn(files, "stampgate/v1/wallets.proto").mutable_message_type()) {
+    for (auto& field : *message.mutable_field()) {
+      field.mutable_options()->MutableExtension(v1::field)->set_max_bytes(7777);
       ++changed;
     }
   }
-  ASSERT_EQ(changed, 1);
+  const absl::StatusOr<ParsedConfig> parsed = Parse(files.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  ASSERT_EQ(WarningsOf(parsed).size(), 21u);
+  EXPECT_THAT(WarningsOf(parsed).back(),
+              HasSubstr(absl::StrCat(changed - 20, " more elements: each has other options")));
+}
+
+TEST_F(OperationFilesTest, AWarningNamesEachFieldThatNobodyHasReviewed) {
+  for (const v1::FieldGuard guard : {v1::FIELD_GUARD_UNSPECIFIED, v1::FIELD_GUARD_NONE, v1::FIELD_GUARD_CHAIN}) {
+    FileDescriptorSet files = Program();
+    FieldDescriptorProto& field = AddField(MessageIn(files, "EarnWithdrawParameters"), "caip2");
+    field.mutable_options()->MutableExtension(v1::field)->set_guard(guard);
+    const std::string bytes = files.SerializeAsString();
+    for (const char* again : {"first", "second"}) {  // the second time, the table is not made again
+      const absl::StatusOr<ParsedConfig> parsed = Parse(bytes);
+      ASSERT_TRUE(parsed.ok()) << parsed.status();
+      if (guard == v1::FIELD_GUARD_UNSPECIFIED) {
+        EXPECT_THAT(
+            WarningsOf(parsed),
+            ElementsAre("operations: stampgate.v1.EarnWithdrawParameters.caip2 has no guard: a grant "
+                        "with amount_limits, destinations or export_public_keys allows no request that sets it"))
+            << again;
+      } else {
+        EXPECT_THAT(WarningsOf(parsed), IsEmpty()) << again;
+      }
+    }
+  }
+}
+
+// The API of 0.1.0: options have become stricter since.
+TEST_F(OperationFilesTest, AFileOfTheFirstReleaseIsStillValid) {
+  std::ifstream file("proto/released.binpb", std::ios::binary);
+  const absl::StatusOr<ParsedConfig> parsed = Parse(std::string(std::istreambuf_iterator(file), {}));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(WarningsOf(parsed),
+              Contains(HasSubstr("stampgate.v1.EarnWithdrawParameters.sign_with has other options")));
+  const Operation* withdraw = parsed->config.operations()->Find("/stampgate.v1.EarnService/EarnWithdraw");
+  ASSERT_NE(withdraw, nullptr);
+  EXPECT_EQ(withdraw->request->Find("parameters")->message->Find("sign_with")->guard, v1::FIELD_GUARD_DESTINATION);
+}
+
+// A file of a release before a change of options, which also adds an operation.
+TEST_F(OperationFilesTest, AFileOfAnEarlierReleaseAddsItsOperationsToALaterOne) {
+  FileDescriptorSet files = WithKettles();
+  MessageIn(files, "EarnWithdrawParameters").mutable_field(4)->clear_options();
+  MessageIn(files, "EarnWithdrawParameters").mutable_field()->RemoveLast();
+  const absl::StatusOr<ParsedConfig> parsed = Parse(files.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const OperationSet& set = parsed->config.operations()->set();
+  EXPECT_NE(set.pool().FindServiceByName("kitchen.KettleService"), nullptr);
+  EXPECT_EQ(set.files().at("stampgate/v1/earn.proto"), OperationSet::BuiltIn()->files().at("stampgate/v1/earn.proto"));
+}
+
+// A field by which the gateway checks, signs or records a request.
+struct Protected {
+  const char* message;
+  const char* field;
+};
+
+class ReservedFieldTest : public OperationFilesTest, public ::testing::WithParamInterface<Protected> {
+ protected:
+  // Returns the program's files; the file of the field reserves its number and name, and has another field with `json`
+  // as its JSON name instead.
+  FileDescriptorSet Replaced(const std::string& json) {
+    FileDescriptorSet files = Program();
+    DescriptorProto& message = MessageIn(files, GetParam().message);
+    for (int i = 0; i < message.field_size(); ++i) {
+      if (message.field(i).name() != GetParam().field) continue;
+      json_ = message.field(i).options().GetExtension(v1::field).json_name();
+      if (json_.empty()) json_ = message.field(i).json_name();
+      FieldDescriptorProto& other = AddField(message, "other_field");
+      other.mutable_options()->MutableExtension(v1::field)->set_json_name(json.empty() ? json_ : json);
+      other.mutable_options()->MutableExtension(v1::field)->set_guard(v1::FIELD_GUARD_NONE);
+      // Only at the end, because the references above would become invalid. An `optional` leaves its oneof behind.
+      const FieldDescriptorProto removed = message.field(i);
+      message.mutable_field()->DeleteSubrange(i, 1);
+      if (removed.proto3_optional()) RemoveOneof(removed.oneof_index(), message);
+      message.add_reserved_name(removed.name());
+      auto& range = *message.add_reserved_range();
+      range.set_start(removed.number());
+      range.set_end(removed.number() + 1);
+      return files;
+    }
+    ADD_FAILURE() << GetParam().field;
+    return files;
+  }
+
+  static void RemoveOneof(int index, DescriptorProto& message) {
+    message.mutable_oneof_decl()->DeleteSubrange(index, 1);
+    for (auto& field : *message.mutable_field()) {
+      if (field.has_oneof_index() && field.oneof_index() > index) field.set_oneof_index(field.oneof_index() - 1);
+    }
+  }
+
+  std::string json_;
+};
+
+TEST_P(ReservedFieldTest, AReservationDoesNotRemoveTheField) {
+  const absl::StatusOr<ParsedConfig> parsed = Parse(Replaced("somethingElse").SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const std::string name = absl::StrCat("stampgate.v1.", GetParam().message, ".", GetParam().field);
+  const auto* field = parsed->config.operations()->set().pool().FindFieldByName(name);
+  ASSERT_NE(field, nullptr);
+  EXPECT_EQ(field->options().SerializeAsString(),
+            OperationSet::BuiltIn()->pool().FindFieldByName(name)->options().SerializeAsString());
+}
+
+TEST_P(ReservedFieldTest, ItsJsonNameBelongsToNoOtherField) {
+  // A field that is not part of the JSON has no JSON name to lose.
+  if (GetParam().field == std::string("client_stamp") || GetParam().field == std::string("idempotency_key") ||
+      GetParam().field == std::string("wait_until") || GetParam().field == std::string("path")) {
+    return;
+  }
+  EXPECT_THAT(FaultOf(Replaced("").SerializeAsString()), HasSubstr("has the JSON name of another field"));
+  const std::string other = absl::AsciiStrToUpper(json_);
+  EXPECT_THAT(FaultOf(Replaced(other).SerializeAsString()), HasSubstr("has the JSON name of another field"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ReservedFieldTest,
+    ::testing::Values(
+        Protected{"EarnWithdrawParameters", "amount_value"}, Protected{"EarnWithdrawParameters", "chain_caip2"},
+        Protected{"EarnWithdrawParameters", "wrapper_address"}, Protected{"EarnWithdrawParameters", "sign_with"},
+        Protected{"EarnWithdrawRequest", "client_stamp"}, Protected{"EarnWithdrawRequest", "organization_id"},
+        Protected{"EarnWithdrawRequest", "parameters"}, Protected{"EarnWithdrawRequest", "timestamp_ms"},
+        Protected{"EarnWithdrawRequest", "idempotency_key"}, Protected{"EarnWithdrawRequest", "wait_until"},
+        Protected{"ExportWalletAccountParameters", "target_public_key"},
+        Protected{"DeleteWalletsParameters", "delete_without_export"}, Protected{"Activity", "id"},
+        Protected{"Activity", "status"}, Protected{"SubmitOperationRequest", "path"},
+        Protected{"SubmitOperationRequest", "activity_type"}, Protected{"ApiKeyToCreate", "public_key"}),
+    [](const auto& info) { return absl::StrCat(info.param.message, "_", info.param.field); });
+
+TEST_F(OperationFilesTest, AChainOfMessagesThatIsTooDeepIsAFault) {
+  FileDescriptorSet files = WithKettles();
+  auto& kettle = *files.mutable_file(files.file_size() - 1);
+  kettle.set_syntax("proto3");
+  kettle.add_dependency("stampgate/v1/earn.proto");
+  for (int i = 0; i < 10'000; ++i) {
+    auto& message = *kettle.add_message_type();
+    message.set_name(absl::StrCat("M", i));
+    if (i == 9'999) break;
+    auto& next = AddField(message, "next");
+    next.set_type(FieldDescriptorProto::TYPE_MESSAGE);
+    next.set_type_name(absl::StrCat(".kitchen.M", i + 1));
+  }
+  auto& first = AddField(MessageIn(files, "EarnWithdrawParameters"), "chain");
+  first.set_type(FieldDescriptorProto::TYPE_MESSAGE);
+  first.set_type_name(".kitchen.M0");
+  // The file with EarnWithdrawParameters must import the one with the chain.
+  kettle.mutable_dependency()->Clear();
+  FileIn(files, "stampgate/v1/earn.proto").add_dependency("kettle.proto");
   EXPECT_THAT(FaultOf(files.SerializeAsString()),
-              HasSubstr("operations[0]: stampgate.v1.PolicyService.GetPolicy has other options"));
+              AllOf(HasSubstr("operations[0]: kitchen.M"), HasSubstr(".next nests messages deeper than 64 levels")));
+}
+
+TEST_F(OperationFilesTest, AFileOfTooManyElementsIsAFault) {
+  const auto fault = [&](int messages, int fields, int values) {
+    FileDescriptorSet files;
+    auto& file = *files.add_file();
+    file.set_name("large.proto");
+    file.set_syntax("proto3");
+    for (int i = 0; i < messages; ++i) {
+      auto& message = *file.add_message_type();
+      message.set_name(absl::StrCat("M", i));
+      for (int n = 0; n < fields; ++n) {
+        auto& field = AddField(message, absl::StrCat("f", n));
+        field.set_number(n + 1);
+      }
+    }
+    auto& type = *file.add_enum_type();
+    type.set_name("E");
+    for (int n = 0; n < values; ++n) {
+      auto& value = *type.add_value();
+      value.set_name(absl::StrCat("V", n));
+      value.set_number(n);
+    }
+    return FaultOf(files.SerializeAsString());
+  };
+  EXPECT_EQ(fault(20'000, 1, 1'000), "");
+  EXPECT_THAT(fault(20'001, 0, 1), HasSubstr("operations[0]: M20000 is more than the 20000 messages of a set"));
+  EXPECT_THAT(fault(1, 100'000, 1), HasSubstr("operations[0]: M0 has more than 1000 fields"));
+  EXPECT_THAT(fault(0, 0, 100'000), HasSubstr("operations[0]: E has more than 1000 values"));
+  EXPECT_THAT(fault(101, 1'000, 1),
+              HasSubstr("operations[0]: M100 brings the fields, values and methods of the set to more than 100000"));
 }
 
 TEST_F(OperationFilesTest, AFileWithAPathOfTheProgramIsAFault) {

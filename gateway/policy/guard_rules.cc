@@ -10,6 +10,9 @@
 #include "google/protobuf/descriptor.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/amount.h"
+#include "translate/message/guarded_values.h"
+#include "translate/operation_set/nested_messages.h"
+#include "translate/operation_set/unreviewed.h"
 
 namespace stampgate {
 namespace {
@@ -17,16 +20,14 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 
-// Returns the only field that has this guard. Returns null if no field has the guard. Also returns null if several
-// fields have it, because the gateway cannot know which of them upstream uses.
-const FieldPlan* FindGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
-  const FieldPlan* found = nullptr;
-  for (const FieldPlan& field : plan.fields) {
-    if (field.guard != guard) continue;
-    if (found != nullptr) return nullptr;
-    found = &field;
-  }
-  return found;
+// The most pairs of a chain and a contract that a message may state under amount limits. Only lists can state many.
+constexpr size_t kMaxPlaces = 1000;
+
+// Returns the name of the first field with this guard, or nullopt if the message has no such field.
+std::optional<std::string> FirstGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
+  const auto found = absl::c_find_if(plan.fields, [guard](const FieldPlan& field) { return field.guard == guard; });
+  if (found == plan.fields.end()) return std::nullopt;
+  return std::string(found->field->name());
 }
 
 // Whether `message` uses the dangerous field `field`. A bool that is not repeated is used if it is true. Any other
@@ -34,17 +35,6 @@ const FieldPlan* FindGuarded(const MessagePlan& plan, v1::FieldGuard guard) {
 bool SaysSomething(const ParsedMessage& message, const FieldPlan& field) {
   if (field.form == JsonForm::kBool && !field.field->is_repeated()) return message.Number(field) != 0;
   return message.Has(field);
-}
-
-// Returns the text of a string field, or the text that an enum value has in upstream's JSON. Returns an empty text if
-// there is no such text. An empty text is no valid amount, chain, key or destination.
-std::string TextOf(const ParsedMessage& message, const FieldPlan* plan) {
-  if (plan == nullptr || plan->field->is_repeated()) return "";
-  if (plan->field->type() == FieldDescriptor::TYPE_STRING) return std::string(message.Text(*plan));
-  if (plan->form != JsonForm::kEnum) return "";
-  const int number = static_cast<int>(message.Number(*plan));
-  const auto text = absl::c_find_if(plan->enum_numbers, [number](const auto& each) { return each.second == number; });
-  return text == plan->enum_numbers.end() ? "" : text->first;
 }
 
 // Whether `number` is greater than `limit`. Both consist of decimal digits without leading zeros.
@@ -57,56 +47,33 @@ std::string ComparedDestination(absl::string_view text) {
   return absl::StartsWith(text, "0x") ? absl::AsciiStrToLower(text) : std::string(text);
 }
 
-// Whether a message with this descriptor can contain, at any depth, a field with this guard.
-bool CanContain(const Descriptor* descriptor, v1::FieldGuard guard, std::set<const Descriptor*>& visited) {
-  if (!visited.insert(descriptor).second) return false;
-  for (int i = 0; i < descriptor->field_count(); ++i) {
-    const FieldDescriptor* field = descriptor->field(i);
-    if (field->options().GetExtension(v1::field).guard() == guard) return true;
-    if (field->message_type() != nullptr && CanContain(field->message_type(), guard, visited)) return true;
-  }
-  return false;
-}
-
-bool CanContain(const Descriptor* descriptor, v1::FieldGuard guard) {
-  std::set<const Descriptor*> visited;
-  return CanContain(descriptor, guard, visited);
-}
-
-void CollectDangerousFields(const Descriptor* descriptor, std::set<const Descriptor*>& visited,
-                            std::set<std::string, std::less<>>& names) {
-  if (!visited.insert(descriptor).second) return;
-  for (int i = 0; i < descriptor->field_count(); ++i) {
-    const FieldDescriptor* field = descriptor->field(i);
-    const v1::FieldGuard guard = field->options().GetExtension(v1::field).guard();
-    if (guard == v1::FIELD_GUARD_DANGEROUS) names.emplace(field->name());
-    if (field->message_type() != nullptr) CollectDangerousFields(field->message_type(), visited, names);
-  }
-}
-
-std::set<std::string, std::less<>> ListDangerousFields(const OperationSet& operations) {
-  std::set<const Descriptor*> visited;
-  std::set<std::string, std::less<>> names;
-  for (const ApiMethod& method : operations.methods()) {
-    CollectDangerousFields(method.method->input_type(), visited, names);
-  }
-  return names;
+// Whether one of `messages` has a field with this guard.
+bool HasGuard(const std::vector<const Descriptor*>& messages, v1::FieldGuard guard) {
+  return absl::c_any_of(messages, [guard](const Descriptor* message) {
+    for (int i = 0; i < message->field_count(); ++i) {
+      if (GuardOf(*message->field(i)) == guard) return true;
+    }
+    return false;
+  });
 }
 
 }  // namespace
 
 bool IsDangerousField(const OperationSet& operations, absl::string_view name) {
-  return ListDangerousFields(operations).contains(name);
+  std::vector<const Descriptor*> requests;
+  for (const ApiMethod& method : operations.methods()) requests.push_back(method.method->input_type());
+  return absl::c_any_of(WithNestedMessages(std::move(requests)), [name](const Descriptor* message) {
+    const FieldDescriptor* field = message->FindFieldByName(std::string(name));
+    return field != nullptr && GuardOf(*field) == v1::FIELD_GUARD_DANGEROUS;
+  });
 }
 
 absl::string_view UncheckedRule(const config::v1::Grant& grant, const ApiMethod& method) {
   if (!grant.amount_limits().empty() && method.moves_unread_amount) return "amount_limits";
-  const Descriptor* request = method.method->input_type();
-  if (!grant.destinations().empty() && (method.moves_unread_amount || CanContain(request, v1::FIELD_GUARD_AMOUNT)) &&
-      !CanContain(request, v1::FIELD_GUARD_DESTINATION)) {
-    return "destinations";
-  }
-  return "";
+  if (grant.destinations().empty()) return "";
+  const std::vector<const Descriptor*> messages = WithNestedMessages({method.method->input_type()});
+  const bool moves = method.moves_unread_amount || HasGuard(messages, v1::FIELD_GUARD_AMOUNT);
+  return moves && !HasGuard(messages, v1::FIELD_GUARD_DESTINATION) ? "destinations" : "";
 }
 
 GuardRules::GuardRules(const config::v1::Grant& grant)
@@ -123,31 +90,25 @@ std::optional<std::string> GuardRules::Refuse(const ParsedMessage& request) cons
   if (std::optional<std::string> why = RefuseValues(request, states_destination)) return why;
   // For example, the list of the messages with a destination is empty. It is not known what upstream does then.
   if (!destinations_.empty() && !states_destination &&
-      CanContain(request.plan().descriptor, v1::FIELD_GUARD_DESTINATION)) {
+      HasGuard(WithNestedMessages({request.plan().descriptor}), v1::FIELD_GUARD_DESTINATION)) {
     return "the request states none of destinations";
   }
   return std::nullopt;
 }
 
 std::optional<std::string> GuardRules::RefuseValues(const ParsedMessage& message, bool& states_destination) const {
-  if (std::optional<std::string> why = RefuseAmount(message)) return why;
+  if (std::optional<std::string> why = RefuseAmounts(message)) return why;
+  if (std::optional<std::string> why = RefuseExportKeys(message)) return why;
+  if (std::optional<std::string> why = RefuseDestinations(message, states_destination)) return why;
+  const bool limits_values = !amount_limits_.empty() || !export_keys_.empty() || !destinations_.empty();
   for (const FieldPlan& field : message.plan().fields) {
     const auto& name = field.field->name();
+    if (limits_values && field.unreviewed && message.Has(field)) {
+      return absl::StrCat(name, " is not reviewed: without a guard it needs a grant that limits no values");
+    }
     if (field.guard == v1::FIELD_GUARD_DANGEROUS && SaysSomething(message, field) &&
         !dangerous_fields_.contains(name)) {
       return absl::StrCat(name, " needs a grant that names it");
-    }
-    if (field.guard == v1::FIELD_GUARD_EXPORT_KEY && !export_keys_.empty()) {
-      const std::optional<std::string> key = DecodeExportKey(TextOf(message, &field));
-      if (!key.has_value() || !export_keys_.contains(*key)) {
-        return absl::StrCat(name, " is not one of export_public_keys");
-      }
-    }
-    if (field.guard == v1::FIELD_GUARD_DESTINATION && !destinations_.empty()) {
-      if (!destinations_.contains(ComparedDestination(TextOf(message, &field)))) {
-        return absl::StrCat(name, " is not one of destinations");
-      }
-      states_destination = true;
     }
     if (field.form != JsonForm::kMessage) continue;
     for (const FieldValue& value : message.Values(field)) {
@@ -157,19 +118,68 @@ std::optional<std::string> GuardRules::RefuseValues(const ParsedMessage& message
   return std::nullopt;
 }
 
-std::optional<std::string> GuardRules::RefuseAmount(const ParsedMessage& message) const {
+// Each value that the message states is checked against each chain and contract that it states: the gateway does not
+// know which of them upstream uses.
+std::optional<std::string> GuardRules::RefuseAmounts(const ParsedMessage& message) const {
   if (amount_limits_.empty()) return std::nullopt;
-  const MessagePlan& plan = message.plan();
-  for (const FieldPlan& field : plan.fields) {
-    if (field.guard != v1::FIELD_GUARD_AMOUNT) continue;
-    const std::string amount = TextOf(message, &field);
-    if (!IsAmount(amount)) return absl::StrCat(field.field->name(), " is not an amount");
-    const std::string chain = TextOf(message, FindGuarded(plan, v1::FIELD_GUARD_CHAIN));
-    const std::string contract = absl::AsciiStrToLower(TextOf(message, FindGuarded(plan, v1::FIELD_GUARD_CONTRACT)));
-    if (!AllowsAmount(chain, contract, amount)) {
-      return absl::StrCat(field.field->name(), " is not within amount_limits");
+  const std::optional<std::string> name = FirstGuarded(message.plan(), v1::FIELD_GUARD_AMOUNT);
+  if (!name.has_value()) return std::nullopt;
+  const std::vector<StatedValue> amounts = StatedValues(message, v1::FIELD_GUARD_AMOUNT);
+  if (amounts.empty()) return absl::StrCat(*name, " is not an amount");
+  std::set<std::string> chains;
+  for (StatedValue& chain : StatedValues(message, v1::FIELD_GUARD_CHAIN)) chains.insert(std::move(chain.text));
+  std::set<std::string> contracts;
+  for (const StatedValue& contract : StatedValues(message, v1::FIELD_GUARD_CONTRACT)) {
+    contracts.insert(absl::AsciiStrToLower(contract.text));
+  }
+  if (contracts.empty()) contracts.insert("");
+  const bool is_checkable = !chains.empty() && chains.size() <= kMaxPlaces / contracts.size();
+  for (const StatedValue& amount : amounts) {
+    if (!IsAmount(amount.text)) return absl::StrCat(amount.field->field->name(), " is not an amount");
+    const bool is_within = is_checkable && absl::c_all_of(chains, [&](const std::string& chain) {
+                             return absl::c_all_of(contracts, [&](const std::string& contract) {
+                               return AllowsAmount(chain, contract, amount.text);
+                             });
+                           });
+    if (!is_within) return absl::StrCat(amount.field->field->name(), " is not within amount_limits");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> GuardRules::RefuseExportKeys(const ParsedMessage& message) const {
+  if (export_keys_.empty()) return std::nullopt;
+  const std::optional<std::string> name = FirstGuarded(message.plan(), v1::FIELD_GUARD_EXPORT_KEY);
+  if (!name.has_value()) return std::nullopt;
+  const std::vector<StatedValue> keys = StatedValues(message, v1::FIELD_GUARD_EXPORT_KEY);
+  if (keys.empty()) return absl::StrCat(*name, " is not one of export_public_keys");
+  for (const StatedValue& each : keys) {
+    const std::optional<std::string> key = DecodeExportKey(each.text);
+    if (!key.has_value() || !export_keys_.contains(*key)) {
+      return absl::StrCat(each.field->field->name(), " is not one of export_public_keys");
     }
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> GuardRules::RefuseDestinations(const ParsedMessage& message,
+                                                          bool& states_destination) const {
+  if (destinations_.empty()) return std::nullopt;
+  const std::optional<std::string> name = FirstGuarded(message.plan(), v1::FIELD_GUARD_DESTINATION);
+  if (!name.has_value()) return std::nullopt;
+  const std::vector<StatedValue> stated = StatedValues(message, v1::FIELD_GUARD_DESTINATION);
+  if (stated.empty()) return absl::StrCat(*name, " is not one of destinations");
+  // Several destinations need not be the same one, so upstream could choose one that is not set.
+  for (const FieldPlan& field : message.plan().fields) {
+    if (field.guard == v1::FIELD_GUARD_DESTINATION && field.required && !message.Has(field)) {
+      return absl::StrCat(field.field->name(), " is not one of destinations");
+    }
+  }
+  for (const StatedValue& each : stated) {
+    if (!destinations_.contains(ComparedDestination(each.text))) {
+      return absl::StrCat(each.field->field->name(), " is not one of destinations");
+    }
+  }
+  states_destination = true;
   return std::nullopt;
 }
 

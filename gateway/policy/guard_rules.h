@@ -29,9 +29,10 @@ class GuardRules {
   // Requires that `grant` comes from a checked config.
   explicit GuardRules(const config::v1::Grant& grant);
 
-  // Checks the values of `request` at any depth. Returns nullopt if the rules allow all values. Otherwise returns a
-  // text that names the field and the rule that refuses, but never the value. If a rule cannot be evaluated, it
-  // refuses.
+  // Checks the values of `request` at any depth: of several fields with the same guard, each that is set. If a grant
+  // limits amounts, export keys or destinations, also refuses each field that nobody has reviewed. Returns nullopt if
+  // the rules allow all values. Otherwise returns a text that names the field and the rule that refuses, but never the
+  // value. If a rule cannot be evaluated, it refuses.
   std::optional<std::string> Refuse(const ParsedMessage& request) const;
 
  private:
@@ -43,7 +44,10 @@ class GuardRules {
 
   // Checks the values of `message` at any depth. Sets `states_destination` if one of its messages states a destination.
   std::optional<std::string> RefuseValues(const ParsedMessage& message, bool& states_destination) const;
-  std::optional<std::string> RefuseAmount(const ParsedMessage& message) const;
+  // Check the values that `message` itself states.
+  std::optional<std::string> RefuseAmounts(const ParsedMessage& message) const;
+  std::optional<std::string> RefuseExportKeys(const ParsedMessage& message) const;
+  std::optional<std::string> RefuseDestinations(const ParsedMessage& message, bool& states_destination) const;
   bool AllowsAmount(absl::string_view chain, absl::string_view contract, absl::string_view amount) const;
 
   std::vector<AmountLimit> amount_limits_;

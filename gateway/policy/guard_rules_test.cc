@@ -292,7 +292,13 @@ TEST(DestinationTest, EachOfTwoDestinationsMustBeListed) {
             "first is not one of destinations");
   EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("first: 'a' second: 'c'")),
             "second is not one of destinations");
-  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("first: 'a'")), "second is not one of destinations");
+  // A field that is not set states nothing, but one of them must state a destination.
+  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("first: 'a'")), "");
+  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("second: 'b'")), "");
+  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("second: 'c'")), "second is not one of destinations");
+  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("first: 'a' second: ''")),
+            "second is not one of destinations");
+  EXPECT_EQ(Refusal(grant, Proto<testing::TwoDestinations>("")), "first is not one of destinations");
 }
 
 TEST(DestinationTest, TheAmountsOfARequestAreCheckedToo) {
@@ -334,29 +340,17 @@ TEST(DestinationTest, TheDestinationsOfTheApiAreChecked) {
 TEST(GuardRulesTest, ARuleThatCannotBeEvaluatedRefuses) {
   const std::string track = "track: TRACK_MAIN ";
   EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::NumberAmount>(track + "amount: 1")), "amount is not an amount");
-  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::ListOfAmounts>(track + "amounts: '1'")), "amounts is not an amount");
   EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::ListOfAmounts>(track)), "amounts is not an amount");
   EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::AmountWithoutTrack>("amount: '1'")),
             "amount is not within amount_limits");
   EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TrackOutside>(track + "inside {amount: '1'}")),
             "amount is not within amount_limits");
-  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoTracks>(track + "amount: '1' other_track: TRACK_MAIN")),
-            "amount is not within amount_limits");
-  const std::string here = absl::StrCat("amount_limits { chain: 'eip155:1' contract: '", kContract, "' }");
-  const std::string twice = absl::StrCat("contract: '", kContract, "' other_contract: '", kContract, "'");
-  EXPECT_EQ(Refusal(here, Proto<testing::TwoContracts>(track + "amount: '1' " + twice)),
-            "amount is not within amount_limits");
-  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoContracts>(track + "amount: '1' " + twice)), "");
-
   const std::string keys = absl::StrCat("export_public_keys: '", kPointOfOne, "'");
-  EXPECT_EQ(Refusal(keys, Proto<testing::ListOfKeys>(absl::StrCat("keys: '", kPointOfOne, "'"))),
-            "keys is not one of export_public_keys");
   EXPECT_EQ(Refusal(keys, Proto<testing::FlagKey>("key: true")), "key is not one of export_public_keys");
-
-  for (const char* destinations : {"destinations: 'a'", "destinations: ['a', 'a']", ""}) {
-    EXPECT_EQ(Refusal("destinations: 'a'", Proto<testing::ListOfDestinations>(destinations)),
-              "destinations is not one of destinations");
-  }
+  EXPECT_EQ(Refusal(keys, Proto<testing::FlagKey>("")), "key is not one of export_public_keys");
+  EXPECT_EQ(Refusal(keys, Proto<testing::ListOfKeys>("")), "keys is not one of export_public_keys");
+  EXPECT_EQ(Refusal("destinations: 'a'", Proto<testing::ListOfDestinations>("")),
+            "destinations is not one of destinations");
   EXPECT_EQ(Refusal("destinations: ['true', '1']", Proto<testing::FlagDestination>("destination: true")),
             "destination is not one of destinations");
 }
@@ -370,6 +364,70 @@ TEST(GuardRulesTest, EachOfTwoAmountsMustBeWithinTheLimit) {
             "second is not within amount_limits");
   EXPECT_EQ(Refusal(LimitOf("5"), Proto<testing::TwoAmounts>(track + "first: '5' second: 'MAX'")),
             "second is not within amount_limits");
+}
+
+TEST(GuardRulesTest, EachChainThatIsSetMustBeWithinTheLimit) {
+  const std::string main = "amount: '1' track: TRACK_MAIN ";
+  const char* const kRefused = "amount is not within amount_limits";
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoTracks>(main)), "");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoTracks>("amount: '1' other_track: TRACK_MAIN")), "");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoTracks>(main + "other_track: TRACK_MAIN")), "");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoTracks>(main + "other_track: TRACK_SIDE")), kRefused);
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoTracks>("amount: '1' other_track: TRACK_SIDE")), kRefused);
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::TwoTracks>("amount: '1'")), kRefused);
+  // The validator refuses a request whose chains differ. These rules do not depend on it.
+  EXPECT_EQ(Refusal(AnyAmount() + " amount_limits { chain: 'TRACK_SIDE' max_amount: '0' }",
+                    Proto<testing::TwoTracks>(main + "other_track: TRACK_SIDE")),
+            kRefused);
+}
+
+TEST(GuardRulesTest, EachContractThatIsSetMustBeWithinTheLimit) {
+  const std::string here = absl::StrCat("amount_limits { chain: 'eip155:1' contract: '", kContract, "' }");
+  const auto refusal = [&](const std::string& grant, const std::string& contracts) {
+    return Refusal(grant, Proto<testing::TwoContracts>("amount: '1' track: TRACK_MAIN " + contracts));
+  };
+  const std::string first = absl::StrCat("contract: '", kContract, "' ");
+  const std::string second = absl::StrCat("other_contract: '", kContract, "' ");
+  EXPECT_EQ(refusal(here, first), "");
+  EXPECT_EQ(refusal(here, second), "");
+  EXPECT_EQ(refusal(here, first + second), "");
+  EXPECT_EQ(refusal(here, first + "other_contract: '0x00'"), "amount is not within amount_limits");
+  EXPECT_EQ(refusal(here, second + "contract: '0x00'"), "amount is not within amount_limits");
+  EXPECT_EQ(refusal(here, ""), "amount is not within amount_limits");
+  EXPECT_EQ(refusal(AnyAmount(), first + "other_contract: '0x00'"), "");
+}
+
+TEST(GuardRulesTest, EachElementOfAGuardedListIsChecked) {
+  const auto amounts = [](const std::string& amounts) {
+    return Refusal(LimitOf("5"), Proto<testing::ListOfAmounts>("track: TRACK_MAIN " + amounts));
+  };
+  EXPECT_EQ(amounts("amounts: ['5', '1']"), "");
+  EXPECT_EQ(amounts("amounts: ['5', '6']"), "amounts is not within amount_limits");
+  EXPECT_EQ(amounts("amounts: ['MAX', '5']"), "amounts is not within amount_limits");
+  EXPECT_EQ(amounts("amounts: ['5', '']"), "amounts is not an amount");
+  const auto keys = [](const std::string& keys) {
+    return Refusal(absl::StrCat("export_public_keys: '", kPointOfOne, "'"), Proto<testing::ListOfKeys>(keys));
+  };
+  EXPECT_EQ(keys(absl::Substitute("keys: ['$0', '$0']", kPointOfOne)), "");
+  EXPECT_EQ(keys(absl::Substitute("keys: ['$0', '$1']", kPointOfOne, kPointOfTwo)),
+            "keys is not one of export_public_keys");
+  const auto destinations = [](const std::string& list) {
+    return Refusal("destinations: 'a'", Proto<testing::ListOfDestinations>(list));
+  };
+  EXPECT_EQ(destinations("destinations: ['a', 'a']"), "");
+  EXPECT_EQ(destinations("destinations: ['a', 'b']"), "destinations is not one of destinations");
+  EXPECT_EQ(destinations("destinations: ['', 'a']"), "destinations is not one of destinations");
+}
+
+TEST(GuardRulesTest, ManyChainsAndContractsAreRefusedInLittleTime) {
+  std::string lists;
+  for (int i = 0; i < 20'000; ++i) absl::StrAppend(&lists, "tracks: 'c", i, "' contracts: '", i, "' amounts: '1' ");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::ListOfPlaces>(lists)), "amounts is not within amount_limits");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::ListOfPlaces>(
+                                     "tracks: ['eip155:1', 'eip155:1'] contracts: ['1', '2'] amounts: ['1', '2']")),
+            "");
+  EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::ListOfPlaces>("tracks: ['eip155:1', 'eip155:2'] amounts: '1'")),
+            "amounts is not within amount_limits");
 }
 
 TEST(GuardRulesTest, TheFieldOfAChainMayBeAString) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -12,6 +13,7 @@ namespace stampgate {
 namespace {
 
 using google::protobuf::Descriptor;
+using google::protobuf::EnumDescriptor;
 using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
 
@@ -101,33 +103,75 @@ const FieldPlan* MessagePlan::FindNumber(int number) const {
   return found == fields.end() || found->field->number() != number ? nullptr : &*found;
 }
 
-MessagePlans::MessagePlans(absl::string_view operator_name) : operator_name_(absl::AsciiStrToLower(operator_name)) {}
+std::string ComparedJsonName(absl::string_view name) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(name), {{"_", ""}});
+}
 
+MessagePlans::MessagePlans(absl::string_view operator_name, Fields unreviewed)
+    : operator_name_(absl::AsciiStrToLower(operator_name)), unreviewed_(std::move(unreviewed)) {}
+
+// Compiles the messages one after the other, because a recursion over nested messages could use up the stack.
 absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descriptor) {
-  std::unique_ptr<MessagePlan>& slot = plans_[descriptor];
-  if (slot != nullptr) return slot.get();
-  slot = std::make_unique<MessagePlan>();
-  MessagePlan& plan = *slot;
-  plan.descriptor = descriptor;
+  const MessagePlan& root = PlanOf(descriptor, 0);
+  while (!pending_.empty()) {
+    const Pending pending = pending_.back();
+    pending_.pop_back();
+    if (absl::Status status = CompileFields(pending); !status.ok()) return status;
+  }
+  return &root;
+}
 
+// Returns the plan of `descriptor`, which may not be compiled yet.
+MessagePlan& MessagePlans::PlanOf(const Descriptor* descriptor, int depth) {
+  std::unique_ptr<MessagePlan>& slot = plans_[descriptor];
+  if (slot == nullptr) {
+    slot = std::make_unique<MessagePlan>();
+    slot->descriptor = descriptor;
+    pending_.push_back({slot.get(), depth});
+  }
+  return *slot;
+}
+
+absl::Status MessagePlans::CompileFields(const Pending& pending) {
+  MessagePlan& plan = *pending.plan;
+  const Descriptor* descriptor = plan.descriptor;
   // Fills `fields` completely before the code below stores pointers to elements of `fields`. These pointers stay valid
   // only while `fields` does not grow.
   std::vector<const FieldDescriptor*> order;
   for (int i = 0; i < descriptor->field_count(); ++i) order.push_back(descriptor->field(i));
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->number() < b->number(); });
   for (const FieldDescriptor* field : order) {
-    if (absl::Status status = CompileField(field, plan); !status.ok()) return status;
+    if (absl::Status status = CompileField(field, pending); !status.ok()) return status;
   }
+  absl::flat_hash_set<std::string> names;
+  absl::flat_hash_set<int> roles;
   for (const FieldPlan& field : plan.fields) {
     if (IsUnrecognized(field.field)) plan.unrecognized = &field;
-    if (IsClientStamp(field.field)) plan.client_stamp = &field;
+    if (IsClientStamp(field.field)) {
+      if (plan.client_stamp != nullptr) return Fault(field.field, "is a second ClientStamp");
+      plan.client_stamp = &field;
+    }
+    if (field.role != v1::FIELD_ROLE_UNSPECIFIED && !roles.insert(field.role).second) {
+      return Fault(field.field, "has the role of another field");
+    }
     if (field.written_if_unset && field.min_elements.value_or(0) == 0) plan.required_empties.push_back(&field);
     if (field.form == JsonForm::kJsonMembers) {
       if (plan.json_members != nullptr) return Fault(field.field, "is a second field whose text form is JSON members");
       plan.json_members = &field;
-    } else if (field.in_json && !plan.by_json_name.emplace(field.json_name, &field).second) {
-      return Fault(field.field, absl::StrCat("has the JSON name of another field: ", field.json_name));
+    } else if (field.in_json) {
+      if (!names.insert(ComparedJsonName(field.json_name)).second) {
+        return Fault(field.field, absl::StrCat("has the JSON name of another field, which may differ in case and "
+                                               "underscores: ",
+                                               field.json_name));
+      }
+      plan.by_json_name.emplace(field.json_name, &field);
     }
+  }
+  for (const v1::FieldGuard guard :
+       {v1::FIELD_GUARD_AMOUNT, v1::FIELD_GUARD_CHAIN, v1::FIELD_GUARD_CONTRACT, v1::FIELD_GUARD_EXPORT_KEY}) {
+    const auto count = absl::c_count_if(
+        plan.fields, [&](const FieldPlan& field) { return field.guard == guard && !field.field->is_repeated(); });
+    if (count > 1) plan.shared_guards.push_back(guard);
   }
   for (const std::string& name : descriptor->options().GetExtension(v1::message).at_most_one()) {
     plan.at_most_one.push_back(plan.Find(name));
@@ -136,7 +180,7 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
                                                         "\", which is not a field with presence"));
     }
   }
-  return &plan;
+  return absl::OkStatus();
 }
 
 const MessagePlan* MessagePlans::Find(const google::protobuf::Descriptor* descriptor) const {
@@ -144,7 +188,7 @@ const MessagePlan* MessagePlans::Find(const google::protobuf::Descriptor* descri
   return plan == plans_.end() ? nullptr : plan->second.get();
 }
 
-absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePlan& plan) {
+absl::Status MessagePlans::CompileField(const FieldDescriptor* field, const Pending& pending) {
   const v1::FieldRule& rule = field->options().GetExtension(v1::field);
   absl::StatusOr<JsonForm> form = FormOf(field, rule.text_form());
   if (!form.ok()) return form.status();
@@ -155,6 +199,9 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   compiled.json_name = rule.json_name().empty()
                            ? field->json_name()
                            : absl::StrReplaceAll(rule.json_name(), {{"{operator}", operator_name_}});
+  // Some parsers ignore case even where another letter is a variant of an ASCII letter, such as U+212A of k.
+  if (!absl::c_all_of(compiled.json_name, absl::ascii_isascii))
+    return Fault(field, "has a JSON name that is not ASCII");
   compiled.json_key = absl::StrCat(Quoted(compiled.json_name), ":");
   compiled.required = rule.required();
   compiled.may_be_empty = rule.may_be_empty();
@@ -168,6 +215,7 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   if (rule.has_min_elements()) compiled.min_elements = rule.min_elements();
   if (rule.has_max_elements()) compiled.max_elements = rule.max_elements();
   compiled.guard = rule.guard();
+  compiled.unreviewed = unreviewed_.contains(field);
 
   const bool is_text = *form == JsonForm::kString || *form == JsonForm::kBytes;
   const bool is_required_text = compiled.required && is_text && !field->is_repeated();
@@ -199,19 +247,34 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, MessagePla
   }
 
   if (*form == JsonForm::kMessage || *form == JsonForm::kTimestamp || *form == JsonForm::kStringMap) {
-    absl::StatusOr<const MessagePlan*> message = Compile(field->message_type());
-    if (!message.ok()) return message.status();
-    compiled.message = *message;
+    if (pending.depth == kMaxNesting) {
+      return Fault(field, absl::StrCat("nests messages deeper than ", kMaxNesting, " levels"));
+    }
+    compiled.message = &PlanOf(field->message_type(), pending.depth + 1);
   } else if (*form == JsonForm::kEnum) {
-    for (int i = 0; i < field->enum_type()->value_count(); ++i) {
-      const EnumValueDescriptor* value = field->enum_type()->value(i);
-      if (value->number() == 0) continue;  // upstream does not know the unspecified value
-      compiled.enum_json.emplace(value->number(), Quoted(EnumJson(value)));
-      compiled.enum_numbers.emplace(EnumJson(value), value->number());
+    absl::StatusOr<const EnumPlan*> values = CompileEnum(field->enum_type());
+    if (!values.ok()) return values.status();
+    compiled.values = *values;
+  }
+  pending.plan->fields.push_back(std::move(compiled));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const EnumPlan*> MessagePlans::CompileEnum(const EnumDescriptor* type) {
+  std::unique_ptr<EnumPlan>& plan = enums_[type];
+  if (plan != nullptr) return plan.get();
+  plan = std::make_unique<EnumPlan>();
+  for (int i = 0; i < type->value_count(); ++i) {
+    const EnumValueDescriptor* value = type->value(i);
+    if (value->number() == 0) continue;  // upstream does not know the unspecified value
+    plan->json.emplace(value->number(), Quoted(EnumJson(value)));
+    const auto [number, is_new] = plan->numbers.emplace(EnumJson(value), value->number());
+    if (!is_new && number->second != value->number()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(value->full_name(), " has the JSON name of another value: ", EnumJson(value)));
     }
   }
-  plan.fields.push_back(std::move(compiled));
-  return absl::OkStatus();
+  return plan.get();
 }
 
 }  // namespace stampgate

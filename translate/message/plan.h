@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
@@ -36,6 +37,12 @@ enum class JsonForm {
   kOpaque,       // none: the field is not part of the JSON, and the plan does not describe its messages
 };
 
+// The JSON texts of the values of an enum, without the zero value.
+struct EnumPlan {
+  absl::flat_hash_map<std::string, int> numbers;  // from JSON text to number
+  absl::flat_hash_map<int, std::string> json;     // from number to quoted JSON text
+};
+
 // The mapping and the rules of one field. A FieldPlan contains all options that rendering, parsing and validation need,
 // so that this code never reads the options of a descriptor.
 struct FieldPlan {
@@ -57,12 +64,13 @@ struct FieldPlan {
   std::optional<uint32_t> min_elements;
   std::optional<uint32_t> max_elements;
   v1::FieldGuard guard = v1::FIELD_GUARD_UNSPECIFIED;
+  // Whether nobody has reviewed that no grant needs to limit the value. Only then, `guard` is not set.
+  bool unreviewed = false;
 
   // For a kMessage or kTimestamp: the plan of the field's message. For a kStringMap: the plan of the map's entries,
   // whose first field is the key and whose second field is the value.
   const MessagePlan* message = nullptr;
-  absl::flat_hash_map<std::string, int> enum_numbers;  // for a kEnum: from JSON text to number, without the zero value
-  absl::flat_hash_map<int, std::string> enum_json;     // for a kEnum: from number to quoted JSON text
+  const EnumPlan* values = nullptr;  // for a kEnum
 };
 
 // The mapping and the rules of one message. Immutable, so threads may share it.
@@ -74,6 +82,7 @@ struct MessagePlan {
   const FieldPlan* unrecognized = nullptr;  // the map field of that name, which is opaque, or null
   const FieldPlan* client_stamp = nullptr;  // the field of type ClientStamp, which is opaque, or null
   std::vector<const FieldPlan*> at_most_one;
+  std::vector<v1::FieldGuard> shared_guards;  // those that state one thing, and that several single fields have
   // Required fields that may be empty, and whose absence a message cannot show: lists, maps, and texts without
   // presence.
   std::vector<const FieldPlan*> required_empties;
@@ -85,26 +94,49 @@ struct MessagePlan {
   const FieldPlan* FindNumber(int number) const;
 };
 
+// How deep messages may be nested: no JSON text that the gateway reads is deeper.
+inline constexpr int kMaxNesting = 64;
+
+// Returns `name` as upstream's parser may compare it with the names of other members: some parsers also accept the
+// field names of a proto, with underscores, and some ignore case.
+std::string ComparedJsonName(absl::string_view name);
+
 // Owns the plans of all messages that operations use. The program compiles the plans at its start; later, threads only
 // read them.
 class MessagePlans {
  public:
+  using Fields = absl::flat_hash_set<const google::protobuf::FieldDescriptor*>;
+
   // `operator_name` is upstream's name from the config. In lower case, it replaces "{operator}" in JSON names.
-  explicit MessagePlans(absl::string_view operator_name);
+  // `unreviewed` are the fields that nobody has reviewed.
+  explicit MessagePlans(absl::string_view operator_name, Fields unreviewed = {});
 
   // Compiles the plan of `descriptor` and the plans of all messages inside it, and returns the plan of `descriptor`. A
-  // message may contain itself. Errors: kFailedPrecondition, with a message that names the field whose type or options
-  // have no JSON form. In this case the proto is faulty; do not use this object afterwards.
+  // message may contain itself, but may not be nested deeper in `descriptor` than kMaxNesting. Errors:
+  // kFailedPrecondition, with a message that names the field whose type, options or depth has no JSON form, or whose
+  // JSON name or role another field has. In this case the proto is faulty; do not use this object afterwards.
   absl::StatusOr<const MessagePlan*> Compile(const google::protobuf::Descriptor* descriptor);
 
   // Returns the plan of `descriptor`, or null if it was not compiled.
   const MessagePlan* Find(const google::protobuf::Descriptor* descriptor) const;
 
  private:
-  absl::Status CompileField(const google::protobuf::FieldDescriptor* field, MessagePlan& plan);
+  // A message whose plan must still be compiled.
+  struct Pending {
+    MessagePlan* plan;
+    int depth;
+  };
+
+  MessagePlan& PlanOf(const google::protobuf::Descriptor* descriptor, int depth);
+  absl::Status CompileFields(const Pending& pending);
+  absl::Status CompileField(const google::protobuf::FieldDescriptor* field, const Pending& pending);
+  absl::StatusOr<const EnumPlan*> CompileEnum(const google::protobuf::EnumDescriptor* type);
 
   std::string operator_name_;
+  Fields unreviewed_;
   absl::flat_hash_map<const google::protobuf::Descriptor*, std::unique_ptr<MessagePlan>> plans_;
+  absl::flat_hash_map<const google::protobuf::EnumDescriptor*, std::unique_ptr<EnumPlan>> enums_;
+  std::vector<Pending> pending_;
 };
 
 }  // namespace stampgate

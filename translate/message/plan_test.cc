@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/descriptor.pb.h"
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/status.h"
 #include "translate/testing/testing.pb.h"
@@ -87,13 +89,13 @@ TEST_F(MessagePlanTest, JsonNamesContainTheOperatorsNameInLowerCase) {
 
 TEST_F(MessagePlanTest, EnumValuesExceptZeroHaveAJsonName) {
   const FieldPlan& chain = *PlanOf(TypeOf("stampgate.v1.EarnWithdrawParameters")).Find("chain_caip2");
-  EXPECT_THAT(chain.enum_numbers,
+  EXPECT_THAT(chain.values->numbers,
               UnorderedElementsAre(Pair("eip155:1", 1), Pair("eip155:8453", 2), Pair("eip155:42161", 3),
                                    Pair("eip155:137", 4), Pair("eip155:56", 5), Pair("eip155:4217", 6)));
-  EXPECT_EQ(chain.enum_json.at(2), "\"eip155:8453\"");
+  EXPECT_EQ(chain.values->json.at(2), "\"eip155:8453\"");
 
   const FieldPlan& effect = *PlanOf(TypeOf("stampgate.v1.PolicyToCreate")).Find("effect");
-  EXPECT_THAT(effect.enum_numbers, UnorderedElementsAre(Pair("EFFECT_ALLOW", 1), Pair("EFFECT_DENY", 2)));
+  EXPECT_THAT(effect.values->numbers, UnorderedElementsAre(Pair("EFFECT_ALLOW", 1), Pair("EFFECT_DENY", 2)));
 }
 
 TEST_F(MessagePlanTest, ThePlanContainsTheRulesOfEachField) {
@@ -150,6 +152,53 @@ TEST_F(MessagePlanTest, EachMessageIsCompiledOnceAndAMessageMayContainItself) {
   EXPECT_EQ(&PlanOf(Everything::descriptor()), &plan);
 }
 
+// Returns a pool with the messages M0, M1, ..., each of which contains the next one in its field "next". The last one
+// contains M0 if `is_cycle`.
+void AddChain(int count, bool is_cycle, google::protobuf::DescriptorPool& pool) {
+  google::protobuf::FileDescriptorProto file;
+  file.set_name("chain.proto");
+  file.set_syntax("proto3");
+  for (int i = 0; i < count; ++i) {
+    auto& message = *file.add_message_type();
+    message.set_name(absl::StrCat("M", i));
+    if (i + 1 == count && !is_cycle) break;
+    auto& next = *message.add_field();
+    next.set_name("next");
+    next.set_number(1);
+    next.set_label(google::protobuf::FieldDescriptorProto::LABEL_OPTIONAL);
+    next.set_type(google::protobuf::FieldDescriptorProto::TYPE_MESSAGE);
+    next.set_type_name(absl::StrCat(".M", i + 1 == count ? 0 : i + 1));
+  }
+  ASSERT_THAT(pool.BuildFile(file), NotNull());
+}
+
+TEST(MessagePlanDepthTest, MessagesMayBeNested64LevelsDeep) {
+  for (const int count : {kMaxNesting + 1, kMaxNesting + 2, 10'000}) {
+    google::protobuf::DescriptorPool pool;
+    AddChain(count, /*is_cycle=*/false, pool);
+    MessagePlans plans("Service");
+    const absl::StatusOr<const MessagePlan*> plan = plans.Compile(pool.FindMessageTypeByName("M0"));
+    if (count == kMaxNesting + 1) {
+      EXPECT_THAT(plan, StatusIs(absl::StatusCode::kOk));
+    } else {
+      EXPECT_THAT(plan, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                 ::testing::Eq("M64.next nests messages deeper than 64 levels")));
+    }
+  }
+}
+
+TEST(MessagePlanDepthTest, ACycleOfMessagesMayBeOfAnyDepthUpToTheLimit) {
+  google::protobuf::DescriptorPool pool;
+  AddChain(kMaxNesting + 1, /*is_cycle=*/true, pool);
+  MessagePlans plans("Service");
+  const absl::StatusOr<const MessagePlan*> plan = plans.Compile(pool.FindMessageTypeByName("M0"));
+  EXPECT_THAT(plan, StatusIs(absl::StatusCode::kFailedPrecondition));
+  google::protobuf::DescriptorPool smaller;
+  AddChain(kMaxNesting, /*is_cycle=*/true, smaller);
+  MessagePlans others("Service");
+  EXPECT_THAT(others.Compile(smaller.FindMessageTypeByName("M0")), StatusIs(absl::StatusCode::kOk));
+}
+
 struct FaultCase {
   const Descriptor* descriptor;
   const char* fault;
@@ -193,7 +242,17 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{testing::HasRepeatedMembers::descriptor(), "HasRepeatedMembers.value must not be repeated"},
         FaultCase{testing::HasMembersTwice::descriptor(),
                   "HasMembersTwice.second is a second field whose text form is JSON members"},
-        FaultCase{testing::HasNameTwice::descriptor(), "HasNameTwice.second has the JSON name of another field: first"},
+        FaultCase{
+            testing::HasNameTwice::descriptor(),
+            "HasNameTwice.second has the JSON name of another field, which may differ in case and underscores: first"},
+        FaultCase{testing::HasNameInOtherSpelling::descriptor(),
+                  "HasNameInOtherSpelling.second has the JSON name of another field, which may differ in case and "
+                  "underscores: First_Value"},
+        FaultCase{testing::HasNameOfOtherLetters::descriptor(),
+                  "HasNameOfOtherLetters.value has a JSON name that is not ASCII"},
+        FaultCase{testing::HasRoleTwice::descriptor(), "HasRoleTwice.second has the role of another field"},
+        FaultCase{testing::HasStampTwice::descriptor(), "HasStampTwice.other_stamp is a second ClientStamp"},
+        FaultCase{testing::HasValueTwice::descriptor(), "TWICE_SECOND has the JSON name of another value: eip155:1"},
         FaultCase{testing::HasExclusionOfNothing::descriptor(),
                   "HasExclusionOfNothing: at_most_one names \"missing\", which is not a field with presence"},
         FaultCase{testing::HasExclusionWithoutPresence::descriptor(),

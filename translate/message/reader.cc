@@ -305,8 +305,8 @@ class MessageReader {
 
   static std::optional<int> EnumNumber(const JsonValue& value, const FieldPlan& plan) {
     if (value.kind() != Kind::kString || !value.string().has_value()) return std::nullopt;
-    auto number = plan.enum_numbers.find(*value.string());
-    if (number == plan.enum_numbers.end()) return std::nullopt;
+    auto number = plan.values->numbers.find(*value.string());
+    if (number == plan.values->numbers.end()) return std::nullopt;
     return number->second;
   }
 

@@ -112,7 +112,7 @@ Json FullValue(const FieldPlan& field, Random& random, int depth) {
       return Json::Number(absl::StrCat(static_cast<int32_t>(testing::RandomInteger(random, 32))));
     case JsonForm::kEnum: {
       std::vector<std::string> names;
-      for (const auto& [name, number] : field.enum_numbers) names.push_back(name);
+      for (const auto& [name, number] : field.values->numbers) names.push_back(name);
       std::sort(names.begin(), names.end());
       return Json::String(names[Below(random, names.size())]);
     }

@@ -15,8 +15,8 @@ void AppendTimestamp(const ParsedMessage& message, std::string& out) {
 
 // In a valid message, `number` is a value that the enum lists.
 void AppendEnum(const FieldPlan& plan, int number, std::string& out) {
-  auto json = plan.enum_json.find(number);
-  if (json != plan.enum_json.end()) {
+  auto json = plan.values->json.find(number);
+  if (json != plan.values->json.end()) {
     out.append(json->second);
   } else {
     absl::StrAppend(&out, number);

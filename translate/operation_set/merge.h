@@ -2,25 +2,32 @@
 #ifndef STAMPGATE_TRANSLATE_OPERATION_SET_MERGE_H_
 #define STAMPGATE_TRANSLATE_OPERATION_SET_MERGE_H_
 
-#include "absl/status/status.h"
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 
-// Returns OK if `newer` extends `older`: if it has each message, enum, service and method of `older`, with the same
-// fields, values, types and options, wherever its files define them. It can have more of them. A field or value that
-// `newer` has removed is no fault if its number and name are reserved. A field that `newer` has added to a message of
-// `older` must not be required, because the callers of today do not set it.
-//
-// Error: kInvalidArgument, with a message that names the first element that differs.
-absl::Status CheckExtends(const OperationSet& newer, const OperationSet& older);
+struct MergedOperations {
+  OperationSet::Shared set;
+  // The full names of the elements of both sets whose options differ, except that one may be deprecated. `set` has the
+  // options of `base`.
+  std::vector<std::string> unused_options;
+};
 
-// Returns the operations of both sets. A file that both have must be an extension in one of the two sets, and the same
-// set for all files: then this set's files are used. So `added` can redefine nothing of `base`, and a set that is older
-// than `base` adds nothing. Errors: those of CheckExtends and of OperationSet::Union.
-absl::StatusOr<OperationSet::Shared> MergeOperationSets(const OperationSet::Shared& base,
-                                                        const OperationSet::Shared& added);
+// Returns the operations of `base`, with the files, messages, enums, services, methods, fields and values that only
+// `added` has. `added` changes and removes nothing of `base`, wherever its files define it: what `added` lacks stays,
+// and what both have stays as in `base`, with its options and comments. What `base` has removed (its number and name
+// are reserved) is not added again. So `added` can be older than `base`, newer, or both.
+//
+// Error: kInvalidArgument, with a message that names the first element of `base` that has another type, number, name or
+// cardinality in `added`; or a field that `added` adds to a message of `base` although callers of today do not know it:
+// one that is required, or one whose members are written beside those of the other fields. Also the errors of
+// OperationSet::Extend.
+absl::StatusOr<MergedOperations> MergeOperationSets(const OperationSet::Shared& base,
+                                                    const OperationSet::Shared& added);
 
 }  // namespace stampgate
 

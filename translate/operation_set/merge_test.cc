@@ -3,11 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/text_format.h"
 #include "stampgate/v1/options.pb.h"
@@ -16,10 +21,17 @@
 namespace stampgate {
 namespace {
 
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::FileDescriptorProto;
 using google::protobuf::FileDescriptorSet;
 using google::protobuf::TextFormat;
 using ::stampgate::testing::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::Eq;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::NotNull;
 
 constexpr char kKettle[] = R"pb(
   name: "kettle.proto"
@@ -87,73 +99,260 @@ OperationSet::Shared SetOf(const std::vector<std::string>& files) {
   return created.value_or(OperationSet::BuiltIn());
 }
 
-// What a newer kettle.proto adds: text that is replaced, and its replacement.
+// Returns the operations of both sets. Fails the test if they cannot be merged.
+MergedOperations Merged(const OperationSet::Shared& base, const OperationSet::Shared& added) {
+  absl::StatusOr<MergedOperations> merged = MergeOperationSets(base, added);
+  EXPECT_TRUE(merged.ok()) << merged.status();
+  return merged.ok() ? *std::move(merged) : MergedOperations{base, {}};
+}
+
+FileDescriptorProto KettleFileOf(const OperationSet& set) {
+  FileDescriptorProto file;
+  EXPECT_TRUE(file.ParseFromString(std::string(set.files().at("kettle.proto"))));
+  return file;
+}
+
+// What a newer kettle.proto adds: text that is replaced, its replacement, and the full name of the new element.
 struct Change {
   const char* text;
   const char* replacement;
+  const char* added;
 };
 
 class ExtensionTest : public ::testing::TestWithParam<Change> {
  protected:
+  static bool Has(const OperationSet& set, const std::string& name) {
+    const auto& pool = set.pool();
+    return pool.FindMessageTypeByName(name) != nullptr || pool.FindFieldByName(name) != nullptr ||
+           pool.FindEnumValueByName(name) != nullptr || pool.FindMethodByName(name) != nullptr ||
+           pool.FindServiceByName(name) != nullptr || pool.FindEnumTypeByName(name) != nullptr ||
+           pool.FindOneofByName(name) != nullptr || pool.FindExtensionByName(name) != nullptr;
+  }
+
   const OperationSet::Shared older_ = SetOf({kKettle});
   const OperationSet::Shared newer_ = SetOf({KettleWith(GetParam().text, GetParam().replacement)});
 };
 
-TEST_P(ExtensionTest, AnAddedFileThatExtendsAnotherReplacesIt) {
-  const absl::StatusOr<OperationSet::Shared> merged = MergeOperationSets(older_, newer_);
-  ASSERT_TRUE(merged.ok()) << merged.status();
-  EXPECT_EQ((*merged)->files().at("kettle.proto"), newer_->files().at("kettle.proto"));
+TEST_P(ExtensionTest, AnAddedFileAddsItsElements) {
+  const MergedOperations merged = Merged(older_, newer_);
+  EXPECT_FALSE(Has(*older_, GetParam().added));
+  EXPECT_TRUE(Has(*merged.set, GetParam().added));
+  EXPECT_THAT(merged.unused_options, IsEmpty());
+  EXPECT_EQ(&merged.set->origin(), &*older_);
 }
 
-TEST_P(ExtensionTest, AnOlderFileAddsNothing) {
-  const absl::StatusOr<OperationSet::Shared> merged = MergeOperationSets(newer_, older_);
-  ASSERT_TRUE(merged.ok()) << merged.status();
-  EXPECT_EQ((*merged)->files().at("kettle.proto"), newer_->files().at("kettle.proto"));
+TEST_P(ExtensionTest, AnOlderFileAddsNothing) { EXPECT_EQ(Merged(newer_, older_).set, newer_); }
+
+TEST_P(ExtensionTest, AFileThatIsOlderAndNewerAddsOnlyItsOwnElements) {
+  const OperationSet::Shared both = SetOf({absl::StrCat(kKettle, "message_type { name: 'Mug' }")});
+  const MergedOperations merged = Merged(newer_, both);
+  EXPECT_TRUE(Has(*merged.set, GetParam().added));
+  EXPECT_TRUE(Has(*merged.set, "kitchen.Mug"));
+  EXPECT_EQ(merged.set->IsBuiltIn(*merged.set->pool().FindMessageTypeByName("kitchen.Kettle")), true);
+  EXPECT_EQ(merged.set->IsBuiltIn(*merged.set->pool().FindMessageTypeByName("kitchen.Mug")), false);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, ExtensionTest,
     ::testing::Values(
         Change{"nested_type {",
-               "field { name: 'brand' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING } nested_type {"},
-        Change{"nested_type {", "nested_type { name: 'Handle' } nested_type {"},
-        Change{"enum_type {", "message_type { name: 'Pot' } enum_type {"},
-        Change{"name: \"LARGE\" number: 1", "name: 'LARGE' number: 1 } value { name: 'HUGE' number: 2"},
+               "field { name: 'brand' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING } nested_type {",
+               "kitchen.Kettle.brand"},
+        Change{"nested_type {", "nested_type { name: 'Handle' } nested_type {", "kitchen.Kettle.Handle"},
+        Change{"nested_type {", "enum_type { name: 'Use' value { name: 'TEA' number: 0 } } nested_type {",
+               "kitchen.Kettle.Use"},
+        Change{"type: TYPE_BOOL }",
+               "type: TYPE_BOOL } field { name: 'thick' number: 2 label: LABEL_OPTIONAL type: "
+               "TYPE_BOOL }",
+               "kitchen.Kettle.Lid.thick"},
+        Change{"enum_type {", "message_type { name: 'Pot' } enum_type {", "kitchen.Pot"},
+        Change{"enum_type {", "enum_type { name: 'Shape' value { name: 'ROUND' number: 0 } } enum_type {",
+               "kitchen.Shape"},
+        Change{"name: \"LARGE\" number: 1", "name: 'LARGE' number: 1 } value { name: 'HUGE' number: 2", "kitchen.HUGE"},
         Change{"method {",
-               "method { name: 'Cool' input_type: '.kitchen.Kettle' output_type: '.kitchen.Kettle' } method {"},
-        Change{"service {", "service { name: 'PotService' } service {"}));
+               "method { name: 'Cool' input_type: '.kitchen.Kettle' output_type: '.kitchen.Kettle' } method {",
+               "kitchen.KettleService.Cool"},
+        Change{"service {", "service { name: 'PotService' } service {", "kitchen.PotService"},
+        Change{"service {",
+               "dependency: 'google/protobuf/descriptor.proto' extension { name: 'note' number: 1000 label: "
+               "LABEL_OPTIONAL type: TYPE_STRING extendee: "
+               "'.google.protobuf.FieldOptions' } service {",
+               "kitchen.note"}));
 
-TEST(OperationSetMergeTest, ANewOneofBeforeAnotherIsAnExtension) {
+TEST(OperationSetMergeTest, NewFieldsAndNewOneofsChangeNoneOfTheMessage) {
+  const std::string older = absl::StrReplaceAll(
+      kKettle, {{"oneof_decl { name: \"look\" }", "oneof_decl { name: 'look' } oneof_decl { name: '_full' }"},
+                {"nested_type {",
+                 "field { name: 'full' number: 4 label: LABEL_OPTIONAL type: TYPE_BOOL oneof_index: 1 "
+                 "proto3_optional: true } nested_type {"}});
   const std::string newer = absl::StrReplaceAll(
       kKettle,
       {{"oneof_index: 0", "oneof_index: 1"},
-       {"oneof_decl {", "oneof_decl { name: 'use' } oneof_decl {"},
+       {"field { name: \"size\"",
+        "field { name: 'shade' number: 6 label: LABEL_OPTIONAL type: TYPE_BOOL oneof_index: 1 } field { name: "
+        "\"size\""},
+       {"oneof_decl { name: \"look\" }",
+        "oneof_decl { name: 'use' } oneof_decl { name: 'look' } oneof_decl { name: '_hot' }"},
        {"nested_type {",
-        "field { name: 'tea' number: 3 label: LABEL_OPTIONAL type: TYPE_BOOL oneof_index: 0 } nested_type {"}});
-  EXPECT_TRUE(CheckExtends(*SetOf({newer}), *SetOf({kKettle})).ok());
+        "field { name: 'tea' number: 3 label: LABEL_OPTIONAL type: TYPE_BOOL oneof_index: 0 }"
+        "field { name: 'hot' number: 5 label: LABEL_OPTIONAL type: TYPE_BOOL oneof_index: 2 proto3_optional: true } "
+        "nested_type {"}});
+  const MergedOperations merged = Merged(SetOf({older}), SetOf({newer}));
+  const Descriptor* kettle = merged.set->pool().FindMessageTypeByName("kitchen.Kettle");
+  ASSERT_THAT(kettle, NotNull());
+  const auto oneof_of = [&](const char* name) {
+    const FieldDescriptor* field = kettle->FindFieldByName(name);
+    return field->real_containing_oneof() == nullptr ? std::string()
+                                                     : std::string(field->real_containing_oneof()->name());
+  };
+  EXPECT_EQ(oneof_of("color"), "look");
+  EXPECT_EQ(oneof_of("shade"), "look");
+  EXPECT_EQ(oneof_of("tea"), "use");
+  EXPECT_EQ(oneof_of("full"), "");
+  EXPECT_EQ(oneof_of("hot"), "");
+  EXPECT_TRUE(kettle->FindFieldByName("full")->has_presence());
+  EXPECT_TRUE(kettle->FindFieldByName("hot")->has_presence());
 }
 
-TEST(OperationSetMergeTest, AFieldThatUpstreamHasRemovedIsReserved) {
-  const std::string newer = absl::StrReplaceAll(
-      kKettle,
-      {{"field { name: \"size\" number: 2 label: LABEL_OPTIONAL type: TYPE_ENUM type_name: \".kitchen.Size\" }",
-        "reserved_range { start: 2 end: 3 } reserved_name: 'size'"}});
-  EXPECT_TRUE(CheckExtends(*SetOf({newer}), *SetOf({kKettle})).ok());
+constexpr char kSize[] =
+    "field { name: \"size\" number: 2 label: LABEL_OPTIONAL type: TYPE_ENUM type_name: \".kitchen.Size\" }";
+
+TEST(OperationSetMergeTest, AFieldThatTheAddedFileHasRemovedOrLacksStays) {
+  for (const char* instead : {"reserved_range { start: 2 end: 3 } reserved_name: 'size'", ""}) {
+    const OperationSet::Shared base = SetOf({kKettle});
+    const std::string added = absl::StrCat(KettleWith(kSize, instead), "message_type { name: 'X' }");
+    const MergedOperations merged = Merged(base, SetOf({added}));
+    EXPECT_THAT(merged.set->pool().FindFieldByName("kitchen.Kettle.size"), NotNull()) << instead;
+    EXPECT_THAT(merged.set->pool().FindMessageTypeByName("kitchen.X"), NotNull());
+  }
+}
+
+TEST(OperationSetMergeTest, AFieldThatTheBaseHasRemovedIsNotAddedAgain) {
+  const OperationSet::Shared base =
+      SetOf({KettleWith(kSize, "reserved_range { start: 2 end: 3 } reserved_name: 'size'")});
+  EXPECT_EQ(Merged(base, SetOf({kKettle})).set, base);
+}
+
+TEST(OperationSetMergeTest, TheOptionsOfTheBaseAreUsedAndTheDifferencesAreNamed) {
+  struct Option {
+    const char* text;
+    const char* replacement;
+    const char* element;
+  };
+  const OperationSet::Shared base = SetOf({kKettle});
+  for (const Option& option : {
+           Option{"max_bytes: 8", "max_bytes: 9", "kitchen.Kettle.color"},
+           Option{"max_bytes: 8", "max_bytes: 8 secret: true", "kitchen.Kettle.color"},
+           Option{"max_bytes: 8", "json_name: 'hue'", "kitchen.Kettle.color"},
+           Option{"name: \"closed\"", "name: 'closed' options { [stampgate.v1.field] { required: true } }",
+                  "kitchen.Kettle.Lid.closed"},
+           Option{"name: \"LARGE\"", "name: 'LARGE' options { [stampgate.v1.enum_value] { json_name: 'L' } }",
+                  "kitchen.LARGE"},
+           Option{"name: \"Lid\"", "name: 'Lid' options { [stampgate.v1.message] { at_most_one: 'closed' } }",
+                  "kitchen.Kettle.Lid"},
+           Option{"/submit/boil", "/submit/heat", "kitchen.KettleService.Boil"},
+           Option{"ACTIVITY_TYPE_BOIL", "ACTIVITY_TYPE_HEAT", "kitchen.KettleService.Boil"},
+           Option{"POLICY_CLASS_DANGEROUS", "POLICY_CLASS_WRITE", "kitchen.KettleService.Boil"},
+       }) {
+    const std::string added = absl::StrCat(KettleWith(option.text, option.replacement), "message_type { name: 'X' }");
+    const MergedOperations merged = Merged(base, SetOf({added}));
+    EXPECT_THAT(merged.unused_options, ElementsAre(option.element)) << option.replacement;
+    FileDescriptorProto file = KettleFileOf(*merged.set);
+    file.mutable_message_type()->RemoveLast();
+    EXPECT_EQ(file.SerializeAsString(), KettleFileOf(*base).SerializeAsString()) << option.replacement;
+  }
+}
+
+TEST(OperationSetMergeTest, AnElementMayBeDeprecated) {
+  const std::string added = KettleWith("max_bytes: 8 }", "max_bytes: 8 } deprecated: true");
+  EXPECT_THAT(Merged(SetOf({kKettle}), SetOf({added})).unused_options, IsEmpty());
 }
 
 TEST(OperationSetMergeTest, ASetWithoutCommentsRemovesNoneFromTheSameElements) {
   const OperationSet::Shared commented =
       SetOf({KettleWith("syntax:", "source_code_info { location { span: 1 } } syntax:")});
-  const absl::StatusOr<OperationSet::Shared> merged = MergeOperationSets(commented, SetOf({kKettle}));
-  ASSERT_TRUE(merged.ok()) << merged.status();
-  EXPECT_EQ((*merged)->files().at("kettle.proto"), commented->files().at("kettle.proto"));
+  EXPECT_EQ(Merged(commented, SetOf({kKettle})).set, commented);
+}
+
+TEST(OperationSetMergeTest, NewElementsKeepTheirCommentsAtTheirNewPlaces) {
+  const OperationSet::Shared base =
+      SetOf({absl::StrCat(kKettle,
+                          "source_code_info { location { path: [4, 0] span: 1 leading_comments: 'old' }"
+                          " location { path: [4, 0, 2, 1, 3] span: 1 leading_comments: 'size' } }")});
+  // The new message is the first one of its file, and becomes the second one. The first new field is before the others,
+  // and becomes the last one. The second new field joins a oneof, and moves the old field "size".
+  const std::string added = absl::StrCat(
+      absl::StrReplaceAll(kKettle,
+                          {{"message_type {",
+                            "message_type { name: 'Pot' field { name: 'a' number: 1 type: TYPE_BOOL label: "
+                            "LABEL_OPTIONAL } } message_type {"},
+                           {"field {\n      name: \"color\"",
+                            "field { name: 'brand' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING } field { name: "
+                            "'shade' number: 4 label: LABEL_OPTIONAL type: TYPE_STRING oneof_index: 0 } field { name: "
+                            "\"color\""}}),
+      "source_code_info { location { path: [4, 0] span: 1 leading_comments: 'pot' }"
+      " location { path: [4, 0, 2, 0] span: 1 leading_comments: 'a' }"
+      " location { path: [4, 1] span: 1 leading_comments: 'new' }"
+      " location { path: [4, 1, 2, 0, 1] span: 1 leading_comments: 'brand' }"
+      " location { path: [4, 1, 2, 1] span: 1 leading_comments: 'shade' } }");
+  const FileDescriptorProto file = KettleFileOf(*Merged(base, SetOf({added})).set);
+  std::vector<std::string> comments;
+  for (const auto& location : file.source_code_info().location()) {
+    comments.push_back(absl::StrCat(absl::StrJoin(location.path(), "."), " ", location.leading_comments()));
+  }
+  EXPECT_THAT(comments,
+              ElementsAre("4.0 old", "4.0.2.2.3 size", "4.1 pot", "4.1.2.0 a", "4.0.2.3.1 brand", "4.0.2.1 shade"));
+  EXPECT_EQ(file.message_type(1).name(), "Pot");
+  EXPECT_EQ(file.message_type(0).field(1).name(), "shade");
+  EXPECT_EQ(file.message_type(0).field(2).name(), "size");
+  EXPECT_EQ(file.message_type(0).field(3).name(), "brand");
 }
 
 TEST(OperationSetMergeTest, AnOperationOfANewFileIsAdded) {
-  const absl::StatusOr<OperationSet::Shared> merged = MergeOperationSets(OperationSet::BuiltIn(), SetOf({kKettle}));
-  ASSERT_TRUE(merged.ok()) << merged.status();
-  EXPECT_NE((*merged)->FindMethod("/kitchen.KettleService/Boil"), nullptr);
-  EXPECT_NE((*merged)->FindMethod("/stampgate.v1.PolicyService/GetPolicy"), nullptr);
+  const MergedOperations merged = Merged(OperationSet::BuiltIn(), SetOf({kKettle}));
+  const ApiMethod* added = merged.set->FindMethod("/kitchen.KettleService/Boil");
+  ASSERT_THAT(added, NotNull());
+  EXPECT_FALSE(added->built_in);
+  const ApiMethod* built_in = merged.set->FindMethod("/stampgate.v1.PolicyService/GetPolicy");
+  ASSERT_THAT(built_in, NotNull());
+  EXPECT_TRUE(built_in->built_in);
+}
+
+TEST(OperationSetMergeTest, AMethodOfAFileIsAfterTheBuiltInOnesOnlyByALaterDay) {
+  const std::string& newest = OperationSet::BuiltIn()->newest_since();
+  for (const auto& [since, is_after] :
+       {std::pair<std::string, bool>("", false), {"2020-01-01", false}, {newest, false}, {"2100-01-01", true}}) {
+    const OperationSet::Shared added =
+        SetOf({KettleWith("policy_class:", absl::StrCat("since: '", since, "' policy_class:"))});
+    const MergedOperations merged = Merged(OperationSet::BuiltIn(), added);
+    EXPECT_EQ(merged.set->FindMethod("/kitchen.KettleService/Boil")->is_after_built_in, is_after) << since;
+  }
+}
+
+TEST(OperationSetMergeTest, WhatAFirstFileAddsIsNotBuiltInForASecondOne) {
+  const MergedOperations first = Merged(OperationSet::BuiltIn(), SetOf({kKettle}));
+  const MergedOperations second =
+      Merged(first.set, SetOf({KettleWith("service {", "service { name: 'PotService' } service {")}));
+  EXPECT_EQ(&second.set->origin(), &*OperationSet::BuiltIn());
+  EXPECT_FALSE(second.set->FindMethod("/kitchen.KettleService/Boil")->built_in);
+}
+
+// The API of 0.1.0. Since then, options of its fields and methods have changed, and messages have moved to other files.
+TEST(OperationSetMergeTest, TheApiOfTheFirstReleaseChangesNothing) {
+  std::ifstream file("proto/released.binpb", std::ios::binary);
+  const absl::StatusOr<OperationSet::Shared> released =
+      OperationSet::Create(std::string(std::istreambuf_iterator(file), {}));
+  ASSERT_TRUE(released.ok()) << released.status();
+  const OperationSet& built_in = *OperationSet::BuiltIn();
+  const MergedOperations merged = Merged(OperationSet::BuiltIn(), *released);
+  EXPECT_THAT(merged.unused_options, ::testing::UnorderedElementsAre("stampgate.v1.ACTIVITY_STATUS_COMPLETED",
+                                                                     "stampgate.v1.ACTIVITY_STATUS_FAILED",
+                                                                     "stampgate.v1.ACTIVITY_STATUS_REJECTED",
+                                                                     "stampgate.v1.EarnWithdrawParameters.sign_with",
+                                                                     "stampgate.v1.DeleteApiKeysParameters.api_key_ids",
+                                                                     "stampgate.v1.WalletService.ExportWalletAccount"));
+  for (const auto& [name, bytes] : built_in.files()) EXPECT_EQ(merged.set->files().at(name), bytes) << name;
+  EXPECT_EQ(merged.set->methods().size(), built_in.methods().size());
 }
 
 struct Fault {
@@ -165,40 +364,48 @@ struct Fault {
 class ChangedFileTest : public ::testing::TestWithParam<Fault> {};
 
 TEST_P(ChangedFileTest, TheErrorNamesTheElement) {
-  // The new message keeps the newer file from being an older one, of which the file in `base` is an extension.
-  const std::string newer =
-      absl::StrCat(KettleWith(GetParam().text, GetParam().replacement), "message_type { name: 'X' }");
+  const std::string newer = KettleWith(GetParam().text, GetParam().replacement);
   EXPECT_THAT(MergeOperationSets(SetOf({kKettle}), SetOf({newer})),
               StatusIs(absl::StatusCode::kInvalidArgument, Eq(GetParam().message)));
 }
 
-constexpr char kNotReserved[] = "kitchen.Kettle.size is missing, and its number and name are not reserved";
+constexpr char kOtherSize[] = "kitchen.Kettle.size has another name, number, type, list or oneof";
 
 INSTANTIATE_TEST_SUITE_P(
     All, ChangedFileTest,
     ::testing::Values(
-        Fault{"name: \"Lid\"", "name: 'Cap'", "kitchen.Kettle.Lid is missing"},
-        Fault{"name: \"size\"", "name: 'litres'", "kitchen.Kettle.size has another name, type or option"},
-        Fault{"number: 2", "number: 3", kNotReserved},
-        Fault{"TYPE_BOOL", "TYPE_UINT32", "kitchen.Kettle.Lid.closed has another name, type or option"},
-        Fault{"max_bytes: 8", "max_bytes: 9", "kitchen.Kettle.color has another name, type or option"},
-        Fault{"max_bytes: 8", "max_bytes: 8 secret: true", "kitchen.Kettle.color has another name, type or option"},
-        Fault{"name: \"size\"", "name: 'size' oneof_index: 0", "kitchen.Kettle.size has another name, type or option"},
-        Fault{"name: \"look\"", "name: 'view'", "kitchen.Kettle.color has another name, type or option"},
+        Fault{"name: \"size\"", "name: 'litres'", kOtherSize}, Fault{"number: 2", "number: 3", kOtherSize},
+        Fault{"LABEL_OPTIONAL type: TYPE_ENUM", "LABEL_REPEATED type: TYPE_ENUM", kOtherSize},
+        Fault{"type: TYPE_ENUM type_name: \".kitchen.Size\"", "type: TYPE_INT32", kOtherSize},
+        Fault{"type: TYPE_ENUM type_name: \".kitchen.Size\"", "type: TYPE_ENUM type_name: '.stampgate.v1.PolicyClass'",
+              kOtherSize},
+        Fault{"TYPE_BOOL", "TYPE_UINT32", "kitchen.Kettle.Lid.closed has another name, number, type, list or oneof"},
+        Fault{"name: \"size\"", "name: 'size' oneof_index: 0", kOtherSize},
+        Fault{"name: \"look\"", "name: 'view'", "kitchen.Kettle.color has another name, number, type, list or oneof"},
         Fault{"nested_type {",
               "field { name: 'brand' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING options { [stampgate.v1.field] "
               "{ required: true } } } nested_type {",
               "kitchen.Kettle.brand is a new field, so it must not be required"},
-        Fault{"name: \"LARGE\"", "name: 'BIG'", "kitchen.LARGE has another name or option"},
-        Fault{"name: \"LARGE\" number: 1", "name: 'LARGE' number: 2",
-              "kitchen.LARGE is missing, and its number and name are not reserved"},
-        Fault{"name: \"KettleService\"", "name: 'PotService'", "kitchen.KettleService is missing"},
-        Fault{"name: \"Boil\"", "name: 'Heat'", "kitchen.KettleService.Boil is missing"},
+        Fault{"nested_type {",
+              "field { name: 'brand' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING options { [stampgate.v1.field] "
+              "{ text_form: TEXT_FORM_JSON_MEMBERS } } } nested_type {",
+              "kitchen.Kettle.brand is a new field, so its members must not be written beside those of other fields"},
+        Fault{"name: \"LARGE\"", "name: 'BIG'", "kitchen.LARGE has another name or number"},
+        Fault{"name: \"LARGE\" number: 1", "name: 'LARGE' number: 2", "kitchen.LARGE has another name or number"},
         Fault{"input_type: \".kitchen.Kettle\"", "input_type: '.kitchen.Kettle.Lid'",
               "kitchen.KettleService.Boil has another request or response"},
-        Fault{"/submit/boil", "/submit/heat", "kitchen.KettleService.Boil has other options"},
-        Fault{"ACTIVITY_TYPE_BOIL", "ACTIVITY_TYPE_HEAT", "kitchen.KettleService.Boil has other options"},
-        Fault{"POLICY_CLASS_DANGEROUS", "POLICY_CLASS_WRITE", "kitchen.KettleService.Boil has other options"}));
+        Fault{"name: \"Boil\"", "name: 'Boil' server_streaming: true",
+              "kitchen.KettleService.Boil has another request or response"},
+        Fault{"syntax: \"proto3\"", "syntax: 'proto2'", "kettle.proto has another package or syntax"}));
+
+TEST(OperationSetMergeTest, TwoFieldsWithOneJsonNameAreAnError) {
+  const std::string added =
+      KettleWith(kSize,
+                 "field { name: 'Size' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING json_name: 'size' } "
+                 "reserved_range { start: 2 end: 3 } reserved_name: 'size'");
+  EXPECT_THAT(MergeOperationSets(SetOf({kKettle}), SetOf({added})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("conflicts")));
+}
 
 }  // namespace
 }  // namespace stampgate

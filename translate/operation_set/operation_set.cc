@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/io/gzip_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -20,14 +21,66 @@ extern "C" const char stampgate_operations_end[];
 namespace stampgate {
 namespace {
 
+using google::protobuf::Descriptor;
 using google::protobuf::DescriptorPool;
+using google::protobuf::DescriptorProto;
+using google::protobuf::EnumDescriptorProto;
+using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptor;
 using google::protobuf::FileDescriptorProto;
 using google::protobuf::FileDescriptorSet;
 using google::protobuf::MethodDescriptor;
+using google::protobuf::ServiceDescriptorProto;
 
-// Bounds the recursion over imports.
-constexpr size_t kMaxFiles = 1000;
+constexpr size_t kMaxFiles = 1000;  // also bounds the recursion over imports
+constexpr int kMaxMessages = 20'000;
+constexpr int kMaxMembers = 100'000;
+constexpr int kMaxMembersOfOne = 1000;
+
+// Counts the elements of files, and keeps the first fault.
+class SizeCheck {
+ public:
+  void AddFile(const FileDescriptorProto& file) {
+    const std::string& package = file.package();
+    for (const DescriptorProto& message : file.message_type()) AddMessage(message, package);
+    for (const EnumDescriptorProto& type : file.enum_type()) AddEnum(type, package);
+    for (const ServiceDescriptorProto& service : file.service()) {
+      AddMembers(service.method_size(), absl::StrCat(package, ".", service.name()), "methods");
+    }
+  }
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  // The parser of Protocol Buffers bounds the recursion: it reads at most 100 nested messages.
+  void AddMessage(const DescriptorProto& message, absl::string_view scope) {
+    const std::string name = absl::StrCat(scope, ".", message.name());
+    if (++messages_ > kMaxMessages) Fail(name, absl::StrCat("is more than the ", kMaxMessages, " messages of a set"));
+    AddMembers(message.field_size(), name, "fields");
+    for (const DescriptorProto& nested : message.nested_type()) AddMessage(nested, name);
+    for (const EnumDescriptorProto& type : message.enum_type()) AddEnum(type, name);
+  }
+
+  void AddEnum(const EnumDescriptorProto& type, absl::string_view scope) {
+    AddMembers(type.value_size(), absl::StrCat(scope, ".", type.name()), "values");
+  }
+
+  void AddMembers(int count, absl::string_view name, absl::string_view kind) {
+    if (count > kMaxMembersOfOne) Fail(name, absl::StrCat("has more than ", kMaxMembersOfOne, " ", kind));
+    members_ += std::min(count, kMaxMembersOfOne);
+    if (members_ > kMaxMembers) {
+      Fail(name, absl::StrCat("brings the fields, values and methods of the set to more than ", kMaxMembers));
+    }
+  }
+
+  void Fail(absl::string_view name, absl::string_view what) {
+    if (status_.ok()) status_ = absl::InvalidArgumentError(absl::StrCat(absl::StripPrefix(name, "."), " ", what));
+  }
+
+  int messages_ = 0;
+  int members_ = 0;
+  absl::Status status_;
+};
 
 // Keeps the first fault of a file.
 class FaultCollector : public DescriptorPool::ErrorCollector {
@@ -87,44 +140,42 @@ ApiMethod ApiMethodOf(const MethodDescriptor* method) {
 bool IsOfProtoCompiler(absl::string_view file) { return absl::StartsWith(file, "google/protobuf/"); }
 
 const OperationSet::Shared& OperationSet::BuiltIn() {
-  static const auto& built_in = *new absl::StatusOr<Shared>([] {
-    std::shared_ptr<OperationSet> set(new OperationSet());
-    set->owned_ = DecompressBuiltIn();
-    set->AddFiles(set->owned_);
-    return Build(std::move(set));
-  }());
+  static const auto& built_in = *new absl::StatusOr<Shared>(Create(DecompressBuiltIn()));
   return built_in.value();  // valid: the set is the same in each run of the program
 }
 
 absl::StatusOr<OperationSet::Shared> OperationSet::Create(std::string descriptors) {
-  if (!FileDescriptorSet().ParseFromString(descriptors)) {
-    return absl::InvalidArgumentError("is not a serialized FileDescriptorSet");
-  }
   std::shared_ptr<OperationSet> set(new OperationSet());
   set->owned_ = std::move(descriptors);
-  set->AddFiles(set->owned_);
+  if (absl::Status status = set->AddFiles(set->owned_); !status.ok()) return status;
   if (set->files_.empty()) return absl::InvalidArgumentError("contains no proto file");
-  if (set->files_.size() > kMaxFiles) {
-    return absl::InvalidArgumentError(absl::StrCat("contains more than ", kMaxFiles, " proto files"));
-  }
   return Build(std::move(set));
 }
 
-absl::StatusOr<OperationSet::Shared> OperationSet::Union(Shared first, Shared second) {
+absl::StatusOr<OperationSet::Shared> OperationSet::Extend(Shared base, std::string files) {
   std::shared_ptr<OperationSet> set(new OperationSet());
-  set->files_ = first->files_;
-  set->files_.insert(second->files_.begin(), second->files_.end());
-  for (const auto& [name, bytes] : BuiltIn()->files_) {
-    if (IsOfProtoCompiler(name)) set->files_[name] = bytes;
-  }
-  set->sets_ = {std::move(first), std::move(second)};
+  set->files_ = base->files_;
+  set->base_ = std::move(base);
+  set->owned_ = std::move(files);
+  if (absl::Status status = set->AddFiles(set->owned_); !status.ok()) return status;
   return Build(std::move(set));
 }
 
-void OperationSet::AddFiles(absl::string_view descriptors) {
+absl::Status OperationSet::AddFiles(absl::string_view descriptors) {
+  FileDescriptorSet parsed;
+  if (!parsed.ParseFromArray(descriptors.data(), static_cast<int>(descriptors.size()))) {
+    return absl::InvalidArgumentError("is not a serialized FileDescriptorSet");
+  }
+  SizeCheck size;
+  for (const FileDescriptorProto& file : parsed.file()) size.AddFile(file);
+  if (!size.status().ok()) return size.status();
   ForEachBytes(descriptors, FileDescriptorSet::kFileFieldNumber, [&](absl::string_view file) {
     files_[std::string(FindBytes(file, FileDescriptorProto::kNameFieldNumber).value_or(""))] = file;
   });
+  if (files_.size() > kMaxFiles) {
+    return absl::InvalidArgumentError(absl::StrCat("contains more than ", kMaxFiles, " proto files"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<OperationSet::Shared> OperationSet::Build(std::shared_ptr<OperationSet> set) {
@@ -169,15 +220,27 @@ absl::Status OperationSet::ListMethods() {
     }
   }
   std::sort(services_.begin(), services_.end());
-  for (const ApiMethod& method : methods_) {
+  for (ApiMethod& method : methods_) {
     if (!method.since.empty() && !IsDate(method.since)) {
       return absl::InvalidArgumentError(
           absl::StrCat(method.method->full_name(), ": since must be a day such as 2026-09-22"));
     }
+    method.built_in = base_ == nullptr || origin().FindMethod(method.full_name) != nullptr;
+    method.is_after_built_in = !method.built_in && method.since > origin().newest_since_;
     by_name_.emplace(method.full_name, &method);
     newest_since_ = std::max(newest_since_, method.since);  // days in this form compare as texts
   }
   return absl::OkStatus();
+}
+
+bool OperationSet::IsBuiltIn(const Descriptor& message) const {
+  return base_ == nullptr || origin().pool_.FindMessageTypeByName(message.full_name()) != nullptr;
+}
+
+bool OperationSet::IsBuiltIn(const FieldDescriptor& field) const {
+  if (base_ == nullptr) return true;
+  const Descriptor* message = origin().pool_.FindMessageTypeByName(field.containing_type()->full_name());
+  return message != nullptr && message->FindFieldByNumber(field.number()) != nullptr;
 }
 
 const ApiMethod* OperationSet::FindMethod(absl::string_view full_name) const {

@@ -28,12 +28,20 @@ struct ApiMethod {
   std::string since;     // the day of the release that added the method, such as "2026-09-22"; empty if always there
   bool internal = false;
   bool moves_unread_amount = false;
+  bool built_in = true;  // false if a file of the operator has added the method: see OperationSet::origin
+  // Whether `since` is a day after each day of the built-in methods. Only then can the operator accept a method that is
+  // not built in by a day.
+  bool is_after_built_in = false;
 };
 
 // Whether the proto compiler defines the file, as it does google/protobuf/descriptor.proto.
 bool IsOfProtoCompiler(absl::string_view file);
 
 // Immutable, so threads may share it. Descriptors and views are valid as long as the set.
+//
+// A set of any size could use up memory and time. Therefore it has at most 1,000 files; the files that Create and
+// Extend add have together at most 20,000 messages and 100,000 fields, values and methods, and at most 1,000 fields in
+// a message, 1,000 values in an enum and 1,000 methods in a service.
 class OperationSet {
  public:
   using Shared = std::shared_ptr<const OperationSet>;
@@ -45,12 +53,19 @@ class OperationSet {
   // kInvalidArgument, with a message that names the file or the element with a fault.
   static absl::StatusOr<Shared> Create(std::string descriptors);
 
-  // Makes a set of the files of both sets. Of files with the same name, it has that of `first`; but of the files of the
-  // proto compiler, google/protobuf/*, it has those of BuiltIn(), because compilers differ in them. Errors:
-  // kInvalidArgument, with a message that names an element that does not fit.
-  static absl::StatusOr<Shared> Union(Shared first, Shared second);
+  // Makes a set of the files of `base` and of `files`, a serialized FileDescriptorSet. Of files with the same name, it
+  // has the one in `files`. Errors: like Create.
+  static absl::StatusOr<Shared> Extend(Shared base, std::string files);
 
   const google::protobuf::DescriptorPool& pool() const { return pool_; }
+
+  // Returns the set from which this set was made by Extend, once or several times; this set if it was made otherwise.
+  // What the origin contains is built in: the program's authors have reviewed it.
+  const OperationSet& origin() const { return base_ == nullptr ? *this : base_->origin(); }
+
+  // Whether the origin has this field, or the message with this descriptor. Both must be of pool().
+  bool IsBuiltIn(const google::protobuf::FieldDescriptor& field) const;
+  bool IsBuiltIn(const google::protobuf::Descriptor& message) const;
 
   // The methods with the option `operation`, ordered by the names of their proto files. Methods of the same file are in
   // the order of the file.
@@ -72,13 +87,13 @@ class OperationSet {
  private:
   OperationSet() = default;
 
-  void AddFiles(absl::string_view descriptors);
+  absl::Status AddFiles(absl::string_view descriptors);
   static absl::StatusOr<Shared> Build(std::shared_ptr<OperationSet> set);
   absl::Status BuildFile(const std::string& file);
   absl::Status ListMethods();
 
-  std::string owned_;         // the bytes of files_, if this set owns them
-  std::vector<Shared> sets_;  // the sets that own them otherwise
+  std::string owned_;  // the bytes of files_ that are not those of base_
+  Shared base_;        // null if the set was not made by Extend
   std::map<std::string, absl::string_view> files_;
   google::protobuf::DescriptorPool pool_;
   std::set<std::string> begun_;  // the files that were or are being added to pool_

@@ -123,7 +123,7 @@ std::string FullText(const FieldPlan& plan) {
 
 std::vector<int> EnumNumbers(const FieldPlan& plan) {
   std::vector<int> numbers;
-  for (const auto& [number, json] : plan.enum_json) numbers.push_back(number);
+  for (const auto& [number, json] : plan.values->json) numbers.push_back(number);
   std::sort(numbers.begin(), numbers.end());
   return numbers;
 }

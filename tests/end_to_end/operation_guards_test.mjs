@@ -1,0 +1,146 @@
+// A file of operations adds a second name of the chain to EarnWithdrawParameters: `caip2` beside `chain_caip2`. An amount
+// limit holds whatever the names say, and a new name that nobody has reviewed cannot be used under a limit.
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { code, encode } from '../clients/gateway.mjs';
+import { load } from '../clients/packages.mjs';
+import { binary, root } from '../paths.mjs';
+import { ORGANIZATION } from '../simulator/testing.mjs';
+import { freeCaller, putConfig, run, startStack } from './harness.mjs';
+import { reloaded } from './policy_callers.mjs';
+
+const protobuf = load('protobufjs');
+
+const WITHDRAW = 'EarnService/EarnWithdraw';
+const PARAMETERS_FIELD = 3;
+const CAIP2_FIELD = 6;
+const ONE = 'EARN_CHAIN_EIP155_1';
+const BASE = 'EARN_CHAIN_EIP155_8453';
+const ADDRESS = '0xbeef01735c132ada46aa9aa4c54623caa92a64cb';
+
+const operations = (name) => [binary(`tests/operation/${name}.binpb`)];
+
+/** The loopback caller, which may withdraw up to 1,000 on eip155:1. */
+const limited = [
+  {
+    name: 'loopback',
+    loopback: true,
+    grants: [
+      { methods: [WITHDRAW], all_organizations: true, amount_limits: [{ chain: 'eip155:1', max_amount: '1000' }] },
+    ],
+  },
+];
+
+const bytesField = (number, bytes) => new protobuf.BufferWriter().uint32((number << 3) | 2).bytes(bytes).finish();
+
+/** The request as bytes, because the test's own protos have no `caip2`. Leaves out members that are undefined. */
+function withdrawal({ chain = ONE, caip2, amount = '500' }) {
+  const parameters = { wrapper_address: ADDRESS, sign_with: ADDRESS, amount_value: amount };
+  if (chain !== null) parameters.chain_caip2 = chain;
+  const request = encode(WITHDRAW, { organization_id: ORGANIZATION, parameters });
+  if (caip2 === undefined) return request;
+  // The last field of a number is merged into the earlier ones.
+  return Buffer.concat([request, bytesField(PARAMETERS_FIELD, bytesField(CAIP2_FIELD, Buffer.from(caip2)))]);
+}
+
+async function startWith(t, file, callers = limited) {
+  const { gateway, simulator } = await startStack(t, { config: { operations: operations(file), callers } });
+  return {
+    gateway,
+    simulator,
+    /** Resolves to the parameters that upstream received. The simulator has no member `caip2`, so it may refuse them. */
+    sent: async (values) => {
+      simulator.reset();
+      await gateway.call(WITHDRAW, withdrawal(values)).catch(({ info }) => assert.equal(info?.domain, 'upstream'));
+      return JSON.parse(simulator.requests()[0].body).parameters;
+    },
+    /** Resolves to the error. Nothing may have been sent. */
+    refused: async (values) => {
+      simulator.reset();
+      const error = await gateway.refusal(WITHDRAW, withdrawal(values));
+      assert.equal(simulator.stats().requests, 0);
+      return error;
+    },
+  };
+}
+
+test('with a guard, both names must state one chain, and the limit judges it', async (t) => {
+  const { sent, refused } = await startWith(t, 'caip2_guarded');
+  const equal = await sent({ caip2: 'eip155:1' });
+  assert.equal(equal.chainCaip2, 'eip155:1');
+  assert.equal(equal.caip2, 'eip155:1');
+  assert.equal((await sent({ caip2: 'eip155:1', amount: '1000' })).amountValue, '1000');
+  assert.equal((await refused({ caip2: 'eip155:1', amount: '1001' })).code, code.PERMISSION_DENIED);
+  assert.equal((await refused({ chain: BASE, caip2: 'eip155:8453' })).code, code.PERMISSION_DENIED);
+
+  for (const values of [{ caip2: 'eip155:8453' }, { chain: BASE, caip2: 'eip155:1' }, { caip2: 'EIP155:1' }]) {
+    const error = await refused(values);
+    assert.equal(error.code, code.INVALID_ARGUMENT, JSON.stringify(values));
+    assert.deepEqual(error.badRequest.field_violations.map(({ field, description }) => [field, description]), [
+      ['parameters.chain_caip2', 'must be equal to parameters.caip2, which states the same thing'],
+    ]);
+  }
+});
+
+test('with a guard, one name alone is judged by its value', async (t) => {
+  const { sent, refused } = await startWith(t, 'caip2_guarded');
+  assert.equal((await sent({})).chainCaip2, 'eip155:1');
+  assert.equal((await refused({ chain: BASE })).code, code.PERMISSION_DENIED);
+  // The program requires chain_caip2, and a file does not change that.
+  const error = await refused({ chain: null, caip2: 'eip155:1' });
+  assert.equal(error.code, code.INVALID_ARGUMENT);
+  assert.deepEqual(error.badRequest.field_violations.map(({ field }) => field), ['parameters.chain_caip2']);
+});
+
+test('without a limit, contradictory names are refused too', async (t) => {
+  const { sent, refused } = await startWith(t, 'caip2_guarded', freeCaller());
+  assert.equal((await refused({ caip2: 'eip155:8453' })).code, code.INVALID_ARGUMENT);
+  assert.equal((await sent({ chain: BASE, caip2: 'eip155:8453' })).caip2, 'eip155:8453');
+});
+
+test('a name that nobody has reviewed cannot be used under a limit', async (t) => {
+  const { gateway, sent, refused } = await startWith(t, 'caip2_unreviewed');
+  for (const caip2 of ['eip155:8453', 'eip155:1']) {
+    assert.equal((await refused({ caip2 })).code, code.PERMISSION_DENIED);
+  }
+  assert.equal((await sent({})).chainCaip2, 'eip155:1');
+
+  const { status, stderr } = await run(['check', '--config', gateway.configFile]);
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /operations: stampgate\.v1\.EarnWithdrawParameters\.caip2 has no guard: .* \(warning\)/);
+});
+
+test('a name that nobody has reviewed can be used without limits', async (t) => {
+  const { sent } = await startWith(t, 'caip2_unreviewed', freeCaller());
+  assert.equal((await sent({ caip2: 'eip155:8453' })).caip2, 'eip155:8453');
+});
+
+test('a file that takes the JSON name of a guarded field is refused, and the gateway keeps its operations', async (t) => {
+  const { gateway, sent, refused } = await startWith(t, 'caip2_guarded');
+  const faulty = JSON.stringify({ ...gateway.config, operations: operations('caip2_reserved') });
+  const { message } = await reloaded(gateway, () => putConfig(gateway.configFile, faulty), 'reload_failed');
+  assert.match(message, /EarnWithdrawParameters\.caip2 has the JSON name of another field/);
+  assert.equal((await refused({ chain: BASE, caip2: 'eip155:8453' })).code, code.PERMISSION_DENIED);
+  assert.equal((await sent({ caip2: 'eip155:1' })).caip2, 'eip155:1');
+});
+
+test('a file with the API of the first release is valid, and check names its options that are not used', async (t) => {
+  const { gateway, sent } = await startWith(t, 'caip2_guarded');
+  const released = { ...gateway.config, operations: [join(root, 'proto/released.binpb')] };
+  await reloaded(gateway, () => putConfig(gateway.configFile, JSON.stringify(released)));
+  assert.equal((await sent({})).chainCaip2, 'eip155:1');
+
+  const { status, stderr } = await run(['check', '--config', gateway.configFile]);
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /operations\[0\]: stampgate\.v1\.EarnWithdrawParameters\.sign_with has other options .* \(warning\)/);
+});
+
+test('check names the methods of a file that no class covers', async (t) => {
+  const { gateway } = await startWith(t, 'teapot', freeCaller());
+  const { status, stdout } = await run(['check', '--config', gateway.configFile]);
+  assert.equal(status, 0);
+  for (const method of ['BrewTea', 'GetTeapot']) {
+    assert.match(stdout, new RegExp(`no class covers stampgate\\.testing\\.v1\\.TeapotService/${method}, which a file adds`));
+  }
+});
