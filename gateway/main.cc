@@ -123,7 +123,8 @@ int Check(const CommandLine& line) {
   }
   std::cout << line.config << ": ok (" << config->keys_size() << " keys, " << config->callers_size() << " callers, "
             << config.operations()->operations().size() << " operations)\n"
-            << DescribeUncovered(config.operations()->set(), config->class_grants_as_of());
+            << DescribeUncovered(config.operations()->set(), config->class_grants_as_of())
+            << DescribeNamedOnly(config.operations()->set());
   return 0;
 }
 

@@ -10,6 +10,7 @@ namespace stampgate {
 Coverage CoverageOf(const ApiMethod& method, absl::string_view as_of) {
   if (method.general) return Coverage::kGeneral;
   if (method.internal) return Coverage::kInternal;
+  if (!method.built_in && !method.is_after_built_in) return Coverage::kNoNewDay;
   // Days in this form compare as texts, and the empty day of an old method is before every day.
   return method.since <= as_of ? Coverage::kCovered : Coverage::kNotAccepted;
 }
@@ -27,6 +28,10 @@ std::string ExplainUncovered(const ApiMethod& method, absl::string_view as_of) {
       return absl::StrCat(name, " is in no class: a grant must list the operation in general_operations");
     case Coverage::kInternal:
       return absl::StrCat(name, " is internal and in no class: a grant must name it");
+    case Coverage::kNoNewDay:
+      return absl::StrCat(name,
+                          " is of a file of `operations` that gives it no new day, so it is in no class: a grant "
+                          "must name it");
     case Coverage::kNotAccepted:
       return absl::StrCat(name, " is of ", method.since, " and class_grants_as_of is ",
                           as_of.empty() ? "not set" : absl::StrCat(as_of, ", which is earlier"),
@@ -58,6 +63,32 @@ std::string DescribeUncovered(const OperationSet& operations, absl::string_view 
   return absl::StrCat("class grants do not cover ", count, count == 1 ? " operation that is" : " operations that are",
                       " newer than class_grants_as_of, which is ", as_of.empty() ? "not set" : as_of,
                       "; the newest is of ", newest, "\n");
+}
+
+std::string DescribeNamedOnly(const OperationSet& operations) {
+  std::string text;
+  for (const ApiMethod& method : operations.methods()) {
+    if (method.built_in) continue;
+    switch (CoverageOf(method, operations.newest_since())) {
+      case Coverage::kNoNewDay:
+        absl::StrAppend(&text, "no class covers ", PolicyNameOf(method.full_name),
+                        ", which a file adds without a day after ", operations.origin().newest_since(),
+                        ": a grant must name it\n");
+        break;
+      case Coverage::kInternal:
+        absl::StrAppend(&text, "no class covers ", PolicyNameOf(method.full_name),
+                        ", which a file adds as internal: a grant must name it\n");
+        break;
+      case Coverage::kGeneral:
+        absl::StrAppend(&text, "no class covers ", PolicyNameOf(method.full_name),
+                        ", which a file adds as general: a grant must list its operations\n");
+        break;
+      case Coverage::kCovered:
+      case Coverage::kNotAccepted:
+        break;
+    }
+  }
+  return text;
 }
 
 }  // namespace stampgate

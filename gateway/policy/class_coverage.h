@@ -12,13 +12,14 @@
 namespace stampgate {
 
 // In the functions below, `as_of` is the setting class_grants_as_of: a day such as "2026-09-22", or empty. If it is
-// empty, classes cover only methods that have no day.
+// empty, classes cover only built-in methods that have no day.
 
 // Whether a class can cover a method, and otherwise why none does.
 enum class Coverage {
   kCovered,
   kGeneral,      // a method of GeneralService: a grant must list the operation
   kInternal,     // upstream marks the method as internal: a grant must name it
+  kNoNewDay,     // the method is not built in, and has no day after those of the built-in methods: a grant must name it
   kNotAccepted,  // the method is of a day after `as_of`
 };
 Coverage CoverageOf(const ApiMethod& method, absl::string_view as_of);
@@ -37,6 +38,10 @@ std::string DescribeUnsetDay(const OperationSet& operations, v1::PolicyClass pol
 // Returns a line for the operator that states how many of `operations` are not covered only because they are newer than
 // `as_of`. Returns an empty text if there are none.
 std::string DescribeUncovered(const OperationSet& operations, absl::string_view as_of);
+
+// Returns lines for the operator that name the methods that are not built in and that no class ever covers, and state
+// why. Returns an empty text if there are none.
+std::string DescribeNamedOnly(const OperationSet& operations);
 
 }  // namespace stampgate
 

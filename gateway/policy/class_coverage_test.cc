@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/policy/grant.h"
+#include "google/protobuf/descriptor.pb.h"
+#include "translate/operation_set/merge.h"
 #include "translate/testing/changed_operations.h"
 #include "translate/testing/operations.h"
 
@@ -105,6 +107,66 @@ TEST(ClassCoverageTest, ATextStatesHowManyMethodsAClassCoversWithoutADay) {
   EXPECT_EQ(text, absl::StrCat("class query covers ", all - 1, " of ", all, " methods: class_grants_as_of is not set"));
   EXPECT_EQ(DescribeUnsetDay(Operations(), v1::POLICY_CLASS_EVENTS, ""), "");
   EXPECT_EQ(DescribeUnsetDay(Operations(), v1::POLICY_CLASS_QUERY, "2020-01-01"), "");
+}
+
+constexpr char kBoil[] = "/kitchen.KettleService/Boil";
+
+// Returns Operations() with a method that a file adds. `rule` are the values of its option.
+OperationSet::Shared WithBoil(const std::string& rule) {
+  google::protobuf::FileDescriptorSet files;
+  for (const char* name : {"google/protobuf/descriptor.proto", "stampgate/v1/options.proto"}) {
+    EXPECT_TRUE(files.add_file()->ParseFromString(std::string(Operations().files().at(name))));
+  }
+  auto& file = *files.add_file();
+  file = testing::Proto<google::protobuf::FileDescriptorProto>(absl::StrCat(
+      "name: 'kettle.proto' package: 'kitchen' syntax: 'proto3' dependency: 'stampgate/v1/options.proto' message_type {"
+      " name: 'Kettle' } service { name: 'KettleService' method { name: 'Boil' input_type: '.kitchen.Kettle'"
+      " output_type: '.kitchen.Kettle' options { [stampgate.v1.operation] { policy_class: POLICY_CLASS_QUERY ",
+      rule, " } } } }"));
+  const OperationSet::Shared base = testing::ChangedOperations(
+      {{"PolicyService/GetPolicy", "since: '2026-08-10'"}, {"UserService/DeleteApiKeys", "since: '2026-09-22'"}});
+  return MergeOperationSets(base, OperationSet::Create(files.SerializeAsString()).value()).value().set;
+}
+
+TEST(ClassCoverageTest, AClassCoversAMethodOfAFileOnlyIfItsDayIsAfterTheBuiltInOnesAndAccepted) {
+  struct Row {
+    const char* rule;
+    const char* as_of;
+    Coverage coverage;
+  };
+  for (const Row& row : {Row{"", "", Coverage::kNoNewDay}, Row{"", "2026-09-22", Coverage::kNoNewDay},
+                         Row{"since: '2020-01-01'", "2026-09-22", Coverage::kNoNewDay},
+                         Row{"since: '2026-09-22'", "2026-09-22", Coverage::kNoNewDay},
+                         Row{"since: '2026-09-23'", "", Coverage::kNotAccepted},
+                         Row{"since: '2026-09-23'", "2026-09-22", Coverage::kNotAccepted},
+                         Row{"since: '2026-09-23'", "2026-09-23", Coverage::kCovered},
+                         Row{"since: '2026-09-23' internal: true", "2026-09-23", Coverage::kInternal},
+                         Row{"since: '2026-09-23' general: true", "2026-09-23", Coverage::kGeneral}}) {
+    const OperationSet::Shared set = WithBoil(row.rule);
+    EXPECT_EQ(CoverageOf(*set->FindMethod(kBoil), row.as_of), row.coverage) << row.rule << row.as_of;
+    const Grant by_class(testing::Proto<config::v1::Grant>("classes: POLICY_CLASS_QUERY all_organizations: true"), *set,
+                         row.as_of);
+    EXPECT_EQ(by_class.HasMethod(kBoil), row.coverage == Coverage::kCovered) << row.rule << row.as_of;
+    const Grant by_name(testing::Proto<config::v1::Grant>("methods: 'kitchen.KettleService/Boil' organizations: 'o'"),
+                        *set, row.as_of);
+    EXPECT_TRUE(by_name.HasMethod(kBoil)) << row.rule;
+  }
+}
+
+TEST(ClassCoverageTest, ALineNamesEachMethodOfAFileThatNoClassCovers) {
+  EXPECT_EQ(ExplainUncovered(*WithBoil("")->FindMethod(kBoil), "2026-09-22"),
+            "Boil is of a file of `operations` that gives it no new day, so it is in no class: a grant must name it");
+  EXPECT_EQ(DescribeNamedOnly(Operations()), "");
+  EXPECT_EQ(
+      DescribeNamedOnly(*WithBoil("")),
+      "no class covers kitchen.KettleService/Boil, which a file adds without a day after 2026-09-22: a grant must "
+      "name it\n");
+  EXPECT_EQ(DescribeNamedOnly(*WithBoil("since: '2026-09-23' internal: true")),
+            "no class covers kitchen.KettleService/Boil, which a file adds as internal: a grant must name it\n");
+  EXPECT_EQ(DescribeNamedOnly(*WithBoil("since: '2026-09-23'")), "");
+  EXPECT_EQ(DescribeUncovered(*WithBoil("since: '2026-09-23'"), "2026-09-22"),
+            "class grants do not cover 1 operation that is newer than class_grants_as_of, which is 2026-09-22; the "
+            "newest is of 2026-09-23\n");
 }
 
 TEST(ClassCoverageTest, TheNameOfAMethodGrantsItWhateverItsDay) {

@@ -7,21 +7,26 @@ import { addProtos, code } from '../clients/gateway.mjs';
 import { checkHealth, describeSymbol, listServices } from '../clients/standard_services.mjs';
 import { binary, root } from '../paths.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
-import { putConfig, startStack } from './harness.mjs';
+import { freeCaller, grantOf, putConfig, startStack } from './harness.mjs';
 import { reconfigure, reloaded } from './policy_callers.mjs';
 
 addProtos(join(root, 'tests/operation'), ['stampgate/testing/v1/teapot.proto']);
 
 const TEAPOT = binary('tests/operation/teapot.binpb');
 
+const TEAPOT_SERVICE = 'stampgate.testing.v1.TeapotService';
+
+/** The usual callers with a grant that names the operations of the file: no class covers them. */
+const BREWERS = freeCaller();
+BREWERS[0].grants.push(grantOf([`${TEAPOT_SERVICE}/BrewTea`, `${TEAPOT_SERVICE}/GetTeapot`]));
+
 const { simulator, gateway } = await startStack(
   { after },
-  { config: { operator_name: 'Example', operations: [TEAPOT] } },
+  { config: { operator_name: 'Example', operations: [TEAPOT], callers: BREWERS } },
 );
 
 beforeEach(() => simulator.reset());
 
-const TEAPOT_SERVICE = 'stampgate.testing.v1.TeapotService';
 const BREW = 'TeapotService/BrewTea';
 const GET = 'TeapotService/GetTeapot';
 
@@ -131,7 +136,7 @@ test('server reflection lists and describes the operation and all others', async
   assert.deepEqual(file.service[0].method.map(({ name }) => name), ['BrewTea', 'GetTeapot']);
 });
 
-test('a reload adds the operations, and a later one removes them', async (t) => {
+test('a reload adds the operations without a right of any caller, and a later one removes them', async (t) => {
   const { gateway: running, simulator: upstream } = await startStack(t, { config: { reload_interval: '100ms' } });
   const services = async () => (await listServices(running.client)).includes(TEAPOT_SERVICE);
   assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.UNIMPLEMENTED);
@@ -139,13 +144,17 @@ test('a reload adds the operations, and a later one removes them', async (t) => 
   await assert.rejects(checkHealth(running.client, TEAPOT_SERVICE), { code: code.NOT_FOUND });
 
   await reconfigure(running, { operations: [TEAPOT] });
+  assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.PERMISSION_DENIED);
+  assert.equal(upstream.stats().requests, 0);
+
+  await reconfigure(running, { callers: BREWERS });
   upstream.addFaults([{ kind: 'status', status: 200, body: '{"shortAndStout":true}' }]);
   const response = await running.call(GET, { organization_id: ORGANIZATION, teapot_id: 't' });
   assert.deepEqual(response, { short_and_stout: true });
   assert.equal(await services(), true);
   assert.equal(await checkHealth(running.client, TEAPOT_SERVICE), 'SERVING');
 
-  await reconfigure(running, { operations: undefined });
+  await reconfigure(running, { operations: undefined, callers: freeCaller() });
   assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.UNIMPLEMENTED);
   assert.equal(await services(), false);
   assert.equal(await checkHealth(running.client, TEAPOT_SERVICE), 'NOT_SERVING');
