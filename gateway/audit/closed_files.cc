@@ -27,7 +27,7 @@ constexpr absl::string_view kClosing = ".closing.";
 // Returns whether `text` has the form of the number, or of the number and the date.
 bool IsNumberAndDate(absl::string_view text) {
   constexpr absl::string_view kForm = "00000000000000000000.0000-00-00";
-  static_assert(kForm.find('.') == kSequenceDigits);
+  static_assert(kForm[kSequenceDigits] == '.');
   if (text.size() != kSequenceDigits && text.size() != kForm.size()) return false;
   for (size_t i = 0; i < text.size(); ++i) {
     if (kForm[i] == '0' ? !absl::ascii_isdigit(static_cast<unsigned char>(text[i])) : text[i] != kForm[i]) return false;
