@@ -48,8 +48,8 @@ class CallAudit {
   // Calls `done` with OK when the allow record is on the disk, or with UNAVAILABLE (AUDIT_UNAVAILABLE) if the record
   // cannot be written, or RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if too many calls of the caller have been recorded but
   // have sent nothing upstream. Sets the same members of `decision` as Deny. Calls `done` exactly once: before Allow
-  // returns, later on the audit log's thread, or on the thread that calls a function of DiskWaits. This object must live
-  // until `done` has been called.
+  // returns, later on the audit log's thread, or on the thread that calls a function of DiskWaits. This object must
+  // live until `done` has been called.
   void Allow(const KnownCaller& caller, AuditDecision decision, absl::AnyInvocable<void(absl::Status)> done);
 
   // Does the same as Allow for a call that reads events. Such a call causes no stamp, so AllowRead passes OK to `done`

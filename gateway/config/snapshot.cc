@@ -104,9 +104,12 @@ void ConfigSource::LookAtAll(ConfigFiles files, bool asked) {
           found = files_.emplace(named, Public(std::move(file), ReadPublic)).first;
           break;
         case NamedFile::Kind::kSecret:
-          found = files_.emplace(named, Secret(std::move(file), [owners = named.owners](const std::string& path) {
-                          return ReadSecretFile(path, owners);
-                        })).first;
+          found = files_
+                      .emplace(named, Secret(std::move(file),
+                                             [owners = named.owners](const std::string& path) {
+                                               return ReadSecretFile(path, owners);
+                                             }))
+                      .first;
           break;
         case NamedFile::Kind::kOrganizations:
           found = files_.emplace(named, Organizations(std::move(file), ReadOrganizationsFile)).first;

@@ -30,9 +30,9 @@ export function writeKey(folder, { privateKey, curve } = apiKeyNamed('gateway p2
 }
 
 /** Runs the program until it exits. */
-export function run(args, { command = stampgate, input = '' } = {}) {
+export function run(args, { command = stampgate, input = '', env } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env });
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr']) child[name].on('data', (data) => (output[name] += data));
     const hang = setTimeout(() => child.kill('SIGKILL'), HANG_MS);
