@@ -16,9 +16,13 @@ absl::StatusOr<PostgresConnection*> LastingConnection::Get() {
   connection_ = nullptr;
   if (SteadyClock::now() < refuse_until_) return absl::UnavailableError("the server cannot be reached");
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(address_);
-  if (!connection.ok()) {
+  absl::Status status = connection.status();
+  // A transaction whose COMMIT waits for the standby keeps its session on the server. So a new connection is not used
+  // before the standby has answered.
+  if (status.ok() && !address_.allow_single_server) status = (*connection)->Prove();
+  if (!status.ok()) {
     refuse_until_ = SteadyClock::now() + kRefuseFor;
-    return connection.status();
+    return status;
   }
   connection_ = *std::move(connection);
   return connection_.get();

@@ -18,8 +18,9 @@ class LastingConnection {
   // See ConnectToStore.
   explicit LastingConnection(PostgresAddress address) : address_(std::move(address)) {}
 
-  // Returns the connection, which is valid until the next Get. Opens it if there is none. After a failed attempt,
-  // returns kUnavailable for a quarter of a second. Errors: those of ConnectToStore.
+  // Returns the connection, which is valid until the next Get. Opens it if there is none; unless the address allows a
+  // single server, a standby must then confirm a write. After a failed attempt, returns kUnavailable for a quarter of a
+  // second. Errors: those of ConnectToStore and PostgresConnection::Prove.
   absl::StatusOr<PostgresConnection*> Get();
 
   // Returns the connection if there is one that can be used, and null otherwise.

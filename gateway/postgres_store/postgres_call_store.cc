@@ -152,6 +152,10 @@ class PostgresBackend final : public CallBackend {
   }
 
   absl::Status TakeLease(PostgresConnection& connection) {
+    // While the COMMIT waits for the standby, its lease is locked, and the next attempt would wait with another lease.
+    if (!options_.address.allow_single_server) {
+      if (absl::Status status = connection.Prove(); !status.ok()) return status;
+    }
     absl::StatusOr<std::vector<PostgresResult>> results =
         connection.Commit({{"SELECT lease, floor_ms FROM take_lease($1, $2, $3)",
                             PostgresParameters().Bytes(holder_).Bigint(NowUs()).Bigint(

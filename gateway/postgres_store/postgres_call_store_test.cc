@@ -334,6 +334,36 @@ TEST_F(PostgresCallStoreFaultTest, AnEmptiedSettingGrantsNothing) {
   EXPECT_TRUE(Eventually([&] { return BeginAndWait(*keys, MakeSubmit("b", 1, 2)).ok(); }));
 }
 
+// The server keeps the session of a COMMIT that waits, also if the gateway has closed the connection. Each COMMIT here
+// would lock another row.
+TEST_F(PostgresCallStoreFaultTest, WhileNoStandbyAnswersNewLeasesAndOtherQuotasKeepNoSessions) {
+  TestPostgres standby(server_, "standby");
+  server_.Set("synchronous_standby_names", "'standby'");
+  PostgresCallStoreOptions options = Options();
+  options.address.allow_single_server = false;
+  const std::unique_ptr<QuotaStore> quotas = MakePostgresQuotaStore({options.address, nullptr});
+  EXPECT_TRUE(quotas->Take({"first", absl::Hours(24), 100}, 1).ok());
+  EXPECT_TRUE(BeginAndWait(*Open(options), MakeSubmit("a", 1, 2)).ok());
+  standby.Pause();
+  std::thread taker([&] {
+    for (int number = 0; number < 4; ++number) {
+      EXPECT_FALSE(quotas->Take({absl::StrCat("quota-", number), absl::Hours(24), 100}, 1).ok());
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until the store connects again
+    }
+  });
+  for (int i = 0; i < 3; ++i) {
+    const std::unique_ptr<CallStore> store = Open(options);
+    EXPECT_EQ(BeginAndWait(*store, MakeSubmit("b", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
+  }
+  taker.join();
+  EXPECT_LE(std::stoi(server_.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")), 2)
+      << "the first call of a quota, and one write that asks the standby";
+  standby.Continue();
+  EXPECT_TRUE(Eventually([&] { return quotas->Take({"last", absl::Hours(24), 100}, 1).ok(); }));
+  const std::unique_ptr<CallStore> store = Open(options);
+  EXPECT_TRUE(Eventually([&] { return BeginAndWait(*store, MakeSubmit("b", 1, 2)).ok(); }));
+}
+
 // The connection is still to the old primary, which wakes. Another gateway has carried the submit out.
 TEST_F(PostgresCallStoreFaultTest, AnOldPrimaryAnswersNoLookUp) {
   TestPostgres standby(server_, "standby");

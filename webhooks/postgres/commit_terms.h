@@ -8,8 +8,13 @@
 // also if the setting was emptied and restored in between.
 //
 // One case remains: the setting was empty, a session has reloaded the new setting, and the checkpointer has not yet.
-// The session's COMMITs then do not wait, although the setting is not empty. So the terms count only one second after
-// the reload.
+// The session's COMMITs then do not wait, although the setting is not empty. The terms count only one second after the
+// reload, but the checkpointer can take longer: minutes during an immediate checkpoint, such as that of pg_basebackup.
+// Nothing shows this to a plain role. So after the setting was empty, transactions can be lost with the server until a
+// checkpoint that began after the reload has ended. An operator runs CHECKPOINT after the reload.
+//
+// An administrator can also cancel or terminate a COMMIT that waits. Its session then gets a warning or is lost, but
+// another session cannot see from the terms that the transaction is perhaps not durable.
 #ifndef STAMPGATE_WEBHOOKS_POSTGRES_COMMIT_TERMS_H_
 #define STAMPGATE_WEBHOOKS_POSTGRES_COMMIT_TERMS_H_
 

@@ -42,8 +42,15 @@ constexpr char kTcpUserTimeout[] = "set_config('tcp_user_timeout', '10s', false)
 // How long Commit waits before it commits another write: until new terms count.
 constexpr std::chrono::milliseconds kSettleTime(1100);
 
-// Writes to the server's log, which is all that a COMMIT needs to wait for a standby. Each role may call this function.
-constexpr char kWrite[] = "SELECT pg_logical_emit_message(true, 'stampgate', '')";
+// A transaction that writes to the server's log, which is all that a COMMIT needs to wait for a standby. Each role may
+// call these functions. While a COMMIT waits, the server keeps its session, also if the gateway has closed the
+// connection. So the transaction locks a number until its COMMIT has ended: one of them at most waits for a standby in
+// each database, and the others end before their COMMIT.
+std::vector<PostgresStatement> ProofStatements() {
+  return {{"SET LOCAL lock_timeout = '1s'"},
+          {"SELECT pg_advisory_xact_lock(x'7374616d'::integer, 1)"},
+          {"SELECT pg_logical_emit_message(true, 'stampgate', '')"}};
+}
 
 // How long the check of a pool may wait for a second session.
 constexpr std::chrono::milliseconds kPoolTime(1000);
@@ -379,7 +386,7 @@ absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Commit(std::vect
   const Time deadline = steady_clock::now() + kProveTime;
   while (absl::IsAborted(durable) && steady_clock::now() + kSettleTime < deadline) {
     std::this_thread::sleep_for(kSettleTime);
-    const absl::Status status = RunTransaction(deadline, {{kWrite}}, &durable).status();
+    const absl::Status status = RunTransaction(deadline, ProofStatements(), &durable).status();
     if (!status.ok()) durable = status;
   }
   if (durable.ok()) return results;
@@ -418,7 +425,11 @@ absl::Status PostgresConnection::ProveRead(const CommitTerms& terms, int64_t lat
   return waited ? absl::OkStatus() : Prove();
 }
 
-absl::Status PostgresConnection::Prove() { return Commit({{kWrite}}).status(); }
+absl::Status PostgresConnection::Prove() {
+  absl::Status status = Commit(ProofStatements()).status();
+  if (!absl::IsDeadlineExceeded(status)) return status;
+  return absl::UnavailableError("another write waits for the server's standby");
+}
 
 absl::Status PostgresConnection::Send(const std::vector<PostgresStatement>& statements) {
   for (const PostgresStatement& statement : statements) {

@@ -100,12 +100,15 @@ class PostgresConnection {
   absl::StatusOr<std::vector<PostgresResult>> Commit(std::vector<PostgresStatement> statements);
 
   // Returns OK if everything that this session has read before it read `terms` is durable. A server also shows
-  // transactions that it did not let wait for a standby. `latest_us` is the time of the last transaction that was read,
-  // by the server's clock, or 0 if it is unknown. Commits a write if the terms do not show it. Errors: those of Commit.
+  // transactions that it did not let wait for a standby. Can return OK although an administrator has cancelled or
+  // terminated the COMMIT of such a transaction while it waited: see commit_terms.h. `latest_us` is the time of the
+  // last transaction that was read, by the server's clock, or 0 if it is unknown. Commits a write if the terms do not
+  // show it. Errors: those of Commit.
   absl::Status ProveRead(const CommitTerms& terms, int64_t latest_us);
 
   // Commits a write. If Prove returns OK, everything that the server showed before is durable, and with RequireStandby
-  // a standby still confirmed its transactions. Errors: those of Commit.
+  // a standby still confirmed its transactions. In each database, only one Prove of all gateways waits for the standby.
+  // Errors: those of Commit; kUnavailable also if the write of another Prove has waited for a second.
   absl::Status Prove();
 
   // Waits until the server sends a notification of LISTEN, until `deadline`, or until `wake`, a file descriptor, can be

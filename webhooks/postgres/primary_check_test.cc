@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "webhooks/postgres/test_server.h"
 
@@ -58,6 +60,27 @@ TEST_F(PrimaryCheckTest, AWriteThatAStandbyConfirmsShowsThatAnotherServerIsNotTh
   RequireStandby();
   address_.hosts.push_back("/tmp/no-such-folder:5432");
   EXPECT_EQ(Confirm(), absl::OkStatus());
+}
+
+// The server keeps the session of a COMMIT that waits, also if the gateway has closed the connection.
+TEST_F(PrimaryCheckTest, WhileNoStandbyAnswersOneSessionOfTheServerWaits) {
+  RequireStandby();
+  standby_.Pause();
+  std::vector<std::thread> gateways;
+  for (int i = 0; i < 4; ++i) {
+    gateways.emplace_back([this] {
+      for (int look_up = 0; look_up < 2; ++look_up) {
+        const std::unique_ptr<PostgresConnection> connection =
+            PostgresConnection::Open(primary_.address("public")).value();
+        connection->RequireStandby();
+        EXPECT_EQ(PrimaryCheck(address_).Confirm(*connection).code(), absl::StatusCode::kUnavailable);
+      }
+    });
+  }
+  for (std::thread& gateway : gateways) gateway.join();
+  EXPECT_EQ(primary_.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"), "1");
+  standby_.Continue();
+  EXPECT_TRUE(Eventually([this] { return Confirm().ok(); }));
 }
 
 TEST_F(PrimaryCheckTest, ASingleServerNeedsNoOther) {

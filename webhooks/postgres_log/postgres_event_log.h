@@ -6,7 +6,8 @@
 //
 // The log acknowledges an event only if it is durable: see commit_terms.h. If this is not known, because the server
 // does not answer, or because somebody empties its setting synchronous_standby_names, upstream sends the event again,
-// and the server then recognizes it. Readers do not see an event before it is durable.
+// and the server then recognizes it. Readers do not see an event before it is durable, unless an administrator cancels
+// or terminates the COMMIT while it waits for the standby.
 #ifndef STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_EVENT_LOG_H_
 #define STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_EVENT_LOG_H_
 

@@ -514,6 +514,37 @@ TEST(PostgresEventLogTest, AFailoverToASynchronousStandbyLosesNoEvent) {
   EXPECT_TRUE(gateway.taken_back().empty());
 }
 
+// The server keeps the session of a COMMIT that waits, also if the gateway has closed the connection.
+TEST(PostgresEventLogTest, WhileNoStandbyAnswersTwoSessionsOfTheServerWait) {
+  TestPostgres primary(kVersion);
+  const PostgresAddress store = primary.NewStore();
+  TestPostgres standby(primary, "standby");
+  primary.Set("synchronous_standby_names", "'standby'");
+  Gateway gateway(Both(store, standby), /*allow_single_server=*/false);
+  ASSERT_TRUE(gateway.Open().ok());
+  EXPECT_EQ(gateway.StoreAtLast(1), AppendOutcome::kStored);
+  standby.Pause();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 3; ++i) {
+    callers.emplace_back([&] {
+      std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+      for (int look_up = 0; look_up < 2; ++look_up) {
+        EXPECT_EQ(reader->Find({"unknown", {}}, {}).status().code(), absl::StatusCode::kUnavailable);
+        EXPECT_EQ(reader->Find({"event-1", {}}, {}).value()->position, 1);
+      }
+    });
+  }
+  callers.emplace_back([&] {
+    for (int number = 2; number <= 4; ++number) EXPECT_FALSE(gateway.Store(number).ok());
+  });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_LE(std::stoi(primary.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")), 2);
+  standby.Continue();
+  gateway.StoreAtLast(2);
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  EXPECT_EQ(reader->Find({"unknown", {}}, {}).value(), std::nullopt);
+}
+
 // A gateway reaches both servers, and its connection is still to the old primary, which wakes. Another gateway has
 // stored an event on the new one.
 TEST(PostgresEventLogTest, NothingIsCalledLostOnAnOldPrimary) {

@@ -29,9 +29,9 @@ namespace stampgate {
 // read. Each function reads the log's state at one moment, except bodies, which never change. If the connection is
 // lost, a function returns kUnavailable, and the next one connects again.
 //
-// A reader returns only events that are durable: see PostgresConnection::ProveRead. While this cannot be shown, the log
-// ends for it where the gateway last knew that it was durable. Before a reader reports that something is missing or
-// lost, it makes sure that no other server has it: see PrimaryCheck.
+// A reader returns only events that are durable, as far as PostgresConnection::ProveRead can show it. While this cannot
+// be shown, the log ends for it where the gateway last knew that it was durable. Before a reader reports that something
+// is missing or lost, it makes sure that no other server has it: see PrimaryCheck.
 class PostgresReader : public EventReader {
  public:
   // `durable` is what the gateway knows about the end of the log. Errors: kUnavailable.
