@@ -197,7 +197,7 @@ void Connection::GoAway(absl::string_view why) {
   const std::lock_guard lock(mutex_);
   // gRPC's own GOAWAY names the last call that it accepts. A second frame must not name a later one.
   if (closed_ || ended_ || frames_->has_sent_go_away()) return;
-  AddGoAway(kNoError, why);
+  AddOwnFrames(GoAwayFrame(kNoError, why));
 }
 
 void Connection::Expel(Excess excess) {
@@ -228,20 +228,25 @@ void Connection::CloseAfter(std::chrono::seconds delay) {
 void Connection::Refuse(Excess excess) {
   const std::lock_guard lock(mutex_);
   if (closed_ || ended_) return;
-  AddGoAway(kEnhanceYourCalm, MessageOf(excess));
-  EndWritesNow();
-  Linger();
+  EndWithGoAway(excess);
 }
 
-void Connection::Linger() {
+void Connection::EndWithGoAway(Excess excess) {
+  // The client must read SETTINGS first. Only a connection that ends may send its own, because gRPC would receive the
+  // client's acknowledgment of SETTINGS that gRPC has not sent.
+  if (!std::exchange(has_begun_to_write_, true)) {
+    SliceBuffer frames;  // because Prepend can only undo TakeFirst
+    frames.Append(Slice::FromCopiedString(SettingsFrame()));
+    own_frames_.MoveFirstNBytesIntoSliceBuffer(own_frames_.Length(), frames);
+    own_frames_.Swap(frames);
+  }
+  AddOwnFrames(GoAwayFrame(kEnhanceYourCalm, MessageOf(excess)));
+  EndWritesNow();
   auto timer = std::make_shared<boost::asio::steady_timer>(socket_.get_executor(), kLinger);
   timer->async_wait([self = shared_from_this(), timer](error_code) { self->Close(); });
 }
 
-void Connection::AddGoAway(uint32_t code, absl::string_view why) { AddOwnFrames(GoAwayFrame(code, why)); }
-
 void Connection::AddOwnFrames(std::string frames) {
-  if (!std::exchange(has_begun_to_write_, true)) own_frames_.Append(Slice::FromCopiedString(SettingsFrame()));
   own_frames_.Append(Slice::FromCopiedString(std::move(frames)));
   if (write_.has_value()) return;
   absl::Status ignored;
@@ -252,9 +257,7 @@ void Connection::AddOwnFrames(std::string frames) {
 void Connection::ExpelNow(Excess excess) {
   expelled_ = true;
   bounds_->account->TakeOut();
-  AddGoAway(kEnhanceYourCalm, MessageOf(excess));
-  EndWritesNow();
-  Linger();
+  EndWithGoAway(excess);
   boost::asio::post(socket_.get_executor(), [on_excess = bounds_->on_excess, excess] { on_excess(excess); });
 }
 
@@ -402,8 +405,10 @@ Connection::Attempt Connection::TryWrite(SliceBuffer& from, absl::Status& error)
   return SendOwnFrames(error);
 }
 
-// Sends them only between two frames of gRPC. Otherwise, they wait until the next write ends.
+// Sends them only after gRPC's first frame, SETTINGS, and only between two frames of gRPC. Otherwise, they wait until
+// the next write ends.
 Connection::Attempt Connection::SendOwnFrames(absl::Status& error) {
+  if (!has_begun_to_write_) return Attempt::kDone;
   if (frames_.has_value() && !frames_->is_between_sent_frames()) return Attempt::kDone;
   return SendAll(own_frames_, error);
 }

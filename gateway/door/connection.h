@@ -76,8 +76,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool Write(Done on_written, SliceBuffer* from);
 
   // Sends the HTTP/2 frame GOAWAY with NO_ERROR and the text `why`: the client finishes its calls, and begins no new
-  // call on this connection. Must be called after Begin. Does nothing if the connection has ended, or if gRPC has sent
-  // GOAWAY already.
+  // call on this connection. Sends it after gRPC's first frame, SETTINGS. Must be called after Begin. Does nothing if
+  // the connection has ended, or if gRPC has sent GOAWAY already.
   void GoAway(absl::string_view why);
 
   // Ends the connection because of `excess`. First sends GOAWAY with ENHANCE_YOUR_CALM and MessageOf(excess), unless
@@ -131,17 +131,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Attempt TryWrite(SliceBuffer& from, absl::Status& error);
   Attempt SendAll(SliceBuffer& from, absl::Status& error);
   Attempt SendOwnFrames(absl::Status& error);
-  void AddGoAway(uint32_t code, absl::string_view why);
-  // Sends `frames` when no frame of gRPC is incomplete.
+  // Sends `frames` when gRPC has begun to write, which it always does, and no frame of gRPC is incomplete.
   void AddOwnFrames(std::string frames);
   // Appends the first `size` bytes of the thread's buffer to `into`. Responds to requests of other protocols, and
   // resets their streams in what gRPC reads.
   void Pass(size_t size, SliceBuffer& into);
   void ExpelNow(Excess excess);
+  // Ends the sending side with GOAWAY, and closes the connection later.
+  void EndWithGoAway(Excess excess);
   bool EndWritesNow();
   // Begins the write that Write has put off, because the sending side ends before Flush runs.
   void TryPutOffWrite();
-  void Linger();
   Attempt Exceeds(Excess excess, absl::Status& error);
   // Counts the first `size` bytes of the thread's buffer as received. Returns the bound that they exceed.
   std::optional<Excess> Count(size_t size);
@@ -172,7 +172,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<FrameMeter> frames_;
   SliceBuffer own_frames_;                              // frames of the connection itself, which gRPC has not written
   std::optional<boost::asio::steady_timer> end_timer_;  // of CloseAfter
-  bool has_begun_to_write_ = false;
+  bool has_begun_to_write_ = false;  // whether SETTINGS, of gRPC or of an end with GOAWAY, precede what is sent next
   bool expelled_ = false;
   bool is_within_write_ = false;  // whether a part of the bytes of a Write has been sent, but not all
   bool is_put_off_ = false;       // whether Write has put off write_

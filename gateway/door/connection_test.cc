@@ -35,6 +35,13 @@ constexpr std::chrono::seconds kHang(60);
 // A GOAWAY frame with the error code NO_ERROR and the text "why".
 constexpr absl::string_view kGoAway("\0\0\x0b\7\0\0\0\0\0\x7f\xff\xff\xff\0\0\0\0why", 20);
 
+// The response to a request of another protocol on stream 1: HEADERS with the status 415, and RST_STREAM with NO_ERROR.
+constexpr absl::string_view kUnsupported(
+    "\0\0\5\1\5\0\0\0\1\x08\3"
+    "415"
+    "\0\0\4\3\0\0\0\0\1\0\0\0\0",
+    27);
+
 // A plaintext connection, and a peer that reads only when the test does.
 class ConnectionTest : public ::testing::Test {
  protected:
@@ -94,6 +101,25 @@ class ConnectionTest : public ::testing::Test {
     return bytes;
   }
 
+  // The frame that gRPC writes first. It has a field, and the SETTINGS of the connection have none.
+  static std::string GrpcSettings() { return Http2Frame(6, 4, 0, 0); }
+
+  // Whether the peer has received bytes that it has not read.
+  bool PeerHasReceived() {
+    char byte;
+    return recv(peer_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+  }
+
+  // Sends what a client sends first, with a request that has no content type on stream 1.
+  void PeerSendsForeignRequest() {
+    constexpr char kSettings = 4;
+    constexpr char kHeaders = 1;
+    constexpr char kEndStreamAndHeaders = 5;
+    std::string headers = Http2Frame(1, kHeaders, kEndStreamAndHeaders, 1);
+    headers.back() = '\x84';  // ":path: /"
+    asio::write(peer_, asio::buffer(absl::StrCat(kHttp2Preface, Http2Frame(0, kSettings, 0, 0), headers)));
+  }
+
   // More bytes than the system's buffers hold.
   static std::string ManyFrames() {
     std::string frames;
@@ -135,10 +161,52 @@ TEST_F(ConnectionTest, GoAwayDoesNotDivideAFrame) {
   EXPECT_TRUE(Wait(second).ok());
 }
 
-TEST_F(ConnectionTest, SettingsPrecedeGoAwayIfNothingHasBeenWritten) {
+// The client would also acknowledge SETTINGS of the connection, and the connection would end.
+TEST_F(ConnectionTest, GoAwayFollowsTheSettingsOfGrpc) {
   connection_->GoAway("why");
-  const std::string settings = Http2Frame(0, 4, 0, 0);
+  EXPECT_FALSE(PeerHasReceived());
+  const std::string settings = GrpcSettings();
+  std::future<absl::Status> written = Write(settings.substr(0, 5));
+  EXPECT_TRUE(Wait(written).ok());
+  written = Write(settings.substr(5));
   EXPECT_EQ(PeerReads(settings.size() + kGoAway.size()), absl::StrCat(settings, kGoAway));
+  EXPECT_TRUE(Wait(written).ok());
+}
+
+TEST_F(ConnectionTest, TheResponseToAnotherProtocolFollowsTheSettingsOfGrpc) {
+  PeerSendsForeignRequest();
+  std::future<absl::Status> read = Read();
+  EXPECT_TRUE(Wait(read).ok());
+  EXPECT_FALSE(PeerHasReceived());
+  const std::string settings = GrpcSettings();
+  std::future<absl::Status> written = Write(settings);
+  EXPECT_EQ(PeerReads(settings.size() + kUnsupported.size()), absl::StrCat(settings, kUnsupported));
+  EXPECT_TRUE(Wait(written).ok());
+}
+
+TEST_F(ConnectionTest, TheResponseToAnotherProtocolFollowsTheSettingsThatArePutOff) {
+  PeerSendsForeignRequest();
+  const std::string settings = GrpcSettings();
+  std::future<absl::Status> written;
+  std::future<absl::Status> read;
+  OnLoop([&] {
+    written = Write(settings);
+    read = Read();
+  });
+  EXPECT_EQ(PeerReads(settings.size() + kUnsupported.size()), absl::StrCat(settings, kUnsupported));
+  EXPECT_TRUE(Wait(written).ok());
+  EXPECT_TRUE(Wait(read).ok());
+}
+
+TEST_F(ConnectionTest, SettingsPrecedeEveryFrameOfAnExpelledPeerIfNothingHasBeenWritten) {
+  PeerSendsForeignRequest();
+  std::future<absl::Status> read = Read();
+  EXPECT_TRUE(Wait(read).ok());
+  connection_->Expel(Excess::kBytesOfConnection);
+  const std::string received = PeerReads(1 << 10);
+  EXPECT_THAT(received, ::testing::StartsWith(absl::StrCat(Http2Frame(0, 4, 0, 0), kUnsupported)));
+  EXPECT_THAT(received, ::testing::EndsWith(absl::StrCat("\x7f\xff\xff\xff", absl::string_view("\0\0\0\x0b", 4),
+                                                         MessageOf(Excess::kBytesOfConnection))));
 }
 
 TEST_F(ConnectionTest, ExpelsAPeerThatDoesNotReadWithoutGoAway) {
@@ -160,8 +228,7 @@ TEST_F(ConnectionTest, OnTheLoopAWriteIsPutOffToTheEndOfTheTurn) {
   OnLoop([&] {
     written = Write(frame);
     EXPECT_EQ(written.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
-    char byte;
-    EXPECT_LT(recv(peer_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT), 0);
+    EXPECT_FALSE(PeerHasReceived());
   });
   EXPECT_EQ(PeerReads(frame.size()), frame);
   EXPECT_TRUE(Wait(written).ok());
@@ -210,7 +277,7 @@ TEST_F(ConnectionTest, ThePeerReadsEveryFrameWholeAndInOrder) {
   std::string expected = Http2Frame(0, 4, 0, 0);
   int goaways = 0;
   std::string received;
-  Write(expected);  // before a first write, GoAway would also send SETTINGS
+  Write(expected);
   const auto read_some = [&](size_t size) { absl::StrAppend(&received, PeerReads(size)); };
   for (int round = 0; round < 300; ++round) {
     std::string frames;

@@ -18,17 +18,23 @@ const message = Buffer.from(encode(SUBMIT.method, SUBMIT.request));
 const json = Buffer.from(JSON.stringify(SUBMIT.request));
 const post = (contentType) => ({ ':method': 'POST', ...(contentType && { 'content-type': contentType }) });
 
+const query = framed(Buffer.from(encode(QUERY.method, QUERY.request)));
+
 describe('the gRPC port', { timeout: HANG_MS }, async () => {
   const { simulator, gateway } = await startStack({ after });
-  const session = connect(`http://${gateway.address}`);
-  after(() => session.destroy());
-  session.on('error', () => {});
+  const open = () => {
+    const opened = connect(`http://${gateway.address}`);
+    after(() => opened.destroy());
+    opened.on('error', () => {});
+    return opened;
+  };
+  const session = open();
   const closed = once(session, 'goaway').then(() => assert.fail('the connection ends'));
   closed.catch(() => {});
 
   /** Resolves to the status and the trailer grpc-status of a request to the method. */
-  const ask = async (headers, body, { method } = SUBMIT) => {
-    const stream = session.request({ ':path': `/stampgate.v1.${method}`, te: 'trailers', ...headers });
+  const ask = async (headers, body, { method } = SUBMIT, connection = session) => {
+    const stream = connection.request({ ':path': `/stampgate.v1.${method}`, te: 'trailers', ...headers });
     stream.on('error', () => {});
     let [status, grpc] = [];
     stream.on('response', (fields) => {
@@ -62,17 +68,26 @@ describe('the gRPC port', { timeout: HANG_MS }, async () => {
       for (let i = 0; i < 2; ++i) assert.deepEqual(await ask(headers, body), { status: 415, grpc: undefined });
       assert.equal(simulator.stats().requests, 0);
       for (const type of ['application/grpc', 'application/grpc+proto']) {
-        assert.deepEqual(await ask(post(type), framed(Buffer.from(encode(QUERY.method, QUERY.request))), QUERY), { status: 200, grpc: '0' });
+        assert.deepEqual(await ask(post(type), query, QUERY), { status: 200, grpc: '0' });
       }
       assert.equal(simulator.stats().requests, 2);
     });
   }
 
   test('answers 415 to many requests at the same time, between calls', async () => {
-    const query = framed(Buffer.from(encode(QUERY.method, QUERY.request)));
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, i) => (i % 2 ? ask(post('application/json'), json) : ask(post('application/grpc'), query, QUERY))),
     );
     answers.forEach(({ status, grpc }, i) => assert.deepEqual([status, grpc], i % 2 ? [415, undefined] : [200, '0']));
+  });
+
+  // The request arrives while gRPC begins to use the connection.
+  test('answers calls after a connection has begun with a request of another protocol', async () => {
+    for (let i = 0; i < 60; ++i) {
+      const connection = open();
+      assert.deepEqual(await ask(post('application/json'), json, SUBMIT, connection), { status: 415, grpc: undefined });
+      assert.deepEqual(await ask(post('application/grpc'), query, QUERY, connection), { status: 200, grpc: '0' });
+      connection.close();
+    }
   });
 });
