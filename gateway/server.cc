@@ -208,6 +208,16 @@ TimestampLease LeaseOf(const CallStore* store, const config::v1::Replica& replic
   return lease.value_or(TimestampLease{replica.index(), replica.count()});
 }
 
+// Returns the observer of the breaker of `lane`, which sets the metric and writes the log.
+std::function<void(bool open)> ReportBreaker(Metrics* metrics, UpstreamClient::Lane lane) {
+  const auto index = static_cast<size_t>(lane);
+  return [metrics, index](bool open) {
+    if (metrics != nullptr) metrics->SetBreakerOpen(index, open);
+    Log(open ? Severity::kWarning : Severity::kInfo, open ? "upstream_failing" : "upstream_recovered",
+        {{"lane", Metrics::kUpstreamLanes[index]}});
+  };
+}
+
 // Returns the smallest timestamp that the gateway may give to a submit. Without a store, the gateway does not know the
 // timestamps that an earlier process has used. If the clock has not been set back, these timestamps are at most
 // TimestampAllocator::kMaxAhead ahead of the clock.
@@ -249,13 +259,8 @@ class GrpcServer : public Server {
         retries_([metrics = parts.metrics](RetryCause cause, bool may) {
           if (metrics != nullptr) metrics->CountRetry(static_cast<size_t>(cause), may);
         }),
-        submit_breaker_([metrics = parts.metrics](bool open) {
-          if (metrics != nullptr) metrics->SetBreakerOpen(static_cast<size_t>(UpstreamClient::Lane::kSubmit), open);
-        }),
-        query_breaker_([metrics = parts.metrics](bool open) {
-          if (metrics != nullptr) metrics->SetBreakerOpen(static_cast<size_t>(UpstreamClient::Lane::kQuery), open);
-          Log(open ? Severity::kWarning : Severity::kInfo, open ? "upstream_failing" : "upstream_recovered", {});
-        }),
+        submit_breaker_(ReportBreaker(parts.metrics, UpstreamClient::Lane::kSubmit)),
+        query_breaker_(ReportBreaker(parts.metrics, UpstreamClient::Lane::kQuery)),
         upstream_(std::move(upstream)),
         waits_(std::make_shared<ActivityWaits>(WaitOptionsOf(config.activities(), parts.access), (*loops_)[0],
                                                parts.metrics)),

@@ -48,10 +48,12 @@ using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::util::TimeUtil;
 
+constexpr char kDefaultOperatorName[] = "Service";
+
 config::v1::Config Defaults() {
   config::v1::Config config;
   config.set_listen_address("127.0.0.1:7443");
-  config.set_operator_name("Service");
+  config.set_operator_name(kDefaultOperatorName);
   config::v1::Upstream& upstream = *config.mutable_upstream();
   *upstream.mutable_connect_timeout() = TimeUtil::SecondsToDuration(5);
   *upstream.mutable_exchange_timeout() = TimeUtil::SecondsToDuration(30);
@@ -252,10 +254,12 @@ void CheckBaseUrl(const std::string& url, ConfigReport& report) {
   if (!status.ok()) report.Add("upstream.base_url", absl::StripPrefix(status.message(), "base_url "));
 }
 
-void CheckOperatorName(absl::string_view name, ConfigReport& report) {
-  if (!ConsistsOf(name, absl::ascii_isalnum) || !absl::ascii_isalpha(name[0])) {
-    report.Add("operator_name", "must be a letter, then letters and digits");
-  }
+void CheckOperatorName(config::v1::Config& config, ConfigReport& report) {
+  const std::string& name = config.operator_name();
+  if (ConsistsOf(name, absl::ascii_isalnum) && absl::ascii_isalpha(name[0])) return;
+  report.Add("operator_name", "must be a letter, then letters and digits");
+  // The next checks need the operations, whose names in JSON contain this name.
+  config.set_operator_name(kDefaultOperatorName);
 }
 
 void CheckEvents(const config::v1::Events& events, ConfigReport& report) {
@@ -610,7 +614,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   if (!config.has_reflection()) config.set_reflection(!config.has_tls());
   CheckAudit(config.audit(), report);
   CheckAdmin(config.admin(), report);
-  CheckOperatorName(config.operator_name(), report);
+  CheckOperatorName(config, report);
   CheckKeys(config.keys(), report);
   CheckUpstream(config.upstream(), report);
   CheckActivities(config.activities(), report);

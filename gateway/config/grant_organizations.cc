@@ -17,21 +17,36 @@ const OrganizationsFile& FileAt(const OrganizationsFiles& files, const std::stri
   return found == files.end() ? unread : found->second;
 }
 
-// Returns what identifies a caller, as a text.
-std::string IdentityOf(config::v1::Caller caller) {
-  caller.clear_grants();
-  return SerializeDeterministically(caller);
+// Returns everything in `config` that decides what the grant allows to whom, except the content of files, as a text.
+std::string TextOf(const config::v1::Config& config, const config::v1::Caller& caller, const config::v1::Grant& grant) {
+  config::v1::Config part;
+  config::v1::Caller& same = *part.add_callers();
+  same = caller;
+  same.clear_grants();
+  *same.add_grants() = grant;
+  if (!grant.classes().empty()) {
+    part.set_class_grants_as_of(config.class_grants_as_of());
+    *part.mutable_operations() = config.operations();
+  }
+  for (const config::v1::Key& key : config.keys()) {
+    // Without a name, the organization selects the key.
+    if (grant.key().empty() || key.name() == grant.key()) *part.add_keys() = key;
+  }
+  for (const config::v1::TokenIssuer& issuer : config.token_issuers()) {
+    if (issuer.name() == caller.token().issuer()) *part.add_token_issuers() = issuer;
+  }
+  return SerializeDeterministically(part);
 }
 
 // Returns the organizations in force of a grant that is the same as `grant`, or null if there is none.
-Ids InForce(const config::v1::Caller& caller, const config::v1::Grant& grant, const OrganizationsInForce& in_force) {
-  const std::string identity = IdentityOf(caller);
-  const std::string text = SerializeDeterministically(grant);
+Ids InForce(const config::v1::Config& config, const config::v1::Caller& caller, const config::v1::Grant& grant,
+            const OrganizationsInForce& in_force) {
+  const std::string text = TextOf(config, caller, grant);
   for (int i = 0; i < in_force.config->callers_size(); ++i) {
     const config::v1::Caller& earlier = in_force.config->callers(i);
-    if (earlier.name() != caller.name() || IdentityOf(earlier) != identity) continue;
+    if (earlier.name() != caller.name()) continue;
     for (int n = 0; n < earlier.grants_size(); ++n) {
-      if (SerializeDeterministically(earlier.grants(n)) != text) continue;
+      if (TextOf(*in_force.config, earlier, earlier.grants(n)) != text) continue;
       return FindOrganizations(*in_force.ids, static_cast<size_t>(i), static_cast<size_t>(n));
     }
   }
@@ -66,7 +81,7 @@ GrantOrganizations FindGrantOrganizations(const config::v1::Config& config, cons
       } else if (use != OrganizationsUse::kReload) {
         report.Add(path, why);
       } else {
-        ids = InForce(caller, grant, in_force);
+        ids = InForce(config, caller, grant, in_force);
         if (ids != nullptr && file.ids.ok()) {
           ++found.held;
           continue;

@@ -52,8 +52,8 @@ enum class OrganizationsUse {
 //
 // A reload uses a new content only if the file is whole and has no fault. Otherwise a grant that is the same as in the
 // config in force keeps the organizations that it has. A grant that differs, or whose caller is identified otherwise,
-// allows no organization until the file can be used: with its earlier organizations it could allow more than the
-// operator has ever written down.
+// or that has another key, or classes that cover more or other methods, allows no organization until the file can be
+// used: with its earlier organizations it could allow more than the operator has ever written down.
 GrantOrganizations FindGrantOrganizations(const config::v1::Config& config, const OrganizationsFiles& files,
                                           OrganizationsUse use, const OrganizationsInForce& in_force,
                                           ConfigReport& report);

@@ -116,6 +116,10 @@ TEST_F(GrantOrganizationsTest, AChangedGrantAllowsNoOrganizationUntilItsFileCanB
       EXPECT_THAT(found.not_applied[0], HasSubstr("until then, the grant allows no organization"));
     }
   }
+  for (const char* more : {"class_grants_as_of: '2026-09-22'", "operations: 'o'", "keys {name: 'k' file: 'k'}"}) {
+    EXPECT_TRUE(Reload(absl::StrCat(kConfig, more)).ids[0][0]->empty()) << more;
+  }
+  EXPECT_TRUE(Reload(absl::StrCat(kConfig, "token_issuers {name: 'i'}")).ids[0][0]->Contains("f1"));
   // Another file has no earlier content at all.
   files_["h"] = {absl::UnavailableError("it is being written"), true};
   EXPECT_TRUE(Reload("callers {name: 'a' spiffe_ids: 'spiffe://e/a'"

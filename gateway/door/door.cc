@@ -321,7 +321,7 @@ class PassiveDoor : public Door {
       failed.names = refused->names;
       failed.why = absl::StrCat("the client's certificate is refused: ", refused->why);
     } else if (status.ok()) {
-      failed.why = kNoHttp2;
+      failed.why = std::string(kNoHttp2);
     } else {
       failed.why = HandshakeFault(error);
     }

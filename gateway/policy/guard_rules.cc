@@ -62,8 +62,8 @@ bool HasGuard(const std::vector<const Descriptor*>& messages, v1::FieldGuard gua
 bool IsDangerousField(const OperationSet& operations, absl::string_view name) {
   std::vector<const Descriptor*> requests;
   for (const ApiMethod& method : operations.methods()) requests.push_back(method.method->input_type());
-  return absl::c_any_of(WithNestedMessages(std::move(requests)), [name](const Descriptor* message) {
-    const FieldDescriptor* field = message->FindFieldByName(std::string(name));
+  return absl::c_any_of(WithNestedMessages(std::move(requests)), [name = std::string(name)](const Descriptor* message) {
+    const FieldDescriptor* field = message->FindFieldByName(name);
     return field != nullptr && GuardOf(*field) == v1::FIELD_GUARD_DANGEROUS;
   });
 }

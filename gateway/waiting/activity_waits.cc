@@ -55,7 +55,7 @@ void ActivityWaits::Drain() {
   Do(std::move(work));
 }
 
-void ActivityWaits::Begin(WaitTable::WaitId id, absl::string_view caller, ActivityName activity, bool urgent,
+void ActivityWaits::Begin(WaitTable::WaitId id, absl::string_view caller, const ActivityName& activity, bool urgent,
                           Time deadline, ReadActivity read, OnEnd on_end) {
   Work work;
   {
@@ -67,7 +67,7 @@ void ActivityWaits::Begin(WaitTable::WaitId id, absl::string_view caller, Activi
       table_.Retract();
       ended = Ended{id, *end};
     } else {
-      ended = table_.Begin(id, caller, std::move(activity), urgent, deadline, now_());
+      ended = table_.Begin(id, caller, activity, urgent, deadline, now_());
     }
     waiting_.emplace(id, Waiting{std::make_shared<const ReadActivity>(std::move(read)), std::move(on_end)});
     if (ended.has_value()) Take({*std::move(ended)}, work);

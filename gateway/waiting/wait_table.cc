@@ -24,7 +24,7 @@ void WaitTable::Retract() {
   recent_bytes_ = 0;
 }
 
-std::optional<WaitTable::Ended> WaitTable::Begin(WaitId wait, absl::string_view caller, ActivityName activity,
+std::optional<WaitTable::Ended> WaitTable::Begin(WaitId wait, absl::string_view caller, const ActivityName& activity,
                                                  bool urgent, Time deadline, Time now) {
   Recent recent;
   if (const auto found = recent_.find(activity); found != recent_.end()) recent = found->second;

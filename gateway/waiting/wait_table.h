@@ -87,8 +87,8 @@ class WaitTable {
 
   // Begins an announced wait of a call of `caller`. `urgent` states that the activity must be read soon, because its
   // status is old. Returns the end of the wait if it ends at once: kEvent or kFull.
-  std::optional<Ended> Begin(WaitId wait, absl::string_view caller, ActivityName activity, bool urgent, Time deadline,
-                             Time now);
+  std::optional<Ended> Begin(WaitId wait, absl::string_view caller, const ActivityName& activity, bool urgent,
+                             Time deadline, Time now);
 
   // Ends a wait without a result. Returns false if the wait had ended before.
   bool Remove(WaitId wait);

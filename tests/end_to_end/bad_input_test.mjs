@@ -58,7 +58,7 @@ const REQUIRED = {
   create_policies: ['policies[0].policy_name', 'policies[0].effect', 'policies[0].notes'],
   earn_withdraw: ['wrapper_address', 'sign_with', 'chain_caip2', 'amount_value'],
   create_smart_contract_interface: ['smart_contract_address', 'smart_contract_interface', 'type', 'label'],
-  stamp_login: ['public_key'],
+  stamp_login: [], // an unset public_key is sent as an empty one
   verify_otp: ['otp_id', 'encrypted_otp_bundle'],
   create_oauth2_credential: ['provider', 'client_id', 'encrypted_client_secret'],
   delete_oauth_providers: ['user_id'],

@@ -68,7 +68,7 @@ test('a denial states what the grants of the caller lack: in the error, the log 
 
 test('a caller whose list of organizations is empty does not learn it from a denied read', TIMEOUT, async (t) => {
   const organizations_file = join(scratch(t), 'nobody.txt');
-  writeFileSync(organizations_file, '# nobody\n');
+  writeFileSync(organizations_file, '# no organizations\n');
   const { gateway } = await start(t, [callerOf('reader', [{ classes: ['events'], organizations_file }])]);
   const error = await asCaller(gateway, 'reader').refusal('EventService/ListEvents', {});
   assert.equal(error.details, deniedCall('reader', 'EventService/ListEvents'));

@@ -43,21 +43,20 @@ describe('the log of a gateway contains nothing', { timeout: HANG_MS }, () => {
       [200, { body: `{"a":"${secret}"` }],
       [200, { body: `{"${secret}":1,"${secret}":2}` }],
       [200, { body: secret }],
+      [200, { json, faults: [header('malformedHeader', 'Event-Id', `${secret}/`)] }],
       [401, { json, faults: [{ kind: 'otherKey' }] }],
       [503, { json, faults: [{ kind: 'timestamp', value: '1' }] }],
       [503, { json, faults: [{ kind: 'keyId', value: secret }] }],
       [503, { json, faults: [{ kind: 'version', value: secret }] }],
       [503, { json, faults: [{ kind: 'algorithm', value: secret }] }],
       ...['Timestamp', 'Signature'].map((name) => [400, { json, faults: [header('malformedHeader', name)] }]),
-      ...['Event-Id', 'Signature-Key-Id'].map((name) => {
-        return [400, { json, faults: [header('malformedHeader', name, `${secret}/`)] }];
-      }),
+      [503, { json, faults: [header('malformedHeader', 'Signature-Key-Id', `${secret}/`)] }],
       [400, { json, faults: [header('duplicateHeader', 'Event-Id')] }],
     ];
     for (const [status, event] of deliveries) {
       assert.equal((await deliver(simulator, event)).status, status, JSON.stringify(event));
     }
-    assert.equal((await subscriber.events(7)).length, 7);
+    assert.equal((await subscriber.events(8)).length, 8);
     await stack.gateway.refusal('EventService/GetEvent', { event_id: secret });
     await stack.gateway.refusal('EventService/ListEvents', { cursor: secret });
 

@@ -73,13 +73,21 @@ test('the judge finds the events that a crash loses with synchronous_commit=off'
   const { primary } = scene.cluster;
   await scene.sender.progress();
   await primary.set('wal_writer_delay', '10s');
-  // The gateway turns the setting on in each transaction, and verifies it as its last statement. This trigger turns the
-  // setting off during the COMMIT.
+  // The gateway turns the setting on in each transaction, and verifies it as its last statement. These triggers turn the
+  // setting off during the COMMIT. They are on all tables, because any other COMMIT would make the events durable.
   await primary.sql(`
     CREATE FUNCTION stampgate.wait_for_nothing() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN PERFORM set_config('synchronous_commit', 'off', true); RETURN NULL; END $$;
-    CREATE CONSTRAINT TRIGGER off AFTER UPDATE ON stampgate.log DEFERRABLE INITIALLY DEFERRED
-      FOR EACH ROW EXECUTE FUNCTION stampgate.wait_for_nothing()`);
+    DO $$
+      DECLARE written regclass;
+      BEGIN
+        FOR written IN SELECT oid FROM pg_class
+          WHERE relnamespace = 'stampgate'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+        LOOP
+          EXECUTE format('CREATE CONSTRAINT TRIGGER off AFTER INSERT OR UPDATE OR DELETE ON %s DEFERRABLE INITIALLY '
+            'DEFERRED FOR EACH ROW EXECUTE FUNCTION stampgate.wait_for_nothing()', written);
+        END LOOP;
+      END $$`);
   await scene.sender.progress();
   await primary.kill();
   await scene.sender.abandon();

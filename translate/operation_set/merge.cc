@@ -80,10 +80,12 @@ bool IsSameField(const FieldDescriptor& a, const FieldDescriptor& b) {
          a.containing_type()->full_name() == b.containing_type()->full_name();
 }
 
-// Every caller of today must be able to go on without a new field, and it must not hold members of other fields.
+// The requests of today's callers must stay valid without a new field, and it must not hold members of other fields.
 absl::Status CheckNewField(const FieldDescriptor& field) {
   const v1::FieldRule& rule = field.options().GetExtension(v1::field);
-  if (rule.required()) return Fault(field.full_name(), "is a new field, so it must not be required");
+  if (rule.required() || rule.min_elements() > 0) {
+    return Fault(field.full_name(), "is a new field, so it must not be required");
+  }
   if (rule.text_form() == v1::TEXT_FORM_JSON_MEMBERS) {
     return Fault(field.full_name(), "is a new field, so its members must not be written beside those of other fields");
   }
@@ -203,6 +205,7 @@ class Merger {
         Add(from_.message_type(i), {kMessages, i}, *NewHome().mutable_message_type(), from_.name(), {kMessages});
         continue;
       }
+      if (older->containing_type() != nullptr) return Fault(older->full_name(), "is a message inside another one");
       const int index = older->index();
       DescriptorProto& to = *FileOf(*older).mutable_message_type(index);
       absl::Status status = MergeMessage(newer, from_.message_type(i), {kMessages, i}, *older, to, {kMessages, index});
@@ -215,6 +218,7 @@ class Merger {
         Add(from_.enum_type(i), {kEnums, i}, *NewHome().mutable_enum_type(), from_.name(), {kEnums});
         continue;
       }
+      if (older->containing_type() != nullptr) return Fault(older->full_name(), "is an enum inside a message");
       const int index = older->index();
       EnumDescriptorProto& to = *FileOf(*older).mutable_enum_type(index);
       absl::Status status = MergeEnum(newer, from_.enum_type(i), {kEnums, i}, *older, to, {kEnums, index});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -356,14 +357,16 @@ absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Exchange(
 }
 
 absl::StatusOr<PostgresConnection::Reading> PostgresConnection::Read(std::vector<PostgresStatement> statements) {
-  statements.insert(statements.begin(), {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"});
-  statements.push_back({"COMMIT"});
-  statements.push_back({kReadCommitTerms});
+  std::vector<PostgresStatement> all;
+  all.reserve(statements.size() + 4);
+  all.push_back({"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"});
+  std::move(statements.begin(), statements.end(), std::back_inserter(all));
+  all.push_back({"COMMIT"});
+  all.push_back({kReadCommitTerms});
   // Not the guard, after which a transaction cannot choose its isolation level.
-  statements.push_back({"SELECT pg_backend_pid() = $1 AND current_setting('search_path') = $2",
-                        PostgresParameters().Bigint(process_).Text(search_path_)});
-  absl::StatusOr<std::vector<PostgresResult>> results =
-      Exchange(steady_clock::now() + kRunTime, /*guard=*/{}, statements);
+  all.push_back({"SELECT pg_backend_pid() = $1 AND current_setting('search_path') = $2",
+                 PostgresParameters().Bigint(process_).Text(search_path_)});
+  absl::StatusOr<std::vector<PostgresResult>> results = Exchange(steady_clock::now() + kRunTime, /*guard=*/{}, all);
   if (!results.ok()) return results.status();
   if (results->back().Number(0, 0) == 0) {
     usable_ = false;

@@ -316,8 +316,10 @@ class PostgresEventLog final : public EventLog {
     while (!IsClosed()) {
       if (connection == nullptr) {
         absl::StatusOr<std::unique_ptr<PostgresConnection>> opened = PostgresConnection::Open(options_.address);
-        if (opened.ok()) connection = *std::move(opened);
-        if (opened.ok() && !options_.address.allow_single_server) connection->RequireStandby();
+        if (opened.ok()) {
+          connection = *std::move(opened);
+          if (!options_.address.allow_single_server) connection->RequireStandby();
+        }
       }
       absl::Status status =
           connection == nullptr ? absl::UnavailableError("") : CompareEnd(*connection, /*listen=*/true);

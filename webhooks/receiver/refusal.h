@@ -12,15 +12,15 @@
 namespace stampgate {
 
 enum class HttpRefusal {
-  kMalformedHttp,          // 400: RFC 9112 forbids the request, so that no HTTP client or proxy sends it
-  kUnsupportedHttp,        // another version than HTTP/1.0 and 1.1, another encoding of the body than chunked, or a part
-                           // of such an encoding that is too long
-  kHeadTooLarge,           // a request head that exceeds kMaxHeadBytes or kMaxHeaderFields
-  kNotFound,               // 404: the target is not one of the configured paths, of which upstream knows one
-  kMethodNotAllowed,       // 405: the method is not POST; every delivery is one
-  kTooLarge,               // 413: the body exceeds ReceiverOptions::max_body_bytes; a repetition has the same size
-  kDraining,               // the receiver drains
-  kProxyHeaderMissing,     // no valid PROXY header from an address of ReceiverOptions::proxies; with TLS, no response
+  kMalformedHttp,       // 400: RFC 9112 forbids the request, so that no HTTP client or proxy sends it
+  kUnsupportedHttp,     // another version than HTTP/1.0 and 1.1, another encoding of the body than chunked, or a part
+                        // of such an encoding that is too long
+  kHeadTooLarge,        // a request head that exceeds kMaxHeadBytes or kMaxHeaderFields
+  kNotFound,            // 404: the target is not one of the configured paths, of which upstream knows one
+  kMethodNotAllowed,    // 405: the method is not POST; every delivery is one
+  kTooLarge,            // 413: the body exceeds ReceiverOptions::max_body_bytes; a repetition has the same size
+  kDraining,            // the receiver drains
+  kProxyHeaderMissing,  // no valid PROXY header from an address of ReceiverOptions::proxies; with TLS, no response
   kProxyHeaderUnexpected,  // a PROXY header from another address
 };
 
