@@ -251,10 +251,13 @@ TEST_F(DispatchTest, AnOperationOfGeneralServiceHasTheRatesOfItsPath) {
 TEST_F(DispatchTest, AnOperationThatUpstreamRefusesIsSlowedAloneAlsoInGeneralService) {
   UseRates({{60, absl::Seconds(1)}});
   GrantGeneralQueries();
+  const Call accepted = GeneralQuery("get_other_thing");
+  End(1, AnswerOf(200, "{}"));
+  EXPECT_TRUE(accepted.Wait().ok());
   const Call first = GeneralQuery("get_new_thing");
   HttpAnswer limited = AnswerOf(429, "");
   limited.retry_after = absl::Seconds(30);
-  End(1, limited);
+  End(2, limited);
   EXPECT_EQ(ErrorReasonOf(first.Wait()), "HTTP_429");
   const absl::Status refused = GeneralQuery("get_new_thing").Wait();
   EXPECT_THAT(refused,
@@ -263,7 +266,7 @@ TEST_F(DispatchTest, AnOperationThatUpstreamRefusesIsSlowedAloneAlsoInGeneralSer
                        "has refused requests"));
   EXPECT_GE(DetailsOf(refused).retry_delay.value_or(absl::ZeroDuration()), absl::Seconds(25));
   const Call other = GeneralQuery("get_other_thing");
-  End(2, AnswerOf(200, "{}"));
+  End(3, AnswerOf(200, "{}"));
   EXPECT_TRUE(other.Wait().ok());
 }
 

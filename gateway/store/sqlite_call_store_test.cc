@@ -263,9 +263,10 @@ TEST_F(SqliteCallStoreTest, RefusesSubmitsWhenTheQueueIsFull) {
 }
 
 TEST_F(SqliteCallStoreTest, RefusesSubmitsAndRaisesAtOnceWhileTheDiskHangs) {
-  std::atomic<int> steady_seconds = 0;
-  options_.queue.steady_now = [&] {
-    return std::chrono::steady_clock::time_point(std::chrono::seconds(steady_seconds));
+  // The store's thread outlives this function.
+  const auto steady_seconds = std::make_shared<std::atomic<int>>(0);
+  options_.queue.steady_now = [steady_seconds] {
+    return std::chrono::steady_clock::time_point(std::chrono::seconds(*steady_seconds));
   };
   Open();
   // The first callback blocks the store's thread, as a disk does that hangs.
@@ -276,11 +277,11 @@ TEST_F(SqliteCallStoreTest, RefusesSubmitsAndRaisesAtOnceWhileTheDiskHangs) {
     go_on.get_future().wait();
   });
   held.get_future().wait();
-  steady_seconds = static_cast<int>(absl::ToInt64Seconds(kWriteHangsAfter));
+  *steady_seconds = static_cast<int>(absl::ToInt64Seconds(kWriteHangsAfter));
   EXPECT_EQ(store_->WriteUnderWay(), kWriteHangsAfter);
   std::atomic<int> begun = 0;
   store_->Begin(MakeSubmit("a", 1, 2), [&](const absl::StatusOr<Begun>& answer) { begun += answer.ok() ? 1 : 0; });
-  ++steady_seconds;
+  ++*steady_seconds;
   absl::Status refusal;
   store_->Begin(MakeSubmit("b", 1, 2), [&](const absl::StatusOr<Begun>& answer) { refusal = answer.status(); });
   EXPECT_EQ(refusal.code(), absl::StatusCode::kUnavailable);
