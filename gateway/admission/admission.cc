@@ -99,17 +99,11 @@ struct Admission::Scope {
     return refused == 0 ? 0 : static_cast<double>(refused) / static_cast<double>(accepted + refused);
   }
 
-  // Returns whether upstream has answered requests in the last ten seconds that belong to `all`, but not to this scope.
-  bool HasOthers(const Scope& all, absl::Time now) const {
+  // Returns the same part of the requests that belong to `all`, but not to this scope; nothing if there are none.
+  std::optional<double> PartRefusedOfOthers(const Scope& all, absl::Time now) const {
     const auto [accepted, refused] = responses.Sum(now);
     const auto [all_accepted, all_refused] = all.responses.Sum(now);
-    return all_accepted + all_refused > accepted + refused;
-  }
-
-  // Returns the same part of the requests that belong to `all`, but not to this scope.
-  double PartRefusedOfOthers(const Scope& all, absl::Time now) const {
-    const auto [accepted, refused] = responses.Sum(now);
-    const auto [all_accepted, all_refused] = all.responses.Sum(now);
+    if (all_accepted + all_refused <= accepted + refused) return std::nullopt;
     const auto others = static_cast<double>(all_accepted - accepted + all_refused - refused);
     return all_refused <= refused ? 0 : static_cast<double>(all_refused - refused) / others;
   }
@@ -698,10 +692,11 @@ void Admission::Permit::Refused(std::optional<absl::Duration> retry_after) {
   double largest = 0;
   for (Scope* scope : scopes_) {
     // While no other operation is called, nothing shows that upstream limits this one apart.
-    const bool may_have_own = scope->learned.has_value() && scope->HasOthers(state.upstream, now);
+    const std::optional<double> of_others = scope->PartRefusedOfOthers(state.upstream, now);
+    const bool may_have_own = scope->learned.has_value() && of_others.has_value();
     if (scope == &state.upstream || !(scope->rate.has_windows() || may_have_own)) continue;
     const double part = scope->PartRefused(now);
-    if (part <= 2 * scope->PartRefusedOfOthers(state.upstream, now) || part < largest) continue;
+    if (part <= 2 * of_others.value_or(0) || part < largest) continue;
     narrowest = scope;
     largest = part;
   }
