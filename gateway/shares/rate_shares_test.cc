@@ -112,7 +112,7 @@ TEST(RateSharesTest, SharesEndWhileTheStoreHangs) {
   };
   RateShares first(memory.Connect(), std::move(options));
   RateShares second(memory.Connect(), Wanting("b"));
-  EXPECT_TRUE(Eventually([&] { return first.held()->replicas == 2 && second.held()->replicas == 2; }));
+  EXPECT_TRUE(Eventually([&] { return ShareOf(first) == 0.5 && ShareOf(second) == 0.5; }));
   memory.Set(/*lost=*/false, /*hangs=*/true);
   EXPECT_TRUE(Eventually([&] { return !first.held()->InForce(first.now()); }));
   EXPECT_LE(ShareOf(first), 0.5);
