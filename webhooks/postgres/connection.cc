@@ -31,10 +31,11 @@ using std::chrono::steady_clock;
 //   statement_timeout                     none, because it would also cancel the wait for the standby at the end of a
 //                                         transaction, which would then take effect without the standby
 //   client_min_messages                   the server warns if a transaction did not wait for the standby
+//   default_transaction_isolation         that of all transactions that write, which cannot change it after the guard
 constexpr std::pair<const char*, const char*> kSessionSettings[] = {
     {"lock_timeout", "2s"},      {"idle_in_transaction_session_timeout", "5s"},
     {"statement_timeout", "0"},  {"client_min_messages", "warning"},
-    {"client_encoding", "UTF8"},
+    {"client_encoding", "UTF8"}, {"default_transaction_isolation", "read committed"},
 };
 // The server waits so long for the acknowledgement of sent bytes. It shows 0 on a Unix socket, on which a pool can
 // connect to it. So this setting is not verified.

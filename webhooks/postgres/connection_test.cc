@@ -106,8 +106,10 @@ TEST(PostgresConnectionTest, ATransactionWaitsForTheDiskWhateverTheDefaultIs) {
 // The default of the role does not reach the session, and a setting that changes later is noticed.
 TEST(PostgresConnectionTest, TheSessionHasItsOwnSettings) {
   SharedServer().Sql("CREATE ROLE odd SUPERUSER LOGIN");
-  for (const char* setting : {"statement_timeout = 1", "lock_timeout = 0", "client_min_messages = error",
-                              "search_path = pg_catalog", "idle_in_transaction_session_timeout = 0"}) {
+  // The settings of the role hold until the session has its own, so that a short timeout could end the login.
+  for (const char* setting :
+       {"statement_timeout = '1min'", "lock_timeout = 0", "client_min_messages = error", "search_path = pg_catalog",
+        "idle_in_transaction_session_timeout = 0", "default_transaction_isolation = 'repeatable read'"}) {
     SharedServer().Sql(absl::StrCat("ALTER ROLE odd SET ", setting));
   }
   PostgresAddress address = SharedServer().address("public");
@@ -121,6 +123,7 @@ TEST(PostgresConnectionTest, TheSessionHasItsOwnSettings) {
   EXPECT_EQ(shown("idle_in_transaction_session_timeout"), "5s");
   EXPECT_EQ(shown("client_min_messages"), "warning");
   EXPECT_EQ(shown("search_path"), "public,pg_temp");
+  EXPECT_EQ(connection->Commit({{"CREATE TABLE of_odd ()"}}).status(), absl::OkStatus());
   ASSERT_TRUE(connection->Run({{"SET search_path = pg_catalog"}}).ok());
   const absl::Status status = connection->Commit({{"CREATE TABLE elsewhere ()"}}).status();
   EXPECT_EQ(status.code(), kFailed);
