@@ -7,8 +7,6 @@ namespace {
 // PostgreSQL counts from 2000, in microseconds.
 constexpr int64_t kYear2000Us = 946'684'800'000'000;
 
-constexpr int64_t kSettlesUs = 1'000'000;
-
 }  // namespace
 
 // Without operators, which would cost the server more than all the rest. It runs with each transaction.
@@ -17,10 +15,10 @@ const char kReadCommitTerms[] =
     " current_setting('synchronous_commit'), current_setting('fsync'), pg_current_xact_id_if_assigned()";
 
 CommitTerms CommitTermsOf(const PostgresResult& result) {
-  const int64_t age_us = result.Number(0, 1) - result.Number(0, 0);
+  const std::chrono::microseconds age(result.Number(0, 1) - result.Number(0, 0));
   return {.loaded_us = result.Number(0, 0) + kYear2000Us,
           // If the server's clock was set back since, the terms count as settled.
-          .are_settled = age_us < 0 || age_us > kSettlesUs,
+          .are_settled = age.count() < 0 || age > kTermsSettle,
           .requires_standby = !result.Bytes(0, 2).empty(),
           .waits = result.Bytes(0, 3) == "on",
           .syncs = result.Bytes(0, 4) == "on",

@@ -18,6 +18,7 @@
 #ifndef STAMPGATE_WEBHOOKS_POSTGRES_COMMIT_TERMS_H_
 #define STAMPGATE_WEBHOOKS_POSTGRES_COMMIT_TERMS_H_
 
+#include <chrono>
 #include <cstdint>
 
 #include "absl/status/status.h"
@@ -25,10 +26,13 @@
 
 namespace stampgate {
 
+// Terms count when they are older than this.
+inline constexpr std::chrono::seconds kTermsSettle(1);
+
 // On which terms a server commits, as one of its sessions knows them.
 struct CommitTerms {
   int64_t loaded_us = 0;          // when the session's process has loaded the settings; since 1970
-  bool are_settled = false;       // whether this was more than a second ago
+  bool are_settled = false;       // whether this was more than kTermsSettle ago
   bool requires_standby = false;  // synchronous_standby_names is not empty
   bool waits = false;             // the transaction waits for the disk and the standby; meaningful only inside of it
   bool syncs = false;             // fsync is on

@@ -42,7 +42,7 @@ constexpr std::pair<const char*, const char*> kSessionSettings[] = {
 constexpr char kTcpUserTimeout[] = "set_config('tcp_user_timeout', '10s', false)";
 
 // How long Commit waits before it commits another write: until new terms count.
-constexpr std::chrono::milliseconds kSettleTime(1100);
+constexpr std::chrono::milliseconds kSettleTime = kTermsSettle + std::chrono::milliseconds(100);
 
 // A transaction that writes to the server's log, which is all that a COMMIT needs to wait for a standby. Each role may
 // call these functions. While a COMMIT waits, the server keeps its session, also if the gateway has closed the
@@ -420,12 +420,13 @@ absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::RunTransaction(
   return results;
 }
 
-absl::Status PostgresConnection::ProveRead(const CommitTerms& terms, int64_t latest_us) {
+absl::Status PostgresConnection::ProveRead(const CommitTerms& terms, int64_t written_us) {
   if (!needs_standby_) return absl::OkStatus();
   if (!terms.requires_standby) return absl::UnavailableError("the server requires no synchronous standby");
   // Since the server has these terms, each of its transactions has waited before it was shown. If one of them is known,
   // it also shows that those before are durable.
-  const bool waited = terms.loaded_us == proven_us_ || (terms.are_settled && latest_us > terms.loaded_us + 1'000'000);
+  const int64_t settled_us = terms.loaded_us + std::chrono::microseconds(kTermsSettle).count();
+  const bool waited = terms.loaded_us == proven_us_ || (terms.are_settled && written_us > settled_us);
   return waited ? absl::OkStatus() : Prove();
 }
 

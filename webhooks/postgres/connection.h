@@ -101,10 +101,11 @@ class PostgresConnection {
 
   // Returns OK if everything that this session has read before it read `terms` is durable. A server also shows
   // transactions that it did not let wait for a standby. Can return OK although an administrator has cancelled or
-  // terminated the COMMIT of such a transaction while it waited: see commit_terms.h. `latest_us` is the time of the
-  // last transaction that was read, by the server's clock, or 0 if it is unknown. Commits a write if the terms do not
+  // terminated the COMMIT of such a transaction while it waited: see commit_terms.h. `written_us` is when, by the
+  // server's clock, the last transaction ran that wrote what was read, or 0 if this is unknown. If the clock was set
+  // back since, so that this time is too late, ProveRead can return OK too early. Commits a write if the terms do not
   // show it. Errors: those of Commit.
-  absl::Status ProveRead(const CommitTerms& terms, int64_t latest_us);
+  absl::Status ProveRead(const CommitTerms& terms, int64_t written_us);
 
   // Commits a write. If Prove returns OK, everything that the server showed before is durable, and with RequireStandby
   // a standby still confirmed its transactions. In each database, only one Prove of all gateways waits for the standby.

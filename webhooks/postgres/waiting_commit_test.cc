@@ -96,7 +96,7 @@ TEST_P(WaitingCommitTest, WhatItHasWrittenIsNotReadAsDurable) {
   const auto prove = [&] {
     const std::vector<PostgresResult> results =
         reader->Run({{"SELECT count(*) FROM numbers"}, {kReadCommitTerms}}).value();
-    return reader->ProveRead(CommitTermsOf(results[1]), /*latest_us=*/0);
+    return reader->ProveRead(CommitTermsOf(results[1]), /*written_us=*/0);
   };
   primary_.Set("synchronous_standby_names", "''");
   EXPECT_FALSE(Ended().ok());

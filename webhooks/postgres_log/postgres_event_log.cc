@@ -61,7 +61,7 @@ absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretByt
   absl::StatusOr<std::vector<PostgresResult>> results =
       connection.Commit({{"SELECT create_log($1, $2)",
                           PostgresParameters().Bytes(AsText(fresh.id)).Bytes(SealKey(fresh.cursor_key, store_key))},
-                         {"SELECT id, sealed_cursor_key, latest, latest_digest, latest_commit_us FROM log"},
+                         {"SELECT id, sealed_cursor_key, latest, latest_digest, wall_us FROM log"},
                          {kReadCommitTerms}});
   if (!results.ok()) return results.status();
   // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
@@ -340,7 +340,7 @@ class PostgresEventLog final : public EventLog {
     if (listen) statements.push_back({absl::StrCat("LISTEN \"stampgate.", options_.address.schema, "\"")});
     statements.push_back(
         {"SELECT latest, latest_digest, id, $1 > latest OR ($1 >= earliest AND"
-         " (SELECT digest FROM events WHERE position = $1) <> $2), latest_commit_us FROM log",
+         " (SELECT digest FROM events WHERE position = $1) <> $2), wall_us FROM log",
          PostgresParameters().Bigint(had.position).Bytes(AsText(had.digest))});
     statements.push_back({kReadCommitTerms});
     absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(statements);

@@ -442,17 +442,21 @@ TEST(PostgresEventLogTest, ACommitThatDidNotWaitForTheStandbyIsNotAcknowledged) 
   EXPECT_EQ(gateway.StoreAtLast(2), AppendOutcome::kDuplicate);
 }
 
-// A failover manager empties the setting while a COMMIT waits. The server then lets it go, and shows its event.
+// A failover manager empties the setting while a COMMIT waits. The server then lets it go, and shows its event. Before,
+// the server's clock was ahead.
 TEST(PostgresEventLogTest, ReadersDoNotSeeAnEventThatTheStandbyMayLack) {
+  std::atomic<bool> is_ahead = true;
   TestPostgres server(kVersion);
   const PostgresAddress store = server.NewStore();
   TestPostgres standby(server, "standby");
   server.Set("synchronous_standby_names", "'standby'");
   Gateway gateway(store, /*allow_single_server=*/false);
+  gateway.options().now = [&is_ahead] { return absl::Now() + (is_ahead ? absl::Hours(1) : absl::ZeroDuration()); };
   Gateway other(store, /*allow_single_server=*/false);
   ASSERT_TRUE(gateway.Open().ok());
   ASSERT_TRUE(other.Open().ok());
   EXPECT_EQ(gateway.StoreAtLast(1), AppendOutcome::kStored);
+  is_ahead = false;
   TrimPostgresLogNow(gateway.log());  // so that the only commit that waits is that of the next event
   TrimPostgresLogNow(other.log());
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
@@ -475,8 +479,11 @@ TEST(PostgresEventLogTest, ReadersDoNotSeeAnEventThatTheStandbyMayLack) {
     EXPECT_EQ(each->Find({"event-2", {}}, {}).status().code(), absl::StatusCode::kUnavailable);
     EXPECT_EQ(each->DigestAt(2).status().code(), absl::StatusCode::kUnavailable);
   }
-  standby.Continue();
   server.Set("synchronous_standby_names", "'standby'");
+  EXPECT_TRUE(Eventually(
+      [&] { return server.Sql("SELECT clock_timestamp() > pg_conf_load_time() + interval '2 seconds'") == "t"; }));
+  EXPECT_EQ(gateway.log().NewReader().value()->Extent()->latest, 1) << "the setting does not show what was before it";
+  standby.Continue();
   EXPECT_EQ(gateway.StoreAtLast(2), AppendOutcome::kDuplicate);
   EXPECT_EQ(ReadAll(*reader)->size(), 2);
   EXPECT_TRUE(Eventually([&] { return other_reader->Extent()->latest == 2; }));

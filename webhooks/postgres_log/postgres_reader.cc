@@ -98,7 +98,7 @@ absl::StatusOr<PostgresReader::Snapshot> PostgresReader::LookOnce(const Postgres
   // state would be of the time before, and the events of the time after.
   absl::StatusOr<PostgresConnection::Reading> reading =
       connection_->Read({{"LOCK TABLE ONLY events IN ACCESS SHARE MODE"},
-                         {"SELECT id, earliest, latest, latest_digest, digest_before, latest_commit_us FROM log"},
+                         {"SELECT id, earliest, latest, latest_digest, digest_before, wall_us FROM log"},
                          statement});
   if (!reading.ok()) {
     connection_ = nullptr;  // ends the transaction
@@ -114,13 +114,13 @@ absl::StatusOr<PostgresReader::Snapshot> PostgresReader::LookOnce(const Postgres
   return snapshot;
 }
 
-void PostgresReader::Cut(const CommitTerms& terms, int64_t latest_us, Head& head) {
+void PostgresReader::Cut(const CommitTerms& terms, int64_t written_us, Head& head) {
   is_cut_ = false;
   const EventPlace durable = durable_->end();
   if (head.latest <= durable.position || address_.allow_single_server) return;
   const auto now = std::chrono::steady_clock::now();
   if (now >= prove_at_) {
-    if (connection_->ProveRead(terms, latest_us).ok()) return;
+    if (connection_->ProveRead(terms, written_us).ok()) return;
     prove_at_ = now + kProveAgain;
   }
   is_cut_ = true;

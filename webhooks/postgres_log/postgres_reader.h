@@ -54,7 +54,6 @@ class PostgresReader : public EventReader {
     Position latest = 0;
     ChainDigest latest_digest = {};
     ChainDigest digest_before = {};  // of the event before `earliest`
-    bool is_cut = false;             // whether the log has events after `latest` that are perhaps not durable
   };
   // The state of the log, and the result of a statement at the same moment.
   struct Snapshot {
@@ -67,8 +66,9 @@ class PostgresReader : public EventReader {
 
   absl::StatusOr<Snapshot> Look(const PostgresStatement& statement);
   absl::StatusOr<Snapshot> LookOnce(const PostgresStatement& statement);
-  // Removes events from `head` that are perhaps not durable.
-  void Cut(const CommitTerms& terms, int64_t latest_us, Head& head);
+  // Removes events from `head` that are perhaps not durable. `written_us` is the time of the last transaction that
+  // wrote the head.
+  void Cut(const CommitTerms& terms, int64_t written_us, Head& head);
   absl::StatusOr<Batch> ReadOnce(const EventPlace& after, const EventFilter& filter, const Limits& limits);
   absl::StatusOr<ChainDigest> DigestOnce(Position position);
   absl::StatusOr<std::optional<LoggedEvent>> FindOnce(const EventName& name, const EventFilter& filter);
