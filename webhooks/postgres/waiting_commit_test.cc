@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -87,6 +88,20 @@ TEST_P(WaitingCommitTest, ALaterWriteThatTheStandbyConfirmsShowsThatItIsDurable)
   kill(process_, SIGCONT);
   EXPECT_EQ(Ended(), absl::OkStatus());
   EXPECT_TRUE(Eventually([this] { return standby_.Sql("SELECT count(*) FROM numbers") == "2"; }));
+}
+
+// The gap that commit_terms.h states: the terms look right.
+TEST_P(WaitingCommitTest, WhileTheCheckpointerLacksTheRestoredSettingACommitDoesNotWait) {
+  primary_.Set("synchronous_standby_names", "''");
+  EXPECT_FALSE(Ended().ok());
+  const auto checkpointer = static_cast<pid_t>(
+      std::stoi(primary_.Sql("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")));
+  kill(checkpointer, SIGSTOP);
+  primary_.Set("synchronous_standby_names", "'standby'");
+  EXPECT_EQ(Insert(3), absl::OkStatus()) << "although the standby does not answer";
+  kill(checkpointer, SIGCONT);
+  primary_.Sql("CHECKPOINT");
+  EXPECT_EQ(Insert(4).code(), absl::StatusCode::kUnavailable) << "the COMMIT waits for the standby";
 }
 
 // A server also shows transactions that it did not let wait.
