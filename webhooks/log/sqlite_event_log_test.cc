@@ -24,12 +24,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "webhooks/disk/age_clock.h"
 #include "webhooks/disk/test_disk.h"
 #include "webhooks/log/cursor.h"
 #include "webhooks/log/testing.h"
-#include "webhooks/threads/wait_clock.h"
 #include "webhooks/verification/testing.h"
 
 namespace stampgate {
@@ -185,53 +183,6 @@ TEST_F(SqliteEventLogTest, FindsAnEventIfAnotherEventWithItsIdIsDamaged) {
   EXPECT_EQ(reader_->Find({"a", {}}, {}).value()->position, 2);
   EXPECT_EQ(reader_->Find({"a", "org-2"}, {}).value()->position, 2);
   EXPECT_EQ(reader_->Find({"a", "org-1"}, {}).status().code(), kDamaged);
-}
-
-TEST_F(SqliteEventLogTest, RefusesEventsWhileAWriteHangs) {
-  std::atomic<int64_t> steady_seconds = 1000;
-  options_.steady_now = [&] { return std::chrono::steady_clock::time_point(std::chrono::seconds(steady_seconds)); };
-  // Blocks the event log's thread in the middle of a write, when the thread reads the time.
-  std::atomic<bool> hang = false;
-  absl::Notification hangs;
-  absl::Notification goes_on;
-  options_.now = [this, &hang, &hangs, &goes_on] {
-    if (hang.exchange(false)) {
-      hangs.Notify();
-      goes_on.WaitForNotification();
-    }
-    return absl::FromUnixMicros(now_us_);
-  };
-  Open();
-  Store("a", "{}");
-  TrimNow(*log_);
-  EXPECT_EQ(log_->WriteUnderWay(), absl::ZeroDuration());
-  hang = true;
-  absl::Notification stored;
-  log_->Append(MakeVerifiedEvent("b", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
-    EXPECT_TRUE(outcome.ok()) << outcome.status();
-    stored.Notify();
-  });
-  hangs.WaitForNotification();
-  steady_seconds += absl::ToInt64Seconds(kWriteHangsAfter);
-  EXPECT_EQ(log_->WriteUnderWay(), kWriteHangsAfter);
-  // The write has not yet taken longer than kWriteHangsAfter, so the log queues the next event.
-  absl::Notification waited;
-  log_->Append(MakeVerifiedEvent("c", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
-    EXPECT_TRUE(outcome.ok()) << outcome.status();
-    waited.Notify();
-  });
-  steady_seconds += 1;
-  const absl::Status refused = AppendAndWait(*log_, MakeVerifiedEvent("d", "{}")).status();
-  EXPECT_EQ(refused, absl::UnavailableError("the event log's disk does not answer"));
-  EXPECT_FALSE(stored.HasBeenNotified() || waited.HasBeenNotified());
-  goes_on.Notify();
-  stored.WaitForNotification();
-  waited.WaitForNotification();
-  TrimNow(*log_);
-  EXPECT_EQ(log_->WriteUnderWay(), absl::ZeroDuration());
-  Store("d", "{}");
-  EXPECT_EQ(Extent().latest, 4);
-  CloseAll();
 }
 
 TEST_F(SqliteEventLogTest, ReportsItsUsage) {

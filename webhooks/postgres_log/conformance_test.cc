@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "stamp/secret/bytes.h"
 #include "stamp/secret/symmetric_key.h"
 #include "webhooks/log/event_log.h"
@@ -27,12 +28,14 @@
 #include "webhooks/log/testing.h"
 #include "webhooks/postgres/test_server.h"
 #include "webhooks/postgres_log/postgres_event_log.h"
+#include "webhooks/threads/wait_clock.h"
 #include "webhooks/verification/testing.h"
 
 namespace stampgate {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 constexpr absl::StatusCode kGone = absl::StatusCode::kUnavailable;
@@ -54,6 +57,7 @@ class Engine {
     absl::Duration deduplication_age = absl::Hours(24 * 30);
     size_t max_queued_bytes = 64 << 20;
     std::function<absl::Time()> now;
+    std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
   };
 
   virtual ~Engine() = default;
@@ -77,6 +81,7 @@ class SqliteEngine : public Engine {
     all.deduplication_age = options.deduplication_age;
     all.max_queued_bytes = options.max_queued_bytes;
     all.now = options.now;
+    all.steady_now = options.steady_now;
     all.retention_interval = absl::Hours(1);
     all.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
     return OpenSqliteEventLog(std::move(all));
@@ -103,6 +108,7 @@ class PostgresEngine : public Engine {
     all.deduplication_age = options.deduplication_age;
     all.max_queued_bytes = options.max_queued_bytes;
     all.now = options.now;
+    all.steady_now = options.steady_now;
     all.retention_interval = absl::Hours(1);
     all.on_state = [](const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; };
     return OpenPostgresEventLog(std::move(all));
@@ -470,6 +476,54 @@ TEST_P(EventLogTest, RefusesEventsThatDoNotFitTheQueue) {
   absl::StatusOr<AppendOutcome> last = absl::ResourceExhaustedError("");
   while (absl::IsResourceExhausted(last.status())) last = AppendAndWait(*log_, MakeVerifiedEvent("last", "{}"));
   EXPECT_EQ(last.value(), AppendOutcome::kStored);
+}
+
+TEST_P(EventLogTest, RefusesEventsWhileAWriteHangs) {
+  std::atomic<int64_t> steady_seconds = 1000;
+  options_.steady_now = [&] { return std::chrono::steady_clock::time_point(std::chrono::seconds(steady_seconds)); };
+  // Blocks the event log's thread in the middle of a write, when the thread reads the time.
+  std::atomic<bool> hang = false;
+  absl::Notification hangs;
+  absl::Notification goes_on;
+  options_.now = [this, &hang, &hangs, &goes_on] {
+    if (hang.exchange(false)) {
+      hangs.Notify();
+      goes_on.WaitForNotification();
+    }
+    return absl::FromUnixMicros(now_us_);
+  };
+  Open();
+  Store("a", "{}");
+  engine_->TrimNow(*log_);
+  EXPECT_EQ(log_->WriteUnderWay(), absl::ZeroDuration());
+  hang = true;
+  absl::Notification stored;
+  log_->Append(MakeVerifiedEvent("b", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    stored.Notify();
+  });
+  hangs.WaitForNotification();
+  steady_seconds += absl::ToInt64Seconds(kWriteHangsAfter);
+  EXPECT_EQ(log_->WriteUnderWay(), kWriteHangsAfter);
+  // The write has not yet taken longer than kWriteHangsAfter, so the log queues the next event.
+  absl::Notification waited;
+  log_->Append(MakeVerifiedEvent("c", "{}"), [&](const absl::StatusOr<AppendOutcome>& outcome) {
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    waited.Notify();
+  });
+  steady_seconds += 1;
+  const absl::Status refused = AppendAndWait(*log_, MakeVerifiedEvent("d", "{}")).status();
+  EXPECT_EQ(refused.code(), kGone);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("does not answer"));
+  EXPECT_FALSE(stored.HasBeenNotified() || waited.HasBeenNotified());
+  goes_on.Notify();
+  stored.WaitForNotification();
+  waited.WaitForNotification();
+  engine_->TrimNow(*log_);
+  EXPECT_EQ(log_->WriteUnderWay(), absl::ZeroDuration());
+  Store("d", "{}");
+  EXPECT_EQ(Extent().latest, 4);
+  CloseAll();
 }
 
 TEST_P(EventLogTest, CloseWritesQueuedEvents) {

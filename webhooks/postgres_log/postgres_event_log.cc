@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -28,6 +27,7 @@
 #include "webhooks/postgres_log/postgres_reader.h"
 #include "webhooks/postgres_log/sealed_key.h"
 #include "webhooks/threads/start_thread.h"
+#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 namespace {
@@ -119,6 +119,7 @@ class PostgresEventLog final : public EventLog {
         growth_(std::make_shared<LogGrowth>(head.end)),
         wake_listener_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         connection_(std::move(connection)),
+        wait_(options_.steady_now),
         queue_(options_.max_queued_bytes) {
     writer_ = StartThread("event-log", [this] { Write(); });
     listener_ = StartThread("event-listener", [this] { Listen(); });
@@ -144,11 +145,7 @@ class PostgresEventLog final : public EventLog {
 
   const LogIdentity& identity() const override { return identity_; }
 
-  absl::Duration WriteUnderWay() const override {
-    const SteadyClock::duration began = write_began_;
-    if (began == kNoWrite) return absl::ZeroDuration();
-    return absl::FromChrono(SteadyClock::now().time_since_epoch() - began);
-  }
+  absl::Duration WriteUnderWay() const override { return wait_.under_way(); }
 
   void Close() override {
     {
@@ -172,11 +169,10 @@ class PostgresEventLog final : public EventLog {
   }
 
  private:
-  static constexpr SteadyClock::duration kNoWrite = SteadyClock::duration::min();
-
   // Queues `waiting`. After an error, `waiting` is unchanged.
   absl::Status Enqueue(WaitingEvent& waiting) {
     bool first = false;
+    if (wait_.hangs()) return absl::UnavailableError("the event log's server does not answer");
     {
       const std::lock_guard lock(mutex_);
       if (!failure_.ok()) return CannotStore(failure_);
@@ -207,7 +203,7 @@ class PostgresEventLog final : public EventLog {
         if (std::exchange(probe_, false) || trims_wanted != trims_done_) trim_at = SteadyClock::now();
       }
       absl::Status status = Reconnect();
-      write_began_ = SteadyClock::now().time_since_epoch();
+      wait_.Begin();  // not before: SetState reports that the server cannot be reached
       if (!batch.empty()) status = Store(status, &batch);
       if (status.ok() && SteadyClock::now() >= trim_at) {
         const absl::StatusOr<bool> more = Trim();
@@ -216,7 +212,7 @@ class PostgresEventLog final : public EventLog {
         if (done) trim_at = SteadyClock::now() + absl::ToChronoNanoseconds(options_.retention_interval);
         if (done) EndTrim(trims_wanted);
       }
-      write_began_ = kNoWrite;
+      wait_.End();
       SetState(status);
     }
     connection_ = nullptr;
@@ -380,8 +376,7 @@ class PostgresEventLog final : public EventLog {
   const std::shared_ptr<LogGrowth> growth_;         // of the durable events
   const int wake_listener_;                         // an eventfd
   std::unique_ptr<PostgresConnection> connection_;  // used only by the writer's thread
-  // When the writer began to use the server; kNoWrite if it waits for events.
-  std::atomic<SteadyClock::duration> write_began_ = kNoWrite;
+  WaitClock wait_;                                  // of the writer's current use of the server
 
   // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   std::mutex mutex_;

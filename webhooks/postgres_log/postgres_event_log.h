@@ -11,6 +11,7 @@
 #ifndef STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_EVENT_LOG_H_
 #define STAMPGATE_WEBHOOKS_POSTGRES_LOG_POSTGRES_EVENT_LOG_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -41,6 +42,8 @@ struct PostgresEventLogOptions {
   size_t max_queued_bytes = 64 << 20;
   // If set, replaces the server's clock. Only tests set it.
   std::function<absl::Time()> now;
+  // The clock of EventLog::WriteUnderWay.
+  std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
   // Called on one of the log's threads when the log cannot store events any more, with the reason, and with OK when it
   // can store events again. Must not block.
   std::function<void(const absl::Status&)> on_state;
