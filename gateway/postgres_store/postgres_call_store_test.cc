@@ -323,8 +323,7 @@ TEST_F(PostgresCallStoreFaultTest, AnEmptiedSettingGrantsNothing) {
   std::thread threads[] = {std::thread([&] { begun = BeginAndWait(*keys, MakeSubmit("b", 1, 2)).status().code(); }),
                            std::thread([&] { raised = RaiseAndWait(*bounds, 9000).code(); }),
                            std::thread([&] { taken = quotas->Take(limit, 1).status().code(); })};
-  EXPECT_TRUE(Eventually(
-      [&] { return server_.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "3"; }));
+  EXPECT_TRUE(Eventually([&] { return server_.WaitingCommits() == 3; }));
   server_.Set("synchronous_standby_names", "''");
   for (std::thread& thread : threads) thread.join();
   for (const absl::StatusCode code : {begun, raised, taken}) EXPECT_EQ(code, absl::StatusCode::kUnavailable);
@@ -356,8 +355,7 @@ TEST_F(PostgresCallStoreFaultTest, WhileNoStandbyAnswersNewLeasesAndOtherQuotasK
     EXPECT_EQ(BeginAndWait(*store, MakeSubmit("b", 1, 2)).status().code(), absl::StatusCode::kUnavailable);
   }
   taker.join();
-  EXPECT_LE(std::stoi(server_.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")), 2)
-      << "the first call of a quota, and one write that asks the standby";
+  EXPECT_LE(server_.WaitingCommits(), 2) << "the first call of a quota, and one write that asks the standby";
   standby.Continue();
   EXPECT_TRUE(Eventually([&] { return quotas->Take({"last", absl::Hours(24), 100}, 1).ok(); }));
   const std::unique_ptr<CallStore> store = Open(options);

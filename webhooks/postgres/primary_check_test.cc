@@ -78,7 +78,7 @@ TEST_F(PrimaryCheckTest, WhileNoStandbyAnswersOneSessionOfTheServerWaits) {
     });
   }
   for (std::thread& gateway : gateways) gateway.join();
-  EXPECT_EQ(primary_.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"), "1");
+  EXPECT_EQ(primary_.WaitingCommits(), 1);
   standby_.Continue();
   EXPECT_TRUE(Eventually([this] { return Confirm().ok(); }));
 }

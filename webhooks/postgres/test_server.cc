@@ -236,6 +236,10 @@ void TestPostgres::Set(const std::string& name, const std::string& value) const 
   WaitFor([&] { return Sql(absl::StrCat("SHOW ", name)) == unquoted; }, "a changed setting");
 }
 
+int TestPostgres::WaitingCommits() const {
+  return std::stoi(Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"));
+}
+
 TestPool::TestPool(const TestPostgres& server, const std::string& mode) : server_(server) {
   std::string folder = "/tmp/pool-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) Fail("no temporary folder");

@@ -63,6 +63,9 @@ class TestPostgres {
   // Changes a setting of the running server, and waits until new connections have it.
   void Set(const std::string& name, const std::string& value) const;
 
+  // Returns how many sessions wait for a standby in a COMMIT.
+  int WaitingCommits() const;
+
  private:
   std::string Program(const std::string& name) const;
   void Run(const std::vector<std::string>& command) const;

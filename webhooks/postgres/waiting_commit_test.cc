@@ -32,8 +32,7 @@ class WaitingCommitTest : public testing::TestWithParam<PostgresVersion> {
     process_ = static_cast<pid_t>(connection_->Run({{"SELECT pg_backend_pid()::bigint"}})->front().Number(0, 0));
     standby_.Pause();
     waiting_ = std::thread([this] { status_ = Insert(2); });
-    EXPECT_TRUE(Eventually(
-        [this] { return primary_.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1"; }));
+    EXPECT_TRUE(Eventually([this] { return primary_.WaitingCommits() == 1; }));
   }
 
   ~WaitingCommitTest() override {

@@ -465,8 +465,7 @@ TEST(PostgresEventLogTest, ReadersDoNotSeeAnEventThatTheStandbyMayLack) {
   standby.Pause();
   absl::StatusOr<AppendOutcome> outcome;
   std::thread sender([&] { outcome = gateway.Store(2); });
-  EXPECT_TRUE(Eventually(
-      [&] { return server.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == "1"; }));
+  EXPECT_TRUE(Eventually([&] { return server.WaitingCommits() == 1; }));
   server.Set("synchronous_standby_names", "''");
   sender.join();
   EXPECT_EQ(outcome.status().code(), absl::StatusCode::kUnavailable);
@@ -545,7 +544,7 @@ TEST(PostgresEventLogTest, WhileNoStandbyAnswersTwoSessionsOfTheServerWait) {
     for (int number = 2; number <= 4; ++number) EXPECT_FALSE(gateway.Store(number).ok());
   });
   for (std::thread& caller : callers) caller.join();
-  EXPECT_LE(std::stoi(primary.Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")), 2);
+  EXPECT_LE(primary.WaitingCommits(), 2);
   standby.Continue();
   gateway.StoreAtLast(2);
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
