@@ -21,8 +21,8 @@ namespace stampgate {
 // Stores the steps of a call store, in one transaction at a time, on the store's thread. Errors:
 //   kResourceExhausted, kAborted  nothing was changed; a retry can succeed
 //   kUnknown                      it is unknown whether the steps were applied. The ends among them are not passed
-//   again,
-//                                 because an end must not be applied twice: their attempts perhaps count as kUnknown
+//                                 again, because an end must not be applied twice: their attempts perhaps count as
+//                                 kUnknown
 //   any other                     the backend cannot continue
 class CallBackend {
  public:

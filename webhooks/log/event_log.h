@@ -172,7 +172,7 @@ class EventLog {
 
   virtual const LogIdentity& identity() const = 0;
 
-  // Returns how long the current write to the disk has taken so far, or zero if no write is in progress.
+  // Returns how long the current write to the disk or the server has taken so far, or zero if no write is in progress.
   virtual absl::Duration WriteUnderWay() const = 0;
 
   // Writes the queued events and completes the files, so that the next start has nothing to repair. Later appends fail,

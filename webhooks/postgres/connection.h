@@ -55,15 +55,16 @@ class PostgresConnection {
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> Open(const PostgresAddress& address);
 
   // Connects to one server, which can be a standby, and sets and verifies the settings of the session. `host` is an
-  // element of `address.hosts`. Waits for `time` at most. Errors: as Open; kFailedPrecondition also if a pool between
-  // the gateway and the server gives each transaction another session.
+  // element of `address.hosts`. Waits for `time` at most, and if there is a pool between the gateway and the server, as
+  // long as Run, and a second for another session. Errors: as Open; kFailedPrecondition also if the pool gives each
+  // transaction another session.
   static absl::StatusOr<std::unique_ptr<PostgresConnection>> OpenHost(const PostgresAddress& address,
                                                                       const std::string& host,
                                                                       std::chrono::milliseconds time = kConnectTime);
 
   // Returns the number of the server's timeline, and 0 for a standby. A server that becomes the primary begins a new
   // timeline, with a higher number. Returns 1 if the server does not show it, as some managed services do. Errors:
-  // kUnavailable.
+  // those of Run.
   absl::StatusOr<int64_t> Timeline();
 
   PostgresConnection(const PostgresConnection&) = delete;
@@ -160,7 +161,7 @@ class PostgresConnection {
   // When the server's process had loaded the terms of this session's last durable transaction that wrote; 0 if none.
   int64_t proven_us_ = 0;
   std::shared_ptr<const std::atomic<int64_t>> latest_timeline_;  // null before Open returns
-  std::string warning_;  // the server's last warning since the begin of the current Run
+  std::string warning_;  // the server's last warning since statements were last sent
 };
 
 }  // namespace stampgate

@@ -1,4 +1,4 @@
-// PostgreSQL servers for tests.
+// PostgreSQL servers and pools for tests.
 #ifndef STAMPGATE_WEBHOOKS_POSTGRES_TEST_SERVER_H_
 #define STAMPGATE_WEBHOOKS_POSTGRES_TEST_SERVER_H_
 
