@@ -130,6 +130,14 @@ TEST_F(PostgresCallStoreTest, TheNextHolderOfAnIndexBeginsAboveTheLast) {
 }
 
 // Another gateway takes the lease while this one sleeps, and between two transactions of this one.
+TEST_F(PostgresCallStoreTest, AStoreThatACopyHasClaimedMeanwhileIsNotUsed) {
+  const TestPostgres& server = SharedServer(kVersion);
+  Sql("UPDATE leases SET through_ms = 5000");
+  server.ClaimAtWrite("leases", store_.schema);
+  EXPECT_EQ(OpenPostgresCallStore(Options()).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(server.Sql("SELECT count(*) FROM leases WHERE holder IS NULL AND through_ms = 5000", store_.schema), "64");
+}
+
 TEST_F(PostgresCallStoreTest, AGatewayWhoseLeaseWasTakenContinuesWithAnother) {
   std::unique_ptr<CallStore> store = Open();
   EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("before", 1, 2, 1000))->attempt.has_value());

@@ -236,6 +236,13 @@ void TestPostgres::Set(const std::string& name, const std::string& value) const 
   WaitFor([&] { return Sql(absl::StrCat("SHOW ", name)) == unquoted; }, "a changed setting");
 }
 
+void TestPostgres::ClaimAtWrite(const std::string& table, const std::string& schema) const {
+  Sql("CREATE FUNCTION claim() RETURNS trigger LANGUAGE plpgsql AS"
+      " 'BEGIN UPDATE store SET version = -1; RETURN NULL; END'",
+      schema);
+  Sql(absl::StrCat("CREATE TRIGGER claim AFTER INSERT OR UPDATE ON ", table, " EXECUTE FUNCTION claim()"), schema);
+}
+
 int TestPostgres::WaitingCommits() const {
   return std::stoi(Sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"));
 }

@@ -56,6 +56,10 @@ class TestPostgres {
   // Creates an empty store in a new schema, and returns its address.
   PostgresAddress NewStore() const;
 
+  // Makes each write to the table `table` of the store in `schema` claim the store, as a copy does that begins at the
+  // same time.
+  void ClaimAtWrite(const std::string& table, const std::string& schema) const;
+
   // Runs a statement as a superuser, and returns the first column of its first row as text. Returns an empty text if
   // there is no row.
   std::string Sql(const std::string& sql, const std::string& schema = "public") const;

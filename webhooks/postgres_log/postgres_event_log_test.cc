@@ -120,6 +120,12 @@ TEST(PostgresEventLogTest, GatewaysShareOneLog) {
   EXPECT_EQ(ReadAll(*reader)->size(), 2);
 }
 
+TEST(PostgresEventLogTest, AStoreThatACopyHasClaimedMeanwhileIsNotUsed) {
+  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  SharedServer(kVersion).ClaimAtWrite("log", store.schema);
+  EXPECT_EQ(Gateway(store).Open().code(), absl::StatusCode::kFailedPrecondition);
+}
+
 // Four gateways store 1,000 events at the same time, each event at two gateways.
 TEST(PostgresEventLogTest, ConcurrentGatewaysStoreEachEventOnceAndLeaveNoGaps) {
   constexpr int kEvents = 1000;
