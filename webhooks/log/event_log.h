@@ -164,7 +164,8 @@ class EventLog {
 
   // Sets the function that the log calls after every commit that stored events, before it calls the `done` callbacks of
   // these events. `on_growth` gets the latest position; an earlier one than before if a shared log has lost events. It
-  // runs on the event log's thread and must not block. Call SetOnGrowth once, before the first Append.
+  // runs on the event log's thread and must not block. If a shared log has changed since it was opened, it runs inside
+  // of SetOnGrowth too. Call SetOnGrowth once, before the first Append.
   virtual void SetOnGrowth(std::function<void(Position latest)> on_growth) = 0;
 
   // Opens a new reader. Errors: kUnavailable.

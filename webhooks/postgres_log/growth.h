@@ -15,9 +15,11 @@ class LogGrowth {
  public:
   explicit LogGrowth(EventPlace end) : end_(end) {}
 
+  // If the end has changed since the constructor, reports it before SetOnGrowth returns.
   void SetOnGrowth(std::function<void(Position latest)> on_growth) {
     const std::lock_guard lock(mutex_);
     on_growth_ = std::move(on_growth);
+    if (has_changed_ && on_growth_) on_growth_(end_.position);
   }
 
   // Returns the end of the log as far as this gateway knows.
@@ -47,11 +49,13 @@ class LogGrowth {
   // The caller must hold the lock.
   void Set(const EventPlace& end) {
     end_ = end;
+    has_changed_ = true;
     if (on_growth_) on_growth_(end.position);
   }
 
   mutable std::mutex mutex_;
   EventPlace end_;
+  bool has_changed_ = false;
   std::function<void(Position latest)> on_growth_;
 };
 

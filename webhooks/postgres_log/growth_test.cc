@@ -61,5 +61,14 @@ TEST(LogGrowthWithoutObserverTest, KeepsTheEnd) {
   EXPECT_EQ(growth.end().position, 2);
 }
 
+// Another gateway stores an event while this one starts.
+TEST(LogGrowthWithoutObserverTest, ReportsLaterWhatChanged) {
+  LogGrowth growth(At(0));
+  growth.Grow(At(2));
+  std::vector<Position> reported;
+  growth.SetOnGrowth([&reported](Position latest) { reported.push_back(latest); });
+  EXPECT_THAT(reported, ElementsAre(2));
+}
+
 }  // namespace
 }  // namespace stampgate
