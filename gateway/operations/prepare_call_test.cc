@@ -121,7 +121,7 @@ TEST_F(PrepareCallTest, IfTheAuditCannotRecordTheBodyTheCallerReceivesNothing) {
 }
 
 // Nothing else limits how many records such calls write.
-TEST_F(PrepareCallTest, ACallerPreparesSoManyBodiesInAMinuteThatTheAuditDoesNotFillTheDisk) {
+TEST_F(PrepareCallTest, ACallerThatPreparesManyBodiesIsRefusedBeforeTheirRecordsFillTheDisk) {
   UseAudit();
   int prepared = 0;
   absl::Status refused;

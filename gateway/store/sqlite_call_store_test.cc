@@ -121,6 +121,15 @@ class SqliteCallStoreTest : public testing::Test {
     EXPECT_EQ(begun.unknown_until, until);
   }
 
+  // Blocks the store's thread in a callback, as a disk does that hangs, until `go_on_` has its value.
+  void HoldThread() {
+    store_->Begin(MakeSubmit("first", 1, 2), [this](const auto&) {
+      held_.set_value();
+      go_on_.get_future().wait();
+    });
+    held_.get_future().wait();
+  }
+
   void RunSql(const std::string& sql) {
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(options_.path.c_str(), &database), SQLITE_OK);
@@ -145,6 +154,8 @@ class SqliteCallStoreTest : public testing::Test {
   std::atomic<bool> failing_ = false;
   std::vector<absl::Status> losses_;
   std::map<std::string, std::string> copy_;
+  std::promise<void> held_;
+  std::promise<void> go_on_;
   std::unique_ptr<CallStore> store_;
 };
 
@@ -239,14 +250,7 @@ TEST_F(SqliteCallStoreTest, ObserversGetTheNumberOfKeys) {
 TEST_F(SqliteCallStoreTest, RefusesSubmitsWhenTheQueueIsFull) {
   options_.queue.max_waiting = 3;
   Open();
-  // The first callback blocks the store's thread.
-  std::promise<void> held;
-  std::promise<void> go_on;
-  store_->Begin(MakeSubmit("first", 1, 2), [&](const auto&) {
-    held.set_value();
-    go_on.get_future().wait();
-  });
-  held.get_future().wait();
+  HoldThread();
   std::atomic<int> begun = 0;
   const auto count = [&begun](const absl::StatusOr<Begun>& answer) { begun += answer.ok() ? 1 : 0; };
   store_->Begin(MakeSubmit("a", 1, 2), count);
@@ -257,7 +261,7 @@ TEST_F(SqliteCallStoreTest, RefusesSubmitsWhenTheQueueIsFull) {
   EXPECT_EQ(refusal.code(), absl::StatusCode::kResourceExhausted);
   store_->RaiseTimestamps(6, [&](const absl::Status& status) { refusal = status; });
   EXPECT_EQ(refusal.code(), absl::StatusCode::kResourceExhausted);
-  go_on.set_value();
+  go_on_.set_value();
   store_->Close(kNoTimestamp);
   EXPECT_EQ(begun, 2);
 }
@@ -269,14 +273,7 @@ TEST_F(SqliteCallStoreTest, RefusesSubmitsAndRaisesAtOnceWhileTheDiskHangs) {
     return std::chrono::steady_clock::time_point(std::chrono::seconds(*steady_seconds));
   };
   Open();
-  // The first callback blocks the store's thread, as a disk does that hangs.
-  std::promise<void> held;
-  std::promise<void> go_on;
-  store_->Begin(MakeSubmit("first", 1, 2), [&](const auto&) {
-    held.set_value();
-    go_on.get_future().wait();
-  });
-  held.get_future().wait();
+  HoldThread();
   *steady_seconds = static_cast<int>(absl::ToInt64Seconds(kWriteHangsAfter));
   EXPECT_EQ(store_->WriteUnderWay(), kWriteHangsAfter);
   std::atomic<int> begun = 0;
@@ -288,7 +285,7 @@ TEST_F(SqliteCallStoreTest, RefusesSubmitsAndRaisesAtOnceWhileTheDiskHangs) {
   refusal = absl::OkStatus();
   store_->RaiseTimestamps(6, [&](const absl::Status& status) { refusal = status; });
   EXPECT_EQ(refusal.code(), absl::StatusCode::kUnavailable);
-  go_on.set_value();
+  go_on_.set_value();
   TidyNow(*store_);
   EXPECT_EQ(begun, 1);
   EXPECT_EQ(RaiseAndWait(*store_, 6), absl::OkStatus());
