@@ -32,15 +32,15 @@ using FetchKeySet = absl::AnyInvocable<void(absl::AnyInvocable<void(absl::Status
 // The default of Options::min_refetch_interval.
 inline constexpr absl::Duration kMinKeySetInterval = absl::Seconds(10);
 
-// For this time after a failed fetch, the server counts as unreachable, so that no Get waits for the next try.
+// For this time after a failed fetch, the server counts as unreachable. See CachedKeySet.
 inline constexpr absl::Duration kUnreachableTime = absl::Seconds(30);
 
 // A cached key set. Thread-safe. Runs one fetch at a time.
 //
 // A set is used while it is fresh (see cache_lifetime.h). Once it is no longer fresh, the next Get begins a fetch and
 // waits for it, so that a withdrawn key is not used while the fetch is in progress. If the fetch fails, the set is used
-// up to a limit (see cache_lifetime.h), and no Get waits for the next tries. If a response is not a usable key set, the
-// fetch counts as failed and the previous set remains.
+// up to a limit (see cache_lifetime.h), and for kUnreachableTime no Get that finds its key in the set waits for the
+// next tries. If a response is not a usable key set, the fetch counts as failed and the previous set remains.
 //
 // If the set lacks a wanted key, or if the last fetch has failed, begins on average at most one fetch in each
 // `min_refetch_interval`. If the set lacks a wanted key, up to `max_fetches_in_a_row` fetches may follow each other
@@ -151,9 +151,10 @@ class CachedKeySet {
       return {is_usable ? set_ : nullptr, is_failing_};
     }
 
-    // Returns whether a fetch is allowed. If so, the calling function must call Fetch after it has released the mutex.
+    // Begins a fetch if one is allowed. If this function returns true, the calling function must call Fetch after it
+    // has released the mutex.
     bool BeginFetch(absl::Time now, bool lacks_key) {
-      if (is_fetching_ || is_in_fetch_call_ || is_closed_) return false;
+      if (is_fetching_ || is_closed_) return false;
       if (now < fetch_began_) repaid_at_ = now;
       // A set that has expired is fetched at any time: its lifetime limits how often.
       const bool has_expired = set_ != nullptr && !is_failing_ && !IsFresh(now);
@@ -167,18 +168,23 @@ class CachedKeySet {
         repaid_at_ = std::max(repaid_at_, now) + interval;
       }
       is_fetching_ = true;
-      is_in_fetch_call_ = true;
       fetch_began_ = now;
-      return true;
+      // If the call of fetch_ for the previous fetch has not returned, its thread then calls fetch_ for this one.
+      is_fetch_due_ = std::exchange(is_in_fetch_call_, true);
+      return !is_fetch_due_;
     }
 
     void Fetch() {
-      fetch_([weak = this->weak_from_this()](absl::StatusOr<KeySetAnswer> answer) {
-        if (std::shared_ptr<State> state = weak.lock()) state->End(std::move(answer));
-      });
-      std::lock_guard<std::mutex> lock(mutex_);
-      is_in_fetch_call_ = false;
-      quiet_.notify_all();
+      bool is_due = true;
+      while (is_due) {
+        fetch_([weak = this->weak_from_this()](absl::StatusOr<KeySetAnswer> answer) {
+          if (std::shared_ptr<State> state = weak.lock()) state->End(std::move(answer));
+        });
+        std::lock_guard<std::mutex> lock(mutex_);
+        is_due = std::exchange(is_fetch_due_, false) && !is_closed_;
+        is_in_fetch_call_ = is_due;
+        if (!is_due) quiet_.notify_all();
+      }
     }
 
     void End(absl::StatusOr<KeySetAnswer> answer) {
@@ -231,6 +237,7 @@ class CachedKeySet {
     bool is_closed_ = false;
     bool is_fetching_ = false;       // a fetch has begun and not ended
     bool is_in_fetch_call_ = false;  // fetch_ is being called; it may return after the fetch has ended
+    bool is_fetch_due_ = false;      // a fetch has begun, and the running call of fetch_ belongs to the previous one
     bool is_failing_ = false;        // the last fetch has failed, at the time failed_
     absl::Time failed_;
     absl::Time fetch_began_ = absl::InfinitePast();
