@@ -92,7 +92,8 @@ void Subscription::ReadOn() {
 
 void Subscription::OnPage(absl::StatusOr<EventPage> page) {
   if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log, place_)));
-  if (!cancelled_ && dismissed_.exchange(false)) return Reauthorize();
+  // A Dismiss can cancel a Next that began after the authorization which this Dismiss wants.
+  if (!cancelled_ && (dismissed_.exchange(false) || absl::IsCancelled(page.status()))) return Reauthorize();
   if (!page.ok()) return End(page.status());
   if (cancelled_) return End(CallerGone());
   if (absl::Status end = EndOfTime(); !end.ok()) return End(end);

@@ -449,6 +449,21 @@ TEST_F(SubscriptionTest, ADismissedSubscriptionWhoseCallerIsStillKnownContinues)
   Leave();
 }
 
+// Dismiss first asks for the authorization and then cancels the wait. Between both, the authorization can be over.
+TEST_F(SubscriptionTest, ADismissalThatCancelsALaterWaitDoesNotEndTheSubscription) {
+  log_.Grow(2);
+  StartAt(0);
+  const EventSource::ReaderId reader = source_.asked_by();
+  call_->Dismiss();
+  ASSERT_NE(source_.asked(), nullptr);
+  source_.Cancel(reader);
+  ASSERT_NE(source_.asked(), nullptr);
+  source_.Give(PageOf(1, 2));
+  Expect({"event-1", "event-2"}, 2);
+  OnSent();
+  Leave();
+}
+
 TEST_F(SubscriptionTest, AWaitEndsWithItsCursorWhenTheConnectionHasReachedItsAge) {
   stream_end_ = steady_now_ + std::chrono::seconds(7);
   log_.Grow(4);

@@ -31,6 +31,9 @@ class FakeEventSource : public EventSource {
   // Returns the request with which a call waits for a page, or null if no call waits.
   const Request* asked() const { return next_.has_value() ? &next_->request : nullptr; }
 
+  // Returns the reader of the current Next.
+  ReaderId asked_by() const { return next_->id; }
+
   // Serves the oldest Run that has not been served.
   void Serve();
   // Begins the read for the current Next. From now on, a Cancel does not end this Next until the read has ended.
