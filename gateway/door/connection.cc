@@ -383,7 +383,11 @@ std::optional<Excess> Connection::Count(size_t size) {
 }
 
 void Connection::SetHeld(FrameMeter::Time now) {
-  if (!expelled_) bounds_->account->Set(frames_->open_streams() + frames_->recent_resets(now), frames_->open_bytes());
+  if (expelled_) return;
+  // A response of the connection itself that the client does not read counts as a stream, because gRPC does not count
+  // it.
+  bounds_->account->Set(frames_->open_streams() + frames_->recent_resets(now) + own_frames_.Count(),
+                        frames_->open_bytes());
 }
 
 void Connection::Recount() {

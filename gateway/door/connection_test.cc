@@ -184,6 +184,25 @@ TEST_F(ConnectionTest, TheResponseToAnotherProtocolFollowsTheSettingsOfGrpc) {
   EXPECT_TRUE(Wait(written).ok());
 }
 
+// Otherwise, a client that sends such requests and reads nothing could make the gateway hold ever more responses.
+TEST_F(ConnectionTest, AResponseToAnotherProtocolCountsAsAStreamUntilItIsSent) {
+  PeerSendsForeignRequest();
+  std::future<absl::Status> read = Read();
+  EXPECT_TRUE(Wait(read).ok());
+  // Longer than the reset of the stream counts.
+  for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+       std::chrono::steady_clock::now() < end;) {
+    connection_->Recount();
+    ASSERT_GE(holdings_->bytes(), Holdings::kStreamBytes);
+  }
+  const std::string settings = GrpcSettings();
+  std::future<absl::Status> written = Write(settings);
+  EXPECT_EQ(PeerReads(settings.size() + kUnsupported.size()), absl::StrCat(settings, kUnsupported));
+  EXPECT_TRUE(Wait(written).ok());
+  connection_->Recount();
+  EXPECT_EQ(holdings_->bytes(), 0);
+}
+
 TEST_F(ConnectionTest, TheResponseToAnotherProtocolFollowsTheSettingsThatArePutOff) {
   PeerSendsForeignRequest();
   const std::string settings = GrpcSettings();

@@ -24,7 +24,8 @@ namespace stampgate {
 //
 // What a connection holds: kStreamBytes for each stream that is open or was reset recently, which is about the memory
 // that gRPC uses for a stream, and the bytes that have arrived on the open streams. gRPC holds at most these bytes,
-// because it receives only one message in most calls.
+// because it receives only one message in most calls. A frame that the gateway itself adds to those of gRPC, and that
+// the client has not accepted yet, counts as a stream.
 class Holdings : public std::enable_shared_from_this<Holdings> {
  public:
   static constexpr int64_t kStreamBytes = 24576;
