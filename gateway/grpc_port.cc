@@ -8,6 +8,7 @@
 #include "gateway/audit/record.h"
 #include "gateway/callers/peer.h"
 #include "gateway/calls/call_lines.h"
+#include "gateway/calls/descriptors_line.h"
 #include "gateway/calls/handshake_line.h"
 #include "gateway/config/duration.h"
 #include "gateway/door/excess.h"
@@ -95,12 +96,7 @@ Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* 
   options.is_caller = [&access](const Peer& peer) { return !access.Get()->callers.Find(peer).empty(); };
   options.on_failed_handshake = [&recorders](const FailedHandshake& failed) { LogHandshake(recorders, failed); };
   options.on_no_descriptor = [&recorders] {
-    constexpr absl::string_view kEvent = "descriptors_short";
-    if (recorders.lines == nullptr || !recorders.lines->Admit(kEvent, "", CallLines::kWrittenOfAnybody)) return;
-    recorders.lines->WriteLine(Severity::kWarning, kEvent,
-                               {{"message",
-                                 "the gRPC port closes new connections, because the process has only the descriptors "
-                                 "left that reloads and its other parts need: raise the limit (ulimit -Hn)"}});
+    if (recorders.lines != nullptr) LogDescriptorsShort(*recorders.lines, "grpc");
   };
   static_assert(kConnectionBounds.size() == kExcessCount);
   options.on_excess = [&recorders](const Peer& peer, Excess excess) {

@@ -26,6 +26,7 @@
 #include "gateway/admission/retry_policy.h"
 #include "gateway/callers/peer_registry.h"
 #include "gateway/calls/call_lines.h"
+#include "gateway/calls/descriptors_line.h"
 #include "gateway/calls/disk_waits.h"
 #include "gateway/calls/handshake_line.h"
 #include "gateway/config/duration.h"
@@ -307,6 +308,7 @@ class GrpcServer : public Server {
       LogFailedHandshake(lines_,
                          {.port = "webhooks", .address = address, .reason = "", .certificate = "", .message = why});
     };
+    observers.on_no_descriptor = [this] { LogDescriptorsShort(lines_, "webhooks"); };
     absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline =
         EventPipeline::Start(config, operations_->set().pool(), *upstream_, observers, environment_.recorders.metrics,
                              environment_.recorders.tracer);

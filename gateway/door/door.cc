@@ -34,6 +34,7 @@
 #include "gateway/door/entrance.h"
 #include "gateway/door/handshakes.h"
 #include "gateway/door/open_connections.h"
+#include "webhooks/http/acceptor.h"
 #include "webhooks/http/handshake_fault.h"
 #include "webhooks/http/listen_address.h"
 #include "webhooks/http/source.h"
@@ -223,7 +224,7 @@ class PassiveDoor : public Door {
       }
       if (!error) {
         AdmitOrDrop(std::move(socket));
-      } else if (error == asio::error::no_descriptors || error == error_code(ENFILE, error.category())) {
+      } else if (IsShortOfDescriptors(error)) {
         DropOne();
         if (options_.on_no_descriptor) options_.on_no_descriptor();
         return AcceptLater();

@@ -130,6 +130,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
                                                });
   ReceiverOptions options = ReceiverOptionsOf(config);
   options.on_failed_handshake = std::move(observers.on_failed_handshake);
+  options.on_no_descriptor = std::move(observers.on_no_descriptor);
   options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
   absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(kWebhookLoops, "webhooks");
   if (!loops.ok()) return loops.status();

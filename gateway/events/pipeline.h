@@ -46,6 +46,8 @@ class EventPipeline {
     std::function<void(bool reachable)> on_reachable;
     // Called when a TLS handshake of the webhook port has failed; see ReceiverOptions::on_failed_handshake.
     std::function<void(const std::string& address, const std::string& why)> on_failed_handshake = {};
+    // Called when the webhook port has closed a connection at once; see ReceiverOptions::on_no_descriptor.
+    std::function<void()> on_no_descriptor = {};
   };
 
   // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { binary } from '../paths.mjs';
 import { ADMIN, statusOf } from './admin_port.mjs';
-import { HANG_MS, freeCaller, run, scratch, startStack } from './harness.mjs';
+import { HANG_MS, eventsConfig, freeCaller, run, scratch, startStack } from './harness.mjs';
 import { logLines } from './log_lines.mjs';
 import { reconfigure } from './policy_callers.mjs';
 import { descriptorsOf, until } from './processes.mjs';
@@ -32,12 +32,25 @@ test('a reload works while connections use all descriptors that they can get', {
   const sockets = Array.from({ length: 2 * LIMIT }, () => connect({ host, port }).on('error', () => {}).resume());
   t.after(() => sockets.forEach((socket) => socket.destroy()));
   const [short] = await logLines(gateway, 1, 'descriptors_short');
+  assert.equal(short.port, 'grpc');
   assert.match(short.message, /closes new connections/);
   await until(() => sockets.every((socket) => socket.destroyed || socket.readyState === 'open'), 'all clients are connected or refused');
   assert.ok(descriptorsOf(gateway.child.pid) < LIMIT - 50);
   assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
 
   await reconfigure(gateway, { callers: [...freeCaller(), { name: 'next', dns_names: ['a.example'] }] });
+});
+
+test('the webhook port reports that it closes connections because descriptors are short', { timeout: HANG_MS }, async (t) => {
+  const folder = scratch(t);
+  const config = eventsConfig(folder, { webhooks: { max_connections: 1000 } });
+  const { gateway } = await startStack(t, { config, command: limited(folder) });
+  const { hostname: host, port } = new URL(gateway.webhookUrl);
+  const sockets = Array.from({ length: 2 * LIMIT }, () => connect({ host, port }).on('error', () => {}).resume());
+  t.after(() => sockets.forEach((socket) => socket.destroy()));
+  const [short] = await logLines(gateway, 1, 'descriptors_short');
+  assert.equal(short.port, 'webhooks');
+  assert.ok(descriptorsOf(gateway.child.pid) < LIMIT);
 });
 
 test('`check` warns of a limit that is lower than the connections need', { timeout: HANG_MS }, async (t) => {

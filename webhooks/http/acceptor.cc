@@ -3,7 +3,7 @@
 #include <boost/asio/error.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/system/error_code.hpp>
+#include <cerrno>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -23,8 +23,16 @@ constexpr std::chrono::milliseconds kAcceptAgain(100);
 
 }  // namespace
 
-Acceptor::Acceptor(EventLoops& loops, int max_descriptor)
-    : loops_(loops), max_descriptor_(max_descriptor), acceptor_(loops[0].io()), timer_(loops[0].io()) {}
+bool IsShortOfDescriptors(const error_code& error) {
+  return error == asio::error::no_descriptors || error == error_code(ENFILE, error.category());
+}
+
+Acceptor::Acceptor(EventLoops& loops, int max_descriptor, std::function<void()> on_no_descriptor)
+    : loops_(loops),
+      max_descriptor_(max_descriptor),
+      on_no_descriptor_(std::move(on_no_descriptor)),
+      acceptor_(loops[0].io()),
+      timer_(loops[0].io()) {}
 
 absl::Status Acceptor::Listen(absl::string_view listen_address) {
   const absl::StatusOr<ListenAddress> address = ParseListenAddress(listen_address);
@@ -64,11 +72,14 @@ void Acceptor::Accept() {
   asio::io_context& next = loops_[next_++ % loops_.size()].io();
   acceptor_.async_accept(next, [this](error_code error, PeerStream::Socket socket) {
     if (!acceptor_.is_open()) return;
-    if (error && error != asio::error::connection_aborted) return AcceptLater();
-    if (!error && socket.native_handle() >= max_descriptor_) {
-      socket.close(error);
+    const bool has_no_descriptor = error ? IsShortOfDescriptors(error) : socket.native_handle() >= max_descriptor_;
+    if (has_no_descriptor) {
+      error_code ignored;
+      socket.close(ignored);
+      if (on_no_descriptor_) on_no_descriptor_();
       return AcceptLater();
     }
+    if (error && error != asio::error::connection_aborted) return AcceptLater();
     if (!error) Give(std::move(socket));
     Accept();
   });

@@ -6,6 +6,7 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/wait_traits.hpp>
+#include <boost/system/error_code.hpp>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -19,6 +20,9 @@
 
 namespace stampgate {
 
+// Whether an accept has failed with `error` because the process, or the whole machine, has no file descriptor left.
+bool IsShortOfDescriptors(const boost::system::error_code& error);
+
 // A listening socket, whose connections are divided among event loops. Not thread-safe.
 class Acceptor {
  public:
@@ -26,9 +30,11 @@ class Acceptor {
   using OnConnection = std::function<void(PeerStream::Socket)>;
 
   // Closes each connection whose descriptor has the number `max_descriptor` or a higher one: the system uses the lowest
-  // free numbers, so the process then has few descriptors left. The loops must outlive the Acceptor. Throws an
-  // exception if memory is short.
-  explicit Acceptor(EventLoops& loops, int max_descriptor = std::numeric_limits<int>::max());
+  // free numbers, so the process then has few descriptors left. `on_no_descriptor` is called on the first loop when
+  // this happens, or when the process has no descriptor left; it may be null. The loops must outlive the Acceptor.
+  // Throws an exception if memory is short.
+  explicit Acceptor(EventLoops& loops, int max_descriptor = std::numeric_limits<int>::max(),
+                    std::function<void()> on_no_descriptor = nullptr);
   ~Acceptor() { Close(); }
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -57,6 +63,7 @@ class Acceptor {
 
   EventLoops& loops_;
   const int max_descriptor_;
+  const std::function<void()> on_no_descriptor_;
   boost::asio::basic_socket_acceptor<boost::asio::ip::tcp, PeerStream::Executor> acceptor_;
   boost::asio::basic_waitable_timer<Clock, boost::asio::wait_traits<Clock>, PeerStream::Executor> timer_;
   size_t next_ = 0;  // the loop of the next connection

@@ -23,7 +23,9 @@ using Clock = std::chrono::steady_clock;
 class AsioReceiver final : public Receiver {
  public:
   AsioReceiver(std::shared_ptr<ReceiverState> state, std::shared_ptr<EventLoops> loops)
-      : state_(std::move(state)), loops_(std::move(loops)), acceptor_(*loops_, state_->options.max_descriptor) {}
+      : state_(std::move(state)),
+        loops_(std::move(loops)),
+        acceptor_(*loops_, state_->options.max_descriptor, state_->options.on_no_descriptor) {}
 
   ~AsioReceiver() override {
     acceptor_.Close();

@@ -52,6 +52,9 @@ struct ReceiverOptions {
   // A connection whose descriptor has this number or a higher one is closed at once, so that the process can still open
   // files.
   int max_descriptor = std::numeric_limits<int>::max();
+  // If set, called when a connection is closed at once, because the process has no descriptor left, or none below
+  // `max_descriptor`. Called on a loop. Must not block.
+  std::function<void()> on_no_descriptor;
   // If set, called with the client's IP address and the text of HandshakeFault when a TLS handshake has failed, except
   // if the client has sent no byte. Called on any loop, also during its destruction. Must not block.
   std::function<void(const std::string& address, const std::string& why)> on_failed_handshake;

@@ -245,11 +245,14 @@ TEST_F(ReceiverProxyTest, AnswersProbesOfTheRoot) {
 TEST_F(ReceiverProxyTest, LeavesTheHighestDescriptorsToTheProcess) {
   ReceiverOptions options = Options({});
   options.max_descriptor = 0;
+  options.on_no_descriptor = [this] { Report("no descriptor"); };
   Start(options);
   EXPECT_EQ(Exchange(kPost), "");
+  EXPECT_THAT(TakeReports(1), ElementsAre("no descriptor"));
   options.max_descriptor = 1 << 20;
   Start(options);
   EXPECT_EQ(Statuses(Exchange(kPost)), "200");
+  EXPECT_THAT(TakeReports(0), IsEmpty());
 }
 
 }  // namespace
