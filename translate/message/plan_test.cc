@@ -152,7 +152,7 @@ TEST_F(MessagePlanTest, EachMessageIsCompiledOnceAndAMessageMayContainItself) {
   EXPECT_EQ(&PlanOf(Everything::descriptor()), &plan);
 }
 
-// Returns a pool with the messages M0, M1, ..., each of which contains the next one in its field "next". The last one
+// Adds the messages M0, M1, ... to `pool`, each of which contains the next one in its field "next". The last one
 // contains M0 if `is_cycle`.
 void AddChain(int count, bool is_cycle, google::protobuf::DescriptorPool& pool) {
   google::protobuf::FileDescriptorProto file;

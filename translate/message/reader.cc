@@ -331,8 +331,7 @@ class MessageReader {
     return Time{seconds, (time - absl::FromUnixSeconds(seconds)) / absl::Nanoseconds(1)};
   }
 
-  // Sets `exact` to whether the writer would write the same object.
-  // Sets no time if the object does not have seconds.
+  // Sets `exact` to whether the writer would write the same object. Sets no time if the object does not have seconds.
   static absl::Status ReadTimestampObject(JsonValue& object, std::optional<Time>& time, bool& exact) {
     Integer<int64_t> seconds;
     Integer<int64_t> nanos{0, true};

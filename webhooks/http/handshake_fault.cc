@@ -18,8 +18,7 @@ const char* TextOf(int reason) {
     case SSL_R_HTTPS_PROXY_REQUEST:
     case SSL_R_WRONG_VERSION_NUMBER:
       return "the first bytes are not TLS: the client speaks plaintext, so make it use TLS, or a proxy before this "
-             "port "
-             "sends the PROXY protocol";
+             "port sends the PROXY protocol";
     case SSL_R_UNSUPPORTED_PROTOCOL:
     case SSL_R_VERSION_TOO_LOW:
     case kAlert + SSL_AD_PROTOCOL_VERSION:
@@ -56,7 +55,9 @@ const char* TextOf(int reason) {
 }  // namespace
 
 std::string HandshakeFault(unsigned long error) {
-  if (error == 0) return "the client has ended the connection during the handshake, or was too slow";
+  if (error == 0) {
+    return "the client has ended the connection during the handshake, was too slow, or had to make place for others";
+  }
   const char* text = ERR_GET_LIB(error) == ERR_LIB_SSL ? TextOf(ERR_GET_REASON(error)) : nullptr;
   if (text != nullptr) return text;
   const char* reason = ERR_reason_error_string(error);

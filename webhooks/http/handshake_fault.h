@@ -7,8 +7,8 @@
 namespace stampgate {
 
 // Returns the cause, and what the operator or the client can do. `error` is the first error in OpenSSL's queue after
-// the handshake has failed, or 0 if the queue is empty, because the client has closed the connection or sent nothing
-// for too long. The text contains nothing that the client has sent. Thread-safe.
+// the handshake has failed, or 0 if the queue is empty, because the client or the gateway has closed the connection.
+// The text contains nothing that the client has sent. Thread-safe.
 std::string HandshakeFault(unsigned long error);
 
 }  // namespace stampgate

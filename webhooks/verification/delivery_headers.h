@@ -30,9 +30,8 @@ struct SignedHeaders {
 // "-Signature-Version" and "-Signature"; <operator> is upstream's name. Ignores the case of names, and does not change
 // values. Checks each rule for all headers that it concerns, in the order above, before the next rule. Rejects at the
 // first violation:
-//   1. the version is "v1" and the algorithm is "ed25519", if each occurs once: otherwise the forms of the other
-//   headers
-//      are not known
+//   1. the version and the algorithm, if they occur once and are not empty, are "v1" and "ed25519": otherwise the
+//      forms of the other headers are not known
 //   2. each header is present and not empty
 //   3. each occurs once
 //   4. timestamp: see ReadTimestamp; signature: 128 hex digits of either case
