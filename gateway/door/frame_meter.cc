@@ -85,6 +85,7 @@ void FrameMeter::Reader::Read(absl::string_view bytes, absl::FunctionRef<void(co
     skip_ = frame.length - (size_ - kHeaderBytes);
     size_ = 0;
     on_frame(frame);
+    if (skip_ == 0) on_payload(bytes.substr(0, 0));
   }
 }
 

@@ -89,7 +89,8 @@ class FrameMeter {
   class Reader {
    public:
     explicit Reader(size_t preface_bytes) : skip_(preface_bytes) {}
-    // Calls `on_frame` for each frame whose header is complete, and then `on_payload` for each part of its payload.
+    // Calls `on_frame` for each frame whose header is complete, and then `on_payload` for each part of its payload, at
+    // least once: the part is empty if no byte follows. Each part lies in `bytes`.
     void Read(absl::string_view bytes, absl::FunctionRef<void(const Frame&)> on_frame,
               absl::FunctionRef<void(absl::string_view)> on_payload);
     bool is_between_frames() const { return skip_ == 0 && size_ == 0; }

@@ -231,6 +231,59 @@ TEST_F(FrameMeterTest, TheBytesMayBeDividedAnywhere) {
 }
 
 // Under ASan, this test also finds reads outside of the bytes.
+std::string FrameWith(const std::string& payload, char type, char flags, uint32_t stream) {
+  return Http2Frame(payload.size(), type, flags, stream).substr(0, 9) + payload;
+}
+
+constexpr char kPadded = 0x8;
+constexpr char kHasPriority = 0x20;
+
+// The fields ":path: /" and "content-type: application/grpc" (RFC 7541).
+constexpr char kPath[] = "\x84";
+constexpr char kGrpcType[] =
+    "\x0f\x10\x10"
+    "application/grpc";
+
+// Each has the frames of one request on the stream 1.
+std::vector<std::string> RequestsWith(const std::string& fields) {
+  const std::string priority(5, '\0');
+  return {
+      FrameWith(fields, kHeaders, kEndHeaders, 1),
+      absl::StrCat(FrameWith("", kHeaders, 0, 1), FrameWith(fields, kContinuation, kEndHeaders, 1)),
+      absl::StrCat(FrameWith(fields, kHeaders, kEndStream, 1), FrameWith("", kContinuation, kEndHeaders, 1)),
+      absl::StrCat(FrameWith(fields.substr(0, 1), kHeaders, 0, 1),
+                   FrameWith(fields.substr(1), kContinuation, kEndHeaders, 1)),
+      FrameWith(absl::StrCat("\3", priority, fields, std::string(3, '\0')), kHeaders,
+                kEndHeaders | kPadded | kHasPriority, 1),
+  };
+}
+
+TEST_F(FrameMeterTest, FindsTheRequestsOfOtherProtocols) {
+  for (const std::string& foreign : RequestsWith(kPath)) {
+    for (size_t divided = 0; divided < foreign.size(); ++divided) {
+      FrameMeter meter({}, now_);
+      meter.Receive(absl::StrCat(kHttp2Preface, foreign.substr(0, divided)), now_);
+      EXPECT_EQ(meter.foreign_requests().size(), 0u);
+      meter.Receive(absl::StrCat(foreign.substr(divided), Http2Frame(100, kData, kEndStream, 1)), now_);
+      ASSERT_EQ(meter.foreign_requests().size(), 1u) << divided;
+      EXPECT_EQ(meter.foreign_requests()[0].stream, 1u);
+      EXPECT_EQ(meter.foreign_requests()[0].end, foreign.size() - divided);
+      EXPECT_EQ(meter.open_streams(), 0u);
+    }
+  }
+}
+
+TEST_F(FrameMeterTest, TheContentTypeOfOneRequestIsNotThatOfTheNext) {
+  for (const std::string& grpc : RequestsWith(absl::StrCat(kPath, kGrpcType))) {
+    FrameMeter meter({}, now_);
+    meter.Receive(absl::StrCat(kHttp2Preface, grpc), now_);
+    EXPECT_EQ(meter.foreign_requests().size(), 0u);
+    meter.Receive(FrameWith(kPath, kHeaders, kEndHeaders | kEndStream, 3), now_);
+    ASSERT_EQ(meter.foreign_requests().size(), 1u);
+    EXPECT_EQ(meter.foreign_requests()[0].stream, 3u);
+  }
+}
+
 TEST_F(FrameMeterTest, ReadsRandomBytesToTheirEnd) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
