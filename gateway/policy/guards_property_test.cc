@@ -27,6 +27,7 @@
 #include "translate/operation_set/unreviewed.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
+#include "translate/testing/small_set.h"
 #include "translate/validator.h"
 
 namespace stampgate {
@@ -36,7 +37,6 @@ using google::protobuf::DescriptorProto;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FieldDescriptorProto;
 using google::protobuf::FileDescriptorProto;
-using google::protobuf::FileDescriptorSet;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 using Random = std::mt19937_64;
@@ -162,17 +162,8 @@ FileDescriptorProto ProgramFile() {
   return file;
 }
 
-OperationSet::Shared SetOf(const FileDescriptorProto& file) {
-  FileDescriptorSet set;
-  for (const char* imported : {"google/protobuf/descriptor.proto", "stampgate/v1/options.proto"}) {
-    EXPECT_TRUE(set.add_file()->ParseFromString(std::string(OperationSet::BuiltIn()->files().at(imported))));
-  }
-  *set.add_file() = file;
-  return OperationSet::Create(set.SerializeAsString()).value();
-}
-
 const OperationSet::Shared& Program() {
-  static const auto& program = *new OperationSet::Shared(SetOf(ProgramFile()));
+  static const auto& program = *new OperationSet::Shared(testing::SetOfFiles({ProgramFile()}));
   return program;
 }
 
@@ -180,7 +171,7 @@ const OperationSet::Shared& Program() {
 class Scene {
  public:
   Scene(const FileDescriptorProto& file, std::map<std::string, States> fields)
-      : set_(MergeOperationSets(Program(), SetOf(file)).value().set),
+      : set_(MergeOperationSets(Program(), testing::SetOfFiles({file})).value().set),
         plans_("Service", UnreviewedFields(*set_)),
         fields_(std::move(fields)) {
     fields_.insert(OfProgram().begin(), OfProgram().end());
@@ -507,7 +498,7 @@ TEST(GuardsPropertyTest, AReservedAmountKeepsItsGuardAndItsName) {
   Add(Additions()[0], v1::FIELD_GUARD_NONE, file);
   for (const char* name : {"amount", "Amount", "a_mount"}) {
     RuleOf(file, "Payment", 0).set_json_name(name);
-    const absl::StatusOr<MergedOperations> merged = MergeOperationSets(Program(), SetOf(file));
+    const absl::StatusOr<MergedOperations> merged = MergeOperationSets(Program(), testing::SetOfFiles({file}));
     ASSERT_TRUE(merged.ok()) << merged.status();
     MessagePlans plans("Service", UnreviewedFields(*merged->set));
     const auto plan = plans.Compile(merged->set->pool().FindMessageTypeByName("stampgate.testing.shop.PayRequest"));

@@ -14,8 +14,8 @@
 #include "absl/strings/str_replace.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
-#include "google/protobuf/text_format.h"
 #include "stampgate/v1/options.pb.h"
+#include "translate/testing/small_set.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {
@@ -24,8 +24,7 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptorProto;
-using google::protobuf::FileDescriptorSet;
-using google::protobuf::TextFormat;
+using ::stampgate::testing::SetOfTexts;
 using ::stampgate::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::Eq;
@@ -87,18 +86,6 @@ std::string KettleWith(const std::string& text, const std::string& replacement) 
   return absl::StrReplaceAll(kettle, {{text, replacement}});
 }
 
-// Returns a set of these files, and of the files that they import.
-OperationSet::Shared SetOf(const std::vector<std::string>& files) {
-  FileDescriptorSet set;
-  for (const char* imported : {"google/protobuf/descriptor.proto", "stampgate/v1/options.proto"}) {
-    EXPECT_TRUE(set.add_file()->ParseFromString(std::string(OperationSet::BuiltIn()->files().at(imported))));
-  }
-  for (const std::string& file : files) EXPECT_TRUE(TextFormat::ParseFromString(file, set.add_file())) << file;
-  absl::StatusOr<OperationSet::Shared> created = OperationSet::Create(set.SerializeAsString());
-  EXPECT_TRUE(created.ok()) << created.status();
-  return created.value_or(OperationSet::BuiltIn());
-}
-
 // Returns the operations of both sets. Fails the test if they cannot be merged.
 MergedOperations Merged(const OperationSet::Shared& base, const OperationSet::Shared& added) {
   absl::StatusOr<MergedOperations> merged = MergeOperationSets(base, added);
@@ -129,8 +116,8 @@ class ExtensionTest : public ::testing::TestWithParam<Change> {
            pool.FindOneofByName(name) != nullptr || pool.FindExtensionByName(name) != nullptr;
   }
 
-  const OperationSet::Shared older_ = SetOf({kKettle});
-  const OperationSet::Shared newer_ = SetOf({KettleWith(GetParam().text, GetParam().replacement)});
+  const OperationSet::Shared older_ = SetOfTexts({kKettle});
+  const OperationSet::Shared newer_ = SetOfTexts({KettleWith(GetParam().text, GetParam().replacement)});
 };
 
 TEST_P(ExtensionTest, AnAddedFileAddsItsElements) {
@@ -144,7 +131,7 @@ TEST_P(ExtensionTest, AnAddedFileAddsItsElements) {
 TEST_P(ExtensionTest, AnOlderFileAddsNothing) { EXPECT_EQ(Merged(newer_, older_).set, newer_); }
 
 TEST_P(ExtensionTest, AFileThatIsOlderAndNewerAddsOnlyItsOwnElements) {
-  const OperationSet::Shared both = SetOf({absl::StrCat(kKettle, "message_type { name: 'Mug' }")});
+  const OperationSet::Shared both = SetOfTexts({absl::StrCat(kKettle, "message_type { name: 'Mug' }")});
   const MergedOperations merged = Merged(newer_, both);
   EXPECT_TRUE(Has(*merged.set, GetParam().added));
   EXPECT_TRUE(Has(*merged.set, "kitchen.Mug"));
@@ -197,7 +184,7 @@ TEST(OperationSetMergeTest, NewFieldsAndNewOneofsChangeNoneOfTheMessage) {
         "field { name: 'tea' number: 3 label: LABEL_OPTIONAL type: TYPE_BOOL oneof_index: 0 }"
         "field { name: 'hot' number: 5 label: LABEL_OPTIONAL type: TYPE_BOOL oneof_index: 2 proto3_optional: true } "
         "nested_type {"}});
-  const MergedOperations merged = Merged(SetOf({older}), SetOf({newer}));
+  const MergedOperations merged = Merged(SetOfTexts({older}), SetOfTexts({newer}));
   const Descriptor* kettle = merged.set->pool().FindMessageTypeByName("kitchen.Kettle");
   ASSERT_THAT(kettle, NotNull());
   const auto oneof_of = [&](const char* name) {
@@ -219,9 +206,9 @@ constexpr char kSize[] =
 
 TEST(OperationSetMergeTest, AFieldThatTheAddedFileHasRemovedOrLacksStays) {
   for (const char* instead : {"reserved_range { start: 2 end: 3 } reserved_name: 'size'", ""}) {
-    const OperationSet::Shared base = SetOf({kKettle});
+    const OperationSet::Shared base = SetOfTexts({kKettle});
     const std::string added = absl::StrCat(KettleWith(kSize, instead), "message_type { name: 'X' }");
-    const MergedOperations merged = Merged(base, SetOf({added}));
+    const MergedOperations merged = Merged(base, SetOfTexts({added}));
     EXPECT_THAT(merged.set->pool().FindFieldByName("kitchen.Kettle.size"), NotNull()) << instead;
     EXPECT_THAT(merged.set->pool().FindMessageTypeByName("kitchen.X"), NotNull());
   }
@@ -229,8 +216,8 @@ TEST(OperationSetMergeTest, AFieldThatTheAddedFileHasRemovedOrLacksStays) {
 
 TEST(OperationSetMergeTest, AFieldThatTheBaseHasRemovedIsNotAddedAgain) {
   const OperationSet::Shared base =
-      SetOf({KettleWith(kSize, "reserved_range { start: 2 end: 3 } reserved_name: 'size'")});
-  EXPECT_EQ(Merged(base, SetOf({kKettle})).set, base);
+      SetOfTexts({KettleWith(kSize, "reserved_range { start: 2 end: 3 } reserved_name: 'size'")});
+  EXPECT_EQ(Merged(base, SetOfTexts({kKettle})).set, base);
 }
 
 TEST(OperationSetMergeTest, TheOptionsOfTheBaseAreUsedAndTheDifferencesAreNamed) {
@@ -239,7 +226,7 @@ TEST(OperationSetMergeTest, TheOptionsOfTheBaseAreUsedAndTheDifferencesAreNamed)
     const char* replacement;
     const char* element;
   };
-  const OperationSet::Shared base = SetOf({kKettle});
+  const OperationSet::Shared base = SetOfTexts({kKettle});
   for (const Option& option : {
            Option{"max_bytes: 8", "max_bytes: 9", "kitchen.Kettle.color"},
            Option{"max_bytes: 8", "max_bytes: 8 secret: true", "kitchen.Kettle.color"},
@@ -255,7 +242,7 @@ TEST(OperationSetMergeTest, TheOptionsOfTheBaseAreUsedAndTheDifferencesAreNamed)
            Option{"POLICY_CLASS_DANGEROUS", "POLICY_CLASS_WRITE", "kitchen.KettleService.Boil"},
        }) {
     const std::string added = absl::StrCat(KettleWith(option.text, option.replacement), "message_type { name: 'X' }");
-    const MergedOperations merged = Merged(base, SetOf({added}));
+    const MergedOperations merged = Merged(base, SetOfTexts({added}));
     EXPECT_THAT(merged.unused_options, ElementsAre(option.element)) << option.replacement;
     FileDescriptorProto file = KettleFileOf(*merged.set);
     file.mutable_message_type()->RemoveLast();
@@ -265,20 +252,20 @@ TEST(OperationSetMergeTest, TheOptionsOfTheBaseAreUsedAndTheDifferencesAreNamed)
 
 TEST(OperationSetMergeTest, AnElementMayBeDeprecated) {
   const std::string added = KettleWith("max_bytes: 8 }", "max_bytes: 8 } deprecated: true");
-  EXPECT_THAT(Merged(SetOf({kKettle}), SetOf({added})).unused_options, IsEmpty());
+  EXPECT_THAT(Merged(SetOfTexts({kKettle}), SetOfTexts({added})).unused_options, IsEmpty());
 }
 
 TEST(OperationSetMergeTest, ASetWithoutCommentsRemovesNoneFromTheSameElements) {
   const OperationSet::Shared commented =
-      SetOf({KettleWith("syntax:", "source_code_info { location { span: 1 } } syntax:")});
-  EXPECT_EQ(Merged(commented, SetOf({kKettle})).set, commented);
+      SetOfTexts({KettleWith("syntax:", "source_code_info { location { span: 1 } } syntax:")});
+  EXPECT_EQ(Merged(commented, SetOfTexts({kKettle})).set, commented);
 }
 
 TEST(OperationSetMergeTest, NewElementsKeepTheirCommentsAtTheirNewPlaces) {
   const OperationSet::Shared base =
-      SetOf({absl::StrCat(kKettle,
-                          "source_code_info { location { path: [4, 0] span: 1 leading_comments: 'old' }"
-                          " location { path: [4, 0, 2, 1, 3] span: 1 leading_comments: 'size' } }")});
+      SetOfTexts({absl::StrCat(kKettle,
+                               "source_code_info { location { path: [4, 0] span: 1 leading_comments: 'old' }"
+                               " location { path: [4, 0, 2, 1, 3] span: 1 leading_comments: 'size' } }")});
   // The new message is the first one of its file, and becomes the second one. The first new field is before the others,
   // and becomes the last one. The second new field joins a oneof, and moves the old field "size".
   const std::string added = absl::StrCat(
@@ -295,7 +282,7 @@ TEST(OperationSetMergeTest, NewElementsKeepTheirCommentsAtTheirNewPlaces) {
       " location { path: [4, 1] span: 1 leading_comments: 'new' }"
       " location { path: [4, 1, 2, 0, 1] span: 1 leading_comments: 'brand' }"
       " location { path: [4, 1, 2, 1] span: 1 leading_comments: 'shade' } }");
-  const FileDescriptorProto file = KettleFileOf(*Merged(base, SetOf({added})).set);
+  const FileDescriptorProto file = KettleFileOf(*Merged(base, SetOfTexts({added})).set);
   std::vector<std::string> comments;
   for (const auto& location : file.source_code_info().location()) {
     comments.push_back(absl::StrCat(absl::StrJoin(location.path(), "."), " ", location.leading_comments()));
@@ -309,7 +296,7 @@ TEST(OperationSetMergeTest, NewElementsKeepTheirCommentsAtTheirNewPlaces) {
 }
 
 TEST(OperationSetMergeTest, AnOperationOfANewFileIsAdded) {
-  const MergedOperations merged = Merged(OperationSet::BuiltIn(), SetOf({kKettle}));
+  const MergedOperations merged = Merged(OperationSet::BuiltIn(), SetOfTexts({kKettle}));
   const ApiMethod* added = merged.set->FindMethod("/kitchen.KettleService/Boil");
   ASSERT_THAT(added, NotNull());
   EXPECT_FALSE(added->built_in);
@@ -323,16 +310,16 @@ TEST(OperationSetMergeTest, AMethodOfAFileIsAfterTheBuiltInOnesOnlyByALaterDay) 
   for (const auto& [since, is_after] :
        {std::pair<std::string, bool>("", false), {"2020-01-01", false}, {newest, false}, {"2100-01-01", true}}) {
     const OperationSet::Shared added =
-        SetOf({KettleWith("policy_class:", absl::StrCat("since: '", since, "' policy_class:"))});
+        SetOfTexts({KettleWith("policy_class:", absl::StrCat("since: '", since, "' policy_class:"))});
     const MergedOperations merged = Merged(OperationSet::BuiltIn(), added);
     EXPECT_EQ(merged.set->FindMethod("/kitchen.KettleService/Boil")->is_after_built_in, is_after) << since;
   }
 }
 
 TEST(OperationSetMergeTest, WhatAFirstFileAddsIsNotBuiltInForASecondOne) {
-  const MergedOperations first = Merged(OperationSet::BuiltIn(), SetOf({kKettle}));
+  const MergedOperations first = Merged(OperationSet::BuiltIn(), SetOfTexts({kKettle}));
   const MergedOperations second =
-      Merged(first.set, SetOf({KettleWith("service {", "service { name: 'PotService' } service {")}));
+      Merged(first.set, SetOfTexts({KettleWith("service {", "service { name: 'PotService' } service {")}));
   EXPECT_EQ(&second.set->origin(), &*OperationSet::BuiltIn());
   EXPECT_FALSE(second.set->FindMethod("/kitchen.KettleService/Boil")->built_in);
 }
@@ -365,7 +352,7 @@ class ChangedFileTest : public ::testing::TestWithParam<Fault> {};
 
 TEST_P(ChangedFileTest, TheErrorNamesTheElement) {
   const std::string newer = KettleWith(GetParam().text, GetParam().replacement);
-  EXPECT_THAT(MergeOperationSets(SetOf({kKettle}), SetOf({newer})),
+  EXPECT_THAT(MergeOperationSets(SetOfTexts({kKettle}), SetOfTexts({newer})),
               StatusIs(absl::StatusCode::kInvalidArgument, Eq(GetParam().message)));
 }
 
@@ -407,7 +394,7 @@ TEST(OperationSetMergeTest, TwoFieldsWithOneJsonNameAreAnError) {
       KettleWith(kSize,
                  "field { name: 'Size' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING json_name: 'size' } "
                  "reserved_range { start: 2 end: 3 } reserved_name: 'size'");
-  EXPECT_THAT(MergeOperationSets(SetOf({kKettle}), SetOf({added})),
+  EXPECT_THAT(MergeOperationSets(SetOfTexts({kKettle}), SetOfTexts({added})),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("conflicts")));
 }
 

@@ -9,15 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "google/protobuf/descriptor.pb.h"
-#include "google/protobuf/text_format.h"
 #include "translate/operation_set/merge.h"
+#include "translate/testing/small_set.h"
 
 namespace stampgate {
 namespace {
 
-using google::protobuf::FileDescriptorSet;
-using google::protobuf::TextFormat;
+using ::stampgate::testing::SetOfTexts;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
@@ -74,17 +72,6 @@ constexpr char kShop[] = R"pb(
   }
 )pb";
 
-OperationSet::Shared SetOf(const std::string& text) {
-  FileDescriptorSet set;
-  for (const char* imported : {"google/protobuf/descriptor.proto", "stampgate/v1/options.proto"}) {
-    EXPECT_TRUE(set.add_file()->ParseFromString(std::string(OperationSet::BuiltIn()->files().at(imported))));
-  }
-  EXPECT_TRUE(TextFormat::ParseFromString(text, set.add_file())) << text;
-  absl::StatusOr<OperationSet::Shared> created = OperationSet::Create(set.SerializeAsString());
-  EXPECT_TRUE(created.ok()) << created.status();
-  return created.value_or(OperationSet::BuiltIn());
-}
-
 std::string Field(const std::string& name, const std::string& guard = "", const std::string& type = "TYPE_STRING") {
   return absl::StrCat("field { name: '", name, "' number: 50 label: LABEL_OPTIONAL type: ", type,
                       " options { [stampgate.v1.field] { ", guard.empty() ? "" : "guard: ", guard, " } } } ");
@@ -95,7 +82,7 @@ std::vector<std::string> Unreviewed(const std::string& text, const std::string& 
   const std::string shop = kShop;
   EXPECT_NE(shop.find(text), std::string::npos) << text;
   const absl::StatusOr<MergedOperations> merged =
-      MergeOperationSets(SetOf(kShop), SetOf(absl::StrReplaceAll(shop, {{text, replacement}})));
+      MergeOperationSets(SetOfTexts({kShop}), SetOfTexts({absl::StrReplaceAll(shop, {{text, replacement}})}));
   EXPECT_TRUE(merged.ok()) << merged.status();
   std::vector<std::string> names;
   if (!merged.ok()) return names;
@@ -111,7 +98,7 @@ std::vector<std::string> AddedTo(const std::string& message, const std::string& 
 
 TEST(UnreviewedFieldsTest, TheFieldsOfTheProgramAreReviewed) {
   EXPECT_THAT(UnreviewedFields(*OperationSet::BuiltIn()), IsEmpty());
-  EXPECT_THAT(UnreviewedFields(*SetOf(kShop)), IsEmpty());
+  EXPECT_THAT(UnreviewedFields(*SetOfTexts({kShop})), IsEmpty());
 }
 
 TEST(UnreviewedFieldsTest, AFieldBesideAroundOrInsideAGuardedMessageIsUnreviewed) {

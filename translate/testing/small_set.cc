@@ -1,0 +1,31 @@
+#include "translate/testing/small_set.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/status/statusor.h"
+#include "google/protobuf/text_format.h"
+
+namespace stampgate::testing {
+
+using google::protobuf::FileDescriptorProto;
+
+OperationSet::Shared SetOfFiles(const std::vector<FileDescriptorProto>& files) {
+  google::protobuf::FileDescriptorSet set;
+  for (const char* imported : {"google/protobuf/descriptor.proto", "stampgate/v1/options.proto"}) {
+    EXPECT_TRUE(set.add_file()->ParseFromString(std::string(OperationSet::BuiltIn()->files().at(imported))));
+  }
+  for (const FileDescriptorProto& file : files) *set.add_file() = file;
+  absl::StatusOr<OperationSet::Shared> created = OperationSet::Create(set.SerializeAsString());
+  EXPECT_TRUE(created.ok()) << created.status();
+  return created.value_or(OperationSet::BuiltIn());
+}
+
+OperationSet::Shared SetOfTexts(const std::vector<std::string>& files) {
+  std::vector<FileDescriptorProto> parsed;
+  for (const std::string& file : files) {
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(file, &parsed.emplace_back())) << file;
+  }
+  return SetOfFiles(parsed);
+}
+
+}  // namespace stampgate::testing
