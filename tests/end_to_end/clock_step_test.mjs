@@ -73,8 +73,8 @@ describe('a gateway whose clock was an hour ahead, and is right now', { timeout:
 
     await stack.gateway.stop();
     rmSync(join(folder, 'calls.db-timestamps'));
-    await stack.start();
     const before = Date.now();
+    await stack.start();
     assert.ok((await submit()).activity);
     const { timestampMs } = JSON.parse(simulator.requests().findLast(({ path }) => path === SUBMIT.path).body);
     // The first timestamps are 31 seconds ahead of the clock, so that a crash just before cannot have used them.
