@@ -5,11 +5,13 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { binary } from '../paths.mjs';
 import { PostgresServer } from '../postgresql/cluster.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
 import { deliver } from './event_stack.mjs';
 import { Gateway, HANG_MS, run } from './harness.mjs';
+import { LONG } from './processes.mjs';
 import { SharedLogStack } from './shared_log_stack.mjs';
 import { EARLIEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
@@ -50,14 +52,14 @@ function writeConfigs(folder, from, to) {
  * Begins `stampgate store copy`, and kills it `delayMs` after `begun` has resolved. Resolves to its exit status, which is
  * null if the kill came in time.
  */
-async function killedCopy({ folder }, from, to, { delayMs, begun = Promise.resolve() }) {
+async function killedCopy({ folder }, from, to, { delayMs, begun }) {
   const files = writeConfigs(folder, from, to);
   const child = spawn(stampgate, ['store', 'copy', '--from', files[0], '--to', files[1]], { stdio: 'ignore' });
   const closed = new Promise((resolve) => {
     child.on('close', resolve);
   });
   await Promise.race([begun, closed]);
-  await Promise.race([new Promise((resolve) => setTimeout(resolve, delayMs)), closed]);
+  await Promise.race([pause(delayMs), closed]);
   child.kill('SIGKILL');
   return closed;
 }
@@ -183,15 +185,8 @@ test('a copy needs one store in files and one on a server', TIMEOUT, async (t) =
 });
 
 const EVENTS = 20;
-// How often a copy is killed, in each direction.
-const KILLS = process.env.STAMPGATE_LONG ? 60 : 8;
-
-/** Runs \`use\`, and resolves to its duration in milliseconds. */
-async function durationOf(use) {
-  const began = performance.now();
-  await use();
-  return performance.now() - began;
-}
+/** How often a copy is killed, in each direction. */
+const KILLS = LONG ? 60 : 8;
 
 /** A store in files with events and a key. */
 async function fill(stack, config) {
@@ -202,37 +197,43 @@ async function fill(stack, config) {
   });
 }
 
+/**
+ * Copies the store `from` to new stores, which `targetOf` makes from their names, and kills each copy: the first one as
+ * soon as `hasBegun` of its target resolves, and each further one later, up to the duration of a whole copy. Yields the
+ * targets of the copies that a kill has ended, some of which can be complete.
+ */
+async function* killedCopies(stack, from, targetOf, hasBegun) {
+  const whole = targetOf('whole');
+  const ended = copy(stack, from, whole);
+  await hasBegun(whole);
+  const began = performance.now();
+  assert.equal((await ended).status, 0);
+  const restMs = performance.now() - began;
+  for (let i = 0; i < KILLS; ++i) {
+    const target = targetOf(`target_${i}`);
+    const begun = hasBegun(target);
+    if ((await killedCopy(stack, from, target, { delayMs: (restMs * i) / KILLS, begun })) !== 0) yield target;
+  }
+}
+
 test('no gateway starts with what a killed copy to files has left', { timeout: 6 * HANG_MS }, async (t) => {
   const { stack, onServer, inFiles } = await prepare(t);
   const source = inFiles('source');
   await fill(stack, source);
   assert.equal((await copy(stack, source, onServer)).status, 0);
 
-  /** Resolves when the copy has created its first file, apart from the lock, which each start creates too. */
-  const firstFileOf = (folder) => async () => {
-    while (leftIn(folder).length === 0) await new Promise(setImmediate);
+  // Each start creates the lock too.
+  const leftIn = ({ store }) => readdirSync(store.sqlite.folder).filter((name) => !name.endsWith('.lock'));
+  const hasFile = async (target) => {
+    while (leftIn(target).length === 0) await new Promise(setImmediate);
   };
-  const leftIn = (folder) => readdirSync(folder).filter((name) => !name.endsWith('.lock'));
-  const whole = inFiles('whole');
-  let firstFileMs = 0;
-  const wholeMs = await durationOf(async () => {
-    const ended = copy(stack, onServer, whole);
-    firstFileMs = await durationOf(firstFileOf(whole.store.sqlite.folder));
-    assert.equal((await ended).status, 0);
-  });
-
   let interrupted = 0;
-  for (let i = 0; i < KILLS; ++i) {
-    const target = inFiles(`target-${i}`);
-    const { folder } = target.store.sqlite;
-    const delayMs = ((wholeMs - firstFileMs) * i) / KILLS;
-    const status = await killedCopy(stack, onServer, target, { delayMs, begun: firstFileOf(folder)() });
-    if (status === 0) continue;
-    const left = leftIn(folder);
+  for await (const target of killedCopies(stack, onServer, inFiles, hasFile)) {
+    const left = leftIn(target);
     const started = await start(stack, target);
     if (started === EVENTS) continue; // the copy was complete when it was killed
     assert.match(`${started}`, /a copy to this file has not ended; if it was interrupted, delete/, `${left}`);
-    assert.deepEqual(leftIn(folder), left, 'the refused start changes nothing');
+    assert.deepEqual(leftIn(target), left, 'the refused start changes nothing');
     const again = await copy(stack, onServer, target);
     assert.equal(again.status, 1);
     assert.match(again.stderr, /a copy to this file has not ended/);
@@ -248,35 +249,25 @@ test('no gateway starts with what a killed copy to a server has left', { timeout
   const { postgres, stack, onServer, inFiles } = await prepare(t);
   const source = inFiles('source');
   await fill(stack, source);
-  const schemaOf = (schema) => ({ ...onServer, store: { postgresql: { ...onServer.store.postgresql, schema } } });
+  const inSchema = (schema) => ({ ...onServer, store: { postgresql: { ...onServer.store.postgresql, schema } } });
   // Each commit takes 100 ms, so that the kills come between any two commits.
   await postgres.set('commit_siblings', '0');
   await postgres.set('commit_delay', '100000');
-  const tablesOf = (schema) => postgres.sql(`SELECT count(*) FROM pg_tables WHERE schemaname = '${schema}'`);
-  const ended = copy(stack, source, schemaOf('whole'));
-  const tablesMs = await durationOf(async () => {
-    while ((await tablesOf('whole')) === '0');
-  });
-  assert.equal((await ended).status, 0);
-
+  const hasTable = async ({ store }) => {
+    const count = `SELECT count(*) FROM pg_tables WHERE schemaname = '${store.postgresql.schema}'`;
+    while ((await postgres.sql(count)) === '0');
+  };
   let interrupted = 0;
-  for (let i = 0; i < KILLS; ++i) {
-    const schema = `target_${i}`;
-    const target = schemaOf(schema);
-    // Around the moment at which the copy creates the tables.
-    const delayMs = Math.max(0, tablesMs + 600 * (i / KILLS - 0.4));
-    const status = await killedCopy(stack, source, target, { delayMs });
-    if (status === 0) continue;
-    if ((await tablesOf(schema)) === '0') continue; // the copy has left nothing
+  for await (const target of killedCopies(stack, source, inSchema, hasTable)) {
     const started = await start(stack, target);
     if (started === EVENTS) continue; // the copy was complete when it was killed
     assert.match(`${started}`, /a copy to this store has not ended; if it was interrupted, drop the schema/);
-    ++interrupted;
     const again = await copy(stack, source, target);
     assert.equal(again.status, 1);
     assert.match(again.stderr, /a copy to this store has not ended/);
-    await postgres.sql(`DROP SCHEMA ${schema} CASCADE`);
+    await postgres.sql(`DROP SCHEMA ${target.store.postgresql.schema} CASCADE`);
     assert.equal((await copy(stack, source, target)).status, 0, 'a copy after the schema was dropped');
+    ++interrupted;
   }
   assert.ok(interrupted > 0, 'no copy was interrupted');
 });
