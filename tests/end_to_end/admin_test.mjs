@@ -12,7 +12,7 @@ import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.
 import { ADMIN, ask, metricsOf, statusOf } from './admin_port.mjs';
 import { makeAuthority } from './certificates.mjs';
 import { deliver } from './event_stack.mjs';
-import { Gateway, HANG_MS, auditConfig, freeCaller, scratch, startGateway, startStack, writeKey } from './harness.mjs';
+import { Gateway, HANG_MS, auditConfig, freeCaller, plainConfig, scratch, startGateway, startStack } from './harness.mjs';
 import { descriptorsOf, until } from './processes.mjs';
 import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 import { EARLIEST, Subscriber } from './subscriber.mjs';
@@ -323,14 +323,7 @@ describe('probes', { timeout: HANG_MS }, () => {
     const folder = scratch(t);
     const simulator = await startSimulator();
     t.after(() => simulator.close());
-    const config = {
-      listen_address: '127.0.0.1:0',
-      admin: ADMIN,
-      upstream: { base_url: simulator.url },
-      keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
-      callers: freeCaller(),
-    };
-    const gateway = await Gateway.start(config, { folder });
+    const gateway = await Gateway.start({ ...plainConfig(simulator, folder), admin: ADMIN }, { folder });
     t.after(() => gateway.stop('SIGKILL'));
     assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
     const limit = (soft) => execFileSync('prlimit', ['--pid', String(gateway.child.pid), `--nofile=${soft}:`]);

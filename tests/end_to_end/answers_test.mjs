@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, beforeEach, describe, it } from 'node:test';
 import { ORGANIZATION } from '../simulator/testing.mjs';
-import { QUERY, SUBMIT, failureOf } from './failures.mjs';
+import { GENERAL_SUBMIT, QUERY, SUBMIT, failureOf } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch, startGateway, startStack } from './harness.mjs';
 import { recordsOf } from './log_lines.mjs';
 import { until } from './processes.mjs';
@@ -11,15 +11,6 @@ import { startRawServer } from './raw_server.mjs';
 
 const MAX_ANSWER_BYTES = 4_128_768;
 const LARGE = { '/padding': JSON.stringify('x'.repeat(MAX_ANSWER_BYTES)) };
-const GENERAL_SUBMIT = {
-  method: 'GeneralService/SubmitOperation',
-  request: {
-    organization_id: ORGANIZATION,
-    path: 'init_otp',
-    activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3',
-    parameters: JSON.stringify({ otpType: 'OTP_TYPE_EMAIL', contact: 'a@example.com', appName: 'app' }),
-  },
-};
 const GENERAL_QUERY = {
   method: 'GeneralService/QueryOperation',
   request: { organization_id: ORGANIZATION, path: 'whoami' },

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { Machine } from '../machine/machine.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
-import { Gateway, HANG_MS, auditConfig, freeCaller, run, scratch, writeKey } from './harness.mjs';
+import { Gateway, HANG_MS, auditConfig, plainConfig, run, scratch } from './harness.mjs';
 import { logged } from './log_lines.mjs';
 import { until } from './processes.mjs';
 
@@ -23,13 +23,7 @@ test('copies of the files of three days are whole, and a missing or changed copy
   const audit = { ...(await auditConfig(folder, join(data, 'audit.log'))), daily_files: true };
   const simulator = await startSimulator();
   const machine = new Machine(scratch(t), data);
-  const config = {
-    listen_address: '127.0.0.1:0',
-    upstream: { base_url: simulator.url },
-    keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
-    callers: freeCaller(),
-    audit,
-  };
+  const config = { ...plainConfig(simulator, folder), audit };
   let gateway = await Gateway.start(config, { folder, env: machine.env });
   t.after(async () => {
     await gateway.stop();

@@ -16,24 +16,18 @@ import { join } from 'node:path';
 import { after, beforeEach, describe, test } from 'node:test';
 import { code, encode } from '../clients/gateway.mjs';
 import { startSimulator } from '../simulator/server.mjs';
-import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+import { ORGANIZATION, subOrganization } from '../simulator/testing.mjs';
 import { ADMIN, metricsOf, statusOf } from './admin_port.mjs';
 import { deliver } from './event_stack.mjs';
-import { Gateway, HANG_MS, auditConfig, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
+import { GENERAL_SUBMIT, QUERY, SUBMIT } from './failures.mjs';
+import { Gateway, HANG_MS, auditConfig, freeCaller, plainConfig, run, scratch, startGateway, startStack } from './harness.mjs';
 import { HeldCall } from './held_call.mjs';
 import { recordsOf } from './log_lines.mjs';
 import { until } from './processes.mjs';
 import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 
 const HELD = { kind: 'slow', untilReleased: true };
-const SUBMIT = {
-  method: 'OrganizationService/UpdateOrganizationName',
-  request: { organization_id: ORGANIZATION, parameters: { organization_name: 'n' } },
-};
-const QUERY = {
-  method: 'PolicyService/GetPolicy',
-  request: { organization_id: ORGANIZATION, policy_id: identifier(6) },
-};
+
 /** The number of occurrences of each value. */
 function countsOf(values) {
   const counts = new Map();
@@ -41,17 +35,7 @@ function countsOf(values) {
   return counts;
 }
 
-const GENERAL = {
-  method: 'GeneralService/SubmitOperation',
-  request: {
-    organization_id: ORGANIZATION,
-    path: 'init_otp',
-    activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3',
-    parameters: JSON.stringify({ otpType: 'OTP_TYPE_EMAIL', contact: 'a@example.com', appName: 'app' }),
-  },
-};
 const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
-
 
 /** Resolves to the records of one kind as soon as the file has `count` of them. */
 async function records(file, kind, count) {
@@ -117,7 +101,7 @@ describe('in the audit log of a working gateway', async () => {
   test('the record of a general operation names it, and the outcome of a submit names the activity', async () => {
     simulator.reset();
     const before = recordsOf(audit.file).length;
-    const { answer } = await gateway.call(GENERAL.method, GENERAL.request);
+    const { answer } = await gateway.call(GENERAL_SUBMIT.method, GENERAL_SUBMIT.request);
     const { activity } = JSON.parse(answer);
     await gateway.call('ActivityService/GetActivity', { organization_id: ORGANIZATION, activity_id: activity.id });
     const of = (kind) => recordsOf(audit.file).slice(before).filter((record) => record.kind === kind);
@@ -125,7 +109,7 @@ describe('in the audit log of a working gateway', async () => {
     assert.deepEqual(
       of('allow').map(({ method, path, activity_type }) => [method, path, activity_type]),
       [
-        [`/stampgate.v1.${GENERAL.method}`, 'init_otp', 'ACTIVITY_TYPE_INIT_OTP_V3'],
+        [`/stampgate.v1.${GENERAL_SUBMIT.method}`, 'init_otp', 'ACTIVITY_TYPE_INIT_OTP_V3'],
         ['/stampgate.v1.ActivityService/GetActivity', undefined, undefined],
       ],
     );
@@ -254,8 +238,8 @@ describe('the records of denials', async () => {
     const before = recordsOf(audit.file).length;
     const prepare = (method, request) => ({ method, request: encode(method, request) });
     for (const [method, request] of [
-      [GENERAL.method, GENERAL.request],
-      ['StampService/Prepare', prepare(GENERAL.method, GENERAL.request)],
+      [GENERAL_SUBMIT.method, GENERAL_SUBMIT.request],
+      ['StampService/Prepare', prepare(GENERAL_SUBMIT.method, GENERAL_SUBMIT.request)],
       ['StampService/Prepare', prepare(SUBMIT.method, SUBMIT.request)],
     ]) {
       assert.equal((await gateway.refusal(method, request)).info.reason, 'DENIED_BY_POLICY');
@@ -266,8 +250,8 @@ describe('the records of denials', async () => {
     assert.deepEqual(
       found().map(({ method, prepared_method, path, activity_type }) => [method, prepared_method, path, activity_type]),
       [
-        [ours(GENERAL.method), undefined, GENERAL.request.path, GENERAL.request.activity_type],
-        [ours('StampService/Prepare'), ours(GENERAL.method), GENERAL.request.path, GENERAL.request.activity_type],
+        [ours(GENERAL_SUBMIT.method), undefined, GENERAL_SUBMIT.request.path, GENERAL_SUBMIT.request.activity_type],
+        [ours('StampService/Prepare'), ours(GENERAL_SUBMIT.method), GENERAL_SUBMIT.request.path, GENERAL_SUBMIT.request.activity_type],
         [ours('StampService/Prepare'), ours(SUBMIT.method), undefined, undefined],
       ],
     );
@@ -516,13 +500,7 @@ test('the next start writes an outcome for each allow that a crash has left with
   const audit = await auditConfig(folder);
   const simulator = await startSimulator();
   t.after(() => simulator.close());
-  const config = {
-    listen_address: '127.0.0.1:0',
-    upstream: { base_url: simulator.url },
-    keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
-    callers: freeCaller(),
-    audit,
-  };
+  const config = { ...plainConfig(simulator, folder), audit };
   const crashing = await Gateway.start(config, { folder });
   simulator.addFaults([HELD]);
   const lost = crashing.call(SUBMIT.method, SUBMIT.request).catch((error) => error);
@@ -543,13 +521,7 @@ test('the start removes and reports an end that a power cut has damaged, and ref
   const audit = await auditConfig(folder);
   const simulator = await startSimulator();
   t.after(() => simulator.close());
-  const config = {
-    listen_address: '127.0.0.1:0',
-    upstream: { base_url: simulator.url },
-    keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
-    callers: freeCaller(),
-    audit,
-  };
+  const config = { ...plainConfig(simulator, folder), audit };
   const first = await Gateway.start(config, { folder });
   await first.call(QUERY.method, QUERY.request);
   await first.stop();
@@ -622,9 +594,7 @@ test('a second gateway refuses to use the audit file of a running one', async (t
   const folder = scratch(t);
   const audit = await auditConfig(folder);
   const { simulator } = await startStack(t, { config: { audit } });
-  const other = { listen_address: '127.0.0.1:0', upstream: { base_url: simulator.url }, callers: freeCaller(), audit };
-  const keys = [{ name: 'main', file: writeKey(folder, undefined, 'second.key'), all_organizations: true }];
-  await assert.rejects(Gateway.start({ ...other, keys }, { folder }), /audit\.log/);
+  await assert.rejects(Gateway.start({ ...plainConfig(simulator, folder), audit }, { folder }), /audit\.log/);
 });
 
 test('while the disk is full, the gateway stamps nothing; when it has space again, calls succeed', { skip: reasonToSkip(), timeout: HANG_MS }, async (t) => {

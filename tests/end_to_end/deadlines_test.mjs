@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, beforeEach, describe, it } from 'node:test';
 import { code } from '../clients/gateway.mjs';
 import { callFromCpp } from './cpp_client.mjs';
-import { QUERY, SUBMIT, deadline, described, failureOf, outcomeUnknown, start } from './failures.mjs';
+import { NO_CONNECTION, QUERY, SUBMIT, deadline, described, failureOf, outcomeUnknown, start } from './failures.mjs';
 import { HANG_MS, startStack } from './harness.mjs';
 import { logged } from './log_lines.mjs';
 import { until } from './processes.mjs';
@@ -82,14 +82,7 @@ describe('a deadline that passes before upstream responds', { timeout: HANG_MS }
       stack.simulator.addFaults([HELD]);
       const first = start(stack.gateway, sample);
       await stack.simulator.waitFor({ held: 1 });
-      assert.deepEqual(await failureOf(stack.gateway, sample, deadline(LONG_MS)), {
-        code: 'RESOURCE_EXHAUSTED',
-        domain: 'stampgate',
-        reason: 'UPSTREAM_BUSY',
-        message: 'the call timed out before a connection to upstream was free; nothing was sent',
-        metadata: {},
-        retryMs: 1000,
-      });
+      assert.deepEqual(await failureOf(stack.gateway, sample, deadline(LONG_MS)), NO_CONNECTION);
       stack.simulator.release();
       assert.ok(!((await first.ended) instanceof Error));
       await stack.gateway.call(sample.method, sample.request);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { startSimulator } from '../simulator/server.mjs';
-import { Gateway, eventsConfig, scratch, writeKey, freeCaller } from './harness.mjs';
+import { Gateway, eventsConfig, plainConfig, scratch } from './harness.mjs';
 
 /**
  * Starts a simulator that sends the events of all organizations to the running gateway, and makes a config for
@@ -25,10 +25,7 @@ export async function prepareEventStack(t, options = {}) {
     simulator,
     file: join(folder, 'events.db'),
     config: {
-      listen_address: '127.0.0.1:0',
-      upstream: { base_url: simulator.url },
-      keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
-      callers: freeCaller(),
+      ...plainConfig(simulator, folder),
       ...eventsConfig(folder, { events, webhooks }),
       ...config,
     },

@@ -17,6 +17,27 @@ export const QUERY = {
   request: { organization_id: ORGANIZATION, policy_id: identifier(6) },
 };
 
+/** A submit of an operation without a method of its own. */
+export const GENERAL_SUBMIT = {
+  method: 'GeneralService/SubmitOperation',
+  request: {
+    organization_id: ORGANIZATION,
+    path: 'init_otp',
+    activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3',
+    parameters: JSON.stringify({ otpType: 'OTP_TYPE_EMAIL', contact: 'a@example.com', appName: 'app' }),
+  },
+};
+
+/** The error of a call that got no connection to upstream in time, as described() returns it. */
+export const NO_CONNECTION = {
+  code: 'RESOURCE_EXHAUSTED',
+  domain: 'stampgate',
+  reason: 'UPSTREAM_BUSY',
+  message: 'the call timed out before a connection to upstream was free; nothing was sent',
+  metadata: {},
+  retryMs: 1000,
+};
+
 const MAX_STATUS_BYTES = 4096;
 const MAX_MESSAGE_BYTES = 512;
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);

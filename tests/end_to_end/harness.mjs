@@ -207,6 +207,13 @@ export class Gateway {
   }
 }
 
+/** The config of a gateway whose upstream listens at `url`, and which has only what most gateways of the tests need. */
+export const plainConfig = (
+  { url },
+  folder,
+  keys = [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+) => ({ listen_address: '127.0.0.1:0', upstream: { base_url: url }, keys, callers: freeCaller() });
+
 /**
  * The config without retries and without the circuit breaker. Most tests cause one fault and observe its effect, which a
  * retry would hide. The tests of retries use the gateway's defaults instead.
@@ -222,11 +229,10 @@ export const WITHOUT_RETRIES = { retries: false, breaker: false };
  *     config's, `env` over the environment
  */
 export async function startGateway(t, { url }, config = {}, { upstream, folder = scratch(t), command, env } = {}) {
+  const plain = plainConfig({ url }, folder, config.keys);
   const whole = {
-    listen_address: '127.0.0.1:0',
-    upstream: { base_url: url, ...upstream },
-    keys: config.keys ?? [{ name: 'main', file: writeKey(folder), all_organizations: true }],
-    callers: freeCaller(),
+    ...plain,
+    upstream: { ...plain.upstream, ...upstream },
     class_grants_as_of: NEWEST_DAY,
     admission: WITHOUT_RETRIES,
     ...config,

@@ -8,7 +8,7 @@ import { code } from '../clients/gateway.mjs';
 import { Machine } from '../machine/machine.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
-import { Gateway, HANG_MS, WITHOUT_RETRIES, freeCaller, run, scratch, startGateway, startStack, writeKey } from './harness.mjs';
+import { Gateway, HANG_MS, WITHOUT_RETRIES, plainConfig, run, scratch, startGateway, startStack } from './harness.mjs';
 
 const METHOD = 'OrganizationService/UpdateOrganizationName';
 
@@ -28,10 +28,7 @@ async function startKeyed(t) {
   const simulator = await startSimulator();
   const machine = new Machine(scratch(t), data);
   const config = {
-    listen_address: '127.0.0.1:0',
-    upstream: { base_url: simulator.url },
-    keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
-    callers: freeCaller(),
+    ...plainConfig(simulator, folder),
     store: { sqlite: { folder: data } },
     admission: WITHOUT_RETRIES,
   };

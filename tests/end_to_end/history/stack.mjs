@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Machine } from '../../machine/machine.mjs';
 import { startSimulator } from '../../simulator/server.mjs';
-import { Gateway, HANG_MS, auditConfig, eventsConfig, freeCaller, scratch, writeKey } from '../harness.mjs';
+import { Gateway, HANG_MS, auditConfig, eventsConfig, plainConfig, scratch } from '../harness.mjs';
 
 /** The gateway uses timestamps up to this far ahead of its clock. */
 const AHEAD_MS = 1000;
@@ -45,11 +45,9 @@ export class Stack {
     stack.simulator.webhooks.change({ retryMs: 5, maxRetryMs: 40 });
     stack.machine = new Machine(join(folder, 'machine'), data);
     stack.config = {
-      listen_address: '127.0.0.1:0',
+      ...plainConfig(stack.simulator, folder),
       upstream: { base_url: stack.simulator.url, exchange_timeout: '1s' },
       calls: { drain_grace: '10s' },
-      keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
-      callers: freeCaller(),
       audit: stack.audit,
       ...eventsConfig(data),
     };
