@@ -7,7 +7,7 @@ import { PostgresServer } from '../postgresql/cluster.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { metricsOf } from './admin_port.mjs';
 import { QUERY, described } from './failures.mjs';
-import { Gateway, HANG_MS, scratch, writeKey } from './harness.mjs';
+import { Gateway, HANG_MS, plainConfig, scratch } from './harness.mjs';
 import { asCaller, callerOf } from './policy_callers.mjs';
 import { until } from './processes.mjs';
 import { SharedLogStack } from './shared_log_stack.mjs';
@@ -89,8 +89,9 @@ function assertFewRefused(t, { simulator }, from) {
   const requests = simulator.requests().filter(({ number }) => number > from);
   const refused = requests.filter(({ verdict }) => verdict.status === 429).length;
   t.diagnostic(`upstream refused ${refused} of ${requests.length} requests`);
-  // The simulator, the callers and three gateways share the machine, which delays requests differently.
-  assert.ok(refused <= requests.length / 50, `upstream refused ${refused} of ${requests.length} requests`);
+  // The simulator, the callers and the gateways share the machine, which delays requests differently. If one gateway
+  // used the whole rate, upstream would refuse at least a third of the requests.
+  assert.ok(refused <= requests.length / 10, `upstream refused ${refused} of ${requests.length} requests`);
 }
 
 test('the callers of three gateways get one rate by their weights, also after a gateway was killed', TIMEOUT, async (t) => {
@@ -131,7 +132,7 @@ test('without the server a gateway continues with a part of the rate', TIMEOUT, 
     const share = (await metricsOf(gateway)).get('stampgate_rate_share');
     assert.ok(share > 0 && share <= 1 / 3, `${share}`);
     assert.equal((await outcomeOf(gateway, 'caller-0')).reason, 'sent');
-    assert.match(gateway.output, /rate_shares_failing/);
+    await until(() => gateway.output.includes('rate_shares_failing'), 'the log line');
   }
   await postgres.start();
   await untilShared(gateways);
@@ -178,9 +179,7 @@ test('a single gateway with a SQLite file does not forget the calls of a day', T
   const simulator = await startSimulator();
   t.after(() => simulator.close());
   const config = {
-    listen_address: '127.0.0.1:0',
-    upstream: { base_url: simulator.url },
-    keys: [{ name: 'main', file: writeKey(folder), all_organizations: true }],
+    ...plainConfig(simulator, folder),
     callers: CALLERS,
     store: { sqlite: { folder } },
     admission: { rates: [{ requests: DAY, per: '24h' }] },
