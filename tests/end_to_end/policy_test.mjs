@@ -194,11 +194,11 @@ function isDenied({ error, answer }, name, method, what = method) {
   assert.equal(ids.length, 1);
   // Omits the request id, which is random.
   const bytes = JSON.stringify([error.code, error.details, error.statusBytes.toString('hex'), rest]);
-  const isTold = error.details.includes(` ${method}: `);
-  if (!isGeneral(method)) assert.equal(isTold, !mentions(gateway.config, name, method), what);
+  const statesLack = error.details.includes(` ${method}: `);
+  if (!isGeneral(method)) assert.equal(statesLack, !mentions(gateway.config, name, method), what);
   const { callers, class_grants_as_of } = gateway.config;
   const { grants } = callers.find((each) => each.name === name);
-  const pair = `${name} ${method} ${isTold ? JSON.stringify([class_grants_as_of, grants]) : ''}`;
+  const pair = `${name} ${method} ${statesLack ? JSON.stringify([class_grants_as_of, grants]) : ''}`;
   if (!denials.has(pair)) denials.set(pair, bytes);
   assert.equal(bytes, denials.get(pair), what);
 }
