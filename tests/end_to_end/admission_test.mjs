@@ -2,12 +2,13 @@
 // others get.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { ADMIN, metricsOf } from './admin_port.mjs';
 import { QUERY, SUBMIT, described } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch, startStack } from './harness.mjs';
-import { asCaller, callerOf } from './policy_callers.mjs';
 import { recordsOf } from './log_lines.mjs';
-import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
+import { asCaller, callerOf } from './policy_callers.mjs';
+import { until } from './processes.mjs';
 
 const timeout = HANG_MS;
 const GRANTS = [{ classes: ['query', 'write'], all_organizations: true }];
@@ -83,9 +84,7 @@ describe('calls beyond the rate', { timeout }, () => {
     const stack = await startWith(t, { organization_rates: [{ requests: 10, per: '1s' }], max_wait: '2s' });
     const light = Array.from({ length: 40 }, () => outcomeOf(stack.callers[0], QUERY));
     const waiting = async () => (await metricsOf(stack.gateway)).get('stampgate_admission_waiting_calls{class="query"}');
-    while ((await waiting()) < 10) {
-      // The calls arrive soon.
-    }
+    await until(async () => (await waiting()) >= 10, 'calls of the lighter caller wait');
     const heavy = await Promise.all(Array.from({ length: 10 }, () => outcomeOf(stack.callers[2], QUERY)));
     assert.equal(countOf(heavy, 'sent'), 10);
     const ends = await Promise.all(light);
@@ -130,14 +129,10 @@ describe('calls beyond the rate', { timeout }, () => {
       .call(QUERY.method, QUERY.request, { deadlineMs: Infinity, onCall: (call) => calls.push(call) })
       .catch((error) => error);
     const waits = async () => (await metricsOf(stack.gateway)).get('stampgate_admission_waiting_calls{class="query"}');
-    while ((await waits()) !== 1) {
-      // The call arrives soon.
-    }
+    await until(async () => (await waits()) === 1, 'the call waits');
     calls[0].cancel();
     await waiting;
-    while ((await waits()) !== 0) {
-      // The call leaves soon.
-    }
+    await until(async () => (await waits()) === 0, 'the call has left');
     const metrics = await metricsOf(stack.gateway);
     assert.equal(metrics.get('stampgate_admission_refused_total{class="query",reason="left"}'), 1);
     assert.equal(stack.simulator.requests().length, 1);
@@ -180,8 +175,11 @@ describe('refusals of upstream', { timeout }, () => {
     assert.ok(countOf(ends, 'RATE_LIMIT_EXCEEDED') > 0);
     assert.ok(countOf(ends, 'QUOTA_EXHAUSTED') > countOf(ends, 'RATE_LIMIT_EXCEEDED'));
     // The gateway measures both once a second.
-    let metrics = new Map();
-    while (metrics.get('stampgate_upstream_slowed_operations') !== 1) metrics = await metricsOf(stack.gateway);
+    let metrics;
+    await until(async () => {
+      metrics = await metricsOf(stack.gateway);
+      return metrics.get('stampgate_upstream_slowed_operations') === 1;
+    }, 'one operation is slowed');
     assert.ok(metrics.get('stampgate_upstream_rate') > 59, `${metrics.get('stampgate_upstream_rate')}`);
   });
 
