@@ -29,13 +29,13 @@ export function writeKey(folder, { privateKey, curve } = apiKeyNamed('gateway p2
   return path;
 }
 
-/** Runs the program until it exits. */
-export function run(args, { command = stampgate, input = '', env } = {}) {
+/** Runs the program until it exits, for at most `hangMs`. */
+export function run(args, { command = stampgate, input = '', env, hangMs = HANG_MS } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env });
     const output = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr']) child[name].on('data', (data) => (output[name] += data));
-    const hang = setTimeout(() => child.kill('SIGKILL'), HANG_MS);
+    const hang = setTimeout(() => child.kill('SIGKILL'), hangMs);
     child.on('error', reject);
     child.on('close', (status, signal) => {
       clearTimeout(hang);
