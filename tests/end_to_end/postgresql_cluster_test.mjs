@@ -3,8 +3,8 @@
 // lost, that upstream saw one body for each idempotency key, and that no timestamp was used twice.
 //
 // Each round has one fault. A short run has one round for each kind of fault. With STAMPGATE_LONG=1 the test has 300
-// rounds, or STAMPGATE_ROUNDS, and a third of them again with pools. STAMPGATE_STEPS=killPrimary uses only these faults, and STAMPGATE_SEED=... chooses another
-// order.
+// rounds, or STAMPGATE_ROUNDS, and a third of this number again with pools. STAMPGATE_STEPS=killPrimary uses only these
+// faults, and STAMPGATE_SEED=... chooses another order.
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';

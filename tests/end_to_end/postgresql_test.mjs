@@ -295,6 +295,30 @@ test('a pool in session mode serves gateways, and a pool that shares sessions is
   assert.equal(schemas, 'stampgate');
 });
 
+test('a gateway with all that uses the store holds seven sessions of the server, as the page states', TIMEOUT, async (t) => {
+  const postgres = await PostgresServer.create(t);
+  const rates = [{ requests: 100, per: '1s' }, { requests: 1000, per: '24h' }];
+  const store = { hosts: [postgres.host], allow_single_server: true };
+  const stack = await SharedLogStack.prepare(t, store, { config: { admission: { rates } } });
+  const gateway = await stack.start();
+  const subscribers = await Promise.all(Array.from({ length: 5 }, () => Subscriber.start(gateway)));
+  for (let round = 0; round < 5; ++round) {
+    const submit = (_, i) => {
+      const name = `${round}-${i}`;
+      return { ...SUBMIT.request, parameters: { organization_name: name }, idempotency_key: name };
+    };
+    await Promise.all([
+      ...Array.from({ length: 20 }, () => deliverTo(stack, gateway)),
+      ...Array.from({ length: 10 }, submit).map((request) => gateway.call(SUBMIT.method, request)),
+      ...Array.from({ length: 10 }, () => listAll(gateway)),
+    ]);
+  }
+  // A gateway that has just connected may have one more for a moment.
+  const count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'stampgate'";
+  await until(async () => (await postgres.sql(count)) === '7', 'the gateway has seven sessions');
+  for (const subscriber of subscribers) await subscriber.leave();
+});
+
 test('an operator whose storage tears no page accepts full_page_writes = off', TIMEOUT, async (t) => {
   const { stack } = await prepare(t, { server: { settings: ['full_page_writes = off'] } });
   const fault = await startFault(stack, {});

@@ -43,7 +43,8 @@ const SETTINGS = {
  * @param {'state' | 'full' | 'least'} [options.answers] 'full', 'least': the members that are set in made answers
  * @param {boolean} [options.newer] whether the service has the parts of the API that schema/newer.mjs lists
  * @param {number} [options.choice] which value of each enum, and which member of each oneof, made answers have
- * @param {{requests: number, perMs: number}[]} [options.rateLimits] for each source address, and with `path` for one path; all of them hold
+ * @param {{requests: number, perMs: number, path?: string}[]} [options.rateLimits] for each source address, and with
+ *     `path` for one path; all of them hold
  * @param {number} [options.keepAliveMs] how long an idle connection stays open
  * @param {() => number} [options.now] the clock, in milliseconds
  * @param {{urls?: string[], ca?: string | Buffer, settings?: object}} [options.webhooks] see webhooks.mjs
