@@ -204,7 +204,7 @@ int LockedKb() {
 }
 
 bool IsSanitized() {
-#if defined(STAMPGATE_ASAN) || defined(__SANITIZE_THREAD__)
+#ifdef STAMPGATE_SANITIZED
   return true;
 #else
   return false;

@@ -11,7 +11,7 @@ namespace stampgate {
 namespace {
 
 // The sanitizers replace the heap of glibc.
-#if !defined(STAMPGATE_ASAN) && !defined(__SANITIZE_THREAD__)
+#ifndef STAMPGATE_SANITIZED
 // The first test, because glibc counts memory as free also after it was returned to the system.
 TEST(FreeMemoryTest, KeepsALittleFreeMemory) {
   constexpr size_t kBlockBytes = 10'000;

@@ -38,7 +38,7 @@ TEST(HardenProcessTest, OthersCannotReadTheProcess) {
 }
 
 // Builds with a sanitizer do not use _FORTIFY_SOURCE, because it hides calls from the sanitizer's own checks.
-#if !defined(STAMPGATE_ASAN) && !defined(__SANITIZE_THREAD__)
+#ifndef STAMPGATE_SANITIZED
 
 // Two adjacent members. A write that goes past the first member stays inside the object.
 struct Neighbours {

@@ -48,6 +48,12 @@ std::string Write(const Message& message, const MessagePlan& plan) {
   return absl::StrCat("{", members, "}");
 }
 
+#ifdef STAMPGATE_SANITIZED
+constexpr int kPercent = 10;
+#else
+constexpr int kPercent = 100;
+#endif
+
 // Tests that translate messages to JSON and back.
 
 void ExpectSurvivesItsJson(const Message& prototype, const MessagePlan& plan, Random& random, int depth = 4) {
@@ -72,12 +78,12 @@ TEST(MessageReaderPropertyTest, AMessageIsUnchangedAfterItIsRenderedAndParsed) {
     // path, and parsing a response always sets the field of form kJsonMembers.
     if (operation.general) continue;
     SCOPED_TRACE(operation.full_name);
-    for (int i = 0; i < 300 && !HasFatalFailure(); ++i) {
+    for (int i = 0; i < 3 * kPercent && !HasFatalFailure(); ++i) {
       ExpectSurvivesItsJson(*testing::NewRequest(operation), *operation.request, random);
       ExpectSurvivesItsJson(*testing::NewResponse(operation), *operation.response, random);
     }
   }
-  for (int i = 0; i < 5000 && !HasFatalFailure(); ++i) {
+  for (int i = 0; i < 50 * kPercent && !HasFatalFailure(); ++i) {
     ExpectSurvivesItsJson(testing::Everything::default_instance(), EverythingPlan(), random, /*depth=*/2);
   }
 }
@@ -433,9 +439,10 @@ TEST(MessageReaderPropertyTest, TheMessageAndUnrecognizedTogetherContainTheWhole
   for (const Operation& operation : Operations().operations()) {
     if (operation.general) continue;
     SCOPED_TRACE(operation.full_name);
-    ExpectNothingIsLostOfMutants(150, *testing::NewResponse(operation), *operation.response, random);
+    ExpectNothingIsLostOfMutants(3 * kPercent / 2, *testing::NewResponse(operation), *operation.response, random);
   }
-  ExpectNothingIsLostOfMutants(5000, testing::Everything::default_instance(), EverythingPlan(), random, /*depth=*/2);
+  ExpectNothingIsLostOfMutants(50 * kPercent, testing::Everything::default_instance(), EverythingPlan(), random,
+                               /*depth=*/2);
 }
 
 }  // namespace

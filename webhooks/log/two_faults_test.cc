@@ -32,7 +32,7 @@ namespace {
 
 constexpr char kPath[] = "/events";
 // With a sanitizer, a seed takes five times as long as without.
-#if defined(STAMPGATE_ASAN) || defined(__SANITIZE_THREAD__)
+#ifdef STAMPGATE_SANITIZED
 constexpr uint64_t kSeeds = 100;
 #else
 constexpr uint64_t kSeeds = 1000;
