@@ -63,6 +63,10 @@ absl::StatusOr<ConfigSource::Reading> ConfigSource::Read(ConfigFiles files, bool
     if (++readings > kMostReadings) {
       return absl::AbortedError(absl::StrCat(path_, ": the config or its files change faster than they can be read"));
     }
+    if (!which_.has_value()) {  // what has changed since the last try is still used as it is found
+      config_.BeginAgain();
+      files_.clear();
+    }
     LookAtAll(files, asked);
   } while (HasChanged(/*or_is_held=*/!which_.has_value()));
   which_ = files;

@@ -153,6 +153,29 @@ TEST_F(SnapshotTest, AFileThatChangesWhileOthersAreReadIsReadAgain) {
   }
 }
 
+// A start must not fail because somebody has replaced a file by a rename, or has written it, just then.
+TEST_F(SnapshotTest, AFileWithoutALinkMayChangeOnceWhileTheFirstReadingIsInProgress) {
+  for (const char* changed : {"f", "main.key", "ids", "up.pem"}) {
+    const std::string before = changed == std::string("f") ? kText : "a\n";
+    for (int change_at = 1; change_at <= 12; ++change_at) {
+      Put(changed, changed == std::string("main.key") ? KeyText(1) : before);
+      int looks = 0;
+      ConfigSource source(PathOf("f"), {.now = absl::UnixEpoch,
+                                        .steady_now = [] { return SettledFile::Time(); },
+                                        .state_of =
+                                            [&](const std::string& path) {
+                                              if (++looks == change_at) {
+                                                std::ofstream(PathOf(changed), std::ios::app) << "# later\n";
+                                              }
+                                              return FileStateOf(path);
+                                            }});
+      const absl::StatusOr<ConfigSource::Reading> reading = source.Read(ConfigFiles::kAll);
+      ASSERT_TRUE(reading.ok()) << changed << change_at << reading.status();
+      EXPECT_TRUE(reading->snapshot.has_value());
+    }
+  }
+}
+
 TEST_F(SnapshotTest, ReadingFailsIfTheFilesChangeAllTheTime) {
   int changes = 0;
   while_looking_ = [&] { Put("ids", absl::StrCat("a", ++changes, "\n")); };

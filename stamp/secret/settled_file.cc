@@ -52,7 +52,7 @@ SettledFile::Verdict SettledFile::Look(Time now, bool asked) {
   // A write in the same tick of the file system's clock as a reading leaves no trace in the state. So a file that was
   // taken before it was still is read once more when it is still. Somebody who asks can know more than the state shows.
   if (taken_.has_value() && *taken_ == seen_) return {true, asked || (is_still_ && !was_still_), {}, false};
-  const bool as_found = first_ == First::kAsFound && !former_.has_value();
+  const bool as_found = first_ == First::kAsFound && !taken_.has_value();
   const bool linked = seen_ && former_ && seen_->target != former_->target;
   if (as_found || linked) return {true, true, {}, false};
   if (!is_still_) return {false, false, kStill - age, false};

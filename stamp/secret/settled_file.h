@@ -68,6 +68,9 @@ class SettledFile {
   // Examines the file. `asked` is whether somebody has just asked for the file in its current state.
   Verdict Look(Time now, bool asked);
 
+  // Forgets the file's states, as if Look was never called. For a start that must read all its files again.
+  void BeginAgain() { *this = SettledFile(path_, first_, state_of_); }
+
   // Records that the file was read in the state that Look has found. Requires that Look has found it whole. Returns
   // false, and records nothing, if the file has changed since Look: then the bytes can be half-written.
   bool Take();
@@ -83,9 +86,9 @@ class SettledFile {
  private:
   bool HasShrunk() const;
 
-  const std::string path_;
-  const First first_;
-  const StateOf state_of_;
+  std::string path_;
+  First first_;
+  StateOf state_of_;
   bool looked_ = false;
   std::optional<FileState> seen_;  // the state at the last Look
   Time since_;                     // when Look first found the state `seen_`

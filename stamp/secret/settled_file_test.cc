@@ -211,6 +211,24 @@ TEST_F(SettledFileTest, AFileThatIsNamedLaterMustBeStillFirst) {
   EXPECT_EQ(WaitAfter(milliseconds(2000), file), kNow);
 }
 
+TEST_F(SettledFileTest, AFileThatWasMissingAtTheStartMustBeStillFirst) {
+  SettledFile file("/f", SettledFile::First::kAsFound, [this](const std::string&) { return state_; });
+  EXPECT_EQ(WaitAfter(milliseconds(0), file), kNow);
+  state_ = FileState{.target = "/f", .size = 100};
+  EXPECT_EQ(WaitAfter(milliseconds(0), file), milliseconds(2000));
+  EXPECT_EQ(WaitAfter(milliseconds(2000), file), kNow);
+}
+
+TEST_F(SettledFileTest, AStartThatBeginsAgainUsesTheFileAsItIsFoundThen) {
+  SettledFile file = FileFoundAt(100);
+  WriteInPlace(10);
+  file.BeginAgain();
+  EXPECT_TRUE(LookAfter(milliseconds(0), file).is_new);
+  EXPECT_TRUE(file.Take());
+  WriteInPlace(9);
+  EXPECT_EQ(WaitAfter(milliseconds(0), file), milliseconds(2000));
+}
+
 TEST_F(SettledFileTest, AFileThatChangesWhileItIsReadIsNotTaken) {
   SettledFile file = FileFoundAt(100);
   ChangeLink(200);

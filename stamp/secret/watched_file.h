@@ -39,6 +39,12 @@ class WatchedFile {
     }
   }
 
+  // See SettledFile. Frees the content.
+  void BeginAgain() {
+    file_.BeginAgain();
+    Free();
+  }
+
   // Returns the last whole content, which is never that of a half-written file. Returns null if the file has not been
   // whole yet, and after Free.
   const std::shared_ptr<const Content>& content() const { return content_; }

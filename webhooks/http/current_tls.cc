@@ -67,6 +67,10 @@ bool CurrentTls::Look(bool asked) {
   const auto has_changed = [first](const auto& file) { return file.is_whole() ? !file.file().IsAsSeen() : first; };
   for (int looks = 0; looks < kMostLooks; ++looks) {
     const SettledFile::Time now = clock_();
+    if (first) {  // what has changed since the last try is still used as it is found
+      key_.BeginAgain();
+      for (WatchedFile<std::string>& file : public_) file.BeginAgain();
+    }
     for (WatchedFile<std::string>& file : public_) file.Look(now, asked);
     key_.Look(now, asked);
     if (!has_changed(key_) && std::none_of(public_.begin(), public_.end(), has_changed)) return true;
