@@ -362,5 +362,16 @@ TEST_F(OperationRatesTest, ARefusalNamesTheRateThatHasNoPlace) {
   EXPECT_FALSE(refused.limit.has_value());
 }
 
+TEST_F(OperationRatesTest, ARefusalDuringAPauseNamesNoRate) {
+  MakeRates({kSixtyASecond});
+  Fill();
+  kept_.front()->verdict->permit.Refused(absl::Seconds(30));
+  const auto call = Enter();
+  ASSERT_TRUE(call->is_refused());
+  EXPECT_EQ(call->verdict->refused->scope, RateScope::kUpstream);
+  EXPECT_GE(call->verdict->refused->retry_after, absl::Seconds(30));
+  EXPECT_FALSE(call->verdict->refused->limit.has_value()) << "the call would wait for the end of the pause";
+}
+
 }  // namespace
 }  // namespace stampgate

@@ -61,7 +61,7 @@ void Rate::Remaining(int64_t limit, int64_t remaining, absl::Time now) {
 std::optional<RateLimit> Rate::Narrowest(int64_t count, absl::Time now) {
   ApplySpeed(now);
   std::optional<RateLimit> narrowest;
-  absl::Time latest = now;
+  absl::Time latest = std::max(now, paused_until_);
   for (const RateWindow& window : windows_) {
     const absl::Time when = window.When(count, now);
     if (when <= latest) continue;

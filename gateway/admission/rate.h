@@ -44,7 +44,8 @@ class Rate {
   // upstream has counted more requests than the window, the difference belongs to others that share the limit.
   void Remaining(int64_t limit, int64_t remaining, absl::Time now);
 
-  // Returns the limit of the window that `count` further requests wait for longest; nothing if they need not wait.
+  // Returns the limit of the window that `count` further requests wait for longest; nothing if they need not wait, or
+  // wait longer for the end of a pause.
   std::optional<RateLimit> Narrowest(int64_t count, absl::Time now);
 
   // Returns how many requests fit into a second in the long run; infinite without windows.

@@ -41,7 +41,7 @@ class SharedRate {
 
   absl::Time When(int64_t count, absl::Time now);
   // Returns the limit of the window or the quota that `count` further calls wait for longest; nothing if they need not
-  // wait.
+  // wait, or wait longer for the end of a pause.
   std::optional<RateLimit> Narrowest(int64_t count, absl::Time now);
   void Begin(absl::Time now, bool waited);
   void Sent(absl::Time now) { rate_.Sent(now); }
