@@ -19,11 +19,11 @@ inline constexpr size_t kCallClasses = 3;
 
 // Within a class, the callers share the places in proportion to their weights: start-time fair queueing. Each caller
 // has a virtual time, to which each of its calls adds 1 / weight, and the caller with the smallest virtual time is
-// next. Of several callers with the same virtual time, the one whose call has waited longest is next: so no later call
-// overtakes a waiting one, except those that Ahead counts. A caller that has used less than its share does not save the
-// rest for later, whether it has not called, or its calls had to wait for something else. For calls of equal size, this
-// order is that of a weighted deficit round robin whose rounds are as fine as possible: a caller with the weight 100
-// does not get 100 places in a row.
+// next. Of several callers with the same virtual time, Precedes prefers none: Admission then takes the call that has
+// waited longest, so that no later call overtakes a waiting one, except those that Ahead counts. A caller that has used
+// less than its share does not save the rest for later, whether it has not called, or its calls had to wait for
+// something else. For calls of equal size, this order is that of a weighted deficit round robin whose rounds are as
+// fine as possible: a caller with the weight 100 does not get 100 places in a row.
 //
 // Not thread-safe.
 class FairQueue {
