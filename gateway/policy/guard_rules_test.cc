@@ -428,6 +428,27 @@ TEST(GuardRulesTest, ManyChainsAndContractsAreRefusedInLittleTime) {
             "");
   EXPECT_EQ(Refusal(AnyAmount(), Proto<testing::ListOfPlaces>("tracks: ['eip155:1', 'eip155:2'] amounts: '1'")),
             "amounts is not within amount_limits");
+  // Each pair of the chain and a contract is allowed, so only their number is the reason.
+  std::string contracts;
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&contracts, "contracts: '", i, "' ");
+  const auto with = [&](const char* more) {
+    return Refusal(AnyAmount(),
+                   Proto<testing::ListOfPlaces>(absl::StrCat("tracks: 'eip155:1' amounts: '1' ", contracts, more)));
+  };
+  EXPECT_EQ(with(""), "");
+  EXPECT_EQ(with("contracts: '1000'"), "amounts is not within amount_limits");
+}
+
+TEST(GuardRulesTest, EachContractOfAListMustBeThatOfTheLimit) {
+  const auto with = [](const char* contracts) {
+    return Refusal(
+        "amount_limits { chain: 'eip155:1' contract: '0xaa' max_amount: '5' }",
+        Proto<testing::ListOfPlaces>(absl::StrCat("tracks: 'eip155:1' amounts: '5' contracts: ", contracts)));
+  };
+  EXPECT_EQ(with("['0xaa', '0xAA']"), "");
+  for (const char* contracts : {"['0xaa', '0xbb']", "['0xbb', '0xaa']", "['0xaa', '']"}) {
+    EXPECT_EQ(with(contracts), "amounts is not within amount_limits") << contracts;
+  }
 }
 
 TEST(GuardRulesTest, TheFieldOfAChainMayBeAString) {

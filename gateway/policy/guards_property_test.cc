@@ -80,6 +80,7 @@ const std::vector<Addition>& Additions() {
       {"Payment", "caip2", "string", false, States::kChain, v1::FIELD_GUARD_CHAIN},
       {"Payment", "value", "string", false, States::kAmount, v1::FIELD_GUARD_AMOUNT},
       {"Payment", "vault", "string", false, States::kContract, v1::FIELD_GUARD_CONTRACT},
+      {"Payment", "vaults", "string", true, States::kContract, v1::FIELD_GUARD_CONTRACT},
       {"Payment", "receivers", "string", true, States::kDestination, v1::FIELD_GUARD_DESTINATION},
       {"Payment", "networks", "Chain", true, States::kChain, v1::FIELD_GUARD_CHAIN},
       {"Leg", "target", "string", false, States::kKey, v1::FIELD_GUARD_EXPORT_KEY},

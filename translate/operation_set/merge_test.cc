@@ -220,6 +220,49 @@ TEST(OperationSetMergeTest, AFieldThatTheBaseHasRemovedIsNotAddedAgain) {
   EXPECT_EQ(Merged(base, SetOfTexts({kKettle})).set, base);
 }
 
+TEST(OperationSetMergeTest, AValueThatTheBaseHasRemovedIsNotAddedAgain) {
+  const OperationSet::Shared base = SetOfTexts(
+      {KettleWith("value { name: \"LARGE\" number: 1 }", "reserved_range { start: 1 end: 1 } reserved_name: 'LARGE'")});
+  EXPECT_EQ(Merged(base, SetOfTexts({kKettle})).set, base);
+}
+
+TEST(OperationSetMergeTest, ANewFileWithElementsOfAnotherFileAddsOnlyItsOwn) {
+  const std::string pot = absl::StrCat(KettleWith("kettle.proto", "pot.proto"), "message_type { name: 'Pot' }");
+  const MergedOperations merged = Merged(SetOfTexts({kKettle}), SetOfTexts({pot}));
+  const auto file_of = [&](const char* message) {
+    const Descriptor* found = merged.set->pool().FindMessageTypeByName(message);
+    return found == nullptr ? "" : std::string(found->file()->name());
+  };
+  EXPECT_EQ(file_of("kitchen.Kettle"), "kettle.proto");
+  EXPECT_EQ(file_of("kitchen.Pot"), "pot.proto");
+}
+
+TEST(OperationSetMergeTest, ANestedElementIsNoElementOfAFile) {
+  const std::string base =
+      KettleWith("nested_type {", "enum_type { name: 'Use' value { name: 'TEA' number: 0 } } nested_type {");
+  const auto fault_of = [&](const char* element) {
+    const std::string added = absl::StrCat("name: 'lid.proto' package: 'kitchen.Kettle' syntax: 'proto3' ", element);
+    return MergeOperationSets(SetOfTexts({base}), SetOfTexts({added})).status();
+  };
+  EXPECT_EQ(fault_of("message_type { name: 'Lid' }").message(), "kitchen.Kettle.Lid is a message inside another one");
+  EXPECT_EQ(fault_of("enum_type { name: 'Use' value { name: 'TEA' number: 0 } }").message(),
+            "kitchen.Kettle.Use is an enum inside a message");
+}
+
+TEST(OperationSetMergeTest, AnExtensionMustStayTheSame) {
+  const auto with = [](const char* number, const char* extended) {
+    return SetOfTexts({absl::StrCat(
+        kKettle, "dependency: 'google/protobuf/descriptor.proto' extension { name: 'note' number: ", number,
+        " label: LABEL_OPTIONAL type: TYPE_STRING extendee: '.google.protobuf.", extended, "' }")});
+  };
+  const OperationSet::Shared base = with("1000", "FieldOptions");
+  EXPECT_EQ(Merged(base, with("1000", "FieldOptions")).set, base);
+  for (const auto& [number, extended] : {std::pair("1001", "FieldOptions"), std::pair("1000", "MessageOptions")}) {
+    EXPECT_EQ(MergeOperationSets(base, with(number, extended)).status().message(),
+              "kitchen.note has another number or type");
+  }
+}
+
 TEST(OperationSetMergeTest, TheOptionsOfTheBaseAreUsedAndTheDifferencesAreNamed) {
   struct Option {
     const char* text;
@@ -387,6 +430,11 @@ INSTANTIATE_TEST_SUITE_P(
               "kitchen.KettleService.Boil has another request or response"},
         Fault{"name: \"Boil\"", "name: 'Boil' server_streaming: true",
               "kitchen.KettleService.Boil has another request or response"},
+        Fault{"output_type: \".kitchen.Kettle\"", "output_type: '.kitchen.Kettle.Lid'",
+              "kitchen.KettleService.Boil has another request or response"},
+        Fault{"name: \"Boil\"", "name: 'Boil' client_streaming: true",
+              "kitchen.KettleService.Boil has another request or response"},
+        Fault{"kitchen", "pantry", "kettle.proto has another package or syntax"},
         Fault{"syntax: \"proto3\"", "syntax: 'proto2'", "kettle.proto has another package or syntax"}));
 
 TEST(OperationSetMergeTest, TwoFieldsWithOneJsonNameAreAnError) {

@@ -131,6 +131,12 @@ TEST(UnreviewedFieldsTest, AGuardThatAFileAddsToARequestMakesItsOtherFieldsUnrev
   EXPECT_THAT(AddedTo("Look", fields), ElementsAre("shop.Look.x"));
 }
 
+TEST(UnreviewedFieldsTest, AFieldThatIsReviewedAndStatesNothingMakesNoOtherFieldUnreviewed) {
+  const std::string fields = absl::StrReplaceAll(absl::StrCat(Field("note", "FIELD_GUARD_NONE"), Field("x")),
+                                                 {{"'x' number: 50", "'x' number: 51"}});
+  EXPECT_THAT(AddedTo("Look", fields), IsEmpty());
+}
+
 TEST(UnreviewedFieldsTest, TheFieldsOfAnOperationThatIsNotBuiltInAreThoseOfItsAuthor) {
   const std::string own =
       absl::StrCat("message_type { name: 'Own' ", Field("amount", "FIELD_GUARD_AMOUNT"),
