@@ -123,6 +123,10 @@ struct Admission::Scope {
   size_t waiting = 0;  // calls that wait
   RecentSeconds<2> responses;
   absl::Time closed_until = absl::InfinitePast();  // nothing fits into the rate before this time
+
+  // For KeepFirst: the first of the lines that compete for this rate, and the number of their calls.
+  const Line* first = nullptr;
+  size_t competing = 0;
 };
 
 // A scope of a call, and the call's caller in the order of this scope.
@@ -370,23 +374,20 @@ struct Admission::State {
   // If a scope of this kind has too few places for the calls of `next`, only the line that is first in its order
   // remains.
   static void KeepFirst(RateScope kind, std::vector<const Line*>& next, absl::Time now) {
-    struct Contest {
-      const Line* first;
-      size_t calls = 0;
-    };
-    absl::flat_hash_map<Scope*, Contest> contests;
+    for (const Line* line : next) {
+      if (const Step* const step = line->Find(kind)) step->scope->competing = 0;
+    }
     for (const Line* line : next) {
       const Step* const step = line->Find(kind);
       if (step == nullptr) continue;
-      Contest& contest = contests.try_emplace(step->scope, Contest{line}).first->second;
-      contest.calls += line->calls.size();
-      if (GoesFirst(*line, *contest.first, kind)) contest.first = line;
+      Scope& scope = *step->scope;
+      if (scope.competing == 0 || GoesFirst(*line, *scope.first, kind)) scope.first = line;
+      scope.competing += line->calls.size();
     }
     std::erase_if(next, [&](const Line* line) {
       const Step* const step = line->Find(kind);
-      if (step == nullptr) return false;
-      const Contest& contest = contests.at(step->scope);
-      return line != contest.first && step->scope->When(contest.calls, now) > now;
+      if (step == nullptr || line == step->scope->first) return false;
+      return step->scope->When(step->scope->competing, now) > now;
     });
   }
 
