@@ -58,6 +58,14 @@ struct Admission::Scope {
     return now + in_flight.HoldTime(now) * (ends / static_cast<double>(max_in_flight));
   }
 
+  // Whether `count` waiting calls need not wait for each other in this scope. Otherwise its order decides which is
+  // next.
+  bool HasPlaces(size_t count, absl::Time now) {
+    const auto calls = static_cast<int64_t>(count);
+    return in_flight.count() + std::min<size_t>(count, 2) <= max_in_flight && rate.HasPlaces(calls, now) &&
+           (!learned.has_value() || learned->HasPlaces(calls, now));
+  }
+
   bool HasRoom(absl::Time now) {
     if (in_flight.count() >= max_in_flight || now < closed_until) return false;
     closed_until = std::max(rate.When(1, now), learned.has_value() ? learned->When(1, now) : now);
@@ -387,7 +395,7 @@ struct Admission::State {
     std::erase_if(next, [&](const Line* line) {
       const Step* const step = line->Find(kind);
       if (step == nullptr || line == step->scope->first) return false;
-      return step->scope->When(step->scope->competing, now) > now;
+      return !step->scope->HasPlaces(step->scope->competing, now);
     });
   }
 

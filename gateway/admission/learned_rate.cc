@@ -10,8 +10,12 @@ namespace stampgate {
 absl::Time LearnedRate::When(int64_t count, absl::Time now) {
   Update(now);
   const absl::Time from = std::max(now, paused_until_);
-  // Even the distances of an unlimited window add up to a delay, which would make an order of the operation decide.
   return is_learned() ? window_.When(count, from) : from;
+}
+
+bool LearnedRate::HasPlaces(int64_t count, absl::Time now) {
+  Update(now);
+  return !is_learned() || window_.HasPlaces(count, now);
 }
 
 void LearnedRate::Refused(absl::Time now, std::optional<absl::Duration> retry_after) {

@@ -25,6 +25,7 @@ class LearnedRate {
 
   // See RateWindow.
   absl::Time When(int64_t count, absl::Time now);
+  bool HasPlaces(int64_t count, absl::Time now);
   void Begin(absl::Time now, bool waited) { window_.Begin(now, waited); }
   void Sent(absl::Time now) { window_.Sent(now); }
   void Withdraw() { window_.Withdraw(); }

@@ -22,6 +22,12 @@ absl::Time Rate::When(int64_t count, absl::Time now) {
   return when;
 }
 
+bool Rate::HasPlaces(int64_t count, absl::Time now) {
+  ApplySpeed(now);
+  return std::all_of(windows_.begin(), windows_.end(),
+                     [&](const RateWindow& window) { return window.HasPlaces(count, now); });
+}
+
 void Rate::Begin(absl::Time now, bool waited) {
   for (RateWindow& window : windows_) window.Begin(now, waited);
 }

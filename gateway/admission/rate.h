@@ -26,6 +26,8 @@ class Rate {
 
   // See RateWindow. When returns the latest time of all windows.
   absl::Time When(int64_t count, absl::Time now);
+  // See RateWindow. Whether all windows have the places.
+  bool HasPlaces(int64_t count, absl::Time now);
   void Begin(absl::Time now, bool waited);
   void Sent(absl::Time now);
   void Withdraw();

@@ -84,6 +84,13 @@ void RateWindow::SetShare(double share, absl::Time now) {
   next_ = now - std::min(distance_ * early, tolerance_);
 }
 
+bool RateWindow::HasPlaces(int64_t count, absl::Time now) const {
+  if (!IsPaced()) return When(count, now) <= now;
+  // Of a window that others make wait for longer, so many places remain.
+  count = std::min(count, std::max<int64_t>(capacity_ / kCatchUpDivisor, 2));
+  return next_ <= now - distance_ * (count - 1) && When(1, now) <= now;
+}
+
 void RateWindow::SetLimit(const RateLimit& limit) {
   limit_ = limit;
   Measure();

@@ -46,6 +46,9 @@ class RateWindow {
   // may begin at once does not change with the share, because another process can have used its share just now.
   void SetShare(double share, absl::Time now);
 
+  // Whether `count` waiting requests, or as many as may begin at once, need not wait for each other now.
+  bool HasPlaces(int64_t count, absl::Time now) const;
+
   // Replaces the limit. The requests that were sent or admitted still count.
   void SetLimit(const RateLimit& limit);
 

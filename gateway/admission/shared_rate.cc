@@ -52,6 +52,12 @@ absl::Time SharedRate::When(int64_t count, absl::Time now) {
   return when;
 }
 
+bool SharedRate::HasPlaces(int64_t count, absl::Time now) {
+  return rate_.HasPlaces(count, now) && std::all_of(quotas_.begin(), quotas_.end(), [&](const Quota& quota) {
+           return quota.block.Left(begun_, now) >= count;
+         });
+}
+
 absl::Time SharedRate::WhenPermitted(const Quota& quota, int64_t count, absl::Time now) const {
   if (quota.block.Left(begun_, now) >= count) return now;
   if (now < quota.block.freed_at) return quota.block.freed_at;

@@ -40,6 +40,8 @@ class SharedRate {
   SharedRate(std::string name, const std::vector<RateLimit>& limits, double share, bool has_quotas, int64_t begun);
 
   absl::Time When(int64_t count, absl::Time now);
+  // See RateWindow. Whether all windows and quotas have the places.
+  bool HasPlaces(int64_t count, absl::Time now);
   // Returns the limit of the window or the quota that `count` further calls wait for longest; nothing if they need not
   // wait, or wait longer for the end of a pause.
   std::optional<RateLimit> Narrowest(int64_t count, absl::Time now);

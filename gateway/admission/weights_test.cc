@@ -113,6 +113,23 @@ TEST_F(WeightsTest, HoldWithinAnOrganizationAlsoForACallerOfOtherOrganizations) 
   });
 }
 
+// A rate that has room for all does not decide: within it, "a" has had less than its share.
+TEST_F(WeightsTest, HoldWithinUpstreamAlsoIfTheOrganizationHasRoom) {
+  for (const int64_t room : {1000, 30, 15}) {
+    SCOPED_TRACE(room);
+    AdmissionOptions options;
+    options.rates = {kTenASecond};
+    options.organization_rates = {{room, absl::Seconds(1)}};
+    ThirtyRuns(options, [this] {
+      Loops(20, {.caller = "b", .organization = "o"}, absl::Minutes(1));
+      for (const char* other : {"o", "p", "q", "r"})
+        Loops(10, {.caller = "a", .organization = other}, absl::Minutes(1));
+      time_.Pass(absl::Minutes(1));
+      EXPECT_NEAR(static_cast<double>(served_["a"]) / served_["b"], 1, 0.1);
+    });
+  }
+}
+
 // Both the organization and the operation are narrower than what is offered, and other callers use up the rest.
 TEST_F(WeightsTest, HoldAtEachLevelAtOnce) {
   AdmissionOptions options;
@@ -193,7 +210,7 @@ TEST_F(WeightsTest, AFloodOfOneOperationDoesNotRefuseOtherCallsOfTheOrganization
   for (int i = 0; i < 100; ++i) {
     others.push_back(Enter(
         {.caller = i % 2 == 0 ? "flood" : "b", .organization = "o", .operation = "/b", .time_left = absl::Seconds(1)}));
-    time_.Pass(absl::Milliseconds(60));
+    if (i % 10 == 9) time_.Pass(absl::Milliseconds(600));  // most of ten calls at once must wait for a moment
   }
   time_.Pass(absl::Seconds(1));
   for (const auto& call : others) EXPECT_TRUE(call->is_admitted());
