@@ -324,6 +324,75 @@ TEST_F(OperationRatesTest, TheMemoryOfOperationsIsBounded) {
   EXPECT_GT(admission_->slowed_operations(), 0u);
 }
 
+TEST_F(OperationRatesTest, TheMemoryOfOperationsInFlightIsBoundedToo) {
+  MakeRates({{100'000, absl::Seconds(1)}});
+  Accept("/accepted");
+  for (int i = 0; i < 1200; ++i) kept_.push_back(Enter({.caller = "a", .operation = absl::StrCat("/", i)}));
+  for (const auto& call : kept_) {
+    call->verdict->permit.Refused(std::nullopt);
+    for (int n = 0; n < 3; ++n) Accept("/accepted");
+  }
+  EXPECT_LE(admission_->slowed_operations(), 1024u);
+  EXPECT_GT(admission_->slowed_operations(), 1000u);
+}
+
+// Of an organization and an operation, the one is slowed of which upstream has refused the larger part.
+TEST_F(OperationRatesTest, TheNarrowestRateThatExplainsARefusalIsSlowed) {
+  for (const RateScope slowed : {RateScope::kOrganization, RateScope::kOperation}) {
+    AdmissionOptions options;
+    options.rates = {kSixtyASecond};
+    options.organization_rates = {{20, absl::Seconds(1)}};
+    Make(std::move(options));
+    const auto accept = [this](const char* organization, const char* operation) {
+      Enter({.caller = "a", .organization = organization, .operation = operation})->verdict->permit.End();
+    };
+    accept("other", "/other");
+    if (slowed == RateScope::kOrganization) {
+      accept("p", "/a");
+    } else {
+      accept("o", "/b");
+    }
+    Enter({.caller = "a", .organization = "o", .operation = "/a"})->verdict->permit.Refused(absl::Seconds(30));
+    const auto call = Enter({.caller = "a", .organization = "o", .operation = "/a"});
+    ASSERT_TRUE(call->is_refused());
+    EXPECT_EQ(call->verdict->refused->scope, slowed);
+    EXPECT_EQ(Enter({.caller = "a", .organization = "p", .operation = "/a"})->is_admitted(),
+              slowed == RateScope::kOrganization);
+    EXPECT_EQ(Enter({.caller = "a", .organization = "o", .operation = "/b"})->is_admitted(),
+              slowed == RateScope::kOperation);
+  }
+}
+
+TEST_F(OperationRatesTest, ACallThatSendsNothingLeavesItsPlaceToAWaitingOneAtOnce) {
+  AdmissionOptions options;
+  options.organization_rates = {{1, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(5);
+  Make(std::move(options));
+  const AdmissionRequest request = {.caller = "a", .organization = "o", .operation = "/a"};
+  Admission::Ticket ticket = 0;
+  std::optional<Admission::Verdict> unsent = admission_->Enter(request, ticket, [](Admission::Verdict) {});
+  ASSERT_TRUE(unsent.has_value());
+  const auto waiting = Enter(request);
+  ASSERT_TRUE(waiting->waits());
+  unsent->permit.End();
+  EXPECT_TRUE(waiting->is_admitted());
+}
+
+// While its caller does not wait, all calls that wait go before the repetition, also those that it would overtake.
+TEST_F(OperationRatesTest, ARepetitionAfterTheStatedDelayHasAPlaceWithinANarrowerRate) {
+  AdmissionOptions options;
+  options.organization_rates = {{10, absl::Seconds(1)}};
+  options.max_wait = absl::Seconds(30);
+  Make(std::move(options));
+  for (int i = 0; i < 40; ++i) kept_.push_back(Enter({.caller = "light", .organization = "o"}));
+  const AdmissionRequest heavy = {
+      .caller = "heavy", .weight = 9, .organization = "o", .time_left = absl::Milliseconds(1)};
+  const auto call = Enter(heavy);
+  ASSERT_TRUE(call->is_refused());
+  time_.Pass(call->verdict->refused->retry_after);
+  EXPECT_TRUE(Enter(heavy)->is_admitted());
+}
+
 TEST_F(OperationRatesTest, ARefusalNamesTheRateThatHasNoPlace) {
   AdmissionOptions options;
   options.rates = {{100, absl::Seconds(1)}};

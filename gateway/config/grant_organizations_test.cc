@@ -128,6 +128,28 @@ TEST_F(GrantOrganizationsTest, AChangedGrantAllowsNoOrganizationUntilItsFileCanB
                   ->empty());
 }
 
+TEST_F(GrantOrganizationsTest, OnlyTheKeyAndTheIssuerOfAGrantBelongToIt) {
+  constexpr char kGrant[] =
+      "callers {name: 'a' loopback: true token {issuer: 'i' subjects: 's'}"
+      "  grants {methods: 'm' key: 'k' organizations_file: 'f'}}";
+  const auto keeps = [&](const char* before, const char* after) {
+    const auto config = testing::Proto<config::v1::Config>(absl::StrCat(kGrant, before));
+    files_["f"] = {Ids("f1"), false};
+    const GrantOrganizations in_force = Reload(absl::StrCat(kGrant, before));
+    files_["f"] = {absl::InvalidArgumentError("line 7"), false};
+    ConfigReport report("c", {}, {});
+    const auto changed = testing::Proto<config::v1::Config>(absl::StrCat(kGrant, after));
+    const GrantOrganizations found =
+        FindGrantOrganizations(changed, files_, OrganizationsUse::kReload, {&config, &in_force.ids}, report);
+    return found.ids[0][0]->Contains("f1");
+  };
+  EXPECT_FALSE(keeps("keys {name: 'k' file: '1'}", "keys {name: 'k' file: '2'}"));
+  EXPECT_TRUE(keeps("keys {name: 'k' file: '1'}", "keys {name: 'k' file: '1'} keys {name: 'other' file: '2'}"));
+  EXPECT_FALSE(keeps("token_issuers {name: 'i' issuer: '1'}", "token_issuers {name: 'i' issuer: '2'}"));
+  EXPECT_TRUE(keeps("token_issuers {name: 'i' issuer: '1'}",
+                    "token_issuers {name: 'other' issuer: '2'} token_issuers {name: 'i' issuer: '1'}"));
+}
+
 TEST_F(GrantOrganizationsTest, AGrantThatAllowsNoOrganizationStaysSoUntilItsFileCanBeUsed) {
   files_["f"] = {absl::InvalidArgumentError("line 7"), false};
   const std::string changed =
