@@ -378,6 +378,20 @@ TEST_F(OperationRatesTest, ACallThatSendsNothingLeavesItsPlaceToAWaitingOneAtOnc
   EXPECT_TRUE(waiting->is_admitted());
 }
 
+TEST_F(OperationRatesTest, ACallThatWouldWaitTooLongBehindCallsOfItsCallerIsRefusedAtOnce) {
+  AdmissionOptions options;
+  options.rates = {{1000, absl::Seconds(1)}};
+  options.operation_rates = {{{"/a"}, {{10, absl::Seconds(1)}}}};
+  options.max_wait = absl::Seconds(1);
+  Make(std::move(options));
+  for (int i = 0; i < 40; ++i) kept_.push_back(Enter({.caller = "a", .operation = "/a"}));
+  time_.Pass(absl::Seconds(2));
+  EXPECT_GE(sent_.size(), 8u);
+  for (const auto& call : kept_) {
+    EXPECT_TRUE(call->is_admitted() || call->ended == call->begun) << "it has waited in vain";
+  }
+}
+
 // While its caller does not wait, all calls that wait go before the repetition, also those that it would overtake.
 TEST_F(OperationRatesTest, ARepetitionAfterTheStatedDelayHasAPlaceWithinANarrowerRate) {
   AdmissionOptions options;

@@ -86,7 +86,7 @@ void RateWindow::SetShare(double share, absl::Time now) {
 
 bool RateWindow::HasPlaces(int64_t count, absl::Time now) const {
   if (!IsPaced()) return When(count, now) <= now;
-  // Of a window that others make wait for longer, so many places remain.
+  // If another rate delays the calls longer, this window has so many places whenever one of them goes.
   count = std::min(count, std::max<int64_t>(capacity_ / kCatchUpDivisor, 2));
   return next_ <= now - distance_ * (count - 1) && When(1, now) <= now;
 }

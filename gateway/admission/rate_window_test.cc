@@ -159,25 +159,23 @@ TEST_F(RateWindowTest, TheRequestsOfOthersCountForOneWindow) {
   EXPECT_EQ(SendAll(window), 100);
 }
 
-TEST(RateWindowPlacesTest, HasPlacesForAsManyAsMayBeginAtOnceIfFewHaveBegun) {
-  absl::Time now = absl::FromUnixSeconds(1000);
+TEST_F(RateWindowTest, HasPlacesForAsManyAsMayBeginAtOnceIfFewHaveBegun) {
   RateWindow window({100, absl::Seconds(1)});
-  EXPECT_TRUE(window.HasPlaces(1000, now));
-  window.Begin(now, /*waited=*/true);
-  window.Sent(now);
-  EXPECT_FALSE(window.HasPlaces(1000, now)) << "the next requests must wait for each other";
-  EXPECT_TRUE(window.HasPlaces(2, now));
-  now += absl::Milliseconds(11);
-  EXPECT_TRUE(window.HasPlaces(1000, now));
+  EXPECT_TRUE(window.HasPlaces(1000, now_));
+  window.Begin(now_, /*waited=*/true);
+  window.Sent(now_);
+  EXPECT_FALSE(window.HasPlaces(1000, now_)) << "the next requests must wait for each other";
+  EXPECT_TRUE(window.HasPlaces(2, now_));
+  now_ += absl::Milliseconds(11);
+  EXPECT_TRUE(window.HasPlaces(1000, now_));
 }
 
-TEST(RateWindowPlacesTest, ALongWindowHasPlacesForWhatItsLimitLeaves) {
-  const absl::Time now = absl::FromUnixSeconds(1000);
+TEST_F(RateWindowTest, ALongWindowHasPlacesForWhatItsLimitLeaves) {
   RateWindow window({3, absl::Hours(1)});
-  window.Begin(now, /*waited=*/true);
-  window.Sent(now);
-  EXPECT_TRUE(window.HasPlaces(2, now));
-  EXPECT_FALSE(window.HasPlaces(3, now));
+  window.Begin(now_, /*waited=*/true);
+  window.Sent(now_);
+  EXPECT_TRUE(window.HasPlaces(2, now_));
+  EXPECT_FALSE(window.HasPlaces(3, now_));
 }
 
 }  // namespace
