@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/policy/grant.h"
-#include "google/protobuf/descriptor.pb.h"
 #include "translate/operation_set/merge.h"
 #include "translate/testing/changed_operations.h"
 #include "translate/testing/operations.h"
+#include "translate/testing/small_set.h"
 
 namespace stampgate {
 namespace {
@@ -113,19 +113,14 @@ constexpr char kBoil[] = "/kitchen.KettleService/Boil";
 
 // Returns Operations() with a method that a file adds. `rule` are the values of its option.
 OperationSet::Shared WithBoil(const std::string& rule) {
-  google::protobuf::FileDescriptorSet files;
-  for (const char* name : {"google/protobuf/descriptor.proto", "stampgate/v1/options.proto"}) {
-    EXPECT_TRUE(files.add_file()->ParseFromString(std::string(Operations().files().at(name))));
-  }
-  auto& file = *files.add_file();
-  file = testing::Proto<google::protobuf::FileDescriptorProto>(absl::StrCat(
+  const OperationSet::Shared added = testing::SetOfTexts({absl::StrCat(
       "name: 'kettle.proto' package: 'kitchen' syntax: 'proto3' dependency: 'stampgate/v1/options.proto' message_type {"
       " name: 'Kettle' } service { name: 'KettleService' method { name: 'Boil' input_type: '.kitchen.Kettle'"
       " output_type: '.kitchen.Kettle' options { [stampgate.v1.operation] { policy_class: POLICY_CLASS_QUERY ",
-      rule, " } } } }"));
+      rule, " } } } }")});
   const OperationSet::Shared base = testing::ChangedOperations(
       {{"PolicyService/GetPolicy", "since: '2026-08-10'"}, {"UserService/DeleteApiKeys", "since: '2026-09-22'"}});
-  return MergeOperationSets(base, OperationSet::Create(files.SerializeAsString()).value()).value().set;
+  return MergeOperationSets(base, added).value().set;
 }
 
 TEST(ClassCoverageTest, AClassCoversAMethodOfAFileOnlyIfItsDayIsAfterTheBuiltInOnesAndAccepted) {
