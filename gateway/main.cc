@@ -27,7 +27,6 @@
 #include "gateway/audit/several_logs.h"
 #include "gateway/audit/verifier.h"
 #include "gateway/callers/access.h"
-#include "gateway/callers/peer_of_call.h"
 #include "gateway/command_line.h"
 #include "gateway/config/caller_report.h"
 #include "gateway/config/config.h"
@@ -37,6 +36,7 @@
 #include "gateway/config/reloader.h"
 #include "gateway/config/snapshot.h"
 #include "gateway/door/grpc_engine.h"
+#include "gateway/door/grpc_experiments.h"
 #include "gateway/door/grpc_release.h"
 #include "gateway/door/handshake_failures.h"
 #include "gateway/help_text.h"
@@ -410,8 +410,9 @@ int Main(int argc, char** argv) {
   absl::StatusOr<CommandLine> line = ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
   const bool serve = line.ok() && line->command == CommandLine::Command::kServe;
   if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
+  LimitThreadCaches();
   SilenceLibraries();
-  KeepPeersOfEndedCalls();
+  ChooseGrpcExperiments();
   if (absl::Status status = CountFailedHandshakes(); !status.ok()) return Fail(status);
   // libcurl would write the keys of every TLS session to the file that this variable names.
   unsetenv("SSLKEYLOGFILE");

@@ -1,19 +1,10 @@
 #include "gateway/callers/peer_of_call.h"
 
-#include <cstdlib>
 #include <optional>
 
-#include "absl/strings/str_cat.h"
 #include "gateway/callers/peer_registry.h"
 
 namespace stampgate {
-
-void KeepPeersOfEndedCalls() {
-  // gRPC reads the names of its optional behaviours from this variable.
-  constexpr char kVariable[] = "GRPC_EXPERIMENTS";
-  const char* others = getenv(kVariable);
-  setenv(kVariable, absl::StrCat(others == nullptr ? "" : others, ",skip_clear_peer_on_cancellation").c_str(), 1);
-}
 
 Peer PeerOf(const grpc::ServerContextBase& call) {
   const std::optional<uint64_t> id = ConnectionIdOf(call.peer());

@@ -11,11 +11,6 @@
 
 namespace stampgate {
 
-// Makes gRPC remember the peer of a call until the call is destroyed. Otherwise, gRPC forgets the peer as soon as the
-// call is cancelled or its deadline passes, which can be before the gateway has asked for the peer. Must be called
-// before the first use of gRPC, while the process has one thread.
-void KeepPeersOfEndedCalls();
-
 // Returns the peer of a call whose connection a Door has accepted. Returns a stranger if the connection ended long ago.
 Peer PeerOf(const grpc::ServerContextBase& call);
 

@@ -23,9 +23,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "gateway/callers/peer_of_call.h"
 #include "gateway/door/door.h"
 #include "gateway/door/door_fixture.h"
+#include "gateway/door/grpc_experiments.h"
 #include "gateway/door/grpc_release.h"
 #include "gateway/door/testing.h"
 
@@ -42,7 +42,7 @@ using ::testing::UnorderedElementsAre;
 
 class DoorForCallersTest : public DoorTest {
  protected:
-  static void SetUpTestSuite() { KeepPeersOfEndedCalls(); }
+  static void SetUpTestSuite() { ChooseGrpcExperiments(); }
 
   void SetUp() override {
     DoorTest::SetUp();

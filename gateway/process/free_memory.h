@@ -1,4 +1,4 @@
-// Returns free memory of the heap to the system.
+// The heap's free memory, which tcmalloc keeps by itself for later use.
 #ifndef STAMPGATE_GATEWAY_PROCESS_FREE_MEMORY_H_
 #define STAMPGATE_GATEWAY_PROCESS_FREE_MEMORY_H_
 
@@ -10,10 +10,18 @@ namespace stampgate {
 // again.
 inline constexpr size_t kKeptFreeBytes = 32 << 20;
 
-// If the heap has more than kKeptFreeBytes free bytes, returns the whole free pages to the system. By itself, glibc
-// returns only the memory at the end of the heap: one small block there keeps all free memory before it. glibc counts
-// the returned memory as free too, so later calls search the heap again. Such a search takes about 2 ms for 800 MB, and
-// the first one 120 ms, in which threads that allocate memory can have to wait.
+// How many of the free bytes the caches of all threads keep.
+inline constexpr size_t kThreadCacheBytes = 8 << 20;
+
+// The functions do nothing in a program that has another allocator.
+
+// Makes the threads keep at most kThreadCacheBytes. After a flood, these bytes lie scattered in memory that could
+// otherwise be returned. Call it once.
+void LimitThreadCaches();
+
+// If the heap has more than kKeptFreeBytes free bytes, returns all its free pages to the system. By itself, tcmalloc
+// returns them slowly, and only while the program frees other memory. For 800 MB this takes about 60 ms, in which
+// threads that allocate memory can have to wait.
 void ReturnFreeMemory();
 
 }  // namespace stampgate

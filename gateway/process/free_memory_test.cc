@@ -1,5 +1,6 @@
 #include "gateway/process/free_memory.h"
 
+#include <gperftools/malloc_extension_c.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -10,9 +11,8 @@
 namespace stampgate {
 namespace {
 
-// The sanitizers replace the heap of glibc.
+// The sanitizers replace the heap of tcmalloc.
 #ifndef STAMPGATE_SANITIZED
-// The first test, because glibc counts memory as free also after it was returned to the system.
 TEST(FreeMemoryTest, KeepsALittleFreeMemory) {
   constexpr size_t kBlockBytes = 10'000;
   constexpr size_t kBlocks = kKeptFreeBytes / 2 / kBlockBytes;
@@ -25,6 +25,13 @@ TEST(FreeMemoryTest, KeepsALittleFreeMemory) {
   EXPECT_GT(ReadProcessUsage().resident_bytes, freed - 1'000'000);
 }
 
+TEST(FreeMemoryTest, LimitsTheCachesOfThreads) {
+  LimitThreadCaches();
+  size_t most = 0;
+  EXPECT_TRUE(MallocExtension_GetNumericProperty("tcmalloc.max_total_thread_cache_bytes", &most));
+  EXPECT_EQ(most, kThreadCacheBytes);
+}
+
 TEST(FreeMemoryTest, ReturnsTheMemoryOfManyFreedBlocksToTheSystem) {
   constexpr size_t kBlockBytes = 10'000;
   constexpr size_t kBlocks = 20'000;
@@ -32,10 +39,8 @@ TEST(FreeMemoryTest, ReturnsTheMemoryOfManyFreedBlocksToTheSystem) {
   const double before = ReadProcessUsage().resident_bytes;
   std::vector<std::unique_ptr<std::vector<char>>> blocks;
   for (size_t i = 0; i < kBlocks; ++i) blocks.push_back(std::make_unique<std::vector<char>>(kBlockBytes, 'x'));
-  // The last block stays, so that glibc cannot return the memory before it by itself.
-  const std::unique_ptr<std::vector<char>> last = std::move(blocks.back());
   blocks.clear();
-  EXPECT_GT(ReadProcessUsage().resident_bytes - before, kAllBytes / 2) << "glibc has returned the memory by itself";
+  EXPECT_GT(ReadProcessUsage().resident_bytes - before, kAllBytes / 2) << "tcmalloc has returned the memory by itself";
   ReturnFreeMemory();
   EXPECT_LT(ReadProcessUsage().resident_bytes - before, kAllBytes / 10);
 }

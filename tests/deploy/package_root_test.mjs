@@ -55,10 +55,14 @@ function makeTree(t, key, locked) {
         ...(path && { PATH: `${path}:${process.env.PATH}` }),
       },
     }),
-    /** The lock of the root that a build would use, or null. */
-    async rootLock() {
+    /** The file `lock` of the root that a build would use, or null. */
+    async lockFile() {
       const { status, stdout } = await run(['--path'], { command: script, env });
-      return status === 0 ? readFileSync(join(stdout.trim(), 'lock'), 'utf8') : null;
+      return status === 0 ? join(stdout.trim(), 'lock') : null;
+    },
+    async rootLock() {
+      const file = await this.lockFile();
+      return file && readFileSync(file, 'utf8');
     },
   };
 }
@@ -99,7 +103,7 @@ describe('a package root', () => {
     const mirror = await mirrorOf({ ...all(newer), pool: [gcc, ...newer] });
     const { status, stderr } = await made.install(mirror, { archive: await mirrorOf({ pool: locked.slice(1) }) });
     assert.equal(status, 0, stderr);
-    assert.match(stderr, /^root: the mirror lacks 2 packages: libabsl-dev libgrpc\+\+-dev$/m);
+    assert.match(stderr, /^root: http:\/\/\S+ did not give 2 of the packages: libabsl-dev libgrpc\+\+-dev$/m);
     assert.match(stderr, /^root: the root has the packages of third_party\/root\/lock$/m);
     assert.equal(await made.rootLock(), lockOf(locked));
   });
@@ -114,12 +118,21 @@ describe('a package root', () => {
     assert.equal(await made.rootLock(), lockOf(newer));
   });
 
+  it('so they do after a run that was interrupted before it had checked its root', { timeout: HANG_MS }, async (t) => {
+    const made = makeTree(t, key, locked);
+    assert.equal((await made.install(await mirrorOf({ pool: locked }))).status, 0);
+    rmSync(await made.lockFile());
+    const { status, stderr } = await made.install(await mirrorOf(all(newer)));
+    assert.equal(status, 0, stderr);
+    assert.equal(await made.rootLock(), lockOf(newer));
+  });
+
   it('so they do if the mirror of old versions lacks a package too', { timeout: HANG_MS }, async (t) => {
     const made = makeTree(t, key, locked);
     const archive = await mirrorOf({ pool: locked.slice(0, 2) });
     const { status, stderr } = await made.install(await mirrorOf(all(newer)), { archive });
     assert.equal(status, 0, stderr);
-    assert.equal(stderr.match(/^root: the mirror lacks 1 packages: libgrpc\+\+-dev$/gm)?.length, 1, stderr);
+    assert.equal(stderr.match(/^root: http:\/\/\S+ did not give 1 of the packages: libgrpc\+\+-dev$/gm)?.length, 1, stderr);
     assert.equal(await made.rootLock(), lockOf(newer));
   });
 
@@ -128,7 +141,7 @@ describe('a package root', () => {
     const pool = [locked[0], locked[1], { ...locked[2], bytes: newer[2].bytes }];
     const { status, stderr } = await made.install(await mirrorOf({ pool }), { archive: await mirrorOf({ pool }) });
     assert.equal(status, 1);
-    assert.match(stderr, /^root: the mirror lacks 1 packages: libgrpc\+\+-dev$/m);
+    assert.match(stderr, /^root: http:\/\/\S+ did not give 1 of the packages: libgrpc\+\+-dev$/m);
     assert.equal(await made.rootLock(), null);
   });
 
