@@ -1,9 +1,10 @@
 #include "translate/testing/small_set.h"
 
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include "absl/status/statusor.h"
-#include "google/protobuf/text_format.h"
+#include "absl/strings/string_view.h"
 
 namespace stampgate::testing {
 
@@ -12,7 +13,8 @@ using google::protobuf::FileDescriptorProto;
 OperationSet::Shared SetOfFiles(const std::vector<FileDescriptorProto>& files) {
   google::protobuf::FileDescriptorSet set;
   for (const char* imported : {"google/protobuf/descriptor.proto", "stampgate/v1/options.proto"}) {
-    EXPECT_TRUE(set.add_file()->ParseFromString(std::string(OperationSet::BuiltIn()->files().at(imported))));
+    const absl::string_view bytes = OperationSet::BuiltIn()->files().at(imported);
+    EXPECT_TRUE(set.add_file()->ParseFromArray(bytes.data(), static_cast<int>(bytes.size())));
   }
   for (const FileDescriptorProto& file : files) *set.add_file() = file;
   absl::StatusOr<OperationSet::Shared> created = OperationSet::Create(set.SerializeAsString());
