@@ -27,6 +27,11 @@ bool IsId(absl::string_view text) {
 // Returns the value of a hex digit.
 int Digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
+// Writes 16 hex digits, and returns their end.
+char* WriteHex(uint64_t number, char* to) {
+  return absl::c_copy(absl::AlphaNum(absl::Hex(number, absl::kZeroPad16)).Piece(), to);
+}
+
 // Returns a random number that is not 0.
 uint64_t IdNumber(const RandomNumber& random) {
   const uint64_t number = random();
@@ -58,10 +63,8 @@ std::optional<TraceContext> TraceContext::Parse(absl::string_view traceparent) {
 
 TraceContext TraceContext::Begin(const RandomNumber& random) {
   TraceContext trace;
-  const uint64_t high = random();
-  const uint64_t low = IdNumber(random);
-  const std::string text = absl::StrCat(absl::Hex(high, absl::kZeroPad16), absl::Hex(low, absl::kZeroPad16));
-  absl::c_copy(text, trace.trace_id_.begin());
+  char* const low = WriteHex(random(), trace.trace_id_.data());
+  WriteHex(IdNumber(random), low);
   return trace;
 }
 

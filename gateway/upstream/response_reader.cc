@@ -8,6 +8,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
 #include <ctime>
+#include <tuple>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -75,7 +76,9 @@ std::string ListOf(const Fields& fields, http::field name) {
 ResponseReader::ResponseReader(int64_t max_body_bytes) : max_body_bytes_(max_body_bytes) { Begin(); }
 
 void ResponseReader::Begin() {
-  parser_.emplace();
+  parser_.reset();
+  header_resource_.release();
+  parser_.emplace(std::piecewise_construct, std::tuple<>(), std::make_tuple(Allocator(&header_resource_)));
   parser_->header_limit(kMaxHeadBytes);
   parser_->body_limit(static_cast<uint64_t>(max_body_bytes_));
 }

@@ -2,8 +2,10 @@
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_RESPONSE_READER_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_RESPONSE_READER_H_
 
+#include <array>
 #include <boost/beast/http/parser.hpp>
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <string>
 
@@ -40,12 +42,16 @@ class ResponseReader {
   HttpAnswer TakeAnswer(bool for_cache);
 
  private:
-  using Parser = boost::beast::http::response_parser<GrowingBody>;
+  using Allocator = std::pmr::polymorphic_allocator<char>;
+  using Parser = boost::beast::http::response_parser<GrowingBody, Allocator>;
 
   void Begin();
   State Parse(absl::string_view& bytes);
 
   const int64_t max_body_bytes_;
+  // The header of a usual response needs no allocation.
+  std::array<char, 1024> header_memory_;
+  std::pmr::monotonic_buffer_resource header_resource_{header_memory_.data(), header_memory_.size()};
   std::optional<Parser> parser_;
   std::string unparsed_;  // the beginning of an element that is not complete
   int interim_responses_ = 0;
