@@ -1,6 +1,8 @@
 // A pool between gateways and a PostgreSQL server: PgBouncer, which deploy/install has unpacked.
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../end_to_end/processes.mjs';
@@ -8,6 +10,19 @@ import { NOT_ROOT } from './cluster.mjs';
 
 const PROGRAM = join(homedir(), '.cache/stampgate/pgbouncer/pgbouncer');
 const SOCKET = '.s.PGSQL.5432';
+
+/** Returns whether a connection to the socket succeeds: the socket is there before it accepts connections. */
+async function accepts(socket) {
+  const connection = connect(socket);
+  try {
+    await once(connection, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    connection.destroy();
+  }
+}
 
 /**
  * A pool. It has the properties of a server to which a Relay can connect.
@@ -43,7 +58,7 @@ export class Pool {
       await ended;
       rmSync(pool.folder, { recursive: true, force: true });
     });
-    await until(() => existsSync(join(pool.folder, SOCKET)), 'the pool accepts connections');
+    await until(() => accepts(join(pool.folder, SOCKET)), 'the pool accepts connections');
     return pool;
   }
 }

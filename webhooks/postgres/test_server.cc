@@ -259,7 +259,9 @@ TestPool::TestPool(const TestPostgres& server, const std::string& mode) : server
                                        << "listen_port = 5432\nunix_socket_dir = " << folder_ << "\n"
                                        << "auth_type = any\npool_mode = " << mode << "\nserver_login_retry = 1\n";
   process_ = Spawn({program, folder_ + "/pool.ini"}, folder_);
-  WaitFor([this] { return access((folder_ + "/.s.PGSQL.5432").c_str(), F_OK) == 0; }, "the start of the pool");
+  // The socket is there before it accepts connections.
+  const std::string parameters = absl::StrCat("host=", folder_, " port=5432 user=postgres dbname=postgres");
+  WaitFor([&] { return PQping(parameters.c_str()) == PQPING_OK; }, "the start of the pool");
 }
 
 TestPool::~TestPool() {
