@@ -5,7 +5,7 @@
 namespace stampgate {
 
 // Chooses experiments of gRPC by its environment variable GRPC_EXPERIMENTS:
-//   fuse_filters                     One filter takes several steps of a call: 5 to 10 % less CPU time. An operator who
+//   fuse_filters                     One filter takes several steps of a call: about 5 % less CPU time. An operator who
 //                                    sets the variable to "-fuse_filters" turns this off.
 //   skip_clear_peer_on_cancellation  gRPC remembers the peer of a call until the call is destroyed. Otherwise, gRPC
 //                                    forgets it as soon as the call is cancelled or its deadline passes, which can be
