@@ -195,40 +195,59 @@ void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
   if (body_.has_value()) submit.body_sha256 = body_->sha256();
   submit.timestamp_ms = timestamp_ms_;
   submit.begins = fit.ok();
-  write_began_ = SteadyNow();
+  store_began_ = SteadyNow();
+  recorded_.reset();
+  CallStore::OnDecided on_decided;
+  if (environment_.recorders.audit != nullptr) {
+    on_decided = [call = shared_from_this()] { call->loop_.Run([call] { call->OnDecided(); }); };
+  }
   auto guarded = environment_.recorders.disk_waits.Guard<CallStore::Begun>(
       DiskWaits::Writer::kCallStore,
       [call = shared_from_this(), rendered = std::move(rendered),
        fit = std::move(fit)](absl::StatusOr<CallStore::Begun> begun) mutable {
         EventLoop& loop = call->loop_;
+        StoreAnswer answer{std::move(rendered), std::move(fit), std::move(begun)};
         loop.Run(
-            [call = std::move(call), rendered = std::move(rendered), fit = std::move(fit),
-             begun = std::move(begun)]() mutable { call->OnRemembered(std::move(rendered), fit, std::move(begun)); });
+            [call = std::move(call), answer = std::move(answer)]() mutable { call->OnRemembered(std::move(answer)); });
       },
       [store = environment_.store](const CallStore::Begun& begun) {
         if (begun.attempt.has_value()) store->End(*begun.attempt, {.kind = AttemptEnd::Kind::kNotSent});
       });
-  environment_.store->Begin(std::move(submit), std::move(guarded));
+  environment_.store->Begin(std::move(submit), std::move(on_decided), std::move(guarded));
 }
 
-void OperationCall::OnRemembered(RenderedRequest rendered, const absl::Status& fit,
-                                 absl::StatusOr<CallStore::Begun> begun) {
-  ObserveWrite(DurableWrite::kIdempotencyKey);
+// The store is about to write that this attempt begins. The audit log writes the decision at the same time, so that the
+// call waits for the slower of the two disks, and not for both in turn.
+void OperationCall::OnDecided() {
+  if (store_began_.has_value()) Record();
+}
+
+void OperationCall::OnRemembered(StoreAnswer answer) {
+  ObserveWrite(DurableWrite::kIdempotencyKey, *std::exchange(store_began_, std::nullopt));
+  if (audit_began_.has_value()) record_.spans().Begin(CallStage::kAudit);
+  stored_ = std::move(answer);
+  OnWritten();
+}
+
+void OperationCall::OnBegun(StoreAnswer answer) {
+  absl::StatusOr<CallStore::Begun>& begun = answer.begun;
   if (!begun.ok()) return End(StoreUnavailable());
   if (begun->attempt.has_value()) {
     attempt_ = SubmitAttempt(*environment_.store, *begun->attempt);
-    return Record();
+    return recorded_.has_value() ? OnWritten() : Record();
   }
   if (!begun->record.has_value()) {
-    return End(begun->unknown_until > absl::ZeroDuration() ? KeyUncertain(begun->unknown_until) : fit);
+    return End(begun->unknown_until > absl::ZeroDuration() ? KeyUncertain(begun->unknown_until) : answer.fit);
   }
   const KeyRecord& record = *begun->record;
   // If the stored key belongs to this request, asks the store to begin an attempt with the earlier bytes, so that the
   // gateway can send these bytes again.
   if (record.request_sha256 == request_sha256_ && record.timestamp_ms != timestamp_ms_) {
-    if (std::optional<RequestBody> body = BodyToRepeat(record, rendered, environment_.now())) {
+    if (std::optional<RequestBody> body = BodyToRepeat(record, answer.rendered, environment_.now())) {
+      // If the store had decided otherwise before, the audit log has a decision about a body that is not sent.
+      record_.audit().End(absl::AbortedError("the store began no attempt with this body"), {}, fingerprint_);
       FixBody(record.timestamp_ms, *std::move(body));
-      return Remember(std::move(rendered), absl::OkStatus());
+      return Remember(std::move(answer.rendered), absl::OkStatus());
     }
   }
   dispatch_.SendNothing();
@@ -248,28 +267,37 @@ void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
 
 // Makes the audit log write the decision to allow the body, before the gateway stamps anything.
 void OperationCall::Record() {
-  record_.spans().Begin(CallStage::kAudit);
-  const bool audited = environment_.recorders.audit != nullptr;
-  write_began_ = SteadyNow();
-  AuditDecision& decision = permission_.decision;
-  if (audited && body_.has_value()) decision.body_sha256 = body_->HexDigest();
-  record_.audit().Allow(caller_, std::move(decision),
-                        [call = shared_from_this(), audited](const absl::Status& recorded) {
-                          if (!audited) return call->OnRecorded(recorded);
-                          call->loop_.Run([call, recorded] { call->OnRecorded(recorded); });
-                        });
+  if (!store_began_.has_value()) record_.spans().Begin(CallStage::kAudit);
+  if (environment_.recorders.audit == nullptr) {
+    recorded_ = absl::OkStatus();
+    return OnWritten();
+  }
+  audit_began_ = SteadyNow();
+  AuditDecision decision = permission_.decision;
+  if (body_.has_value()) decision.body_sha256 = body_->HexDigest();
+  record_.audit().Allow(caller_, std::move(decision), [call = shared_from_this()](const absl::Status& recorded) {
+    call->loop_.Run([call, recorded] { call->OnRecorded(recorded); });
+  });
 }
 
 void OperationCall::OnRecorded(const absl::Status& recorded) {
-  if (environment_.recorders.audit != nullptr) ObserveWrite(DurableWrite::kDecision);
-  if (!recorded.ok()) return EndUnsent(recorded);
+  ObserveWrite(DurableWrite::kDecision, *std::exchange(audit_began_, std::nullopt));
+  recorded_ = recorded;
+  OnWritten();
+}
+
+// Goes on when neither the store nor the audit log still writes.
+void OperationCall::OnWritten() {
+  if (store_began_.has_value() || audit_began_.has_value()) return;
+  if (stored_.has_value()) return OnBegun(*std::exchange(stored_, std::nullopt));
+  if (!recorded_->ok()) return EndUnsent(*recorded_);
   if (EndIfCallerLeft()) return;
   std::visit([this](const auto& way) { SendAs(way); }, way_);
 }
 
-void OperationCall::ObserveWrite(DurableWrite write) {
+void OperationCall::ObserveWrite(DurableWrite write, absl::Time began) {
   Metrics* const metrics = environment_.recorders.metrics;
-  if (metrics != nullptr) metrics->ObserveDurableWrite(write, SteadyNow() - write_began_);
+  if (metrics != nullptr) metrics->ObserveDurableWrite(write, SteadyNow() - began);
 }
 
 void OperationCall::SendAs(const Discover& /*way*/) {

@@ -73,6 +73,13 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
     const NamedSigner* key = nullptr;
   };
 
+  // The answer of the call store, and what the call had rendered before it asked the store.
+  struct StoreAnswer {
+    RenderedRequest rendered;
+    absl::Status fit;  // see Remember
+    absl::StatusOr<CallStore::Begun> begun;
+  };
+
   // The steps, in the order in which they run. If a step fails, the call ends with the step's status.
   absl::Status Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger);
   absl::Status CheckMethod();
@@ -85,10 +92,13 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void Admit();
   void Render();
   void Remember(RenderedRequest rendered, absl::Status fit);
-  void OnRemembered(RenderedRequest rendered, const absl::Status& fit, absl::StatusOr<CallStore::Begun> begun);
+  void OnDecided();
+  void OnRemembered(StoreAnswer answer);
+  void OnBegun(StoreAnswer answer);
   void Record();
   void OnRecorded(const absl::Status& recorded);
-  void ObserveWrite(DurableWrite write);
+  void OnWritten();
+  void ObserveWrite(DurableWrite write, absl::Time began);
   void SendAs(const Discover& way);
   void SendAs(const Forward& way);
   void SendAs(const SignWith& way);
@@ -133,7 +143,11 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   Permission permission_;
   UpstreamClient::Clock::time_point started_;
   UpstreamClient::Clock::time_point deadline_;
-  absl::Time write_began_;  // of the write for which the call waits; a time of SteadyNow
+  // The writes for which the call waits.
+  std::optional<absl::Time> store_began_;  // a time of SteadyNow; set while the call store writes
+  std::optional<absl::Time> audit_began_;  // a time of SteadyNow; set while the audit log writes
+  std::optional<StoreAnswer> stored_;      // set while only the audit log writes
+  std::optional<absl::Status> recorded_;   // set when the audit log has written the decision about body_
   std::string path_;
   std::optional<RequestBody> body_;                  // the bytes that are stamped; set from Render to Send
   uint64_t timestamp_ms_ = 0;                        // set for a submit

@@ -33,6 +33,7 @@ using ::stampgate::testing::OperationOf;
 using ::stampgate::testing::RequestOf;
 using ::stampgate::testing::StatusIs;
 using ::stampgate::testing::ValueAt;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -836,6 +837,101 @@ TEST_F(OperationCallTest, ADrainEndsACallThatWaitsForTheStore) {
   ASSERT_THAT(store_.ends(), SizeIs(1));
   EXPECT_EQ(store_.ends()[0].second.kind, Kind::kNotSent);
   EXPECT_THAT(upstream_.sent(), IsEmpty());
+}
+
+// ---- The audit log and the call store together ----
+
+TEST_F(OperationCallTest, TheDecisionIsWrittenWhileTheStoreWrites) {
+  UseAudit();
+  UseStore();
+  const Call call = Start("CreatePolicies", kKeyedCreate);
+  disk_.HoldSync();
+  store_.Decide();
+  disk_.WaitUntilHeld();
+  AnswerStore(Began(5));
+  EXPECT_THAT(upstream_.sent(), IsEmpty());
+  disk_.Release();
+  upstream_.WaitForSent();
+  upstream_.End(upstream_.sent()[0].id, AnswerOf(200, kActivity));
+  EXPECT_EQ(call.Wait(), absl::OkStatus());
+  EXPECT_THAT(AuditLines("allow"), ElementsAre(HasSubstr(HexDigest(Sha256(CreateBody(kNowMs))))));
+}
+
+TEST_F(OperationCallTest, ADecisionIsNotEnoughToSendBeforeTheStoreHasWritten) {
+  UseAudit();
+  UseStore();
+  const Call call = Start("CreatePolicies", kKeyedCreate);
+  store_.Decide();
+  RunTasks();
+  EXPECT_THAT(AuditLines("allow"), SizeIs(1));
+  RunTasks();
+  EXPECT_EQ(signer_->signatures(), 0);
+  AnswerStore(Began(5));
+  upstream_.WaitForSent();
+  upstream_.End(upstream_.sent()[0].id, AnswerOf(200, kActivity));
+  EXPECT_EQ(call.Wait(), absl::OkStatus());
+}
+
+TEST_F(OperationCallTest, AStoreThatFailsAfterItsDecisionEndsTheRecordedCall) {
+  UseAudit();
+  UseStore();
+  const Call call = Start("CreatePolicies", kKeyedCreate);
+  store_.Decide();
+  AnswerStore(absl::ResourceExhaustedError("the disk is full"));
+  EXPECT_EQ(DetailsOf(call.Wait()).reason, "IDEMPOTENCY_UNAVAILABLE");
+  EXPECT_THAT(AuditLines("outcome"),
+              ElementsAre(AllOf(HasSubstr("IDEMPOTENCY_UNAVAILABLE"), Not(HasSubstr("attempts")))));
+  EXPECT_EQ(signer_->signatures(), 0);
+}
+
+TEST_F(OperationCallTest, ADecisionThatFailsEndsTheAttemptOfTheStore) {
+  UseAudit();
+  UseStore();
+  const Call call = Start("CreatePolicies", kKeyedCreate);
+  disk_.Fail(FaultyCalls::Call::kWrite, ENOSPC);
+  store_.Decide();
+  AnswerStore(Began(5));
+  EXPECT_EQ(DetailsOf(call.Wait()).reason, "AUDIT_UNAVAILABLE");
+  ASSERT_THAT(store_.ends(), SizeIs(1));
+  EXPECT_EQ(store_.ends()[0].second.kind, Kind::kNotSent);
+  disk_.Mend();
+}
+
+// Another gateway can begin the same submit after this gateway's store has decided, and before it has committed.
+TEST_F(OperationCallTest, ADecisionAboutABodyThatIsNotSentEndsBeforeTheNextOne) {
+  UseAudit();
+  UseStore();
+  const uint64_t first_ms = kNowMs - 5;
+  const Call call = Start("CreatePolicies", kKeyedCreate);
+  store_.Decide();
+  AnswerStore(Known(RecordAt(first_ms, {.kind = Kind::kUnknown})));
+  store_.WaitForSubmits(2);
+  RunTasks();
+  store_.Decide();
+  AnswerStore(Began(6));
+  upstream_.WaitForSent();
+  upstream_.End(upstream_.sent()[0].id, AnswerOf(200, kActivity));
+  EXPECT_EQ(call.Wait(), absl::OkStatus());
+  EXPECT_THAT(AuditLines("allow"), ElementsAre(HasSubstr(HexDigest(Sha256(CreateBody(kNowMs)))),
+                                               HasSubstr(HexDigest(Sha256(CreateBody(first_ms))))));
+  EXPECT_THAT(AuditLines("outcome"),
+              ElementsAre(AllOf(HasSubstr("ABORTED"), Not(HasSubstr("attempts"))), HasSubstr("\"OK\"")));
+}
+
+TEST_F(OperationCallTest, ADrainEndsACallThatWaitsForTheStoreAndTheAuditLog) {
+  UseAudit();
+  UseStore();
+  const Call call = Start("CreatePolicies", kKeyedCreate);
+  disk_.HoldSync();
+  store_.Decide();
+  disk_.WaitUntilHeld();
+  waits_.EndAll();
+  EXPECT_EQ(DetailsOf(call.Wait()).reason, "IDEMPOTENCY_UNAVAILABLE");
+  AnswerStore(Began(5));  // arrives after the call has ended
+  disk_.Release();
+  ASSERT_THAT(store_.ends(), SizeIs(1));
+  EXPECT_EQ(store_.ends()[0].second.kind, Kind::kNotSent);
+  EXPECT_EQ(signer_->signatures(), 0);
 }
 
 // ---- Upstream's outcomes ----

@@ -198,14 +198,26 @@ std::thread::id FakeSigner::thread() const {
   return thread_;
 }
 
-void FakeStore::Begin(KeyedSubmit submit, absl::AnyInvocable<void(absl::StatusOr<Begun>)> done) {
+void FakeStore::Begin(KeyedSubmit submit, OnDecided on_decided, OnBegun done) {
+  waiting_.push_back({std::move(on_decided), std::move(done)});
+  const std::lock_guard lock(mutex_);
   submits_.push_back(std::move(submit));
-  waiting_.push_back(std::move(done));
+  changed_.notify_all();
+}
+
+void FakeStore::WaitForSubmits(size_t count) {
+  std::unique_lock lock(mutex_);
+  EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return submits_.size() >= count; })) << "Begin was not called";
+}
+
+void FakeStore::Decide() {
+  ASSERT_FALSE(waiting_.empty()) << "no Begin waits for an answer";
+  waiting_.back().on_decided();
 }
 
 void FakeStore::Answer(absl::StatusOr<Begun> begun) {
   ASSERT_FALSE(waiting_.empty()) << "no Begin waits for an answer";
-  auto done = std::move(waiting_.front());
+  auto done = std::move(waiting_.front().done);
   waiting_.erase(waiting_.begin());
   done(std::move(begun));
 }
@@ -298,7 +310,7 @@ void CallTest::UseAudit() {
 
 void CallTest::AnswerStore(absl::StatusOr<CallStore::Begun> begun) {
   store_.Answer(std::move(begun));
-  loops_.WaitForTasks();
+  RunTasks();
 }
 
 void CallTest::UseRates(std::vector<RateLimit> rates, absl::Duration max_wait) {

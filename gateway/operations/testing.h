@@ -143,9 +143,14 @@ class FakeSigner final : public Signer {
   mutable Done waiting_;
 };
 
-// A call store that stores nothing. The test answers each Begin. Not thread-safe.
+// A call store that stores nothing. The test answers each Begin. Only WaitForSubmits may run at the same time as
+// another function.
 class FakeStore final : public CallStore {
  public:
+  // Waits until Begin was called `count` times.
+  void WaitForSubmits(size_t count);
+  // Reports to the newest Begin that an attempt may begin.
+  void Decide();
   // Answers the oldest Begin that the test has not answered.
   void Answer(absl::StatusOr<Begun> begun);
 
@@ -153,7 +158,7 @@ class FakeStore final : public CallStore {
   const std::vector<KeyedSubmit>& submits() const { return submits_; }
   const std::vector<std::pair<AttemptId, AttemptEnd>>& ends() const { return ends_; }
 
-  void Begin(KeyedSubmit submit, absl::AnyInvocable<void(absl::StatusOr<Begun>)> done) override;
+  void Begin(KeyedSubmit submit, OnDecided on_decided, OnBegun done) override;
   void End(AttemptId attempt, AttemptEnd end) override { ends_.emplace_back(attempt, std::move(end)); }
   uint64_t timestamp_floor_ms() const override { return 0; }
   std::optional<TimestampLease> timestamp_lease() const override { return std::nullopt; }
@@ -162,8 +167,14 @@ class FakeStore final : public CallStore {
   void Close(uint64_t next_timestamp_ms) override {}
 
  private:
+  std::mutex mutex_;  // guards submits_ while the test waits
+  std::condition_variable changed_;
   std::vector<KeyedSubmit> submits_;
-  std::vector<absl::AnyInvocable<void(absl::StatusOr<Begun>)>> waiting_;
+  struct Waiting {
+    OnDecided on_decided;
+    OnBegun done;
+  };
+  std::vector<Waiting> waiting_;
   std::vector<std::pair<AttemptId, AttemptEnd>> ends_;
 };
 
@@ -221,6 +232,8 @@ class CallTest : public ::testing::Test {
 
   // Answers the oldest Begin of the store that the test has not answered, and waits for the next steps of its call.
   void AnswerStore(absl::StatusOr<CallStore::Begun> begun);
+  // Waits until the loop has run the steps that it has now.
+  void RunTasks() { loops_.WaitForTasks(); }
 
   KnownCaller caller() const { return {access_, caller_.get()}; }
   const CallEnvironment& environment();

@@ -14,7 +14,7 @@ constexpr uint64_t kNowMs = 1755500000000;
 // keeps it for the test.
 class FakeStore : public CallStore {
  public:
-  void Begin(KeyedSubmit, absl::AnyInvocable<void(absl::StatusOr<Begun>)>) override {}
+  void Begin(KeyedSubmit, OnDecided, OnBegun) override {}
   void End(AttemptId, AttemptEnd) override {}
   uint64_t timestamp_floor_ms() const override { return floor_ms; }
   std::optional<TimestampLease> timestamp_lease() const override { return lease; }

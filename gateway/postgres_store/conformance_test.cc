@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,7 @@
 namespace stampgate {
 namespace {
 
+using ::testing::ElementsAre;
 using Begun = CallStore::Begun;
 using Kind = AttemptEnd::Kind;
 
@@ -185,6 +187,26 @@ TEST_P(CallStoreTest, AnAttemptBeginsForANewKey) {
   EXPECT_EQ(OutcomeOf("a"), Kind::kUnknown);
 }
 
+TEST_P(CallStoreTest, ReportsThatAnAttemptMayBeginBeforeItReportsThatItHasBegun) {
+  Open();
+  std::vector<std::string> reports;
+  const auto begin = [&](const KeyedSubmit& submit) {
+    std::promise<void> done;
+    store_->Begin(
+        submit, [&] { reports.emplace_back("decided"); },
+        [&](const absl::StatusOr<Begun>& begun) {
+          reports.emplace_back(begun.ok() && begun->attempt.has_value() ? "begun" : "not begun");
+          done.set_value();
+        });
+    done.get_future().wait();
+  };
+  begin(MakeSubmit("a", 1, 2));
+  EXPECT_THAT(reports, ElementsAre("decided", "begun"));
+  reports.clear();
+  begin(MakeSubmit("a", 5, 6));
+  EXPECT_THAT(reports, ElementsAre("not begun"));
+}
+
 TEST_P(CallStoreTest, EqualKeysOfTwoCallersAreIndependent) {
   Open();
   KeyedSubmit other = MakeSubmit("a", 5, 6);
@@ -324,7 +346,7 @@ TEST_P(CallStoreTest, CloseWritesQueuedSteps) {
   AttemptAndEnd(MakeSubmit("a", 1, 2), Done("a-1"));
   std::atomic<int> begun = 0;
   for (int i = 0; i < 1000; ++i) {
-    store_->Begin(MakeSubmit(absl::StrCat("key-", i), 1, 2),
+    store_->Begin(MakeSubmit(absl::StrCat("key-", i), 1, 2), nullptr,
                   [&begun](const absl::StatusOr<Begun>& answer) { begun += answer.ok() && answer->attempt ? 1 : 0; });
   }
   store_->Close(kNoTimestamp);
@@ -346,7 +368,7 @@ TEST_P(CallStoreTest, OneKeyBeginsWithOneBodyInARace) {
       for (int i = 0; i < 200; ++i) {
         const std::string key = absl::StrCat("key-", i);
         const auto body = static_cast<uint8_t>(10 + thread);
-        store_->Begin(MakeSubmit(key, 1, body), [&, key, thread](const absl::StatusOr<Begun>& answer) {
+        store_->Begin(MakeSubmit(key, 1, body), nullptr, [&, key, thread](const absl::StatusOr<Begun>& answer) {
           ASSERT_TRUE(answer.ok()) << answer.status();
           if (!answer->attempt) return;
           {

@@ -84,10 +84,11 @@ class PostgresBackend final : public CallBackend {
   }
   int64_t keys() const override { return keys_; }
 
-  absl::Status Store(const std::vector<const CallStep*>& steps, std::vector<Answer>* answers) override {
+  absl::Status Store(const std::vector<const CallStep*>& steps, OnDecided on_decided,
+                     std::vector<Answer>* answers) override {
     absl::Status status;
     for (int i = 0; i < kTries; ++i) {
-      status = TryToStore(steps, answers);
+      status = TryToStore(steps, on_decided, answers);
       if (!absl::IsAborted(status)) break;
     }
     if (status.ok()) return status;
@@ -221,7 +222,8 @@ class PostgresBackend final : public CallBackend {
     return absl::OkStatus();
   }
 
-  absl::Status TryToStore(const std::vector<const CallStep*>& steps, std::vector<Answer>* answers) {
+  absl::Status TryToStore(const std::vector<const CallStep*>& steps, OnDecided on_decided,
+                          std::vector<Answer>* answers) {
     answers->assign(steps.size(), CallStore::Begun());
     if (absl::Status status = Connect(); !status.ok()) return status;
     SubmitRows rows;
@@ -244,6 +246,7 @@ class PostgresBackend final : public CallBackend {
       return std::all_of(answers->begin(), answers->end(), IsFinal) ? absl::OkStatus()
                                                                     : primary_check_.Confirm(*connection_);
     }
+    on_decided(*answers);
     PostgresParameters arguments;
     arguments.Bool(!options_.address.allow_single_server).Bigint(lease_).Bytes(holder_).Bigint(commits_ + 1);
     AddChanges(rows, &arguments);

@@ -76,7 +76,8 @@ TEST_F(PostgresCallStoreTest, OneKeyBeginsWithOneBodyInARaceOfGateways) {
     const std::string key = absl::StrCat("key-", round);
     const auto begin = [&key](CallStore& store, uint8_t body) {
       auto answer = std::make_shared<std::promise<absl::StatusOr<Begun>>>();
-      store.Begin(MakeSubmit(key, 1, body, 1000 + body), [answer](auto begun) { answer->set_value(std::move(begun)); });
+      store.Begin(MakeSubmit(key, 1, body, 1000 + body), nullptr,
+                  [answer](auto begun) { answer->set_value(std::move(begun)); });
       return answer->get_future();
     };
     std::future<absl::StatusOr<Begun>> one = begin(*first, 2);

@@ -85,16 +85,23 @@ class CallStore {
     absl::Duration unknown_until = absl::ZeroDuration();
   };
 
+  using OnDecided = absl::AnyInvocable<void()>;
+  using OnBegun = absl::AnyInvocable<void(absl::StatusOr<Begun>)>;
+
   virtual ~CallStore() = default;
 
   // Begins an attempt to carry out `submit` if the key of `submit` is new, or if the key belongs to a submit with the
   // same request, body and timestamp. If the key belongs to the same request with another body, and no attempt has sent
   // that other body, Begin also begins an attempt. In this case, the key gets the body and timestamp of `submit`.
   //
-  // Calls `done` once, on the store's thread. If the store refuses to queue the submit, Begin itself calls `done`.
-  // `done` must not block. Errors: kResourceExhausted if the queue is full, the disk is full, or the maximum number of
-  // keys is stored; kUnavailable if the store is closed or has failed.
-  virtual void Begin(KeyedSubmit submit, absl::AnyInvocable<void(absl::StatusOr<Begun>)> done) = 0;
+  // When the store has decided that an attempt may begin, and before it writes the attempt, it calls `on_decided` once,
+  // so that the caller can write its own records meanwhile. `done` can still get an error, or a record. `on_decided`
+  // can be null.
+  //
+  // Then calls `done` once. Calls both on the store's thread, so they must not block. If the store refuses to queue the
+  // submit, Begin itself calls `done`. Errors: kResourceExhausted if the queue is full, the disk is full, or the
+  // maximum number of keys is stored; kUnavailable if the store is closed or has failed.
+  virtual void Begin(KeyedSubmit submit, OnDecided on_decided, OnBegun done) = 0;
 
   // Records how an attempt ended. Call End once for each attempt. Queues `end`, and returns before `end` is on the
   // disk. If the process dies before `end` is on the disk, the attempt counts as kUnknown. Truncates each text to 256

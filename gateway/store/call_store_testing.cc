@@ -48,7 +48,8 @@ AttemptEnd Done(const std::string& activity_id) {
 absl::StatusOr<CallStore::Begun> BeginAndWait(CallStore& store, const KeyedSubmit& submit) {
   auto answer = std::make_shared<std::promise<absl::StatusOr<CallStore::Begun>>>();
   std::future<absl::StatusOr<CallStore::Begun>> future = answer->get_future();
-  store.Begin(submit, [answer](absl::StatusOr<CallStore::Begun> begun) { answer->set_value(std::move(begun)); });
+  store.Begin(submit, nullptr,
+              [answer](absl::StatusOr<CallStore::Begun> begun) { answer->set_value(std::move(begun)); });
   if (future.wait_for(std::chrono::minutes(1)) != std::future_status::ready) {
     return absl::DeadlineExceededError("the store did not respond");
   }

@@ -192,7 +192,7 @@ absl::Status CallWriter::Apply(const std::vector<const CallStep*>& steps, StoreR
   return absl::OkStatus();
 }
 
-absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::Time now,
+absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::Time now, OnDecided on_decided,
                                std::vector<Answer>* answers) {
   answers->assign(steps.size(), CallStore::Begun());
   record_.clock.Advance(now);
@@ -201,6 +201,7 @@ absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::
   const int changes_before = sqlite3_total_changes(connection_->get());
   if (status.ok()) status = Apply(steps, &next, answers);
   if (status.ok() && sqlite3_total_changes(connection_->get()) == changes_before) return roll_back_.Run();
+  if (status.ok()) on_decided(*answers);
   if (status.ok()) status = Commit(next);
   if (!status.ok()) {
     status = Abandon(status);
@@ -326,7 +327,10 @@ absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
     if (absl::Status status = CommitRecord(Next()); !status.ok()) return status;
   } else {
     std::vector<Answer> none;
-    if (absl::Status status = Store({}, now, &none); !status.ok()) return status;
+    if (absl::Status status = Store(
+            {}, now, [](const auto&) {}, &none);
+        !status.ok())
+      return status;
   }
   return false;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -31,6 +32,7 @@ namespace stampgate {
 class CallWriter {
  public:
   using Answer = absl::StatusOr<CallStore::Begun>;
+  using OnDecided = absl::FunctionRef<void(const std::vector<Answer>&)>;
 
   // See SqliteCallStoreOptions.
   struct Options {
@@ -65,8 +67,10 @@ class CallWriter {
   // Applies the steps in order, in one transaction. Sets one entry of `answers` for each step; ignore the entries for
   // ends. If this returns OK, begun attempts and ends are on the disk. After kResourceExhausted or kAborted, Store must
   // be called again with the ends. In this case, `answers` has the results of the submits that need no change of the
-  // file, and errors for the other submits.
-  absl::Status Store(const std::vector<const CallStep*>& steps, absl::Time now, std::vector<Answer>* answers);
+  // file, and errors for the other submits. Passes the answers to `on_decided` before the commit, if it changes the
+  // file.
+  absl::Status Store(const std::vector<const CallStep*>& steps, absl::Time now, OnDecided on_decided,
+                     std::vector<Answer>* answers);
 
   // Deletes a limited number of expired keys. If the current age is much higher than the age in the file (see
   // AgeClock), stores the current age. Returns false if no expired key is left that Tidy can delete.

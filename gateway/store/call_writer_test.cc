@@ -35,7 +35,9 @@ class CallWriterTest : public testing::Test {
     std::vector<const CallStep*> pointers;
     for (const CallStep& step : steps) pointers.push_back(&step);
     std::vector<CallWriter::Answer> answers;
-    EXPECT_EQ(writer_->Store(pointers, now, &answers), absl::OkStatus());
+    EXPECT_EQ(writer_->Store(
+                  pointers, now, [](const auto&) {}, &answers),
+              absl::OkStatus());
     return answers;
   }
 
@@ -119,7 +121,8 @@ TEST_F(CallWriterTest, AnAttemptThatWasNotReturnedCountsAsNotSent) {
     const CallStep step = MakeSubmit(absl::StrCat("key-", n), 1, 1, 1000);
     std::vector<CallWriter::Answer> answers;
     disk_.FillAtWrite(n, /*everywhere=*/true);
-    const absl::Status status = writer_->Store({&step}, kStart, &answers);
+    const absl::Status status = writer_->Store(
+        {&step}, kStart, [](const auto&) {}, &answers);
     seen = status.ok() && !answers[0].ok();
     disk_.MakeRoom();
     if (!seen) continue;
@@ -135,7 +138,8 @@ TEST_F(CallWriterTest, StillReturnsRecordsOnAFullDisk) {
   disk_.FillAtWrite(1, /*everywhere=*/true);
   const std::vector<CallStep> steps = {MakeSubmit("b", 1, 1), MakeSubmit("a", 2, 2)};
   std::vector<CallWriter::Answer> answers;
-  EXPECT_TRUE(absl::IsResourceExhausted(writer_->Store({&steps[0], &steps[1]}, kStart, &answers)));
+  EXPECT_TRUE(absl::IsResourceExhausted(writer_->Store(
+      {&steps[0], &steps[1]}, kStart, [](const auto&) {}, &answers)));
   EXPECT_TRUE(absl::IsResourceExhausted(answers[0].status()));
   ASSERT_TRUE(answers[1].ok() && answers[1]->record.has_value());
   EXPECT_EQ(answers[1]->record->timestamp_ms, 1000u);

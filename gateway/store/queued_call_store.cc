@@ -38,12 +38,12 @@ constexpr absl::Duration kMaxWait = absl::Hours(24);
 constexpr uint64_t kNoTimestamp = ~uint64_t{0};
 
 using MonotonicTime = std::chrono::steady_clock::time_point;
-using BeginDone = absl::AnyInvocable<void(absl::StatusOr<CallStore::Begun>)>;
 using RaiseDone = absl::AnyInvocable<void(absl::Status)>;
 
 struct WaitingStep {
   CallStep step;
-  BeginDone done;  // for a submit
+  CallStore::OnDecided on_decided;  // for a submit; null if it was called
+  CallStore::OnBegun done;          // for a submit
 
   bool is_end() const { return std::holds_alternative<EndedAttempt>(step); }
 };
@@ -76,8 +76,8 @@ class QueuedCallStore final : public CallStore {
 
   ~QueuedCallStore() override { Close(kNoTimestamp); }
 
-  void Begin(KeyedSubmit submit, BeginDone done) override {
-    WaitingStep waiting{std::move(submit), std::move(done)};
+  void Begin(KeyedSubmit submit, OnDecided on_decided, OnBegun done) override {
+    WaitingStep waiting{std::move(submit), std::move(on_decided), std::move(done)};
     if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
   }
 
@@ -93,7 +93,7 @@ class QueuedCallStore final : public CallStore {
       if (ends_ == 0) ends_due_ = After(options_.end_delay);
       ++ends_;
       ended.end = std::move(end);
-      queue_.push_back({std::move(ended), nullptr});
+      queue_.push_back({std::move(ended), nullptr, nullptr});
     }
     wake_.notify_one();
   }
@@ -254,7 +254,13 @@ class QueuedCallStore final : public CallStore {
     steps.reserve(group->size());
     for (const WaitingStep& waiting : *group) steps.push_back(&waiting.step);
     std::vector<CallBackend::Answer> answers;
-    const absl::Status status = backend_->Store(steps, &answers);
+    const auto on_decided = [group](const std::vector<CallBackend::Answer>& decided) {
+      for (size_t i = 0; i < group->size(); ++i) {
+        if ((*group)[i].on_decided == nullptr || !decided[i].ok() || !decided[i]->attempt.has_value()) continue;
+        std::exchange((*group)[i].on_decided, nullptr)();
+      }
+    };
+    const absl::Status status = backend_->Store(steps, on_decided, &answers);
     state_.failure = status;
     raise_failed_ = false;
     // SetFailure must run before any callback, so that the store accepts no submit after a callback has received the
@@ -295,7 +301,7 @@ class QueuedCallStore final : public CallStore {
     for (size_t i = group->size(); i > 0; --i) {
       WaitingStep& waiting = (*group)[i - 1];
       if (!waiting.is_end()) continue;
-      queue_.push_front({waiting.step, nullptr});
+      queue_.push_front({waiting.step, nullptr, nullptr});
       ++ends_;
     }
     ends_due_ = std::chrono::steady_clock::now() + kRetryEnds;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -27,6 +28,7 @@ namespace stampgate {
 class CallBackend {
  public:
   using Answer = absl::StatusOr<CallStore::Begun>;
+  using OnDecided = absl::FunctionRef<void(const std::vector<Answer>&)>;
 
   virtual ~CallBackend() = default;
 
@@ -41,7 +43,10 @@ class CallBackend {
   // ends. In the answer to a submit, Begun::attempt is the number by which EndedAttempt names the attempt. After
   // kResourceExhausted or kAborted, the ends are passed again. After any error, `answers` has errors, or the results of
   // submits that need no change.
-  virtual absl::Status Store(const std::vector<const CallStep*>& steps, std::vector<Answer>* answers) = 0;
+  //
+  // Passes the answers to `on_decided` before each commit. The answers of the commit can differ, if it fails.
+  virtual absl::Status Store(const std::vector<const CallStep*>& steps, OnDecided on_decided,
+                             std::vector<Answer>* answers) = 0;
 
   // Deletes a limited number of expired keys. Returns false if no expired key is left that Tidy can delete.
   virtual absl::StatusOr<bool> Tidy() = 0;

@@ -28,8 +28,9 @@ class SqliteBackend final : public CallBackend {
   std::optional<TimestampLease> lease() const override { return std::nullopt; }
   int64_t keys() const override { return writer_->record().keys; }
 
-  absl::Status Store(const std::vector<const CallStep*>& steps, std::vector<Answer>* answers) override {
-    return writer_->Store(steps, now_(), answers);
+  absl::Status Store(const std::vector<const CallStep*>& steps, OnDecided on_decided,
+                     std::vector<Answer>* answers) override {
+    return writer_->Store(steps, now_(), on_decided, answers);
   }
 
   absl::StatusOr<bool> Tidy() override { return writer_->Tidy(now_()); }

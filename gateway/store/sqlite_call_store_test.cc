@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/store/call_row.h"
 #include "gateway/store/call_store_testing.h"
+#include "webhooks/disk/sqlite.h"
 #include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
@@ -123,7 +124,7 @@ class SqliteCallStoreTest : public testing::Test {
 
   // Blocks the store's thread in a callback, as a disk does that hangs, until `go_on_` has its value.
   void HoldThread() {
-    store_->Begin(MakeSubmit("first", 1, 2), [this](const auto&) {
+    store_->Begin(MakeSubmit("first", 1, 2), nullptr, [this](const auto&) {
       held_.set_value();
       go_on_.get_future().wait();
     });
@@ -135,6 +136,13 @@ class SqliteCallStoreTest : public testing::Test {
     ASSERT_EQ(sqlite3_open(options_.path.c_str(), &database), SQLITE_OK);
     EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
     sqlite3_close(database);
+  }
+
+  // Returns the number of keys that the file has, as another connection sees it.
+  int64_t CountKeys() {
+    absl::StatusOr<SqliteConnection> connection = SqliteConnection::Open(options_.path, SQLITE_OPEN_READONLY, "");
+    EXPECT_TRUE(connection.ok()) << connection.status();
+    return connection->Number("SELECT count(*) FROM calls").value_or(-1);
   }
 
   // Copies a file of the store; PutBack restores it later.
@@ -247,17 +255,29 @@ TEST_F(SqliteCallStoreTest, ObserversGetTheNumberOfKeys) {
   EXPECT_FALSE(failing_);
 }
 
+TEST_F(SqliteCallStoreTest, ReportsItsDecisionBeforeTheCommit) {
+  Open();
+  Attempt(MakeSubmit("a", 1, 2));
+  std::promise<int64_t> keys;
+  store_->Begin(
+      MakeSubmit("b", 1, 2), [&] { keys.set_value(CountKeys()); }, [](const auto&) {});
+  EXPECT_EQ(keys.get_future().get(), 1);
+  store_->Close(kNoTimestamp);
+  EXPECT_EQ(CountKeys(), 2);
+}
+
 TEST_F(SqliteCallStoreTest, RefusesSubmitsWhenTheQueueIsFull) {
   options_.queue.max_waiting = 3;
   Open();
   HoldThread();
   std::atomic<int> begun = 0;
   const auto count = [&begun](const absl::StatusOr<Begun>& answer) { begun += answer.ok() ? 1 : 0; };
-  store_->Begin(MakeSubmit("a", 1, 2), count);
-  store_->Begin(MakeSubmit("b", 1, 2), count);
+  store_->Begin(MakeSubmit("a", 1, 2), nullptr, count);
+  store_->Begin(MakeSubmit("b", 1, 2), nullptr, count);
   store_->RaiseTimestamps(5, [](const absl::Status& status) { EXPECT_EQ(status, absl::OkStatus()); });
   absl::Status refusal;
-  store_->Begin(MakeSubmit("c", 1, 2), [&](const absl::StatusOr<Begun>& answer) { refusal = answer.status(); });
+  store_->Begin(MakeSubmit("c", 1, 2), nullptr,
+                [&](const absl::StatusOr<Begun>& answer) { refusal = answer.status(); });
   EXPECT_EQ(refusal.code(), absl::StatusCode::kResourceExhausted);
   store_->RaiseTimestamps(6, [&](const absl::Status& status) { refusal = status; });
   EXPECT_EQ(refusal.code(), absl::StatusCode::kResourceExhausted);
@@ -277,10 +297,12 @@ TEST_F(SqliteCallStoreTest, RefusesSubmitsAndRaisesAtOnceWhileTheDiskHangs) {
   *steady_seconds = static_cast<int>(absl::ToInt64Seconds(kWriteHangsAfter));
   EXPECT_EQ(store_->WriteUnderWay(), kWriteHangsAfter);
   std::atomic<int> begun = 0;
-  store_->Begin(MakeSubmit("a", 1, 2), [&](const absl::StatusOr<Begun>& answer) { begun += answer.ok() ? 1 : 0; });
+  store_->Begin(MakeSubmit("a", 1, 2), nullptr,
+                [&](const absl::StatusOr<Begun>& answer) { begun += answer.ok() ? 1 : 0; });
   ++*steady_seconds;
   absl::Status refusal;
-  store_->Begin(MakeSubmit("b", 1, 2), [&](const absl::StatusOr<Begun>& answer) { refusal = answer.status(); });
+  store_->Begin(MakeSubmit("b", 1, 2), nullptr,
+                [&](const absl::StatusOr<Begun>& answer) { refusal = answer.status(); });
   EXPECT_EQ(refusal.code(), absl::StatusCode::kUnavailable);
   refusal = absl::OkStatus();
   store_->RaiseTimestamps(6, [&](const absl::Status& status) { refusal = status; });

@@ -18,7 +18,7 @@ enum class CallStage : uint8_t {
   kTranslate,     // check the request, or render the body for upstream
   kDecide,        // ask the policy
   kStore,         // store the idempotency key, or the event of a delivery
-  kAudit,         // write the decision
+  kAudit,         // write the decision; not the time in which the store also writes
   kSign,          // stamp the body
   kQueue,         // wait for a place within upstream's rates, for the next attempt, or for a connection to upstream
   kUpstream,      // exchange the request and the response with upstream
