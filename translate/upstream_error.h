@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "translate/message/parsed_message.h"
 #include "translate/operation_table.h"
 #include "translate/upstream_outcome.h"
@@ -18,7 +19,7 @@ struct SentCall {
   const Operation& operation;
   const ParsedMessage& request;                  // errors quote none of its secrets
   uint64_t timestamp_ms = 0;                     // of a submit; otherwise 0
-  std::string fingerprint;                       // of a submit; otherwise empty
+  absl::string_view fingerprint;                 // of a submit; otherwise empty
   std::optional<std::string> client_stamp = {};  // the value of the stamp's header, if a client made the stamp
   // Whether an earlier attempt of a submit may have reached upstream without a readable response. A refusal of a later
   // attempt then does not prove that upstream did not carry the submit out.

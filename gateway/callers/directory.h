@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "gateway/callers/caller.h"
 #include "gateway/callers/peer.h"
 #include "gateway/policy/organization_set.h"
@@ -18,7 +19,7 @@ namespace stampgate {
 // Immutable. The pointers that Find returns are valid as long as the directory.
 class CallerDirectory {
  public:
-  using Callers = std::vector<const Caller*>;
+  using Callers = absl::InlinedVector<const Caller*, 2>;
 
   CallerDirectory() = default;
   // Requires a validated config: among the callers that share an identity, at most one needs no token. `of_files` has

@@ -45,8 +45,8 @@ void CallAudit::DenyStranger(std::string stranger, const absl::Status& why) {
   if (log_ == nullptr) return;
   AuditDecision decision;
   decision.caller = std::move(stranger);
-  decision.method = method_;
-  decision.request_id = request_id_;
+  decision.method = std::string(method_);
+  decision.request_id = std::string(request_id_);
   decision.reason = std::string(why.message());
   log_->Deny(decision);
 }
@@ -54,8 +54,8 @@ void CallAudit::DenyStranger(std::string stranger, const absl::Status& why) {
 void CallAudit::Deny(const KnownCaller& caller, AuditDecision decision) {
   if (log_ == nullptr) return;
   decision.caller = caller.caller->name();
-  decision.method = method_;
-  decision.request_id = request_id_;
+  decision.method = std::string(method_);
+  decision.request_id = std::string(request_id_);
   decision.policy_version = caller.access->version;
   log_->Deny(decision);
 }
@@ -91,8 +91,8 @@ void CallAudit::Record(const KnownCaller& caller, AuditDecision decision, AuditL
                        absl::AnyInvocable<void(absl::Status)> done) {
   if (log_ == nullptr) return done(absl::OkStatus());
   decision.caller = caller.caller->name();
-  decision.method = method_;
-  decision.request_id = request_id_;
+  decision.method = std::string(method_);
+  decision.request_id = std::string(request_id_);
   decision.policy_version = caller.access->version;
   auto guarded = waits_.Guard<AuditLog::AllowId>(
       DiskWaits::Writer::kAuditLog,

@@ -27,15 +27,15 @@ AuditDecision DecisionAbout(const Question& question);
 // outcome UNKNOWN with reason kAbandoned.
 class CallAudit {
  public:
-  // `log` may be null. `log` and `waits` must outlive this. Each record of a decision contains `request_id`.
-  CallAudit(AuditLog* log, DiskWaits& waits, std::string method, absl::string_view request_id = "")
-      : log_(log), waits_(waits), method_(std::move(method)), request_id_(request_id) {}
+  // `log` may be null. `log`, `waits` and the texts must outlive this. Each record of a decision contains `request_id`.
+  CallAudit(AuditLog* log, DiskWaits& waits, absl::string_view method, absl::string_view request_id = "")
+      : log_(log), waits_(waits), method_(method), request_id_(request_id) {}
   ~CallAudit();
 
   CallAudit(const CallAudit&) = delete;
   CallAudit& operator=(const CallAudit&) = delete;
 
-  const std::string& method() const { return method_; }
+  absl::string_view method() const { return method_; }
 
   // Records that the gateway refused the call with the error `why`, because the gateway does not know the caller.
   // `stranger` is the name that StrangerName returns for the peer.
@@ -78,8 +78,8 @@ class CallAudit {
 
   AuditLog* const log_;
   DiskWaits& waits_;
-  const std::string method_;
-  const std::string request_id_;
+  const absl::string_view method_;
+  const absl::string_view request_id_;
   const Clock::time_point started_ = Clock::now();
   std::optional<AuditLog::AllowId> allow_;
   // Set together with allow_.

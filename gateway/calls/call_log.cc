@@ -98,7 +98,7 @@ void CallLog::LogOwnMethod(absl::string_view own_method) {
 LogFields CallLog::Begin() const {
   LogFields fields;
   fields.reserve(12);
-  fields.emplace_back("request_id", request_id_);
+  fields.emplace_back("request_id", std::string(request_id_));
   Add("caller", AuditValue(caller_), fields);
   fields.emplace_back("method", std::string(method_));
   return fields;

@@ -33,7 +33,7 @@ struct CallFacts {
 // not come from the config, CallLog writes it in the form that AuditValue returns.
 class CallLog {
  public:
-  // If `lines` is null, CallLog writes nothing. `lines` and the text of `method` must outlive this. Each line contains
+  // If `lines` is null, CallLog writes nothing. `lines` and the texts must outlive this. Each line contains
   // `request_id`.
   CallLog(CallLines* lines, absl::string_view method, absl::string_view request_id)
       : lines_(lines), method_(method), request_id_(request_id) {}
@@ -68,7 +68,7 @@ class CallLog {
 
   CallLines* const lines_;
   const absl::string_view method_;
-  const std::string request_id_;
+  const absl::string_view request_id_;
   const Clock::time_point started_ = Clock::now();
   std::string caller_;
 };

@@ -37,12 +37,13 @@ class CallRecord {
   // `recorders` and the text of `method` must outlive this. Each record of a decision and each log line contains the
   // id of `trace`.
   CallRecord(const CallRecorders& recorders, absl::string_view method, const TraceContext& trace)
-      : audit_(recorders.audit, recorders.disk_waits, std::string(method), trace.trace_id()),
+      : trace_(trace),
+        audit_(recorders.audit, recorders.disk_waits, method, trace_.trace_id()),
         metrics_(recorders.metrics, method),
-        log_(recorders.lines, method, trace.trace_id()),
+        log_(recorders.lines, method, trace_.trace_id()),
         spans_(recorders.tracer, trace, method) {}
 
-  const std::string& method() const { return audit_.method(); }
+  absl::string_view method() const { return audit_.method(); }
 
   void SetCaller(const KnownCaller& caller) {
     log_.SetCaller(caller.caller->name());
@@ -82,6 +83,7 @@ class CallRecord {
   void EndRefused(const std::string& caller, const absl::Status& status);
 
  private:
+  const TraceContext trace_;
   CallAudit audit_;
   CallMetrics metrics_;
   CallLog log_;

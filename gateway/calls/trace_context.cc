@@ -27,9 +27,10 @@ bool IsId(absl::string_view text) {
 // Returns the value of a hex digit.
 int Digit(char c) { return c <= '9' ? c - '0' : c - 'a' + 10; }
 
-// Writes 16 hex digits, and returns their end.
+// Writes 16 hex digits, and returns their end. absl::Hex would allocate memory.
 char* WriteHex(uint64_t number, char* to) {
-  return absl::c_copy(absl::AlphaNum(absl::Hex(number, absl::kZeroPad16)).Piece(), to);
+  for (int shift = 60; shift >= 0; shift -= 4) *to++ = "0123456789abcdef"[(number >> shift) & 0xf];
+  return to;
 }
 
 // Returns a random number that is not 0.

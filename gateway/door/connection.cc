@@ -154,9 +154,14 @@ void Connection::Begin(Bounds bounds) {
 
 bool Connection::Read(Done on_read, SliceBuffer* into) {
   const std::lock_guard lock(mutex_);
-  absl::Status error = Closed();
-  Attempt attempt = Attempt::kFailed;
-  if (!closed_ && !expelled_) attempt = may_have_more_ ? TryRead(*into, error) : Attempt::kWaitsToRead;
+  absl::Status error;
+  Attempt attempt = Attempt::kWaitsToRead;
+  if (closed_ || expelled_) {
+    error = Closed();
+    attempt = Attempt::kFailed;
+  } else if (may_have_more_) {
+    attempt = TryRead(*into, error);
+  }
   if (attempt == Attempt::kDone) {
     if (++reads_in_a_row_ < kReadsInARow) return true;
     reads_in_a_row_ = 0;
@@ -175,14 +180,18 @@ bool Connection::Read(Done on_read, SliceBuffer* into) {
 
 bool Connection::Write(Done on_written, SliceBuffer* from) {
   const std::lock_guard lock(mutex_);
-  absl::Status error = Closed();
-  if (!closed_ && !ended_ && IsOnLoop()) {
+  if (closed_ || ended_) {
+    Post(std::move(on_written), Closed());
+    return false;
+  }
+  if (IsOnLoop()) {
     write_ = Operation{std::move(on_written), from};
     is_put_off_ = true;
     boost::asio::post(socket_.get_executor(), [self = shared_from_this()] { self->Flush(); });
     return false;
   }
-  const Attempt attempt = closed_ || ended_ ? Attempt::kFailed : TryWrite(*from, error);
+  absl::Status error;
+  const Attempt attempt = TryWrite(*from, error);
   if (attempt == Attempt::kDone) return true;
   if (attempt == Attempt::kFailed) {
     Post(std::move(on_written), std::move(error));

@@ -91,7 +91,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
     terms.operation = path_;
     terms.call_class = CallClass::kBackground;
     terms.deadline = deadline_;
-    dispatch_.Admit(shared_from_this(), terms, [this](const absl::Status& admitted) {
+    dispatch_.Admit(shared_from_this(), std::move(terms), [this](const absl::Status& admitted) {
       if (!admitted.ok()) return done_(std::nullopt);
       Record();
     });

@@ -83,8 +83,8 @@ bool MayHaveActed(const UpstreamOutcome& outcome) {
 
 }  // namespace
 
-void Dispatch::Admit(Owner owner, const Terms& terms, absl::AnyInvocable<void(absl::Status)> next) {
-  terms_ = terms;
+void Dispatch::Admit(Owner owner, Terms terms, absl::AnyInvocable<void(absl::Status)> next) {
+  terms_ = std::move(terms);
   if (Breaker* const breaker = BreakerOfCall(); breaker != nullptr) {
     if (const std::optional<absl::Duration> wait = breaker->Refuse(SteadyNow(), probe_); wait.has_value()) {
       return next(UpstreamFailing(*wait));

@@ -55,7 +55,7 @@ class Dispatch {
 
   // Calls `next` once: inside of Admit, or later on the loop of the call. Errors: RESOURCE_EXHAUSTED (QUOTA_EXHAUSTED),
   // UNAVAILABLE (UPSTREAM_FAILING, SHUTTING_DOWN), CANCELLED if the caller has left.
-  void Admit(Owner owner, const Terms& terms, absl::AnyInvocable<void(absl::Status)> next);
+  void Admit(Owner owner, Terms terms, absl::AnyInvocable<void(absl::Status)> next);
 
   // The call sends nothing, although it was admitted: gives its place back now, instead of in the destructor.
   void SendNothing();

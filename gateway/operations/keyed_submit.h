@@ -78,6 +78,9 @@ class SubmitAttempt {
   }
   ~SubmitAttempt() { End({}); }
 
+  // Whether the attempt has begun and has not ended.
+  bool is_open() const { return store_ != nullptr; }
+
   // Reports to the store how the attempt ended. Does nothing if this object has no attempt, or if the attempt has
   // ended.
   void End(AttemptEnd end) {

@@ -151,7 +151,7 @@ void OperationCall::Admit() {
   terms.operation = PathOf(operation_, request_);
   terms.call_class = operation_.is_submit() ? CallClass::kSubmit : CallClass::kQuery;
   terms.deadline = deadline_;
-  dispatch_.Admit(shared_from_this(), terms, [this](const absl::Status& admitted) {
+  dispatch_.Admit(shared_from_this(), std::move(terms), [this](const absl::Status& admitted) {
     if (EndIfCallerLeft()) return;
     if (!admitted.ok()) return End(admitted);
     Render();
@@ -286,7 +286,7 @@ void OperationCall::OnRecorded(const absl::Status& recorded) {
   OnWritten();
 }
 
-// Goes on when neither the store nor the audit log still writes.
+// Continues when neither the store nor the audit log still writes.
 void OperationCall::OnWritten() {
   if (store_began_.has_value() || audit_began_.has_value()) return;
   if (stored_.has_value()) return OnBegun(*std::exchange(stored_, std::nullopt));
@@ -470,7 +470,7 @@ void OperationCall::End(const absl::Status& status, const grpc::ByteBuffer& resp
 
 void OperationCall::EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status,
                                const ActivitySummary& activity) {
-  attempt_.End(EndOf(failure.has_value() ? &*failure : nullptr, status, activity));
+  if (attempt_.is_open()) attempt_.End(EndOf(failure.has_value() ? &*failure : nullptr, status, activity));
 }
 
 RequestedOperation OperationCall::Requested() const {

@@ -91,7 +91,8 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
     if (!admitted.ok()) return Refuse(StrangerName(PeerOf(context_)), admitted);
     handler_ = MakeHandler();
     CancelIfSecond();
-    Authenticate(environment_.access, context_, [this, handler = handler_](absl::StatusOr<KnownCaller> caller) {
+    Authenticate(environment_.access, context_, [this](absl::StatusOr<KnownCaller> caller) {
+      const std::shared_ptr<UnaryHandler> handler = handler_;  // the reply can delete this object
       if (caller.ok()) {
         const std::string& name = caller->caller->name();
         const absl::Status counted = environment_.in_flight.SetCaller(context_, name, handler);
