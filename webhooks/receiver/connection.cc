@@ -333,13 +333,25 @@ void HttpConnection::CloseNow() {
 void HttpConnection::SetDeadline(absl::Duration delay) {
   // Clamps the delay, because an infinite duration cannot be converted.
   const absl::Duration bounded = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
-  timer_.expires_after(absl::ToChronoNanoseconds(bounded));
-  timer_.async_wait([self = shared_from_this()](error_code error) {
-    // This handler can belong to an earlier deadline, if the handler was queued before the deadline was changed.
-    if (!error && self->timer_.expiry() <= Clock::now()) self->CloseNow();
-  });
+  deadline_ = Clock::now() + absl::ToChronoNanoseconds(bounded);
+  if (!timer_ends_.has_value() || deadline_ < *timer_ends_) StartTimer();
 }
 
-void HttpConnection::ClearDeadline() { timer_.expires_at(Clock::time_point::max()); }
+void HttpConnection::ClearDeadline() { deadline_ = Clock::time_point::max(); }
+
+// A request changes the deadline several times, nearly always to a later one. So the timer keeps its time, and looks at
+// the deadline when it ends.
+void HttpConnection::StartTimer() {
+  timer_ends_ = deadline_;
+  timer_.expires_at(deadline_);
+  timer_.async_wait([self = shared_from_this()](error_code error) {
+    // This handler can belong to an earlier time, if it was queued before the time was changed.
+    if (error || self->phase_ == Phase::kClosed || !self->timer_ends_.has_value()) return;
+    if (Clock::now() < *self->timer_ends_) return;
+    self->timer_ends_.reset();
+    if (self->deadline_ <= Clock::now()) return self->CloseNow();
+    if (self->deadline_ != Clock::time_point::max()) self->StartTimer();
+  });
+}
 
 }  // namespace stampgate

@@ -77,6 +77,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   // Closes the connection after `delay`, unless the deadline is changed or cleared before.
   void SetDeadline(absl::Duration delay);
   void ClearDeadline();
+  void StartTimer();
 
   absl::string_view unread() const { return absl::string_view(buffer_.data() + begin_, end_ - begin_); }
 
@@ -85,6 +86,8 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   boost::asio::basic_waitable_timer<std::chrono::steady_clock, boost::asio::wait_traits<std::chrono::steady_clock>,
                                     PeerStream::Executor>
       timer_;
+  std::optional<std::chrono::steady_clock::time_point> timer_ends_;  // set while the timer runs
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   Phase phase_ = Phase::kHandshake;
 
   std::optional<boost::asio::ip::address> client_;  // nothing if the peer has disconnected before it was asked

@@ -514,6 +514,18 @@ TEST(ReceiverTest, NoTimeoutRunsWhileADeliveryIsProcessed) {
   EXPECT_EQ(slow.ReadToEnd(), "");
   item.answer(200);
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
+  EXPECT_EQ(client.ReadToEnd(), "") << "the connection is idle again";
+}
+
+TEST(ReceiverTest, AMissingBodyEndsTheConnectionAlthoughTheTimeOfItsHeadPassesFirst) {
+  ReceiverOptions options = LocalOptions();
+  options.head_timeout = absl::Seconds(1);
+  options.request_timeout = absl::Seconds(2);
+  const auto receiver = Start(options, &AnswerOk);
+  const std::string request = Post("{}");
+  HttpTestClient client(receiver->url());
+  client.Send(request.substr(0, request.size() - 1));
+  EXPECT_EQ(client.ReadToEnd(), "");
 }
 
 TEST(ReceiverTest, ClosesAPeerThatDoesNotReadResponses) {
