@@ -224,7 +224,8 @@ void OperationCall::OnDecided() {
 
 void OperationCall::OnRemembered(StoreAnswer answer) {
   ObserveWrite(DurableWrite::kIdempotencyKey, *std::exchange(store_began_, std::nullopt));
-  if (audit_began_.has_value()) record_.spans().Begin(CallStage::kAudit);
+  // The step is empty if the audit log was faster.
+  if (audit_began_.has_value() || recorded_.has_value()) record_.spans().Begin(CallStage::kAudit);
   stored_ = std::move(answer);
   OnWritten();
 }

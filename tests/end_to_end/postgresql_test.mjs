@@ -299,7 +299,7 @@ test('a gateway with all that uses the store holds seven sessions of the server,
   const postgres = await PostgresServer.create(t);
   const rates = [{ requests: 100, per: '1s' }, { requests: 1000, per: '24h' }];
   const store = { hosts: [postgres.host], allow_single_server: true };
-  const stack = await SharedLogStack.prepare(t, store, { config: { admission: { rates } } });
+  const stack = await SharedLogStack.prepare(t, store, { config: { admission: { rates, max_wait: '30s' } } });
   const gateway = await stack.start();
   const subscribers = await Promise.all(Array.from({ length: 5 }, () => Subscriber.start(gateway)));
   for (let round = 0; round < 5; ++round) {
