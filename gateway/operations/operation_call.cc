@@ -199,7 +199,12 @@ void OperationCall::Remember(RenderedRequest rendered, absl::Status fit) {
   recorded_.reset();
   CallStore::OnDecided on_decided;
   if (environment_.recorders.audit != nullptr) {
-    on_decided = [call = shared_from_this()] { call->loop_.Run([call] { call->OnDecided(); }); };
+    // A store that hangs must not keep a call that has ended.
+    on_decided = [weak = weak_from_this(), &loop = loop_] {
+      loop.Run([weak] {
+        if (const std::shared_ptr<OperationCall> call = weak.lock()) call->OnDecided();
+      });
+    };
   }
   auto guarded = environment_.recorders.disk_waits.Guard<CallStore::Begun>(
       DiskWaits::Writer::kCallStore,
@@ -241,12 +246,12 @@ void OperationCall::OnBegun(StoreAnswer answer) {
     return End(begun->unknown_until > absl::ZeroDuration() ? KeyUncertain(begun->unknown_until) : answer.fit);
   }
   const KeyRecord& record = *begun->record;
+  // If the store had decided otherwise before, the audit log has a decision about a body that is not sent.
+  record_.audit().End(absl::AbortedError("the store began no attempt with this body"), {}, fingerprint_);
   // If the stored key belongs to this request, asks the store to begin an attempt with the earlier bytes, so that the
   // gateway can send these bytes again.
   if (record.request_sha256 == request_sha256_ && record.timestamp_ms != timestamp_ms_) {
     if (std::optional<RequestBody> body = BodyToRepeat(record, answer.rendered, environment_.now())) {
-      // If the store had decided otherwise before, the audit log has a decision about a body that is not sent.
-      record_.audit().End(absl::AbortedError("the store began no attempt with this body"), {}, fingerprint_);
       FixBody(record.timestamp_ms, *std::move(body));
       return Remember(std::move(answer.rendered), absl::OkStatus());
     }

@@ -918,6 +918,32 @@ TEST_F(OperationCallTest, ADecisionAboutABodyThatIsNotSentEndsBeforeTheNextOne) 
               ElementsAre(AllOf(HasSubstr("ABORTED"), Not(HasSubstr("attempts"))), HasSubstr("\"OK\"")));
 }
 
+TEST_F(OperationCallTest, ADecisionIsNotEndedWithTheOutcomeOfAnotherBody) {
+  UseAudit();
+  UseStore();
+  const KeyRecord other = RecordAt(kNowMs - 5, {.kind = Kind::kDone, .activity_id = "a-9", .activity_status = "x"});
+  const Call call = Start("CreatePolicies", kKeyedCreate);
+  store_.Decide();
+  AnswerStore(Known(other));
+  store_.WaitForSubmits(2);
+  RunTasks();
+  AnswerStore(Known(other));
+  EXPECT_EQ(call.Wait(), absl::OkStatus());
+  EXPECT_THAT(AuditLines("outcome"), ElementsAre(AllOf(HasSubstr("ABORTED"), Not(HasSubstr("a-9")))));
+}
+
+TEST_F(OperationCallTest, AStoreThatHangsKeepsNoCallThatHasEnded) {
+  UseAudit();
+  UseStore();
+  const Call call = Start("CreatePolicies", kKeyedCreate);
+  waits_.EndAll();
+  EXPECT_EQ(DetailsOf(call.Wait()).reason, "IDEMPOTENCY_UNAVAILABLE");
+  RunTasks();
+  EXPECT_TRUE(call.handler.expired());
+  store_.Decide();
+  AnswerStore(Began(5));
+}
+
 TEST_F(OperationCallTest, ADrainEndsACallThatWaitsForTheStoreAndTheAuditLog) {
   UseAudit();
   UseStore();

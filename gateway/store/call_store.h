@@ -96,7 +96,7 @@ class CallStore {
   //
   // When the store has decided that an attempt may begin, and before it writes the attempt, it calls `on_decided` once,
   // so that the caller can write its own records meanwhile. `done` can still get an error, or a record. `on_decided`
-  // can be null.
+  // can be null. The store does not call it while its last write has failed.
   //
   // Then calls `done` once. Calls both on the store's thread, so they must not block. If the store refuses to queue the
   // submit, Begin itself calls `done`. Errors: kResourceExhausted if the queue is full, the disk is full, or the

@@ -254,7 +254,9 @@ class QueuedCallStore final : public CallStore {
     steps.reserve(group->size());
     for (const WaitingStep& waiting : *group) steps.push_back(&waiting.step);
     std::vector<CallBackend::Answer> answers;
-    const auto on_decided = [group](const std::vector<CallBackend::Answer>& decided) {
+    const auto on_decided = [this, group](const std::vector<CallBackend::Answer>& decided) {
+      // After a failure, the next group fails probably too.
+      if (!state_.failure.ok()) return;
       for (size_t i = 0; i < group->size(); ++i) {
         if ((*group)[i].on_decided == nullptr || !decided[i].ok() || !decided[i]->attempt.has_value()) continue;
         std::exchange((*group)[i].on_decided, nullptr)();
