@@ -156,6 +156,27 @@ class OperationCallTest : public CallTest {
     return call;
   }
 
+  // Starts a submit with a new idempotency key, with an audit log. When StartDecided returns, the store has decided
+  // that an attempt may begin, and has not written it.
+  Call StartDecided() {
+    UseAudit();
+    UseStore();
+    Call call = Start("CreatePolicies", kKeyedCreate);
+    store_.Decide();
+    return call;
+  }
+
+  // As StartDecided. When it returns, the audit log is writing the decision, until disk_.Release().
+  Call StartDecidedAndHold() {
+    UseAudit();
+    UseStore();
+    Call call = Start("CreatePolicies", kKeyedCreate);
+    disk_.HoldSync();
+    store_.Decide();
+    disk_.WaitUntilHeld();
+    return call;
+  }
+
   // Returns the record that the store has for kKeyedCreate if it was first sent with `timestamp_ms`.
   static KeyRecord RecordAt(uint64_t timestamp_ms, AttemptEnd outcome) {
     const Operation& operation = OperationOf("CreatePolicies");
@@ -842,12 +863,7 @@ TEST_F(OperationCallTest, ADrainEndsACallThatWaitsForTheStore) {
 // ---- The audit log and the call store together ----
 
 TEST_F(OperationCallTest, TheDecisionIsWrittenWhileTheStoreWrites) {
-  UseAudit();
-  UseStore();
-  const Call call = Start("CreatePolicies", kKeyedCreate);
-  disk_.HoldSync();
-  store_.Decide();
-  disk_.WaitUntilHeld();
+  const Call call = StartDecidedAndHold();
   AnswerStore(Began(5));
   EXPECT_THAT(upstream_.sent(), IsEmpty());
   disk_.Release();
@@ -858,10 +874,7 @@ TEST_F(OperationCallTest, TheDecisionIsWrittenWhileTheStoreWrites) {
 }
 
 TEST_F(OperationCallTest, ADecisionIsNotEnoughToSendBeforeTheStoreHasWritten) {
-  UseAudit();
-  UseStore();
-  const Call call = Start("CreatePolicies", kKeyedCreate);
-  store_.Decide();
+  const Call call = StartDecided();
   RunTasks();
   EXPECT_THAT(AuditLines("allow"), SizeIs(1));
   RunTasks();
@@ -873,10 +886,7 @@ TEST_F(OperationCallTest, ADecisionIsNotEnoughToSendBeforeTheStoreHasWritten) {
 }
 
 TEST_F(OperationCallTest, AStoreThatFailsAfterItsDecisionEndsTheRecordedCall) {
-  UseAudit();
-  UseStore();
-  const Call call = Start("CreatePolicies", kKeyedCreate);
-  store_.Decide();
+  const Call call = StartDecided();
   AnswerStore(absl::ResourceExhaustedError("the disk is full"));
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "IDEMPOTENCY_UNAVAILABLE");
   EXPECT_THAT(AuditLines("outcome"),
@@ -945,12 +955,7 @@ TEST_F(OperationCallTest, AStoreThatHangsKeepsNoCallThatHasEnded) {
 }
 
 TEST_F(OperationCallTest, ADrainEndsACallThatWaitsForTheStoreAndTheAuditLog) {
-  UseAudit();
-  UseStore();
-  const Call call = Start("CreatePolicies", kKeyedCreate);
-  disk_.HoldSync();
-  store_.Decide();
-  disk_.WaitUntilHeld();
+  const Call call = StartDecidedAndHold();
   waits_.EndAll();
   EXPECT_EQ(DetailsOf(call.Wait()).reason, "IDEMPOTENCY_UNAVAILABLE");
   AnswerStore(Began(5));  // arrives after the call has ended

@@ -327,10 +327,9 @@ absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
     if (absl::Status status = CommitRecord(Next()); !status.ok()) return status;
   } else {
     std::vector<Answer> none;
-    if (absl::Status status = Store(
-            {}, now, [](const auto&) {}, &none);
-        !status.ok())
-      return status;
+    const absl::Status status = Store(
+        {}, now, [](const auto&) {}, &none);
+    if (!status.ok()) return status;
   }
   return false;
 }
