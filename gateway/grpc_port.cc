@@ -12,6 +12,7 @@
 #include "gateway/calls/handshake_line.h"
 #include "gateway/config/duration.h"
 #include "gateway/door/excess.h"
+#include "gateway/memory/account.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/process/descriptor_limit.h"
 #include "gateway/process/log.h"
@@ -89,16 +90,21 @@ Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* 
   options.frames.max_header_bytes = kHeaderBytesFactor * connections.max_header_bytes();
   options.frames.max_resets_per_second = static_cast<int>(connections.max_resets_per_second());
   options.frames.max_control_frames_per_second = static_cast<int>(connections.max_control_frames_per_second());
-  options.holdings.max_connections_per_identity = connections.max_per_identity();
-  options.holdings.max_bytes_per_connection = static_cast<int64_t>(connections.max_bytes_per_connection());
-  options.holdings.max_bytes_per_identity = static_cast<int64_t>(connections.max_bytes_per_identity());
-  options.holdings.max_bytes = static_cast<int64_t>(connections.max_bytes());
+  options.memory.max_connections_per_identity = connections.max_per_identity();
+  options.memory.max_bytes = static_cast<int64_t>(config.memory().max_bytes());
+  options.memory.max_bytes_per_identity = static_cast<int64_t>(config.memory().max_bytes_per_identity());
+  options.memory.max_bytes_per_connection = static_cast<int64_t>(config.memory().max_bytes_per_connection());
+  options.max_unread_time = ToDuration(config.memory().max_unread_time());
   options.is_caller = [&access](const Peer& peer) { return !access.Get()->callers.Find(peer).empty(); };
   options.on_failed_handshake = [&recorders](const FailedHandshake& failed) { LogHandshake(recorders, failed); };
   options.on_no_descriptor = [&recorders] {
     if (recorders.lines != nullptr) LogDescriptorsShort(*recorders.lines, "grpc");
   };
   static_assert(kConnectionBounds.size() == kExcessCount);
+  options.on_unread = [&recorders](const Peer& peer, size_t streams) {
+    if (recorders.metrics != nullptr) recorders.metrics->CountUnreadResponses(streams);
+    LogConnection(recorders, "response_unread", peer, MessageOf(Excess::kUnread));
+  };
   options.on_excess = [&recorders](const Peer& peer, Excess excess) {
     if (recorders.metrics != nullptr) recorders.metrics->CountClosedConnection(static_cast<size_t>(excess));
     LogConnection(recorders, "connection_closed", peer, MessageOf(excess));

@@ -251,10 +251,8 @@ class GrpcServer : public Server {
         lines_report_("call-lines", kLinesReport, [this] { lines_.ReportLeftOut(); }),
         timestamps_(TimestampFloor(store.get()), LeaseOf(store.get(), config.replica())),
         store_(std::move(store)),
-        in_flight_({.calls = config.calls().max_in_flight(),
-                    .calls_per_caller = config.calls().max_in_flight_per_caller(),
-                    .request_bytes = config.calls().max_in_flight_bytes(),
-                    .request_bytes_per_caller = config.calls().max_in_flight_bytes_per_caller()}),
+        in_flight_(
+            {.calls = config.calls().max_in_flight(), .calls_per_caller = config.calls().max_in_flight_per_caller()}),
         admission_(std::move(admission)),
         rate_sharing_(std::move(rate_sharing)),
         retries_([metrics = parts.metrics](RetryCause cause, bool may) {
@@ -319,7 +317,6 @@ class GrpcServer : public Server {
     open_events_->subscriptions = &(*pipeline)->subscriptions();
     open_events_->body_reads = &(*pipeline)->body_reads();
     open_events_->queries = &(*pipeline)->queries();
-    open_events_->unsent_bytes = &(*pipeline)->unsent_bytes();
     open_events_->log = (*pipeline)->log_identity();
     events_owner_ = *std::move(pipeline);
     events_ = events_owner_.get();

@@ -334,6 +334,8 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
           GatewayError(StatusCode::kUnavailable, v1::ERROR_REASON_SHUTTING_DOWN, "the gateway is shutting down"));
     case Cause::kTooLarge:
       return ToStatus(GatewayError(StatusCode::kInternal, v1::ERROR_REASON_UPSTREAM_ANSWER_UNREADABLE, what));
+    case Cause::kNoMemory:
+      return ToStatus(Repeatable(StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MUCH_MEMORY, failure.detail));
     case Cause::kUnreachable:
     case Cause::kTls:
     case Cause::kBroken:

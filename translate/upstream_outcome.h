@@ -3,6 +3,7 @@
 #define STAMPGATE_TRANSLATE_UPSTREAM_OUTCOME_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -26,6 +27,8 @@ struct HttpAnswer {
   // The values of the headers Cache-Control and Age in the response to a GET; empty if absent.
   std::string cache_control = {};
   std::string age = {};
+  // Keeps the memory of `body` reserved. Null if none is reserved.
+  std::shared_ptr<const void> held = nullptr;
 };
 
 // The failure of an exchange from which the caller gets no complete response.
@@ -38,6 +41,7 @@ struct TransportFailure {
     kCancelled,    // the caller cancelled the call
     kBroken,       // the connection was reset or closed before the response was complete
     kTooLarge,     // the response exceeds the configured limit
+    kNoMemory,     // the caller holds too much of the gateway's memory to get the response
     kShutdown,     // the gateway is stopping
   };
 

@@ -20,6 +20,7 @@ std::optional<bool> HasFailed(const UpstreamOutcome& outcome, absl::Duration dur
       if (duration >= (failure.body_sent ? Breaker::kPatience : Breaker::kConnectPatience)) return true;
       break;
     case Cause::kTooLarge:
+    case Cause::kNoMemory:
       return false;
     case Cause::kNoPlace:
     case Cause::kCancelled:

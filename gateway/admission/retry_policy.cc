@@ -26,6 +26,7 @@ std::optional<RetryCause> CauseOf(const TransportFailure& failure) {
     case Cause::kNoPlace:
     case Cause::kCancelled:
     case Cause::kTooLarge:
+    case Cause::kNoMemory:
     case Cause::kShutdown:
       break;
   }

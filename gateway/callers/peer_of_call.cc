@@ -11,6 +11,11 @@ Peer PeerOf(const grpc::ServerContextBase& call) {
   return id.has_value() ? FindPeer(*id) : Peer{};
 }
 
+std::shared_ptr<MemoryHolder> HolderOf(const grpc::ServerContextBase& call) {
+  const std::optional<uint64_t> id = ConnectionIdOf(call.peer());
+  return id.has_value() ? FindHolder(*id) : nullptr;
+}
+
 std::chrono::steady_clock::time_point TimeOfAge(const grpc::ServerContextBase& call, absl::Duration age) {
   using Time = std::chrono::steady_clock::time_point;
   if (age == absl::InfiniteDuration()) return Time::max();

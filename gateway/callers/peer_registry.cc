@@ -21,6 +21,7 @@ constexpr uint64_t kNone = 0;
 
 struct Entry {
   Peer peer;
+  std::weak_ptr<MemoryHolder> holder;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
 
@@ -54,9 +55,9 @@ std::shared_ptr<const Entry> Find(uint64_t id) {
 
 }  // namespace
 
-RegisteredPeer::RegisteredPeer(Peer peer) : id_(NextId()) {
+RegisteredPeer::RegisteredPeer(Peer peer, std::weak_ptr<MemoryHolder> holder) : id_(NextId()) {
   Part& part = PartOf(id_);
-  auto entry = std::make_shared<const Entry>(Entry{.peer = std::move(peer)});
+  auto entry = std::make_shared<const Entry>(Entry{.peer = std::move(peer), .holder = std::move(holder)});
   const std::lock_guard lock(part.mutex);
   part.peers.emplace(id_, std::move(entry));
 }
@@ -89,6 +90,11 @@ std::optional<uint64_t> ConnectionIdOf(absl::string_view address) {
 Peer FindPeer(uint64_t id) {
   const std::shared_ptr<const Entry> entry = Find(id);
   return entry == nullptr ? Peer{} : entry->peer;
+}
+
+std::shared_ptr<MemoryHolder> FindHolder(uint64_t id) {
+  const std::shared_ptr<const Entry> entry = Find(id);
+  return entry == nullptr ? nullptr : entry->holder.lock();
 }
 
 std::optional<std::chrono::steady_clock::time_point> BeginOfConnection(uint64_t id) {

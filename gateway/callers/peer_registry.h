@@ -8,11 +8,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "gateway/callers/peer.h"
+#include "gateway/memory/account.h"
 
 namespace stampgate {
 
@@ -23,7 +25,8 @@ class RegisteredPeer {
  public:
   static constexpr size_t kKept = 4096;
 
-  explicit RegisteredPeer(Peer peer);
+  // `holder` is the memory that the connection holds.
+  explicit RegisteredPeer(Peer peer, std::weak_ptr<MemoryHolder> holder = {});
   RegisteredPeer(RegisteredPeer&& other) noexcept;
   RegisteredPeer& operator=(RegisteredPeer&&) = delete;
   ~RegisteredPeer();
@@ -44,6 +47,10 @@ std::optional<uint64_t> ConnectionIdOf(absl::string_view address);
 
 // Returns the registered peer; a stranger if the number is not registered.
 Peer FindPeer(uint64_t id);
+
+// Returns what the connection holds; null if the number is not registered, or if the connection and its calls have
+// ended.
+std::shared_ptr<MemoryHolder> FindHolder(uint64_t id);
 
 // Returns when the peer was registered, which is when its connection began; nothing if the number is not registered.
 std::optional<std::chrono::steady_clock::time_point> BeginOfConnection(uint64_t id);

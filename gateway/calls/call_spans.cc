@@ -28,6 +28,8 @@ const char* NameOf(TransportFailure::Cause cause) {
       return "broken";
     case Cause::kTooLarge:
       return "too_large";
+    case Cause::kNoMemory:
+      return "no_memory";
     case Cause::kShutdown:
       return "shutdown";
   }

@@ -38,47 +38,47 @@ class CallsInFlight {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // How much the admitted calls can hold at the same time.
+  // How many calls can be admitted at the same time.
   struct Limits {
     size_t calls = std::numeric_limits<size_t>::max();
     size_t calls_per_caller = std::numeric_limits<size_t>::max();
-    size_t request_bytes = std::numeric_limits<size_t>::max();
-    size_t request_bytes_per_caller = std::numeric_limits<size_t>::max();
   };
 
   CallsInFlight() : CallsInFlight(Limits()) {}
   explicit CallsInFlight(const Limits& limits)
-      : calls_(QuotaOf("calls", limits.calls, limits.calls_per_caller)),
-        bytes_(QuotaOf("bytes of requests", limits.request_bytes, limits.request_bytes_per_caller)) {}
+      : calls_({.max = limits.calls,
+                .max_per_caller = limits.calls_per_caller,
+                .what = "calls",
+                .reason = v1::ERROR_REASON_TOO_MANY_CALLS,
+                .retry_delay = absl::Seconds(1),
+                .effect = "; nothing was sent upstream"}) {}
 
-  // Returns OK if it admits the call, whose request has `request_bytes`; End must then be called when the call ends.
+  // Returns OK if it admits the call; End must then be called when the call ends.
   // Otherwise the call must be refused with the error, and EndRefused must be called when the refusal has been sent.
-  // Errors: UNAVAILABLE (SHUTTING_DOWN) after Drain; RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if the limits in all leave no
+  // Errors: UNAVAILABLE (SHUTTING_DOWN) after Drain; RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if the limit in all leaves no
   // space for the call.
-  absl::Status Begin(const Context& call, size_t request_bytes = 0) {
+  absl::Status Begin(const Context& call) {
     absl::StatusOr<CallerShare> count = calls_.Take();
-    absl::StatusOr<CallerShare> bytes = bytes_.Take(request_bytes);
     {
       std::lock_guard lock(mutex_);
-      if (!draining_ && count.ok() && bytes.ok()) {
-        admitted_.emplace(&call, Shares{*std::move(count), *std::move(bytes)});
+      if (!draining_ && count.ok()) {
+        admitted_.emplace(&call, Admitted{*std::move(count)});
         return absl::OkStatus();
       }
       ++refused_;
-      if (!draining_) return count.ok() ? bytes.status() : count.status();
+      if (!draining_) return count.status();
     }
     return ShuttingDown();
   }
 
   // Counts the admitted call for `caller`. Does nothing if the call already counts for a caller. If `dismissable` is
-  // set, ToDismiss can return it until End. Errors: RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if the limits of the caller
-  // leave no space for the call; the call must then end with the error.
+  // set, ToDismiss can return it until End. Errors: RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if the limit of the caller
+  // leaves no space for the call; the call must then end with the error.
   absl::Status SetCaller(const Context& call, absl::string_view caller, std::weak_ptr<Dismissable> dismissable = {}) {
     std::lock_guard lock(mutex_);
-    Shares& shares = admitted_.at(&call);
-    shares.dismissable = std::move(dismissable);
-    if (absl::Status status = shares.count.SetCaller(caller); !status.ok()) return status;
-    return shares.bytes.SetCaller(caller);
+    Admitted& admitted = admitted_.at(&call);
+    admitted.dismissable = std::move(dismissable);
+    return admitted.share.SetCaller(caller);
   }
 
   void End(const Context& call) {
@@ -115,8 +115,8 @@ class CallsInFlight {
   std::vector<std::shared_ptr<Dismissable>> ToDismiss(Select select) const {
     std::vector<std::shared_ptr<Dismissable>> calls;
     std::lock_guard lock(mutex_);
-    for (const auto& [call, shares] : admitted_) {
-      std::shared_ptr<Dismissable> dismissable = shares.dismissable.lock();
+    for (const auto& [call, admitted] : admitted_) {
+      std::shared_ptr<Dismissable> dismissable = admitted.dismissable.lock();
       if (dismissable != nullptr && select(*call)) calls.push_back(std::move(dismissable));
     }
     return calls;
@@ -126,31 +126,20 @@ class CallsInFlight {
   template <typename Visit>
   void ForEach(Visit visit) const {
     std::lock_guard lock(mutex_);
-    for (const auto& [call, shares] : admitted_) visit(*call);
+    for (const auto& [call, admitted] : admitted_) visit(*call);
   }
 
  private:
-  struct Shares {
-    CallerShare count;
-    CallerShare bytes;
+  struct Admitted {
+    CallerShare share;
     std::weak_ptr<Dismissable> dismissable = {};
   };
-
-  static CallerQuota::Options QuotaOf(const char* what, size_t max, size_t max_per_caller) {
-    return {.max = max,
-            .max_per_caller = max_per_caller,
-            .what = what,
-            .reason = v1::ERROR_REASON_TOO_MANY_CALLS,
-            .retry_delay = absl::Seconds(1),
-            .effect = "; nothing was sent upstream"};
-  }
 
   // A mutex of the standard library, because ThreadSanitizer understands it.
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   CallerQuota calls_;
-  CallerQuota bytes_;
-  std::unordered_map<const Context*, Shares> admitted_;
+  std::unordered_map<const Context*, Admitted> admitted_;
   int refused_ = 0;
   bool draining_ = false;
 };

@@ -91,26 +91,6 @@ TEST(CallsInFlightTest, ACallerAtItsMaximumLeavesPlacesToOtherCallers) {
   EXPECT_TRUE(calls.SetCaller(numbers[1], "a").ok());
 }
 
-TEST(CallsInFlightTest, RefusesRequestsBeyondTheMaximumOfBytes) {
-  Calls calls({.request_bytes = 100, .request_bytes_per_caller = 60});
-  const std::vector<int> numbers = {0, 1, 2, 3};
-  ASSERT_TRUE(calls.Begin(numbers[0], 50).ok());
-  ASSERT_TRUE(calls.SetCaller(numbers[0], "a").ok());
-  ASSERT_TRUE(calls.Begin(numbers[1], 20).ok());
-  const absl::Status of_caller = calls.SetCaller(numbers[1], "a");
-  EXPECT_EQ(ErrorReasonOf(of_caller), "TOO_MANY_CALLS");
-  EXPECT_EQ(of_caller.message(),
-            "caller a may have at most 60 bytes of requests at the same time; nothing was sent upstream");
-  EXPECT_TRUE(calls.SetCaller(numbers[1], "b").ok());
-  const absl::Status in_all = calls.Begin(numbers[2], 31);
-  EXPECT_EQ(ErrorReasonOf(in_all), "TOO_MANY_CALLS");
-  EXPECT_EQ(in_all.message(),
-            "the gateway may have at most 100 bytes of requests at the same time; nothing was sent upstream");
-  EXPECT_TRUE(calls.Begin(numbers[3], 30).ok());
-  calls.End(numbers[0]);
-  EXPECT_TRUE(calls.Begin(numbers[2], 31).ok());
-}
-
 TEST(CallsInFlightTest, ADrainRefusesACallBeyondTheMaximumAsShuttingDown) {
   Calls calls({.calls = 0});
   const int call = 1;

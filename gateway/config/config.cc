@@ -21,6 +21,7 @@
 #include "gateway/config/duration.h"
 #include "gateway/config/duration_range.h"
 #include "gateway/config/fault_report.h"
+#include "gateway/config/memory_rules.h"
 #include "gateway/config/named_files.h"
 #include "gateway/config/operation_files.h"
 #include "gateway/config/organizations_file.h"
@@ -77,13 +78,8 @@ config::v1::Config Defaults() {
   connections.set_max_header_bytes(8192);
   connections.set_max_resets_per_second(500);
   connections.set_max_control_frames_per_second(500);
-  connections.set_max_bytes_per_connection(32 << 20);
-  connections.set_max_bytes_per_identity(64 << 20);
-  connections.set_max_bytes(128 << 20);
   calls.set_max_in_flight(8192);
   calls.set_max_in_flight_per_caller(1024);
-  calls.set_max_in_flight_bytes(64 << 20);
-  calls.set_max_in_flight_bytes_per_caller(16 << 20);
   config::v1::Activities& activities = *config.mutable_activities();
   activities.set_max_waiting(4096);
   *activities.mutable_max_wait() = TimeUtil::MinutesToDuration(10);
@@ -101,8 +97,6 @@ config::v1::Config Defaults() {
   *events.mutable_heartbeat_interval() = TimeUtil::SecondsToDuration(15);
   events.set_max_subscribers(1000);
   events.set_max_subscribers_per_caller(250);
-  events.set_max_unsent_bytes(192 << 20);
-  events.set_max_unsent_bytes_per_caller(64 << 20);
   config::v1::Webhooks& webhooks = *config.mutable_webhooks();
   webhooks.set_max_body_bytes(4 << 20);
   webhooks.set_max_connections(256);
@@ -619,6 +613,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   CheckUpstream(config.upstream(), report);
   CheckActivities(config.activities(), report);
   CheckConnections(config.connections(), report);
+  CheckMemory(config, report);
   CheckCalls(config.calls(), report);
   CheckAdmission(config.admission(), report);
   CheckReplica(config, report);

@@ -173,13 +173,12 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(values.connections().max_header_bytes(), 8192u);
   EXPECT_EQ(values.connections().max_resets_per_second(), 500u);
   EXPECT_EQ(values.connections().max_control_frames_per_second(), 500u);
-  EXPECT_EQ(values.connections().max_bytes_per_connection(), 32u << 20);
-  EXPECT_EQ(values.connections().max_bytes_per_identity(), 64u << 20);
-  EXPECT_EQ(values.connections().max_bytes(), 128u << 20);
+  EXPECT_EQ(values.memory().max_bytes_per_connection(), 64u << 20);
+  EXPECT_EQ(values.memory().max_bytes_per_identity(), 128u << 20);
+  EXPECT_EQ(values.memory().max_bytes(), 256u << 20);
+  EXPECT_EQ(ToDuration(values.memory().max_unread_time()), absl::Seconds(30));
   EXPECT_EQ(values.calls().max_in_flight(), 8192u);
   EXPECT_EQ(values.calls().max_in_flight_per_caller(), 1024u);
-  EXPECT_EQ(values.calls().max_in_flight_bytes(), 64u << 20);
-  EXPECT_EQ(values.calls().max_in_flight_bytes_per_caller(), 16u << 20);
   EXPECT_EQ(values.admission().rates_size(), 0);
   EXPECT_EQ(ToDuration(values.admission().max_wait()), absl::Milliseconds(200));
   EXPECT_TRUE(values.admission().retries());
@@ -193,8 +192,6 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(ToDuration(values.events().heartbeat_interval()), absl::Seconds(15));
   EXPECT_EQ(values.events().max_subscribers(), 1000u);
   EXPECT_EQ(values.events().max_subscribers_per_caller(), 250u);
-  EXPECT_EQ(values.events().max_unsent_bytes(), 192u << 20);
-  EXPECT_EQ(values.events().max_unsent_bytes_per_caller(), 64u << 20);
   EXPECT_EQ(values.webhooks().listen_address(), "");
   EXPECT_EQ(values.webhooks().max_body_bytes(), 4u << 20);
   EXPECT_EQ(values.webhooks().max_connections(), 256u);
@@ -400,6 +397,9 @@ TEST(ConfigTest, NumbersStayWithinTheirLimits) {
                          Row{"connections", "max_bytes_per_connection", 8 << 20, 1 << 30},
                          Row{"connections", "max_bytes_per_identity", 8 << 20, 1 << 30},
                          Row{"connections", "max_bytes", 8 << 20, uint64_t{16} << 30},
+                         Row{"memory", "max_bytes_per_connection", 16 << 20, uint64_t{1} << 40},
+                         Row{"memory", "max_bytes_per_identity", 16 << 20, uint64_t{1} << 40},
+                         Row{"memory", "max_bytes", 128 << 20, uint64_t{1} << 40},
                          Row{"admission", "max_in_flight_per_organization", 1, 1'000'000},
                          Row{"calls", "max_in_flight", 1, 1'000'000},
                          Row{"calls", "max_in_flight_per_caller", 1, 1'000'000},

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "webhooks/loop/event_loop.h"
@@ -36,8 +37,11 @@ thread_local std::array<char, kRecordBytes> record;
 // After this many reads in a row, the other connections of the thread get their turn, even if more bytes have arrived.
 constexpr int kReadsInARow = 8;
 
-// How long sent bytes may stay unacknowledged, or a peer may accept no bytes.
-constexpr std::chrono::milliseconds kUnreadTime(20'000);
+// The most bytes that wait in the system for a peer that does not read them.
+constexpr int kMaxUnsentBytes = 131072;
+
+// A connection that has left so many streams unread ends.
+constexpr size_t kMaxUnreadStreams = 100;
 
 // How long a connection that must pause waits before it tries to read again.
 constexpr std::chrono::milliseconds kPause(10);
@@ -80,6 +84,26 @@ std::string UnsupportedMediaType(uint32_t stream) {
                       ResetFrame(stream, kNoError));
 }
 
+// Returns a field of headers that is not added to the table of the fields that gRPC sends.
+std::string Field(absl::string_view name, absl::string_view value) {
+  std::string field(1, '\0');
+  for (const absl::string_view text : {name, value}) {
+    field += static_cast<char>(text.size());  // at most 126
+    absl::StrAppend(&field, text);
+  }
+  return field;
+}
+
+// Returns the end of a response that the client does not read: the status RESOURCE_EXHAUSTED of gRPC. Flow control does
+// not hold headers back.
+std::string UnreadTrailers(uint32_t stream) {
+  constexpr uint8_t kEndStreamAndHeaders = 0x5;
+  const std::string fields =
+      absl::StrCat(Field("grpc-status", "8"),
+                   Field("grpc-message", "the client has not read the response for memory.max_unread_time"));
+  return absl::StrCat(Frame(1, fields, stream, kEndStreamAndHeaders), ResetFrame(stream, kNoError));
+}
+
 // The last stream id in the frame is the largest possible, so that the peer regards no call as refused.
 std::string GoAwayFrame(uint32_t code, absl::string_view why) {
   return Frame(7, absl::StrCat(Number(0x7fffffff), Number(code), why));
@@ -108,10 +132,7 @@ Connection::Connection(Socket socket, std::shared_ptr<boost::asio::ssl::context>
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
-  // gRPC closes no connection on which a write is in progress, so the system must end the connection of a peer that
-  // reads nothing.
-  const int limit_ms = static_cast<int>(kUnreadTime.count());
-  setsockopt(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
+  setsockopt(fd_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsentBytes, sizeof(kMaxUnsentBytes));
   if (tls_ == nullptr) return;
   ssl_.reset(SSL_new(tls_->native_handle()));
   if (ssl_ == nullptr || SSL_set_fd(ssl_.get(), fd_) != 1) {
@@ -149,6 +170,10 @@ void Connection::Inspect(absl::FunctionRef<void(SSL*)> inspect) {
 void Connection::Begin(Bounds bounds) {
   const std::lock_guard lock(mutex_);
   frames_.emplace(bounds.frames, Now());
+  // gRPC closes no connection on which a write is in progress, so the system must end the connection of a peer that
+  // reads nothing.
+  const auto limit_ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(bounds.max_unread_time).count());
+  setsockopt(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
   bounds_ = std::move(bounds);
 }
 
@@ -159,6 +184,8 @@ bool Connection::Read(Done on_read, SliceBuffer* into) {
   if (closed_ || expelled_) {
     error = Closed();
     attempt = Attempt::kFailed;
+  } else if (PassResets(*into)) {
+    attempt = Attempt::kDone;
   } else if (may_have_more_) {
     attempt = TryRead(*into, error);
   }
@@ -265,7 +292,7 @@ void Connection::AddOwnFrames(std::string frames) {
 
 void Connection::ExpelNow(Excess excess) {
   expelled_ = true;
-  bounds_->account->TakeOut();
+  bounds_->memory->BeginToEnd();
   EndWithGoAway(excess);
   boost::asio::post(socket_.get_executor(), [on_excess = bounds_->on_excess, excess] { on_excess(excess); });
 }
@@ -306,7 +333,7 @@ void Connection::Close() {
   if (closed_) return;
   TryPutOffWrite();
   closed_ = true;
-  if (bounds_.has_value()) bounds_->account->TakeOut();
+  if (bounds_.has_value()) bounds_->memory->BeginToEnd();
   end_timer_.reset();
   for (std::optional<Operation>* operation : {&handshake_, &read_, &write_}) {
     if (!operation->has_value()) continue;
@@ -333,9 +360,9 @@ Connection::Attempt Connection::TryHandshake(absl::Status& error) {
 }
 
 Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) {
-  if (bounds_->account->MustPause()) {
+  if (bounds_->memory->MustPause()) {
     // If all connections of an identity paused without this check, none of them would ever end.
-    const std::optional<Excess> excess = bounds_->account->Check();
+    const std::optional<Excess> excess = ExcessOf(bounds_->memory->Check());
     return excess.has_value() && !ended_ ? Exceeds(*excess, error) : Attempt::kPauses;
   }
   size_t size = 0;
@@ -388,20 +415,52 @@ std::optional<Excess> Connection::Count(size_t size) {
   const FrameMeter::Time now = Now();
   if (const auto excess = frames_->Receive({record.data(), size}, now); excess.has_value()) return excess;
   SetHeld(now);
-  return bounds_->account->Check();
+  return ExcessOf(bounds_->memory->Check());
 }
 
 void Connection::SetHeld(FrameMeter::Time now) {
   if (expelled_) return;
   // A response of the connection itself that the client does not read counts as a stream, because gRPC does not count
   // it.
-  bounds_->account->Set(frames_->open_streams() + frames_->recent_resets(now) + own_frames_.Count(),
-                        frames_->open_bytes());
+  bounds_->memory->SetReceived(frames_->open_streams() + frames_->recent_resets(now) + own_frames_.Count(),
+                               frames_->open_bytes());
 }
 
 void Connection::Recount() {
   const std::lock_guard lock(mutex_);
-  if (!closed_) SetHeld(Now());
+  if (closed_) return;
+  const FrameMeter::Time now = Now();
+  SetHeld(now);
+  if (!expelled_ && !ended_) EndUnread(now);
+}
+
+void Connection::EndUnread(FrameMeter::Time now) {
+  const std::vector<uint32_t> unread = frames_->windows().Unread(now, bounds_->max_unread_time);
+  if (unread.empty()) return;
+  unread_ += unread.size();
+  boost::asio::post(socket_.get_executor(),
+                    [on_unread = bounds_->on_unread, count = unread.size()] { on_unread(count); });
+  if (frames_->windows().is_exhausted() || unread_ > kMaxUnreadStreams || !frames_->is_between_received_frames()) {
+    ExpelNow(Excess::kUnread);
+    if (!read_.has_value()) return;
+    Post(std::move(read_->done), Closed());
+    return read_.reset();
+  }
+  for (const uint32_t stream : unread) {
+    frames_->Reset(stream, now);
+    AddOwnFrames(UnreadTrailers(stream));
+    resets_.Append(Slice::FromCopiedString(ResetFrame(stream, kCancel)));
+  }
+  SetHeld(now);
+  if (!read_.has_value() || !PassResets(*read_->buffer)) return;
+  Post(std::move(read_->done), absl::OkStatus());
+  read_.reset();
+}
+
+bool Connection::PassResets(SliceBuffer& into) {
+  if (resets_.Length() == 0) return false;
+  resets_.MoveFirstNBytesIntoSliceBuffer(resets_.Length(), into);
+  return true;
 }
 
 Connection::Attempt Connection::TryWrite(SliceBuffer& from, absl::Status& error) {

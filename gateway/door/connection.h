@@ -24,7 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "gateway/door/excess.h"
 #include "gateway/door/frame_meter.h"
-#include "gateway/door/holdings.h"
+#include "gateway/memory/account.h"
 
 namespace stampgate {
 
@@ -42,8 +42,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // What limits the connection while gRPC uses it.
   struct Bounds {
     FrameMeter::Limits frames;
-    std::shared_ptr<Holdings::Account> account;
+    std::shared_ptr<MemoryHolder> memory;
     std::function<void(Excess)> on_excess;  // called once at most, on a thread of the connection
+    // A stream is unread if its client accepts no more bytes of the response, and has accepted none for this time.
+    std::chrono::nanoseconds max_unread_time;
+    std::function<void(size_t)> on_unread;  // called with the number of unread streams that were ended; must not block
   };
 
   // If `tls` is null, the connection has no TLS. Otherwise Handshake must be called before Read and Write.
@@ -84,7 +87,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // the peer has not accepted an earlier write, or the last frame that gRPC has written is incomplete.
   void Expel(Excess excess);
 
-  // Updates the account for the time that has passed. Must be called after Begin.
+  // Updates what the connection holds for the time that has passed, and ends its unread streams: the client reads
+  // RESOURCE_EXHAUSTED, and gRPC that the client has reset the stream. If the client accepts no bytes on the whole
+  // connection, or has left many streams unread, ends the connection as in Expel. Must be called after Begin.
   void Recount();
 
   // Calls Expel on a thread of the connection. Never blocks.
@@ -137,6 +142,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // resets their streams in what gRPC reads.
   void Pass(size_t size, SliceBuffer& into);
   void ExpelNow(Excess excess);
+  void EndUnread(FrameMeter::Time now);
+  // Appends the resets of unread streams to `into`. Returns whether there were any.
+  bool PassResets(SliceBuffer& into);
   // Ends the sending side with GOAWAY, and closes the connection later.
   void EndWithGoAway(Excess excess);
   bool EndWritesNow();
@@ -171,6 +179,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Bounds> bounds_;
   std::optional<FrameMeter> frames_;
   SliceBuffer own_frames_;                              // frames of the connection itself, which gRPC has not written
+  SliceBuffer resets_;                                  // of unread streams, which gRPC has not read
+  size_t unread_ = 0;                                   // the unread streams that were ended
   std::optional<boost::asio::steady_timer> end_timer_;  // of CloseAfter
   bool has_begun_to_write_ = false;  // whether SETTINGS, of gRPC or of an end with GOAWAY, precede what is sent next
   bool expelled_ = false;

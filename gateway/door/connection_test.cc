@@ -32,6 +32,8 @@ using grpc_event_engine::experimental::SliceBuffer;
 
 constexpr std::chrono::seconds kHang(60);
 
+constexpr std::chrono::milliseconds kUnreadTime(20);
+
 // A GOAWAY frame with the error code NO_ERROR and the text "why".
 constexpr absl::string_view kGoAway("\0\0\x0b\7\0\0\0\0\0\x7f\xff\xff\xff\0\0\0\0why", 20);
 
@@ -51,8 +53,11 @@ class ConnectionTest : public ::testing::Test {
     Connection::Socket socket(loop_.io());
     listener.accept(socket);
     connection_ = std::make_shared<Connection>(std::move(socket), nullptr);
-    connection_->Begin(
-        {.frames = {}, .account = own_, .on_excess = [this](Excess excess) { excess_.set_value(excess); }});
+    connection_->Begin({.frames = {},
+                        .memory = own_,
+                        .on_excess = [this](Excess excess) { excess_.set_value(excess); },
+                        .max_unread_time = kUnreadTime,
+                        .on_unread = [this](size_t streams) { unread_ += streams; }});
   }
 
   ~ConnectionTest() override {
@@ -61,7 +66,7 @@ class ConnectionTest : public ::testing::Test {
     error_code ignored;
     peer_.close(ignored);
     loop_.Stop();
-    for (const auto& account : {own_, other_}) holdings_->Close(*account);
+    for (const auto& holder : {own_, other_}) holder->Close();
   }
 
   // Runs `task` on the loop of the connection, and waits for its end.
@@ -120,6 +125,40 @@ class ConnectionTest : public ::testing::Test {
     asio::write(peer_, asio::buffer(absl::StrCat(kHttp2Preface, Http2Frame(0, kSettings, 0, 0), headers)));
   }
 
+  // Sends what a client of gRPC sends first, with a request on stream 1. The client accepts more on the connection than
+  // on the stream if `grows`.
+  void PeerSendsRequest(bool grows) {
+    constexpr char kSettings = 4;
+    constexpr char kHeaders = 1;
+    constexpr char kWindowUpdate = 8;
+    constexpr char kEndStreamAndHeaders = 5;
+    const std::string field(
+        "\0\x0c"
+        "content-type"
+        "\x10"
+        "application/grpc",
+        31);
+    std::string bytes = absl::StrCat(kHttp2Preface, Http2Frame(0, kSettings, 0, 0));
+    if (grows) {
+      bytes += Http2Frame(4, kWindowUpdate, 0, 0);
+      bytes[bytes.size() - 3] = 1;  // 65536 bytes more
+    }
+    const std::string headers = Http2Frame(field.size(), kHeaders, kEndStreamAndHeaders, 1);
+    absl::StrAppend(&bytes, headers.substr(0, headers.size() - field.size()), field);
+    asio::write(peer_, asio::buffer(bytes));
+    std::future<absl::Status> read = Read();
+    ASSERT_TRUE(Wait(read).ok());
+    ASSERT_EQ(into_.Length(), bytes.size());
+    into_.Clear();
+  }
+
+  // The beginning of a response on stream 1. By default, it uses up the first window of a stream.
+  static std::string LargeResponse(size_t bytes = 65535) {
+    std::string frames = absl::StrCat(GrpcSettings(), Http2Frame(1, 1, 4, 1));
+    for (int i = 0; i < 3; ++i) frames += Http2Frame(16384, 0, 0, 1);
+    return frames + Http2Frame(bytes - 3 * 16384, 0, 0, 1);
+  }
+
   // More bytes than the system's buffers hold.
   static std::string ManyFrames() {
     std::string frames;
@@ -127,12 +166,19 @@ class ConnectionTest : public ::testing::Test {
     return frames;
   }
 
-  const std::shared_ptr<Holdings> holdings_ = std::make_shared<Holdings>(
-      Holdings::Limits{.max_bytes_per_connection = 1 << 20, .max_bytes_per_identity = 100'000});
-  const std::shared_ptr<Holdings::Account> own_ = holdings_->Open("a", [](Excess) {});
-  std::promise<Excess> others_excess_;
-  const std::shared_ptr<Holdings::Account> other_ =
-      holdings_->Open("a", [this](Excess excess) { others_excess_.set_value(excess); });
+  // What the connection of the test and the other one hold at least.
+  static constexpr int64_t kAtRest = 2 * MemoryAccount::kConnectionBytes;
+  static constexpr int64_t kBytesOfIdentity = kAtRest + 100'000;
+  // If both connections have received more together, they must pause.
+  static constexpr size_t kPauses = kBytesOfIdentity * 3 / 2 - kAtRest;
+
+  const std::shared_ptr<MemoryAccount> memory_ = std::make_shared<MemoryAccount>(
+      MemoryAccount::Limits{.max_bytes_per_connection = 1 << 20, .max_bytes_per_identity = kBytesOfIdentity});
+  const std::shared_ptr<MemoryHolder> own_ = memory_->Open("a", [](MemoryLimit) {});
+  std::promise<MemoryLimit> others_excess_;
+  const std::shared_ptr<MemoryHolder> other_ =
+      memory_->Open("a", [this](MemoryLimit limit) { others_excess_.set_value(limit); });
+  std::atomic<size_t> unread_ = 0;
   std::promise<Excess> excess_;
   SliceBuffer from_;
   SliceBuffer into_;
@@ -193,14 +239,14 @@ TEST_F(ConnectionTest, AResponseToAnotherProtocolCountsAsAStreamUntilItIsSent) {
   for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
        std::chrono::steady_clock::now() < end;) {
     connection_->Recount();
-    ASSERT_GE(holdings_->bytes(), Holdings::kStreamBytes);
+    ASSERT_GE(memory_->bytes(), kAtRest + MemoryAccount::kStreamBytes);
   }
   const std::string settings = GrpcSettings();
   std::future<absl::Status> written = Write(settings);
   EXPECT_EQ(PeerReads(settings.size() + kUnsupported.size()), absl::StrCat(settings, kUnsupported));
   EXPECT_TRUE(Wait(written).ok());
   connection_->Recount();
-  EXPECT_EQ(holdings_->bytes(), 0);
+  EXPECT_EQ(memory_->bytes(), kAtRest);
 }
 
 TEST_F(ConnectionTest, TheResponseToAnotherProtocolFollowsTheSettingsThatArePutOff) {
@@ -340,45 +386,87 @@ TEST_F(ConnectionTest, ThePeerReadsEveryFrameWholeAndInOrder) {
 }
 
 TEST_F(ConnectionTest, ReadsNothingWhileItMustPause) {
-  other_->Set(0, 150'001);
+  other_->SetReceived(0, kPauses + 1);
   std::future<absl::Status> read = Read();
   asio::write(peer_, asio::buffer(std::string(kHttp2Preface)));
   EXPECT_EQ(read.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
-  other_->Set(0, 150'000);
+  other_->SetReceived(0, kPauses);
   EXPECT_TRUE(Wait(read).ok());
   EXPECT_EQ(into_.Length(), absl::string_view(kHttp2Preface).size());
 }
 
 // Otherwise, connections that pause would wait for each other.
 TEST_F(ConnectionTest, AConnectionThatMustPauseEndsTheLargestConnection) {
-  other_->Set(0, 150'001);
+  other_->SetReceived(0, kPauses + 1);
   std::future<absl::Status> read = Read();
-  EXPECT_EQ(others_excess_.get_future().get(), Excess::kBytesOfIdentity);
+  EXPECT_EQ(others_excess_.get_future().get(), MemoryLimit::kIdentity);
   EXPECT_EQ(read.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
 }
 
 TEST_F(ConnectionTest, AConnectionThatMustPauseEndsIfItIsTheLargest) {
-  other_->Set(0, 60'000);
-  own_->Set(0, 100'000);
+  other_->SetReceived(0, kPauses / 3);
+  own_->SetReceived(0, kPauses);
   std::future<absl::Status> read = Read();
   EXPECT_EQ(Wait(read).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(excess_.get_future().get(), Excess::kBytesOfIdentity);
 }
 
 TEST_F(ConnectionTest, AConnectionThatEndsPausesAndIsNotExpelled) {
-  own_->Set(0, 160'000);
+  own_->SetReceived(0, kPauses + 10'000);
   EXPECT_TRUE(connection_->EndWrites());
   std::future<absl::Status> read = Read();
   asio::write(peer_, asio::buffer(std::string(kHttp2Preface)));
   EXPECT_EQ(read.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
-  own_->Set(0, 0);
+  own_->SetReceived(0, 0);
   EXPECT_TRUE(Wait(read).ok());
 }
 
 TEST_F(ConnectionTest, CloseEndsAReadThatPauses) {
-  other_->Set(0, 150'001);
+  other_->SetReceived(0, kPauses + 1);
   std::future<absl::Status> read = Read();
   connection_->Close();
+  EXPECT_EQ(Wait(read).code(), absl::StatusCode::kCancelled);
+}
+
+TEST_F(ConnectionTest, AResponseThatThePeerDoesNotReadEnds) {
+  PeerSendsRequest(/*grows=*/true);
+  std::future<absl::Status> written = Write(LargeResponse());
+  EXPECT_TRUE(Wait(written).ok());
+  std::future<absl::Status> read = Read();
+  const auto hang = std::chrono::steady_clock::now() + kHang;
+  while (unread_ == 0 && std::chrono::steady_clock::now() < hang) connection_->Recount();
+  EXPECT_EQ(unread_, 1u);
+  EXPECT_EQ(PeerReads(LargeResponse().size()).size(), LargeResponse().size());
+  const std::string end = PeerReads(9 + 93 + 13);
+  EXPECT_THAT(end, ::testing::HasSubstr(absl::string_view("\0\x0bgrpc-status\1"
+                                                          "8",
+                                                          15)));
+  EXPECT_THAT(end, ::testing::HasSubstr("memory.max_unread_time"));
+  EXPECT_TRUE(Wait(read).ok());
+  const Slice reset = into_.TakeFirst();
+  EXPECT_EQ(reset.as_string_view(), absl::string_view("\0\0\4\3\0\0\0\0\1\0\0\0\x08", 13));
+  connection_->Recount();
+  EXPECT_EQ(unread_, 1u);
+}
+
+TEST_F(ConnectionTest, AResponseThatThePeerReadsDoesNotEnd) {
+  PeerSendsRequest(/*grows=*/true);
+  std::future<absl::Status> written = Write(LargeResponse(65534));
+  EXPECT_TRUE(Wait(written).ok());
+  for (const auto end = std::chrono::steady_clock::now() + 5 * kUnreadTime; std::chrono::steady_clock::now() < end;) {
+    connection_->Recount();
+  }
+  EXPECT_EQ(unread_, 0u);
+}
+
+TEST_F(ConnectionTest, AConnectionWhosePeerAcceptsNoBytesEnds) {
+  PeerSendsRequest(/*grows=*/false);
+  std::future<absl::Status> written = Write(LargeResponse());
+  EXPECT_TRUE(Wait(written).ok());
+  std::future<absl::Status> read = Read();
+  const auto hang = std::chrono::steady_clock::now() + kHang;
+  while (unread_ == 0 && std::chrono::steady_clock::now() < hang) connection_->Recount();
+  EXPECT_EQ(excess_.get_future().get(), Excess::kUnread);
   EXPECT_EQ(Wait(read).code(), absl::StatusCode::kCancelled);
 }
 

@@ -92,7 +92,7 @@ class PassiveDoor : public Door {
   PassiveDoor(const Options& options, std::shared_ptr<EventLoops> loops)
       : options_(options),
         loops_(std::move(loops)),
-        holdings_(std::make_shared<Holdings>(options.holdings)),
+        memory_(std::make_shared<MemoryAccount>(options.memory)),
         handshakes_(options.max_handshakes) {
     acceptor_.emplace(io());
     timer_.emplace(io());
@@ -164,7 +164,7 @@ class PassiveDoor : public Door {
   }
 
   Usage usage() const override {
-    return {.connections = open_->size(), .handshakes = handshakes_.size(), .held_bytes = holdings_->bytes()};
+    return {.connections = open_->size(), .handshakes = handshakes_.size(), .held_bytes = memory_->bytes()};
   }
 
   void DismissStrangers() override {
@@ -334,24 +334,30 @@ class PassiveDoor : public Door {
     const auto on_excess = [on_excess = options_.on_excess, peer](Excess excess) {
       if (on_excess) on_excess(peer, excess);
     };
-    const std::shared_ptr<Holdings::Account> account =
-        holdings_->Open(StrangerName(peer), [weak = std::weak_ptr<Connection>(connection)](Excess excess) {
+    const std::shared_ptr<MemoryHolder> holder =
+        memory_->Open(StrangerName(peer), [weak = std::weak_ptr<Connection>(connection)](MemoryLimit limit) {
           // Not immediately, because the lock of another connection is held.
-          if (const std::shared_ptr<Connection> largest = weak.lock()) largest->ExpelLater(excess);
+          if (const std::shared_ptr<Connection> largest = weak.lock()) largest->ExpelLater(*ExcessOf(limit));
         });
-    if (account == nullptr) {
+    if (holder == nullptr) {
       Refuse(connection, Excess::kConnections);
       return on_excess(Excess::kConnections);
     }
-    absl::Cleanup close_account = [&] { holdings_->Close(*account); };
-    connection->Begin({.frames = options_.frames, .account = account, .on_excess = on_excess});
-    RegisteredPeer registered(peer);
+    absl::Cleanup close_holder = [&] { holder->Close(); };
+    connection->Begin({.frames = options_.frames,
+                       .memory = holder,
+                       .on_excess = on_excess,
+                       .max_unread_time = absl::ToChronoNanoseconds(options_.max_unread_time),
+                       .on_unread = [on_unread = options_.on_unread, peer](size_t streams) {
+                         if (on_unread) on_unread(peer, streams);
+                       }});
+    RegisteredPeer registered(peer, holder);
     const uint64_t id = registered.id();
     const std::shared_lock entering(entering_);
     if (!open_->Add(id, connection, peer)) return connection->Close();
-    std::move(close_account).Cancel();
-    std::shared_ptr<void> use(nullptr, [open = open_, holdings = holdings_, account, id](void*) {
-      holdings->Close(*account);
+    std::move(close_holder).Cancel();
+    std::shared_ptr<void> use(nullptr, [open = open_, holder, id](void*) {
+      holder->Close();
       open->Remove(id);
     });
     entrance_->Admit(std::move(connection), std::move(registered), std::move(use));
@@ -385,7 +391,7 @@ class PassiveDoor : public Door {
   // Held while a connection is given to gRPC. If that happened while the server ends, gRPC would crash.
   std::shared_mutex entering_;
   const std::shared_ptr<OpenConnections> open_ = std::make_shared<OpenConnections>();
-  const std::shared_ptr<Holdings> holdings_;
+  const std::shared_ptr<MemoryAccount> memory_;
   Handshakes handshakes_;
   std::mutex refused_mutex_;
   std::deque<std::weak_ptr<Connection>> refused_;

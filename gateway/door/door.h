@@ -23,7 +23,7 @@
 #include "gateway/door/excess.h"
 #include "gateway/door/frame_meter.h"
 #include "gateway/door/handshake_failures.h"
-#include "gateway/door/holdings.h"
+#include "gateway/memory/account.h"
 #include "webhooks/http/current_tls.h"
 #include "webhooks/loop/event_loops.h"
 
@@ -52,7 +52,9 @@ class Door {
     size_t max_handshakes = 256;
     absl::Duration handshake_timeout = absl::Seconds(5);
     FrameMeter::Limits frames = {};
-    Holdings::Limits holdings = {};
+    MemoryAccount::Limits memory = {};
+    // See Connection::Bounds.
+    absl::Duration max_unread_time = absl::Seconds(30);
     // Required with `tls`: whether the config in force has a caller with this identity. Other clients are refused in
     // the handshake. Must not block.
     std::function<bool(const Peer&)> is_caller = {};
@@ -65,6 +67,8 @@ class Door {
     // Called when DismissStrangers has begun to end the connections with these numbers (see ConnectionIdOf). Must not
     // block.
     std::function<void(const std::set<uint64_t>& connections)> on_dismissed = {};
+    // Called when streams of a client have ended because it has not read the responses. Must not block.
+    std::function<void(const Peer&, size_t streams)> on_unread = {};
     // Called when the connection of a client is closed because it exceeds a bound. Must not block.
     std::function<void(const Peer&, Excess)> on_excess = {};
   };
@@ -73,7 +77,7 @@ class Door {
   struct Usage {
     size_t connections = 0;
     size_t handshakes = 0;
-    int64_t held_bytes = 0;  // see Holdings
+    int64_t held_bytes = 0;  // see MemoryAccount
   };
 
   // Binds the address, and adds the port to `builder`. The port divides its connections among `loops`. Errors:

@@ -206,7 +206,7 @@ TEST_F(DoorForCallersTest, ACancelledCallStillHasItsPeer) {
 }
 
 TEST_F(DoorForCallersTest, AnIdentityHasABoundOnConnections) {
-  Open({.address = "", .tls = tls_.get(), .holdings = {.max_connections_per_identity = 2}});
+  Open({.address = "", .tls = tls_.get(), .memory = {.max_connections_per_identity = 2}});
   std::vector<std::unique_ptr<RawTlsClient>> clients;
   for (const char* name : {"known", "known", "other"}) {
     clients.push_back(std::make_unique<RawTlsClient>(server_->port(), Issue(name)));
@@ -222,7 +222,7 @@ TEST_F(DoorForCallersTest, AConnectionThatExceedsABoundReadsWhichOne) {
   Open({.address = "",
         .tls = tls_.get(),
         .frames = {.max_header_bytes = 20000, .max_resets_per_second = 10, .max_control_frames_per_second = 10},
-        .holdings = {.max_bytes_per_connection = 1 << 20}});
+        .memory = {.max_bytes_per_connection = 1 << 20}});
   const std::string preface = absl::StrCat(kHttp2Preface, Http2Frame(0, 4, 0, 0));
   std::string resets;
   for (uint32_t stream = 1; stream < 220; stream += 2) {
@@ -249,18 +249,18 @@ TEST_F(DoorForCallersTest, AConnectionThatExceedsABoundReadsWhichOne) {
     RawTlsClient client(server_->port(), Issue("known"));
     EXPECT_TRUE(client.Send(absl::StrCat(preface, flood, Http2Frame(8, 7, 0, 0))));  // ends with GOAWAY
     client.EndWrites();
-    EXPECT_THAT(client.ReadGoAway(), Not(HasSubstr("connections.")));
+    EXPECT_THAT(client.ReadGoAway(), Not(AnyOf(HasSubstr("connections."), HasSubstr("memory."))));
   }
   EXPECT_THAT(WaitForReports(3), SizeIs(3));
 }
 
 TEST_F(DoorForCallersTest, UnfinishedRequestsHaveBounds) {
-  Open({.address = "", .tls = tls_.get(), .holdings = {.max_bytes_per_connection = 1 << 20}});
+  Open({.address = "", .tls = tls_.get(), .memory = {.max_bytes_per_connection = 1 << 20}});
   std::string requests = absl::StrCat(kHttp2Preface, Http2Frame(0, 4, 0, 0));
   for (uint32_t stream = 1; stream < 300; stream += 2) absl::StrAppend(&requests, Http2Frame(1, 1, 4, stream));
   RawTlsClient client(server_->port(), Issue("known"));
   EXPECT_TRUE(client.Send(requests));
-  EXPECT_THAT(client.ReadGoAway(), HasSubstr("connections.max_bytes_per_connection"));
+  EXPECT_THAT(client.ReadGoAway(), HasSubstr("memory.max_bytes_per_connection"));
   EXPECT_THAT(WaitForReports(1), ElementsAre(HasSubstr("max_bytes_per_connection")));
 }
 

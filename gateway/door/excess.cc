@@ -2,6 +2,19 @@
 
 namespace stampgate {
 
+std::optional<Excess> ExcessOf(std::optional<MemoryLimit> limit) {
+  if (!limit.has_value()) return std::nullopt;
+  switch (*limit) {
+    case MemoryLimit::kConnection:
+      return Excess::kBytesOfConnection;
+    case MemoryLimit::kIdentity:
+      return Excess::kBytesOfIdentity;
+    case MemoryLimit::kAll:
+      break;
+  }
+  return Excess::kBytesOfAll;
+}
+
 absl::string_view MessageOf(Excess excess) {
   switch (excess) {
     case Excess::kHeaderBytes:
@@ -13,11 +26,13 @@ absl::string_view MessageOf(Excess excess) {
     case Excess::kConnections:
       return "the connections with this certificate's identity exceed connections.max_per_identity";
     case Excess::kBytesOfConnection:
-      return "the unfinished calls of the connection exceed connections.max_bytes_per_connection";
+      return "the memory for the connection exceeds memory.max_bytes_per_connection";
     case Excess::kBytesOfIdentity:
-      return "the unfinished calls of this certificate's identity exceed connections.max_bytes_per_identity";
+      return "the memory for this certificate's identity exceeds memory.max_bytes_per_identity";
     case Excess::kBytesOfAll:
-      return "the unfinished calls of all connections exceed connections.max_bytes";
+      return "the memory for all connections exceeds memory.max_bytes";
+    case Excess::kUnread:
+      return "the client has read no response for memory.max_unread_time";
   }
   return "";
 }

@@ -3,8 +3,10 @@
 #define STAMPGATE_GATEWAY_DOOR_EXCESS_H_
 
 #include <cstddef>
+#include <optional>
 
 #include "absl/strings/string_view.h"
+#include "gateway/memory/account.h"
 
 namespace stampgate {
 
@@ -13,12 +15,16 @@ enum class Excess : size_t {
   kHeaderBytes,        // FrameMeter::Limits::max_header_bytes
   kResets,             // FrameMeter::Limits::max_resets_per_second
   kControlFrames,      // FrameMeter::Limits::max_control_frames_per_second
-  kConnections,        // Holdings::Limits::max_connections_per_identity
-  kBytesOfConnection,  // Holdings::Limits::max_bytes_per_connection
-  kBytesOfIdentity,    // Holdings::Limits::max_bytes_per_identity
-  kBytesOfAll,         // Holdings::Limits::max_bytes
+  kConnections,        // MemoryAccount::Limits::max_connections_per_identity
+  kBytesOfConnection,  // MemoryAccount::Limits::max_bytes_per_connection
+  kBytesOfIdentity,    // MemoryAccount::Limits::max_bytes_per_identity
+  kBytesOfAll,         // MemoryAccount::Limits::max_bytes
+  kUnread,             // Connection::Bounds::max_unread_time
 };
-inline constexpr size_t kExcessCount = 7;
+inline constexpr size_t kExcessCount = 8;
+
+// Returns the bound of the connection that stands for a bound of memory.
+std::optional<Excess> ExcessOf(std::optional<MemoryLimit> limit);
 
 // Returns the reason that a client reads when the gateway closes its connection.
 absl::string_view MessageOf(Excess excess);

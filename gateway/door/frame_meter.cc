@@ -8,7 +8,15 @@ namespace {
 
 constexpr size_t kPrefaceBytes = 24;
 
-enum Type : uint8_t { kData = 0, kHeaders = 1, kResetStream = 3, kGoAway = 7, kContinuation = 9 };
+enum Type : uint8_t {
+  kData = 0,
+  kHeaders = 1,
+  kResetStream = 3,
+  kSettings = 4,
+  kGoAway = 7,
+  kWindowUpdate = 8,
+  kContinuation = 9
+};
 
 constexpr uint8_t kEndStream = 0x1;
 constexpr uint8_t kEndHeaders = 0x4;
@@ -60,8 +68,9 @@ bool FrameMeter::Allowance::Take(Time now) {
 void FrameMeter::Allowance::Add(double more) { left_ = std::min(most_, left_ + more); }
 
 size_t FrameMeter::Reader::HeadBytes() const {
-  const bool resets = size_ >= kHeaderBytes && head_[3] == kResetStream && Number(head_.data(), 3) >= kResetCodeBytes;
-  return resets ? kHeaderBytes + kResetCodeBytes : kHeaderBytes;
+  const bool has_number = size_ >= kHeaderBytes && (head_[3] == kResetStream || head_[3] == kWindowUpdate) &&
+                          Number(head_.data(), 3) >= kNumberBytes;
+  return has_number ? kHeaderBytes + kNumberBytes : kHeaderBytes;
 }
 
 void FrameMeter::Reader::Read(absl::string_view bytes, absl::FunctionRef<void(const Frame&)> on_frame,
@@ -81,7 +90,7 @@ void FrameMeter::Reader::Read(absl::string_view bytes, absl::FunctionRef<void(co
     if (size_ < HeadBytes()) continue;
     Frame frame{.length = Number(head_.data(), 3), .type = head_[3], .flags = head_[4]};
     frame.stream = Number(&head_[5], 4) & 0x7fffffff;
-    if (size_ > kHeaderBytes) frame.reset_code = Number(&head_[kHeaderBytes], kResetCodeBytes);
+    if (size_ > kHeaderBytes) frame.number = Number(&head_[kHeaderBytes], kNumberBytes);
     skip_ = frame.length - (size_ - kHeaderBytes);
     size_ = 0;
     on_frame(frame);
@@ -106,6 +115,7 @@ std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
         if (!excess.has_value()) excess = CountReceived(frame, now);
       },
       [&](absl::string_view payload) {
+        if (is_in_settings_) windows_.ReadSettings(payload);
         if (!is_in_headers_ || excess.has_value()) return;
         excess = CountFields(payload);
         if (excess.has_value() || !ends_headers_ || !received_.is_between_frames()) return;
@@ -116,6 +126,7 @@ std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
 
 std::optional<Excess> FrameMeter::CountReceived(const Frame& frame, Time now) {
   is_in_headers_ = frame.type == kHeaders || frame.type == kContinuation;
+  is_in_settings_ = frame.type == kSettings;
   ends_headers_ = (frame.flags & kEndHeaders) != 0;
   bool is_new = false;
   switch (frame.type) {
@@ -152,6 +163,9 @@ std::optional<Excess> FrameMeter::CountReceived(const Frame& frame, Time now) {
       End(frame.stream);
       if (!resets_.Take(now)) return Excess::kResets;
       return std::nullopt;
+    case kWindowUpdate:
+      if (frame.stream == 0 || open_.contains(frame.stream)) windows_.Grow(frame.stream, frame.number);
+      return CountControlFrame(now);
     default:
       return CountControlFrame(now);
   }
@@ -209,20 +223,30 @@ void FrameMeter::End(uint32_t stream) {
   if (ended == open_.end()) return;
   open_bytes_ -= ended->second;
   open_.erase(ended);
+  windows_.End(stream);
+}
+
+void FrameMeter::Reset(uint32_t stream, Time now) {
+  End(stream);
+  static_cast<void>(resets_.Take(now));
 }
 
 size_t FrameMeter::recent_resets(Time now) { return static_cast<size_t>(resets_.Used(now)); }
 
 void FrameMeter::Send(absl::string_view bytes, Time now) {
   const auto count = [&](const Frame& frame) {
-    if (frame.type == kData) control_frames_.Add(kPerSentData);
+    if (frame.type == kData) {
+      control_frames_.Add(kPerSentData);
+      windows_.Send(frame.stream, frame.length, now);
+    }
     if (frame.type == kGoAway) has_sent_go_away_ = true;
     const bool resets = frame.type == kResetStream;
     const bool ends = (frame.type == kData || frame.type == kHeaders) && (frame.flags & kEndStream) != 0;
+    if (frame.type == kHeaders && !ends && open_.contains(frame.stream)) windows_.Begin(frame.stream, now);
     if (!resets && !ends) return;
     End(frame.stream);
     // gRPC resets a stream with NO_ERROR if it answers before the client has sent its whole request.
-    if (resets && frame.reset_code != kNoError && !resets_.Take(now)) sends_faults_ = true;
+    if (resets && frame.number != kNoError && !resets_.Take(now)) sends_faults_ = true;
   };
   sent_.Read(bytes, count, [](absl::string_view) {});
 }

@@ -19,6 +19,7 @@
 #include "gateway/door/content_type.h"
 #include "gateway/door/excess.h"
 #include "gateway/door/header_fields.h"
+#include "gateway/door/send_windows.h"
 
 namespace stampgate {
 
@@ -69,6 +70,15 @@ class FrameMeter {
   // The number of streams that were reset recently. gRPC releases the memory of such a stream later.
   size_t recent_resets(Time now);
 
+  // The flow control of the responses on the open streams.
+  const SendWindows& windows() const { return windows_; }
+
+  // Counts an open stream as one that the client has reset.
+  void Reset(uint32_t stream, Time now);
+
+  // Whether the bytes that the client has sent end at the end of a frame.
+  bool is_between_received_frames() const { return received_.is_between_frames(); }
+
   // Whether the bytes that gRPC has sent end at the end of a frame.
   bool is_between_sent_frames() const { return sent_.is_between_frames(); }
 
@@ -82,7 +92,7 @@ class FrameMeter {
     uint8_t type = 0;
     uint8_t flags = 0;
     uint32_t stream = 0;
-    uint32_t reset_code = 0;  // only if the frame resets a stream
+    uint32_t number = 0;  // the code of RST_STREAM, the increment of WINDOW_UPDATE
   };
 
   // Divides the bytes of one direction into frames.
@@ -97,13 +107,13 @@ class FrameMeter {
 
    private:
     static constexpr size_t kHeaderBytes = 9;
-    static constexpr size_t kResetCodeBytes = 4;
+    static constexpr size_t kNumberBytes = 4;
 
     size_t HeadBytes() const;
 
     size_t skip_;  // the number of bytes before the next frame
     size_t size_ = 0;
-    std::array<uint8_t, kHeaderBytes + kResetCodeBytes> head_ = {};  // the first bytes of the next frame
+    std::array<uint8_t, kHeaderBytes + kNumberBytes> head_ = {};  // the first bytes of the next frame
   };
 
   // An allowance that grows with time, up to the allowance of five seconds.
@@ -142,7 +152,8 @@ class FrameMeter {
   size_t header_bytes_ = 0;
   size_t header_fields_ = 0;
   uint32_t header_stream_ = 0;
-  bool is_in_headers_ = false;  // whether the last frame has a part of the headers
+  bool is_in_headers_ = false;   // whether the last frame has a part of the headers
+  bool is_in_settings_ = false;  // whether the last frame is SETTINGS
   HeaderFields fields_;
   ContentTypeReader content_type_;
   bool is_request_ = false;    // whether the headers begin a stream
@@ -156,6 +167,7 @@ class FrameMeter {
   bool has_sent_go_away_ = false;
   absl::flat_hash_map<uint32_t, size_t> open_;  // for each open stream, the bytes of its DATA frames
   size_t open_bytes_ = 0;
+  SendWindows windows_;
 };
 
 }  // namespace stampgate

@@ -83,10 +83,7 @@ void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, Ev
   offset_ += piece.size();
   whole_ = offset_ == event.body.size();
   const grpc::ByteBuffer message = PieceOf(environment_.messages, piece);
-  absl::StatusOr<CallerShare> unsent =
-      environment_.unsent_bytes->TakeFor(access_.caller.caller->name(), message.Length());
-  if (!unsent.ok()) return End(unsent.status());
-  unsent_ = *std::move(unsent);
+  if (absl::Status status = unsent_.Resize(message.Length()); !status.ok()) return End(status);
   output_.Send(message);
 }
 
@@ -110,7 +107,7 @@ absl::Status EventBodyRead::ExpiredAtOffset() const {
 }
 
 void EventBodyRead::OnSent(bool ok) {
-  unsent_.reset();
+  unsent_.Free();
   if (!ok) return End(absl::CancelledError("the caller has left"));
   if (whole_) return End(absl::OkStatus());
   ReadOn();

@@ -13,13 +13,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gateway/calls/call_record.h"
-#include "gateway/calls/caller_quota.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/access.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
 #include "gateway/events/stream_call.h"
 #include "gateway/events/stream_slots.h"
+#include "gateway/memory/held_bytes.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
@@ -55,9 +55,9 @@ class EventBodyRead : public StreamCall, public std::enable_shared_from_this<Eve
   EventAccess access_;
   EventName name_;
   std::unique_ptr<StreamSlot> slot_;
-  std::optional<CallerShare> unsent_;  // the bytes of the message that is being sent
-  uint64_t offset_ = 0;                // the offset at which the next piece begins
-  bool whole_ = false;                 // whether the piece that is being sent is the last
+  HeldBytes unsent_{identity_.holder};  // the message that is being sent
+  uint64_t offset_ = 0;                 // the offset at which the next piece begins
+  bool whole_ = false;                  // whether the piece that is being sent is the last
 };
 
 }  // namespace stampgate

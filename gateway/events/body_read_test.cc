@@ -192,12 +192,12 @@ TEST_F(EventBodyReadTest, AReadBeyondTheLimitIsRejectedAndSubscriptionsDoNotCoun
   call_ = nullptr;
 }
 
-TEST_F(EventBodyReadTest, APieceBeyondTheMaximumOfUnsentBytesEndsTheRead) {
-  absl::StatusOr<CallerShare> most = unsent_bytes_.TakeFor("another", kMaxUnsentBytes - 1);
+TEST_F(EventBodyReadTest, APieceForWhichThereIsNoMemoryEndsTheRead) {
+  memory_.TakeAllBut(1);
   Start("event_id: 'event-1'");
   source_.Serve();
   EXPECT_THAT(End(), StatusIs(Code::kResourceExhausted));
-  EXPECT_EQ(Reason(), "TOO_MANY_SUBSCRIBERS");
+  EXPECT_EQ(Reason(), "TOO_MUCH_MEMORY");
   EXPECT_FALSE(output_.has_message());
 }
 

@@ -24,15 +24,14 @@ namespace stampgate {
 
 // The environment, and every object to which it points, must outlive all calls.
 struct EventEnvironment {
-  // The next six pointers are the objects of the event log. If no event log is configured, they are null, and every
+  // The next five pointers are the objects of the event log. If no event log is configured, they are null, and every
   // call ends with EVENTS_NOT_CONFIGURED. They are also null as long as a configured log is not open; every call then
   // ends with EVENT_LOG_UNAVAILABLE.
   EventSource* source = nullptr;
   const EventEncoder* encoder = nullptr;
   StreamSlots* subscriptions = nullptr;
   StreamSlots* body_reads = nullptr;
-  CallerQuota* queries = nullptr;       // the calls of GetEvent and ListEvents in progress
-  CallerQuota* unsent_bytes = nullptr;  // the bytes of messages with events that are not sent yet
+  CallerQuota* queries = nullptr;  // the calls of GetEvent and ListEvents in progress
   LogIdentity log = {};
   bool is_configured = false;
 

@@ -14,6 +14,7 @@ CallIdentity IdentityOf(const EventEnvironment& environment, const grpc::Callbac
             return in_flight.SetCaller(context, caller.name(), std::move(call));
           },
       .stranger = [&context] { return StrangerName(PeerOf(context)); },
+      .holder = HolderOf(context),
       .stream_end = TimeOfAge(context, environment.end_of_streams)};
 }
 

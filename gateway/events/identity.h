@@ -16,6 +16,7 @@
 #include "gateway/callers/caller.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/events/environment.h"
+#include "gateway/memory/account.h"
 
 namespace stampgate {
 
@@ -30,6 +31,9 @@ struct CallIdentity {
 
   // Returns the name of an unknown caller for the log and the audit log: see StrangerName.
   std::function<std::string()> stranger;
+
+  // What the connection of the call holds.
+  std::shared_ptr<MemoryHolder> holder = nullptr;
 
   // When a stream must end because of the age of its connection.
   std::chrono::steady_clock::time_point stream_end = std::chrono::steady_clock::time_point::max();

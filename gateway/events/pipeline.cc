@@ -167,11 +167,6 @@ EventPipeline::EventPipeline(const config::v1::Events& config, Metrics* metrics)
                 .what = "calls of GetEvent and ListEvents",
                 .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
                 .retry_delay = absl::Seconds(1)}),
-      unsent_bytes_({.max = config.max_unsent_bytes(),
-                     .max_per_caller = config.max_unsent_bytes_per_caller(),
-                     .what = "bytes of events that are not sent yet",
-                     .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
-                     .retry_delay = absl::Seconds(1)}),
       delivery_log_([] { return absl::Now(); },
                     [](absl::string_view event, const LogFields& fields) { Log(Severity::kWarning, event, fields); }) {}
 

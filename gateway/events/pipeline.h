@@ -66,7 +66,6 @@ class EventPipeline {
   StreamSlots& subscriptions() { return subscriptions_; }
   StreamSlots& body_reads() { return body_reads_; }
   CallerQuota& queries() { return queries_; }
-  CallerQuota& unsent_bytes() { return unsent_bytes_; }
   EventEncoder& encoder() { return *encoder_; }
   const LogIdentity& log_identity() const { return log_->identity(); }
 
@@ -100,7 +99,6 @@ class EventPipeline {
   StreamSlots subscriptions_;
   StreamSlots body_reads_;
   CallerQuota queries_;
-  CallerQuota unsent_bytes_;
   DeliveryLog delivery_log_;
   std::optional<DeliverySpans> delivery_spans_;  // nullopt if deliveries are not traced
   std::unique_ptr<EventLog> log_;

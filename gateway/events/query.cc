@@ -25,7 +25,9 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
       : environment_(environment),
         identity_(std::move(identity)),
         on_response_(std::move(on_response)),
-        record_(environment.recorders, method, trace) {}
+        record_(environment.recorders, method, trace) {
+    response_.held = HeldBytes(identity_.holder);
+  }
 
   // Runs `step` if a grant allows the caller to see events by this method.
   void Start(void (EventQuery::*step)(const grpc::ByteBuffer&), const grpc::ByteBuffer& request) {
@@ -43,6 +45,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
     if (absl::Status status = Read(bytes, *fields.plan, request); !status.ok()) return End(status);
     absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(fields, *request, access_.visible);
     if (!filter.ok()) return End(filter.status());
+    if (absl::Status status = response_.held.Resize((*filter)->bytes()); !status.ok()) return End(status);
     absl::StatusOr<EventStart> start = StartOf(environment_.log, fields, *request);
     if (!start.ok()) return End(start.status());
     EventSource::Request read;
@@ -100,10 +103,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
   }
 
   absl::Status Hold(const grpc::ByteBuffer& message) {
-    absl::StatusOr<CallerShare> unsent =
-        environment_.unsent_bytes->TakeFor(access_.caller.caller->name(), message.Length());
-    if (!unsent.ok()) return unsent.status();
-    response_.unsent = *std::move(unsent);
+    if (absl::Status status = response_.held.Resize(message.Length()); !status.ok()) return status;
     response_.message = message;
     return absl::OkStatus();
   }

@@ -13,14 +13,15 @@
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
+#include "gateway/memory/held_bytes.h"
 
 namespace stampgate {
 
-// A response, and the shares that the caller holds until the response is sent.
+// A response, and what the caller holds until the response is sent.
 struct EventResponse {
   grpc::ByteBuffer message;
   std::optional<CallerShare> query;
-  std::optional<CallerShare> unsent;
+  HeldBytes held = {};
 };
 
 // Receives the response. Called once, on any thread: before the function returns, or when the log has been read.

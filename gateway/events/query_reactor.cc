@@ -45,7 +45,7 @@ class QueryReactor : public grpc::ServerUnaryReactor {
 grpc::ServerUnaryReactor* StartQuery(decltype(ListEvents)& query, const char* method,
                                      const EventEnvironment& environment, grpc::CallbackServerContext& context,
                                      const grpc::ByteBuffer& request, grpc::ByteBuffer* response) {
-  if (const absl::Status admitted = environment.in_flight.Begin(context, request.Length()); !admitted.ok()) {
+  if (const absl::Status admitted = environment.in_flight.Begin(context); !admitted.ok()) {
     return new RefusedCall<grpc::ServerUnaryReactor>(environment, context, method, admitted);
   }
   auto* reactor = new QueryReactor(environment, context);

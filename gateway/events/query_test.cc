@@ -274,19 +274,18 @@ TEST_F(EventQueryTest, AQueryIsInProgressUntilItsResponseIsSent) {
   source_.Serve();
   EXPECT_EQ(queries_.taken(), 1u);
   ASSERT_TRUE(response_->ok());
-  EXPECT_EQ(unsent_bytes_.taken(), (*response_)->message.Length());
+  EXPECT_EQ(memory_.held(), (*response_)->message.Length());
   **response_ = EventResponse();
   EXPECT_EQ(queries_.taken(), 0u);
-  EXPECT_EQ(unsent_bytes_.taken(), 0u);
+  EXPECT_EQ(memory_.held(), 0);
 }
 
-TEST_F(EventQueryTest, AResponseBeyondTheMaximumOfUnsentBytesIsRejected) {
-  const absl::StatusOr<CallerShare> most = unsent_bytes_.TakeFor("another", kMaxUnsentBytes - 10);
+TEST_F(EventQueryTest, AResponseForWhichThereIsNoMemoryIsRejected) {
+  memory_.TakeAllBut(10);
   Get("event_id: 'event-3'");
   source_.Serve();
   EXPECT_THAT(Error(), StatusIs(Code::kResourceExhausted));
-  EXPECT_EQ(Reason(), "TOO_MANY_SUBSCRIBERS");
-  EXPECT_EQ(unsent_bytes_.taken(), kMaxUnsentBytes - 10);
+  EXPECT_EQ(Reason(), "TOO_MUCH_MEMORY");
 }
 
 TEST_F(EventQueryTest, WithoutALogEveryCallIsRejected) {

@@ -58,7 +58,7 @@ class StreamReactor : public Reactor, public StreamCall::Output {
 
 Reactor* StartSubscription(const EventEnvironment& environment, grpc::CallbackServerContext* context,
                            const grpc::ByteBuffer* request) {
-  if (const absl::Status admitted = environment.in_flight.Begin(*context, request->Length()); !admitted.ok()) {
+  if (const absl::Status admitted = environment.in_flight.Begin(*context); !admitted.ok()) {
     return new RefusedCall<Reactor>(environment, *context, kSubscribe,
                                     SubscriptionRefusal(environment, *request, admitted));
   }
@@ -69,7 +69,7 @@ Reactor* StartSubscription(const EventEnvironment& environment, grpc::CallbackSe
 
 Reactor* StartBodyRead(const EventEnvironment& environment, grpc::CallbackServerContext* context,
                        const grpc::ByteBuffer* request) {
-  if (const absl::Status admitted = environment.in_flight.Begin(*context, request->Length()); !admitted.ok()) {
+  if (const absl::Status admitted = environment.in_flight.Begin(*context); !admitted.ok()) {
     return new RefusedCall<Reactor>(environment, *context, kReadEventBody, admitted);
   }
   auto* reactor = new StreamReactor(environment, *context);

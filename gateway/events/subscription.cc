@@ -17,6 +17,9 @@
 namespace stampgate {
 namespace {
 
+// gRPC accepts a message of a stream when it holds less than this, and then asks for the next one.
+constexpr size_t kBufferedBytes = 65536;
+
 absl::Status CallerGone() { return absl::CancelledError("the caller has left"); }
 
 }  // namespace
@@ -45,6 +48,7 @@ void Subscription::Read(const grpc::ByteBuffer& bytes) {
   absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(fields, *request, access_.visible);
   if (!filter.ok()) return End(filter.status());
   filter_ = *std::move(filter);
+  if (absl::Status status = held_.Resize(filter_->bytes() + kBufferedBytes); !status.ok()) return End(status);
   absl::StatusOr<EventStart> start = StartOf(environment_.log, fields, *request);
   if (!start.ok()) return End(start.status());
   absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.subscriptions->Take(access_.caller.caller->name());
@@ -65,7 +69,7 @@ void Subscription::Begin(const EventStart& start, EventReader& reader) {
 }
 
 void Subscription::OnSent(bool ok) {
-  unsent_.reset();
+  unsent_.Free();
   sent_ = environment_.steady_now();
   if (!ok) return End(CallerGone());
   ReadOn();
@@ -125,10 +129,7 @@ void Subscription::Reauthorize() {
 // sent, the cursor in the error is the place up to which the caller has received its events.
 void Subscription::Send(const EventPage& page) {
   const grpc::ByteBuffer message = EncodePage(*environment_.encoder, page);
-  absl::StatusOr<CallerShare> unsent =
-      environment_.unsent_bytes->TakeFor(access_.caller.caller->name(), message.Length());
-  if (!unsent.ok()) return End(unsent.status());
-  unsent_ = *std::move(unsent);
+  if (absl::Status status = unsent_.Resize(message.Length()); !status.ok()) return End(status);
   place_ = page.through;
   output_.Send(message);
 }

@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gateway/calls/call_record.h"
-#include "gateway/calls/caller_quota.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/access.h"
@@ -24,6 +23,7 @@
 #include "gateway/events/stream_slots.h"
 #include "gateway/feed/page.h"
 #include "gateway/feed/source.h"
+#include "gateway/memory/held_bytes.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
 
@@ -67,9 +67,10 @@ class Subscription : public StreamCall, public Dismissable, public std::enable_s
   std::shared_ptr<const EventFilter> filter_;
   std::unique_ptr<StreamSlot> slot_;
   EventSource::ReaderId reader_ = 0;
-  EventPlace place_;                   // the caller has received every event up to this place that passes `filter_`
-  Clock::time_point sent_;             // when the last message was sent
-  std::optional<CallerShare> unsent_;  // the bytes of the message that is being sent
+  EventPlace place_;                    // the caller has received every event up to this place that passes `filter_`
+  Clock::time_point sent_;              // when the last message was sent
+  HeldBytes held_{identity_.holder};    // the filter, and what gRPC can hold of messages that it has accepted
+  HeldBytes unsent_{identity_.holder};  // the message that is being sent
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> dismissed_ = false;  // whether Dismiss wants an authorization that has not begun
 };

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gateway/calls/caller_quota.h"
 #include "gateway/calls/shutting_down.h"
 #include "gateway/events/fake_output.h"
 #include "gateway/events/testing.h"
@@ -264,24 +263,24 @@ TEST_F(SubscriptionTest, ASubscriptionBeyondTheMaximumIsRejectedUntilAnotherEnds
   call_ = nullptr;
 }
 
-TEST_F(SubscriptionTest, AMessageBeyondTheMaximumOfUnsentBytesEndsTheSubscription) {
+TEST_F(SubscriptionTest, AMessageForWhichThereIsNoMemoryEndsTheSubscription) {
   log_.Grow(4);
   StartAt(0);
-  const absl::StatusOr<CallerShare> most = unsent_bytes_.TakeFor("another", kMaxUnsentBytes - 10);
+  memory_.TakeAllBut(10);
   source_.Give(PageOf(1, 4));
   EXPECT_FALSE(output_.has_message());
   EXPECT_THAT(End(), StatusIs(Code::kResourceExhausted));
-  EXPECT_EQ(Reason(), "TOO_MANY_SUBSCRIBERS");
+  EXPECT_EQ(Reason(), "TOO_MUCH_MEMORY");
 }
 
 TEST_F(SubscriptionTest, TheBytesOfAMessageCountUntilItIsSent) {
   log_.Grow(4);
   StartAt(0);
-  EXPECT_EQ(unsent_bytes_.taken(), 0u);
+  const int64_t before = memory_.held();
   source_.Give(PageOf(1, 4));
-  EXPECT_EQ(unsent_bytes_.taken(), output_.Take().size());
+  EXPECT_EQ(memory_.held() - before, output_.Take().size());
   OnSent(false);
-  EXPECT_EQ(unsent_bytes_.taken(), 0u);
+  EXPECT_EQ(memory_.held(), before);
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
 }
 

@@ -28,7 +28,6 @@ EventCallTest::EventCallTest()
                    .subscriptions = &subscriptions_,
                    .body_reads = &body_reads_,
                    .queries = &queries_,
-                   .unsent_bytes = &unsent_bytes_,
                    .log = log_.identity(),
                    .access = access_,
                    .recorders = {nullptr, disk_waits_, nullptr, &call_lines_},
@@ -50,7 +49,7 @@ EventCallTest::~EventCallTest() {
   EXPECT_EQ(subscriptions_.taken(), 0u);
   EXPECT_EQ(body_reads_.taken(), 0u);
   EXPECT_EQ(queries_.taken(), 0u);
-  EXPECT_EQ(unsent_bytes_.taken(), 0u);
+  EXPECT_EQ(memory_.held(), 0);
   EXPECT_FALSE(source_.is_busy());
 }
 
@@ -74,6 +73,7 @@ CallIdentity EventCallTest::Identity() {
               },
           .count = [this](const Caller&, const std::weak_ptr<Dismissable>&) { return counted_; },
           .stranger = [] { return "(nobody)"; },
+          .holder = memory_.holder(),
           .stream_end = stream_end_};
 }
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -33,6 +34,7 @@
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/fake_source.h"
 #include "gateway/feed/page.h"
+#include "gateway/memory/testing.h"
 #include "translate/testing/dynamic_message.h"
 #include "webhooks/log/event_log.h"
 
@@ -47,7 +49,6 @@ grpc::ByteBuffer RequestBytes(const std::string& type, const std::string& text_p
 class EventCallTest : public ::testing::Test {
  protected:
   static constexpr size_t kMaxStreams = 2;
-  static constexpr size_t kMaxUnsentBytes = 4 << 20;
   static constexpr absl::Duration kHeartbeat = absl::Seconds(30);
 
   EventCallTest();
@@ -98,11 +99,7 @@ class EventCallTest : public ::testing::Test {
                         .what = "queries",
                         .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
                         .retry_delay = absl::Seconds(1)}};
-  CallerQuota unsent_bytes_{{.max = kMaxUnsentBytes,
-                             .max_per_caller = kMaxUnsentBytes,
-                             .what = "bytes",
-                             .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
-                             .retry_delay = absl::Seconds(1)}};
+  TestMemory memory_;
   CurrentAccess access_{nullptr};
   DiskWaits disk_waits_;
   // Returns the event names of the process's log lines. Each call of the event service writes one line when it ends.

@@ -131,10 +131,13 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                               "Calls of a quota of upstream that no gateway has taken yet.")),
       quotas_failing_(
           AddGauges(registry_, "stampgate_quotas_failing", "1 while no calls of quotas can be taken from the store.")),
+      unread_responses_(AddCounters(registry_, "stampgate_unread_responses_total",
+                                    "Responses that the gateway ended because their clients had not read them.")
+                            .Add({})),
       connections_(AddGauge(registry_, "stampgate_connections", "Connections to the gRPC port.")),
       handshakes_(AddGauge(registry_, "stampgate_tls_handshakes", "TLS handshakes in progress on the gRPC port.")),
       held_bytes_(AddGauge(registry_, "stampgate_connection_held_bytes",
-                           "Memory that the connections to the gRPC port hold for unfinished calls, in bytes.")),
+                           "Memory that the clients of the gRPC port make the gateway hold, in bytes.")),
       waiting_calls_(
           AddGauge(registry_, "stampgate_waiting_calls", "Calls that wait for the end of an activity (wait_until).")),
       dropped_log_lines_(AddCounters(registry_, "stampgate_log_lines_dropped_total",

@@ -36,8 +36,8 @@ inline constexpr std::array<const char*, 6> kHandshakeFailures = {
     "no_hello", "hello_refused", "no_certificate", "certificate_refused", "unfinished", "no_caller"};
 
 // Names of the bounds for which connections of callers are closed, indexed by Excess.
-inline constexpr std::array<const char*, 7> kConnectionBounds = {
-    "header_bytes", "resets", "control_frames", "connections", "bytes", "bytes_of_identity", "bytes_of_all"};
+inline constexpr std::array<const char*, 8> kConnectionBounds = {
+    "header_bytes", "resets", "control_frames", "connections", "bytes", "bytes_of_identity", "bytes_of_all", "unread"};
 
 // Names of the reasons for which calls stop waiting for the end of an activity, indexed by WaitEnd.
 inline constexpr std::array<const char*, 7> kWaitEnds = {"event", "poll",        "deadline", "full",
@@ -92,8 +92,10 @@ class Metrics {
 
   // Counts a connection of a caller that was closed because it exceeded a bound: an index of kConnectionBounds.
   void CountClosedConnection(size_t bound) { closed_connections_[bound]->Increment(); }
+  // Counts responses that ended because their clients have not read them.
+  void CountUnreadResponses(size_t responses) { unread_responses_.Increment(static_cast<double>(responses)); }
   // Sets the number of connections to the gRPC port, the number of TLS handshakes in progress, and the bytes that the
-  // connections hold for unfinished calls.
+  // connections hold, see MemoryAccount.
   void SetConnections(size_t connections, size_t handshakes, int64_t held_bytes);
 
   void SubscriberCame() { subscribers_.Increment(); }
@@ -312,6 +314,7 @@ class Metrics {
   std::array<prometheus::Gauge*, 2> breaker_open_{};  // of submits and queries, see kUpstreamLanes
   std::array<prometheus::Counter*, kHandshakeFailures.size()> failed_handshakes_{};
   std::array<prometheus::Counter*, kConnectionBounds.size()> closed_connections_{};
+  prometheus::Counter& unread_responses_;
   prometheus::Gauge& connections_;
   prometheus::Gauge& handshakes_;
   prometheus::Gauge& held_bytes_;

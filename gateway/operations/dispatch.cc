@@ -178,6 +178,7 @@ void Dispatch::Send() {
 UpstreamClient::CallOptions Dispatch::OptionsOfAttempt() {
   using Lane = UpstreamClient::Lane;
   UpstreamClient::CallOptions options;
+  options.holder = terms_.holder;
   options.lane = kind_ == RequestKind::kQuery ? Lane::kQuery : Lane::kSubmit;
   options.deadline = terms_.deadline;
   if (permit_.is_counted()) {

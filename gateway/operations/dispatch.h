@@ -18,6 +18,7 @@
 #include "gateway/admission/retry_policy.h"
 #include "gateway/calls/call_spans.h"
 #include "gateway/calls/trace_context.h"
+#include "gateway/memory/account.h"
 #include "gateway/operations/environment.h"
 #include "gateway/upstream/client.h"
 #include "stamp/stamped_request.h"
@@ -51,6 +52,7 @@ class Dispatch {
     std::string operation;  // the path of upstream's operation
     CallClass call_class = CallClass::kQuery;
     Clock::time_point deadline;
+    std::shared_ptr<MemoryHolder> holder = nullptr;  // see UpstreamCallOptions
   };
 
   // Calls `next` once: inside of Admit, or later on the loop of the call. Errors: RESOURCE_EXHAUSTED (QUOTA_EXHAUSTED),

@@ -16,6 +16,7 @@
 #include "translate/answer_size.h"
 #include "translate/error.h"
 #include "translate/response_translator.h"
+#include "translate/upstream_error.h"
 
 namespace stampgate {
 namespace {
@@ -35,7 +36,8 @@ LogFields FieldOf(const UpstreamOutcome& outcome) {
 }  // namespace
 
 OperationCall::OperationCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
-                             const Operation& operation, const TraceContext& trace, Reply reply)
+                             const Operation& operation, const TraceContext& trace, Reply reply,
+                             std::shared_ptr<MemoryHolder> holder)
     : environment_(environment),
       operations_(std::move(operations)),
       operation_(operation),
@@ -44,6 +46,7 @@ OperationCall::OperationCall(const CallEnvironment& environment, std::shared_ptr
       reply_(std::move(reply)),
       record_(environment.recorders, operation.full_name, trace_),
       request_(*operation.request),
+      held_(std::move(holder), MemoryAccount::kSmallCallBytes),
       dispatch_(environment, loop_, &trace_, &record_.spans()) {
   record_.spans().Begin(CallStage::kAuthenticate);
 }
@@ -99,7 +102,7 @@ absl::Status OperationCall::Validate() {
   request_ = checked->request();
   checked_ = *std::move(checked);
   if (checked_->carried().has_value()) record_.NoteOwnMethod(checked_->carried()->operation->full_name);
-  return absl::OkStatus();
+  return Hold(0);
 }
 
 absl::Status OperationCall::Authorize() {
@@ -151,6 +154,7 @@ void OperationCall::Admit() {
   terms.operation = PathOf(operation_, request_);
   terms.call_class = operation_.is_submit() ? CallClass::kSubmit : CallClass::kQuery;
   terms.deadline = deadline_;
+  terms.holder = held_.holder();
   dispatch_.Admit(shared_from_this(), std::move(terms), [this](const absl::Status& admitted) {
     if (EndIfCallerLeft()) return;
     if (!admitted.ok()) return End(admitted);
@@ -163,6 +167,7 @@ void OperationCall::Render() {
   RenderedRequest rendered = (*std::move(checked_)).Render();
   checked_.reset();
   path_ = std::move(rendered.path);
+  if (absl::Status status = Hold(rendered.members.size()); !status.ok()) return End(status);
   if (!operation_.is_submit()) {
     if (!std::holds_alternative<Discover>(way_)) body_.emplace(rendered.QueryBody());
     return Record();
@@ -264,6 +269,10 @@ void OperationCall::OnBegun(StoreAnswer answer) {
   if (WaitsForEnd()) return WaitForEnd(std::move(response), /*urgent=*/true);
   Answer(std::move(response));
 }
+
+// Reserves the memory of what was parsed, and of `bytes` of a body or a response. Only the steps of one loop at a time
+// allocate before they reserve, and what they allocate has bounds of its own.
+absl::Status OperationCall::Hold(size_t bytes) { return held_.Resize(arena_.SpaceAllocated() + bytes); }
 
 void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
   timestamp_ms_ = timestamp_ms;
@@ -414,6 +423,8 @@ bool OperationCall::WaitsForEnd() const {
 void OperationCall::WaitForEnd(std::string response, bool urgent) {
   record_.audit().End(absl::OkStatus(), activity_, fingerprint_, dispatch_.attempts());
   record_.spans().Begin(CallStage::kWait);
+  // Without memory for the response, the call ends with an error when the activity has ended.
+  if (absl::Status status = Hold(response.size()); !status.ok()) return Answer(std::move(response));
   pending_ = std::move(response);
   if (wait_ == nullptr) AnnounceWait();
   const ActivityName activity(QuestionOf(operation_, request_).organization_id.value_or(""), activity_.id);
@@ -455,6 +466,12 @@ void OperationCall::OnLateOutcome(UpstreamOutcome outcome) {
 void OperationCall::Answer(const absl::StatusOr<std::string>& response) {
   if (!response.ok()) return End(response.status());
   if (response->size() > kMaxAnswerBytes) return End(AnswerTooLarge(Sent(), activity_, response->size()));
+  const absl::Status held = held_.Resize(response->size());
+  if (!held.ok()) {
+    return End(ErrorFromFailure(
+        {.cause = TransportFailure::Cause::kNoMemory, .body_sent = true, .detail = std::string(held.message())},
+        Sent()));
+  }
   End(absl::OkStatus(), BufferOf(*response));
 }
 
@@ -471,7 +488,16 @@ void OperationCall::End(const absl::Status& status, const grpc::ByteBuffer& resp
   } else {
     record_.End(status, facts);
   }
-  std::exchange(reply_, nullptr)(status, response);
+  UnaryResponse answer{response};
+  if (!goes_on_) {
+    // A caller can take long to read the response. Meanwhile, the call holds nothing else.
+    checked_.reset();
+    request_ = ParsedMessage(*operation_.request);
+    arena_.Reset();
+    bytes_ = grpc::Slice();
+    answer.held = std::move(held_);
+  }
+  std::exchange(reply_, nullptr)(status, std::move(answer));
 }
 
 void OperationCall::EndAttempt(const std::optional<TransportFailure>& failure, const absl::Status& status,

@@ -20,6 +20,8 @@
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/trace_context.h"
+#include "gateway/memory/account.h"
+#include "gateway/memory/held_bytes.h"
 #include "gateway/operations/authorization.h"
 #include "gateway/operations/dispatch.h"
 #include "gateway/operations/environment.h"
@@ -51,9 +53,11 @@ namespace stampgate {
 // same one, translates the outcome and replies.
 class OperationCall final : public UnaryHandler, public std::enable_shared_from_this<OperationCall> {
  public:
-  // `environment` must outlive this. `operation` must be an operation of `operations`.
+  // `environment` must outlive this. `operation` must be an operation of `operations`. `holder` counts what the call
+  // holds, and may be null.
   OperationCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
-                const Operation& operation, const TraceContext& trace, Reply reply);
+                const Operation& operation, const TraceContext& trace, Reply reply,
+                std::shared_ptr<MemoryHolder> holder = nullptr);
 
   void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
              absl::Duration time_left) override;
@@ -114,6 +118,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void OnWaitEnd(const ActivityWaits::Ended& ended);
   void Answer(const absl::StatusOr<std::string>& response);
   void End(const absl::Status& status, const grpc::ByteBuffer& response = {});
+  absl::Status Hold(size_t bytes);
 
   void FixBody(uint64_t timestamp_ms, RequestBody body);
   void EndUnsent(const absl::Status& status);
@@ -135,6 +140,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   google::protobuf::Arena arena_;
   grpc::Slice bytes_;      // of the request
   ParsedMessage request_;  // refers to bytes_ and arena_; empty until Decode
+  HeldBytes held_;         // what arena_ holds, and the body or the response
 
   KnownCaller caller_;
   bool client_stamped_ = false;

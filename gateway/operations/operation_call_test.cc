@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/audit/testing.h"
 #include "gateway/calls/trace_context.h"
+#include "gateway/memory/testing.h"
 #include "gateway/operations/testing.h"
 #include "stamp/request_body.h"
 #include "stamp/secret/sha256.h"
@@ -109,7 +110,8 @@ class OperationCallTest : public CallTest {
 
   std::shared_ptr<OperationCall> Make(absl::string_view method, Call& call) {
     auto handler = std::make_shared<OperationCall>(environment(), operations(), OperationOf(method),
-                                                   TraceContext::Begin([] { return 7; }), call.replies.Callback());
+                                                   TraceContext::Begin([] { return 7; }), call.replies.Callback(),
+                                                   memory_.holder());
     call.handler = handler;
     Watch(handler, call.replies);
     return handler;
@@ -185,6 +187,8 @@ class OperationCallTest : public CallTest {
             .timestamp_ms = timestamp_ms,
             .outcome = std::move(outcome)};
   }
+
+  TestMemory memory_;
 };
 
 // ---- How calls are sent ----
@@ -1065,6 +1069,63 @@ TEST_F(OperationCallTest, ASubmitWhoseAnswerIsTooLargeIsRecordedAsCarriedOut) {
   ASSERT_THAT(outcomes, SizeIs(1));
   EXPECT_EQ(Member(outcomes[0], "reason"), "ANSWER_TOO_LARGE");
   EXPECT_EQ(Member(outcomes[0], "activity_id"), "a-1");
+}
+
+// ---- Memory ----
+
+TEST_F(OperationCallTest, ACallHoldsItsBodyAndThenOnlyItsResponse) {
+  const auto free = static_cast<int64_t>(MemoryAccount::kSmallCallBytes);
+  const Call call =
+      Start("GetPolicy", absl::StrCat("organization_id: 'o' policy_id: '", std::string(60'000, 'p'), "'"));
+  EXPECT_GE(memory_.held(), 60'000 - free);
+  upstream_.End(1,
+                AnswerOf(200, absl::StrCat(R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW",)",
+                                           R"("notes":")", std::string(20'000, 'n'), R"("}})")));
+  EXPECT_THAT(call.Wait(), StatusIs(Code::kOk));
+  EXPECT_GE(memory_.held(), 20'000 - free);
+  EXPECT_LE(memory_.held(), 21'000 - free);
+}
+
+TEST_F(OperationCallTest, ACallWithoutMemoryForItsBodySendsNothing) {
+  memory_.TakeAllBut(30'000);
+  const Call call =
+      Start("GetPolicy", absl::StrCat("organization_id: 'o' policy_id: '", std::string(60'000, 'p'), "'"));
+  EXPECT_THAT(call.Wait(), StatusIs(Code::kResourceExhausted));
+  EXPECT_EQ(DetailsOf(call.Wait()).reason, "TOO_MUCH_MEMORY");
+  EXPECT_THAT(upstream_.sent(), IsEmpty());
+}
+
+TEST_F(OperationCallTest, AQueryWithoutMemoryForItsResponseCanBeRepeated) {
+  memory_.TakeAllBut(30'000);
+  const absl::Status status =
+      Query(AnswerOf(200, absl::StrCat(R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW",)",
+                                       R"("notes":")", std::string(60'000, 'n'), R"("}})")));
+  EXPECT_THAT(status, StatusIs(Code::kResourceExhausted));
+  EXPECT_EQ(DetailsOf(status).reason, "TOO_MUCH_MEMORY");
+}
+
+TEST_F(OperationCallTest, OfASubmitWithoutMemoryForItsResponseTheOutcomeIsUnknownToItsCaller) {
+  memory_.TakeAllBut(30'000);
+  UseAudit();
+  const Call call = StartKeyed();
+  upstream_.End(1, AnswerOf(200, absl::StrCat(R"({"activity":{"id":"a-1","status":"ACTIVITY_STATUS_COMPLETED",)",
+                                              R"("canApprove":")", std::string(60'000, 'n'), R"("}})")));
+  EXPECT_THAT(call.Wait(), StatusIs(Code::kUnknown));
+  EXPECT_EQ(DetailsOf(call.Wait()).reason, "OUTCOME_UNKNOWN");
+  EXPECT_EQ(DetailsOf(call.Wait()).metadata["timestamp_ms"], absl::StrCat(kNowMs));
+  // The key and the audit log have the outcome all the same.
+  ASSERT_THAT(store_.ends(), SizeIs(1));
+  EXPECT_EQ(store_.ends()[0].second.kind, Kind::kDone);
+  const std::vector<std::string> outcomes = AuditLines("outcome");
+  ASSERT_THAT(outcomes, SizeIs(1));
+  EXPECT_EQ(Member(outcomes[0], "activity_id"), "a-1");
+}
+
+TEST_F(OperationCallTest, UpstreamsClientReservesTheResponseForTheConnectionOfTheCall) {
+  const Call call = Start("GetPolicy", "organization_id: 'o' policy_id: 'p'");
+  ASSERT_THAT(upstream_.sent(), SizeIs(1));
+  EXPECT_EQ(upstream_.sent()[0].options.holder, memory_.holder());
+  upstream_.End(1, AnswerOf(200, "{}"));
 }
 
 // ---- Late outcomes ----

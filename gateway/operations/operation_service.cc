@@ -86,7 +86,7 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
   }
 
   void Handle() {
-    const absl::Status admitted = environment_.in_flight.Begin(context_, request_.Length());
+    const absl::Status admitted = environment_.in_flight.Begin(context_);
     place_ = admitted.ok() ? Place::kAdmitted : Place::kRefused;
     if (!admitted.ok()) return Refuse(StrangerName(PeerOf(context_)), admitted);
     handler_ = MakeHandler();
@@ -104,15 +104,17 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
   }
 
   std::shared_ptr<UnaryHandler> MakeHandler() {
-    auto reply = [this](const absl::Status& status, const grpc::ByteBuffer& response) {
+    auto reply = [this](const absl::Status& status, UnaryResponse response) {
+      request_.Clear();
       if (!status.ok()) return Finish(ToGrpcStatus(status));
-      response_ = response;
-      StartWriteAndFinish(&response_, grpc::WriteOptions(), grpc::Status::OK);
+      response_ = std::move(response);
+      StartWriteAndFinish(&response_.message, grpc::WriteOptions(), grpc::Status::OK);
     };
     if (operation_ == nullptr) {
-      return std::make_shared<PrepareCall>(environment_, operations_, trace_, std::move(reply));
+      return std::make_shared<PrepareCall>(environment_, operations_, trace_, std::move(reply), HolderOf(context_));
     }
-    return std::make_shared<OperationCall>(environment_, operations_, *operation_, trace_, std::move(reply));
+    return std::make_shared<OperationCall>(environment_, operations_, *operation_, trace_, std::move(reply),
+                                           HolderOf(context_));
   }
 
   // Ends the call without its handler.
@@ -144,7 +146,7 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
   grpc::CallbackServerContext& context_;
   const TraceContext trace_;
   grpc::ByteBuffer request_;
-  grpc::ByteBuffer response_;
+  UnaryResponse response_;  // until gRPC has sent it
   Place place_ = Place::kNone;
   std::shared_ptr<UnaryHandler> handler_;  // null until the request has been read
   std::atomic<bool> first_happened_ = false;

@@ -10,11 +10,12 @@
 namespace stampgate {
 
 PrepareCall::PrepareCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
-                         const TraceContext& trace, Reply reply)
+                         const TraceContext& trace, Reply reply, std::shared_ptr<MemoryHolder> holder)
     : environment_(environment),
       operations_(std::move(operations)),
       reply_(std::move(reply)),
-      record_(environment.recorders, kPrepare, trace) {
+      record_(environment.recorders, kPrepare, trace),
+      held_(std::move(holder), MemoryAccount::kSmallCallBytes) {
   record_.spans().Begin(CallStage::kAuthenticate);
 }
 
@@ -84,7 +85,8 @@ absl::Status PrepareCall::Render() {
   if (operation_->is_submit()) facts_.fingerprint = FingerprintOf(prepared->sha256);
   if (environment_.recorders.audit != nullptr) permission_.decision.body_sha256 = HexDigest(prepared->sha256);
   response_ = std::move(prepared->response);
-  return absl::OkStatus();
+  // The body is in the response and, when it is sent, in gRPC's bytes.
+  return held_.Resize(request_.request().size() + arena_.SpaceAllocated() + 2 * response_.body().size());
 }
 
 // Makes the audit log write the decision to allow the body, before the caller receives the body. So the limits of
@@ -100,7 +102,15 @@ void PrepareCall::Record() {
 
 void PrepareCall::End(const absl::Status& status, const grpc::ByteBuffer& response) {
   record_.End(status, [this] { return facts_; });
-  std::exchange(reply_, nullptr)(status, response);
+  // A caller can take long to read the response. Meanwhile, the call holds nothing else.
+  checked_.reset();
+  prepared_.reset();
+  arena_.Reset();
+  v1::PrepareRequest().Swap(&request_);
+  v1::PrepareResponse().Swap(&response_);
+  UnaryResponse answer{response, std::move(held_)};
+  static_cast<void>(answer.held.Resize(response.Length()));  // less than before
+  std::exchange(reply_, nullptr)(status, std::move(answer));
 }
 
 RequestedOperation PrepareCall::Requested() const {

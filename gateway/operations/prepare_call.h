@@ -14,6 +14,8 @@
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/trace_context.h"
+#include "gateway/memory/account.h"
+#include "gateway/memory/held_bytes.h"
 #include "gateway/operations/authorization.h"
 #include "gateway/operations/environment.h"
 #include "gateway/operations/prepare.h"
@@ -32,9 +34,10 @@ inline constexpr char kPrepare[] = "/stampgate.v1.StampService/Prepare";
 // prepares.
 class PrepareCall final : public UnaryHandler, public std::enable_shared_from_this<PrepareCall> {
  public:
-  // `environment` must outlive this. `operations` are those whose requests the call can prepare.
+  // `environment` must outlive this. `operations` are those whose requests the call can prepare. `holder` counts what
+  // the call holds, and may be null.
   PrepareCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
-              const TraceContext& trace, Reply reply);
+              const TraceContext& trace, Reply reply, std::shared_ptr<MemoryHolder> holder = nullptr);
 
   void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
              absl::Duration time_left) override;
@@ -70,6 +73,7 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   std::optional<CheckedRequest> checked_;
   Permission permission_;
   v1::PrepareResponse response_;
+  HeldBytes held_;
 };
 
 }  // namespace stampgate

@@ -223,12 +223,13 @@ void FakeStore::Answer(absl::StatusOr<Begun> begun) {
 }
 
 UnaryHandler::Reply Replies::Callback() {
-  return [state = state_](const absl::Status& status, const grpc::ByteBuffer& bytes) {
+  return [state = state_](const absl::Status& status, UnaryResponse response) {
     {
       std::lock_guard lock(state->mutex);
       ++state->count;
       state->status = status;
-      state->bytes = bytes;
+      state->bytes = response.message;
+      state->held = std::move(response.held);
     }
     state->changed.notify_all();
   };

@@ -31,6 +31,7 @@
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/disk_waits.h"
+#include "gateway/memory/held_bytes.h"
 #include "gateway/operations/environment.h"
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/operations/unary_handler.h"
@@ -197,6 +198,7 @@ class Replies {
     int count = 0;
     absl::Status status;
     grpc::ByteBuffer bytes;
+    HeldBytes held;
   };
 
   const std::shared_ptr<State> state_ = std::make_shared<State>();

@@ -12,14 +12,21 @@
 #include "absl/time/time.h"
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/calls_in_flight.h"
+#include "gateway/memory/held_bytes.h"
 
 namespace stampgate {
+
+// The bytes of a response message, and the memory that they hold until gRPC has sent them.
+struct UnaryResponse {
+  grpc::ByteBuffer message = {};
+  HeldBytes held = {};
+};
 
 // Handles one call. operation_service.h connects a handler with gRPC; tests call a handler directly.
 class UnaryHandler : public Dismissable {
  public:
-  // Receives the status of the call and, if the status is OK, the bytes of the response message.
-  using Reply = absl::AnyInvocable<void(const absl::Status& status, const grpc::ByteBuffer& response)>;
+  // Receives the status of the call and, if the status is OK, the response.
+  using Reply = absl::AnyInvocable<void(const absl::Status& status, UnaryResponse response)>;
 
   // Handles the call. Calls exactly once the Reply that the constructor received: before Start returns, or later on
   // another thread. Never blocks. Must be called only once.

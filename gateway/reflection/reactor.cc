@@ -13,6 +13,7 @@
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
 #include "gateway/calls/request_message.h"
+#include "gateway/memory/held_bytes.h"
 #include "gateway/reflection/answers.h"
 
 namespace stampgate {
@@ -37,6 +38,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
   ReflectionReactor(const ReflectionEnvironment& environment, grpc::CallbackServerContext& context, const char* method)
       : environment_(environment),
         context_(context),
+        held_(HolderOf(context)),
         record_(environment.recorders, method, TraceOf(context, environment.random)) {}
 
   void Start() {
@@ -76,6 +78,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
     grpc::reflection::v1::ServerReflectionRequest request;
     if (absl::Status status = Decode(request_, request); !status.ok()) return End(status);
     response_ = EncodeResponse(AnswerReflection(environment_.access.Get()->operations->set(), request));
+    if (absl::Status status = held_.Resize(response_.Length()); !status.ok()) return End(status);
     State reading = State::kReading;
     if (state_.compare_exchange_strong(reading, State::kSending)) StartWrite(&response_);
   }
@@ -83,6 +86,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
   void OnWriteDone(bool ok) override {
     if (!ok) return End(CallerGone());
     response_.Clear();
+    held_.Free();
     environment_.streams.Touch(*this);
     state_ = State::kReading;
     // A drain that began during the write has not ended the stream.
@@ -116,6 +120,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
 
   const ReflectionEnvironment& environment_;
   grpc::CallbackServerContext& context_;
+  HeldBytes held_;  // the message that gRPC is writing, and what it can hold of earlier ones
   CallRecord record_;
   std::optional<CallerShare> share_;
   std::atomic<State> state_ = State::kReading;

@@ -32,12 +32,12 @@ HttpExchange::Request Joined(HttpExchange::Request request) {
 }  // namespace
 
 HttpExchange::HttpExchange(std::shared_ptr<UpstreamConnection> connection, Request request, int64_t max_response_bytes,
-                           Done done)
+                           HeldBytes held, Done done)
     : connection_(std::move(connection)),
       request_(Joined(std::move(request))),
       unsent_head_(request_.head),
       unsent_body_(request_.body == nullptr ? absl::string_view() : *request_.body),
-      reader_(max_response_bytes),
+      reader_(max_response_bytes, std::move(held)),
       done_(std::move(done)) {}
 
 void HttpExchange::Start() {
@@ -91,6 +91,8 @@ void HttpExchange::Receive() {
         return Fail(Cause::kBroken, "the connection ended before the response was complete");
       case State::kTooLarge:
         return Fail(Cause::kTooLarge, "the response exceeds the limit");
+      case State::kNoMemory:
+        return Fail(Cause::kNoMemory, reader_.memory().message());
       case State::kTooManyInterim:
         return Fail(Cause::kBroken,
                     absl::StrCat("more than ", kMaxInterimResponses, " interim responses precede the response"));

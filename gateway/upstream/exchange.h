@@ -8,6 +8,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
+#include "gateway/memory/held_bytes.h"
 #include "gateway/upstream/connection.h"
 #include "gateway/upstream/response_reader.h"
 #include "translate/upstream_outcome.h"
@@ -27,7 +28,9 @@ class HttpExchange : public std::enable_shared_from_this<HttpExchange> {
     bool for_cache = false;                   // whether the caller needs the headers about caches
   };
 
-  HttpExchange(std::shared_ptr<UpstreamConnection> connection, Request request, int64_t max_response_bytes, Done done);
+  // `held` reserves the memory of the response.
+  HttpExchange(std::shared_ptr<UpstreamConnection> connection, Request request, int64_t max_response_bytes,
+               HeldBytes held, Done done);
 
   // Begins to send. `done` is called once, perhaps inside of Start, unless Stop prevents that.
   void Start();

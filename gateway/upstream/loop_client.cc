@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "gateway/memory/account.h"
+#include "gateway/memory/held_bytes.h"
+
 namespace stampgate {
 namespace {
 
@@ -37,6 +40,7 @@ struct LoopClient::Call {
   Clock::time_point deadline;
   Done done;  // empty after the exchange was detached
   Done late;
+  std::shared_ptr<MemoryHolder> holder;
   std::function<void()> on_place;
   std::function<void()> on_sending;
   UpstreamLanes::Ticket ticket = {};
@@ -72,7 +76,7 @@ void LoopClient::Begin(CallId id, std::optional<HttpExchange::Request> request, 
     return shared_.on_call_ended();
   }
   auto call = std::make_unique<Call>(Call{id, *std::move(request), options.lane, options.deadline, std::move(done),
-                                          std::move(late), options.on_place, options.on_sending});
+                                          std::move(late), options.holder, options.on_place, options.on_sending});
   Call& raw = *call;
   calls_.emplace(id, std::move(call));
   const bool has_place = shared_.lanes.Enter(options.lane, raw.ticket, [this, id] {
@@ -109,6 +113,7 @@ void LoopClient::Exchange(Call& call, std::shared_ptr<UpstreamConnection> connec
   }
   call.exchange = std::make_shared<HttpExchange>(
       std::move(connection), std::move(call.request), shared_.options.max_response_bytes,
+      HeldBytes(call.holder, MemoryAccount::kSmallCallBytes),
       [this, id = call.id](UpstreamOutcome outcome, std::shared_ptr<UpstreamConnection> kept) {
         OnEnded(id, std::move(outcome), std::move(kept));
       });

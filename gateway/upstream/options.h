@@ -5,10 +5,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "gateway/memory/account.h"
 #include "translate/upstream_outcome.h"
 
 namespace stampgate {
@@ -60,6 +62,9 @@ struct UpstreamCallOptions {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // The value of the request's traceparent header. If it is empty, the request has no such header.
   std::string traceparent = "";
+  // Where the memory of a large response is reserved before it is allocated. If that fails, the call ends with
+  // kNoMemory. Null if it need not be reserved.
+  std::shared_ptr<MemoryHolder> holder = nullptr;
   // Called once when the call has got its place, on the thread of its loop. May be empty. Must not block or call the
   // client.
   std::function<void()> on_place = nullptr;

@@ -8,6 +8,7 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/field.hpp>
 #include <ctime>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -73,7 +74,10 @@ std::string ListOf(const Fields& fields, http::field name) {
 
 }  // namespace
 
-ResponseReader::ResponseReader(int64_t max_body_bytes) : max_body_bytes_(max_body_bytes) { Begin(); }
+ResponseReader::ResponseReader(int64_t max_body_bytes, HeldBytes held)
+    : max_body_bytes_(max_body_bytes), held_(std::move(held)) {
+  Begin();
+}
 
 void ResponseReader::Begin() {
   parser_.reset();
@@ -101,14 +105,16 @@ ResponseReader::State ResponseReader::Parse(absl::string_view& bytes) {
   while (true) {
     while (!parser_->is_done()) {
       if (bytes.empty()) return State::kMore;
+      if (parser_->is_header_done() && !Reserve(parser_->get().body().size() + bytes.size() + kJsonPadding)) {
+        return State::kNoMemory;
+      }
       error_code error;
       bytes.remove_prefix(parser_->put(boost::asio::const_buffer(bytes.data(), bytes.size()), error));
       if (error == http::error::need_more) return bytes.size() <= kMaxHeadBytes ? State::kMore : State::kMalformed;
       if (error == http::error::body_limit) return State::kTooLarge;
       if (error) return State::kMalformed;
       if (parser_->is_header_done() && parser_->get().body().empty()) {
-        const auto length = parser_->content_length();
-        parser_->get().body().reserve(length.value_or(0) + kJsonPadding);
+        if (!Reserve(parser_->content_length().value_or(0) + kJsonPadding)) return State::kNoMemory;
       }
     }
     const unsigned int status = parser_->get().result_int();
@@ -116,6 +122,18 @@ ResponseReader::State ResponseReader::Parse(absl::string_view& bytes) {
     if (++interim_responses_ > kMaxInterimResponses) return State::kTooManyInterim;
     Begin();
   }
+}
+
+// Gives the body a capacity of at least `size`.
+bool ResponseReader::Reserve(size_t size) {
+  std::string& body = parser_->get().body();
+  if (body.capacity() >= size) return true;
+  const size_t capacity = std::max(size, std::min(2 * body.capacity(), static_cast<size_t>(max_body_bytes_)));
+  // While the bytes are copied, both memories exist.
+  memory_ = held_.Resize(body.capacity() + capacity);
+  if (!memory_.ok()) return false;
+  body.reserve(capacity);
+  return held_.Resize(capacity).ok();
 }
 
 ResponseReader::State ResponseReader::ReadEnd() {
@@ -137,6 +155,7 @@ HttpAnswer ResponseReader::TakeAnswer(bool for_cache) {
   }
   answer.body = std::move(response.body());
   answer.body.reserve(answer.body.size() + kJsonPadding);
+  if (held_.reserves()) answer.held = std::make_shared<HeldBytes>(std::move(held_));
   return answer;
 }
 

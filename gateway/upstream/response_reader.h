@@ -9,7 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "gateway/memory/held_bytes.h"
 #include "translate/upstream_outcome.h"
 #include "webhooks/http/growing_body.h"
 
@@ -23,16 +25,19 @@ inline constexpr int kMaxInterimResponses = 100;
 // thread-safe.
 class ResponseReader {
  public:
-  enum class State { kMore, kDone, kMalformed, kTooLarge, kTooManyInterim };
+  enum class State { kMore, kDone, kMalformed, kTooLarge, kNoMemory, kTooManyInterim };
 
-  // The body may have `max_body_bytes` at most.
-  explicit ResponseReader(int64_t max_body_bytes);
+  // The body may have `max_body_bytes` at most. `held` reserves its memory.
+  explicit ResponseReader(int64_t max_body_bytes, HeldBytes held = {});
 
   // Reads the next bytes of the connection. Must not be called again after another result than kMore.
   State Read(absl::string_view bytes);
 
   // Returns kDone if the response is complete because the peer has ended the connection, and otherwise kMalformed.
   State ReadEnd();
+
+  // After kNoMemory, returns why the memory for the body could not be reserved.
+  const absl::Status& memory() const { return memory_; }
 
   // After kDone, returns whether the connection can carry another exchange. It cannot if bytes follow the response.
   bool keeps_connection() const { return keeps_connection_; }
@@ -47,12 +52,15 @@ class ResponseReader {
 
   void Begin();
   State Parse(absl::string_view& bytes);
+  bool Reserve(size_t size);
 
   const int64_t max_body_bytes_;
   // The header of a usual response needs no allocation.
   std::array<char, 1024> header_memory_;
   std::pmr::monotonic_buffer_resource header_resource_{header_memory_.data(), header_memory_.size()};
   std::optional<Parser> parser_;
+  HeldBytes held_;  // the body
+  absl::Status memory_;
   std::string unparsed_;  // the beginning of an element that is not complete
   int interim_responses_ = 0;
   bool keeps_connection_ = false;

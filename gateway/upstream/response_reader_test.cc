@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/memory/account.h"
+#include "gateway/memory/held_bytes.h"
 #include "translate/json/reader.h"
 
 namespace stampgate {
@@ -16,6 +20,8 @@ using State = ResponseReader::State;
 
 constexpr int64_t kMaxBytes = 1000;
 constexpr char kOk[] = "HTTP/1.1 200 OK\r\n";
+
+constexpr int64_t kMaxLarge = 8 << 20;
 
 struct Result {
   State state = State::kMore;
@@ -123,6 +129,48 @@ TEST(ResponseReaderTest, TheBodyHasALimit) {
   EXPECT_EQ(Read(absl::StrCat(kOk, "\r\n", whole, "x"), 100).state, State::kTooLarge);
   EXPECT_EQ(Read(absl::StrCat(kOk, "Transfer-Encoding: chunked\r\n\r\n3e8\r\n", whole, "\r\n1\r\nx\r\n"), 100).state,
             State::kTooLarge);
+}
+
+class ReservingReaderTest : public ::testing::Test {
+ protected:
+  ~ReservingReaderTest() override { EXPECT_EQ(held(), 0); }
+
+  int64_t held() const { return memory_->bytes() - MemoryAccount::kConnectionBytes; }
+
+  const std::shared_ptr<MemoryAccount> memory_ =
+      std::make_shared<MemoryAccount>(MemoryAccount::Limits{.max_bytes_per_connection = 4 << 20});
+  const std::shared_ptr<MemoryHolder> holder_ = memory_->Open("a", [](MemoryLimit) {});
+};
+
+TEST_F(ReservingReaderTest, ReservesABodyBeforeItArrivesUntilItIsDestroyed) {
+  ResponseReader reader(kMaxLarge, HeldBytes(holder_));
+  EXPECT_EQ(reader.Read(absl::StrCat(kOk, "Content-Length: 1000000\r\n\r\n")), State::kMore);
+  EXPECT_GE(held(), 1'000'000);
+  EXPECT_LE(held(), 1'000'100);
+  EXPECT_EQ(reader.Read(std::string(1'000'000, 'x')), State::kDone);
+  HttpAnswer answer = reader.TakeAnswer(/*for_cache=*/false);
+  EXPECT_GE(held(), 1'000'000);
+  answer = HttpAnswer();
+}
+
+TEST_F(ReservingReaderTest, ReservesABodyWithoutALengthAsItGrows) {
+  ResponseReader reader(kMaxLarge, HeldBytes(holder_));
+  EXPECT_EQ(reader.Read(absl::StrCat(kOk, "\r\n")), State::kMore);
+  for (int64_t size = 10'000; size <= 1'000'000; size += 10'000) {
+    EXPECT_EQ(reader.Read(std::string(10'000, 'x')), State::kMore);
+    EXPECT_GE(held(), size);
+    EXPECT_LE(held(), 2 * size + 10'100);
+  }
+}
+
+TEST_F(ReservingReaderTest, ABodyForWhichThereIsNoMemoryEndsTheExchange) {
+  ResponseReader announced(kMaxLarge, HeldBytes(holder_));
+  EXPECT_EQ(announced.Read(absl::StrCat(kOk, "Content-Length: 5000000\r\n\r\n")), State::kNoMemory);
+  EXPECT_EQ(announced.memory().code(), absl::StatusCode::kResourceExhausted);
+  ResponseReader growing(kMaxLarge, HeldBytes(holder_));
+  State state = growing.Read(absl::StrCat(kOk, "\r\n"));
+  for (int i = 0; i < 1000 && state == State::kMore; ++i) state = growing.Read(std::string(10'000, 'x'));
+  EXPECT_EQ(state, State::kNoMemory);
 }
 
 TEST(ResponseReaderTest, BytesAfterTheResponseEndTheConnection) {

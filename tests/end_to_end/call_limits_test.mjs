@@ -69,32 +69,31 @@ test('calls in flight are limited for each caller and in all', { timeout }, asyn
   for (const subscriber of [...ofA, ...ofB]) await subscriber.leave();
 });
 
-test('the requests of calls in flight are limited in size for each caller and in all', { timeout }, async (t) => {
-  const calls = { max_in_flight_bytes: 7 * MEBIBYTE, max_in_flight_bytes_per_caller: 4 * MEBIBYTE };
-  const { simulator, a, b, c } = await startWith(t, { calls });
+test('the memory that the calls of a connection hold is limited', { timeout }, async (t) => {
+  const { simulator, a } = await startWith(t, { memory: { max_bytes_per_connection: 16 * MEBIBYTE } });
   const { method, request } = SUBMIT;
   const parameters = { organization_name: 'x'.repeat(MEBIBYTE - 200) };
-  const ofAlmostAMebibyte = [method, { ...request, parameters }];
+  const large = [method, { ...request, parameters }];
+  simulator.addFaults(Array.from({ length: 40 }, () => HELD));
   const held = [];
-  const hold = async (caller, count) => {
+  // Each of these calls holds about 2 MiB: what has arrived, and the body.
+  let refused;
+  for (let i = 0; i < 20 && refused === undefined; ++i) {
     const before = simulator.stats().held;
-    simulator.addFaults(Array.from({ length: count }, () => HELD));
-    for (let i = 0; i < count; ++i) held.push(caller.call(...ofAlmostAMebibyte).catch(described));
-    await simulator.waitFor({ held: before + count });
-  };
-  await hold(a, 4);
-  const ofA = await refusedWith(a, ...ofAlmostAMebibyte);
-  assert.equal(ofA.reason, 'TOO_MANY_CALLS');
-  assert.match(ofA.message, /^caller a may have at most 4194304 bytes of requests at the same time; nothing was sent/);
-  await hold(b, 3);
-  const inAll = await refusedWith(c, ...ofAlmostAMebibyte);
-  assert.match(inAll.message, /^the gateway may have at most 7340032 bytes of requests at the same time; nothing was/);
-  assert.equal(simulator.stats().held, 7);
+    const call = a.call(...large).catch(described);
+    const isHeld = simulator.waitFor({ held: before + 1 });
+    refused = await Promise.race([call, isHeld.then(() => undefined)]);
+    if (refused === undefined) held.push(call);
+  }
+  assert.equal(refused.reason, 'TOO_MUCH_MEMORY');
+  assert.match(refused.message, /the limit is memory\.max_bytes_per_connection, 16777216 bytes$/);
+  assert.ok(held.length >= 5 && held.length <= 8, `${held.length} calls`);
+  // Small calls still have memory.
+  simulator.clearFaults();
+  await a.call(method, request);
   simulator.release();
   await Promise.all(held);
-  await hold(a, 1);
-  simulator.release();
-  await Promise.all(held);
+  await a.call(...large);
 });
 
 test('a caller cannot take the subscriptions of other callers', { timeout }, async (t) => {
@@ -107,38 +106,32 @@ test('a caller cannot take the subscriptions of other callers', { timeout }, asy
   for (const subscriber of subscribers) await subscriber.leave();
 });
 
-for (const [method, most] of [
-  ['ReadEventBody', 3], // pieces of 1 MiB
-  ['GetEvent', 1], // about 2 MiB, and the same again in decoded form
-  ['ListEvents', 1],
+for (const [method, least] of [
+  ['ReadEventBody', 10], // pieces of 1 MiB
+  ['GetEvent', 3], // about 2 MiB, and the same again in decoded form
+  ['ListEvents', 3],
 ]) {
-  test(`events of ${method} that callers do not receive are limited for each caller and in all`, { timeout }, async (t) => {
-    const events = { max_unsent_bytes: 2 * 4 * MEBIBYTE, max_unsent_bytes_per_caller: 4 * MEBIBYTE };
-    const { simulator, gateway } = await startWith(t, { events });
+  test(`events of ${method} that a caller does not receive are limited`, { timeout }, async (t) => {
+    const { simulator, gateway } = await startWith(t, { memory: { max_bytes_per_identity: 16 * MEBIBYTE } });
     const { eventId: event_id } = await deliver(simulator, { json: { type: 'a', text: 'x'.repeat(2.5 * MEBIBYTE) } });
     const request = method === 'ListEvents' ? { end: 'LOG_END_EARLIEST' } : { event_id };
-    const begin = (name) =>
-      HeldCall.start(gateway, `EventService/${method}`, request, { authorization: `Bearer ${tokenOf(name)}` });
+    const begin = () =>
+      HeldCall.start(gateway, `EventService/${method}`, request, { authorization: `Bearer ${tokenOf('a')}` });
     const held = [];
-    const fill = async (name) => {
-      for (;;) {
-        const call = await begin(name);
-        if (call.status !== undefined) return call;
-        held.push(call);
-      }
-    };
-    const refused = await fill('a');
+    let refused;
+    while (refused === undefined) {
+      const call = await begin();
+      if (call.status === undefined) held.push(call);
+      else refused = call;
+    }
     assert.equal(refused.status, String(code.RESOURCE_EXHAUSTED));
-    assert.match(decodeURIComponent(refused.trailers['grpc-message']), /^caller a may have at most 4194304 bytes of events/);
-    assert.equal(held.length, most);
-    await fill('b');
-    assert.equal(held.length, 2 * most);
-    const last = await fill('c');
-    assert.match(decodeURIComponent(last.trailers['grpc-message']), /^the gateway may have at most 8388608 bytes of events/);
+    const message = decodeURIComponent(refused.trailers['grpc-message']);
+    assert.match(message, /the limit is memory\.max_bytes_per_(connection|identity), 16777216 bytes$/);
+    assert.ok(held.length >= least && held.length <= 16, `${held.length} calls`);
     // A caller that reads to the end makes space for its next call.
     assert.ok((await held[0].finish()) > 2 * MEBIBYTE);
     await until(async () => {
-      const next = await begin('a');
+      const next = await begin();
       held.push(next);
       return next.status === undefined;
     }, 'a further call is accepted');

@@ -130,7 +130,7 @@ test('250 open streams of a caller need no thread, and one more is refused', { t
   const streams = [];
   await ask();
   const before = threadsOf(gateway.child.pid);
-  for (let round = 0; round < 3; ++round) await Promise.all(Array.from({ length: 83 }, ask));
+  for (let round = 0; round < 83; ++round) await Promise.all(Array.from({ length: 3 }, ask));
   assert.equal(streams.length, 250);
   // gRPC's pool of threads can grow by a few threads under load, whatever the calls are.
   const added = threadsOf(gateway.child.pid) - before;

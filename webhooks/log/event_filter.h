@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 #define STAMPGATE_WEBHOOKS_LOG_EVENT_FILTER_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <set>
@@ -31,6 +32,16 @@ struct EventFilter {
             organization_ids.contains(parent_organization_id)) &&
            (types.empty() || types.contains(type)) &&
            (visible == nullptr || (*visible)(organization_id) || (*visible)(parent_organization_id));
+  }
+
+  // Returns about the memory that the sets use.
+  size_t bytes() const {
+    constexpr size_t kEntry = 96;  // of std::set
+    size_t bytes = 0;
+    for (const auto* set : {&organization_ids, &types}) {
+      for (const std::string& entry : *set) bytes += kEntry + entry.size();
+    }
+    return bytes;
   }
 
   // Whether all events pass.

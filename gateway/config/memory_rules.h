@@ -1,0 +1,16 @@
+// Checks the limits of memory in the config.
+#ifndef STAMPGATE_GATEWAY_CONFIG_MEMORY_RULES_H_
+#define STAMPGATE_GATEWAY_CONFIG_MEMORY_RULES_H_
+
+#include "gateway/config/fault_report.h"
+#include "stampgate/config/v1/config.pb.h"
+
+namespace stampgate {
+
+// Sets the defaults of `memory`, or the values of earlier names of its settings, and checks the values. Then no earlier
+// name is set, and no limit is larger than one that contains it.
+void CheckMemory(config::v1::Config& config, ConfigReport& report);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_CONFIG_MEMORY_RULES_H_

@@ -1,0 +1,150 @@
+#include "gateway/memory/account.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stampgate {
+namespace {
+
+// The part of a bound that calls can reserve.
+int64_t Reservable(int64_t limit) { return limit - limit / 8; }
+
+}  // namespace
+
+std::shared_ptr<MemoryHolder> MemoryAccount::Open(const std::string& identity,
+                                                  absl::AnyInvocable<void(MemoryLimit)> on_excess) {
+  std::shared_ptr<MemoryHolder> holder;
+  {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Identity>& shared = identities_[identity];
+    if (shared == nullptr) {
+      shared = std::make_shared<Identity>();
+      shared->name = identity;
+    }
+    if (shared->connections >= limits_.max_connections_per_identity) return nullptr;
+    holder.reset(new MemoryHolder(shared_from_this(), shared, std::move(on_excess)));
+    open_.push_back(holder.get());
+    ++shared->connections;
+    ++shared->holders;
+  }
+  holder->SetReceived(0, 0);
+  return holder;
+}
+
+bool MemoryAccount::MakesRoomFor(const Identity& identity) {
+  const std::lock_guard lock(mutex_);
+  const auto identities = static_cast<int64_t>(identities_.size());
+  const int64_t share = std::max(limits_.max_bytes / identities, limits_.least_share);
+  if (identity.bytes > share) return false;
+  MemoryHolder* const largest = Largest(nullptr, Reservable(limits_.max_bytes));
+  // If there is none, enough connections have begun to end.
+  if (largest == nullptr) return true;
+  // Nobody loses memory for an identity that holds more.
+  if (largest->identity_->bytes <= std::max(identity.bytes.load(), share)) return false;
+  largest->ends_ = true;
+  largest->on_excess_(MemoryLimit::kAll);
+  return true;
+}
+
+MemoryHolder* MemoryAccount::Largest(const Identity* identity, int64_t limit) const {
+  struct Held {
+    int64_t bytes = 0;
+    MemoryHolder* largest = nullptr;
+  };
+  absl::flat_hash_map<const Identity*, Held> identities;
+  int64_t held = 0;
+  for (MemoryHolder* each : open_) {
+    if (each->ends_ || (identity != nullptr && each->identity_.get() != identity)) continue;
+    const int64_t bytes = each->bytes_;
+    Held& of_identity = identities[each->identity_.get()];
+    held += bytes;
+    of_identity.bytes += bytes;
+    if (of_identity.largest == nullptr || bytes > of_identity.largest->bytes_) of_identity.largest = each;
+  }
+  if (held <= limit) return nullptr;
+  return std::max_element(identities.begin(), identities.end(),
+                          [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; })
+      ->second.largest;
+}
+
+MemoryHolder::MemoryHolder(std::shared_ptr<MemoryAccount> account, std::shared_ptr<MemoryAccount::Identity> identity,
+                           absl::AnyInvocable<void(MemoryLimit)> on_excess)
+    : account_(std::move(account)), identity_(std::move(identity)), on_excess_(std::move(on_excess)) {}
+
+MemoryHolder::~MemoryHolder() {
+  const std::lock_guard lock(account_->mutex_);
+  if (--identity_->holders == 0) account_->identities_.erase(identity_->name);
+}
+
+void MemoryHolder::Add(int64_t bytes) {
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  identity_->bytes.fetch_add(bytes, std::memory_order_relaxed);
+  account_->bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void MemoryHolder::SetReceived(size_t streams, size_t bytes_of_streams) {
+  const int64_t bytes = MemoryAccount::kConnectionBytes + static_cast<int64_t>(streams) * MemoryAccount::kStreamBytes +
+                        static_cast<int64_t>(bytes_of_streams);
+  const int64_t more = bytes - received_.exchange(bytes, std::memory_order_relaxed);
+  if (more != 0) Add(more);
+}
+
+std::optional<MemoryLimit> MemoryHolder::Check() {
+  const MemoryAccount::Limits& limits = account_->limits_;
+  if (bytes_ > limits.max_bytes_per_connection) return MemoryLimit::kConnection;
+  const auto ends = [this](const MemoryAccount::Identity* identity, int64_t limit, MemoryLimit name) {
+    // While another connection searches, this one need not wait: it searches with its next bytes.
+    const std::unique_lock lock(account_->mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    MemoryHolder* const largest = account_->Largest(identity, limit);
+    if (largest == nullptr) return false;
+    largest->ends_ = true;
+    if (largest == this) return true;
+    largest->on_excess_(name);
+    return false;
+  };
+  if (identity_->bytes > limits.max_bytes_per_identity &&
+      ends(identity_.get(), limits.max_bytes_per_identity, MemoryLimit::kIdentity)) {
+    return MemoryLimit::kIdentity;
+  }
+  if (account_->bytes_ > limits.max_bytes && ends(nullptr, limits.max_bytes, MemoryLimit::kAll)) {
+    return MemoryLimit::kAll;
+  }
+  return std::nullopt;
+}
+
+std::optional<MemoryLimit> MemoryHolder::Reserve(int64_t bytes) {
+  const MemoryAccount::Limits& limits = account_->limits_;
+  Add(bytes);  // first, so that calls that reserve at the same time count each other
+  std::optional<MemoryLimit> exceeded;
+  if (bytes_ > Reservable(limits.max_bytes_per_connection)) {
+    exceeded = MemoryLimit::kConnection;
+  } else if (identity_->bytes > Reservable(limits.max_bytes_per_identity)) {
+    exceeded = MemoryLimit::kIdentity;
+  } else if (account_->bytes_ > Reservable(limits.max_bytes) && !account_->MakesRoomFor(*identity_)) {
+    exceeded = MemoryLimit::kAll;
+  }
+  if (exceeded.has_value()) Release(bytes);
+  return exceeded;
+}
+
+void MemoryHolder::BeginToEnd() {
+  const std::lock_guard lock(account_->mutex_);
+  ends_ = true;
+}
+
+void MemoryHolder::Close() {
+  Add(-received_.exchange(0, std::memory_order_relaxed));
+  const std::lock_guard lock(account_->mutex_);
+  account_->open_.remove(this);
+  --identity_->connections;
+  on_excess_ = nullptr;
+}
+
+bool MemoryHolder::MustPause() const {
+  const auto exceeds = [](int64_t bytes, int64_t limit) { return bytes > limit + limit / 2; };
+  return exceeds(identity_->bytes, account_->limits_.max_bytes_per_identity) ||
+         exceeds(account_->bytes_, account_->limits_.max_bytes);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,142 @@
+// The memory that the clients of the gRPC port make the gateway hold.
+#ifndef STAMPGATE_GATEWAY_MEMORY_ACCOUNT_H_
+#define STAMPGATE_GATEWAY_MEMORY_ACCOUNT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+
+namespace stampgate {
+
+// The bound that a client would exceed.
+enum class MemoryLimit { kConnection, kIdentity, kAll };
+
+class MemoryHolder;
+
+// The account of all connections, and its bounds. Thread-safe. A shared_ptr must own it.
+//
+// Each connection has a MemoryHolder. What it holds:
+// - kConnectionBytes for the connection itself: its TLS session, and what gRPC uses for it;
+// - what has arrived (MemoryHolder::SetReceived): kStreamBytes for each stream that is open or was reset recently, and
+//   the bytes of its requests;
+// - what calls have reserved (HeldBytes): parsed requests, rendered bodies, responses of upstream, filters, and
+// messages
+//   that the client has not received yet.
+//
+// What calls hold is reserved before, and a call that gets no memory ends with an error. What has arrived is counted
+// afterwards, and if it exceeds a bound, a connection ends: the one that holds the most. Therefore reservations leave
+// an eighth of each bound to what arrives.
+//
+// A caller alone may use the whole account. If several identities hold something, each has a share, which is the
+// account divided by their number. If the account is used up, an identity within its share still gets memory, and the
+// identity that holds the most loses its largest connection.
+class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
+ public:
+  static constexpr int64_t kConnectionBytes = 65536;
+  static constexpr int64_t kStreamBytes = 32768;
+  // A call that holds at most so many bytes need not reserve them: kStreamBytes contains them.
+  static constexpr size_t kSmallCallBytes = 8192;
+
+  struct Limits {
+    size_t max_connections_per_identity = 512;
+    int64_t max_bytes_per_connection = int64_t{64} << 20;
+    int64_t max_bytes_per_identity = int64_t{128} << 20;
+    int64_t max_bytes = int64_t{192} << 20;
+    // No share is smaller, so that a client can always make one large call.
+    int64_t least_share = int64_t{16} << 20;
+  };
+
+  explicit MemoryAccount(const Limits& limits) : limits_(limits) {}
+
+  // Opens the part of a connection of `identity`. Returns null if the identity has its most connections. `on_excess` is
+  // called at most once, with the bound because of which the connection must end, on any thread, with locks held; it
+  // must not block.
+  std::shared_ptr<MemoryHolder> Open(const std::string& identity, absl::AnyInvocable<void(MemoryLimit)> on_excess);
+
+  const Limits& limits() const { return limits_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  friend class MemoryHolder;
+
+  struct Identity {
+    std::string name;
+    size_t connections = 0;  // guarded by mutex_
+    size_t holders = 0;      // guarded by mutex_
+    std::atomic<int64_t> bytes = 0;
+  };
+
+  // Whether `identity` may keep what it has just added, although the account is used up.
+  bool MakesRoomFor(const Identity& identity);
+  // Returns the connection that holds the most, of those that have not begun to end, if they hold more than `limit`:
+  // the largest one of `identity` or, if it is null, of the identity that holds the most.
+  MemoryHolder* Largest(const Identity* identity, int64_t limit) const;
+
+  const Limits limits_;
+  std::atomic<int64_t> bytes_ = 0;
+  mutable std::mutex mutex_;
+  std::list<MemoryHolder*> open_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Identity>> identities_;
+};
+
+// What one connection holds. Thread-safe, except for SetReceived. It can outlive the connection, because calls can: the
+// bytes that they hold then count for the identity and in all.
+class MemoryHolder {
+ public:
+  ~MemoryHolder();
+  MemoryHolder(const MemoryHolder&) = delete;
+  MemoryHolder& operator=(const MemoryHolder&) = delete;
+
+  // Sets what has arrived on the connection and is still held.
+  void SetReceived(size_t streams, size_t bytes_of_streams);
+
+  // Returns the bound that the connection exceeds. If the connections of the identity, or all connections, exceed their
+  // bound together, one of them must end: if it is another one, calls its on_excess.
+  std::optional<MemoryLimit> Check();
+
+  // Adds `bytes`. If more than seven eighths of a bound would be used, adds nothing, and returns the bound.
+  std::optional<MemoryLimit> Reserve(int64_t bytes);
+
+  // Subtracts `bytes`, which were reserved.
+  void Release(int64_t bytes) { Add(-bytes); }
+
+  // Must be called when the connection begins to end. Other connections do not end because of what it still holds, but
+  // they must pause if it is much.
+  void BeginToEnd();
+
+  // Must be called once when the connection has ended.
+  void Close();
+
+  // Whether the connection must not read for a moment: its identity, or all connections, hold one and a half times
+  // their bound, because of connections that have begun to end.
+  bool MustPause() const;
+
+  const MemoryAccount::Limits& limits() const { return account_->limits(); }
+
+ private:
+  friend class MemoryAccount;
+
+  MemoryHolder(std::shared_ptr<MemoryAccount> account, std::shared_ptr<MemoryAccount::Identity> identity,
+               absl::AnyInvocable<void(MemoryLimit)> on_excess);
+
+  void Add(int64_t bytes);
+
+  const std::shared_ptr<MemoryAccount> account_;
+  const std::shared_ptr<MemoryAccount::Identity> identity_;
+  std::atomic<int64_t> bytes_ = 0;
+  std::atomic<int64_t> received_ = 0;                // the part of bytes_ that SetReceived has set
+  bool ends_ = false;                                // guarded by MemoryAccount::mutex_
+  absl::AnyInvocable<void(MemoryLimit)> on_excess_;  // guarded by MemoryAccount::mutex_
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_MEMORY_ACCOUNT_H_

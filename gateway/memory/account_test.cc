@@ -1,0 +1,258 @@
+#include "gateway/memory/account.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace stampgate {
+namespace {
+
+constexpr int64_t kMebibyte = 1 << 20;
+
+class MemoryAccountTest : public ::testing::Test {
+ protected:
+  struct Client {
+    std::shared_ptr<MemoryHolder> holder;
+    std::vector<MemoryLimit> limits;
+  };
+
+  std::unique_ptr<Client> Open(const std::string& identity) {
+    auto client = std::make_unique<Client>();
+    client->holder =
+        memory_->Open(identity, [client = client.get()](MemoryLimit limit) { client->limits.push_back(limit); });
+    return client->holder == nullptr ? nullptr : std::move(client);
+  }
+
+  // Makes the connection hold `mebibytes`.
+  static std::optional<MemoryLimit> Hold(Client& client, size_t mebibytes) {
+    client.holder->SetReceived(0, mebibytes * kMebibyte - MemoryAccount::kConnectionBytes);
+    return client.holder->Check();
+  }
+
+  static std::optional<MemoryLimit> Reserve(Client& client, int64_t mebibytes) {
+    return client.holder->Reserve(mebibytes * kMebibyte);
+  }
+
+  static void Close(Client& client) { client.holder->Close(); }
+
+  const std::shared_ptr<MemoryAccount> memory_ =
+      std::make_shared<MemoryAccount>(MemoryAccount::Limits{.max_connections_per_identity = 3,
+                                                            .max_bytes_per_connection = 100 * kMebibyte,
+                                                            .max_bytes_per_identity = 150 * kMebibyte,
+                                                            .max_bytes = 300 * kMebibyte,
+                                                            .least_share = 10 * kMebibyte});
+};
+
+TEST_F(MemoryAccountTest, AConnectionItsStreamsAndTheirBytesCount) {
+  auto client = Open("a");
+  EXPECT_EQ(memory_->bytes(), MemoryAccount::kConnectionBytes);
+  client->holder->SetReceived(3, 50);
+  EXPECT_EQ(memory_->bytes(), MemoryAccount::kConnectionBytes + 3 * MemoryAccount::kStreamBytes + 50);
+  client->holder->SetReceived(1, 7);
+  EXPECT_EQ(memory_->bytes(), MemoryAccount::kConnectionBytes + MemoryAccount::kStreamBytes + 7);
+  Close(*client);
+  EXPECT_EQ(memory_->bytes(), 0);
+}
+
+TEST_F(MemoryAccountTest, AConnectionHasABound) {
+  auto client = Open("a");
+  EXPECT_EQ(Hold(*client, 100), std::nullopt);
+  EXPECT_EQ(Hold(*client, 101), MemoryLimit::kConnection);
+  EXPECT_EQ(Hold(*client, 100), std::nullopt);
+  Close(*client);
+}
+
+TEST_F(MemoryAccountTest, TheLargestConnectionOfAnIdentityEndsIfTheIdentityHoldsTooMuch) {
+  auto large = Open("a");
+  auto small = Open("a");
+  auto other = Open("b");
+  EXPECT_EQ(Hold(*other, 95), std::nullopt);
+  EXPECT_EQ(Hold(*large, 90), std::nullopt);
+  EXPECT_EQ(Hold(*small, 60), std::nullopt);
+  EXPECT_EQ(Hold(*small, 61), std::nullopt);
+  EXPECT_EQ(large->limits, std::vector{MemoryLimit::kIdentity});
+  EXPECT_EQ(Hold(*small, 62), std::nullopt);  // the largest is about to end
+  EXPECT_EQ(large->limits.size(), 1u);
+  EXPECT_EQ(small->limits.size() + other->limits.size(), 0u);
+  Close(*large);
+  auto third = Open("a");
+  EXPECT_EQ(Hold(*third, 89), MemoryLimit::kIdentity);
+  for (Client* client : {small.get(), other.get(), third.get()}) Close(*client);
+}
+
+TEST_F(MemoryAccountTest, AnIdentityHasABoundOnConnections) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 3; ++i) clients.push_back(Open("a"));
+  EXPECT_EQ(Open("a"), nullptr);
+  auto other = Open("b");
+  EXPECT_NE(other, nullptr);
+  Close(*clients.back());
+  clients.pop_back();
+  clients.push_back(Open("a"));
+  EXPECT_NE(clients.back(), nullptr);
+  for (const auto& client : clients) Close(*client);
+  Close(*other);
+}
+
+TEST_F(MemoryAccountTest, TheLargestConnectionEndsIfAllHoldTooMuch) {
+  auto large = Open("a");
+  auto medium = Open("b");
+  auto small = Open("c");
+  auto late = Open("d");
+  EXPECT_EQ(Hold(*large, 99), std::nullopt);
+  EXPECT_EQ(Hold(*medium, 98), std::nullopt);
+  EXPECT_EQ(Hold(*small, 50), std::nullopt);
+  EXPECT_EQ(Hold(*late, 54), std::nullopt);
+  EXPECT_EQ(large->limits, std::vector{MemoryLimit::kAll});
+  EXPECT_EQ(Hold(*late, 97), std::nullopt);  // the largest is about to end
+  auto last = Open("e");
+  EXPECT_EQ(Hold(*last, 100), MemoryLimit::kAll);
+  EXPECT_EQ(medium->limits.size() + small->limits.size() + late->limits.size() + last->limits.size(), 0u);
+  for (Client* client : {large.get(), medium.get(), small.get(), late.get(), last.get()}) Close(*client);
+}
+
+TEST_F(MemoryAccountTest, ConnectionsPauseWhileEndingOnesHoldMuch) {
+  auto first = Open("a");
+  auto second = Open("a");
+  auto third = Open("a");
+  auto other = Open("b");
+  EXPECT_EQ(Hold(*first, 100), std::nullopt);
+  EXPECT_EQ(Hold(*second, 60), std::nullopt);
+  EXPECT_EQ(first->limits.size(), 1u);
+  EXPECT_EQ(Hold(*third, 65), std::nullopt);  // 225 together
+  EXPECT_FALSE(second->holder->MustPause());
+  EXPECT_EQ(Hold(*third, 66), std::nullopt);
+  EXPECT_TRUE(second->holder->MustPause());
+  EXPECT_TRUE(third->holder->MustPause());
+  EXPECT_FALSE(other->holder->MustPause());
+  EXPECT_EQ(second->limits.size() + third->limits.size(), 0u);
+  Close(*first);
+  EXPECT_FALSE(second->holder->MustPause());
+  for (Client* client : {second.get(), third.get(), other.get()}) Close(*client);
+}
+
+TEST_F(MemoryAccountTest, ConnectionsPauseWhileEndingOnesOfOtherIdentitiesHoldMuch) {
+  std::vector<std::unique_ptr<Client>> ending;
+  for (const char* identity : {"a", "b", "c", "d"}) {
+    ending.push_back(Open(identity));
+    EXPECT_EQ(Hold(*ending.back(), 100), std::nullopt);
+    ending.back()->holder->BeginToEnd();
+  }
+  auto honest = Open("e");
+  EXPECT_EQ(Hold(*honest, 50), std::nullopt);
+  EXPECT_FALSE(honest->holder->MustPause());  // 450 together
+  EXPECT_EQ(Hold(*honest, 51), std::nullopt);
+  EXPECT_TRUE(honest->holder->MustPause());
+  for (const auto& client : ending) Close(*client);
+  EXPECT_FALSE(honest->holder->MustPause());
+  Close(*honest);
+}
+
+TEST_F(MemoryAccountTest, WhatAnEndingConnectionHoldsEndsNoOther) {
+  auto own = Open("a");
+  auto other = Open("a");
+  EXPECT_EQ(Hold(*own, 101), MemoryLimit::kConnection);
+  own->holder->BeginToEnd();
+  EXPECT_EQ(Hold(*other, 99), std::nullopt);
+  EXPECT_EQ(own->limits.size() + other->limits.size(), 0u);
+  for (Client* client : {own.get(), other.get()}) Close(*client);
+}
+
+TEST_F(MemoryAccountTest, CallsReserveSevenEighthsOfEachBound) {
+  auto first = Open("a");
+  auto second = Open("a");
+  const auto at_rest = MemoryAccount::kConnectionBytes;
+  const int64_t of_connection = 100 * kMebibyte / 8 * 7 - at_rest;
+  EXPECT_EQ(first->holder->Reserve(of_connection + 1), MemoryLimit::kConnection);
+  EXPECT_EQ(first->holder->Reserve(of_connection), std::nullopt);
+  EXPECT_EQ(first->holder->Reserve(1), MemoryLimit::kConnection);
+  const int64_t of_identity = 150 * kMebibyte / 8 * 7 - 2 * at_rest - of_connection;
+  EXPECT_EQ(second->holder->Reserve(of_identity + 1), MemoryLimit::kIdentity);
+  EXPECT_EQ(second->holder->Reserve(of_identity), std::nullopt);
+  EXPECT_EQ(memory_->bytes(), 150 * kMebibyte / 8 * 7);
+  first->holder->Release(of_connection);
+  second->holder->Release(of_identity);
+  EXPECT_EQ(first->holder->Reserve(of_connection), std::nullopt);
+  first->holder->Release(of_connection);
+  for (Client* client : {first.get(), second.get()}) Close(*client);
+}
+
+TEST_F(MemoryAccountTest, TheLargestIdentityGivesWhenAnotherWantsItsShare) {
+  auto large = Open("a");
+  auto larger = Open("a");
+  auto medium = Open("b");
+  auto small = Open("c");
+  EXPECT_EQ(Reserve(*large, 60), std::nullopt);
+  EXPECT_EQ(Reserve(*larger, 70), std::nullopt);
+  EXPECT_EQ(Reserve(*medium, 85), std::nullopt);
+  EXPECT_EQ(Reserve(*small, 40), std::nullopt);
+  EXPECT_EQ(larger->limits.size(), 0u);  // 255 of 262 together
+  EXPECT_EQ(Reserve(*small, 45), std::nullopt);
+  EXPECT_EQ(larger->limits, std::vector{MemoryLimit::kAll});
+  EXPECT_EQ(large->limits.size() + medium->limits.size() + small->limits.size(), 0u);
+  // No further connection ends while the largest one is about to.
+  EXPECT_EQ(Reserve(*small, 1), std::nullopt);
+  EXPECT_EQ(larger->limits.size() + large->limits.size(), 1u);
+  for (Client* client : {large.get(), larger.get(), medium.get(), small.get()}) Close(*client);
+}
+
+TEST_F(MemoryAccountTest, AnIdentityAboveItsShareIsRefusedWhenAllIsUsed) {
+  auto first = Open("a");
+  auto second = Open("a");
+  auto other = Open("b");
+  auto last = Open("c");
+  EXPECT_EQ(Reserve(*first, 80), std::nullopt);
+  EXPECT_EQ(Reserve(*second, 50), std::nullopt);
+  EXPECT_EQ(Reserve(*other, 87), std::nullopt);
+  EXPECT_EQ(Reserve(*last, 45), std::nullopt);
+  EXPECT_EQ(Reserve(*first, 1), MemoryLimit::kAll);
+  EXPECT_EQ(first->limits.size() + second->limits.size() + other->limits.size() + last->limits.size(), 0u);
+  for (Client* client : {first.get(), second.get(), other.get(), last.get()}) Close(*client);
+}
+
+TEST_F(MemoryAccountTest, WithManyIdentitiesEachMayUseTheLeastShare) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 40; ++i) clients.push_back(Open(std::to_string(i)));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Reserve(*clients[i], 85), std::nullopt);
+  EXPECT_EQ(Reserve(*clients[3], 11), MemoryLimit::kAll);
+  EXPECT_EQ(Reserve(*clients[3], 9), std::nullopt);
+  EXPECT_EQ(clients[0]->limits.size() + clients[1]->limits.size() + clients[2]->limits.size(), 1u);
+  for (const auto& client : clients) Close(*client);
+}
+
+TEST_F(MemoryAccountTest, WhatACallHoldsAfterItsConnectionCountsForTheIdentity) {
+  auto ended = Open("a");
+  EXPECT_EQ(Reserve(*ended, 80), std::nullopt);
+  Close(*ended);
+  EXPECT_EQ(memory_->bytes(), 80 * kMebibyte);
+  auto next = Open("a");
+  EXPECT_EQ(Reserve(*next, 60), MemoryLimit::kIdentity);
+  ended->holder->Release(80 * kMebibyte);
+  EXPECT_EQ(Reserve(*next, 60), std::nullopt);
+  Close(*next);
+}
+
+TEST_F(MemoryAccountTest, SumsAreExactWithManyThreads) {
+  std::vector<std::unique_ptr<Client>> clients;
+  for (const char* identity : {"a", "a", "b", "c"}) clients.push_back(Open(identity));
+  std::vector<std::thread> threads;
+  for (const auto& client : clients) {
+    threads.emplace_back([&client] {
+      for (size_t round = 0; round < 20'000; ++round) {
+        client->holder->SetReceived(0, (round % 120) * kMebibyte);
+        client->holder->Check();
+        if (Reserve(*client, 20) == std::nullopt) client->holder->Release(20 * kMebibyte);
+      }
+      client->holder->SetReceived(0, 30);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(memory_->bytes(), 4 * (MemoryAccount::kConnectionBytes + 30));
+  for (const auto& client : clients) Close(*client);
+  EXPECT_EQ(memory_->bytes(), 0);
+}
+
+}  // namespace
+}  // namespace stampgate
