@@ -430,7 +430,7 @@ void OperationCall::WaitForEnd(std::string response, bool urgent) {
   const ActivityName activity(QuestionOf(operation_, request_).organization_id.value_or(""), activity_.id);
   auto read = ReaderOf(environment_, operations_, caller_, *std::get<SignWith>(way_).key, activity, trace_.trace_id());
   const std::shared_ptr<ActivityWait> wait = wait_;
-  wait->Begin(caller_.caller->name(), activity, urgent, wait_deadline_, std::move(read),
+  wait->Begin(caller_.caller->name(), caller_.caller->weight(), activity, urgent, wait_deadline_, std::move(read),
               [call = shared_from_this()](ActivityWaits::Ended ended) {
                 call->loop_.Run([call, ended = std::move(ended)] { call->OnWaitEnd(ended); });
               });

@@ -55,8 +55,8 @@ void ActivityWaits::Drain() {
   Do(std::move(work));
 }
 
-void ActivityWaits::Begin(WaitTable::WaitId id, absl::string_view caller, const ActivityName& activity, bool urgent,
-                          Time deadline, ReadActivity read, OnEnd on_end) {
+void ActivityWaits::Begin(WaitTable::WaitId id, absl::string_view caller, double weight, const ActivityName& activity,
+                          bool urgent, Time deadline, ReadActivity read, OnEnd on_end) {
   Work work;
   {
     std::lock_guard lock(mutex_);
@@ -67,7 +67,7 @@ void ActivityWaits::Begin(WaitTable::WaitId id, absl::string_view caller, const 
       table_.Retract();
       ended = Ended{id, *end};
     } else {
-      ended = table_.Begin(id, caller, activity, urgent, deadline, now_());
+      ended = table_.Begin(id, caller, weight, activity, urgent, deadline, now_());
     }
     waiting_.emplace(id, Waiting{std::make_shared<const ReadActivity>(std::move(read)), std::move(on_end)});
     if (ended.has_value()) Take({*std::move(ended)}, work);

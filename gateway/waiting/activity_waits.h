@@ -68,8 +68,8 @@ class ActivityWaits : public std::enable_shared_from_this<ActivityWaits> {
     std::vector<std::pair<ActivityName, std::shared_ptr<const ReadActivity>>> polls;
   };
 
-  void Begin(WaitTable::WaitId id, absl::string_view caller, const ActivityName& activity, bool urgent, Time deadline,
-             ReadActivity read, OnEnd on_end);
+  void Begin(WaitTable::WaitId id, absl::string_view caller, double weight, const ActivityName& activity, bool urgent,
+             Time deadline, ReadActivity read, OnEnd on_end);
   void End(WaitTable::WaitId id, WaitEnd end);
   void Retract(WaitTable::WaitId id);
   void OnActivity(absl::string_view body);
@@ -111,13 +111,14 @@ class ActivityWait {
   ActivityWait(const ActivityWait&) = delete;
   ActivityWait& operator=(const ActivityWait&) = delete;
 
-  // Begins to wait. Must be called at most once. `caller` is the name of the caller: the callers share the readings.
-  // `urgent` states that the activity must be read soon, because its status is old. `on_end` may destroy this object.
-  void Begin(absl::string_view caller, const ActivityName& activity, bool urgent, ActivityWaits::Time deadline,
-             ActivityWaits::ReadActivity read, ActivityWaits::OnEnd on_end) {
+  // Begins to wait. Must be called at most once. `caller` is the name of the caller: the callers share the places and
+  // the readings by their weights. `urgent` states that the activity must be read soon, because its status is old.
+  // `on_end` may destroy this object.
+  void Begin(absl::string_view caller, double weight, const ActivityName& activity, bool urgent,
+             ActivityWaits::Time deadline, ActivityWaits::ReadActivity read, ActivityWaits::OnEnd on_end) {
     // The copy keeps the waits alive, because `on_end` may destroy this object.
     const std::shared_ptr<ActivityWaits> waits = waits_;
-    waits->Begin(id_, caller, activity, urgent, deadline, std::move(read), std::move(on_end));
+    waits->Begin(id_, caller, weight, activity, urgent, deadline, std::move(read), std::move(on_end));
   }
 
   // Ends the wait with `end`, which is kLeft or kDismissed, before End returns, unless it has ended. If it has not

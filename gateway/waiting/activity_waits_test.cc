@@ -99,7 +99,7 @@ TEST_F(ActivityWaitsTest, AnEventEndsAWait) {
   EXPECT_EQ(source_.asked(), nullptr);
   const auto wait = waits_->Announce();
   ASSERT_NE(source_.asked(), nullptr) << "events must be read before the submit is sent";
-  wait->Begin("a", kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  wait->Begin("a", 1, kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
   Deliver(ActivityWith("PENDING"));
   Deliver("no JSON");
   EXPECT_EQ(ending_.count(), 0u);
@@ -114,7 +114,7 @@ TEST_F(ActivityWaitsTest, AnEventBeforeTheWaitEndsTheWait) {
   Make()->Watch(source_);
   const auto wait = waits_->Announce();
   Deliver(ActivityWith("DONE"));
-  wait->Begin("a", kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  wait->Begin("a", 1, kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
   EXPECT_EQ(ending_.Wait().end, WaitEnd::kEvent);
 }
 
@@ -134,7 +134,7 @@ TEST_F(ActivityWaitsTest, AReadingEndsAWait) {
     }
   };
   const auto wait = waits_->Announce();
-  wait->Begin("a", kActivity, false, In(absl::Hours(1)), read, ending_.Callback());
+  wait->Begin("a", 1, kActivity, false, In(absl::Hours(1)), read, ending_.Callback());
   EXPECT_EQ(ending_.Wait().end, WaitEnd::kPoll);
   EXPECT_EQ(*ending_.Wait().text, AnswerWith("DONE"));
   EXPECT_EQ(reads, 4);
@@ -151,7 +151,7 @@ TEST_F(ActivityWaitsTest, AReadingMayEndAfterItsWait) {
     changed.notify_all();
   };
   const auto wait = waits_->Announce();
-  wait->Begin("a", kActivity, false, In(absl::Hours(1)), read, ending_.Callback());
+  wait->Begin("a", 1, kActivity, false, In(absl::Hours(1)), read, ending_.Callback());
   {
     std::unique_lock lock(mutex);
     ASSERT_TRUE(changed.wait_for(lock, kHang, [&] { return held != nullptr; }));
@@ -165,14 +165,14 @@ TEST_F(ActivityWaitsTest, AReadingMayEndAfterItsWait) {
 TEST_F(ActivityWaitsTest, AWaitEndsAtItsDeadline) {
   Make();
   const auto wait = waits_->Announce();
-  wait->Begin("a", kActivity, false, In(absl::Milliseconds(1)), Unused(), ending_.Callback());
+  wait->Begin("a", 1, kActivity, false, In(absl::Milliseconds(1)), Unused(), ending_.Callback());
   EXPECT_EQ(ending_.Wait().end, WaitEnd::kDeadline);
 }
 
 TEST_F(ActivityWaitsTest, AWaitThatTheCallEndsEndsAtOnceOrWhenItBegins) {
   Make();
   const auto wait = waits_->Announce();
-  wait->Begin("a", kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  wait->Begin("a", 1, kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
   wait->End(WaitEnd::kLeft);
   EXPECT_EQ(ending_.count(), 1u);
   wait->End(WaitEnd::kLeft);
@@ -183,7 +183,7 @@ TEST_F(ActivityWaitsTest, AWaitThatTheCallEndsEndsAtOnceOrWhenItBegins) {
     const auto early = waits_->Announce();
     early->End(end);
     EXPECT_EQ(other.count(), 0u);
-    early->Begin("a", kActivity, false, In(absl::Hours(1)), Unused(), other.Callback());
+    early->Begin("a", 1, kActivity, false, In(absl::Hours(1)), Unused(), other.Callback());
     EXPECT_EQ(other.Wait().end, end);
   }
 }
@@ -191,21 +191,21 @@ TEST_F(ActivityWaitsTest, AWaitThatTheCallEndsEndsAtOnceOrWhenItBegins) {
 TEST_F(ActivityWaitsTest, ADrainEndsEveryWait) {
   Make()->Watch(source_);
   const auto wait = waits_->Announce();
-  wait->Begin("a", kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  wait->Begin("a", 1, kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
   waits_->Drain();
   EXPECT_EQ(ending_.Wait().end, WaitEnd::kDrain);
   EXPECT_EQ(source_.asked(), nullptr);
   Ending later;
-  waits_->Announce()->Begin("a", kActivity, false, In(absl::Hours(1)), Unused(), later.Callback());
+  waits_->Announce()->Begin("a", 1, kActivity, false, In(absl::Hours(1)), Unused(), later.Callback());
   EXPECT_EQ(later.Wait().end, WaitEnd::kDrain);
 }
 
 TEST_F(ActivityWaitsTest, TooManyWaitsEndAtOnce) {
   Make(absl::Hours(1), /*max_waiting=*/1);
   const auto wait = waits_->Announce();
-  wait->Begin("a", kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
+  wait->Begin("a", 1, kActivity, false, In(absl::Hours(1)), Unused(), ending_.Callback());
   Ending other;
-  waits_->Announce()->Begin("a", {"o", "b"}, false, In(absl::Hours(1)), Unused(), other.Callback());
+  waits_->Announce()->Begin("a", 1, {"o", "b"}, false, In(absl::Hours(1)), Unused(), other.Callback());
   EXPECT_EQ(other.Wait().end, WaitEnd::kFull);
   EXPECT_EQ(ending_.count(), 0u);
 }

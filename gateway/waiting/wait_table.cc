@@ -24,22 +24,42 @@ void WaitTable::Retract() {
   recent_bytes_ = 0;
 }
 
-std::optional<WaitTable::Ended> WaitTable::Begin(WaitId wait, absl::string_view caller, const ActivityName& activity,
-                                                 bool urgent, Time deadline, Time now) {
+std::optional<WaitTable::Ended> WaitTable::Begin(WaitId wait, absl::string_view caller, double weight,
+                                                 const ActivityName& activity, bool urgent, Time deadline, Time now) {
   Recent recent;
   if (const auto found = recent_.find(activity); found != recent_.end()) recent = found->second;
   Retract();
   if (draining_) return Ended{wait, WaitEnd::kDrain};
   if (recent.text != nullptr && !recent.lacks_result) return Ended{wait, WaitEnd::kEvent, std::move(recent.text)};
-  if (waits_.size() >= options_.max_waiting) return Ended{wait, WaitEnd::kFull};
+  std::optional<Ended> displaced;
+  if (waits_.size() >= options_.max_waiting) {
+    const std::optional<WaitId> other = WaitToDisplace(caller, weight);
+    if (!other.has_value()) return Ended{wait, WaitEnd::kFull};
+    displaced = Ended{*other, WaitEnd::kFull, entries_.at(waits_.at(*other).activity)->text};
+    Remove(*other);
+  }
   Entry& entry = EntryOf(activity, now);
-  AddWait(wait, Wait{std::string(caller), activity, deadline}, entry);
+  AddWait(wait, weight, Wait{std::string(caller), activity, deadline}, entry);
   if (recent.text != nullptr) {
     entry.text = std::move(recent.text);
     entry.is_final = true;
   }
   if (urgent || entry.is_final) SetUrgent(activity, entry, now);
-  return std::nullopt;
+  return displaced;
+}
+
+std::optional<WaitTable::WaitId> WaitTable::WaitToDisplace(absl::string_view caller, double weight) const {
+  const auto own = callers_.find(caller);
+  const size_t wanted = (own == callers_.end() ? 0 : own->second.waits.size()) + 1;
+  double most = static_cast<double>(wanted) / weight;
+  std::optional<WaitId> newest;
+  for (const auto& [name, other] : callers_) {
+    const double places = static_cast<double>(other.waits.size()) / other.weight;
+    if (name == caller || places <= most) continue;
+    most = places;
+    newest = *other.waits.rbegin();
+  }
+  return newest;
 }
 
 bool WaitTable::Remove(WaitId wait) {
@@ -119,7 +139,8 @@ std::vector<WaitTable::Poll> WaitTable::TakePolls(Time now) {
     Entry& entry = *entries_.at(activity);
     TakeDue(activity, entry);
     entry.read = now;
-    caller.turn = ++last_turn_;
+    turn_ = std::max(turn_, caller.turn.first);
+    SetTurn(caller);
     ++polls_in_flight_;
     next_poll_ = now + Chrono(absl::Seconds(1) / static_cast<int64_t>(options_.polls_per_second));
     const auto own = std::find_if(entry.waits.begin(), entry.waits.end(),
@@ -176,13 +197,15 @@ std::optional<WaitTable::Time> WaitTable::TakeDue(const ActivityName& activity, 
   return due;
 }
 
-void WaitTable::AddWait(WaitId id, Wait wait, Entry& entry) {
+void WaitTable::AddWait(WaitId id, double weight, Wait wait, Entry& entry) {
   const ActivityName activity = wait.activity;
   const std::optional<Time> due = TakeDue(activity, entry);
   entry.waits.push_back(id);
   deadlines_.emplace(wait.deadline, id);
   Caller& caller = callers_[wait.caller];
-  if (caller.waits++ == 0) caller.turn = ++last_turn_;
+  caller.weight = weight;
+  if (caller.waits.empty()) SetTurn(caller);
+  caller.waits.insert(id);
   waits_.emplace(id, std::move(wait));
   if (due.has_value()) SetDue(activity, entry, *due);
 }
@@ -191,9 +214,12 @@ void WaitTable::EraseWait(WaitId id) {
   const auto found = waits_.find(id);
   deadlines_.erase({found->second.deadline, id});
   const auto caller = callers_.find(found->second.caller);
-  if (--caller->second.waits == 0) callers_.erase(caller);
+  caller->second.waits.erase(id);
+  if (caller->second.waits.empty()) callers_.erase(caller);
   waits_.erase(found);
 }
+
+void WaitTable::SetTurn(Caller& caller) { caller.turn = {turn_ + 1 / caller.weight, ++last_turn_}; }
 
 // Makes the next reading due as early as the rules allow.
 void WaitTable::SetUrgent(const ActivityName& activity, Entry& entry, Time now) {

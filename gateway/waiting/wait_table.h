@@ -26,7 +26,7 @@ enum class WaitEnd {
   kEvent,      // an event reported the activity's end
   kPoll,       // a reading of the activity reported the activity's end
   kDeadline,   // the wait's deadline has passed
-  kFull,       // too many calls already wait
+  kFull,       // too many calls wait
   kDrain,      // the gateway shuts down
   kLeft,       // the caller has left
   kDismissed,  // the caller's identity belongs to no caller any more
@@ -39,9 +39,16 @@ enum class WaitEnd {
 // these calls began to wait, and then after twice the previous interval, up to `max_poll_interval`. A call whose first
 // look is urgent makes the reading due at once. Two readings of one activity always begin at least `poll_interval`
 // apart, even if all waiting calls leave and others come. All readings together begin at most `polls_per_second` times
-// a second, and at most `max_polls_in_flight` are in progress. If more are due, the callers take turns: next is the
-// caller whose last turn is longest ago, with the reading that has been due for longest. A reading for calls of several
-// callers is due for each of them. A caller that begins to wait comes after those that wait already.
+// a second, and at most `max_polls_in_flight` are in progress. If more are due, the callers take turns: a caller with
+// the weight 2 gets twice as many as one with the weight 1, and of those whose turn is equal, the one whose last turn
+// is longest ago is next, with its reading that has been due for longest. A reading for calls of several callers is due
+// for each of them. A caller that begins to wait comes after those of its weight that wait already.
+//
+// At most `max_waiting` calls wait. A caller alone may use all these places. If a further call wants one, the caller
+// with the most places for its weight gives up its newest wait, unless the call's own caller would then have at least
+// as many for its weight: then the further call does not wait. So a caller whose calls use at most its share of the
+// places always waits, and no wait of it ends: its share is the part of its weight among the callers that wait or want
+// to wait.
 class WaitTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -85,10 +92,12 @@ class WaitTable {
   void Announce() { ++announced_; }
   void Retract();
 
-  // Begins an announced wait of a call of `caller`. `urgent` states that the activity must be read soon, because its
-  // status is old. Returns the end of the wait if it ends at once: kEvent or kFull.
-  std::optional<Ended> Begin(WaitId wait, absl::string_view caller, const ActivityName& activity, bool urgent,
-                             Time deadline, Time now);
+  // Begins an announced wait of a call of `caller`, whose weight is more than 0 and may change with each call. `urgent`
+  // states that the activity must be read soon, because its status is old. A later wait must have a larger id. Returns
+  // the end of this wait if it ends at once: kEvent, kFull or kDrain; or that of another wait that has given up its
+  // place: kFull.
+  std::optional<Ended> Begin(WaitId wait, absl::string_view caller, double weight, const ActivityName& activity,
+                             bool urgent, Time deadline, Time now);
 
   // Ends a wait without a result. Returns false if the wait had ended before.
   bool Remove(WaitId wait);
@@ -119,8 +128,11 @@ class WaitTable {
  private:
   // A caller whose calls wait.
   struct Caller {
-    size_t waits = 0;
-    uint64_t turn = 0;  // increases with each turn of any caller
+    double weight = 1;
+    absl::btree_set<WaitId> waits;
+    // The virtual time of the next turn: each turn adds 1 / weight. Among equal ones, the smaller number is next, which
+    // increases with each turn of any caller.
+    std::pair<double, uint64_t> turn;
     absl::btree_set<std::pair<Time, ActivityName>> due;
   };
 
@@ -152,8 +164,11 @@ class WaitTable {
   void SetDue(const ActivityName& activity, Entry& entry, Time due);
   // Clears and returns `due`. Must be called before the waits of the entry change.
   std::optional<Time> TakeDue(const ActivityName& activity, Entry& entry);
-  void AddWait(WaitId id, Wait wait, Entry& entry);
+  void AddWait(WaitId id, double weight, Wait wait, Entry& entry);
   void EraseWait(WaitId id);
+  // Returns the wait that must give up its place, so that a call of `caller` can wait; nothing if none must.
+  std::optional<WaitId> WaitToDisplace(absl::string_view caller, double weight) const;
+  void SetTurn(Caller& caller);
   // Returns the caller whose turn it is; null if no reading is due.
   std::pair<const std::string, Caller>* NextCaller(Time now);
   void SetUrgent(const ActivityName& activity, Entry& entry, Time now);
@@ -168,6 +183,7 @@ class WaitTable {
   Time next_poll_ = Time::min();  // no reading begins before this time
   absl::flat_hash_map<WaitId, Wait> waits_;
   absl::flat_hash_map<std::string, Caller> callers_;  // those whose calls wait
+  double turn_ = 0;                                   // the virtual time of the last turn
   uint64_t last_turn_ = 0;
   absl::flat_hash_map<ActivityName, std::unique_ptr<Entry>> entries_;
   absl::btree_set<std::pair<Time, WaitId>> deadlines_;

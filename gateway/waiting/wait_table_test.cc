@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 
@@ -58,9 +59,9 @@ std::vector<End> EndsOf(const std::vector<WaitTable::Ended>& ended) {
 // Announces and begins a wait. Fails the test if it ends at once.
 void Begin(WaitTable& table, WaitTable::WaitId wait, const ActivityName& activity = kActivity,
            WaitTable::Time now = kStart, WaitTable::Time deadline = kStart + kLong, bool urgent = false,
-           absl::string_view caller = "a") {
+           absl::string_view caller = "a", double weight = 1) {
   table.Announce();
-  EXPECT_FALSE(table.Begin(wait, caller, activity, urgent, deadline, now).has_value());
+  EXPECT_FALSE(table.Begin(wait, caller, weight, activity, urgent, deadline, now).has_value());
 }
 
 TEST(WaitTableTest, AnEventWithAFinalStatusEndsEveryWaitForItsActivity) {
@@ -97,7 +98,7 @@ TEST(WaitTableTest, AnEventThatArrivesBeforeTheWaitBeginsEndsTheWait) {
   WaitTable table(OptionsOf());
   table.Announce();
   EXPECT_THAT(table.OnEvent(Completed(), kStart), IsEmpty());
-  const auto ended = table.Begin(1, "a", kActivity, false, kStart + kLong, kStart);
+  const auto ended = table.Begin(1, "a", 1, kActivity, false, kStart + kLong, kStart);
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->end, WaitEnd::kEvent);
   EXPECT_EQ(*ended->text, "a ACTIVITY_STATUS_COMPLETED");
@@ -118,16 +119,16 @@ TEST(WaitTableTest, TheMemoryOfEndsIsBounded) {
   table.Announce();
   for (size_t i = 0; i <= WaitTable::kMaxRecentEnds; ++i) table.OnEvent(Completed({"o", absl::StrCat(i)}), kStart);
   table.Announce();
-  EXPECT_FALSE(table.Begin(1, "a", {"o", "0"}, false, kStart + kLong, kStart).has_value());  // forgotten
+  EXPECT_FALSE(table.Begin(1, "a", 1, {"o", "0"}, false, kStart + kLong, kStart).has_value());  // forgotten
   table.Announce();
-  EXPECT_TRUE(table.Begin(2, "a", {"o", "1"}, false, kStart + kLong, kStart).has_value());
+  EXPECT_TRUE(table.Begin(2, "a", 1, {"o", "1"}, false, kStart + kLong, kStart).has_value());
   // A single text of almost all bytes displaces every other text.
   table.OnEvent(ReportOf({"o", "large"}, "ACTIVITY_STATUS_FAILED", false, std::string(WaitTable::kMaxRecentBytes, 'x')),
                 kStart);
   table.Announce();
-  EXPECT_FALSE(table.Begin(3, "a", {"o", "2"}, false, kStart + kLong, kStart).has_value());
+  EXPECT_FALSE(table.Begin(3, "a", 1, {"o", "2"}, false, kStart + kLong, kStart).has_value());
   table.Announce();
-  EXPECT_TRUE(table.Begin(4, "a", {"o", "large"}, false, kStart + kLong, kStart).has_value());
+  EXPECT_TRUE(table.Begin(4, "a", 1, {"o", "large"}, false, kStart + kLong, kStart).has_value());
 }
 
 TEST(WaitTableTest, AnActivityIsReadAfter2And4And8And16SecondsAndThenEvery30Seconds) {
@@ -228,12 +229,96 @@ TEST(WaitTableTest, BeyondTheLimitACallDoesNotWait) {
   Begin(table, 1);
   Begin(table, 2);
   table.Announce();
-  const auto ended = table.Begin(3, "a", kActivity, false, kStart + kLong, kStart);
+  const auto ended = table.Begin(3, "a", 1, kActivity, false, kStart + kLong, kStart);
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->end, WaitEnd::kFull);
   EXPECT_EQ(ended->text, nullptr);
   EXPECT_TRUE(table.Remove(1));
   Begin(table, 4);
+}
+
+// Returns how many waits have ended, by caller and end. The callers begin waits in turns, each as often as `demands`
+// states, and the waits end only for want of a place.
+std::map<std::pair<std::string, WaitEnd>, int> EndsAfter(
+    WaitTable& table, const std::vector<std::tuple<std::string, double, int>>& demands) {
+  std::map<std::pair<std::string, WaitEnd>, int> ends;
+  std::map<WaitTable::WaitId, std::string> callers;
+  WaitTable::WaitId wait = 0;
+  for (int round = 0, more = 1; more > 0; ++round) {
+    more = 0;
+    for (const auto& [caller, weight, count] : demands) {
+      if (round >= count) continue;
+      ++more;
+      callers[++wait] = caller;
+      table.Announce();
+      const auto ended = table.Begin(wait, caller, weight, {"o", absl::StrCat(wait)}, false, kStart + kLong, kStart);
+      if (ended.has_value()) ++ends[{callers[ended->wait], ended->end}];
+    }
+  }
+  return ends;
+}
+
+TEST(WaitTableTest, ACallerAloneMayUseAllPlaces) {
+  WaitTable table(OptionsOf(/*max_waiting=*/100));
+  EXPECT_THAT(EndsAfter(table, {{"a", 1, 120}}), ElementsAre(std::pair(std::pair("a", WaitEnd::kFull), 20)));
+  EXPECT_EQ(table.waiting(), 100u);
+}
+
+TEST(WaitTableTest, ACallerWithinItsShareWaitsAlthoughAnotherOneUsesAllPlaces) {
+  WaitTable table(OptionsOf(/*max_waiting=*/100));
+  for (WaitTable::WaitId wait = 1; wait <= 100; ++wait) Begin(table, wait, {"o", absl::StrCat(wait)});
+  // The other caller loses its newest waits, until both have the same number.
+  for (WaitTable::WaitId wait = 101; wait <= 150; ++wait) {
+    table.Announce();
+    const auto ended = table.Begin(wait, "b", 1, {"o", absl::StrCat(wait)}, false, kStart + kLong, kStart);
+    ASSERT_TRUE(ended.has_value());
+    EXPECT_EQ(ended->end, WaitEnd::kFull);
+    EXPECT_EQ(ended->wait, 201 - wait);
+  }
+  for (const auto& [wait, caller] : {std::pair<WaitTable::WaitId, std::string>(151, "b"), {152, "a"}}) {
+    table.Announce();
+    const auto ended = table.Begin(wait, caller, 1, {"o", absl::StrCat(wait)}, false, kStart + kLong, kStart);
+    ASSERT_TRUE(ended.has_value());
+    EXPECT_EQ(ended->wait, wait) << "beyond its share";
+  }
+  EXPECT_EQ(table.waiting(), 100u);
+}
+
+TEST(WaitTableTest, AWaitThatGivesUpItsPlaceEndsWithTheNewestReading) {
+  WaitTable table(OptionsOf(/*max_waiting=*/2));
+  Begin(table, 1, {"o", "a"});
+  Begin(table, 2, {"o", "b"});
+  ASSERT_THAT(table.TakePolls(kStart + seconds(2)), SizeIs(1));
+  const ActivityReport first = Pending({"o", "a"});
+  table.OnPolled({"o", "a"}, &first, kStart + seconds(2));
+  ASSERT_THAT(table.TakePolls(kStart + milliseconds(2100)), SizeIs(1));
+  const ActivityReport second = Pending({"o", "b"}, "with one vote");
+  table.OnPolled({"o", "b"}, &second, kStart + milliseconds(2100));
+  table.Announce();
+  const auto ended = table.Begin(3, "b", 1, {"o", "c"}, false, kStart + kLong, kStart + seconds(3));
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->wait, 2u);
+  ASSERT_NE(ended->text, nullptr);
+  EXPECT_EQ(*ended->text, "with one vote");
+  EXPECT_FALSE(table.Remove(2));
+}
+
+TEST(WaitTableTest, CallersShareThePlacesByTheirWeights) {
+  WaitTable table(OptionsOf(/*max_waiting=*/100));
+  auto ends = EndsAfter(table, {{"light", 1, 500}, {"heavy", 3, 500}, {"modest", 1, 10}});
+  // 90 places remain for the two others.
+  EXPECT_EQ((ends[{"light", WaitEnd::kFull}]), 500 - 22);
+  EXPECT_EQ((ends[{"heavy", WaitEnd::kFull}]), 500 - 68);
+  EXPECT_FALSE(ends.contains({"modest", WaitEnd::kFull})) << "within its share";
+}
+
+TEST(WaitTableTest, MoreCallersThanPlacesDisplaceNobodyWithoutEnd) {
+  WaitTable table(OptionsOf(/*max_waiting=*/3));
+  auto ends = EndsAfter(table, {{"a", 1, 9}, {"b", 1, 9}, {"c", 1, 9}, {"d", 1, 9}, {"e", 1, 9}});
+  EXPECT_EQ((ends[{"d", WaitEnd::kFull}]), 9);
+  EXPECT_EQ((ends[{"e", WaitEnd::kFull}]), 9);
+  EXPECT_EQ((ends[{"a", WaitEnd::kFull}]), 8);
+  EXPECT_EQ(table.waiting(), 3u);
 }
 
 TEST(WaitTableTest, ADrainEndsAllWaitsAndEveryLaterOne) {
@@ -242,7 +327,7 @@ TEST(WaitTableTest, ADrainEndsAllWaitsAndEveryLaterOne) {
   Begin(table, 2, {"o", "b"});
   table.Announce();
   EXPECT_THAT(EndsOf(table.Drain()), UnorderedElementsAre(End(1, WaitEnd::kDrain), End(2, WaitEnd::kDrain)));
-  EXPECT_EQ(table.Begin(3, "a", kActivity, false, kStart + kLong, kStart)->end, WaitEnd::kDrain);
+  EXPECT_EQ(table.Begin(3, "a", 1, kActivity, false, kStart + kLong, kStart)->end, WaitEnd::kDrain);
   EXPECT_EQ(table.waiting(), 0u);
 }
 
@@ -333,6 +418,24 @@ TEST(WaitTableTest, CallersTakeTurnsWhateverTheNumbersOfTheirWaits) {
     }
   }
   EXPECT_THAT(reads, UnorderedElementsAre(std::pair("a", 20), std::pair("b", 20), std::pair("c", 20)));
+}
+
+TEST(WaitTableTest, ACallerGetsReadingsByItsWeight) {
+  WaitTable table(OptionsOf(/*max_waiting=*/1000, /*polls_per_second=*/10));
+  for (WaitTable::WaitId wait = 1; wait <= 300; ++wait) {
+    const bool heavy = wait % 3 == 0;
+    Begin(table, wait, {"o", absl::StrCat(wait)}, kStart, kStart + kLong, /*urgent=*/true, heavy ? "heavy" : "light",
+          heavy ? 4 : 1);
+  }
+  std::map<bool, int> reads;
+  for (WaitTable::Time now = kStart; now < kStart + seconds(6); now += milliseconds(100)) {
+    for (const WaitTable::Poll& poll : table.TakePolls(now)) {
+      ++reads[poll.wait % 3 == 0];
+      table.OnPolled(poll.activity, nullptr, now);
+    }
+  }
+  EXPECT_NEAR(reads[true], 48, 1);
+  EXPECT_NEAR(reads[false], 12, 1);
 }
 
 // A caller that ends each wait after its first reading, and begins another one, is not always the next.
