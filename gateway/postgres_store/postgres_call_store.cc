@@ -15,6 +15,7 @@
 #include "gateway/postgres_store/submit_rows.h"
 #include "gateway/store/call_row.h"
 #include "gateway/store/call_step.h"
+#include "gateway/store/key_shares.h"
 #include "webhooks/postgres/connection.h"
 #include "webhooks/postgres/primary_check.h"
 #include "webhooks/postgres/schema.h"
@@ -34,6 +35,9 @@ constexpr std::chrono::milliseconds kRefuseFor(250);
 
 // How long the number of stored keys, an estimate of the server, may be old.
 constexpr std::chrono::seconds kKeysInterval(30);
+
+// About so many rows of keys are read for an estimate of the callers' keys.
+constexpr int64_t kSampledKeys = 50'000;
 
 using SteadyClock = std::chrono::steady_clock;
 
@@ -219,6 +223,22 @@ class PostgresBackend final : public CallBackend {
     if (!results.ok()) return results.status();
     keys_ = results->front().Number(0, 0);
     count_at_ = SteadyClock::now() + kKeysInterval;
+    return EstimateShares(connection);
+  }
+
+  // If the maximum number of keys is stored, estimates the keys of each caller from a sample of the table's pages,
+  // because a count of all keys takes seconds.
+  absl::Status EstimateShares(PostgresConnection& connection) {
+    shares_ = {};
+    if (keys_ < options_.max_keys) return absl::OkStatus();
+    absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(
+        {{"WITH sample AS (SELECT caller, count(*) AS keys FROM submits TABLESAMPLE SYSTEM (least(100, 100.0 * $1 / "
+          "$2))"
+          " GROUP BY caller) SELECT caller, ceil(keys * $2 / (SELECT sum(keys) FROM sample))::bigint FROM sample",
+          PostgresParameters().Bigint(kSampledKeys).Bigint(keys_)}});
+    if (!results.ok()) return results.status();
+    const PostgresResult& result = results->front();
+    for (int i = 0; i < result.rows(); ++i) shares_.Add(result.Bytes(i, 0), result.Number(i, 1));
     return absl::OkStatus();
   }
 
@@ -256,7 +276,10 @@ class PostgresBackend final : public CallBackend {
                        " $18, $19)",
                        std::move(arguments)}})
             .status();
-    if (status.ok()) ++commits_;
+    if (status.ok()) {
+      ++commits_;
+      for (const std::string& caller : new_keys_) shares_.Add(caller, 1);
+    }
     // If the connection was lost, the server has perhaps committed.
     return absl::IsUnavailable(status) ? absl::UnknownError(status.message()) : status;
   }
@@ -271,6 +294,7 @@ class PostgresBackend final : public CallBackend {
              std::vector<Answer>* answers) {
     const int64_t age_us = clock.Number(0, 0);
     const int64_t distrusted_age_us = clock.Number(0, 1);
+    new_keys_.clear();
     const absl::Duration since_loss = absl::Microseconds(age_us - distrusted_age_us);
     for (size_t i = 0; i < steps.size(); ++i) {
       if (const auto* submit = std::get_if<KeyedSubmit>(steps[i])) {
@@ -284,8 +308,9 @@ class PostgresBackend final : public CallBackend {
                                              ? absl::ZeroDuration()
                                              : std::max(options_.key_retention - since_loss, absl::ZeroDuration()),
                         .row_is_distrusted = there && stored.row.stored_age_us <= distrusted_age_us,
-                        .is_full = keys_ >= options_.max_keys,
+                        .is_full = keys_ >= options_.max_keys && shares_.HasShare(submit->caller, options_.max_keys),
                         .next_number = RandomNumber()});
+        if (decision.is_new_key) new_keys_.push_back(submit->caller);
         if (decision.row.has_value()) {
           stored.row = *std::move(decision.row);
           stored.changed = true;
@@ -311,6 +336,8 @@ class PostgresBackend final : public CallBackend {
   uint64_t raised_ms_ = 0;  // the highest bound that the server has confirmed
   int64_t commits_ = 0;     // the number of transactions that the server has confirmed
   int64_t keys_ = 0;
+  KeyShares shares_;                   // estimates; empty while fewer keys than the maximum are stored
+  std::vector<std::string> new_keys_;  // the callers of the keys that the last group of steps has added
   SteadyClock::time_point count_at_;
   SteadyClock::time_point refuse_until_;
 };

@@ -90,6 +90,46 @@ TEST_F(PostgresCallStoreTest, OneKeyBeginsWithOneBodyInARaceOfGateways) {
   }
 }
 
+// The server's numbers of keys are estimates, which ANALYZE brings up to date. A gateway reads them when it opens the
+// store, and then every 30 s.
+TEST_F(PostgresCallStoreTest, ACallerWithinItsShareGetsKeysThatAnotherOneHasUsedUp) {
+  PostgresCallStoreOptions options = Options();
+  options.max_keys = 100;
+  int number = 0;
+  const auto take = [&number](CallStore& store, const std::string& caller, int most) {
+    int taken = 0;
+    for (; taken < most; ++taken) {
+      KeyedSubmit submit = MakeSubmit(absl::StrCat("key-", ++number), 1, 2);
+      submit.caller = caller;
+      const absl::StatusOr<Begun> begun = BeginAndWait(store, submit);
+      if (begun.ok() && begun->attempt.has_value()) continue;
+      EXPECT_EQ(begun.status().code(), absl::StatusCode::kResourceExhausted) << begun.status();
+      break;
+    }
+    return taken;
+  };
+  std::unique_ptr<CallStore> first = Open(options);
+  EXPECT_EQ(take(*first, "greedy", 100), 100);
+  first = nullptr;
+  Sql("ANALYZE submits");
+  first = Open(options);
+  std::unique_ptr<CallStore> second = Open(options);
+  EXPECT_EQ(take(*first, "greedy", 1), 0);
+  EXPECT_EQ(take(*second, "greedy", 1), 0);
+  EXPECT_EQ(take(*first, "honest", 30), 30);
+  EXPECT_EQ(take(*second, "honest", 100), 50) << "half of the keys; this gateway does not know the others yet";
+  second = nullptr;
+  Sql("ANALYZE submits");
+  second = Open(options);
+  EXPECT_EQ(take(*second, "honest", 1), 0);
+  EXPECT_EQ(take(*second, "third", 100), 34);
+  Sql("DELETE FROM submits WHERE caller = 'greedy'");
+  Sql("DELETE FROM submits WHERE caller = 'honest'");
+  Sql("ANALYZE submits");
+  second = Open(options);
+  EXPECT_EQ(take(*second, "greedy", 50), 50);
+}
+
 TEST_F(PostgresCallStoreTest, EachGatewayHasAnotherIndexOfTimestamps) {
   std::vector<std::unique_ptr<CallStore>> stores;
   std::set<uint64_t> indexes;

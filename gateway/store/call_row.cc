@@ -66,7 +66,8 @@ CallDecision DecideCall(const KeyedSubmit& submit, const CallRow* row, const Cal
   }
   if (!submit.begins) return decision;
   if (row == nullptr && view.is_full) {
-    decision.answer = absl::ResourceExhaustedError("the maximum number of idempotency keys is stored");
+    decision.answer = absl::ResourceExhaustedError(
+        "the maximum number of idempotency keys is stored, and the caller has its share of them");
     return decision;
   }
   CallRow fresh{.number = view.next_number,

@@ -42,8 +42,9 @@ struct CallStoreView {
   // How long the store still does not trust itself to be complete. Zero if it does.
   absl::Duration until_trusted;
   bool row_is_distrusted = false;  // whether the row was stored before the store lost data
-  bool is_full = false;            // whether the maximum number of keys is stored
-  int64_t next_number = 0;         // the number of a new row
+  // Whether the maximum number of keys is stored, and the submit's caller has its share of them: see KeyShares.
+  bool is_full = false;
+  int64_t next_number = 0;  // the number of a new row
 };
 
 // What a store does for one submit: it gives `answer`, and before that stores `row`, if it is set. See

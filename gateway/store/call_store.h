@@ -100,7 +100,8 @@ class CallStore {
   //
   // Then calls `done` once. Calls both on the store's thread, so they must not block. If the store refuses to queue the
   // submit, Begin itself calls `done`. Errors: kResourceExhausted if the queue is full, the disk is full, or the
-  // maximum number of keys is stored; kUnavailable if the store is closed or has failed.
+  // maximum number of keys is stored and the caller has its share of them; kUnavailable if the store is closed or has
+  // failed.
   virtual void Begin(KeyedSubmit submit, OnDecided on_decided, OnBegun done) = 0;
 
   // Records how an attempt ended. Call End once for each attempt. Queues `end`, and returns before `end` is on the

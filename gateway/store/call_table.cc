@@ -62,6 +62,8 @@ absl::StatusOr<CallTable> CallTable::Open(const SqliteConnection& connection, co
       {&table.put_, "INSERT OR REPLACE INTO calls (" STAMPGATE_CALL_COLUMNS
                     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
       {&table.after_, "SELECT " STAMPGATE_CALL_COLUMNS " FROM calls WHERE number > ?1 ORDER BY number"},
+      {&table.count_, "SELECT caller, count(*) FROM calls GROUP BY caller"},
+      {&table.count_through_, "SELECT caller, count(*) FROM calls WHERE number <= ?1 GROUP BY caller"},
       {&table.remove_, "DELETE FROM calls WHERE number <= ?1"},
   };
   for (const auto& [statement, sql] : statements) {
@@ -160,6 +162,24 @@ absl::StatusOr<int64_t> CallTable::LastStoredBefore(int64_t age_us, int max_rows
     last = found.row.number;
   }
   return last;
+}
+
+absl::StatusOr<CallTable::CallerCounts> CallTable::CountByCaller() { return ReadCounts(count_); }
+
+absl::StatusOr<CallTable::CallerCounts> CallTable::CountByCallerThrough(int64_t number) {
+  count_through_.Bind(1, number);
+  return ReadCounts(count_through_);
+}
+
+absl::StatusOr<CallTable::CallerCounts> CallTable::ReadCounts(SqliteStatement& statement) {
+  CallerCounts counts;
+  SqliteReset reset(statement);
+  while (true) {
+    const absl::StatusOr<bool> there = statement.Step();
+    if (!there.ok()) return there.status();
+    if (!*there) return counts;
+    counts.emplace_back(statement.Bytes(0), statement.Number(1));
+  }
 }
 
 absl::StatusOr<int64_t> CallTable::RemoveThrough(int64_t number) {

@@ -3,6 +3,8 @@
 #define STAMPGATE_GATEWAY_STORE_CALL_TABLE_H_
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,6 +31,8 @@ struct FoundCall {
 // Reads and changes the table through `connection`, which must outlive this object. Errors: those of SqliteStatus.
 class CallTable {
  public:
+  using CallerCounts = std::vector<std::pair<std::string, int64_t>>;
+
   static absl::StatusOr<CallTable> Open(const SqliteConnection& connection, const StoreId& id);
 
   absl::StatusOr<FoundCall> Find(absl::string_view caller, absl::string_view key);
@@ -46,11 +50,16 @@ class CallTable {
   // row.
   absl::StatusOr<int64_t> LastStoredBefore(int64_t age_us, int max_rows);
 
+  // Returns how many rows each caller has: of all rows, or of those up to and including `number`.
+  absl::StatusOr<CallerCounts> CountByCaller();
+  absl::StatusOr<CallerCounts> CountByCallerThrough(int64_t number);
+
   // Removes the rows up to and including `number`. Returns how many it removed.
   absl::StatusOr<int64_t> RemoveThrough(int64_t number);
 
  private:
   FoundCall Read(SqliteStatement& statement) const;
+  static absl::StatusOr<CallerCounts> ReadCounts(SqliteStatement& statement);
 
   sqlite3* connection_ = nullptr;
   StoreId id_ = {};
@@ -58,6 +67,8 @@ class CallTable {
   SqliteStatement find_number_;
   SqliteStatement put_;
   SqliteStatement after_;
+  SqliteStatement count_;
+  SqliteStatement count_through_;
   SqliteStatement remove_;
 };
 

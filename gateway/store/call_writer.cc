@@ -147,13 +147,32 @@ absl::StatusOr<CallDecision> CallWriter::Decide(const KeyedSubmit& submit, const
   if (!found.ok()) return found.status();
   if (found->kind == FoundCall::Kind::kDamaged) return CallDecision::Record(RecordOfDamaged(submit));
   const CallRow* row = found->kind == FoundCall::Kind::kRow ? &found->row : nullptr;
+  const absl::StatusOr<bool> is_full = row == nullptr ? IsFullFor(submit.caller, record) : false;
+  if (!is_full.ok()) return is_full.status();
   return DecideCall(submit, row,
                     {.age_us = record.clock.age_us,
                      .key_retention = options_.key_retention,
                      .until_trusted = UntilTrusted(),
                      .row_is_distrusted = row != nullptr && row->number <= record.distrusted_through,
-                     .is_full = record.keys >= options_.max_keys,
+                     .is_full = *is_full,
                      .next_number = record.last_number + 1});
+}
+
+absl::StatusOr<bool> CallWriter::IsFullFor(const std::string& caller, const StoreRecord& record) {
+  if (record.keys < options_.max_keys) return false;
+  if (!key_shares_.has_value()) {
+    const absl::StatusOr<CallTable::CallerCounts> counts = calls_.CountByCaller();
+    if (!counts.ok()) return counts.status();
+    key_shares_.emplace();
+    for (const auto& [name, keys] : *counts) key_shares_->Add(name, keys);
+  }
+  return key_shares_->HasShare(caller, options_.max_keys);
+}
+
+// Must be called for each change that the open transaction makes, also while nobody counts.
+void CallWriter::AddKeys(const std::string& caller, int64_t keys) {
+  uncommitted_.emplace_back(caller, keys);
+  if (key_shares_.has_value()) key_shares_->Add(caller, keys);
 }
 
 absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreRecord* next, Answer* answer) {
@@ -162,7 +181,10 @@ absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreRecord* next, Ans
   if (decision->row.has_value()) {
     if (absl::Status status = calls_.Put(*decision->row); !status.ok()) return status;
     next->last_number = std::max(next->last_number, decision->row->number);
-    next->keys += decision->is_new_key ? 1 : 0;
+    if (decision->is_new_key) {
+      ++next->keys;
+      AddKeys(submit.caller, 1);
+    }
   }
   *answer = std::move(decision->answer);
   return absl::OkStatus();
@@ -252,6 +274,7 @@ absl::Status CallWriter::Commit(StoreRecord next) {
   if (absl::Status status = record_row_.Write(next); !status.ok()) return status;
   if (absl::Status status = Reserve(); !status.ok()) return status;
   if (absl::Status status = commit_.Run(); !status.ok()) return status;
+  uncommitted_.clear();
   record_ = next;
   written_age_us_ = next.clock.age_us;
   return absl::OkStatus();
@@ -282,6 +305,9 @@ absl::Status CallWriter::Reserve() {
 // the file is unchanged.
 absl::Status CallWriter::Abandon(absl::Status why) {
   if (!CanGoOn(why)) return why;
+  for (const auto& [caller, keys] : std::exchange(uncommitted_, {})) {
+    if (key_shares_.has_value()) key_shares_->Add(caller, -keys);
+  }
   reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space
   if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
   if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
@@ -304,8 +330,11 @@ absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
   if (*last == 0) return false;
   StoreRecord next = Next();
   if (absl::Status status = begin_.Run(); !status.ok()) return status;
+  const absl::StatusOr<CallTable::CallerCounts> counts = calls_.CountByCallerThrough(*last);
+  if (!counts.ok()) return counts.status();
   const absl::StatusOr<int64_t> removed = calls_.RemoveThrough(*last);
   if (!removed.ok()) return removed.status();
+  for (const auto& [caller, keys] : *counts) AddKeys(caller, -keys);
   next.keys -= *removed;
   if (absl::Status status = Commit(next); !status.ok()) return status;
   return true;

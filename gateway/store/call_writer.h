@@ -16,6 +16,7 @@
 #include "gateway/store/call_step.h"
 #include "gateway/store/call_store.h"
 #include "gateway/store/call_table.h"
+#include "gateway/store/key_shares.h"
 #include "gateway/store/store_record.h"
 #include "webhooks/disk/checkpointer.h"
 #include "webhooks/disk/disk.h"
@@ -95,6 +96,8 @@ class CallWriter {
   absl::Duration UntilTrusted() const;
 
   absl::StatusOr<CallDecision> Decide(const KeyedSubmit& submit, const StoreRecord& record);
+  absl::StatusOr<bool> IsFullFor(const std::string& caller, const StoreRecord& record);
+  void AddKeys(const std::string& caller, int64_t keys);
   absl::Status Begin(const KeyedSubmit& submit, StoreRecord* next, Answer* answer);
   absl::Status End(const EndedAttempt& ended);
   absl::Status Apply(const std::vector<const CallStep*>& steps, StoreRecord* next, std::vector<Answer>* answers);
@@ -122,6 +125,11 @@ class CallWriter {
   // Row numbers of attempts that are in the file although Store returned an error for them, because the disk had no
   // space for the mark.
   std::vector<int64_t> not_given_;
+
+  // The keys of each caller. Set when the file has its maximum of keys for the first time: to count the keys of a full
+  // file takes about a second.
+  std::optional<KeyShares> key_shares_;
+  CallTable::CallerCounts uncommitted_;  // what the open transaction has added to them
 
   CallTable calls_;
   StoreRecordRow record_row_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -65,6 +66,41 @@ TEST_F(CallWriterTest, RemovesAtMost500ExpiredKeysInOneTransaction) {
     if (more) left.push_back(writer_->record().keys);
   }
   EXPECT_EQ(left, (std::vector<int64_t>{701, 201, 0}));
+}
+
+TEST_F(CallWriterTest, AFailedTransactionUsesNothingOfACallersShare) {
+  settings_.max_keys = 100;
+  writer_ = nullptr;
+  absl::StatusOr<std::unique_ptr<CallWriter>> writer = CallWriter::Open(settings_, kStart);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  writer_ = *std::move(writer);
+  ASSERT_EQ(writer_->Start(kStart), absl::OkStatus());
+  StoreKeys(100);
+  const auto honest = [](int from, int count) {
+    std::vector<CallStep> steps;
+    for (int i = 0; i < count; ++i) {
+      KeyedSubmit submit = MakeSubmit(absl::StrCat("key-", from + i), 1, 1);
+      submit.caller = "honest";
+      steps.emplace_back(submit);
+    }
+    return steps;
+  };
+  const auto begun = [](const std::vector<CallWriter::Answer>& answers) {
+    return std::count_if(answers.begin(), answers.end(),
+                         [](const auto& answer) { return answer.ok() && answer->attempt.has_value(); });
+  };
+  disk_.FillAtWrite(1, /*everywhere=*/true);
+  for (int i = 0; i < 3; ++i) {
+    std::vector<const CallStep*> pointers;
+    const std::vector<CallStep> steps = honest(100 * i, 20);
+    for (const CallStep& step : steps) pointers.push_back(&step);
+    std::vector<CallWriter::Answer> answers;
+    EXPECT_TRUE(absl::IsResourceExhausted(writer_->Store(
+        pointers, kStart, [](const auto&) {}, &answers)));
+  }
+  disk_.MakeRoom();
+  EXPECT_EQ(begun(Store(honest(1000, 60), kStart)), 50);
+  EXPECT_EQ(writer_->record().keys, 150);
 }
 
 TEST_F(CallWriterTest, RemovesExpiredKeysOnAFullDiskInSmallerTransactions) {

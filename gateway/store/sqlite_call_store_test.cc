@@ -243,6 +243,37 @@ TEST_F(SqliteCallStoreTest, BoundsTheNumberOfKeys) {
   Attempt(MakeSubmit("c", 1, 2));
 }
 
+// One caller has all keys. Restarts between the steps forget nobody's keys.
+TEST_F(SqliteCallStoreTest, ACallerWithinItsShareGetsKeysThatAnotherOneHasUsedUp) {
+  options_.max_keys = 10;
+  Open();
+  const auto take = [this](const std::string& caller, int most) {
+    int taken = 0;
+    for (; taken < most; ++taken) {
+      KeyedSubmit submit = MakeSubmit(absl::StrCat(now_us_.load(), "-", taken), 1, 2);
+      submit.caller = caller;
+      const auto begun = BeginAndWait(*store_, submit);
+      if (begun.ok() && begun->attempt.has_value()) continue;
+      EXPECT_EQ(begun.status().code(), absl::StatusCode::kResourceExhausted) << begun.status();
+      break;
+    }
+    Pass(absl::Seconds(1));
+    return taken;
+  };
+  EXPECT_EQ(take("greedy", 20), 10);
+  Open();
+  EXPECT_EQ(take("greedy", 20), 0);
+  EXPECT_EQ(take("honest", 3), 3);
+  Open();
+  EXPECT_EQ(take("honest", 20), 2) << "half of the keys";
+  EXPECT_EQ(take("greedy", 20), 0);
+  EXPECT_EQ(take("third", 20), 4) << "a third of the keys";
+  Open();
+  EXPECT_EQ(take("third", 20), 0);
+  Pass(absl::Hours(24));
+  EXPECT_EQ(take("greedy", 20), 10);
+}
+
 TEST_F(SqliteCallStoreTest, ObserversGetTheNumberOfKeys) {
   Open();
   Attempt(MakeSubmit("a", 1, 2));
