@@ -180,6 +180,8 @@ UpstreamClient::CallOptions Dispatch::OptionsOfAttempt() {
   UpstreamClient::CallOptions options;
   options.holder = terms_.holder;
   options.lane = kind_ == RequestKind::kQuery ? Lane::kQuery : Lane::kSubmit;
+  options.caller = std::string(terms_.caller);
+  options.weight = terms_.weight;
   options.deadline = terms_.deadline;
   if (permit_.is_counted()) {
     options.on_sending = [this] { permit_.Sent(); };

@@ -10,18 +10,26 @@ constexpr int kKeySetPlaces = 2;
 
 }  // namespace
 
-UpstreamLanes::UpstreamLanes(const UpstreamOptions& options)
-    : options_(options), lanes_({Lane{options.max_connections}, Lane{options.max_connections}, Lane{kKeySetPlaces}}) {}
+UpstreamLanes::UpstreamLanes(const UpstreamOptions& options) : options_(options) {
+  Of(UpstreamLane::kSubmit).places = options.max_connections;
+  Of(UpstreamLane::kQuery).places = options.max_connections;
+  Of(UpstreamLane::kKeySet).places = kKeySetPlaces;
+}
 
-bool UpstreamLanes::Enter(UpstreamLane lane, Ticket& ticket, Turn turn) {
+bool UpstreamLanes::Enter(UpstreamLane lane, absl::string_view caller, double weight, Ticket& ticket, Turn turn) {
   const std::lock_guard lock(mutex_);
-  ticket = {lane, ++last_number_};
   Lane& own = Of(lane);
-  const bool enters = own.waiting.empty() && HasPlace(lane);
+  Caller& of = CallerOf(own, caller);
+  of.weight = weight;
+  ticket = {lane, ++last_number_, &of};
+  // A place is free only if no waiting call may begin.
+  const bool enters = own.begun < own.places && of.waiting.empty() && MayBegin(lane, of);
   if (enters) {
+    ++of.begun;
     ++own.begun;
   } else {
-    own.waiting.emplace(ticket.number, std::move(turn));
+    of.waiting.emplace(ticket.number, std::move(turn));
+    ++own.waiting;
   }
   Observe(lane);
   return enters;
@@ -30,47 +38,80 @@ bool UpstreamLanes::Enter(UpstreamLane lane, Ticket& ticket, Turn turn) {
 void UpstreamLanes::Leave(const Ticket& ticket) {
   const std::lock_guard lock(mutex_);
   Lane& lane = Of(ticket.lane);
-  if (lane.waiting.erase(ticket.number) == 0) {
+  if (ticket.caller->waiting.erase(ticket.number) == 0) {
+    --ticket.caller->begun;
     --lane.begun;
-    BeginWaiting(ticket.lane);
+  } else {
+    --lane.waiting;
   }
-  Observe(ticket.lane);
+  Update(ticket.lane, *ticket.caller);
 }
 
 UpstreamLanes::Clock::time_point UpstreamLanes::Detach(const Ticket& ticket) {
   const std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
+  --ticket.caller->begun;
+  ++ticket.caller->detached;
   --Of(ticket.lane).begun;
   detached_.insert(now);
   ObserveDetached();
-  BeginWaiting(ticket.lane);
-  Observe(ticket.lane);
+  Update(ticket.lane, *ticket.caller);
   return now;
 }
 
-void UpstreamLanes::EndDetached(Clock::time_point detached_at) {
+void UpstreamLanes::EndDetached(const Ticket& ticket, Clock::time_point detached_at) {
   const std::lock_guard lock(mutex_);
+  --ticket.caller->detached;
   detached_.erase(detached_.find(detached_at));
   ObserveDetached();
-  BeginWaiting(UpstreamLane::kSubmit);
-  Observe(UpstreamLane::kSubmit);
+  Update(ticket.lane, *ticket.caller);
 }
 
-bool UpstreamLanes::HasPlace(UpstreamLane lane) {
-  if (lane == UpstreamLane::kSubmit && static_cast<int>(detached_.size()) >= options_.max_detached) return false;
-  return Of(lane).begun < Of(lane).places;
+UpstreamLanes::Caller& UpstreamLanes::CallerOf(Lane& lane, absl::string_view name) {
+  auto found = lane.callers.find(name);
+  if (found == lane.callers.end()) found = lane.callers.emplace(name, std::make_unique<Caller>(name)).first;
+  return *found->second;
 }
 
-void UpstreamLanes::BeginWaiting(UpstreamLane lane) {
-  Lane& own = Of(lane);
-  while (!own.waiting.empty() && HasPlace(lane)) {
-    ++own.begun;
-    own.waiting.extract(own.waiting.begin()).mapped()();
+bool UpstreamLanes::MayBegin(UpstreamLane lane, const Caller& caller) {
+  if (lane != UpstreamLane::kSubmit || static_cast<int>(detached_.size()) < options_.max_detached) return true;
+  if (caller.detached == 0) return true;
+  double weights = 0;
+  for (const auto& [name, each] : Of(lane).callers) weights += each->weight;
+  return caller.detached < options_.max_detached * caller.weight / weights;
+}
+
+UpstreamLanes::Caller* UpstreamLanes::Next(UpstreamLane lane) {
+  // Of equal ones, the one whose first call has waited longest is next.
+  const auto order = [](const Caller& caller) {
+    return std::pair((caller.begun + 1) / caller.weight, caller.waiting.begin()->first);
+  };
+  Caller* next = nullptr;
+  for (const auto& [name, caller] : Of(lane).callers) {
+    if (caller->waiting.empty() || (next != nullptr && order(*next) < order(*caller))) continue;
+    if (MayBegin(lane, *caller)) next = caller.get();
   }
+  return next;
+}
+
+void UpstreamLanes::Update(UpstreamLane lane, const Caller& changed) {
+  Lane& own = Of(lane);
+  if (changed.begun == 0 && changed.detached == 0 && changed.waiting.empty()) {
+    own.callers.erase(own.callers.find(changed.name));
+  }
+  while (own.waiting > 0 && own.begun < own.places) {
+    Caller* const next = Next(lane);
+    if (next == nullptr) break;
+    ++next->begun;
+    ++own.begun;
+    --own.waiting;
+    next->waiting.extract(next->waiting.begin()).mapped()();
+  }
+  Observe(lane);
 }
 
 void UpstreamLanes::Observe(UpstreamLane lane) {
-  if (options_.observe_lane) options_.observe_lane(lane, Of(lane).begun, static_cast<int>(Of(lane).waiting.size()));
+  if (options_.observe_lane) options_.observe_lane(lane, Of(lane).begun, Of(lane).waiting);
 }
 
 void UpstreamLanes::ObserveDetached() {

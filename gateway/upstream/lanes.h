@@ -7,16 +7,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/strings/string_view.h"
 #include "gateway/upstream/options.h"
 
 namespace stampgate {
 
-// Divides the places of each lane among the calls of all event loops (see UpstreamLane). Thread-safe.
+// Divides the places of each lane among the calls of all event loops (see UpstreamLane and UpstreamOptions).
+// Thread-safe.
 class UpstreamLanes {
+  struct Caller;
+
  public:
   using Clock = std::chrono::steady_clock;
   // Called once when the call has got its place. Must not block, and must not call this object.
@@ -26,14 +33,15 @@ class UpstreamLanes {
   struct Ticket {
     UpstreamLane lane;
     uint64_t number;
+    Caller* caller;
   };
 
   // `options` must outlive this object.
   explicit UpstreamLanes(const UpstreamOptions& options);
 
-  // Takes a place, and returns true. If there is none, queues the call, and returns false; `turn` is then called later.
-  // Sets `ticket` before either.
-  bool Enter(UpstreamLane lane, Ticket& ticket, Turn turn);
+  // Takes a place for a call of `caller`, whose weight may change with each call, and returns true. If there is none,
+  // queues the call, and returns false; `turn` is then called later. Sets `ticket` before either.
+  bool Enter(UpstreamLane lane, absl::string_view caller, double weight, Ticket& ticket, Turn turn);
 
   // Removes the call from the queue, or frees its place.
   void Leave(const Ticket& ticket);
@@ -41,20 +49,36 @@ class UpstreamLanes {
   // Frees the place of a submit, which now takes a place for detached submits. Returns that place's time.
   Clock::time_point Detach(const Ticket& ticket);
 
-  // Frees a place for detached submits. `detached_at` is a result of Detach.
-  void EndDetached(Clock::time_point detached_at);
+  // Frees the place for detached submits that Detach has taken for `ticket`. `detached_at` is the result of Detach.
+  void EndDetached(const Ticket& ticket, Clock::time_point detached_at);
 
  private:
-  struct Lane {
-    int places;
+  // A caller with calls in a lane, or with detached submits.
+  struct Caller {
+    explicit Caller(absl::string_view name) : name(name) {}
+
+    const std::string name;
+    double weight = 1;
     int begun = 0;
+    int detached = 0;
     std::map<uint64_t, Turn> waiting = {};  // by the numbers of the tickets, which is the order of arrival
+  };
+  struct Lane {
+    int places = 0;
+    int begun = 0;
+    int waiting = 0;
+    absl::flat_hash_map<std::string, std::unique_ptr<Caller>> callers = {};
   };
 
   // Call these functions with the mutex held.
   Lane& Of(UpstreamLane lane) { return lanes_[static_cast<size_t>(lane)]; }
-  bool HasPlace(UpstreamLane lane);
-  void BeginWaiting(UpstreamLane lane);
+  Caller& CallerOf(Lane& lane, absl::string_view name);
+  // Whether a further call of the caller may begin, if a place is free.
+  bool MayBegin(UpstreamLane lane, const Caller& caller);
+  // Returns the caller whose call is next; null if none may begin.
+  Caller* Next(UpstreamLane lane);
+  // Begins what can begin after a change of the caller, and forgets it if it has nothing any more.
+  void Update(UpstreamLane lane, const Caller& changed);
   void Observe(UpstreamLane lane);
   void ObserveDetached();
 

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -28,9 +31,11 @@ class UpstreamLanesTest : public ::testing::Test {
   }
 
   // Enters the call `name`. Returns its ticket; its name is in entered_ when it has a place.
-  UpstreamLanes::Ticket Enter(const std::string& name, UpstreamLane lane = kSubmit) {
+  UpstreamLanes::Ticket Enter(const std::string& name, UpstreamLane lane = kSubmit, const std::string& caller = "one",
+                              double weight = 1) {
     UpstreamLanes::Ticket ticket;
-    if (lanes_->Enter(lane, ticket, [this, name] { entered_.push_back(name); })) entered_.push_back(name);
+    const auto turn = [this, name] { entered_.push_back(name); };
+    if (lanes_->Enter(lane, caller, weight, ticket, turn)) entered_.push_back(name);
     return ticket;
   }
 
@@ -39,7 +44,7 @@ class UpstreamLanesTest : public ::testing::Test {
   std::vector<std::string> entered_;
 };
 
-TEST_F(UpstreamLanesTest, CallsWaitInOrderOfArrival) {
+TEST_F(UpstreamLanesTest, TheCallsOfACallerWaitInOrderOfArrival) {
   const auto a = Enter("a");
   const auto b = Enter("b");
   Enter("c");
@@ -78,8 +83,87 @@ TEST_F(UpstreamLanesTest, DetachedSubmitsTakePlacesOfTheirOwn) {
   lanes_->Leave(b);
   EXPECT_THAT(entered_, ElementsAre("a", "b"));
   Enter("q", kQuery);
-  lanes_->EndDetached(since);
+  lanes_->EndDetached(a, since);
   EXPECT_THAT(entered_, ElementsAre("a", "b", "q", "c"));
+}
+
+// A thousand queries of one caller wait; the query of another caller is the next.
+TEST_F(UpstreamLanesTest, ACallWaitsOnlyForAPlaceIfItsCallerHasNone) {
+  std::vector<UpstreamLanes::Ticket> greedy;
+  for (int i = 0; i < 1000; ++i) greedy.push_back(Enter("greedy", kQuery, "greedy"));
+  const auto honest = Enter("honest", kQuery, "honest");
+  EXPECT_EQ(entered_.size(), 2u);
+  lanes_->Leave(greedy[0]);
+  EXPECT_THAT(entered_, ElementsAre("greedy", "greedy", "honest"));
+  // Each of the two callers has one of the two places now, and the first call of both is next.
+  Enter("honest 2", kQuery, "honest");
+  lanes_->Leave(honest);
+  EXPECT_EQ(entered_.back(), "honest 2");
+  lanes_->Leave(greedy[1]);
+  EXPECT_EQ(entered_.back(), "greedy");
+}
+
+TEST_F(UpstreamLanesTest, CallersShareThePlacesByTheirWeights) {
+  options_.max_connections = 40;
+  lanes_ = std::make_unique<UpstreamLanes>(options_);
+  std::deque<std::pair<std::string, UpstreamLanes::Ticket>> in_flight;
+  std::map<std::string, int> begun;
+  std::deque<std::unique_ptr<UpstreamLanes::Ticket>> tickets;
+  const std::map<std::string, double> weights = {{"light", 1}, {"heavy", 3}, {"late", 4}};
+  const auto call = [&](const std::string& caller) {
+    UpstreamLanes::Ticket& ticket = *tickets.emplace_back(std::make_unique<UpstreamLanes::Ticket>());
+    const auto begin = [&, caller] {
+      ++begun[caller];
+      in_flight.emplace_back(caller, ticket);
+    };
+    if (lanes_->Enter(kQuery, caller, weights.at(caller), ticket, begin)) begin();
+  };
+  // Every caller always wants more places than there are, and every call takes equally long.
+  const auto run = [&](const std::vector<std::string>& callers) {
+    for (const std::string& caller : callers) {
+      for (int i = 0; i < 3000; ++i) call(caller);
+    }
+    for (int i = 0; i < 400; ++i) {
+      const UpstreamLanes::Ticket ticket = in_flight.front().second;
+      in_flight.pop_front();
+      lanes_->Leave(ticket);
+    }
+    begun.clear();
+    for (int i = 0; i < 400; ++i) {
+      const UpstreamLanes::Ticket ticket = in_flight.front().second;
+      in_flight.pop_front();
+      lanes_->Leave(ticket);
+    }
+    return begun;
+  };
+  EXPECT_THAT(run({"light"}), ElementsAre(std::pair("light", 400)));
+  EXPECT_THAT(run({"heavy"}), ElementsAre(std::pair("heavy", 300), std::pair("light", 100)));
+  EXPECT_THAT(run({"late"}), ElementsAre(std::pair("heavy", 150), std::pair("late", 200), std::pair("light", 50)));
+}
+
+TEST_F(UpstreamLanesTest, TheDetachedSubmitsOfOneCallerDoNotStopTheSubmitsOfAnother) {
+  options_.max_detached = 4;
+  lanes_ = std::make_unique<UpstreamLanes>(options_);
+  std::vector<std::pair<UpstreamLanes::Ticket, UpstreamLanes::Clock::time_point>> detached;
+  const auto detach = [&](const std::string& name, const std::string& caller) {
+    const UpstreamLanes::Ticket ticket = Enter(name, kSubmit, caller);
+    ASSERT_EQ(entered_.back(), name);
+    detached.emplace_back(ticket, lanes_->Detach(ticket));
+  };
+  for (const char* name : {"a1", "a2", "a3", "a4"}) detach(name, "a");
+  Enter("a5", kSubmit, "a");
+  EXPECT_EQ(entered_.size(), 4u) << "a caller alone may use all";
+  // Beside another caller, each has half of them.
+  for (const char* name : {"b1", "b2"}) detach(name, "b");
+  Enter("b3", kSubmit, "b");
+  EXPECT_EQ(entered_.back(), "b2");
+  // However many are detached, a caller that has left nothing is not stopped.
+  for (const char* caller : {"c", "d", "e", "f", "g"}) detach(caller, caller);
+  // When the other callers are gone, the first one may use all again.
+  for (size_t i = 4; i < detached.size(); ++i) lanes_->EndDetached(detached[i].first, detached[i].second);
+  EXPECT_EQ(entered_.back(), "b3");
+  lanes_->EndDetached(detached[0].first, detached[0].second);
+  EXPECT_EQ(entered_.back(), "a5");
 }
 
 TEST_F(UpstreamLanesTest, ReportsItsState) {
@@ -95,18 +179,19 @@ TEST_F(UpstreamLanesTest, ReportsItsState) {
   const auto b = Enter("b");
   Enter("c");
   lanes_->Leave(b);
-  lanes_->EndDetached(lanes_->Detach(a));
+  lanes_->EndDetached(a, lanes_->Detach(a));
   EXPECT_THAT(reports, ElementsAre("1+0", "2+0", "2+1", "2+0", "detached 1", "1+0", "detached 0", "1+0"));
 }
 
 TEST_F(UpstreamLanesTest, NoPlaceIsLostWithManyThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([this] {
+    threads.emplace_back([this, t] {
       for (int i = 0; i < 5000; ++i) {
         auto has_place = std::make_shared<std::atomic<bool>>(false);
         UpstreamLanes::Ticket ticket;
-        if (lanes_->Enter(kQuery, ticket, [has_place] { *has_place = true; })) *has_place = true;
+        if (lanes_->Enter(kQuery, absl::StrCat("caller ", t, i % 7), 1, ticket, [has_place] { *has_place = true; }))
+          *has_place = true;
         // A third of the calls leave before their turn.
         while (i % 3 != 0 && !*has_place) std::this_thread::yield();
         lanes_->Leave(ticket);

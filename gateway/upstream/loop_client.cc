@@ -79,7 +79,7 @@ void LoopClient::Begin(CallId id, std::optional<HttpExchange::Request> request, 
                                           std::move(late), options.holder, options.on_place, options.on_sending});
   Call& raw = *call;
   calls_.emplace(id, std::move(call));
-  const bool has_place = shared_.lanes.Enter(options.lane, raw.ticket, [this, id] {
+  const bool has_place = shared_.lanes.Enter(options.lane, options.caller, options.weight, raw.ticket, [this, id] {
     loop_.Run([this, id] {
       // If the call has ended in the meantime, it has left its place too.
       if (const auto found = calls_.find(id); found != calls_.end()) OnPlace(*found->second);
@@ -177,7 +177,7 @@ void LoopClient::End(CallId id, UpstreamOutcome outcome) {
     shared_.lanes.Leave(call->ticket);
     call->done(std::move(outcome));
   } else {
-    shared_.lanes.EndDetached(call->detached_at);
+    shared_.lanes.EndDetached(call->ticket, call->detached_at);
     if (call->late) call->late(std::move(outcome));
   }
   shared_.on_call_ended();

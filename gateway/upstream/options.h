@@ -32,11 +32,14 @@ struct UpstreamOptions {
   // The time limit of each exchange, even of a detached one. The time in which a call waits for a place does not count.
   absl::Duration exchange_timeout = absl::Seconds(30);
   // The number of places in the lane of submits, and also in the lane of queries. A call needs a place, and has a
-  // connection of its own then. Further calls wait in their lane, in order of arrival, without a connection.
+  // connection of its own then. Further calls wait in their lane, without a connection: the next one is of the caller
+  // that has the fewest places for its weight, and of the calls of one caller, or of several equal ones, the first.
   int max_connections = 64;
-  // The number of places for detached submits. While all of them are taken, no submit begins. Submits that began
-  // earlier can still be detached, so more than `max_detached` submits can be detached, but always fewer than the sum
-  // of `max_detached` and `max_connections`.
+  // The number of places for detached submits. While all of them are taken, a submit begins only if its caller has less
+  // than its share of them, by its weight among the callers that have calls in the lane or detached submits, or none at
+  // all. So more submits can be detached: those that began earlier, and those of callers that come later. With n
+  // callers of equal weight, these are fewer than the sum of `max_connections`, n, and `max_detached` times 1 + 1/2 +
+  // ... + 1/n.
   int max_detached = 32;
   // How long the client keeps an idle connection. This must be less than the time for which upstream keeps it.
   absl::Duration max_idle = absl::Seconds(50);
@@ -57,6 +60,10 @@ struct UpstreamOptions {
 
 struct UpstreamCallOptions {
   UpstreamLane lane = UpstreamLane::kSubmit;
+  // The name of the caller with whose other calls the call shares places, and the caller's weight, more than 0. Empty
+  // for the gateway itself.
+  std::string caller = "";
+  double weight = 1;
   // When the caller must have its outcome. A call whose deadline has already passed ends with kTimeout and sends
   // nothing. A call that gets no free connection of its lane before its deadline ends with kNoPlace.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
