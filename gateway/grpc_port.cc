@@ -83,9 +83,10 @@ Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* 
                             const CallRecorders& recorders) {
   const config::v1::Connections& connections = config.connections();
   Door::Options options{.address = config.listen_address(), .tls = tls};
-  options.max_connections = connections.max();
-  options.max_descriptor = DescriptorBounds(NeedOf(config)).callers;
-  options.max_handshakes = connections.max_handshakes();
+  const ConnectionBounds bounds(config);
+  options.max_connections = bounds.callers;
+  options.max_handshakes = bounds.handshakes;
+  options.max_descriptor = bounds.max_descriptor;
   options.handshake_timeout = ToDuration(connections.handshake_timeout());
   options.frames.max_header_bytes = kHeaderBytesFactor * connections.max_header_bytes();
   options.frames.max_resets_per_second = static_cast<int>(connections.max_resets_per_second());

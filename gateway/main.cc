@@ -49,6 +49,7 @@
 #include "gateway/process/hardening.h"
 #include "gateway/process/library_logs.h"
 #include "gateway/process/log.h"
+#include "gateway/process/memory_limit.h"
 #include "gateway/process/usage.h"
 #include "gateway/server.h"
 #include "gateway/start_telemetry.h"
@@ -104,6 +105,16 @@ int CheckCaller(const CommandLine& line) {
   return 0;
 }
 
+// What unfinished deliveries can make the gateway hold.
+constexpr int64_t kDeliveryBytes = 64 << 20;
+
+// Returns the warning that the memory of this process is less than the gateway can need.
+std::optional<std::string> MemoryWarningOf(const config::v1::Config& config) {
+  const int64_t of_deliveries = config.webhooks().listen_address().empty() ? 0 : kDeliveryBytes;
+  return MemoryWarning(LowestMemoryLimit(), static_cast<int64_t>(config.connections().max_bytes()) + of_deliveries,
+                       "connections.max_bytes");
+}
+
 int Check(const CommandLine& line) {
   if (!line.as.empty()) return CheckCaller(line);
   absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(CoreCount(), "loop");
@@ -115,11 +126,11 @@ int Check(const CommandLine& line) {
   const Config& config = loaded->config;
   if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return Fail(status);
   for (const std::string& warning : config.warnings()) std::cerr << warning << " (warning)\n";
-  // The limit can differ where the gateway runs. A process cannot raise a limit that is too low, so errors do not
+  // The limits can differ where the gateway runs. A process cannot raise a limit that is too low, so errors do not
   // matter.
   static_cast<void>(RaiseDescriptorLimit());
-  if (const std::optional<std::string> warning = DescriptorWarning(NeedOf(*config)); warning.has_value()) {
-    std::cerr << line.config << ": " << *warning << " (warning)\n";
+  for (const std::optional<std::string>& warning : {DescriptorWarning(*config), MemoryWarningOf(*config)}) {
+    if (warning.has_value()) std::cerr << line.config << ": " << *warning << " (warning)\n";
   }
   std::cout << line.config << ": ok (" << config->keys_size() << " keys, " << config->callers_size() << " callers, "
             << config.operations()->operations().size() << " operations)\n"
@@ -233,8 +244,11 @@ int Serve(const CommandLine& line) {
   const Config config = loaded->config;
   if (absl::Status status = CheckGrpcRelease(grpc::Version(), *config); !status.ok()) return FailToStart(status);
   if (config->log().level() == config::v1::LOG_LEVEL_WARNING) SetLowestLogged(Severity::kWarning);
-  if (const std::optional<std::string> warning = DescriptorWarning(NeedOf(*config)); warning.has_value()) {
+  if (const std::optional<std::string> warning = DescriptorWarning(*config); warning.has_value()) {
     Log(Severity::kWarning, "descriptor_limit", {{"message", *warning}});
+  }
+  if (const std::optional<std::string> warning = MemoryWarningOf(*config); warning.has_value()) {
+    Log(Severity::kWarning, "memory_limit", {{"message", *warning}});
   }
   CurrentAccess access(std::move(loaded->access));
   Health health(config.operations()->set());

@@ -252,6 +252,7 @@ void Connection::ExpelLater(Excess excess) {
 void Connection::CloseAfter(std::chrono::seconds delay) {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
+  if (end_timer_.has_value() && end_timer_->expiry() <= std::chrono::steady_clock::now() + delay) return;
   end_timer_.emplace(socket_.get_executor(), delay);
   end_timer_->async_wait([weak = weak_from_this()](error_code error) {
     const std::shared_ptr<Connection> self = weak.lock();
@@ -424,6 +425,11 @@ void Connection::SetHeld(FrameMeter::Time now) {
   // it.
   bounds_->memory->SetReceived(frames_->open_streams() + frames_->recent_resets(now) + own_frames_.Count(),
                                frames_->open_bytes());
+}
+
+bool Connection::IsIdle() {
+  const std::lock_guard lock(mutex_);
+  return frames_->open_streams() == 0;
 }
 
 void Connection::Recount() {

@@ -87,6 +87,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // the peer has not accepted an earlier write, or the last frame that gRPC has written is incomplete.
   void Expel(Excess excess);
 
+  // Whether the client has no call on the connection. Must be called after Begin.
+  bool IsIdle();
+
   // Updates what the connection holds for the time that has passed, and ends its unread streams: the client reads
   // RESOURCE_EXHAUSTED, and gRPC that the client has reset the stream. If the client accepts no bytes on the whole
   // connection, or has left many streams unread, ends the connection as in Expel. Must be called after Begin.
@@ -95,11 +98,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Calls Expel on a thread of the connection. Never blocks.
   void ExpelLater(Excess excess);
 
-  // Ends the connection after `delay`. Does nothing if it has ended until then.
+  // Ends the connection after `delay`, or earlier if an earlier call says so. Does nothing if it has ended until then.
   void CloseAfter(std::chrono::seconds delay);
 
-  // Refuses a client before Begin: the client reads GOAWAY with ENHANCE_YOUR_CALM and MessageOf(excess), and then the
-  // end.
+  // Refuses a client before gRPC uses the connection: the client reads GOAWAY with ENHANCE_YOUR_CALM and
+  // MessageOf(excess), and then the end.
   void Refuse(Excess excess);
 
   // The event loop of the connection. Callbacks run on its threads.

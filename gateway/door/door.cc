@@ -60,6 +60,9 @@ constexpr std::chrono::seconds kRecount(1);
 // How long a client whose identity is no caller any more may still finish its calls.
 constexpr std::chrono::seconds kDismissal(4);
 
+// How long the client of a connection that has lost its place may still finish its calls.
+constexpr std::chrono::seconds kDisplacement(30);
+
 constexpr absl::string_view kNoHttp2 =
     "the client has not offered the protocol h2 (ALPN), which gRPC needs: use a client of gRPC or HTTP/2";
 
@@ -92,6 +95,7 @@ class PassiveDoor : public Door {
   PassiveDoor(const Options& options, std::shared_ptr<EventLoops> loops)
       : options_(options),
         loops_(std::move(loops)),
+        open_(std::make_shared<OpenConnections>(options.max_connections)),
         memory_(std::make_shared<MemoryAccount>(options.memory)),
         handshakes_(options.max_handshakes) {
     acceptor_.emplace(io());
@@ -213,7 +217,6 @@ class PassiveDoor : public Door {
 
   void Accept() {
     if (stopped_) return;
-    if (open_->size() >= options_.max_connections) return AcceptLater();
     asio::io_context& next = (*loops_)[next_++ % loops_->size()].io();
     acceptor_->async_accept(next, [this](error_code error, Connection::Socket socket) {
       if (stopped_) return;
@@ -354,15 +357,31 @@ class PassiveDoor : public Door {
     RegisteredPeer registered(peer, holder);
     const uint64_t id = registered.id();
     const std::shared_lock entering(entering_);
-    if (!open_->Add(id, connection, peer)) return connection->Close();
+    const OpenConnections::Added added = open_->Add(id, connection, peer);
+    if (added.result == OpenConnections::Added::Result::kStopped) return connection->Close();
+    if (added.result == OpenConnections::Added::Result::kFull) {
+      Refuse(connection, Excess::kConnectionsOfAll);
+      return on_excess(Excess::kConnectionsOfAll);
+    }
     std::move(close_holder).Cancel();
     std::shared_ptr<void> use(nullptr, [open = open_, holder, id](void*) {
       holder->Close();
       open->Remove(id);
     });
     entrance_->Admit(std::move(connection), std::move(registered), std::move(use));
+    EndDisplaced(added);
     // The config may have changed since the handshake.
     if (options_.tls != nullptr && !options_.is_caller(peer)) DismissStrangers();
+  }
+
+  // Thread-safe.
+  void EndDisplaced(const OpenConnections::Added& added) const {
+    if (added.overdue != nullptr) added.overdue->CloseAfter(std::chrono::seconds::zero());
+    if (!added.displaced.has_value()) return;
+    const auto& [connection, peer] = *added.displaced;
+    connection->GoAway(MessageOf(Excess::kConnectionsOfAll));
+    connection->CloseAfter(kDisplacement);
+    if (options_.on_excess) options_.on_excess(peer, Excess::kConnectionsOfAll);
   }
 
   // Ends a connection that must not enter. If many such connections are still open, their clients learn no reason.
@@ -390,7 +409,7 @@ class PassiveDoor : public Door {
   std::unique_ptr<Entrance> entrance_;
   // Held while a connection is given to gRPC. If that happened while the server ends, gRPC would crash.
   std::shared_mutex entering_;
-  const std::shared_ptr<OpenConnections> open_ = std::make_shared<OpenConnections>();
+  const std::shared_ptr<OpenConnections> open_;
   const std::shared_ptr<MemoryAccount> memory_;
   Handshakes handshakes_;
   std::mutex refused_mutex_;

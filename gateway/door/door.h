@@ -44,7 +44,8 @@ class Door {
   struct Options {
     std::string address;              // a text for ParseListenAddress; if the port is 0, the system chooses a port
     const CurrentTls* tls = nullptr;  // outlives the door; if null, the port has no TLS
-    // Further connections wait in the system's queue; those whose handshake is in progress still enter.
+    // A further connection displaces one of the identity with the most connections, or is refused: see OpenConnections.
+    // A displaced one gets GOAWAY, and has half a minute to finish its calls.
     size_t max_connections = 4096;
     // A connection whose descriptor has this number or a higher one is closed at once.
     int max_descriptor = std::numeric_limits<int>::max();
@@ -69,7 +70,7 @@ class Door {
     std::function<void(const std::set<uint64_t>& connections)> on_dismissed = {};
     // Called when streams of a client have ended because it has not read the responses. Must not block.
     std::function<void(const Peer&, size_t streams)> on_unread = {};
-    // Called when the connection of a client is closed because it exceeds a bound. Must not block.
+    // Called when the connection of a client is closed or displaced because it exceeds a bound. Must not block.
     std::function<void(const Peer&, Excess)> on_excess = {};
   };
 

@@ -27,6 +27,7 @@
 #include "gateway/door/door_fixture.h"
 #include "gateway/door/grpc_experiments.h"
 #include "gateway/door/grpc_release.h"
+#include "gateway/door/open_connections.h"
 #include "gateway/door/testing.h"
 
 namespace stampgate {
@@ -216,6 +217,79 @@ TEST_F(DoorForCallersTest, AnIdentityHasABoundOnConnections) {
             "11 the connections with this certificate's identity exceed connections.max_per_identity");
   EXPECT_THAT(WaitForReports(1), ElementsAre(HasSubstr("connections.max_per_identity")));
   EXPECT_TRUE(RawTlsClient(server_->port(), Issue("other")).HearsHttp2());
+}
+
+constexpr char kTooMany[] =
+    "all connections exceed connections.max, and no identity would have more than this certificate's";
+
+TEST_F(DoorForCallersTest, AnIdentityAloneMayUseAllConnections) {
+  Open({.address = "", .tls = tls_.get(), .max_connections = 3});
+  std::vector<std::unique_ptr<RawTlsClient>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<RawTlsClient>(server_->port(), Issue("known")));
+    EXPECT_TRUE(clients.back()->HearsHttp2());
+  }
+  EXPECT_EQ(RawTlsClient(server_->port(), Issue("known")).ReadGoAway(), absl::StrCat("11 ", kTooMany));
+  EXPECT_THAT(WaitForReports(1), ElementsAre(absl::StrCat("spiffe spiffe://test/known: ", kTooMany)));
+  // A connection that ends leaves its place to the next one.
+  clients.pop_back();
+  for (int i = 0; i < 6000 && server_->door().usage().connections != 2; ++i) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_TRUE(RawTlsClient(server_->port(), Issue("known")).HearsHttp2());
+}
+
+TEST_F(DoorForCallersTest, AConnectionDisplacesTheNewestIdleOneOfTheIdentityWithTheMost) {
+  Open({.address = "", .tls = tls_.get(), .max_connections = 4});
+  std::vector<std::unique_ptr<RawTlsClient>> clients;
+  // The newest of the four has a call.
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(std::make_unique<RawTlsClient>(server_->port(), Issue("known")));
+    ASSERT_TRUE(clients.back()->HearsHttp2());
+  }
+  ASSERT_TRUE(
+      clients[3]->Send(absl::StrCat(kHttp2Preface, Http2Frame(0, 4, 0, 0), Http2Call(PeerServer::kHeldMethod, 1))));
+  for (int i = 0; i < 6000 && server_->calls() == 0; ++i) absl::SleepFor(absl::Milliseconds(10));
+  ASSERT_EQ(server_->calls(), 1);
+
+  RawTlsClient first(server_->port(), Issue("other"));
+  EXPECT_TRUE(first.HearsHttp2());
+  EXPECT_THAT(WaitForReports(1), ElementsAre(absl::StrCat("spiffe spiffe://test/known: ", kTooMany)));
+  clients[2]->EndWrites();
+  EXPECT_EQ(clients[2]->ReadGoAway(), absl::StrCat("0 ", kTooMany));
+
+  RawTlsClient second(server_->port(), Issue("other"));
+  EXPECT_TRUE(second.HearsHttp2());
+  EXPECT_THAT(WaitForReports(2), SizeIs(2));
+  clients[1]->EndWrites();
+  EXPECT_EQ(clients[1]->ReadGoAway(), absl::StrCat("0 ", kTooMany));
+
+  // Both identities have two connections now, so neither displaces another one.
+  for (const char* name : {"other", "known"}) {
+    EXPECT_EQ(RawTlsClient(server_->port(), Issue(name)).ReadGoAway(), absl::StrCat("11 ", kTooMany));
+  }
+}
+
+// Each connection of the identity with the most has a call that never ends.
+TEST_F(DoorForCallersTest, CallsThatNeverEndDoNotKeepTheirPlaces) {
+  constexpr size_t kClients = 2 * (OpenConnections::kMaxDisplaced + 2);
+  Open({.address = "", .tls = tls_.get(), .max_connections = kClients});
+  std::vector<std::unique_ptr<RawTlsClient>> greedy;
+  for (size_t i = 0; i < kClients; ++i) {
+    greedy.push_back(std::make_unique<RawTlsClient>(server_->port(), Issue("known")));
+    ASSERT_TRUE(greedy.back()->Send(
+        absl::StrCat(kHttp2Preface, Http2Frame(0, 4, 0, 0), Http2Call(PeerServer::kHeldMethod, 1))));
+  }
+  for (int i = 0; i < 6000 && server_->calls() < static_cast<int>(kClients); ++i)
+    absl::SleepFor(absl::Milliseconds(10));
+  ASSERT_EQ(server_->calls(), static_cast<int>(kClients));
+  std::vector<std::unique_ptr<RawTlsClient>> honest;
+  for (size_t i = 0; i < kClients / 2; ++i) {
+    honest.push_back(std::make_unique<RawTlsClient>(server_->port(), Issue("other")));
+    ASSERT_TRUE(honest.back()->HearsHttp2());
+  }
+  // The first two that were displaced end at once, because too many of them are open.
+  const auto began = std::chrono::steady_clock::now();
+  for (size_t i = 1; i <= 2; ++i) EXPECT_EQ(greedy[greedy.size() - i]->ReadGoAway(), absl::StrCat("0 ", kTooMany));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20)) << "the time to finish calls";
 }
 
 TEST_F(DoorForCallersTest, AConnectionThatExceedsABoundReadsWhichOne) {

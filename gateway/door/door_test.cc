@@ -242,27 +242,6 @@ TEST_F(DoorTest, ClosesAHandshakeThatTakesTooLong) {
   close(silent);
 }
 
-TEST_F(DoorTest, FurtherConnectionsWaitIfThereAreTooMany) {
-  const PeerServer server({.address = "", .tls = tls_.get(), .max_connections = 1});
-  std::atomic<int> served = 0;
-  absl::Notification release;
-  std::vector<std::thread> clients;
-  for (int i = 0; i < 4; ++i) {
-    clients.emplace_back([&] {
-      RawTlsClient client(server.port(), client_);
-      EXPECT_TRUE(client.HearsHttp2());
-      ++served;
-      release.WaitForNotification();
-    });
-    while (served == 0) std::this_thread::yield();
-  }
-  release.WaitForNotificationWithTimeout(absl::Milliseconds(300));
-  EXPECT_LE(served, 2);  // the door can have accepted the second client before the first one was served
-  release.Notify();
-  for (std::thread& client : clients) client.join();
-  EXPECT_EQ(served, 4);
-}
-
 TEST_F(DoorTest, ChecksItsThreads) { EXPECT_TRUE(server_->door().Check(absl::Minutes(1)).ok()); }
 
 TEST(PlaintextDoorTest, ALoopbackAddressIsAnIdentity) {

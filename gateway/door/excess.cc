@@ -25,6 +25,8 @@ absl::string_view MessageOf(Excess excess) {
       return "the connection exceeds connections.max_control_frames_per_second";
     case Excess::kConnections:
       return "the connections with this certificate's identity exceed connections.max_per_identity";
+    case Excess::kConnectionsOfAll:
+      return "all connections exceed connections.max, and no identity would have more than this certificate's";
     case Excess::kBytesOfConnection:
       return "the memory for the connection exceeds memory.max_bytes_per_connection";
     case Excess::kBytesOfIdentity:

@@ -16,12 +16,13 @@ enum class Excess : size_t {
   kResets,             // FrameMeter::Limits::max_resets_per_second
   kControlFrames,      // FrameMeter::Limits::max_control_frames_per_second
   kConnections,        // MemoryAccount::Limits::max_connections_per_identity
+  kConnectionsOfAll,   // Door::Options::max_connections
   kBytesOfConnection,  // MemoryAccount::Limits::max_bytes_per_connection
   kBytesOfIdentity,    // MemoryAccount::Limits::max_bytes_per_identity
   kBytesOfAll,         // MemoryAccount::Limits::max_bytes
   kUnread,             // Connection::Bounds::max_unread_time
 };
-inline constexpr size_t kExcessCount = 8;
+inline constexpr size_t kExcessCount = 9;
 
 // Returns the bound of the connection that stands for a bound of memory.
 std::optional<Excess> ExcessOf(std::optional<MemoryLimit> limit);

@@ -5,16 +5,61 @@
 
 namespace stampgate {
 
-bool OpenConnections::Add(uint64_t id, std::shared_ptr<Connection> connection, Peer peer) {
+OpenConnections::Added OpenConnections::Add(uint64_t id, std::shared_ptr<Connection> connection, Peer peer) {
+  Added added;
+  const std::string identity = StrangerName(peer);
   const std::lock_guard lock(mutex_);
-  if (stopped_) return false;
+  if (stopped_) return {.result = Added::Result::kStopped};
+  if (used_places_ >= max_) {
+    const std::set<uint64_t>* const largest = LargestBeside(identity);
+    if (largest == nullptr) return {.result = Added::Result::kFull};
+    const uint64_t chosen = ChooseFrom(*largest);
+    const Entry& displaced = connections_.at(chosen);
+    added.displaced = {displaced.connection, displaced.peer};
+    TakePlace(chosen, displaced.peer);
+    displaced_.push_back(chosen);
+    if (displaced_.size() > kMaxDisplaced) {
+      added.overdue = connections_.at(displaced_.front()).connection;
+      displaced_.pop_front();
+    }
+  }
   connections_.emplace(id, Entry{std::move(connection), std::move(peer)});
-  return true;
+  places_[identity].insert(id);
+  ++used_places_;
+  return added;
+}
+
+const std::set<uint64_t>* OpenConnections::LargestBeside(const std::string& identity) const {
+  const auto own = places_.find(identity);
+  size_t most = (own == places_.end() ? 0 : own->second.size()) + 1;
+  const std::set<uint64_t>* largest = nullptr;
+  for (const auto& [name, places] : places_) {
+    if (name == identity || places.size() <= most) continue;
+    most = places.size();
+    largest = &places;
+  }
+  return largest;
+}
+
+uint64_t OpenConnections::ChooseFrom(const std::set<uint64_t>& places) const {
+  const auto idle = std::find_if(places.rbegin(), places.rend(),
+                                 [this](uint64_t id) { return connections_.at(id).connection->IsIdle(); });
+  return idle == places.rend() ? *places.rbegin() : *idle;
+}
+
+void OpenConnections::TakePlace(uint64_t id, const Peer& peer) {
+  const auto places = places_.find(StrangerName(peer));
+  if (places == places_.end() || places->second.erase(id) == 0) return;
+  --used_places_;
+  if (places->second.empty()) places_.erase(places);
 }
 
 void OpenConnections::Remove(uint64_t id) {
   const std::lock_guard lock(mutex_);
-  connections_.erase(id);  // before the door can end the event loop of the connection
+  const auto found = connections_.find(id);
+  TakePlace(id, found->second.peer);
+  std::erase(displaced_, id);
+  connections_.erase(found);  // before the door can end the event loop of the connection
   changed_.notify_all();
 }
 

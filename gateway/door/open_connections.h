@@ -6,23 +6,51 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "gateway/callers/peer.h"
 #include "gateway/door/connection.h"
 
 namespace stampgate {
 
 // The connections of one port, each with its number in the peer registry. Thread-safe.
+//
+// The identities share the places: at most `max` connections have one. An identity alone may use all of them. If a
+// further connection wants one, the identity with the most places gives one up: that of its newest connection without a
+// call or, if each has calls, of its newest one. A connection without a place must end soon.
 class OpenConnections {
  public:
-  // Returns false, and adds nothing, if Stop was called.
-  bool Add(uint64_t id, std::shared_ptr<Connection> connection, Peer peer);
+  // At most so many connections that have lost their places are open.
+  static constexpr size_t kMaxDisplaced = 64;
+
+  explicit OpenConnections(size_t max) : max_(max) {}
+
+  // A connection that another one has displaced.
+  struct Displaced {
+    std::shared_ptr<Connection> connection;
+    Peer peer;
+  };
+
+  struct Added {
+    // kFull: no place is free, and no identity would have more places than that of `peer`.
+    enum class Result { kEntered, kFull, kStopped };
+
+    Result result = Result::kEntered;
+    std::optional<Displaced> displaced = {};        // has lost its place now
+    std::shared_ptr<Connection> overdue = nullptr;  // has lost its place first, and must end now; null if none must
+  };
+
+  // Adds a connection of `peer`, whose number is above all earlier ones. Adds nothing if the result is not kEntered.
+  Added Add(uint64_t id, std::shared_ptr<Connection> connection, Peer peer);
 
   // Must be called when gRPC has no more use for the connection.
   void Remove(uint64_t id);
@@ -59,11 +87,22 @@ class OpenConnections {
     Peer peer;
     bool is_taken = false;  // by TakeStrangers
   };
+  using Places = absl::flat_hash_map<std::string, std::set<uint64_t>>;
 
+  // Call these functions with the mutex held.
+  // Returns the places of the identity that must give one up, so that `identity` can have one more; null if none must.
+  const std::set<uint64_t>* LargestBeside(const std::string& identity) const;
+  uint64_t ChooseFrom(const std::set<uint64_t>& places) const;
+  void TakePlace(uint64_t id, const Peer& peer);
+
+  const size_t max_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;
   std::map<uint64_t, Entry> connections_;
+  Places places_;  // the connections with places, by the names of their identities
+  size_t used_places_ = 0;
+  std::deque<uint64_t> displaced_;  // those without places; the one that has lost its place first is the first
   // The connections whose sending side is closed, also those that are removed.
   std::set<uint64_t> closed_ids_;
   std::vector<std::shared_ptr<Connection>> closed_;

@@ -54,6 +54,12 @@ class TellPeer : public grpc::ServerGenericBidiReactor {
   grpc::ByteBuffer answer_;
 };
 
+class HoldCall : public grpc::ServerGenericBidiReactor {
+ public:
+  void OnCancel() override { Finish(grpc::Status::CANCELLED); }
+  void OnDone() override { delete this; }
+};
+
 class CancelCall : public grpc::ServerGenericBidiReactor {
  public:
   CancelCall(const grpc::GenericCallbackServerContext& context, std::promise<std::string>& peer)
@@ -93,8 +99,21 @@ void Use(SSL_CTX* context, const TestIdentity& identity) {
 
 grpc::ServerGenericBidiReactor* PeerServer::Service::CreateReactor(grpc::GenericCallbackServerContext* context) {
   ++calls;
+  if (context->method() == kHeldMethod) return new HoldCall;
   if (context->method() == kCancelledMethod) return new CancelCall(*context, cancelled_peer);
   return new TellPeer(Describe(PeerOf(*context)));
+}
+
+std::string Http2Call(absl::string_view path, uint32_t stream) {
+  const auto text = [](absl::string_view value) {
+    return absl::StrCat(std::string(1, static_cast<char>(value.size())), value);
+  };
+  // ":method: POST", ":scheme: https", and literals with the indices of :path, :authority, content-type and no name.
+  const std::string fields = absl::StrCat("\x83\x87\x04", text(path), "\x01", text("test"), "\x0f\x10",
+                                          text("application/grpc"), std::string(1, '\0'), text("te"), text("trailers"));
+  std::string frame = Http2Frame(fields.size(), 1, 4, stream);
+  frame.replace(frame.size() - fields.size(), fields.size(), fields);
+  return frame;
 }
 
 PeerServer::PeerServer(Door::Options options) {

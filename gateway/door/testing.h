@@ -32,8 +32,11 @@ std::string Http2Frame(size_t size, char type, char flags, uint32_t stream);
 // Returns a HEADERS frame with the beginning of one long field.
 std::string Http2LongHeaders(size_t size, char flags, uint32_t stream);
 
-// A gRPC server that answers every call with the text that Describe returns for the call's peer, and cancels every call
-// of kCancelledMethod.
+// Returns the HEADERS frame that begins a call of gRPC: the request of `path`, without its message.
+std::string Http2Call(absl::string_view path, uint32_t stream);
+
+// A gRPC server that answers every call with the text that Describe returns for the call's peer, cancels every call of
+// kCancelledMethod, and never answers a call of kHeldMethod.
 class PeerServer {
  public:
   // Opens a door with `options`. If the address is empty, the server listens on 127.0.0.1, on a port that the system
@@ -45,6 +48,7 @@ class PeerServer {
   Door& door() { return *door_; }
   int calls() const { return service_.calls; }
 
+  static constexpr char kHeldMethod[] = "/test/Held";
   static constexpr char kCancelledMethod[] = "/test/Cancelled";
   // Waits for a call of kCancelledMethod. Returns the text that Describe returned after the call was cancelled. Must be
   // called once at most.

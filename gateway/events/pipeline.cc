@@ -45,7 +45,9 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Config& config) {
   options.listen_address = webhooks.listen_address();
   options.paths.assign(webhooks.paths().begin(), webhooks.paths().end());
   options.max_body_bytes = webhooks.max_body_bytes();
-  options.max_connections = static_cast<int>(webhooks.max_connections());
+  const ConnectionBounds bounds(config);
+  options.max_connections = bounds.webhooks;
+  options.max_descriptor = bounds.max_descriptor;
   options.request_timeout = ToDuration(webhooks.request_timeout());
   options.idle_timeout = ToDuration(webhooks.idle_timeout());
   options.tls_certificate_file = webhooks.tls_certificate_file();
@@ -53,7 +55,6 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Config& config) {
   options.secret_owners = SecretOwnersOf(config);
   // ParseConfig has checked the blocks.
   for (const std::string& block : webhooks.proxy_protocol_from()) static_cast<void>(options.proxies.Add(block));
-  options.max_descriptor = DescriptorBounds(NeedOf(config)).webhooks;
   options.on_shrunk_file = [](const SettledFile& file) {
     LogShrunk({file.path(), true, file.former_size(), file.size()});
   };

@@ -36,8 +36,9 @@ inline constexpr std::array<const char*, 6> kHandshakeFailures = {
     "no_hello", "hello_refused", "no_certificate", "certificate_refused", "unfinished", "no_caller"};
 
 // Names of the bounds for which connections of callers are closed, indexed by Excess.
-inline constexpr std::array<const char*, 8> kConnectionBounds = {
-    "header_bytes", "resets", "control_frames", "connections", "bytes", "bytes_of_identity", "bytes_of_all", "unread"};
+inline constexpr std::array<const char*, 9> kConnectionBounds = {
+    "header_bytes",      "resets",       "control_frames", "connections", "connections_of_all", "bytes",
+    "bytes_of_identity", "bytes_of_all", "unread"};
 
 // Names of the reasons for which calls stop waiting for the end of an activity, indexed by WaitEnd.
 inline constexpr std::array<const char*, 7> kWaitEnds = {"event", "poll",        "deadline", "full",

@@ -49,20 +49,35 @@ DescriptorNeed NeedOf(const config::v1::Config& config) {
           .others = kOthers};
 }
 
-std::optional<std::string> DescriptorWarning(const DescriptorNeed& need) {
+ConnectionBounds::ConnectionBounds(const config::v1::Config& config)
+    : callers(config.connections().max()),
+      handshakes(config.connections().max_handshakes()),
+      webhooks(static_cast<int>(config.webhooks().max_connections())) {
+  const DescriptorNeed need = NeedOf(config);
+  const int64_t limit = Limit();
+  max_descriptor = static_cast<int>(limit - std::min(need.others / 2, limit / 4));
+  if (need.total() <= limit) return;
+  const int64_t for_ports = limit - std::min(need.upstream + need.others, limit / 2);
+  const int64_t for_webhooks = std::min(need.webhooks, std::max(for_ports / 4, for_ports - need.callers));
+  if (need.webhooks > 0) webhooks = static_cast<int>(for_webhooks);
+  const int64_t for_callers = for_ports - for_webhooks;
+  if (for_callers >= need.callers) return;
+  const int64_t for_handshakes = std::min(need.callers - config.connections().max(), for_callers / 2);
+  if (for_handshakes > 0) handshakes = static_cast<size_t>(for_handshakes);
+  callers = std::min(callers, static_cast<size_t>(for_callers - for_handshakes));
+}
+
+std::optional<std::string> DescriptorWarning(const config::v1::Config& config) {
+  const DescriptorNeed need = NeedOf(config);
   const int64_t limit = Limit();
   if (need.total() <= limit) return std::nullopt;
+  const ConnectionBounds bounds(config);
+  const std::string of_webhooks = need.webhooks == 0 ? "" : absl::StrCat(" and ", bounds.webhooks, " for deliveries");
   return absl::StrCat("connections.max: the gateway can need ", need.total(), " file descriptors (", need.callers,
                       " for callers, ", need.webhooks, " for deliveries, ", need.upstream, " for upstream, ",
                       need.others, " for the rest), but the limit of this process is ", limit,
-                      ": raise it (ulimit -Hn), or lower connections.max and webhooks.max_connections");
-}
-
-DescriptorBounds::DescriptorBounds(const DescriptorNeed& need) {
-  const int64_t limit = Limit();
-  // However low the limit is, each port gets some connections.
-  webhooks = static_cast<int>(limit - std::min(need.upstream + need.others, limit / 2));
-  callers = static_cast<int>(webhooks - std::min<int64_t>(need.webhooks, webhooks / 4));
+                      ": the gateway admits at most ", bounds.callers, " connections of callers", of_webhooks,
+                      "; raise the limit (ulimit -Hn), or lower connections.max and webhooks.max_connections");
 }
 
 }  // namespace stampgate

@@ -1,7 +1,9 @@
-// The limit of the file descriptors that this process can open, and how many the gateway can need.
+// The limit of the file descriptors that this process can open, how many the gateway can need, and how its ports share
+// them.
 #ifndef STAMPGATE_GATEWAY_PROCESS_DESCRIPTOR_LIMIT_H_
 #define STAMPGATE_GATEWAY_PROCESS_DESCRIPTOR_LIMIT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,18 +30,25 @@ struct DescriptorNeed {
 // Requires that all defaults of `config` are set.
 DescriptorNeed NeedOf(const config::v1::Config& config);
 
-// Returns the warning that the limit is lower than `need`, and what the operator can do; nothing if it is high enough.
-std::optional<std::string> DescriptorWarning(const DescriptorNeed& need);
+// How many connections the ports admit, so that all parts of the gateway together stay within the limit of this
+// process. If the limit is lower than the need, these are fewer than in the config: reloads, the store and upstream get
+// what they need first, but at most half of the limit. Of the rest, deliveries get a quarter, or what callers leave.
+struct ConnectionBounds {
+  // Requires that all defaults of `config` are set.
+  explicit ConnectionBounds(const config::v1::Config& config);
 
-// The descriptors that each port leaves to the rest of the gateway: the port closes a connection whose descriptor has
-// this number or a higher one. The system uses the lowest free numbers, so a flood of connections never takes the
-// descriptors of the parts that matter more: reloads and the store, then upstream, then deliveries, then callers.
-struct DescriptorBounds {
-  explicit DescriptorBounds(const DescriptorNeed& need);
-
-  int callers;
-  int webhooks;
+  size_t callers;     // connections of the gRPC port, without those in TLS handshakes
+  size_t handshakes;  // TLS handshakes of the gRPC port
+  int webhooks;       // connections of the webhook port
+  // Each port closes a connection whose descriptor has this number or a higher one. The system uses the lowest free
+  // numbers, so a flood of connections, also of those that have begun to end, never takes the descriptors that a reload
+  // needs.
+  int max_descriptor;
 };
+
+// Returns the warning that the limit of this process is lower than the gateway can need with `config`, what the gateway
+// does then, and what the operator can do; nothing if the limit is high enough. Requires that all defaults are set.
+std::optional<std::string> DescriptorWarning(const config::v1::Config& config);
 
 }  // namespace stampgate
 

@@ -1,0 +1,38 @@
+// The limit of the memory that this process can use, and how much the gateway can need.
+#ifndef STAMPGATE_GATEWAY_PROCESS_MEMORY_LIMIT_H_
+#define STAMPGATE_GATEWAY_PROCESS_MEMORY_LIMIT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace stampgate {
+
+// The memory that the gateway uses for itself, beside what its clients make it hold: a gateway at rest uses about half
+// of it, and the rest is for free memory that the allocator keeps.
+inline constexpr int64_t kBaseMemoryBytes = 96 << 20;
+
+struct MemoryLimit {
+  int64_t bytes = 0;
+  std::string source = {};  // what sets the limit, such as "the control group /sys/fs/cgroup (memory.max)"
+};
+
+// Returns the lowest limit for this process: that of its control groups and of all groups above them (versions 1 and
+// 2), that of the process itself (`ulimit -v` and `ulimit -d`), or the memory of the machine. Returns nothing if none
+// can be read.
+std::optional<MemoryLimit> LowestMemoryLimit();
+
+// Returns the lowest limit of the control groups only. `root` and `membership` are those of ControlGroupFolders.
+std::optional<MemoryLimit> ControlGroupMemoryLimit(const std::string& root, const std::string& membership);
+
+// Returns the warning that `limit` is lower than the gateway can need, and what the operator can do; nothing if it is
+// high enough, or not known. `held_bytes` is what clients can make the gateway hold, and `settings` are the names of
+// the settings that limit it.
+std::optional<std::string> MemoryWarning(const std::optional<MemoryLimit>& limit, int64_t held_bytes,
+                                         absl::string_view settings);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_PROCESS_MEMORY_LIMIT_H_
