@@ -1,16 +1,23 @@
 #include "gateway/audit/open.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gateway/process/log.h"
 #include "stamp/secret/symmetric_key.h"
 
 namespace stampgate {
 namespace {
+
+// See IsScarce.
+constexpr uintmax_t kScarceBytes = 1 << 30;
+constexpr uintmax_t kScarcePart = 10;
 
 void LogStatus(const absl::Status& status) {
   if (status.ok()) return Log(Severity::kInfo, "audit_works_again", {});
@@ -37,6 +44,11 @@ void ReportTornEnd(const AuditWriter::TornEnd& end) {
 
 }  // namespace
 
+bool IsScarce(const std::filesystem::space_info& space, bool before) {
+  const uintmax_t limit = std::min(kScarceBytes, space.capacity / kScarcePart);
+  return space.available < (before ? limit + limit / 4 : limit);
+}
+
 absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Config& all, absl::string_view version,
                                                    Observers observers, const Pace& pace) {
   const config::v1::Audit& config = all.audit();
@@ -62,9 +74,11 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Config& all
   audit->log_ = *std::move(log);  // before this line, no record is queued, so Observe does not run
   audit->ReportHead();
   audit->LogHead();
+  audit->CheckSpace();
   const int per_line = pace.intervals_per_line;
   audit->head_task_ = std::make_unique<PeriodicTask>("audit-head", pace.interval, [audit = audit.get(), per_line] {
     audit->ReportHead();
+    audit->CheckSpace();
     if (++audit->intervals_ < per_line) return;
     audit->intervals_ = 0;
     audit->LogHead();
@@ -93,6 +107,21 @@ void Audit::Observe(const absl::Status& status) {
     log_->Deny(failure);
   }
   if (observers_.status) observers_.status(status);
+}
+
+void Audit::CheckSpace() {
+  std::error_code error;
+  const std::filesystem::space_info space = std::filesystem::space(file_, error);
+  if (error || IsScarce(space, is_scarce_) == is_scarce_) return;
+  is_scarce_ = !is_scarce_;
+  for (const AuditLog::Kind kind : {AuditLog::Kind::kCalls, AuditLog::Kind::kReads}) {
+    log_->unsent_allows(kind).SetScarce(is_scarce_);
+  }
+  if (!is_scarce_) return Log(Severity::kInfo, "audit_space_suffices", {});
+  Log(Severity::kWarning, "audit_space_scarce",
+      {{"message", absl::StrCat("the disk of the audit log has ", space.available >> 20,
+                                " MiB left, so each caller may make only ", UnsentAllows::kPerSecond,
+                                " calls a second: archive and remove closed files, or enlarge the disk")}});
 }
 
 void Audit::LogHead() {

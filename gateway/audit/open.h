@@ -3,6 +3,7 @@
 #define STAMPGATE_GATEWAY_AUDIT_OPEN_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,10 +18,14 @@
 
 namespace stampgate {
 
+// Whether the space of the audit log's disk is scarce: less than 1 GiB, or a tenth of the disk if that is less, is
+// left. If it was scarce before, it is scarce until a quarter more than that is left.
+bool IsScarce(const std::filesystem::space_info& space, bool before);
+
 // A running audit log. Every 10 seconds, if the head (the number and the MAC of the last record) has changed, Audit
 // passes the head to its observer. Once a minute, it also writes the head to the log, so that a quiet log does not
 // consist of heads. An operator who keeps the heads on another machine can later detect that records are missing at the
-// end of the audit log.
+// end of the audit log. At the same interval, it looks at the space of the disk: see UnsentAllows.
 class Audit {
  public:
   // Functions that receive the state that Audit also logs. Each function may be empty. Audit calls the functions on its
@@ -60,6 +65,7 @@ class Audit {
   Audit(std::string file, Observers observers);
 
   void Observe(const absl::Status& status);
+  void CheckSpace();
   void ReportHead();
   void LogHead();
 
@@ -69,6 +75,7 @@ class Audit {
   // The sequence numbers of the last head that the observer got, and of the last one that was logged.
   uint64_t reported_ = 0;
   uint64_t logged_ = 0;
+  bool is_scarce_ = false;
   int intervals_ = 0;  // since the last interval at whose end LogHead was called
   std::unique_ptr<PeriodicTask> head_task_;
 };

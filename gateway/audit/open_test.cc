@@ -50,6 +50,19 @@ std::vector<std::string> LinesAfterHeads(int intervals_per_line, int heads) {
   return lines;
 }
 
+TEST(AuditTest, TheSpaceIsScarceBelowATenthOfTheDiskOrAGibibyte) {
+  constexpr uintmax_t kGib = 1 << 30;
+  const auto is_scarce = [](uintmax_t available, uintmax_t capacity, bool before = false) {
+    return IsScarce({.capacity = capacity, .free = capacity, .available = available}, before);
+  };
+  EXPECT_FALSE(is_scarce(kGib, 100 * kGib));
+  EXPECT_TRUE(is_scarce(kGib - 1, 100 * kGib));
+  EXPECT_FALSE(is_scarce(1000, 10'000));
+  EXPECT_TRUE(is_scarce(999, 10'000));
+  EXPECT_TRUE(is_scarce(1249, 10'000, /*before=*/true));
+  EXPECT_FALSE(is_scarce(1250, 10'000, /*before=*/true));
+}
+
 TEST(AuditTest, TheLogHasFewerHeadsThanTheObserver) {
   // Only the head of the start and that of the end.
   EXPECT_THAT(LinesAfterHeads(1'000'000'000, 5), SizeIs(2));

@@ -13,7 +13,14 @@ std::optional<absl::Duration> UnsentAllows::Refuse(absl::string_view caller) {
   return absl::Seconds((1 - left) / kPerSecond);
 }
 
+void UnsentAllows::SetScarce(bool scarce) {
+  const std::lock_guard lock(mutex_);
+  scarce_ = scarce;
+  if (!scarce) callers_.clear();
+}
+
 void UnsentAllows::Count(absl::string_view caller, bool sent) {
+  sent = sent && !scarce_;
   const std::lock_guard lock(mutex_);
   auto found = callers_.find(caller);
   if (found == callers_.end()) {

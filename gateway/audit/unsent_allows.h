@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_GATEWAY_AUDIT_UNSENT_ALLOWS_H_
 #define STAMPGATE_GATEWAY_AUDIT_UNSENT_ALLOWS_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -18,7 +19,11 @@ namespace stampgate {
 // Upstream's speed and its rates limit how many calls are sent, and so how fast their records fill the disk. Nothing
 // else limits the allowed calls that send nothing: Prepare, reads of events, and calls whose callers leave before the
 // request is sent. So each caller may have kBurst of them at once, and further kPerSecond in a second. Each call that
-// was sent permits one more, because a client that prepares a body usually sends it. Thread-safe.
+// was sent permits one more, because a client that prepares a body usually sends it.
+//
+// Without rates in the config, upstream's speed alone lets one caller fill a disk in days. So while the disk's space is
+// scarce, the calls that are sent count like the others: then each caller gets an equal part of the space that is left.
+// Thread-safe.
 class UnsentAllows {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,6 +35,10 @@ class UnsentAllows {
 
   // Returns nothing if the caller may have a further call allowed. Otherwise returns how long it must wait.
   std::optional<absl::Duration> Refuse(absl::string_view caller);
+
+  // From now on, the disk's space is scarce, or is not. When it suffices again, forgets what the callers have used.
+  void SetScarce(bool scarce);
+  bool scarce() const { return scarce_; }
 
   // Counts an allowed call of the caller that has ended.
   void Count(absl::string_view caller, bool sent);
@@ -44,6 +53,7 @@ class UnsentAllows {
   double LeftTo(const Caller& caller) const;
 
   const std::function<Clock::time_point()> now_;
+  std::atomic<bool> scarce_ = false;
   std::mutex mutex_;
   absl::flat_hash_map<std::string, Caller> callers_;  // those with less than kBurst when they were last counted
 };

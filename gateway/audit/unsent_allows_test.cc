@@ -57,6 +57,15 @@ TEST_F(UnsentAllowsTest, EachCallThatIsSentPermitsOneMore) {
   EXPECT_TRUE(unsent_.Refuse("a").has_value());
 }
 
+TEST_F(UnsentAllowsTest, WhileTheSpaceIsScarceEachCallCounts) {
+  EXPECT_EQ(Flood("a", seconds(10), /*sent=*/true), 10'000);
+  unsent_.SetScarce(true);
+  EXPECT_NEAR(Flood("a", seconds(3600), /*sent=*/true), UnsentAllows::kBurst + 3600 * UnsentAllows::kPerSecond, 2);
+  EXPECT_FALSE(unsent_.Refuse("b").has_value()) << "another caller";
+  unsent_.SetScarce(false);
+  EXPECT_EQ(Flood("a", seconds(10), /*sent=*/true), 10'000);
+}
+
 // Many calls were allowed before the first of them ended without a request.
 TEST_F(UnsentAllowsTest, CallsThatWereAllowedAtTheSameTimeCountToo) {
   for (int i = 0; i < 3000; ++i) unsent_.Count("a", /*sent=*/false);

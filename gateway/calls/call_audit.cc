@@ -64,10 +64,13 @@ absl::Status CallAudit::CheckUnsent(const KnownCaller& caller, AuditLog::Kind ki
   if (log_ == nullptr) return absl::OkStatus();
   const std::optional<absl::Duration> wait = log_->unsent_allows(kind).Refuse(caller.caller->name());
   if (!wait.has_value()) return absl::OkStatus();
-  Error error = GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_CALLS,
-                             absl::StrCat("caller ", caller.caller->name(),
-                                          " has made too many calls that are recorded and send nothing "
-                                          "upstream, such as Prepare and reads of events; nothing was sent upstream"));
+  const absl::string_view which =
+      log_->unsent_allows(kind).scarce()
+          ? ", because the disk of the audit log is almost full"
+          : " that are recorded and send nothing upstream, such as Prepare and reads of events";
+  Error error = GatewayError(
+      absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_CALLS,
+      absl::StrCat("caller ", caller.caller->name(), " has made too many calls", which, "; nothing was sent upstream"));
   error.retry_delay = *wait;
   return ToStatus(error);
 }

@@ -22,7 +22,8 @@ import { deliver } from './event_stack.mjs';
 import { GENERAL_SUBMIT, QUERY, SUBMIT } from './failures.mjs';
 import { Gateway, HANG_MS, auditConfig, freeCaller, plainConfig, run, scratch, startGateway, startStack } from './harness.mjs';
 import { HeldCall } from './held_call.mjs';
-import { recordsOf } from './log_lines.mjs';
+import { logLines, recordsOf } from './log_lines.mjs';
+import { asCaller, callerOf } from './policy_callers.mjs';
 import { until } from './processes.mjs';
 import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 
@@ -595,6 +596,36 @@ test('a second gateway refuses to use the audit file of a running one', async (t
   const audit = await auditConfig(folder);
   const { simulator } = await startStack(t, { config: { audit } });
   await assert.rejects(Gateway.start({ ...plainConfig(simulator, folder), audit }, { folder }), /audit\.log/);
+});
+
+test('one caller does not fill the disk of the audit log for all', { skip: reasonToSkip(), timeout: 2 * HANG_MS }, async (t) => {
+  const folder = scratch(t);
+  const { inside, command, seenFrom } = smallDisk(folder, 32);
+  const audit = await auditConfig(folder, join(inside, 'audit.log'));
+  const grants = [{ classes: ['query'], all_organizations: true }];
+  const callers = [callerOf('greedy', grants), callerOf('honest', grants)];
+  const { gateway } = await startStack(t, { config: { audit, callers }, command });
+  const [greedy, honest] = ['greedy', 'honest'].map((name) => asCaller(gateway, name));
+  const ballast = join(seenFrom(gateway), 'ballast');
+  // With much space, nothing limits the calls that are sent.
+  for (let batch = 0; batch < 15; ++batch) await Promise.all(Array.from({ length: 100 }, () => greedy.call(QUERY.method, QUERY.request)));
+  fill(ballast, 3_000_000);
+  const [{ message }] = await logLines(gateway, 1, 'audit_space_scarce');
+  assert.match(message, /the disk of the audit log has 2 MiB left, so each caller may make only 5 calls a second/);
+  let allowed = 0;
+  let refusal;
+  while (refusal === undefined) {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => greedy.call(QUERY.method, QUERY.request).catch((error) => error)));
+    allowed += answers.filter((answer) => !(answer instanceof Error)).length;
+    refusal = answers.find((answer) => answer instanceof Error);
+    assert.ok(allowed < 2000, 'nothing is refused');
+  }
+  assert.deepEqual([refusal.code, refusal.info.reason], [code.RESOURCE_EXHAUSTED, 'TOO_MANY_CALLS']);
+  assert.match(refusal.details, /because the disk of the audit log is almost full/);
+  await honest.call(QUERY.method, QUERY.request);
+  rmSync(ballast);
+  await logLines(gateway, 1, 'audit_space_suffices');
+  await greedy.call(QUERY.method, QUERY.request);
 });
 
 test('while the disk is full, the gateway stamps nothing; when it has space again, calls succeed', { skip: reasonToSkip(), timeout: HANG_MS }, async (t) => {
