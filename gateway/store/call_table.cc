@@ -63,7 +63,7 @@ absl::StatusOr<CallTable> CallTable::Open(const SqliteConnection& connection, co
                     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)"},
       {&table.after_, "SELECT " STAMPGATE_CALL_COLUMNS " FROM calls WHERE number > ?1 ORDER BY number"},
       {&table.count_, "SELECT caller, count(*) FROM calls GROUP BY caller"},
-      {&table.count_through_, "SELECT caller, count(*) FROM calls WHERE number <= ?1 GROUP BY caller"},
+      {&table.count_through_, "SELECT caller, count(*) FROM calls NOT INDEXED WHERE number <= ?1 GROUP BY caller"},
       {&table.remove_, "DELETE FROM calls WHERE number <= ?1"},
   };
   for (const auto& [statement, sql] : statements) {

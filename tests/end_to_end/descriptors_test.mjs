@@ -26,14 +26,13 @@ test('a reload works while connections use all descriptors that they can get', {
   const config = { admin: ADMIN, reload_interval: '100ms' };
   const { gateway } = await startStack(t, { config, command: limited(folder) });
   const [{ message }] = await logLines(gateway, 1, 'descriptor_limit');
-  assert.match(message, /the gateway can need \d+ file descriptors .* but the limit of this process is 300: raise it/);
+  assert.match(message, /the gateway can need \d+ file descriptors .* but the limit of this process is 300: the gateway admits at most 150 connections/);
 
   const [host, port] = gateway.address.split(':');
   const sockets = Array.from({ length: 2 * LIMIT }, () => connect({ host, port }).on('error', () => {}).resume());
   t.after(() => sockets.forEach((socket) => socket.destroy()));
-  const [short] = await logLines(gateway, 1, 'descriptors_short');
-  assert.equal(short.port, 'grpc');
-  assert.match(short.message, /closes new connections/);
+  const [refused] = await logLines(gateway, 1, 'connection_closed');
+  assert.match(refused.message, /connections\.max/);
   await until(() => sockets.every((socket) => socket.destroyed || socket.readyState === 'open'), 'all clients are connected or refused');
   assert.ok(descriptorsOf(gateway.child.pid) < LIMIT - 50);
   assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
@@ -41,16 +40,38 @@ test('a reload works while connections use all descriptors that they can get', {
   await reconfigure(gateway, { callers: [...freeCaller(), { name: 'next', dns_names: ['a.example'] }] });
 });
 
-test('the webhook port reports that it closes connections because descriptors are short', { timeout: HANG_MS }, async (t) => {
+test('both ports report that they close connections because descriptors are short', { timeout: HANG_MS }, async (t) => {
   const folder = scratch(t);
-  const config = eventsConfig(folder, { webhooks: { max_connections: 1000 } });
-  const { gateway } = await startStack(t, { config, command: limited(folder) });
-  const { hostname: host, port } = new URL(gateway.webhookUrl);
-  const sockets = Array.from({ length: 2 * LIMIT }, () => connect({ host, port }).on('error', () => {}).resume());
+  const FEW = 80;
+  const { gateway } = await startStack(t, { config: eventsConfig(folder), command: limited(folder, FEW) });
+  const sockets = [];
   t.after(() => sockets.forEach((socket) => socket.destroy()));
+  const connectTo = (host, port) => sockets.push(connect({ host, port }).on('error', () => {}).resume());
+  for (let index = 0; index < FEW; ++index) connectTo(...gateway.address.split(':'));
   const [short] = await logLines(gateway, 1, 'descriptors_short');
-  assert.equal(short.port, 'webhooks');
-  assert.ok(descriptorsOf(gateway.child.pid) < LIMIT);
+  assert.equal(short.port, 'grpc');
+  assert.match(short.message, /closes new connections/);
+  const { hostname, port } = new URL(gateway.webhookUrl);
+  connectTo(hostname, port);
+  const [, second] = await logLines(gateway, 2, 'descriptors_short');
+  assert.equal(second.port, 'webhooks');
+  assert.ok(descriptorsOf(gateway.child.pid) < FEW);
+});
+
+test('`check` and the start warn of a memory that is less than the gateway can need', { timeout: HANG_MS }, async (t) => {
+  const folder = scratch(t);
+  const command = join(folder, 'limited-data');
+  const kibibytes = 8 << 20;
+  writeFileSync(command, `#!/bin/sh\nulimit -d ${kibibytes} && exec '${binary('gateway/stampgate')}' "$@"\n`, { mode: 0o755 });
+  const config = { connections: { max_bytes: 2 ** 33 } };
+  const { gateway } = await startStack(t, { config, command });
+  const [{ message }] = await logLines(gateway, 1, 'memory_limit');
+  assert.match(message, /^connections\.max_bytes: the gateway can need 8288 MiB of memory .* gives it \d+ MiB/);
+  const { status, stderr } = await run(['check', '--config', gateway.configFile], { command });
+  assert.equal(status, 0);
+  assert.match(stderr, /connections\.max_bytes: the gateway can need 8288 MiB of memory.*\(warning\)\n$/);
+  writeFileSync(gateway.configFile, JSON.stringify({ ...gateway.config, connections: {} }));
+  assert.doesNotMatch((await run(['check', '--config', gateway.configFile], { command })).stderr, /of memory/);
 });
 
 test('`check` warns of a limit that is lower than the connections need', { timeout: HANG_MS }, async (t) => {
