@@ -92,6 +92,9 @@ std::vector<WaitTable::Ended> WaitTable::OnPolled(const ActivityName& activity, 
                                                   Time now) {
   --polls_in_flight_;
   Entry& entry = *entries_.at(activity);
+  const auto reader = callers_.find(entry.reader);
+  --reader->second.polls;
+  EraseIfUnused(reader);
   entry.interval = std::min(2 * entry.interval, options_.max_poll_interval);
   SetDue(activity, entry, std::max(now, *entry.read + Chrono(entry.interval)));
   if (entry.waits.empty()) {
@@ -131,7 +134,7 @@ std::vector<WaitTable::Poll> WaitTable::TakePolls(Time now) {
     expired_.erase(expired_.begin());
   }
   std::vector<Poll> polls;
-  while (polls_in_flight_ < options_.max_polls_in_flight && now >= next_poll_) {
+  while (now >= next_poll_) {
     auto* const next = NextCaller(now);
     if (next == nullptr) break;
     auto& [name, caller] = *next;
@@ -139,6 +142,8 @@ std::vector<WaitTable::Poll> WaitTable::TakePolls(Time now) {
     Entry& entry = *entries_.at(activity);
     TakeDue(activity, entry);
     entry.read = now;
+    entry.reader = name;
+    ++caller.polls;
     turn_ = std::max(turn_, caller.turn.first);
     SetTurn(caller);
     ++polls_in_flight_;
@@ -155,7 +160,7 @@ std::pair<const std::string, WaitTable::Caller>* WaitTable::NextCaller(Time now)
   if (due_.empty() || due_.begin()->first > now) return next;
   for (auto& entry : callers_) {
     const Caller& caller = entry.second;
-    if (caller.due.empty() || caller.due.begin()->first > now) continue;
+    if (caller.due.empty() || caller.due.begin()->first > now || !MayPoll(caller)) continue;
     if (next == nullptr || caller.turn < next->second.turn) next = &entry;
   }
   return next;
@@ -164,8 +169,23 @@ std::pair<const std::string, WaitTable::Caller>* WaitTable::NextCaller(Time now)
 WaitTable::Time WaitTable::next() const {
   Time next = deadlines_.empty() ? Time::max() : deadlines_.begin()->first;
   if (!expired_.empty()) next = std::min(next, expired_.begin()->first);
-  if (due_.empty() || polls_in_flight_ >= options_.max_polls_in_flight) return next;
-  return std::min(next, std::max(due_.begin()->first, next_poll_));
+  if (due_.empty()) return next;
+  if (polls_in_flight_ < options_.max_polls_in_flight) {
+    return std::min(next, std::max(due_.begin()->first, next_poll_));
+  }
+  for (const auto& [name, caller] : callers_) {
+    if (caller.due.empty() || !MayPoll(caller)) continue;
+    next = std::min(next, std::max(caller.due.begin()->first, next_poll_));
+  }
+  return next;
+}
+
+bool WaitTable::MayPoll(const Caller& caller) const {
+  if (polls_in_flight_ < options_.max_polls_in_flight || caller.polls == 0) return true;
+  double weights = 0;
+  for (const auto& [name, each] : callers_) weights += each.weight;
+  return static_cast<double>(caller.polls) <
+         static_cast<double>(options_.max_polls_in_flight) * caller.weight / weights;
 }
 
 WaitTable::Entry& WaitTable::EntryOf(const ActivityName& activity, Time now) {
@@ -215,8 +235,12 @@ void WaitTable::EraseWait(WaitId id) {
   deadlines_.erase({found->second.deadline, id});
   const auto caller = callers_.find(found->second.caller);
   caller->second.waits.erase(id);
-  if (caller->second.waits.empty()) callers_.erase(caller);
+  EraseIfUnused(caller);
   waits_.erase(found);
+}
+
+void WaitTable::EraseIfUnused(absl::flat_hash_map<std::string, Caller>::iterator caller) {
+  if (caller->second.waits.empty() && caller->second.polls == 0) callers_.erase(caller);
 }
 
 void WaitTable::SetTurn(Caller& caller) { caller.turn = {turn_ + 1 / caller.weight, ++last_turn_}; }

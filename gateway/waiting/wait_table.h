@@ -44,6 +44,9 @@ enum class WaitEnd {
 // is longest ago is next, with its reading that has been due for longest. A reading for calls of several callers is due
 // for each of them. A caller that begins to wait comes after those of its weight that wait already.
 //
+// A reading in progress can take long, for example if its caller also has many calls that wait for upstream. So while
+// `max_polls_in_flight` are in progress, a caller that has less than its share of them, or none, may still begin one.
+//
 // At most `max_waiting` calls wait. A caller alone may use all these places. If a further call wants one, the caller
 // with the most places for its weight gives up its newest wait, unless the call's own caller would then have at least
 // as many for its weight: then the further call does not wait. So a caller whose calls use at most its share of the
@@ -126,10 +129,11 @@ class WaitTable {
   bool needs_events() const { return announced_ > 0 || !waits_.empty(); }
 
  private:
-  // A caller whose calls wait.
+  // A caller whose calls wait, or with readings in progress.
   struct Caller {
     double weight = 1;
     absl::btree_set<WaitId> waits;
+    size_t polls = 0;  // in progress
     // The virtual time of the next turn: each turn adds 1 / weight. Among equal ones, the smaller number is next, which
     // increases with each turn of any caller.
     std::pair<double, uint64_t> turn;
@@ -149,6 +153,7 @@ class WaitTable {
     // progress.
     std::optional<Time> due;
     std::optional<Time> read;  // when the last reading began
+    std::string reader;        // the caller whose turn the last reading was
     absl::Duration interval;   // until the next reading
     Text text = nullptr;       // the newest report
     bool is_final = false;     // whether `text` has a final status, but lacks the result
@@ -169,6 +174,10 @@ class WaitTable {
   // Returns the wait that must give up its place, so that a call of `caller` can wait; nothing if none must.
   std::optional<WaitId> WaitToDisplace(absl::string_view caller, double weight) const;
   void SetTurn(Caller& caller);
+  // Whether a further reading of the caller may be in progress.
+  bool MayPoll(const Caller& caller) const;
+  // Forgets the caller if it has nothing any more.
+  void EraseIfUnused(absl::flat_hash_map<std::string, Caller>::iterator caller);
   // Returns the caller whose turn it is; null if no reading is due.
   std::pair<const std::string, Caller>* NextCaller(Time now);
   void SetUrgent(const ActivityName& activity, Entry& entry, Time now);
@@ -182,7 +191,7 @@ class WaitTable {
   size_t polls_in_flight_ = 0;
   Time next_poll_ = Time::min();  // no reading begins before this time
   absl::flat_hash_map<WaitId, Wait> waits_;
-  absl::flat_hash_map<std::string, Caller> callers_;  // those whose calls wait
+  absl::flat_hash_map<std::string, Caller> callers_;  // those whose calls wait, or with readings in progress
   double turn_ = 0;                                   // the virtual time of the last turn
   uint64_t last_turn_ = 0;
   absl::flat_hash_map<ActivityName, std::unique_ptr<Entry>> entries_;

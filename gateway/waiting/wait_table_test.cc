@@ -378,6 +378,39 @@ TEST(WaitTableTest, NoMoreReadingsAreInProgressThanAllowed) {
   EXPECT_THAT(table.TakePolls(kStart + seconds(3)), SizeIs(1));
 }
 
+// No reading of one caller ends.
+TEST(WaitTableTest, TheReadingsInProgressOfOneCallerDoNotStopThoseOfAnother) {
+  WaitTable table(OptionsOf(/*max_waiting=*/1000, /*polls_per_second=*/1'000'000));
+  for (WaitTable::WaitId wait = 1; wait <= 100; ++wait) Begin(table, wait, {"o", absl::StrCat(wait)});
+  WaitTable::Time now = kStart + seconds(2);
+  // Returns the readings that begin within a tenth of a second.
+  const auto begin = [&] {
+    std::vector<ActivityName> begun;
+    for (int i = 0; i < 100; ++i) {
+      for (const WaitTable::Poll& poll : table.TakePolls(now += milliseconds(1))) begun.push_back(poll.activity);
+    }
+    return begun;
+  };
+  const std::vector<ActivityName> of_a = begin();
+  EXPECT_THAT(of_a, SizeIs(8)) << "a caller alone may use all";
+  EXPECT_GT(table.next(), now + seconds(60)) << "the deadlines";
+  for (WaitTable::WaitId wait = 101; wait <= 120; ++wait) {
+    Begin(table, wait, {"o", absl::StrCat(wait)}, now, now + kLong, /*urgent=*/true, "b");
+  }
+  EXPECT_LE(table.next(), now + milliseconds(1));
+  const std::vector<ActivityName> of_b = begin();
+  EXPECT_THAT(of_b, SizeIs(4)) << "beside another caller, half of them";
+  EXPECT_GT(table.next(), now + seconds(60));
+  Begin(table, 121, {"o", "121"}, now, now + kLong, /*urgent=*/true, "c");
+  EXPECT_THAT(begin(), ElementsAre(ActivityName("o", "121")));
+  // The readings of a caller that has left still count, and are forgotten when they end.
+  for (WaitTable::WaitId wait = 101; wait <= 120; ++wait) table.Remove(wait);
+  for (const ActivityName& activity : of_b) table.OnPolled(activity, nullptr, now);
+  EXPECT_THAT(begin(), IsEmpty());
+  for (const ActivityName& activity : of_a) table.OnPolled(activity, nullptr, now);
+  EXPECT_THAT(begin(), SizeIs(7));
+}
+
 // Nine hundred calls of one caller wait, and two readings may begin in a second.
 TEST(WaitTableTest, TheWaitsOfOneCallerDoNotDelayTheReadingsOfAnother) {
   WaitTable table(OptionsOf(/*max_waiting=*/1000, /*polls_per_second=*/2));
