@@ -231,11 +231,11 @@ class PostgresBackend final : public CallBackend {
   absl::Status EstimateShares(PostgresConnection& connection) {
     shares_ = {};
     if (keys_ < options_.max_keys) return absl::OkStatus();
-    absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(
-        {{"WITH sample AS (SELECT caller, count(*) AS keys FROM submits TABLESAMPLE SYSTEM (least(100, 100.0 * $1 / "
-          "$2))"
-          " GROUP BY caller) SELECT caller, ceil(keys * $2 / (SELECT sum(keys) FROM sample))::bigint FROM sample",
-          PostgresParameters().Bigint(kSampledKeys).Bigint(keys_)}});
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        connection.Run({{"WITH sample AS (SELECT caller, count(*) AS keys FROM submits TABLESAMPLE SYSTEM"
+                         " (least(100, 100.0 * $1 / $2)) GROUP BY caller) SELECT caller, ceil(keys * $2 / (SELECT "
+                         "sum(keys) FROM sample))::bigint FROM sample",
+                         PostgresParameters().Bigint(kSampledKeys).Bigint(keys_)}});
     if (!results.ok()) return results.status();
     const PostgresResult& result = results->front();
     for (int i = 0; i < result.rows(); ++i) shares_.Add(result.Bytes(i, 0), result.Number(i, 1));
@@ -336,7 +336,7 @@ class PostgresBackend final : public CallBackend {
   uint64_t raised_ms_ = 0;  // the highest bound that the server has confirmed
   int64_t commits_ = 0;     // the number of transactions that the server has confirmed
   int64_t keys_ = 0;
-  KeyShares shares_;                   // estimates; empty while fewer keys than the maximum are stored
+  KeyShares shares_;                   // estimates, as far as the maximum of keys is stored
   std::vector<std::string> new_keys_;  // the callers of the keys that the last group of steps has added
   SteadyClock::time_point count_at_;
   SteadyClock::time_point refuse_until_;
