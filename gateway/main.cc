@@ -105,14 +105,9 @@ int CheckCaller(const CommandLine& line) {
   return 0;
 }
 
-// What unfinished deliveries can make the gateway hold.
-constexpr int64_t kDeliveryBytes = 64 << 20;
-
 // Returns the warning that the memory of this process is less than the gateway can need.
 std::optional<std::string> MemoryWarningOf(const config::v1::Config& config) {
-  const int64_t of_deliveries = config.webhooks().listen_address().empty() ? 0 : kDeliveryBytes;
-  return MemoryWarning(LowestMemoryLimit(), static_cast<int64_t>(config.connections().max_bytes()) + of_deliveries,
-                       "connections.max_bytes");
+  return MemoryWarning(LowestMemoryLimit(), static_cast<int64_t>(config.memory().max_bytes()), "memory.max_bytes");
 }
 
 int Check(const CommandLine& line) {

@@ -174,10 +174,10 @@ class ConnectionTest : public ::testing::Test {
 
   const std::shared_ptr<MemoryAccount> memory_ = std::make_shared<MemoryAccount>(
       MemoryAccount::Limits{.max_bytes_per_connection = 1 << 20, .max_bytes_per_identity = kBytesOfIdentity});
-  const std::shared_ptr<MemoryHolder> own_ = memory_->Open("a", [](MemoryLimit) {});
-  std::promise<MemoryLimit> others_excess_;
+  const std::shared_ptr<MemoryHolder> own_ = memory_->Open("a", [](MemoryBound) {});
+  std::promise<MemoryBound> others_excess_;
   const std::shared_ptr<MemoryHolder> other_ =
-      memory_->Open("a", [this](MemoryLimit limit) { others_excess_.set_value(limit); });
+      memory_->Open("a", [this](MemoryBound limit) { others_excess_.set_value(limit); });
   std::atomic<size_t> unread_ = 0;
   std::promise<Excess> excess_;
   SliceBuffer from_;
@@ -399,7 +399,7 @@ TEST_F(ConnectionTest, ReadsNothingWhileItMustPause) {
 TEST_F(ConnectionTest, AConnectionThatMustPauseEndsTheLargestConnection) {
   other_->SetReceived(0, kPauses + 1);
   std::future<absl::Status> read = Read();
-  EXPECT_EQ(others_excess_.get_future().get(), MemoryLimit::kIdentity);
+  EXPECT_EQ(others_excess_.get_future().get(), MemoryBound::kIdentity);
   EXPECT_EQ(read.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
 }
 

@@ -338,7 +338,7 @@ class PassiveDoor : public Door {
       if (on_excess) on_excess(peer, excess);
     };
     const std::shared_ptr<MemoryHolder> holder =
-        memory_->Open(StrangerName(peer), [weak = std::weak_ptr<Connection>(connection)](MemoryLimit limit) {
+        memory_->Open(StrangerName(peer), [weak = std::weak_ptr<Connection>(connection)](MemoryBound limit) {
           // Not immediately, because the lock of another connection is held.
           if (const std::shared_ptr<Connection> largest = weak.lock()) largest->ExpelLater(*ExcessOf(limit));
         });

@@ -2,14 +2,14 @@
 
 namespace stampgate {
 
-std::optional<Excess> ExcessOf(std::optional<MemoryLimit> limit) {
+std::optional<Excess> ExcessOf(std::optional<MemoryBound> limit) {
   if (!limit.has_value()) return std::nullopt;
   switch (*limit) {
-    case MemoryLimit::kConnection:
+    case MemoryBound::kConnection:
       return Excess::kBytesOfConnection;
-    case MemoryLimit::kIdentity:
+    case MemoryBound::kIdentity:
       return Excess::kBytesOfIdentity;
-    case MemoryLimit::kAll:
+    case MemoryBound::kAll:
       break;
   }
   return Excess::kBytesOfAll;

@@ -25,7 +25,7 @@ enum class Excess : size_t {
 inline constexpr size_t kExcessCount = 9;
 
 // Returns the bound of the connection that stands for a bound of memory.
-std::optional<Excess> ExcessOf(std::optional<MemoryLimit> limit);
+std::optional<Excess> ExcessOf(std::optional<MemoryBound> limit);
 
 // Returns the reason that a client reads when the gateway closes its connection.
 absl::string_view MessageOf(Excess excess);

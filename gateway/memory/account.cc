@@ -12,7 +12,7 @@ int64_t Reservable(int64_t limit) { return limit - limit / 8; }
 }  // namespace
 
 std::shared_ptr<MemoryHolder> MemoryAccount::Open(const std::string& identity,
-                                                  absl::AnyInvocable<void(MemoryLimit)> on_excess) {
+                                                  absl::AnyInvocable<void(MemoryBound)> on_excess) {
   std::shared_ptr<MemoryHolder> holder;
   {
     const std::lock_guard lock(mutex_);
@@ -42,7 +42,7 @@ bool MemoryAccount::MakesRoomFor(const Identity& identity) {
   // Nobody loses memory for an identity that holds more.
   if (largest->identity_->bytes <= std::max(identity.bytes.load(), share)) return false;
   largest->ends_ = true;
-  largest->on_excess_(MemoryLimit::kAll);
+  largest->on_excess_(MemoryBound::kAll);
   return true;
 }
 
@@ -68,7 +68,7 @@ MemoryHolder* MemoryAccount::Largest(const Identity* identity, int64_t limit) co
 }
 
 MemoryHolder::MemoryHolder(std::shared_ptr<MemoryAccount> account, std::shared_ptr<MemoryAccount::Identity> identity,
-                           absl::AnyInvocable<void(MemoryLimit)> on_excess)
+                           absl::AnyInvocable<void(MemoryBound)> on_excess)
     : account_(std::move(account)), identity_(std::move(identity)), on_excess_(std::move(on_excess)) {}
 
 MemoryHolder::~MemoryHolder() {
@@ -89,10 +89,10 @@ void MemoryHolder::SetReceived(size_t streams, size_t bytes_of_streams) {
   if (more != 0) Add(more);
 }
 
-std::optional<MemoryLimit> MemoryHolder::Check() {
+std::optional<MemoryBound> MemoryHolder::Check() {
   const MemoryAccount::Limits& limits = account_->limits_;
-  if (bytes_ > limits.max_bytes_per_connection) return MemoryLimit::kConnection;
-  const auto ends = [this](const MemoryAccount::Identity* identity, int64_t limit, MemoryLimit name) {
+  if (bytes_ > limits.max_bytes_per_connection) return MemoryBound::kConnection;
+  const auto ends = [this](const MemoryAccount::Identity* identity, int64_t limit, MemoryBound name) {
     // While another connection searches, this one need not wait: it searches with its next bytes.
     const std::unique_lock lock(account_->mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
@@ -104,25 +104,25 @@ std::optional<MemoryLimit> MemoryHolder::Check() {
     return false;
   };
   if (identity_->bytes > limits.max_bytes_per_identity &&
-      ends(identity_.get(), limits.max_bytes_per_identity, MemoryLimit::kIdentity)) {
-    return MemoryLimit::kIdentity;
+      ends(identity_.get(), limits.max_bytes_per_identity, MemoryBound::kIdentity)) {
+    return MemoryBound::kIdentity;
   }
-  if (account_->bytes_ > limits.max_bytes && ends(nullptr, limits.max_bytes, MemoryLimit::kAll)) {
-    return MemoryLimit::kAll;
+  if (account_->bytes_ > limits.max_bytes && ends(nullptr, limits.max_bytes, MemoryBound::kAll)) {
+    return MemoryBound::kAll;
   }
   return std::nullopt;
 }
 
-std::optional<MemoryLimit> MemoryHolder::Reserve(int64_t bytes) {
+std::optional<MemoryBound> MemoryHolder::Reserve(int64_t bytes) {
   const MemoryAccount::Limits& limits = account_->limits_;
   Add(bytes);  // first, so that calls that reserve at the same time count each other
-  std::optional<MemoryLimit> exceeded;
+  std::optional<MemoryBound> exceeded;
   if (bytes_ > Reservable(limits.max_bytes_per_connection)) {
-    exceeded = MemoryLimit::kConnection;
+    exceeded = MemoryBound::kConnection;
   } else if (identity_->bytes > Reservable(limits.max_bytes_per_identity)) {
-    exceeded = MemoryLimit::kIdentity;
+    exceeded = MemoryBound::kIdentity;
   } else if (account_->bytes_ > Reservable(limits.max_bytes) && !account_->MakesRoomFor(*identity_)) {
-    exceeded = MemoryLimit::kAll;
+    exceeded = MemoryBound::kAll;
   }
   if (exceeded.has_value()) Release(bytes);
   return exceeded;

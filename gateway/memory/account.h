@@ -17,7 +17,7 @@
 namespace stampgate {
 
 // The bound that a client would exceed.
-enum class MemoryLimit { kConnection, kIdentity, kAll };
+enum class MemoryBound { kConnection, kIdentity, kAll };
 
 class MemoryHolder;
 
@@ -59,7 +59,7 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
   // Opens the part of a connection of `identity`. Returns null if the identity has its most connections. `on_excess` is
   // called at most once, with the bound because of which the connection must end, on any thread, with locks held; it
   // must not block.
-  std::shared_ptr<MemoryHolder> Open(const std::string& identity, absl::AnyInvocable<void(MemoryLimit)> on_excess);
+  std::shared_ptr<MemoryHolder> Open(const std::string& identity, absl::AnyInvocable<void(MemoryBound)> on_excess);
 
   const Limits& limits() const { return limits_; }
   int64_t bytes() const { return bytes_; }
@@ -100,10 +100,10 @@ class MemoryHolder {
 
   // Returns the bound that the connection exceeds. If the connections of the identity, or all connections, exceed their
   // bound together, one of them must end: if it is another one, calls its on_excess.
-  std::optional<MemoryLimit> Check();
+  std::optional<MemoryBound> Check();
 
   // Adds `bytes`. If more than seven eighths of a bound would be used, adds nothing, and returns the bound.
-  std::optional<MemoryLimit> Reserve(int64_t bytes);
+  std::optional<MemoryBound> Reserve(int64_t bytes);
 
   // Subtracts `bytes`, which were reserved.
   void Release(int64_t bytes) { Add(-bytes); }
@@ -125,7 +125,7 @@ class MemoryHolder {
   friend class MemoryAccount;
 
   MemoryHolder(std::shared_ptr<MemoryAccount> account, std::shared_ptr<MemoryAccount::Identity> identity,
-               absl::AnyInvocable<void(MemoryLimit)> on_excess);
+               absl::AnyInvocable<void(MemoryBound)> on_excess);
 
   void Add(int64_t bytes);
 
@@ -134,7 +134,7 @@ class MemoryHolder {
   std::atomic<int64_t> bytes_ = 0;
   std::atomic<int64_t> received_ = 0;                // the part of bytes_ that SetReceived has set
   bool ends_ = false;                                // guarded by MemoryAccount::mutex_
-  absl::AnyInvocable<void(MemoryLimit)> on_excess_;  // guarded by MemoryAccount::mutex_
+  absl::AnyInvocable<void(MemoryBound)> on_excess_;  // guarded by MemoryAccount::mutex_
 };
 
 }  // namespace stampgate

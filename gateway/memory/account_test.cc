@@ -15,23 +15,23 @@ class MemoryAccountTest : public ::testing::Test {
  protected:
   struct Client {
     std::shared_ptr<MemoryHolder> holder;
-    std::vector<MemoryLimit> limits;
+    std::vector<MemoryBound> limits;
   };
 
   std::unique_ptr<Client> Open(const std::string& identity) {
     auto client = std::make_unique<Client>();
     client->holder =
-        memory_->Open(identity, [client = client.get()](MemoryLimit limit) { client->limits.push_back(limit); });
+        memory_->Open(identity, [client = client.get()](MemoryBound limit) { client->limits.push_back(limit); });
     return client->holder == nullptr ? nullptr : std::move(client);
   }
 
   // Makes the connection hold `mebibytes`.
-  static std::optional<MemoryLimit> Hold(Client& client, size_t mebibytes) {
+  static std::optional<MemoryBound> Hold(Client& client, size_t mebibytes) {
     client.holder->SetReceived(0, mebibytes * kMebibyte - MemoryAccount::kConnectionBytes);
     return client.holder->Check();
   }
 
-  static std::optional<MemoryLimit> Reserve(Client& client, int64_t mebibytes) {
+  static std::optional<MemoryBound> Reserve(Client& client, int64_t mebibytes) {
     return client.holder->Reserve(mebibytes * kMebibyte);
   }
 
@@ -59,7 +59,7 @@ TEST_F(MemoryAccountTest, AConnectionItsStreamsAndTheirBytesCount) {
 TEST_F(MemoryAccountTest, AConnectionHasABound) {
   auto client = Open("a");
   EXPECT_EQ(Hold(*client, 100), std::nullopt);
-  EXPECT_EQ(Hold(*client, 101), MemoryLimit::kConnection);
+  EXPECT_EQ(Hold(*client, 101), MemoryBound::kConnection);
   EXPECT_EQ(Hold(*client, 100), std::nullopt);
   Close(*client);
 }
@@ -72,13 +72,13 @@ TEST_F(MemoryAccountTest, TheLargestConnectionOfAnIdentityEndsIfTheIdentityHolds
   EXPECT_EQ(Hold(*large, 90), std::nullopt);
   EXPECT_EQ(Hold(*small, 60), std::nullopt);
   EXPECT_EQ(Hold(*small, 61), std::nullopt);
-  EXPECT_EQ(large->limits, std::vector{MemoryLimit::kIdentity});
+  EXPECT_EQ(large->limits, std::vector{MemoryBound::kIdentity});
   EXPECT_EQ(Hold(*small, 62), std::nullopt);  // the largest is about to end
   EXPECT_EQ(large->limits.size(), 1u);
   EXPECT_EQ(small->limits.size() + other->limits.size(), 0u);
   Close(*large);
   auto third = Open("a");
-  EXPECT_EQ(Hold(*third, 89), MemoryLimit::kIdentity);
+  EXPECT_EQ(Hold(*third, 89), MemoryBound::kIdentity);
   for (Client* client : {small.get(), other.get(), third.get()}) Close(*client);
 }
 
@@ -105,10 +105,10 @@ TEST_F(MemoryAccountTest, TheLargestConnectionEndsIfAllHoldTooMuch) {
   EXPECT_EQ(Hold(*medium, 98), std::nullopt);
   EXPECT_EQ(Hold(*small, 50), std::nullopt);
   EXPECT_EQ(Hold(*late, 54), std::nullopt);
-  EXPECT_EQ(large->limits, std::vector{MemoryLimit::kAll});
+  EXPECT_EQ(large->limits, std::vector{MemoryBound::kAll});
   EXPECT_EQ(Hold(*late, 97), std::nullopt);  // the largest is about to end
   auto last = Open("e");
-  EXPECT_EQ(Hold(*last, 100), MemoryLimit::kAll);
+  EXPECT_EQ(Hold(*last, 100), MemoryBound::kAll);
   EXPECT_EQ(medium->limits.size() + small->limits.size() + late->limits.size() + last->limits.size(), 0u);
   for (Client* client : {large.get(), medium.get(), small.get(), late.get(), last.get()}) Close(*client);
 }
@@ -153,7 +153,7 @@ TEST_F(MemoryAccountTest, ConnectionsPauseWhileEndingOnesOfOtherIdentitiesHoldMu
 TEST_F(MemoryAccountTest, WhatAnEndingConnectionHoldsEndsNoOther) {
   auto own = Open("a");
   auto other = Open("a");
-  EXPECT_EQ(Hold(*own, 101), MemoryLimit::kConnection);
+  EXPECT_EQ(Hold(*own, 101), MemoryBound::kConnection);
   own->holder->BeginToEnd();
   EXPECT_EQ(Hold(*other, 99), std::nullopt);
   EXPECT_EQ(own->limits.size() + other->limits.size(), 0u);
@@ -165,11 +165,11 @@ TEST_F(MemoryAccountTest, CallsReserveSevenEighthsOfEachBound) {
   auto second = Open("a");
   const auto at_rest = MemoryAccount::kConnectionBytes;
   const int64_t of_connection = 100 * kMebibyte / 8 * 7 - at_rest;
-  EXPECT_EQ(first->holder->Reserve(of_connection + 1), MemoryLimit::kConnection);
+  EXPECT_EQ(first->holder->Reserve(of_connection + 1), MemoryBound::kConnection);
   EXPECT_EQ(first->holder->Reserve(of_connection), std::nullopt);
-  EXPECT_EQ(first->holder->Reserve(1), MemoryLimit::kConnection);
+  EXPECT_EQ(first->holder->Reserve(1), MemoryBound::kConnection);
   const int64_t of_identity = 150 * kMebibyte / 8 * 7 - 2 * at_rest - of_connection;
-  EXPECT_EQ(second->holder->Reserve(of_identity + 1), MemoryLimit::kIdentity);
+  EXPECT_EQ(second->holder->Reserve(of_identity + 1), MemoryBound::kIdentity);
   EXPECT_EQ(second->holder->Reserve(of_identity), std::nullopt);
   EXPECT_EQ(memory_->bytes(), 150 * kMebibyte / 8 * 7);
   first->holder->Release(of_connection);
@@ -190,7 +190,7 @@ TEST_F(MemoryAccountTest, TheLargestIdentityGivesWhenAnotherWantsItsShare) {
   EXPECT_EQ(Reserve(*small, 40), std::nullopt);
   EXPECT_EQ(larger->limits.size(), 0u);  // 255 of 262 together
   EXPECT_EQ(Reserve(*small, 45), std::nullopt);
-  EXPECT_EQ(larger->limits, std::vector{MemoryLimit::kAll});
+  EXPECT_EQ(larger->limits, std::vector{MemoryBound::kAll});
   EXPECT_EQ(large->limits.size() + medium->limits.size() + small->limits.size(), 0u);
   // No further connection ends while the largest one is about to.
   EXPECT_EQ(Reserve(*small, 1), std::nullopt);
@@ -207,7 +207,7 @@ TEST_F(MemoryAccountTest, AnIdentityAboveItsShareIsRefusedWhenAllIsUsed) {
   EXPECT_EQ(Reserve(*second, 50), std::nullopt);
   EXPECT_EQ(Reserve(*other, 87), std::nullopt);
   EXPECT_EQ(Reserve(*last, 45), std::nullopt);
-  EXPECT_EQ(Reserve(*first, 1), MemoryLimit::kAll);
+  EXPECT_EQ(Reserve(*first, 1), MemoryBound::kAll);
   EXPECT_EQ(first->limits.size() + second->limits.size() + other->limits.size() + last->limits.size(), 0u);
   for (Client* client : {first.get(), second.get(), other.get(), last.get()}) Close(*client);
 }
@@ -216,7 +216,7 @@ TEST_F(MemoryAccountTest, WithManyIdentitiesEachMayUseTheLeastShare) {
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 40; ++i) clients.push_back(Open(std::to_string(i)));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Reserve(*clients[i], 85), std::nullopt);
-  EXPECT_EQ(Reserve(*clients[3], 11), MemoryLimit::kAll);
+  EXPECT_EQ(Reserve(*clients[3], 11), MemoryBound::kAll);
   EXPECT_EQ(Reserve(*clients[3], 9), std::nullopt);
   EXPECT_EQ(clients[0]->limits.size() + clients[1]->limits.size() + clients[2]->limits.size(), 1u);
   for (const auto& client : clients) Close(*client);
@@ -228,7 +228,7 @@ TEST_F(MemoryAccountTest, WhatACallHoldsAfterItsConnectionCountsForTheIdentity) 
   Close(*ended);
   EXPECT_EQ(memory_->bytes(), 80 * kMebibyte);
   auto next = Open("a");
-  EXPECT_EQ(Reserve(*next, 60), MemoryLimit::kIdentity);
+  EXPECT_EQ(Reserve(*next, 60), MemoryBound::kIdentity);
   ended->holder->Release(80 * kMebibyte);
   EXPECT_EQ(Reserve(*next, 60), std::nullopt);
   Close(*next);

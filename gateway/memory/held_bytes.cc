@@ -17,19 +17,19 @@ struct Bound {
   int64_t bytes;
 };
 
-Bound BoundOf(MemoryLimit limit, const MemoryAccount::Limits& limits) {
+Bound BoundOf(MemoryBound limit, const MemoryAccount::Limits& limits) {
   switch (limit) {
-    case MemoryLimit::kConnection:
+    case MemoryBound::kConnection:
       return {"this connection", "memory.max_bytes_per_connection", limits.max_bytes_per_connection};
-    case MemoryLimit::kIdentity:
+    case MemoryBound::kIdentity:
       return {"the connections of this identity", "memory.max_bytes_per_identity", limits.max_bytes_per_identity};
-    case MemoryLimit::kAll:
+    case MemoryBound::kAll:
       break;
   }
   return {"all connections", "memory.max_bytes", limits.max_bytes};
 }
 
-absl::Status TooMuchMemory(MemoryLimit limit, const MemoryAccount::Limits& limits) {
+absl::Status TooMuchMemory(MemoryBound limit, const MemoryAccount::Limits& limits) {
   const Bound bound = BoundOf(limit, limits);
   Error error =
       GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MUCH_MEMORY,
@@ -46,7 +46,7 @@ absl::Status HeldBytes::Resize(size_t bytes) {
   const int64_t wanted = static_cast<int64_t>(bytes - std::min(bytes, free_));
   const int64_t more = wanted - reserved_;
   if (more > 0) {
-    const std::optional<MemoryLimit> exceeded = holder_->Reserve(more);
+    const std::optional<MemoryBound> exceeded = holder_->Reserve(more);
     if (exceeded.has_value()) return TooMuchMemory(*exceeded, holder_->limits());
   } else if (more < 0) {
     holder_->Release(-more);

@@ -19,7 +19,7 @@ class HeldBytesTest : public ::testing::Test {
 
   const std::shared_ptr<MemoryAccount> memory_ =
       std::make_shared<MemoryAccount>(MemoryAccount::Limits{.max_bytes_per_connection = 8 << 20});
-  const std::shared_ptr<MemoryHolder> holder_ = memory_->Open("a", [](MemoryLimit) {});
+  const std::shared_ptr<MemoryHolder> holder_ = memory_->Open("a", [](MemoryBound) {});
 };
 
 TEST_F(HeldBytesTest, ReservesWhatItHoldsUntilItsEnd) {

@@ -29,7 +29,7 @@ class TestMemory {
 
  private:
   const std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>(MemoryAccount::Limits());
-  const std::shared_ptr<MemoryHolder> holder_ = account_->Open("a", [](MemoryLimit) {});
+  const std::shared_ptr<MemoryHolder> holder_ = account_->Open("a", [](MemoryBound) {});
   int64_t taken_ = 0;
 };
 

@@ -139,7 +139,7 @@ class ReservingReaderTest : public ::testing::Test {
 
   const std::shared_ptr<MemoryAccount> memory_ =
       std::make_shared<MemoryAccount>(MemoryAccount::Limits{.max_bytes_per_connection = 4 << 20});
-  const std::shared_ptr<MemoryHolder> holder_ = memory_->Open("a", [](MemoryLimit) {});
+  const std::shared_ptr<MemoryHolder> holder_ = memory_->Open("a", [](MemoryBound) {});
 };
 
 TEST_F(ReservingReaderTest, ReservesABodyBeforeItArrivesUntilItIsDestroyed) {
