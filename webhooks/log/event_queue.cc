@@ -27,6 +27,11 @@ absl::Status CannotStore(const absl::Status& why) {
   return absl::Status(code, absl::StrCat("the event log cannot store: ", why.message()));
 }
 
+void Finish(WaitingEvent& waiting, absl::StatusOr<AppendOutcome> outcome) {
+  { const VerifiedEvent freed = std::move(waiting.event); }
+  waiting.done(std::move(outcome));
+}
+
 bool EventQueue::Push(WaitingEvent& event) {
   const size_t bytes = QueuedBytes(*event.event);
   if (bytes > max_bytes_ - bytes_) return false;

@@ -26,6 +26,9 @@ size_t QueuedBytes(const Event& event);
 // `why` has this code, otherwise kUnavailable.
 absl::Status CannotStore(const absl::Status& why);
 
+// Frees the event, and then reports its outcome: the sender's memory is returned when it gets its response.
+void Finish(WaitingEvent& waiting, absl::StatusOr<AppendOutcome> outcome);
+
 // Not thread-safe.
 class EventQueue {
  public:
@@ -44,7 +47,7 @@ class EventQueue {
   // Removes all events.
   std::vector<WaitingEvent> TakeAll();
 
-  // Frees the memory of events that were taken. Call it when they are stored.
+  // Returns the memory of events that were taken. Call it when they are stored, before Finish.
   void Release(const std::vector<WaitingEvent>& batch);
 
  private:

@@ -152,17 +152,17 @@ class SqliteEventLog final : public EventLog {
     ReportState(status);
     // Reports the growth before the acknowledgements, as SetOnGrowth requires.
     if (can_go_on) ReportGrowth();
-    for (size_t i = 0; i < batch->size(); ++i) {
-      WaitingEvent& waiting = (*batch)[i];
-      if (can_go_on && outcomes[i]) {
-        waiting.done(*outcomes[i]);
-      } else {
-        waiting.done(CannotStore(status));
-      }
-    }
     {
       std::lock_guard lock(mutex_);
       queue_.Release(*batch);
+    }
+    for (size_t i = 0; i < batch->size(); ++i) {
+      WaitingEvent& waiting = (*batch)[i];
+      if (can_go_on && outcomes[i]) {
+        Finish(waiting, *outcomes[i]);
+      } else {
+        Finish(waiting, CannotStore(status));
+      }
     }
     return can_go_on ? writer_->Checkpoint() : status;
   }
@@ -203,7 +203,7 @@ class SqliteEventLog final : public EventLog {
       failure_ = std::string(CannotStore(status).message());
       waiting = queue_.TakeAll();
     }
-    for (WaitingEvent& event : waiting) event.done(CannotStore(status));
+    for (WaitingEvent& event : waiting) Finish(event, CannotStore(status));
     if (options_.on_fatal) options_.on_fatal(status);
   }
 

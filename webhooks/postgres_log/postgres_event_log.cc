@@ -251,15 +251,17 @@ class PostgresEventLog final : public EventLog {
       status = absl::InternalError("the server returned no outcomes");
     // Before any callback runs, so that the log accepts no event after a callback has received the error.
     if (!status.ok()) SetState(status);
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.Release(*batch);
+    }
     for (size_t i = 0; i < batch->size(); ++i) {
       if (status.ok()) {
-        (*batch)[i].done(static_cast<AppendOutcome>(outcomes[i]));
+        Finish((*batch)[i], static_cast<AppendOutcome>(outcomes[i]));
       } else {
-        (*batch)[i].done(CannotStore(status));
+        Finish((*batch)[i], CannotStore(status));
       }
     }
-    const std::lock_guard lock(mutex_);
-    queue_.Release(*batch);
     return status;
   }
 
