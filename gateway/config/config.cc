@@ -100,6 +100,7 @@ config::v1::Config Defaults() {
   config::v1::Webhooks& webhooks = *config.mutable_webhooks();
   webhooks.set_max_body_bytes(4 << 20);
   webhooks.set_max_connections(256);
+  webhooks.set_min_bytes_per_second(16 << 10);
   *webhooks.mutable_request_timeout() = TimeUtil::SecondsToDuration(15);
   *webhooks.mutable_idle_timeout() = TimeUtil::SecondsToDuration(60);
   *webhooks.mutable_max_timestamp_age() = TimeUtil::MinutesToDuration(5);
@@ -348,8 +349,15 @@ void CheckProxies(const google::protobuf::RepeatedPtrField<std::string>& proxies
   }
 }
 
-void CheckWebhooks(const config::v1::Config& config, ConfigReport& report) {
-  const config::v1::Webhooks& webhooks = config.webhooks();
+void CheckWebhooks(config::v1::Config& config, ConfigReport& report) {
+  config::v1::Webhooks& webhooks = *config.mutable_webhooks();
+  // Half of it is for connections, and a body needs twice its size while its pieces are joined.
+  const uint64_t least = 8 * uint64_t{webhooks.max_body_bytes()};
+  if (!webhooks.has_max_bytes()) {
+    webhooks.set_max_bytes(static_cast<uint32_t>(std::clamp(least, uint64_t{64} << 20, uint64_t{1} << 30)));
+  } else if (webhooks.max_bytes() < least) {
+    report.Add("webhooks.max_bytes", "must be at least eight times max_body_bytes");
+  }
   CheckWebhookPaths(webhooks.paths(), report);
   CheckRange(webhooks.request_timeout(), absl::Milliseconds(100), "webhooks.request_timeout", report);
   CheckRange(webhooks.idle_timeout(), absl::Milliseconds(100), "webhooks.idle_timeout", report);

@@ -195,6 +195,8 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(values.webhooks().listen_address(), "");
   EXPECT_EQ(values.webhooks().max_body_bytes(), 4u << 20);
   EXPECT_EQ(values.webhooks().max_connections(), 256u);
+  EXPECT_EQ(values.webhooks().max_bytes(), 64u << 20);
+  EXPECT_EQ(values.webhooks().min_bytes_per_second(), 16u << 10);
   EXPECT_EQ(ToDuration(values.webhooks().request_timeout()), absl::Seconds(15));
   EXPECT_EQ(ToDuration(values.webhooks().idle_timeout()), absl::Seconds(60));
   EXPECT_EQ(ToDuration(values.webhooks().max_timestamp_age()), absl::Minutes(5));
@@ -400,6 +402,7 @@ TEST(ConfigTest, NumbersStayWithinTheirLimits) {
                          Row{"memory", "max_bytes_per_connection", 16 << 20, uint64_t{1} << 40},
                          Row{"memory", "max_bytes_per_identity", 16 << 20, uint64_t{1} << 40},
                          Row{"memory", "max_bytes", 128 << 20, uint64_t{1} << 40},
+                         Row{"webhooks", "min_bytes_per_second", 1, 1 << 20},
                          Row{"admission", "max_in_flight_per_organization", 1, 1'000'000},
                          Row{"calls", "max_in_flight", 1, 1'000'000},
                          Row{"calls", "max_in_flight_per_caller", 1, 1'000'000},
@@ -665,6 +668,15 @@ TEST(ConfigTest, WebhooksNeedAnAddressAndAPathThatCannotBeGuessed) {
             "10.0.0.0/8");
   EXPECT_EQ(report("max_body_bytes: 65535"), "f:4:28: webhooks.max_body_bytes: must be from 65536 to 16777216");
   EXPECT_EQ(report("max_connections: 7"), "f:4:29: webhooks.max_connections: must be from 8 to 10000");
+  EXPECT_EQ(report("max_bytes: 33554432"), "");
+  EXPECT_EQ(report("max_bytes: 33554431"), "f:4:23: webhooks.max_bytes: must be at least eight times max_body_bytes");
+  EXPECT_EQ(report("max_bytes: 4194304, max_body_bytes: 65536"), "");
+  EXPECT_EQ(report("max_bytes: 4194303, max_body_bytes: 65536"),
+            "f:4:23: webhooks.max_bytes: must be from 4194304 to 1073741824");
+  EXPECT_EQ(report("max_bytes: 1073741824"), "");
+  EXPECT_EQ(report("max_bytes: 1073741825"), "f:4:23: webhooks.max_bytes: must be from 4194304 to 1073741824");
+  // The default follows the largest body.
+  EXPECT_EQ(report("max_body_bytes: 16777216"), "");
   for (const char* name : {"request_timeout", "idle_timeout", "min_key_set_interval"}) {
     EXPECT_THAT(report(absl::StrCat(name, ": 99ms")),
                 testing::EndsWith(absl::StrCat(name, ": must be from 100ms to 10m")));

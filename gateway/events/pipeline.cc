@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/named_files.h"
@@ -50,6 +51,8 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Config& config) {
   options.max_descriptor = bounds.max_descriptor;
   options.request_timeout = ToDuration(webhooks.request_timeout());
   options.idle_timeout = ToDuration(webhooks.idle_timeout());
+  options.min_bytes_per_second = webhooks.min_bytes_per_second();
+  options.max_bytes = webhooks.max_bytes();
   options.tls_certificate_file = webhooks.tls_certificate_file();
   options.tls_private_key_file = webhooks.tls_private_key_file();
   options.secret_owners = SecretOwnersOf(config);
@@ -130,6 +133,10 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
                                                  if (spans.has_value()) spans->Add(report);
                                                });
   ReceiverOptions options = ReceiverOptionsOf(config);
+  if (const size_t places = PlacesOf(options); places < config.webhooks().max_connections()) {
+    Log(Severity::kWarning, "webhook_connections_lowered",
+        {{"connections", absl::StrCat(places)}, {"setting", "webhooks.max_bytes"}});
+  }
   options.on_failed_handshake = std::move(observers.on_failed_handshake);
   options.on_no_descriptor = std::move(observers.on_no_descriptor);
   options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
@@ -192,8 +199,8 @@ void EventPipeline::ReportPeers() {
   const std::lock_guard lock(reloading_);
   if (metrics_ == nullptr || receiver_ == nullptr) return;
   const PeerTable::Counts peers = receiver_->peers();
-  metrics_->SetWebhookPeers(
-      {peers.unproven, peers.proven, peers.unproven_displaced, peers.proven_displaced, peers.refused});
+  metrics_->SetWebhookPeers({peers.unproven, peers.proven, peers.unproven_displaced, peers.proven_displaced,
+                             peers.refused, receiver_->held_bytes()});
 }
 
 void EventPipeline::Drain() {

@@ -79,11 +79,13 @@ Metrics::Metrics(const std::vector<Method>& methods, absl::string_view version, 
                                 "Events that the slowest subscriber has not received yet.")),
       webhook_peers_(
           AddGauges(registry_, "stampgate_webhook_peers",
-                    "Connections to the webhook port; unproven ones have not requested a configured path yet.")),
+                    "Connections to the webhook port; no valid delivery has come from the address of unproven ones.")),
       webhook_peers_displaced_(AddCounters(registry_, "stampgate_webhook_peers_displaced_total",
                                            "Connections to the webhook port that were closed to admit others.")),
       webhook_peers_refused_(AddCounters(registry_, "stampgate_webhook_peers_refused_total",
                                          "Connections to the webhook port that were not admitted.")),
+      webhook_held_bytes_(AddGauges(registry_, "stampgate_webhook_held_bytes",
+                                    "Memory that connections to the webhook port and their deliveries use.")),
       idempotency_keys_(AddGauges(registry_, "stampgate_idempotency_keys", "Idempotency keys in the store.")),
       call_store_failing_(AddGauges(registry_, "stampgate_call_store_failing",
                                     "1 while the store of idempotency keys cannot be written.")),
@@ -347,6 +349,7 @@ void Metrics::SetWebhookPeers(const WebhookPeers& peers) {
   raise(webhook_peers_displaced_.Add({{"peer", "unproven"}}), peers.unproven_displaced);
   raise(webhook_peers_displaced_.Add({{"peer", "proven"}}), peers.proven_displaced);
   raise(webhook_peers_refused_.Add({}), peers.refused);
+  webhook_held_bytes_.Add({}).Set(static_cast<double>(peers.held_bytes));
 }
 
 void Metrics::SetCallStore(int64_t keys, bool failing) {

@@ -116,15 +116,17 @@ class Metrics {
   void SetEventLogUsage(int64_t bytes, absl::Duration oldest_age);
   // Sets how many events the slowest subscriber has not received yet; zero if there is no subscriber.
   void SetSubscriberLag(int64_t events);
-  // The number of open connections to the webhook port, by whether the peer has already requested a configured path
-  // (`proven`) or not (`unproven`); and, since the start of the port, how many connections were closed to admit others
-  // (`displaced`), and how many were not admitted (`refused`). See PeerTable.
+  // The number of open connections to the webhook port, by whether a valid delivery has come from the peer's source
+  // (`proven`) or not (`unproven`); since the start of the port, how many connections were closed to admit others
+  // (`displaced`), and how many were not admitted (`refused`); and how many bytes connections and deliveries hold. See
+  // PeerTable and Receiver::held_bytes.
   struct WebhookPeers {
     size_t unproven = 0;
     size_t proven = 0;
     uint64_t unproven_displaced = 0;
     uint64_t proven_displaced = 0;
     uint64_t refused = 0;
+    size_t held_bytes = 0;
   };
   // Only one thread may call SetWebhookPeers at a time.
   void SetWebhookPeers(const WebhookPeers& peers);
@@ -284,6 +286,7 @@ class Metrics {
   Gauges& webhook_peers_;
   Counters& webhook_peers_displaced_;
   Counters& webhook_peers_refused_;
+  Gauges& webhook_held_bytes_;
   Gauges& idempotency_keys_;
   Gauges& call_store_failing_;
   prometheus::Gauge& detached_exchanges_;

@@ -253,12 +253,13 @@ TEST(MetricsTest, TheUsageOfTheEventLogAndTheWebhookPeersAreShown) {
   EXPECT_EQ(ValueOf(metrics, "stampgate_event_log_oldest_age_seconds"), "2.5");
   EXPECT_EQ(ValueOf(metrics, "stampgate_subscriber_lag_events"), "9");
   for (const uint64_t more : {0, 0, 5}) {
-    metrics.SetWebhookPeers({3, 4, 10 + more, 20 + more, 30 + more});
+    metrics.SetWebhookPeers({3, 4, 10 + more, 20 + more, 30 + more, 5000});
     EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers{peer=\"unproven\"}"), "3");
     EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers{peer=\"proven\"}"), "4");
     EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers_displaced_total{peer=\"unproven\"}"), absl::StrCat(10 + more));
     EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers_displaced_total{peer=\"proven\"}"), absl::StrCat(20 + more));
     EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_peers_refused_total"), absl::StrCat(30 + more));
+    EXPECT_EQ(ValueOf(metrics, "stampgate_webhook_held_bytes"), "5000");
   }
 }
 

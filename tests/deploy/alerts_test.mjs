@@ -249,6 +249,11 @@ const FAULTS = [
   },
   { alert: 'StampgateWebhookConnectionsCut', series: { stampgate_webhook_peers_refused_total: rises() } },
   {
+    alert: 'StampgateDeliveriesCut',
+    each: ['too_slow', 'max_bytes_reached'],
+    series: (outcome) => ({ [deliveries(outcome)]: rises() }),
+  },
+  {
     alert: 'StampgateReloadFails',
     series: { 'stampgate_reloads_total{result="failed",what="config"}': `3x${LAST_GOOD} 15+12x${END}` },
     labels: { what: 'config' },

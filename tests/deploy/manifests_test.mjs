@@ -140,9 +140,8 @@ describe('the pod', () => {
     ({ pod, container, config }) => {
       const { requests, limits } = container.resources;
       assert.equal(requests.memory, limits.memory);
-      // Any peer can reach the webhook port, and the gateway may buffer a whole body for each connection.
-      const { max_connections, max_body_bytes } = config.webhooks;
-      assert.ok(max_connections * max_body_bytes <= quantity(limits.memory) / 2);
+      // Any peer can reach the webhook port.
+      assert.ok(config.webhooks.max_bytes <= quantity(limits.memory) / 2);
       assert.ok(requests.cpu);
       assert.equal(limits.cpu, undefined);
       assert.ok(limits['ephemeral-storage']);
@@ -150,7 +149,7 @@ describe('the pod', () => {
     },
     ({ container }) => (container.resources.requests.memory = '64Mi'),
     ({ container }) => delete container.resources.requests.memory,
-    ({ config }) => (config.webhooks.max_connections = 256),
+    ({ config }) => (config.webhooks.max_bytes = 1 << 30),
     ({ container }) => (container.resources.limits.cpu = '1'),
   );
 

@@ -20,11 +20,16 @@ export function openFilesOf(pid) {
   }
 }
 
-/** The resident memory of the process in bytes. */
-export function residentBytes(pid) {
-  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+const memoryOf = (pid, name) => {
+  const [, kibibytes] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(kibibytes) * 1024;
-}
+};
+
+/** The resident memory of the process in bytes. */
+export const residentBytes = (pid) => memoryOf(pid, 'VmRSS');
+
+/** The most resident memory that the process has had. */
+export const peakResidentBytes = (pid) => memoryOf(pid, 'VmHWM');
 
 /** Whether the gateway was built with a sanitizer, which changes the use of memory. */
 export const isSanitized = () => readFileSync(binary('gateway/stampgate')).includes('__asan_init');

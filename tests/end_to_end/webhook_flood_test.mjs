@@ -88,8 +88,6 @@ describe('deliveries with unknown keys', () => {
 
 describe('peers that connect and send no complete request', () => {
   const MAX_CONNECTIONS = 256;
-  // The other connections are reserved for peers that have requested a configured path.
-  const MAX_UNPROVEN = 192;
   const PEERS = 300;
   // The number of connections of the honest sender.
   const HONEST = 8;
@@ -128,14 +126,14 @@ describe('peers that connect and send no complete request', () => {
       const { simulator, gateway } = stack;
       const descriptors = descriptorsOf(gateway.child.pid);
       const open = await startPeers(t, stack, text);
-      await until(() => open.size <= MAX_UNPROVEN, 'peers beyond the limit are disconnected');
+      await until(() => open.size <= MAX_CONNECTIONS, 'peers beyond the limit are disconnected');
 
       const honest = simulator.webhooks.sendMany({ count: 200, concurrency: HONEST });
       const { answers, acknowledged } = await honest.done;
       assert.equal(acknowledged.length, 200);
       assert.deepEqual(answers, { 200: 200 });
       // The other peers are still connected, and the gateway has no further connections.
-      assert.ok(open.size >= MAX_UNPROVEN - HONEST, `${open.size}`);
+      assert.ok(open.size >= MAX_CONNECTIONS - HONEST - OWN, `${open.size}`);
       await untilClosed(stack, descriptors + MAX_CONNECTIONS + OWN);
       open.forEach((socket) => socket.destroy());
       await untilClosed(stack, descriptors + HONEST + OWN);

@@ -77,6 +77,11 @@ void PeerStream::Discard(asio::mutable_buffer scratch, Done done) {
   });
 }
 
+void PeerStream::Cancel() {
+  error_code ignored;
+  socket_.cancel(ignored);
+}
+
 void PeerStream::Close() {
   error_code ignored;
   socket_.close(ignored);

@@ -52,6 +52,9 @@ class PeerStream {
   // connection, and the peer might not receive its response.
   void End(boost::asio::mutable_buffer scratch, Done done);
 
+  // Cancels the pending operation, whose callback then gets an error, or its result if it has just ended.
+  void Cancel();
+
   // Closes the connection. Pending operations fail.
   void Close();
 

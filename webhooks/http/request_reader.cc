@@ -136,7 +136,15 @@ bool RequestReader::ParseHead(absl::string_view bytes) {
   return true;
 }
 
-RequestReader::State RequestReader::ReadBody(absl::string_view& bytes) {
+RequestReader::State RequestReader::ReadBody(absl::string_view& bytes, std::string& body) {
+  // The parser appends to its own body. So the caller's body is there while the parser runs.
+  parser_.get().body().swap(body);
+  const State state = ParseBody(bytes);
+  parser_.get().body().swap(body);
+  return state;
+}
+
+RequestReader::State RequestReader::ParseBody(absl::string_view& bytes) {
   while (!parser_.is_done()) {
     if (bytes.empty()) return State::kMore;
     error_code error;

@@ -51,21 +51,20 @@ class RequestReader {
   // ReadHead again only after kMore.
   State ReadHead(absl::string_view& bytes);
 
-  // Reads the body. Call ReadBody after ReadHead has returned kDone. Removes the bytes that it has parsed from the
-  // front of `bytes`. After kMore, call ReadBody again with the remaining bytes, followed by newly received bytes.
-  // Refuses malformed trailer fields and ignores other trailer fields. Returns kTooLarge before the body exceeds
-  // `max_body_bytes`.
-  State ReadBody(absl::string_view& bytes);
+  // Reads the body, and appends it to `body`. Call ReadBody after ReadHead has returned kDone. Removes the bytes that
+  // it has parsed from the front of `bytes`. After kMore, call ReadBody again with the remaining bytes, followed by
+  // newly received bytes. Never appends more bytes than it removes. Refuses malformed trailer fields and ignores other
+  // trailer fields. Returns kTooLarge before the body exceeds `max_body_bytes`.
+  State ReadBody(absl::string_view& bytes, std::string& body);
 
   const RequestHead& head() const { return head_; }
   RequestHead& head() { return head_; }
-  // Returns the body, which grows with the received bytes, not with Content-Length.
-  std::string& body() { return parser_.get().body(); }
 
  private:
   State CheckLine(absl::string_view line);
   bool CheckFraming() const;
   bool ParseHead(absl::string_view bytes);
+  State ParseBody(absl::string_view& bytes);
 
   const size_t max_body_bytes_;
   boost::beast::http::request_parser<GrowingBody> parser_;

@@ -43,11 +43,11 @@ Outcome ReadInPieces(absl::string_view bytes, const std::vector<size_t>& arrival
   for (const size_t arrived : arrivals) {
     absl::string_view unread = bytes.substr(outcome.used, arrived - outcome.used);
     if (outcome.head == State::kMore) outcome.head = reader.ReadHead(unread);
-    if (outcome.head == State::kDone && outcome.body == State::kMore) outcome.body = reader.ReadBody(unread);
+    if (outcome.head == State::kDone && outcome.body == State::kMore)
+      outcome.body = reader.ReadBody(unread, outcome.text);
     outcome.used = arrived - unread.size();
     if ((outcome.head != State::kMore && outcome.head != State::kDone) || outcome.body != State::kMore) break;
   }
-  outcome.text = reader.body();
   return outcome;
 }
 
@@ -91,8 +91,9 @@ TEST(RequestReaderTest, TrailerFieldsDoNotBecomeHeaders) {
   absl::string_view unread = bytes;
   ASSERT_EQ(reader.ReadHead(unread), State::kDone);
   EXPECT_TRUE(reader.head().chunked);
-  ASSERT_EQ(reader.ReadBody(unread), State::kDone);
-  EXPECT_EQ(reader.body(), "abc0123456789");
+  std::string body;
+  ASSERT_EQ(reader.ReadBody(unread, body), State::kDone);
+  EXPECT_EQ(body, "abc0123456789");
   EXPECT_EQ(reader.head().fields.size(), 2u);
 }
 

@@ -22,6 +22,11 @@ using Clock = std::chrono::steady_clock;
 // the connection.
 constexpr absl::Duration kPatience = absl::Seconds(5);
 
+// Clamps the duration, because an infinite one cannot be converted.
+std::chrono::nanoseconds Bounded(absl::Duration duration) {
+  return absl::ToChronoNanoseconds(std::clamp(duration, absl::ZeroDuration(), absl::Hours(24 * 365)));
+}
+
 std::string SourceOfPeer(const PeerStream::Socket& socket) {
   error_code error;
   const asio::ip::tcp::endpoint peer = socket.remote_endpoint(error);
@@ -35,28 +40,33 @@ bool IsProbe(const RequestHead& head) { return head.target == "/" && (head.metho
 // is destroyed without a call.
 class PendingAnswer {
  public:
-  PendingAnswer(std::shared_ptr<HttpConnection> connection, std::unique_ptr<DeliveryCount::Token> token)
-      : connection_(std::move(connection)), token_(std::move(token)) {}
+  PendingAnswer(const std::shared_ptr<HttpConnection>& connection, std::shared_ptr<HeldBody> held,
+                std::unique_ptr<DeliveryCount::Token> token)
+      : connection_(connection), held_(std::move(held)), token_(std::move(token)) {}
   PendingAnswer(PendingAnswer&&) = default;
   PendingAnswer& operator=(PendingAnswer&&) = delete;
   ~PendingAnswer() { (*this)(503); }
 
   void operator()(int http_status) {
-    if (connection_ == nullptr) return;
-    connection_->Reply(http_status, std::move(token_));
+    const std::shared_ptr<HttpConnection> connection = connection_.lock();
     connection_.reset();
+    if (connection != nullptr) connection->Reply(http_status, std::move(held_), std::move(token_));
+    held_.reset();
+    token_.reset();
   }
 
  private:
-  std::shared_ptr<HttpConnection> connection_;
+  std::weak_ptr<HttpConnection> connection_;
+  std::shared_ptr<HeldBody> held_;
   std::unique_ptr<DeliveryCount::Token> token_;
 };
 
 }  // namespace
 
 HttpConnection::HttpConnection(std::shared_ptr<ReceiverState> state, PeerStream::Socket socket)
-    : ConnectedPeer(SourceOfPeer(socket)),
+    : ConnectedPeer(state->options.min_bytes_per_second),
       state_(std::move(state)),
+      source_(SourceOfPeer(socket)),
       stream_(std::move(socket), state_->tls == nullptr ? nullptr : state_->tls->context()),
       timer_(stream_.executor()) {}
 
@@ -106,7 +116,8 @@ void HttpConnection::OnProxyHeader(size_t count) {
   begin_ = end_ = 0;
   if (header.client.has_value()) {
     client_ = header.client;
-    state_->peers.SetSource(this, SourceOf(*client_));
+    source_ = SourceOf(*client_);
+    state_->peers.SetSource(this, source_);
   }
   BeginTls();
 }
@@ -161,6 +172,7 @@ void HttpConnection::Read() {
   stream_.Read(asio::buffer(buffer_.data() + end_, buffer_.size() - end_),
                [self = shared_from_this()](error_code error, size_t count) {
                  if (self->phase_ == Phase::kClosed) return;
+                 if (self->phase_ == Phase::kRefusing) return self->Refuse(self->refusal_);
                  if (error) {
                    self->CloseNow();
                  } else {
@@ -177,10 +189,11 @@ void HttpConnection::OnBytes(size_t count) {
     progress().Await(request_began_);
     SetDeadline(std::min(state_->options.head_timeout, state_->options.request_timeout));
   }
-  progress().Received(count);
+  progress().Received(count, Clock::now());
   if (phase_ == Phase::kHead) {
     ReadHead();
   } else {
+    SetBodyDeadline();
     ReadBody();
   }
 }
@@ -193,6 +206,7 @@ void HttpConnection::ReadHead() {
     if (header != ProxyHeader::State::kAbsent) return Refuse(HttpRefusal::kProxyHeaderUnexpected);
     may_be_proxy_header_ = false;
   }
+  const size_t head_bytes = bytes.size();
   const RequestReader::State state = request_->ReadHead(bytes);
   begin_ = end_ - bytes.size();
   switch (state) {
@@ -212,14 +226,16 @@ void HttpConnection::ReadHead() {
       break;
   }
   const RequestHead& head = request_->head();
-  if (state_->paths.Has(head.target)) state_->peers.Prove(this, Clock::now());
+  if (state_->paths.Has(head.target)) state_->peers.Know(this);
   if (IsProbe(head) && !state_->deliveries.closed()) return SendAnswer(200, AfterAnswer::kClose);
   if (const std::optional<HttpRefusal> refusal = RefusalOf(head)) {
     Refuse(*refusal);
     return;
   }
+  if (!HoldBody(head_bytes - bytes.size())) return Refuse(HttpRefusal::kMaxBytesReached);
   phase_ = Phase::kBody;
-  SetDeadline(state_->options.request_timeout - absl::FromChrono(Clock::now() - request_began_));
+  progress().Await(Clock::now());
+  SetBodyDeadline();
   const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
   if (!head.expects_continue || !has_body || !unread().empty()) {
     ReadBody();
@@ -227,6 +243,7 @@ void HttpConnection::ReadHead() {
   }
   stream_.Write("HTTP/1.1 100 Continue\r\n\r\n", [self = shared_from_this()](error_code error) {
     if (self->phase_ == Phase::kClosed) return;
+    if (self->phase_ == Phase::kRefusing) return self->Refuse(self->refusal_);
     if (error) {
       self->CloseNow();
     } else {
@@ -243,9 +260,26 @@ std::optional<HttpRefusal> HttpConnection::RefusalOf(const RequestHead& head) co
   return std::nullopt;
 }
 
+bool HttpConnection::HoldBody(size_t head_bytes) {
+  // The account can end the delivery when the connection has already read its end.
+  held_ = state_->bodies->Begin(source_, head_bytes, Clock::now(), [connection = weak_from_this()] {
+    const std::shared_ptr<HttpConnection> self = connection.lock();
+    if (self == nullptr) return;
+    asio::post(self->stream_.executor(), [self] {
+      if (self->phase_ == Phase::kBody) self->RefuseBody(HttpRefusal::kMaxBytesReached);
+    });
+  });
+  return held_ != nullptr;
+}
+
 void HttpConnection::ReadBody() {
   absl::string_view bytes = unread();
-  const RequestReader::State state = request_->ReadBody(bytes);
+  const size_t most = request_->head().content_length.value_or(state_->options.max_body_bytes);
+  RequestReader::State state = RequestReader::State::kMore;
+  const auto read = [&](std::string& piece) { state = request_->ReadBody(bytes, piece); };
+  if (!held_->Grow(bytes.size(), most, Clock::now()) || !held_->Read(read)) {
+    return Refuse(HttpRefusal::kMaxBytesReached);
+  }
   begin_ = end_ - bytes.size();
   switch (state) {
     case RequestReader::State::kMore:
@@ -272,27 +306,46 @@ void HttpConnection::HandOver() {
     Refuse(HttpRefusal::kDraining);
     return;
   }
+  std::optional<std::string> body = held_->Finish(Clock::now());
+  if (!body.has_value()) return Refuse(HttpRefusal::kMaxBytesReached);
   phase_ = Phase::kWorking;
   progress().Excuse();
   ClearDeadline();
-  Delivery delivery{std::move(request_->head().fields), std::move(request_->body())};
-  state_->take(std::move(delivery), PendingAnswer(shared_from_this(), std::move(token)));
+  keep_alive_ = request_->head().keep_alive;
+  Delivery delivery{std::move(request_->head().fields), *std::move(body)};
+  request_.reset();
+  self_ = shared_from_this();
+  state_->take(std::move(delivery), PendingAnswer(self_, std::move(held_), std::move(token)));
 }
 
 void HttpConnection::Refuse(HttpRefusal refusal) {
+  held_.reset();
+  request_.reset();
   if (state_->options.on_refused) state_->options.on_refused(refusal);
   SendAnswer(HttpStatus(refusal), AfterAnswer::kClose);
 }
 
-void HttpConnection::Reply(int http_status, std::unique_ptr<DeliveryCount::Token> token) {
+void HttpConnection::RefuseBody(HttpRefusal refusal) {
+  phase_ = Phase::kRefusing;
+  refusal_ = refusal;
+  held_.reset();
+  SetDeadline(kPatience);
+  stream_.Cancel();
+}
+
+void HttpConnection::Reply(int http_status, std::shared_ptr<HeldBody> held,
+                           std::unique_ptr<DeliveryCount::Token> token) {
   // Posts even if Reply already runs on the loop, because `take` can call the Answer while HandOver is still running.
-  asio::post(stream_.executor(), [self = shared_from_this(), http_status, token = std::move(token)]() mutable {
-    if (self->phase_ != Phase::kWorking) return;
-    self->token_ = std::move(token);
-    const bool keep_alive =
-        self->request_->head().keep_alive && !self->state_->deliveries.closed() && !self->state_->peers.IsCrowded();
-    self->SendAnswer(http_status, keep_alive ? AfterAnswer::kKeepAlive : AfterAnswer::kClose);
-  });
+  asio::post(stream_.executor(),
+             [self = shared_from_this(), http_status, held = std::move(held), token = std::move(token)]() mutable {
+               held.reset();
+               self->self_.reset();
+               if (http_status == 200) self->state_->proven->Prove(self->source_, Clock::now());
+               if (self->phase_ != Phase::kWorking) return;
+               self->token_ = std::move(token);
+               const bool keep_alive = self->keep_alive_ && !self->state_->deliveries.closed();
+               self->SendAnswer(http_status, keep_alive ? AfterAnswer::kKeepAlive : AfterAnswer::kClose);
+             });
 }
 
 void HttpConnection::SendAnswer(int http_status, AfterAnswer after) {
@@ -324,16 +377,22 @@ void HttpConnection::End() {
 void HttpConnection::CloseNow() {
   if (phase_ == Phase::kClosed) return;
   phase_ = Phase::kClosed;
+  self_.reset();
+  held_.reset();
   token_.reset();
   stream_.Close();
   timer_.cancel();
   state_->peers.Leave(this);
 }
 
-void HttpConnection::SetDeadline(absl::Duration delay) {
-  // Clamps the delay, because an infinite duration cannot be converted.
-  const absl::Duration bounded = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
-  deadline_ = Clock::now() + absl::ToChronoNanoseconds(bounded);
+void HttpConnection::SetDeadline(absl::Duration delay) { SetDeadline(Clock::now() + Bounded(delay)); }
+
+void HttpConnection::SetBodyDeadline() {
+  SetDeadline(std::min(request_began_ + Bounded(state_->options.request_timeout), *progress().bound()));
+}
+
+void HttpConnection::SetDeadline(Clock::time_point deadline) {
+  deadline_ = deadline;
   if (!timer_ends_.has_value() || deadline_ < *timer_ends_) StartTimer();
 }
 
@@ -349,7 +408,10 @@ void HttpConnection::StartTimer() {
     if (error || self->phase_ == Phase::kClosed || !self->timer_ends_.has_value()) return;
     if (Clock::now() < *self->timer_ends_) return;
     self->timer_ends_.reset();
-    if (self->deadline_ <= Clock::now()) return self->CloseNow();
+    if (self->deadline_ <= Clock::now()) {
+      if (self->phase_ != Phase::kBody) return self->CloseNow();
+      return self->RefuseBody(HttpRefusal::kTooSlow);
+    }
     if (self->deadline_ != Clock::time_point::max()) self->StartTimer();
   });
 }

@@ -205,13 +205,13 @@ TEST_F(IntakeTest, ARejectedDeliveryHasNoTimeOfStorage) {
 }
 
 TEST_F(IntakeTest, ListsAllOutcomes) {
-  EXPECT_THAT(
-      Intake::Outcomes(),
-      ElementsAre("stored", "duplicate", "conflict", "not_stored", "unsupported_signature_version",
-                  "unsupported_signature_algorithm", "missing_header", "duplicate_header", "malformed_header",
-                  "unsupported_identifier", "missing_key", "invalid_verification_key_algorithm", "invalid_signature",
-                  "stale_timestamp", "malformed_http", "unsupported_http", "head_too_large", "not_found",
-                  "method_not_allowed", "too_large", "draining", "proxy_header_missing", "proxy_header_unexpected"));
+  EXPECT_THAT(Intake::Outcomes(),
+              ElementsAre("stored", "duplicate", "conflict", "not_stored", "unsupported_signature_version",
+                          "unsupported_signature_algorithm", "missing_header", "duplicate_header", "malformed_header",
+                          "unsupported_identifier", "missing_key", "invalid_verification_key_algorithm",
+                          "invalid_signature", "stale_timestamp", "malformed_http", "unsupported_http",
+                          "head_too_large", "not_found", "method_not_allowed", "too_large", "too_slow",
+                          "max_bytes_reached", "draining", "proxy_header_missing", "proxy_header_unexpected"));
 }
 
 }  // namespace

@@ -1,59 +1,51 @@
 #include "webhooks/receiver/peer_table.h"
 
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
+#include <limits>
 #include <utility>
+
+#include "webhooks/receiver/fair_share.h"
 
 namespace stampgate {
 
 void PeerProgress::Await(Time now) {
   std::lock_guard lock(mutex_);
-  awaited_ = true;
-  since_ = now;
-  received_ = 0;
+  arrival_.emplace(now, bytes_per_second_);
 }
 
-void PeerProgress::Received(size_t bytes) {
+void PeerProgress::Received(size_t bytes, Time now) {
   std::lock_guard lock(mutex_);
-  received_ += bytes;
+  if (arrival_.has_value()) arrival_->Received(bytes, now);
 }
 
 void PeerProgress::Excuse() {
   std::lock_guard lock(mutex_);
-  awaited_ = false;
+  arrival_.reset();
 }
 
-double PeerProgress::BytesBehind(Time now, size_t bytes_per_second) const {
+std::optional<PeerProgress::Time> PeerProgress::bound() const {
   std::lock_guard lock(mutex_);
-  if (!awaited_) return 0;
-  const double seconds = std::chrono::duration<double>(now - since_).count();
-  return seconds * static_cast<double>(bytes_per_second) - static_cast<double>(received_);
+  if (!arrival_.has_value()) return std::nullopt;
+  return arrival_->bound();
 }
 
-PeerTable::PeerTable(size_t max_peers, size_t min_bytes_per_second)
-    : max_peers_(max_peers),
-      kept_(max_peers < 2 ? 0 : std::max<size_t>(1, max_peers / 4)),
-      min_bytes_per_second_(min_bytes_per_second) {}
+PeerTable::PeerTable(size_t max_peers, const ProvenSources& sources)
+    : max_peers_(max_peers), kept_(max_peers / 4), sources_(sources) {}
 
-bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer) {
-  // Destroyed after the lock is released, because the destructor of a peer calls Leave.
-  std::shared_ptr<ConnectedPeer> displaced;
-  {
-    std::lock_guard lock(mutex_);
-    entries_.push_back({peer.get(), peer, peer->source()});
-    const size_t unproven = entries_.size() - proven_;
-    if (entries_.size() > max_peers_ || unproven > max_peers_ - kept_) {
-      const auto oldest = OldestUnprovenOfLargestSource();
-      displaced = oldest->peer.lock();
-      const bool is_refused = oldest->key == peer.get();
-      // If there is no memory to close it, it stays in the table.
-      if (!is_refused && displaced != nullptr) displaced->Close();
-      Erase(oldest);
-      ++(is_refused ? refused_ : unproven_displaced_);
-      if (is_refused) return false;
-    }
+bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer, std::string source, Time now) {
+  std::vector<std::shared_ptr<ConnectedPeer>> held;
+  std::lock_guard lock(mutex_);
+  entries_.push_back({peer.get(), peer, std::move(source)});
+  if (entries_.size() <= max_peers_) return true;
+  const auto giver = GiverForLast(now, held);
+  if (giver == entries_.end()) {
+    ++refused_;
+    entries_.pop_back();
+    return false;
   }
+  ++(sources_.Has(giver->source, now) ? proven_displaced_ : unproven_displaced_);
+  if (const auto displaced = giver->peer.lock(); displaced != nullptr) displaced->Close();
+  entries_.erase(giver);
   return true;
 }
 
@@ -62,47 +54,19 @@ void PeerTable::SetSource(const ConnectedPeer* peer, std::string source) {
   if (const auto found = Find(peer); found != entries_.end()) found->source = std::move(source);
 }
 
-void PeerTable::Prove(const ConnectedPeer* peer, PeerProgress::Time now) {
-  std::vector<std::shared_ptr<ConnectedPeer>> held;  // destroyed after the lock is released
-  std::shared_ptr<ConnectedPeer> last;
-  {
-    std::lock_guard lock(mutex_);
-    const auto found = Find(peer);
-    if (found == entries_.end() || found->is_proven) return;
-    SetProven(*found, true);
-    if (proven_ <= max_peers_ - kept_) return;
-    double most = 0;
-    for (const Entry& entry : entries_) {
-      if (!entry.is_proven || entry.key == peer) continue;
-      std::shared_ptr<ConnectedPeer> other = entry.peer.lock();
-      if (other == nullptr) continue;  // its destructor is running and will call Leave
-      const double behind = other->progress().BytesBehind(now, min_bytes_per_second_);
-      if (behind > most) {
-        most = behind;
-        last = other;
-      }
-      held.push_back(std::move(other));
-    }
-    if (last == nullptr) return;
-    last->Close();
-    Erase(Find(last.get()));
-    ++proven_displaced_;
-  }
-}
-
-bool PeerTable::IsCrowded() const {
+void PeerTable::Know(const ConnectedPeer* peer) {
   std::lock_guard lock(mutex_);
-  return proven_ > max_peers_ - kept_;
+  if (const auto found = Find(peer); found != entries_.end()) found->knows_path = true;
 }
 
 void PeerTable::Retire(const ConnectedPeer* peer) {
   std::lock_guard lock(mutex_);
-  if (const auto found = Find(peer); found != entries_.end()) SetProven(*found, false);
+  if (const auto found = Find(peer); found != entries_.end()) found->knows_path = false;
 }
 
 void PeerTable::Leave(const ConnectedPeer* peer) {
   std::lock_guard lock(mutex_);
-  if (const auto found = Find(peer); found != entries_.end()) Erase(found);
+  if (const auto found = Find(peer); found != entries_.end()) entries_.erase(found);
 }
 
 std::vector<std::shared_ptr<ConnectedPeer>> PeerTable::All() const {
@@ -114,42 +78,44 @@ std::vector<std::shared_ptr<ConnectedPeer>> PeerTable::All() const {
   return all;
 }
 
-PeerTable::Counts PeerTable::counts() const {
+PeerTable::Counts PeerTable::counts(Time now) const {
   std::lock_guard lock(mutex_);
-  return {entries_.size() - proven_, proven_, unproven_displaced_, proven_displaced_, refused_};
+  Counts counts{0, 0, unproven_displaced_, proven_displaced_, refused_};
+  for (const Entry& entry : entries_) ++(sources_.Has(entry.source, now) ? counts.proven : counts.unproven);
+  return counts;
 }
 
 PeerTable::Entries::iterator PeerTable::Find(const ConnectedPeer* peer) {
   return std::find_if(entries_.begin(), entries_.end(), [peer](const Entry& entry) { return entry.key == peer; });
 }
 
-// Returns the oldest unproven peer of the source that has the most unproven peers. If several sources have equally
-// many, chooses the one with the oldest peer. Requires that the table has an unproven peer.
-PeerTable::Entries::iterator PeerTable::OldestUnprovenOfLargestSource() {
-  struct Source {
-    Entries::iterator oldest;
-    size_t count = 0;
-  };
-  std::unordered_map<std::string_view, Source> sources;
-  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-    if (!entry->is_proven) ++sources.try_emplace(entry->source, Source{entry}).first->second.count;
+PeerTable::Entries::iterator PeerTable::GiverForLast(Time now, std::vector<std::shared_ptr<ConnectedPeer>>& held) {
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  std::vector<Stake> stakes;
+  stakes.reserve(entries_.size());
+  held.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    std::shared_ptr<ConnectedPeer> peer = entry.peer.lock();
+    // A peer whose destructor waits for the mutex gives at once. Of strangers, the oldest one comes first.
+    double weight = std::numeric_limits<double>::infinity();
+    if (peer != nullptr) {
+      const std::optional<Time> bound = peer->progress().bound();
+      if (!entry.knows_path) {
+        weight = 0;
+      } else {
+        weight = bound.has_value() ? std::chrono::duration<double>(now - *bound).count() : kNever;
+      }
+      held.push_back(std::move(peer));
+    }
+    stakes.push_back({.source = entry.source,
+                      .standing = StandingOf(sources_.Has(entry.source, now), entry.knows_path),
+                      .amount = 1,
+                      .weight = weight});
   }
-  const auto less = [](const auto& a, const auto& b) {
-    if (a.second.count != b.second.count) return a.second.count < b.second.count;
-    return a.second.oldest > b.second.oldest;
-  };
-  return std::max_element(sources.begin(), sources.end(), less)->second.oldest;
-}
-
-void PeerTable::Erase(Entries::iterator entry) {
-  SetProven(*entry, false);
-  entries_.erase(entry);
-}
-
-void PeerTable::SetProven(Entry& entry, bool is_proven) {
-  if (entry.is_proven) --proven_;
-  if (is_proven) ++proven_;
-  entry.is_proven = is_proven;
+  const std::optional<size_t> giver = GiverOf(stakes, kept_);
+  if (!giver.has_value() || *giver == entries_.size() - 1) return entries_.end();
+  if (stakes[*giver].weight == kNever && stakes[*giver].source == entries_.back().source) return entries_.end();
+  return entries_.begin() + static_cast<Entries::difference_type>(*giver);
 }
 
 }  // namespace stampgate

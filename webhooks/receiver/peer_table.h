@@ -1,9 +1,9 @@
 // The table of a server's connections. If there are too many connections, the table closes one of them.
 //
-// Anybody may connect. A peer is unproven until it has requested one of the configured paths, no matter how much or how
-// fast it sends. A new peer is unproven, and can displace only another unproven peer: the oldest one of the source that
-// has the most unproven peers. Therefore a party that opens many connections displaces its own connections. A new peer
-// that sends its request without delay becomes proven before it is the oldest unproven peer.
+// Anybody may connect, and a path is no secret for long. So the table divides its places by the rule of fair_share.h: a
+// new peer displaces one of the source that has the most places, and strangers give before peers that have requested a
+// configured path, which give before proven sources. Therefore a party that opens many connections displaces its own
+// connections, and a new peer from another source always gets a place.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PEER_TABLE_H_
 
@@ -12,39 +12,42 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "webhooks/receiver/arrival_bound.h"
+#include "webhooks/receiver/proven_sources.h"
+
 namespace stampgate {
 
-// Measures how fast a peer sends while the server waits for the peer's bytes. Thread-safe.
+// When the bytes of a peer for which the server waits must arrive at the latest; see ArrivalBound. Thread-safe.
 class PeerProgress {
  public:
-  using Time = std::chrono::steady_clock::time_point;
+  using Time = ArrivalBound::Time;
 
-  // Starts a new measurement, because the server now waits for bytes of the peer.
+  explicit PeerProgress(size_t bytes_per_second) : bytes_per_second_(bytes_per_second) {}
+
+  // Starts a new bound, because the server now waits for bytes of the peer.
   void Await(Time now);
-  void Received(size_t bytes);
-  // Stops the measurement, because the peer has sent its whole request and now waits for the server.
+  void Received(size_t bytes, Time now);
+  // Ends the bound, because the peer has sent its whole request and now waits for the server.
   void Excuse();
 
-  // Returns how many more bytes the peer should have sent since Await at the rate `bytes_per_second`. The result is
-  // zero or negative if the peer is fast enough or the measurement is stopped.
-  double BytesBehind(Time now, size_t bytes_per_second) const;
+  // Returns nothing if the server does not wait for bytes of the peer.
+  std::optional<Time> bound() const;
 
  private:
+  const size_t bytes_per_second_;
   mutable std::mutex mutex_;
-  bool awaited_ = false;
-  Time since_;
-  size_t received_ = 0;
+  std::optional<ArrivalBound> arrival_;
 };
 
 // The interface of a connection for the table.
 class ConnectedPeer {
  public:
-  // `source` identifies the network from which the peer connects; see SourceOf.
-  explicit ConnectedPeer(std::string source) : source_(std::move(source)) {}
+  explicit ConnectedPeer(size_t min_bytes_per_second) : progress_(min_bytes_per_second) {}
   virtual ~ConnectedPeer() = default;
 
   // Close closes the connection. CloseIfIdle closes it only if no request is in progress. Both may be called from any
@@ -52,51 +55,47 @@ class ConnectedPeer {
   virtual void Close() = 0;
   virtual void CloseIfIdle() = 0;
 
-  const std::string& source() const { return source_; }
   PeerProgress& progress() { return progress_; }
   const PeerProgress& progress() const { return progress_; }
 
  private:
-  const std::string source_;
   PeerProgress progress_;
 };
 
 // The table of all peers. Thread-safe. Holds weak references, so it keeps no peer alive.
 class PeerTable {
  public:
+  using Time = PeerProgress::Time;
+
   struct Counts {
+    // Peers of sources that are proven, and the other peers; see ProvenSources.
     size_t unproven = 0;
     size_t proven = 0;
-    // Totals since the start: unproven and proven peers that were closed in favor of another, and peers that were not
-    // admitted.
+    // Totals since the start: such peers that were closed in favor of another, and peers that were not admitted.
     uint64_t unproven_displaced = 0;
     uint64_t proven_displaced = 0;
     uint64_t refused = 0;
   };
 
-  // The table has `max_peers` places. It reserves a quarter of them, rounded down, for proven peers, and as many for
-  // unproven peers, so that neither group can occupy all places. If there are two or more places, it reserves at least
-  // one for each group.
-  PeerTable(size_t max_peers, size_t min_bytes_per_second);
+  // The table has `max_peers` places. Each standing keeps a quarter of them, rounded down. `sources` must outlive the
+  // table.
+  PeerTable(size_t max_peers, const ProvenSources& sources);
 
-  // Adds an unproven peer. If no place is free for an unproven peer, closes another unproven peer and gives the place
-  // of that peer to the new peer. Returns false if all places have proven peers.
-  bool Admit(const std::shared_ptr<ConnectedPeer>& peer);
+  // Adds a peer, which is a stranger. `source` identifies the network from which the peer connects; see SourceOf. If no
+  // place is free, closes a peer that GiverOf chooses. Of the strangers of its source, it is the oldest one; of the
+  // other peers, the one whose PeerProgress has the earliest bound: it has been idle, or has stopped in its request,
+  // for the longest time. Peers whose delivery is being processed are the last, and are not closed for a peer of their
+  // own source: then the new peer is not admitted. Returns false if it is not admitted.
+  bool Admit(const std::shared_ptr<ConnectedPeer>& peer, std::string source, Time now);
 
   // Counts the peer for another source, because a load balancer has stated the address of its client. Does nothing if
   // the peer is not in the table.
   void SetSource(const ConnectedPeer* peer, std::string source);
 
-  // Marks the peer as proven, because it has requested a configured path. If proven peers now occupy places that are
-  // reserved for unproven peers, closes the other proven peer that is furthest behind the minimum rate, if any other
-  // proven peer is behind. Such a peer has long been idle, or has sent only a part of its request.
-  void Prove(const ConnectedPeer* peer, PeerProgress::Time now);
+  // The peer is no stranger any more, because it has requested a configured path.
+  void Know(const ConnectedPeer* peer);
 
-  // Returns whether proven peers occupy places that are reserved for unproven peers. If so, the server should close a
-  // connection after its response.
-  bool IsCrowded() const;
-
-  // Marks the peer as unproven again, because it has received its last response.
+  // Makes the peer a stranger again, because it has received its last response.
   void Retire(const ConnectedPeer* peer);
 
   // Removes a peer whose connection is closed. Does nothing if the peer is not in the table.
@@ -104,29 +103,28 @@ class PeerTable {
 
   std::vector<std::shared_ptr<ConnectedPeer>> All() const;
 
-  Counts counts() const;
+  Counts counts(Time now) const;
 
  private:
   struct Entry {
     const ConnectedPeer* key;
     std::weak_ptr<ConnectedPeer> peer;
     std::string source;
-    bool is_proven = false;
+    bool knows_path = false;
   };
   using Entries = std::vector<Entry>;
 
   // Call with the mutex held.
   Entries::iterator Find(const ConnectedPeer* peer);
-  Entries::iterator OldestUnprovenOfLargestSource();
-  void Erase(Entries::iterator entry);
-  void SetProven(Entry& entry, bool is_proven);
+  // Returns the entry that must give its place to the last one, or end() if that one must not be admitted. `held`
+  // receives all peers, which must be destroyed after the mutex is released, because their destructor calls Leave.
+  Entries::iterator GiverForLast(Time now, std::vector<std::shared_ptr<ConnectedPeer>>& held);
 
   const size_t max_peers_;
   const size_t kept_;
-  const size_t min_bytes_per_second_;
+  const ProvenSources& sources_;
   mutable std::mutex mutex_;
   Entries entries_;  // in the order in which the peers were admitted
-  size_t proven_ = 0;
   uint64_t unproven_displaced_ = 0;
   uint64_t proven_displaced_ = 0;
   uint64_t refused_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ namespace stampgate {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMinMaxBytes = 4 << 20;
 
 class AsioReceiver final : public Receiver {
  public:
@@ -56,7 +59,12 @@ class AsioReceiver final : public Receiver {
     return state_->tls == nullptr ? std::chrono::nanoseconds::zero() : state_->tls->wait();
   }
 
-  PeerTable::Counts peers() const override { return state_->peers.counts(); }
+  PeerTable::Counts peers() const override { return state_->peers.counts(Clock::now()); }
+
+  size_t held_bytes() const override {
+    const PeerTable::Counts peers = this->peers();
+    return state_->bodies->held_bytes() + (peers.unproven + peers.proven) * ConnectionBytes(state_->options);
+  }
 
   std::optional<absl::Time> certificate_not_after() const override {
     if (state_->tls == nullptr) return std::nullopt;
@@ -73,7 +81,7 @@ class AsioReceiver final : public Receiver {
  private:
   void Welcome(PeerStream::Socket socket) {
     const auto connection = std::make_shared<HttpConnection>(state_, std::move(socket));
-    if (state_->peers.Admit(connection)) connection->Start();
+    if (state_->peers.Admit(connection, connection->source(), Clock::now())) connection->Start();
   }
 
   const std::shared_ptr<ReceiverState> state_;
@@ -84,6 +92,11 @@ class AsioReceiver final : public Receiver {
 
 absl::Status CheckOptions(const ReceiverOptions& options) {
   if (options.max_connections < 1) return absl::InvalidArgumentError("max_connections must be at least 1");
+  if (options.min_bytes_per_second < 1) return absl::InvalidArgumentError("min_bytes_per_second must be at least 1");
+  if (options.max_bytes < kMinMaxBytes) return absl::InvalidArgumentError("max_bytes must be at least 4 MiB");
+  if (options.max_bytes / 8 < options.max_body_bytes) {
+    return absl::InvalidArgumentError("max_bytes must be at least eight times max_body_bytes");
+  }
   if (options.tls_certificate_file.empty() != options.tls_private_key_file.empty()) {
     return absl::InvalidArgumentError("TLS needs both a certificate file and a private key file");
   }

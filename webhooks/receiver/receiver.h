@@ -7,6 +7,7 @@
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,9 @@ class Receiver {
 
   // Returns how many peers are connected now, and how many were displaced or refused.
   virtual PeerTable::Counts peers() const = 0;
+
+  // Returns how much of ReceiverOptions::max_bytes connections and deliveries use now.
+  virtual size_t held_bytes() const = 0;
 
   // Returns the time at which the served certificate expires, or nothing without TLS.
   virtual std::optional<absl::Time> certificate_not_after() const = 0;

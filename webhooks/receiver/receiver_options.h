@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_OPTIONS_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -21,7 +22,8 @@ namespace stampgate {
 
 // Sends a response with this status and no body; a 503 has the header Retry-After. Call an Answer at most once, from
 // any thread, even after the connection was closed or the receiver was destroyed. If an Answer is destroyed without a
-// call, the sender gets 503.
+// call, the sender gets 503. The status 200 means that upstream has signed the delivery; it makes the sender's source
+// proven (see ProvenSources). The memory of the delivery must be freed before the call, or soon after it.
 using Answer = absl::AnyInvocable<void(int http_status)>;
 
 // Processes a delivery. The receiver calls it on the loop of the connection. Must not block.
@@ -40,9 +42,11 @@ struct ReceiverOptions {
   absl::Duration request_timeout = absl::Seconds(15);
   // The maximum time for which a connection may stay open without a request.
   absl::Duration idle_timeout = absl::Seconds(60);
-  // The minimum rate of PeerTable. If proven peers occupy places that are reserved for unproven peers, the table closes
-  // the proven peer that is furthest behind this rate. A peer whose delivery is being processed is never behind.
-  size_t min_bytes_per_second = 1024;
+  // The least speed of a body, at least 1; see ArrivalBound and PeerTable::Admit.
+  size_t min_bytes_per_second = 16 << 10;
+  // The most memory for connections and deliveries; see PlacesOf and BodyAccount. Must be at least 4 MiB, and at least
+  // eight times max_body_bytes.
+  size_t max_bytes = 64 << 20;
   // PEM files. Set both or neither. Without them, the receiver serves plain HTTP.
   std::string tls_certificate_file;
   std::string tls_private_key_file;
@@ -65,6 +69,17 @@ struct ReceiverOptions {
   // also during its destruction. Must not block.
   std::function<void(HttpRefusal)> on_refused;
 };
+
+// The memory that a connection counts, without its delivery: its buffers, and those of TLS.
+inline size_t ConnectionBytes(const ReceiverOptions& options) {
+  return (options.tls_certificate_file.empty() ? 24 : 128) << 10;
+}
+
+// The number of connections that the server can have at the same time: max_connections, or as many as half of max_bytes
+// has memory for.
+inline size_t PlacesOf(const ReceiverOptions& options) {
+  return std::min(static_cast<size_t>(options.max_connections), options.max_bytes / 2 / ConnectionBytes(options));
+}
 
 }  // namespace stampgate
 

@@ -1,9 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <openssl/bio.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +18,7 @@
 #include "translate/testing/status_is.h"
 #include "webhooks/http/test_certificates.h"
 #include "webhooks/http/test_client.h"
+#include "webhooks/http/test_tls_client.h"
 #include "webhooks/loop/event_loops.h"
 #include "webhooks/receiver/receiver.h"
 
@@ -29,15 +27,6 @@ namespace {
 
 using stampgate::testing::StatusIs;
 using ::testing::HasSubstr;
-
-struct OpenSslDelete {
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
-  void operator()(SSL* ssl) const { SSL_free(ssl); }
-  void operator()(BIO* bio) const { BIO_free(bio); }
-};
-template <typename T>
-using Owned = std::unique_ptr<T, OpenSslDelete>;
 
 struct Credentials {
   std::string certificate_file;
@@ -62,66 +51,6 @@ ReceiverOptions TlsOptions(const Credentials& credentials) {
   return options;
 }
 
-// A client that connects to the receiver with TLS.
-class TlsClient {
- public:
-  explicit TlsClient(const std::string& url, int version = 0, const std::string& protocol = "http/1.1")
-      : client_(url), context_(SSL_CTX_new(TLS_client_method())), ssl_(nullptr) {
-    SSL_CTX_set_security_level(context_.get(), 0);  // without this, the client itself would refuse TLS 1.1
-    if (version != 0) {
-      SSL_CTX_set_min_proto_version(context_.get(), version);
-      SSL_CTX_set_max_proto_version(context_.get(), version);
-    }
-    ssl_.reset(SSL_new(context_.get()));
-    const std::string offer = absl::StrCat(std::string(1, static_cast<char>(protocol.size())), protocol);
-    SSL_set_alpn_protos(ssl_.get(), reinterpret_cast<const unsigned char*>(offer.data()),
-                        static_cast<unsigned int>(offer.size()));
-    SSL_set_fd(ssl_.get(), client_.descriptor());
-  }
-
-  bool Connect() { return SSL_connect(ssl_.get()) == 1; }
-
-  void Send(absl::string_view bytes) { SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size())); }
-
-  std::string ReadAnswer() {
-    std::string answer;
-    char c;
-    while (SSL_read(ssl_.get(), &c, 1) == 1) {
-      answer += c;
-      if (answer.size() >= 4 && answer.substr(answer.size() - 4) == "\r\n\r\n") return answer;
-    }
-    return "";
-  }
-
-  // Returns whether the receiver sent a TLS close notification before it closed the connection.
-  bool EndsCleanly() {
-    char c;
-    return SSL_read(ssl_.get(), &c, 1) == 0 && (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
-  }
-
-  std::string protocol() const {
-    const unsigned char* chosen;
-    unsigned int size;
-    SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
-    return std::string(reinterpret_cast<const char*>(chosen), size);
-  }
-  // Returns the certificate that the receiver presented, in PEM.
-  std::string certificate() const {
-    const Owned<X509> certificate(SSL_get1_peer_certificate(ssl_.get()));
-    const Owned<BIO> bio(BIO_new(BIO_s_mem()));
-    PEM_write_bio_X509(bio.get(), certificate.get());
-    char* pem;
-    const long size = BIO_get_mem_data(bio.get(), &pem);
-    return std::string(pem, static_cast<size_t>(size));
-  }
-  std::string version() const { return SSL_get_version(ssl_.get()); }
-
- private:
-  HttpTestClient client_;
-  Owned<SSL_CTX> context_;
-  Owned<SSL> ssl_;
-};
-
 constexpr char kRequest[] = "POST /hook HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc";
 
 class ReceiverTlsTest : public ::testing::Test {
@@ -143,7 +72,7 @@ class ReceiverTlsTest : public ::testing::Test {
 TEST_F(ReceiverTlsTest, AcceptsDeliveries) {
   EXPECT_THAT(receiver_->url(), HasSubstr("https://127.0.0.1:"));
   for (const auto& [version, name] : {std::pair(TLS1_2_VERSION, "TLSv1.2"), std::pair(TLS1_3_VERSION, "TLSv1.3")}) {
-    TlsClient client(receiver_->url(), version);
+    TlsTestClient client(receiver_->url(), "", {.version = version});
     ASSERT_TRUE(client.Connect());
     EXPECT_EQ(client.version(), name);
     EXPECT_EQ(client.protocol(), "http/1.1");
@@ -161,7 +90,7 @@ TEST_F(ReceiverTlsTest, AcceptsDeliveries) {
 }
 
 TEST_F(ReceiverTlsTest, SenderGetsTheResponseToATooLargeBody) {
-  TlsClient client(receiver_->url());
+  TlsTestClient client(receiver_->url());
   ASSERT_TRUE(client.Connect());
   client.Send(
       absl::StrCat("POST /hook HTTP/1.1\r\nHost: h\r\nContent-Length: 5000000\r\n\r\n", std::string(5000000, 'a')));
@@ -169,16 +98,16 @@ TEST_F(ReceiverTlsTest, SenderGetsTheResponseToATooLargeBody) {
 }
 
 TEST_F(ReceiverTlsTest, RejectsOldVersionsAndOtherProtocols) {
-  EXPECT_FALSE(TlsClient(receiver_->url(), TLS1_1_VERSION).Connect());
-  EXPECT_FALSE(TlsClient(receiver_->url(), 0, "h2").Connect());
-  EXPECT_TRUE(TlsClient(receiver_->url()).Connect());
+  EXPECT_FALSE(TlsTestClient(receiver_->url(), "", {.version = TLS1_1_VERSION}).Connect());
+  EXPECT_FALSE(TlsTestClient(receiver_->url(), "", {.protocol = "h2"}).Connect());
+  EXPECT_TRUE(TlsTestClient(receiver_->url()).Connect());
 }
 
 TEST_F(ReceiverTlsTest, SendsNoResponseToPlainHttp) {
   HttpTestClient plain(receiver_->url());
   plain.Send(kRequest);
   EXPECT_THAT(plain.ReadToEnd(), ::testing::Not(HasSubstr("HTTP")));
-  TlsClient client(receiver_->url());
+  TlsTestClient client(receiver_->url());
   ASSERT_TRUE(client.Connect());
   client.Send(kRequest);
   EXPECT_EQ(Statuses(client.ReadAnswer()), "200");
@@ -235,7 +164,7 @@ class ReceiverTlsReloadTest : public ::testing::Test {
 
   // Returns the certificate that a new connection gets, in PEM.
   std::string Served() {
-    TlsClient client(receiver_->url());
+    TlsTestClient client(receiver_->url());
     return client.Connect() ? client.certificate() : "none";
   }
 
@@ -263,10 +192,10 @@ class ReceiverTlsReloadTest : public ::testing::Test {
 };
 
 TEST_F(ReceiverTlsReloadTest, ServesTheNewCertificateToNewConnections) {
-  TlsClient early(receiver_->url());
+  TlsTestClient early(receiver_->url());
   ASSERT_TRUE(early.Connect());
   EXPECT_EQ(early.certificate(), first_.certificate);
-  TlsClient midway(receiver_->url());  // connected before the reload, without a handshake yet
+  TlsTestClient midway(receiver_->url());  // connected before the reload, without a handshake yet
 
   EXPECT_EQ(Reload().value(), false) << "the files have not changed";
   const absl::Time former = receiver_->certificate_not_after().value();
@@ -322,7 +251,7 @@ TEST_F(ReceiverTlsReloadTest, ReloadMayRunWhilePeersConnect) {
   for (int i = 0; i < 2; ++i) {
     peers.emplace_back([this, &done] {
       while (!done) {
-        TlsClient client(receiver_->url());
+        TlsTestClient client(receiver_->url());
         ASSERT_TRUE(client.Connect());
         client.Send(kRequest);
         ASSERT_EQ(Statuses(client.ReadAnswer()), "200");

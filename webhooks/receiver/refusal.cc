@@ -16,6 +16,10 @@ absl::string_view Name(HttpRefusal refusal) {
       return "method_not_allowed";
     case HttpRefusal::kTooLarge:
       return "too_large";
+    case HttpRefusal::kTooSlow:
+      return "too_slow";
+    case HttpRefusal::kMaxBytesReached:
+      return "max_bytes_reached";
     case HttpRefusal::kDraining:
       return "draining";
     case HttpRefusal::kProxyHeaderMissing:
@@ -38,6 +42,8 @@ int HttpStatus(HttpRefusal refusal) {
       return 413;
     case HttpRefusal::kUnsupportedHttp:
     case HttpRefusal::kHeadTooLarge:
+    case HttpRefusal::kTooSlow:
+    case HttpRefusal::kMaxBytesReached:
     case HttpRefusal::kDraining:
     case HttpRefusal::kProxyHeaderMissing:
     case HttpRefusal::kProxyHeaderUnexpected:

@@ -19,6 +19,8 @@ enum class HttpRefusal {
   kNotFound,            // 404: the target is not one of the configured paths, of which upstream knows one
   kMethodNotAllowed,    // 405: the method is not POST; every delivery is one
   kTooLarge,            // 413: the body exceeds ReceiverOptions::max_body_bytes; a repetition has the same size
+  kTooSlow,             // the body was slower than ReceiverOptions::min_bytes_per_second, or exceeded request_timeout
+  kMaxBytesReached,     // deliveries use ReceiverOptions::max_bytes, and this one had to end; see BodyAccount
   kDraining,            // the receiver drains
   kProxyHeaderMissing,  // no valid PROXY header from an address of ReceiverOptions::proxies; with TLS, no response
   kProxyHeaderUnexpected,  // a PROXY header from another address

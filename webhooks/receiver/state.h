@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "webhooks/http/current_tls.h"
+#include "webhooks/receiver/body_account.h"
 #include "webhooks/receiver/delivery_count.h"
 #include "webhooks/receiver/path_set.h"
 #include "webhooks/receiver/peer_table.h"
+#include "webhooks/receiver/proven_sources.h"
 #include "webhooks/receiver/receiver_options.h"
 
 namespace stampgate {
@@ -22,13 +24,17 @@ struct ReceiverState {
         paths(options.paths),
         take(std::move(take_delivery)),
         tls(std::move(current_tls)),
-        peers(static_cast<size_t>(options.max_connections), options.min_bytes_per_second) {}
+        peers(PlacesOf(options), *proven),
+        bodies(
+            std::make_shared<BodyAccount>(options.max_bytes - PlacesOf(options) * ConnectionBytes(options), proven)) {}
 
   const ReceiverOptions options;
   const PathSet paths;
   const TakeDelivery take;
   const std::unique_ptr<CurrentTls> tls;  // null for plain HTTP
+  const std::shared_ptr<ProvenSources> proven = std::make_shared<ProvenSources>();
   PeerTable peers;
+  const std::shared_ptr<BodyAccount> bodies;
   DeliveryCount deliveries;
 };
 
