@@ -26,25 +26,6 @@ void Collect(const MessagePlan& plan, absl::string_view message, ActivitySummary
   }
 }
 
-// Reads the summary from upstream's JSON text, which no plan describes. Ignores parse errors, because the text is known
-// to be JSON: the reader of messages has parsed it before.
-ActivitySummary SummaryOfText(std::string text) {
-  ActivitySummary summary;
-  const auto note = [&summary](absl::string_view name, const JsonValue& value) {
-    std::string* member = name == "id" ? &summary.id : name == "status" ? &summary.status : nullptr;
-    if (member != nullptr && value.kind() == JsonValue::Kind::kString && value.string())
-      *member = std::string(*value.string());
-    return absl::OkStatus();
-  };
-  ReadJsonObject(text, [&note](JsonValue& root) {
-    return root.ForEachMember([&note](absl::string_view name, JsonValue& value) {
-      const bool is_activity = name == "activity" && value.kind() == JsonValue::Kind::kObject;
-      return is_activity ? value.ForEachMember(note) : absl::OkStatus();
-    });
-  }).IgnoreError();
-  return summary;
-}
-
 bool HasActivityId(const MessagePlan& plan) {
   return absl::c_any_of(plan.fields, [](const FieldPlan& field) { return field.role == v1::FIELD_ROLE_ACTIVITY_ID; });
 }
@@ -71,9 +52,28 @@ std::string TextOfSummary(const ActivitySummary& summary) {
 
 }  // namespace
 
+// Ignores parse errors, because the text is known to be JSON: the reader of messages has parsed it before.
+ActivitySummary SummaryOfJson(std::string& json) {
+  ActivitySummary summary;
+  const auto note = [&summary](absl::string_view name, const JsonValue& value) {
+    std::string* member = name == "id" ? &summary.id : name == "status" ? &summary.status : nullptr;
+    if (member != nullptr && value.kind() == JsonValue::Kind::kString && value.string())
+      *member = std::string(*value.string());
+    return absl::OkStatus();
+  };
+  ReadJsonObject(json, [&note](JsonValue& root) {
+    return root.ForEachMember([&note](absl::string_view name, JsonValue& value) {
+      const bool is_activity = name == "activity" && value.kind() == JsonValue::Kind::kObject;
+      return is_activity ? value.ForEachMember(note) : absl::OkStatus();
+    });
+  }).IgnoreError();
+  return summary;
+}
+
 ActivitySummary SummaryOf(const MessagePlan& plan, absl::string_view response) {
   if (plan.json_members != nullptr) {
-    return SummaryOfText(std::string(FindBytes(response, plan.json_members->field->number()).value_or("")));
+    std::string json(FindBytes(response, plan.json_members->field->number()).value_or(""));
+    return SummaryOfJson(json);
   }
   ActivitySummary summary;
   for (const FieldPlan& field : plan.fields) {

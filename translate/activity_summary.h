@@ -21,6 +21,10 @@ struct ActivitySummary {
 // and "status" of "activity" in that text.
 ActivitySummary SummaryOf(const MessagePlan& plan, absl::string_view response);
 
+// Returns the summary that upstream's JSON text of a response contains: the members "id" and "status" of "activity".
+// May increase the capacity of `json`.
+ActivitySummary SummaryOfJson(std::string& json);
+
 // Returns the bytes of a message that `plan` describes and that contains only the summary. Omits a status that the enum
 // does not list.
 std::string ResponseOf(const MessagePlan& plan, const ActivitySummary& summary);

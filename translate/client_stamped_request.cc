@@ -1,9 +1,14 @@
 #include "translate/client_stamped_request.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <algorithm>
+#include <cstdint>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "translate/json/reader.h"
 #include "translate/request_body.h"
 #include "translate/validator.h"
 #include "translate/wire/writer.h"
@@ -11,7 +16,8 @@
 namespace stampgate {
 namespace {
 
-using google::protobuf::Arena;
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
 
 void Add(absl::string_view field, absl::string_view description, Violations& violations) {
   violations.Add([&] { return Violation{std::string(field), std::string(description)}; });
@@ -35,34 +41,73 @@ void CheckFields(const Operation& operation, const ParsedMessage& request, const
   }
 }
 
+// The longest client_stamp without its body. A stamp has at most 8 KiB.
+constexpr size_t kMaxStampBytes = 16 << 10;
+
+// Appends the fields of `part`, some bytes of a ClientStamp, to `rest`, but makes `body` the body. Stops when `rest` is
+// longer than kMaxStampBytes. Returns false if `part` cannot be read.
+bool SplitStamp(absl::string_view part, std::string& rest, absl::string_view& body) {
+  constexpr uint32_t kBody =
+      WireFormatLite::MakeTag(v1::ClientStamp::kBodyFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  CodedInputStream input(reinterpret_cast<const uint8_t*>(part.data()), static_cast<int>(part.size()));
+  for (size_t begin = 0; begin < part.size(); begin = static_cast<size_t>(input.CurrentPosition())) {
+    const uint32_t tag = input.ReadTag();
+    uint32_t size = 0;
+    if (tag == kBody && input.ReadVarint32(&size)) {
+      body = part.substr(static_cast<size_t>(input.CurrentPosition()), size);
+      if (body.size() < size || !input.Skip(static_cast<int>(size))) return false;
+      continue;
+    }
+    if (tag == 0 || tag == kBody || !WireFormatLite::SkipField(&input, tag)) return false;
+    const absl::string_view field = part.substr(begin, static_cast<size_t>(input.CurrentPosition()) - begin);
+    rest.append(field.data(), std::min(field.size(), kMaxStampBytes + 1));
+    if (rest.size() > kMaxStampBytes) break;
+  }
+  return true;
+}
+
+// Reads the client_stamp in `parts`. Returns the violation, or an empty text. Protocol Buffers alone could need several
+// times its size.
+std::string ReadStamp(absl::Span<const FieldValue> parts, v1::ClientStamp& stamp) {
+  constexpr char kNotOne[] = "must be a ClientStamp message";
+  std::string rest;
+  absl::string_view body;
+  for (const FieldValue& part : parts) {
+    if (!SplitStamp(part.text(), rest, body)) return kNotOne;
+    if (rest.size() > kMaxStampBytes)
+      return absl::StrCat("must have at most ", kMaxStampBytes, " bytes beside its body");
+  }
+  if (!stamp.ParseFromString(rest)) return kNotOne;
+  // The reader of JSON needs room behind the text, and would otherwise copy it.
+  std::string& copy = *stamp.mutable_body();
+  copy.reserve(body.size() + kJsonPadding);
+  copy.append(body.data(), body.size());
+  return "";
+}
+
 }  // namespace
 
 std::optional<ClientStampedRequest> ReadClientStampedRequest(const Operation& operation, const ParsedMessage& request,
-                                                             Arena& arena, Violations& violations) {
+                                                             RequestMemory& memory, Violations& violations) {
   const FieldPlan* field = operation.request->client_stamp;
   if (field == nullptr || !request.Has(*field)) return std::nullopt;
   ClientStampedRequest read{{}, request};
-  for (const FieldValue& part : request.Values(*field)) {
-    const absl::string_view bytes = part.text();
-    if (!read.stamp.MergeFromString({bytes.data(), bytes.size()})) {
-      Add("client_stamp", "must be a ClientStamp message", violations);
-      return read;
-    }
+  const absl::Span<const FieldValue> parts = request.Values(*field);
+  std::string fault = request.Count(*field) > parts.size() ? absl::StrCat("must have at most ", parts.size(), " parts")
+                                                           : ReadStamp(parts, read.stamp);
+  if (!fault.empty()) {
+    Add("client_stamp", fault, violations);
+    return read;
   }
+  memory.Count(read.stamp.body().capacity());
   CheckFields(operation, request, read.stamp, violations);
-
-  auto* const bytes = Arena::Create<std::string>(&arena);
-  if (const FieldPlan* path = operation.path_segment) {
-    WireWriter writer;
-    writer.String(path->field->number(), request.Text(*path));
-    *bytes = writer.Take();
+  WireWriter path;
+  if (operation.path_segment != nullptr) {
+    path.String(operation.path_segment->field->number(), request.Text(*operation.path_segment));
   }
-  bytes->append(ReadRequestBody(operation, *read.stamp.mutable_body(), "client_stamp.body", violations));
-  if (const ParsedMessage* parsed = ParseMessage(*operation.request, *bytes, arena)) {
-    read.request = *parsed;
-  } else {
-    Add("client_stamp.body", "must be readable", violations);
-  }
+  const ParsedMessage* parsed =
+      ReadRequestBody(operation, *read.stamp.mutable_body(), path.Take(), "client_stamp.body", memory, violations);
+  if (parsed != nullptr) read.request = *parsed;
   return read;
 }
 

@@ -5,9 +5,9 @@
 
 #include <optional>
 
-#include "google/protobuf/arena.h"
 #include "stampgate/v1/client_stamp.pb.h"
 #include "translate/message/parsed_message.h"
+#include "translate/message/request_memory.h"
 #include "translate/operation_table.h"
 #include "translate/violations.h"
 
@@ -19,18 +19,19 @@ struct ClientStampedRequest {
 };
 
 // Reads `request`, a message of the operation's request type. Returns nothing if it has no client_stamp. The result
-// refers to the same bytes as `request`, and to `arena`.
+// refers to `memory`, not to `request` or its bytes.
 //
 // Adds a violation for each of these faults:
 //   - the body has one of the faults that ReadRequestBody reports
 //   - another field than client_stamp is set (except the field of role FIELD_ROLE_PATH)
 //   - `request` or its client_stamp has a field that the proto does not define
-//   - client_stamp contains a body but no stamp, or is not a ClientStamp message
+//   - client_stamp contains a body but no stamp, or is not a ClientStamp message, or has more than 16 KiB beside its
+//     body
 //
 // Checks neither the form of the stamp nor the rules of the message's fields. After a violation, the content of the
 // result is undefined.
 std::optional<ClientStampedRequest> ReadClientStampedRequest(const Operation& operation, const ParsedMessage& request,
-                                                             google::protobuf::Arena& arena, Violations& violations);
+                                                             RequestMemory& memory, Violations& violations);
 
 }  // namespace stampgate
 

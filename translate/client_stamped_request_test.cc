@@ -150,7 +150,7 @@ TEST(ClientStampedRequestTest, ARequestWithoutAStampIsNotRead) {
     const Operation& operation = OperationOf(method);
     testing::Parsed request(operation, text_proto);
     Violations violations;
-    const bool read = ReadClientStampedRequest(operation, *request, request.arena(), violations).has_value();
+    const bool read = ReadClientStampedRequest(operation, *request, request.memory(), violations).has_value();
     EXPECT_TRUE(violations.empty());
     return read;
   };
@@ -162,15 +162,31 @@ TEST(ClientStampedRequestTest, ARequestWithoutAStampIsNotRead) {
 TEST(ClientStampedRequestTest, AStampThatIsNotAMessageIsAViolation) {
   const Operation& operation = OperationOf("GetPolicy");
   const std::string bytes = "\x7a\x03\x0a\x05x";  // client_stamp, whose body ends too early
-  google::protobuf::Arena arena;
-  const ParsedMessage* request = ParseMessage(*operation.request, bytes, arena);
+  RequestMemory memory;
+  const ParsedMessage* request = ParseMessage(*operation.request, bytes, memory).value();
   ASSERT_NE(request, nullptr);
-  const absl::Status status = CheckedRequest::Check(Operations(), operation, *request, arena).status();
+  const absl::Status status = CheckedRequest::Check(Operations(), operation, *request, memory).status();
   EXPECT_THAT(DetailsOf(status).violations, ElementsAre(Pair("client_stamp", "must be a ClientStamp message")));
 }
 
 // Renders a request of every operation, and parses the rendered body as if a client had stamped it. The result must be
 // the same request.
+TEST(ClientStampedRequestTest, AStampHasABoundBesideItsBody) {
+  const Operation& operation = OperationOf("StampLogin");
+  const auto violations = [&](size_t stamp_bytes) {
+    auto request = Stamped(operation, kLogin);
+    auto* stamp = request->GetReflection()->MutableMessage(request.get(), operation.request->client_stamp->field);
+    v1::ClientStamp large;
+    large.set_body(kLogin);
+    large.set_web_authn(std::string(stamp_bytes, 'x'));
+    EXPECT_TRUE(stamp->ParseFromString(large.SerializeAsString()));
+    return CheckAndRender(operation, *request).status();
+  };
+  EXPECT_THAT(violations(16380), StatusIs(Code::kOk));
+  EXPECT_THAT(violations(16384), StatusIs(Code::kInvalidArgument,
+                                          HasSubstr("client_stamp must have at most 16384 bytes beside its body")));
+}
+
 TEST(ClientStampedRequestTest, ABodyThatTheGatewayRenderedParsesToTheSameRequest) {
   testing::Random random(4);
   for (const Operation& operation : Operations().operations()) {
@@ -192,6 +208,7 @@ TEST(ClientStampedRequestTest, ABodyThatTheGatewayRenderedParsesToTheSameRequest
       }
       auto rendered = CheckAndRenderUnstamped(operation, *request);
       ASSERT_THAT(rendered, StatusIs(Code::kOk));
+      const std::string members = rendered->members;
       const std::string body =
           operation.is_submit() ? rendered->SubmitBody(*rendered->timestamp_ms) : rendered->QueryBody();
 
@@ -205,7 +222,7 @@ TEST(ClientStampedRequestTest, ABodyThatTheGatewayRenderedParsesToTheSameRequest
       EXPECT_EQ(operation.is_submit() ? again->SubmitBody(1) : again->QueryBody(), body);
       EXPECT_EQ(again->path, rendered->path);
       EXPECT_EQ(again->timestamp_ms, rendered->timestamp_ms);
-      EXPECT_EQ(again->members, rendered->members);
+      EXPECT_EQ(again->members, members);
       if (operation.request->json_members == nullptr) {
         EXPECT_EQ(testing::StampedRequestIn(operation, *stamped)->SerializeAsString(), request->SerializeAsString());
       }
@@ -472,7 +489,7 @@ class LabeledRequest {
     operation_.request = &plan;
     *request.mutable_client_stamp() = StampOver(std::move(body));
     parsed_ = std::make_unique<testing::Parsed>(request, plan);
-    read_ = ReadClientStampedRequest(operation_, **parsed_, parsed_->arena(), violations_);
+    read_ = ReadClientStampedRequest(operation_, **parsed_, parsed_->memory(), violations_);
   }
 
   testing::Labeled Message() const {
@@ -678,11 +695,11 @@ TEST(ClientStampedRequestTest, AChangedBodyIsRejectedOrMatchesTheMessage) {
       continue;
     }
     ++taken;
+    RenderedRequest own = *rendered;
     EXPECT_EQ(rendered->SubmitBody(1), body);
     // The sent body must equal the JSON that the gateway would render for the message, except for members that are
     // null.
     testing::Json sent = testing::JsonOf(body);
-    RenderedRequest own = *rendered;
     own.client_stamp.reset();
     testing::Json checked = testing::JsonOf(own.SubmitBody(*rendered->timestamp_ms));
     DropNulls(sent);

@@ -12,28 +12,37 @@ namespace {
 
 class BodyReader {
  public:
-  BodyReader(const Operation& operation, absl::string_view place, Violations& violations)
-      : operation_(operation), place_(place), violations_(violations) {
+  BodyReader(const Operation& operation, absl::string_view place, RequestMemory& memory, Violations& violations)
+      : operation_(operation), place_(place), memory_(memory), violations_(violations) {
     if (!operation.activity_type.empty()) AppendJsonString(operation.activity_type, type_);
   }
 
-  std::string Read(std::string& body) {
-    absl::StatusOr<std::string> message = ReadJsonRequest(
-        body, *operation_.request,
+  const ParsedMessage* Read(std::string& body, absl::string_view before) {
+    const absl::StatusOr<std::string> message = ReadJsonRequest(
+        body, *operation_.request, memory_.Left(),
         [&](const std::string& pointer, absl::string_view text) { return TakeUnrecognized(pointer, text); },
         [&](const std::string& pointer) {
           Add(absl::StrCat("must have the list, map or text, which may be empty: ", pointer));
         });
+    if (absl::IsOutOfRange(message.status())) {
+      Add(memory_.Exceeded().message());
+      return nullptr;
+    }
     if (!message.ok()) {
       Add(absl::StrCat("must be the JSON text of an object: ", message.status().message()));
-      return "";
+      return nullptr;
     }
     if (!type_.empty() && !has_type_) Add(absl::StrCat("must have the type ", operation_.activity_type));
     const FieldPlan* time = operation_.timestamp_ms;
     if (time != nullptr && !FindVarint(*message, time->field->number()).has_value()) {
       Add(absl::StrCat("must have a ", time->json_name));
     }
-    return *std::move(message);
+    const absl::StatusOr<absl::string_view> kept = memory_.Keep(before, *message);
+    const absl::StatusOr<const ParsedMessage*> parsed =
+        kept.ok() ? ParseMessage(*operation_.request, *kept, memory_) : kept.status();
+    if (parsed.ok()) return *parsed;
+    Add(parsed.status().message());
+    return nullptr;
   }
 
  private:
@@ -51,7 +60,10 @@ class BodyReader {
         (text == "true" || text == "false" || text == "null")) {
       return absl::OkStatus();
     }
-    Add(absl::StrCat("must not have a value that the request's fields cannot hold exactly: ", pointer));
+    // A pointer can contain long names of the caller.
+    constexpr size_t kMaxPointerBytes = 256;
+    Add(absl::StrCat("must not have a value that the request's fields cannot hold exactly: ",
+                     absl::string_view(pointer).substr(0, kMaxPointerBytes)));
     return absl::OkStatus();
   }
 
@@ -61,6 +73,7 @@ class BodyReader {
 
   const Operation& operation_;
   const absl::string_view place_;
+  RequestMemory& memory_;
   Violations& violations_;
   std::string type_;  // the operation's activity type, as JSON text; empty unless the operation is a typed submit
   bool has_type_ = false;
@@ -68,9 +81,9 @@ class BodyReader {
 
 }  // namespace
 
-std::string ReadRequestBody(const Operation& operation, std::string& body, absl::string_view place,
-                            Violations& violations) {
-  return BodyReader(operation, place, violations).Read(body);
+const ParsedMessage* ReadRequestBody(const Operation& operation, std::string& body, absl::string_view before,
+                                     absl::string_view place, RequestMemory& memory, Violations& violations) {
+  return BodyReader(operation, place, memory, violations).Read(body, before);
 }
 
 }  // namespace stampgate

@@ -5,12 +5,15 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "translate/message/parsed_message.h"
+#include "translate/message/request_memory.h"
 #include "translate/operation_table.h"
 #include "translate/violations.h"
 
 namespace stampgate {
 
-// Returns the bytes of the request message of `operation` that `body` contains. May increase the capacity of `body`.
+// Returns the request message of `operation` that `body` contains, after the fields in `before`, which are the bytes of
+// such a message. May increase the capacity of `body`. The result refers to `memory`, not to `body`.
 //
 // Adds a violation of the field `place` for each of these faults:
 //   - the body is not a strict JSON object
@@ -19,10 +22,11 @@ namespace stampgate {
 //   - the body has a value that no field of the message can hold exactly (except generateAppProofs in the parameters of
 //     a submit)
 //   - the body lacks a required list or map
+//   - the message does not fit into `memory`
 //
-// Does not check the rules of the message's fields.
-std::string ReadRequestBody(const Operation& operation, std::string& body, absl::string_view place,
-                            Violations& violations);
+// Does not check the rules of the message's fields. Returns null after the first and the last of these faults.
+const ParsedMessage* ReadRequestBody(const Operation& operation, std::string& body, absl::string_view before,
+                                     absl::string_view place, RequestMemory& memory, Violations& violations);
 
 }  // namespace stampgate
 

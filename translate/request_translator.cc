@@ -1,5 +1,6 @@
 #include "translate/request_translator.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -15,22 +16,59 @@
 
 namespace stampgate {
 
-using google::protobuf::Arena;
+namespace {
 
-std::string RenderedRequest::SubmitBody(uint64_t timestamp_ms) const {
-  if (client_stamp.has_value()) return client_stamp->body();
-  return absl::StrCat("{", type_member, "\"timestampMs\":\"", timestamp_ms, "\",", members, "}");
+// What a body has beside its members and its type.
+constexpr size_t kEnvelopeBytes = sizeof(R"({"timestampMs":"18446744073709551615",})");
+
+// The body of a request that holds no more than this needs no check of its size: a value has at least 16 bytes in
+// memory and at most about 150 in JSON, and a character becomes at most six.
+constexpr size_t kSmallBytes = 16 << 10;
+
+// Returns `members` between `prefix` and a brace. Uses the capacity of `members`.
+std::string Enclose(absl::string_view prefix, std::string members) {
+  members.reserve(prefix.size() + members.size() + 1);
+  members.insert(0, prefix.data(), prefix.size());
+  members.push_back('}');
+  return members;
 }
 
-std::string RenderedRequest::QueryBody() const {
-  return client_stamp.has_value() ? client_stamp->body() : absl::StrCat("{", members, "}");
+absl::Status BodyTooLarge(const RequestMemory& memory) {
+  const std::string why = memory.Left() < kMaxBodyBytes
+                              ? std::string(memory.Exceeded().message())
+                              : absl::StrCat("has a JSON body of more than ", kMaxBodyBytes, " bytes");
+  return ToStatus(GatewayError(absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_INVALID_REQUEST,
+                               absl::StrCat("the request ", why)));
+}
+
+}  // namespace
+
+std::string RenderedRequest::Prefix(uint64_t timestamp_ms) const {
+  return absl::StrCat("{", type_member, "\"timestampMs\":\"", timestamp_ms, "\",");
+}
+
+std::string RenderedRequest::SubmitBody(uint64_t timestamp_ms) {
+  if (client_stamp.has_value()) return std::move(*client_stamp->mutable_body());
+  return Enclose(Prefix(timestamp_ms), std::exchange(members, std::string()));
+}
+
+std::string RenderedRequest::QueryBody() {
+  if (client_stamp.has_value()) return std::move(*client_stamp->mutable_body());
+  return Enclose("{", std::exchange(members, std::string()));
+}
+
+void RenderedRequest::TakeBack(std::string body, uint64_t timestamp_ms) {
+  members = std::move(body);
+  members.pop_back();
+  members.erase(0, Prefix(timestamp_ms).size());
 }
 
 absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table, const Operation& operation,
-                                                     const ParsedMessage& request, Arena& arena, bool is_sent) {
+                                                     const ParsedMessage& request, RequestMemory& memory,
+                                                     bool is_sent) {
   Violations violations;
-  CheckedRequest checked(operation, request);
-  if (auto stamped = ReadClientStampedRequest(operation, request, arena, violations)) {
+  CheckedRequest checked(operation, request, memory);
+  if (auto stamped = ReadClientStampedRequest(operation, request, memory, violations)) {
     checked.request_ = stamped->request;
     checked.client_stamp_ = std::move(stamped->stamp);
   }
@@ -41,20 +79,20 @@ absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table
   if (operation.general) CheckGeneralOperation(table, operation, checked.request_, carried, violations);
   if (carried != nullptr && violations.empty()) {
     checked.CheckStamp(*carried, is_sent, violations);
-    checked.ReadCarried(*carried, arena, violations);
+    checked.ReadCarried(*carried, violations);
   }
   if (!violations.empty()) return ViolationError(std::move(violations));
   return checked;
 }
 
 absl::StatusOr<CheckedRequest> CheckedRequest::Check(const OperationTable& table, const Operation& operation,
-                                                     const ParsedMessage& request, Arena& arena) {
-  return Check(table, operation, request, arena, /*is_sent=*/true);
+                                                     const ParsedMessage& request, RequestMemory& memory) {
+  return Check(table, operation, request, memory, /*is_sent=*/true);
 }
 
 absl::StatusOr<CheckedRequest> CheckedRequest::CheckUnstamped(const OperationTable& table, const Operation& operation,
-                                                              const ParsedMessage& request, Arena& arena) {
-  return Check(table, operation, request, arena, /*is_sent=*/false);
+                                                              const ParsedMessage& request, RequestMemory& memory) {
+  return Check(table, operation, request, memory, /*is_sent=*/false);
 }
 
 void CheckedRequest::CheckStamp(const Operation& operation, bool is_sent, Violations& violations) const {
@@ -63,22 +101,22 @@ void CheckedRequest::CheckStamp(const Operation& operation, bool is_sent, Violat
 }
 
 // Reads the body that the gateway will send, so that the rules of `operation` apply to exactly this body.
-void CheckedRequest::ReadCarried(const Operation& operation, Arena& arena, Violations& violations) {
-  std::string body;
-  if (client_stamp_.has_value()) {
-    body = client_stamp_->body();
-  } else {
-    const RenderedRequest rendered = CheckedRequest(*this).Render();
-    // The gateway may choose the timestamp later. No rule depends on it, so any will do here.
-    body = operation.is_submit() ? rendered.SubmitBody(rendered.timestamp_ms.value_or(1)) : rendered.QueryBody();
-  }
+void CheckedRequest::ReadCarried(const Operation& operation, Violations& violations) {
   const absl::string_view place = client_stamp_.has_value() ? "client_stamp.body" : "parameters";
-  const auto* bytes = Arena::Create<std::string>(&arena, ReadRequestBody(operation, body, place, violations));
-  const ParsedMessage* request = ParseMessage(*operation.request, *bytes, arena);
-  if (request == nullptr) {
-    violations.Add([&] { return Violation{std::string(place), "must be readable"}; });
-    return;
+  std::string rendered_body;
+  if (!client_stamp_.has_value()) {
+    absl::StatusOr<RenderedRequest> rendered = CheckedRequest(*this).Render();
+    if (!rendered.ok()) {
+      violations.Add([&] { return Violation{"", std::string(memory_->Exceeded().message())}; });
+      return;
+    }
+    // The gateway may choose the timestamp later. No rule depends on it, so any will do here.
+    rendered_body =
+        operation.is_submit() ? rendered->SubmitBody(rendered->timestamp_ms.value_or(1)) : rendered->QueryBody();
   }
+  std::string& body = client_stamp_.has_value() ? *client_stamp_->mutable_body() : rendered_body;
+  const ParsedMessage* request = ReadRequestBody(operation, body, "", place, *memory_, violations);
+  if (request == nullptr) return;
   if (violations.empty()) Validate(*request, violations);
   carried_ = Carried{&operation, *request};
 }
@@ -87,7 +125,7 @@ std::string PathOf(const Operation& operation, const ParsedMessage& request) {
   return operation.general ? absl::StrCat(operation.path, request.Text(*operation.path_segment)) : operation.path;
 }
 
-RenderedRequest CheckedRequest::Render() && {
+absl::StatusOr<RenderedRequest> CheckedRequest::Render() && {
   RenderedRequest rendered;
   rendered.client_stamp = std::move(client_stamp_);
   rendered.path = PathOf(*operation_, request_);
@@ -102,7 +140,13 @@ RenderedRequest CheckedRequest::Render() && {
     AppendJsonString(operation_->activity_type, rendered.type_member);
     rendered.type_member += ',';
   }
-  rendered.members.reserve(512);
+  size_t size = 512;
+  if (memory_->held() > kSmallBytes) {
+    const size_t most = std::min(memory_->Left(), kMaxBodyBytes);
+    size = kEnvelopeBytes + rendered.type_member.size() + JsonMembersSize(request_, operation_->timestamp_ms, most);
+    if (size > most) return BodyTooLarge(*memory_);
+  }
+  rendered.members.reserve(size);
   AppendJsonMembers(request_, operation_->timestamp_ms, rendered.members);
   return rendered;
 }

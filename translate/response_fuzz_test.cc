@@ -67,14 +67,14 @@ TEST(ResponseFuzzTest, ADamagedResponseGivesAMessageOrAnError) {
       }
       const bool json = CheckJsonObject(answer.body).ok();
 
-      const absl::StatusOr<std::string> response =
+      const absl::StatusOr<TranslatedResponse> response =
           TranslateOutcome(answer, SentCall{operation, ParsedMessage(*operation.request), 1, "sha256:0123"});
 
       if (response.ok()) {
         ++read;
         ASSERT_TRUE(json) << answer.body;
         // The caller can parse the message, because it is valid, and all of its strings are UTF-8.
-        ASSERT_TRUE(testing::NewResponse(operation)->ParseFromString(*response)) << answer.body;
+        ASSERT_TRUE(testing::NewResponse(operation)->ParseFromString(response->bytes)) << answer.body;
       } else {
         const absl::Status& status = response.status();
         ASSERT_EQ(status.code(), operation.is_submit() ? absl::StatusCode::kUnknown : absl::StatusCode::kInternal);

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "translate/answer_size.h"
+#include "translate/message/reader.h"
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/status.h"
@@ -31,9 +33,10 @@ absl::Status Translate(absl::string_view method, UpstreamOutcome outcome, Messag
   const Operation& operation = OperationOf(method);
   const ParsedMessage request(*operation.request);
   SentCall call{operation, request, 1755500000000, "sha256:0123"};
-  const absl::StatusOr<std::string> bytes = TranslateOutcome(std::move(outcome), call);
-  if (!bytes.ok()) return bytes.status();
-  EXPECT_TRUE(response.ParseFromString(*bytes));
+  const absl::StatusOr<TranslatedResponse> translated = TranslateOutcome(std::move(outcome), call);
+  if (!translated.ok()) return translated.status();
+  EXPECT_TRUE(response.ParseFromString(translated->bytes));
+  EXPECT_EQ(translated->size, translated->bytes.size());
   return absl::OkStatus();
 }
 
@@ -42,6 +45,26 @@ HttpAnswer Ok(std::string body) {
   answer.status = 200;
   answer.body = std::move(body);
   return answer;
+}
+
+TEST(ResponseTranslatorTest, AResponseThatClientsRejectIsOnlyCounted) {
+  // Each unknown member needs its JSON Pointer, so the message is several times as large as the JSON.
+  std::string body = R"({"activity":{"id":"a","status":"ACTIVITY_STATUS_COMPLETED","intent":{)"
+                     R"("createPoliciesIntent":{)";
+  for (int i = 0; body.size() < (1 << 20); ++i) absl::StrAppend(&body, i == 0 ? "" : ",", "\"", i, "\":0");
+  body += "}}}}";
+  const Operation& operation = OperationOf("CreatePolicies");
+  const ParsedMessage request(*operation.request);
+  const absl::StatusOr<TranslatedResponse> response =
+      TranslateOutcome(Ok(body), SentCall{operation, request, 1755500000000, "sha256:0123"});
+  ASSERT_THAT(response, StatusIs(absl::StatusCode::kOk));
+  EXPECT_EQ(response->bytes, "");
+  EXPECT_GT(response->size, kMaxAnswerBytes);
+  EXPECT_EQ(response->activity.id, "a");
+  EXPECT_EQ(response->activity.status, "ACTIVITY_STATUS_COMPLETED");
+  // The size is that of the whole message.
+  std::string json = body;
+  EXPECT_EQ(ReadJsonMessage(json, *operation.response).value().size(), response->size);
 }
 
 TEST(ResponseTranslatorTest, AResponseThatContainsItsActivityIsOk) {

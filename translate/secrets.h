@@ -3,9 +3,10 @@
 #define STAMPGATE_TRANSLATE_SECRETS_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "translate/message/parsed_message.h"
 
@@ -16,25 +17,22 @@ namespace stampgate {
 // in the body. If it is a map, the secrets are the values of its entries, not the keys.
 class Secrets {
  public:
-  // Copies the secrets of `message`. Takes time proportional to the size of `message`.
-  explicit Secrets(const ParsedMessage& message);
+  // `message` must outlive this object, which does not copy the secrets: there can be many.
+  explicit Secrets(const ParsedMessage& message) : message_(message) {}
 
   // Adds a secret that is not in the message.
-  void Add(std::string secret);
+  void Add(std::string secret) { added_.push_back(std::move(secret)); }
 
   // Returns `text` after replacing every secret, and every part of eight or more bytes of a secret, by "[secret]". If
   // `text` is longer than kMaxTextBytes, first truncates it at the end of a character. Takes time proportional to the
-  // total length of the secrets.
+  // size of the message.
   std::string Strike(absl::string_view text) const;
 
   static constexpr size_t kMaxTextBytes = 2048;
 
  private:
-  void Collect(const ParsedMessage& message);
-  void Add(const FieldPlan& field, absl::string_view value);
-
-  std::vector<std::string> long_;           // secrets of eight bytes or more
-  absl::flat_hash_set<std::string> short_;  // secrets of one to seven bytes
+  const ParsedMessage& message_;
+  std::vector<std::string> added_;
 };
 
 }  // namespace stampgate

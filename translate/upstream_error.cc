@@ -129,7 +129,7 @@ struct ErrorBody {
   int rpc_code = 0;
   std::string message;
   std::string upstream_code;
-  std::vector<Violation> violations;
+  Violations violations;
 };
 
 // Returns true if `name` is the name of the member with upstream's code. The member's name begins with upstream's name.
@@ -155,14 +155,16 @@ void TakeCode(JsonValue& value, std::string& out) {
   if (IsReason(code)) out = code;
 }
 
-absl::Status ReadViolation(JsonValue& value, std::vector<Violation>& violations) {
+absl::Status ReadViolation(JsonValue& value, Violations& violations) {
   if (value.kind() != JsonValue::Kind::kObject) return absl::OkStatus();
-  Violation& violation = violations.emplace_back();
-  return value.ForEachMember([&](absl::string_view name, JsonValue& member) {
+  Violation violation;
+  const absl::Status status = value.ForEachMember([&](absl::string_view name, JsonValue& member) {
     if (name == "field") TakeString(member, violation.field);
     if (name == "description") TakeString(member, violation.description);
     return absl::OkStatus();
   });
+  violations.Add([&] { return std::move(violation); });
+  return status;
 }
 
 absl::Status ReadDetail(JsonValue& value, ErrorBody& body) {
@@ -289,11 +291,12 @@ Error Refusal(const HttpAnswer& answer, std::optional<ErrorBody> body, const Sec
   if (IsRateLimit(answer, body)) error.retry_delay = answer.retry_after.value_or(kRetryDelay);
   if (body.has_value()) {
     error.message = secrets.Strike(body->message);
-    for (Violation& violation : body->violations) {
+    for (const Violation& violation : body->violations.kept()) {
       error.violations.Add([&] {
         return Violation{secrets.Strike(violation.field), secrets.Strike(violation.description)};
       });
     }
+    error.violations.AddUnkept(body->violations.count() - body->violations.kept().size());
     if (!body->upstream_code.empty()) {
       error.reason = body->upstream_code;
       for (const UpstreamCode& row : kUpstreamCodes) {

@@ -46,7 +46,7 @@ class Validator {
     }
     for (const FieldPlan& field : plan.fields) {
       path_.push_back({&field, -1});
-      CheckField(field, message.Values(field));
+      CheckField(field, message);
       path_.pop_back();
     }
     CheckExclusion(message);
@@ -54,12 +54,13 @@ class Validator {
   }
 
   void CheckUnknownFields(const ParsedMessage& message) {
-    for (const FieldValue& number : message.unknown()) {
+    static_assert(ParsedMessage::kKeptUnknown >= Violations::kKept);
+    for (const int number : message.unknown()) {
       violations_.Add([&] {
-        return Violation{Path(),
-                         absl::StrCat("holds field number ", number.number(), ", which this gateway does not know")};
+        return Violation{Path(), absl::StrCat("holds field number ", number, ", which this gateway does not know")};
       });
     }
+    violations_.AddUnkept(message.unknown_count() - message.unknown().size());
   }
 
  private:
@@ -70,14 +71,14 @@ class Validator {
 
   // A required list or map may be empty, since it is then rendered as [] or {}, unless it has a smallest number of
   // elements. A required text that may be empty and has no presence is rendered as "".
-  void CheckField(const FieldPlan& plan, absl::Span<const FieldValue> values) {
+  void CheckField(const FieldPlan& plan, const ParsedMessage& message) {
+    const absl::Span<const FieldValue> values = message.Values(plan);
     if (plan.field->is_repeated()) {
-      if (plan.min_elements.has_value() && values.size() < *plan.min_elements) {
-        Add(absl::StrCat("must have at least ", Elements(*plan.min_elements), ", not ", values.size()));
-      }
-      if (plan.max_elements.has_value() && values.size() > *plan.max_elements) {
-        Add(absl::StrCat("must have at most ", Elements(*plan.max_elements), ", not ", values.size()));
-      }
+      const size_t count = message.Count(plan);
+      if (count < plan.min_elements)
+        Add(absl::StrCat("must have at least ", Elements(plan.min_elements), ", not ", count));
+      if (count > plan.max_elements)
+        Add(absl::StrCat("must have at most ", Elements(plan.max_elements), ", not ", count));
       for (const FieldValue& value : values) {
         ++path_.back().index;
         CheckValue(plan, value);

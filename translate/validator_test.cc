@@ -139,7 +139,7 @@ TEST(ValidatorTest, EveryMissingRequiredFieldGivesOneViolation) {
       std::unique_ptr<Message> whole(message.New());
       whole->CopyFrom(message);
       message.GetReflection()->ClearField(&message, field.field);
-      const bool needs_elements = field.min_elements.value_or(0) > 0;
+      const bool needs_elements = field.min_elements > 0;
       if (needs_elements || (field.required && !field.written_if_unset)) {
         ++fields;
         EXPECT_THAT(
@@ -363,6 +363,44 @@ TEST(ValidatorTest, AListHasLimitsOfItsElements) {
   EXPECT_THAT(violated("texts: [ 'a', 'b', 'c' ]"), ElementsAre(Pair("texts", "must have at most 2 elements, not 3")));
 }
 
+TEST(ValidatorTest, AListOrMapWithoutALimitOfItsOwnHasTheGeneralOne) {
+  testing::Everything list;
+  testing::Everything map;
+  for (uint32_t i = 0; i < kMaxElements; ++i) {
+    list.add_bigs(i);
+    (*map.mutable_labels())[absl::StrCat(i)] = "v";
+  }
+  const auto only = [](const testing::Everything& message, absl::string_view field) {
+    const std::string bytes = message.SerializeAsString();
+    RequestMemory memory(4 << 20);
+    Violations violations;
+    Validate(**ParseMessage(testing::PlanOf(message), bytes, memory), violations);
+    std::vector<std::string> descriptions;
+    for (const Violation& violation : violations.kept()) {
+      if (violation.field == field) descriptions.push_back(violation.description);
+    }
+    return descriptions;
+  };
+  EXPECT_THAT(only(list, "bigs"), IsEmpty());
+  EXPECT_THAT(only(map, "labels"), IsEmpty());
+  list.add_bigs(1);
+  (*map.mutable_labels())["another"] = "v";
+  EXPECT_THAT(only(list, "bigs"), ElementsAre("must have at most 10000 elements, not 10001"));
+  EXPECT_THAT(only(map, "labels"), ElementsAre("must have at most 10000 elements, not 10001"));
+}
+
+TEST(ValidatorTest, UnknownFieldsThatAreNotStoredAreCounted) {
+  std::string bytes;
+  for (int i = 0; i < 50; ++i) bytes += "\xc0\x3e\x01";
+  RequestMemory memory;
+  const auto message = ParseMessage(testing::PlanOf(testing::Labeled()), bytes, memory);
+  ASSERT_TRUE(message.ok());
+  Violations violations;
+  CheckUnknownFields(**message, violations);
+  EXPECT_EQ(violations.count(), 50u);
+  EXPECT_THAT(violations.kept(), SizeIs(Violations::kKept));
+}
+
 TEST(ValidatorTest, RequiredBytesMustBeSetAndARequiredMapMayBeEmpty) {
   const auto violated = [](const std::string& text_proto) {
     const auto message = Proto<testing::Labeled>(text_proto);
@@ -374,13 +412,13 @@ TEST(ValidatorTest, RequiredBytesMustBeSetAndARequiredMapMayBeEmpty) {
 }
 
 TEST(ValidatorTest, AnEntryOfAMapMustNotHoldAFieldThatTheProtoDoesNotDefine) {
-  google::protobuf::Arena arena;
+  RequestMemory memory;
   const std::string bytes(
       "\x0a\x03\x0a\x01x"
       "\x0a\x05\x0a\x01y\x18\x05"
       "\x12\x01"
       "d");
-  const ParsedMessage* message = ParseMessage(testing::PlanOf(testing::Labeled()), bytes, arena);
+  const ParsedMessage* message = ParseMessage(testing::PlanOf(testing::Labeled()), bytes, memory).value_or(nullptr);
   ASSERT_NE(message, nullptr);
   Violations violations;
   Validate(*message, violations);

@@ -26,6 +26,9 @@ class Violations {
     if (++count_ <= kKept) kept_.push_back(make());
   }
 
+  // Counts violations that are not stored. Requires that kKept violations are stored, unless `count` is 0.
+  void AddUnkept(size_t count) { count_ += count; }
+
   bool empty() const { return count_ == 0; }
   size_t count() const { return count_; }
   const std::vector<Violation>& kept() const { return kept_; }

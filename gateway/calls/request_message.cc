@@ -1,5 +1,7 @@
 #include "gateway/calls/request_message.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/impl/codegen/proto_buffer_reader.h>
 
 #include <utility>
@@ -16,6 +18,25 @@ absl::Status InvalidRequest(std::string message) {
 
 namespace {
 
+using google::protobuf::internal::WireFormatLite;
+
+constexpr int kMaxFields = 1000;
+
+// Returns true if the message in `bytes` has more than kMaxFields fields, with those in groups and without those in the
+// messages inside it.
+bool HasManyFields(const grpc::ByteBuffer& bytes) {
+  grpc::ByteBuffer copy = bytes;  // as in DecodeRequest
+  grpc::ProtoBufferReader reader(&copy);
+  google::protobuf::io::CodedInputStream input(&reader);
+  for (int count = 0; const uint32_t tag = input.ReadTag(); ++count) {
+    if (count == kMaxFields) return true;
+    const WireFormatLite::WireType type = WireFormatLite::GetTagWireType(tag);
+    const bool is_bracket = type == WireFormatLite::WIRETYPE_START_GROUP || type == WireFormatLite::WIRETYPE_END_GROUP;
+    if (!is_bracket && !WireFormatLite::SkipField(&input, tag)) return false;
+  }
+  return false;
+}
+
 absl::Status NotA(const google::protobuf::Descriptor* type) {
   return InvalidRequest(absl::StrCat("the request is not a ", type->full_name(), " message"));
 }
@@ -23,15 +44,19 @@ absl::Status NotA(const google::protobuf::Descriptor* type) {
 }  // namespace
 
 absl::StatusOr<ParsedMessage> ParseRequest(const grpc::ByteBuffer& bytes, const MessagePlan& plan, grpc::Slice& joined,
-                                           google::protobuf::Arena& arena) {
+                                           RequestMemory& memory) {
   if (!bytes.DumpToSingleSlice(&joined).ok()) return NotA(plan.descriptor);
   const absl::string_view text(reinterpret_cast<const char*>(joined.begin()), joined.size());
-  const ParsedMessage* request = ParseMessage(plan, text, arena);
-  if (request == nullptr) return NotA(plan.descriptor);
-  return *request;
+  memory.Receive(text.size());
+  const absl::StatusOr<const ParsedMessage*> request = ParseMessage(plan, text, memory);
+  if (!request.ok()) return InvalidRequest(absl::StrCat("the request ", request.status().message()));
+  return **request;
 }
 
 absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message& request) {
+  if (HasManyFields(bytes)) {
+    return InvalidRequest(absl::StrCat("the request has more than ", kMaxFields, " fields"));
+  }
   grpc::ByteBuffer copy = bytes;  // the reader needs a mutable buffer; the copy shares the slices of `bytes`
   grpc::ProtoBufferReader reader(&copy);
   if (request.ParseFromZeroCopyStream(&reader)) return absl::OkStatus();

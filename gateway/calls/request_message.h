@@ -10,23 +10,24 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "google/protobuf/arena.h"
 #include "google/protobuf/message.h"
 #include "translate/message/parsed_message.h"
 #include "translate/message/plan.h"
+#include "translate/message/request_memory.h"
 
 namespace stampgate {
 
 // Returns INVALID_ARGUMENT (INVALID_REQUEST) with `message`.
 absl::Status InvalidRequest(std::string message);
 
-// Parses `bytes` by `plan`. The result refers to `plan`, to `joined`, which then holds the bytes, and to `arena`.
-// Returns InvalidRequest if `bytes` is not a message of `plan`. gRPC has already checked the length of `bytes`.
+// Parses `bytes` by `plan`. The result refers to `plan`, to `joined`, which then holds the bytes, and to `memory`,
+// which counts the bytes. Returns InvalidRequest if `bytes` is not a message of `plan`, or needs more memory than
+// MostBytesHeld allows. gRPC has already checked the length of `bytes`.
 absl::StatusOr<ParsedMessage> ParseRequest(const grpc::ByteBuffer& bytes, const MessagePlan& plan, grpc::Slice& joined,
-                                           google::protobuf::Arena& arena);
+                                           RequestMemory& memory);
 
 // Parses `bytes` into `request`. Returns InvalidRequest if `bytes` is not a message of the type of `request`, which is
-// empty then.
+// empty then, or has more than 1,000 fields: Protocol Buffers stores each unknown one.
 absl::Status DecodeRequest(const grpc::ByteBuffer& bytes, google::protobuf::Message& request);
 
 // Returns the serialized response.

@@ -64,7 +64,7 @@ absl::StatusOr<EventPlace> LocateOnce(const EventStart& start, EventReader& read
 
 absl::Status EventRequest::Read(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
                                 const MessagePlan& plan) {
-  const absl::StatusOr<ParsedMessage> parsed = ParseRequest(bytes, plan, bytes_, arena_);
+  const absl::StatusOr<ParsedMessage> parsed = ParseRequest(bytes, plan, bytes_, memory_);
   if (!parsed.ok()) return parsed.status();
   message_ = *parsed;
   Violations violations;

@@ -14,8 +14,8 @@
 #include "absl/time/time.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/messages.h"
-#include "google/protobuf/arena.h"
 #include "translate/message/parsed_message.h"
+#include "translate/message/request_memory.h"
 #include "webhooks/log/cursor.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
@@ -35,8 +35,8 @@ class EventRequest {
 
  private:
   grpc::Slice bytes_;
-  google::protobuf::Arena arena_;
-  std::optional<ParsedMessage> message_;  // refers to bytes_ and arena_
+  RequestMemory memory_;
+  std::optional<ParsedMessage> message_;  // refers to bytes_ and memory_
 };
 
 // An end of the event log.

@@ -9,9 +9,9 @@
 #include "gateway/calls/shutting_down.h"
 #include "gateway/events/method.h"
 #include "gateway/feed/error.h"
-#include "google/protobuf/arena.h"
 #include "translate/error.h"
 #include "translate/message/parsed_message.h"
+#include "translate/message/request_memory.h"
 #include "webhooks/log/cursor.h"
 
 namespace stampgate {
@@ -167,8 +167,8 @@ absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc
   if (!absl::IsUnavailable(why) || environment.source == nullptr) return why;
   const StartFields& fields = environment.messages.subscribe();
   grpc::Slice joined;
-  google::protobuf::Arena arena;
-  const absl::StatusOr<ParsedMessage> message = ParseRequest(request, *fields.plan, joined, arena);
+  RequestMemory memory;
+  const absl::StatusOr<ParsedMessage> message = ParseRequest(request, *fields.plan, joined, memory);
   if (!message.ok()) return why;
   const std::string cursor(message->Text(*fields.cursor));
   return DecodeCursor(environment.log, cursor).ok() ? ShuttingDown(cursor) : why;

@@ -108,15 +108,16 @@ std::string EventEncoder::DecodedFields(const Event& event, size_t room) const {
   std::string json;
   json.reserve(event.body.size() + kJsonPadding);
   json = event.body;
-  WireWriter unrecognized;
+  WireWriter unrecognized(0, room);
   const absl::StatusOr<std::string> message =
-      ReadJsonMessage(json, *decoded->second.plan, [&](const std::string& pointer, absl::string_view text) {
+      ReadJsonMessage(json, *decoded->second.plan, room, [&](const std::string& pointer, absl::string_view text) {
         const WireWriter::Mark entry = unrecognized.Begin(fields_.unrecognized);
         unrecognized.String(fields_.entry.key, pointer);
         unrecognized.String(fields_.entry.value, text);
         unrecognized.End(entry);
         return absl::OkStatus();
       });
+  if (absl::IsOutOfRange(message.status()) || unrecognized.is_too_large()) return Omitted(fields_.too_large);
   // This does not happen, because the verifier has read the type from the body.
   if (!message.ok()) return Omitted(fields_.not_a_json_object);
   WireWriter out(message->size() + kMaxPrefixBytes + unrecognized.size());

@@ -7,12 +7,12 @@
 
 #include "gateway/calls/call_audit.h"
 #include "gateway/operations/dispatch.h"
-#include "google/protobuf/arena.h"
 #include "stamp/request_body.h"
 #include "stamp/stamper.h"
 #include "translate/activity_summary.h"
 #include "translate/message/parsed_message.h"
 #include "translate/message/plan.h"
+#include "translate/message/request_memory.h"
 #include "translate/request_translator.h"
 #include "translate/response_translator.h"
 #include "translate/wire/writer.h"
@@ -65,16 +65,17 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
     caller_.access = environment().access.Get();
     key_ = caller_.access->keys.Find(purpose_->activity.first, purpose_->key_name);
     if (key_ == nullptr) return done_(std::nullopt);
-    const ParsedMessage* request = ParseMessage(*operation().request, bytes_, arena_);
-    if (request == nullptr) return done_(std::nullopt);
-    request_ = *request;
+    const absl::StatusOr<const ParsedMessage*> request = ParseMessage(*operation().request, bytes_, memory_);
+    if (!request.ok()) return done_(std::nullopt);
+    request_ = **request;
     absl::StatusOr<CheckedRequest> checked =
-        CheckedRequest::Check(*purpose_->operations, operation(), request_, arena_);
+        CheckedRequest::Check(*purpose_->operations, operation(), request_, memory_);
     // The check fails if upstream has given the activity an empty id.
     if (!checked.ok()) return done_(std::nullopt);
-    RenderedRequest rendered = (*std::move(checked)).Render();
-    path_ = std::move(rendered.path);
-    body_.emplace(rendered.QueryBody());
+    absl::StatusOr<RenderedRequest> rendered = (*std::move(checked)).Render();
+    if (!rendered.ok()) return done_(std::nullopt);
+    path_ = std::move(rendered->path);
+    body_.emplace(rendered->QueryBody());
     Admit();
   }
 
@@ -133,9 +134,10 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
   void OnOutcome(UpstreamOutcome outcome) {
     std::optional<std::string> answer;
     if (const auto* http = std::get_if<HttpAnswer>(&outcome)) answer = http->body;
-    const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), {operation(), request_, 0, ""});
+    const absl::StatusOr<TranslatedResponse> response =
+        TranslateOutcome(std::move(outcome), {operation(), request_, 0, ""});
     if (!response.ok()) return End(response.status(), std::nullopt, {});
-    End(absl::OkStatus(), std::move(answer), SummaryOf(*operation().response, *response));
+    End(absl::OkStatus(), std::move(answer), response->activity);
   }
 
   void End(const absl::Status& status, std::optional<std::string> answer, const ActivitySummary& activity) {
@@ -150,9 +152,9 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
   const NamedSigner* key_ = nullptr;  // of caller_.access
   CallAudit audit_;
   EventLoop& loop_;
-  google::protobuf::Arena arena_;
+  RequestMemory memory_;
   const std::string bytes_;
-  ParsedMessage request_;  // refers to bytes_ and arena_
+  ParsedMessage request_;  // refers to bytes_ and memory_
   std::string path_;
   std::optional<RequestBody> body_;
   Dispatch dispatch_;

@@ -50,7 +50,7 @@ std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Parsed
                              SerializeDeterministically(request, {operation.idempotency_key, operation.wait_until})));
 }
 
-std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now) {
+std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, RenderedRequest& rendered, absl::Time now) {
   if (!IsYoung(record.timestamp_ms, now)) return std::nullopt;
   RequestBody body(rendered.SubmitBody(record.timestamp_ms));
   if (body.sha256() != record.body_sha256) return std::nullopt;

@@ -32,8 +32,8 @@ std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Parsed
 
 // Returns the body of the submit that `record` describes if the gateway may send this body again. Two conditions must
 // hold: `rendered` still gives the same bytes with the record's timestamp, and this timestamp is younger than
-// kMaxRepeatAge. Otherwise returns nullopt.
-std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RenderedRequest& rendered, absl::Time now);
+// kMaxRepeatAge. Otherwise returns nullopt. Takes the members of `rendered`.
+std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, RenderedRequest& rendered, absl::Time now);
 
 // Returns an error if `timestamp_ms` is at least kMaxRepeatAge old. The gateway stores no new key for such a submit,
 // because upstream would refuse a repetition of the submit. The error is INVALID_ARGUMENT (INVALID_REQUEST) if the

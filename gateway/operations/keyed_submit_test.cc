@@ -84,18 +84,23 @@ TEST(DigestOfRequestTest, DependsOnEveryOtherFieldAndOnTheMethod) {
   EXPECT_NE(DigestOf(other, *RequestOf(other, "")), DigestOf(third, *RequestOf(third, "")));
 }
 
+std::optional<RequestBody> Repeat(const KeyRecord& record, absl::Time now) {
+  RenderedRequest rendered = Rendered();
+  return BodyToRepeat(record, rendered, now);
+}
+
 TEST(BodyToRepeatTest, ReturnsABodyOnlyIfItsTimestampIsLessThan55MinutesOld) {
   const KeyRecord record = RecordOf({});
-  EXPECT_TRUE(BodyToRepeat(record, Rendered(), kMade).has_value());
-  EXPECT_TRUE(BodyToRepeat(record, Rendered(), kMade + absl::Minutes(55) - absl::Milliseconds(1)).has_value());
-  EXPECT_EQ(BodyToRepeat(record, Rendered(), kMade + absl::Minutes(55)), std::nullopt);
-  EXPECT_TRUE(BodyToRepeat(record, Rendered(), kMade - absl::Hours(1)).has_value());
+  EXPECT_TRUE(Repeat(record, kMade).has_value());
+  EXPECT_TRUE(Repeat(record, kMade + absl::Minutes(55) - absl::Milliseconds(1)).has_value());
+  EXPECT_EQ(Repeat(record, kMade + absl::Minutes(55)), std::nullopt);
+  EXPECT_TRUE(Repeat(record, kMade - absl::Hours(1)).has_value());
 }
 
 TEST(BodyToRepeatTest, ReturnsNoBodyIfTheRenderedBytesDiffer) {
   KeyRecord record = RecordOf({});
   record.body_sha256[7] ^= 1;
-  EXPECT_EQ(BodyToRepeat(record, Rendered(), kMade), std::nullopt);
+  EXPECT_EQ(Repeat(record, kMade), std::nullopt);
 }
 
 TEST(CheckTimestampOfKeyTest, RefusesATimestampThatIsTooOldToBeRepeated) {

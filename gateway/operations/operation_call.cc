@@ -15,7 +15,6 @@
 #include "stamp/stamper.h"
 #include "translate/answer_size.h"
 #include "translate/error.h"
-#include "translate/response_translator.h"
 #include "translate/upstream_error.h"
 
 namespace stampgate {
@@ -79,7 +78,7 @@ absl::Status OperationCall::CheckMethod() {
 }
 
 absl::Status OperationCall::Decode(const grpc::ByteBuffer& bytes) {
-  const absl::StatusOr<ParsedMessage> request = ParseRequest(bytes, *operation_.request, bytes_, arena_);
+  const absl::StatusOr<ParsedMessage> request = ParseRequest(bytes, *operation_.request, bytes_, memory_);
   if (!request.ok()) return request.status();
   request_ = *request;
   const FieldPlan* stamp = operation_.request->client_stamp;
@@ -90,7 +89,7 @@ absl::Status OperationCall::Decode(const grpc::ByteBuffer& bytes) {
 absl::Status OperationCall::CheckGrants() { return stampgate::CheckGrants(caller_, Requested(), record_); }
 
 absl::Status OperationCall::Validate() {
-  absl::StatusOr<CheckedRequest> checked = CheckedRequest::Check(*operations_, operation_, request_, arena_);
+  absl::StatusOr<CheckedRequest> checked = CheckedRequest::Check(*operations_, operation_, request_, memory_);
   if (!checked.ok()) return checked.status();
   if (checked->client_stamp().has_value()) {
     absl::StatusOr<ClientStamp> stamp = ReadClientStamp(*checked->client_stamp());
@@ -100,6 +99,11 @@ absl::Status OperationCall::Validate() {
     way_ = SignWith();
   }
   request_ = checked->request();
+  if (client_stamped_) {
+    // The request does not refer to the bytes from here on, but to those of the stamped body.
+    memory_.Release(bytes_.size());
+    bytes_ = grpc::Slice();
+  }
   checked_ = *std::move(checked);
   if (checked_->carried().has_value()) record_.NoteOwnMethod(checked_->carried()->operation->full_name);
   return Hold(0);
@@ -164,8 +168,13 @@ void OperationCall::Admit() {
 
 void OperationCall::Render() {
   record_.spans().Begin(CallStage::kTranslate);
-  RenderedRequest rendered = (*std::move(checked_)).Render();
+  absl::StatusOr<RenderedRequest> checked = (*std::move(checked_)).Render();
   checked_.reset();
+  if (!checked.ok()) {
+    dispatch_.SendNothing();
+    return End(checked.status());
+  }
+  RenderedRequest rendered = *std::move(checked);
   path_ = std::move(rendered.path);
   if (absl::Status status = Hold(rendered.members.size()); !status.ok()) return End(status);
   if (!operation_.is_submit()) {
@@ -256,6 +265,7 @@ void OperationCall::OnBegun(StoreAnswer answer) {
   // If the stored key belongs to this request, asks the store to begin an attempt with the earlier bytes, so that the
   // gateway can send these bytes again.
   if (record.request_sha256 == request_sha256_ && record.timestamp_ms != timestamp_ms_) {
+    if (body_.has_value()) answer.rendered.TakeBack((*std::exchange(body_, std::nullopt)).TakeBytes(), timestamp_ms_);
     if (std::optional<RequestBody> body = BodyToRepeat(record, answer.rendered, environment_.now())) {
       FixBody(record.timestamp_ms, *std::move(body));
       return Remember(std::move(answer.rendered), absl::OkStatus());
@@ -266,13 +276,15 @@ void OperationCall::OnBegun(StoreAnswer answer) {
   if (!stored.ok()) return End(stored.status());
   activity_ = *std::move(stored);
   std::string response = ResponseOf(*operation_.response, activity_);
-  if (WaitsForEnd()) return WaitForEnd(std::move(response), /*urgent=*/true);
-  Answer(std::move(response));
+  const size_t size = response.size();
+  TranslatedResponse answered{std::move(response), size, activity_};
+  if (WaitsForEnd()) return WaitForEnd(std::move(answered), /*urgent=*/true);
+  Answer(std::move(answered));
 }
 
 // Reserves the memory of what was parsed, and of `bytes` of a body or a response. Only the steps of one loop at a time
 // allocate before they reserve, and what they allocate has bounds of its own.
-absl::Status OperationCall::Hold(size_t bytes) { return held_.Resize(arena_.SpaceAllocated() + bytes); }
+absl::Status OperationCall::Hold(size_t bytes) { return held_.Resize(memory_.held() - bytes_.size() + bytes); }
 
 void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
   timestamp_ms_ = timestamp_ms;
@@ -396,8 +408,8 @@ bool OperationCall::EndIfCallerLeft() {
 void OperationCall::OnOutcome(UpstreamOutcome outcome) {
   const std::optional<TransportFailure> failure = FailureOf(outcome);
   goes_on_ = failure.has_value() && failure->goes_on;
-  absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
-  if (response.ok()) activity_ = SummaryOf(*operation_.response, *response);
+  absl::StatusOr<TranslatedResponse> response = TranslateOutcome(std::move(outcome), Sent());
+  if (response.ok()) activity_ = response->activity;
   if (!goes_on_) EndAttempt(failure, response.status(), activity_);
   if (response.ok() && WaitsForEnd()) return WaitForEnd(*std::move(response), /*urgent=*/false);
   Answer(response);
@@ -420,11 +432,11 @@ bool OperationCall::WaitsForEnd() const {
 
 // `response` is upstream's response, or the stored outcome of an earlier call. Upstream has done its part of the call,
 // so the audit log gets its outcome now: the wait could otherwise keep it open for long.
-void OperationCall::WaitForEnd(std::string response, bool urgent) {
+void OperationCall::WaitForEnd(TranslatedResponse response, bool urgent) {
   record_.audit().End(absl::OkStatus(), activity_, fingerprint_, dispatch_.attempts());
   record_.spans().Begin(CallStage::kWait);
   // Without memory for the response, the call ends with an error when the activity has ended.
-  if (absl::Status status = Hold(response.size()); !status.ok()) return Answer(std::move(response));
+  if (absl::Status status = Hold(response.size); !status.ok()) return Answer(std::move(response));
   pending_ = std::move(response);
   if (wait_ == nullptr) AnnounceWait();
   const ActivityName activity(QuestionOf(operation_, request_).organization_id.value_or(""), activity_.id);
@@ -447,32 +459,32 @@ void OperationCall::OnWaitEnd(const ActivityWaits::Ended& ended) {
   HttpAnswer answer;
   answer.status = 200;
   answer.body = *ended.text;
-  const absl::StatusOr<std::string> response = TranslateOutcome(std::move(answer), Sent());
+  const absl::StatusOr<TranslatedResponse> response = TranslateOutcome(std::move(answer), Sent());
   if (!response.ok()) return Answer(std::move(pending_));
-  activity_ = SummaryOf(*operation_.response, *response);
+  activity_ = response->activity;
   Answer(response);
 }
 
 void OperationCall::OnLateOutcome(UpstreamOutcome outcome) {
   const LogFields field = FieldOf(outcome);
   const std::optional<TransportFailure> failure = FailureOf(outcome);
-  const absl::StatusOr<std::string> response = TranslateOutcome(std::move(outcome), Sent());
+  const absl::StatusOr<TranslatedResponse> response = TranslateOutcome(std::move(outcome), Sent());
   ActivitySummary activity;
-  if (response.ok()) activity = SummaryOf(*operation_.response, *response);
+  if (response.ok()) activity = response->activity;
   EndAttempt(failure, response.status(), activity);
   record_.EndLate(response.status(), Facts(activity), field);
 }
 
-void OperationCall::Answer(const absl::StatusOr<std::string>& response) {
+void OperationCall::Answer(const absl::StatusOr<TranslatedResponse>& response) {
   if (!response.ok()) return End(response.status());
-  if (response->size() > kMaxAnswerBytes) return End(AnswerTooLarge(Sent(), activity_, response->size()));
-  const absl::Status held = held_.Resize(response->size());
+  if (response->size > kMaxAnswerBytes) return End(AnswerTooLarge(Sent(), activity_, response->size));
+  const absl::Status held = held_.Resize(response->size);
   if (!held.ok()) {
     return End(ErrorFromFailure(
         {.cause = TransportFailure::Cause::kNoMemory, .body_sent = true, .detail = std::string(held.message())},
         Sent()));
   }
-  End(absl::OkStatus(), BufferOf(*response));
+  End(absl::OkStatus(), BufferOf(response->bytes));
 }
 
 // Ends a call that has sent nothing upstream.
@@ -493,7 +505,7 @@ void OperationCall::End(const absl::Status& status, const grpc::ByteBuffer& resp
     // A caller can take long to read the response. Meanwhile, the call holds nothing else.
     checked_.reset();
     request_ = ParsedMessage(*operation_.request);
-    arena_.Reset();
+    memory_.Free();
     bytes_ = grpc::Slice();
     answer.held = std::move(held_);
   }

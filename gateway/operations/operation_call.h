@@ -30,14 +30,15 @@
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
 #include "gateway/waiting/activity_waits.h"
-#include "google/protobuf/arena.h"
 #include "stamp/client_stamp.h"
 #include "stamp/request_body.h"
 #include "stamp/stamped_request.h"
 #include "translate/activity_summary.h"
 #include "translate/message/parsed_message.h"
+#include "translate/message/request_memory.h"
 #include "translate/operation_table.h"
 #include "translate/request_translator.h"
+#include "translate/response_translator.h"
 #include "translate/upstream_error.h"
 #include "translate/upstream_outcome.h"
 #include "webhooks/loop/event_loop.h"
@@ -114,9 +115,9 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void AnnounceWait();
   void EndWait(WaitEnd end);
   bool WaitsForEnd() const;
-  void WaitForEnd(std::string response, bool urgent);
+  void WaitForEnd(TranslatedResponse response, bool urgent);
   void OnWaitEnd(const ActivityWaits::Ended& ended);
-  void Answer(const absl::StatusOr<std::string>& response);
+  void Answer(const absl::StatusOr<TranslatedResponse>& response);
   void End(const absl::Status& status, const grpc::ByteBuffer& response = {});
   absl::Status Hold(size_t bytes);
 
@@ -137,10 +138,10 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   const TraceContext trace_;
   Reply reply_;
   CallRecord record_;
-  google::protobuf::Arena arena_;
-  grpc::Slice bytes_;      // of the request
-  ParsedMessage request_;  // refers to bytes_ and arena_; empty until Decode
-  HeldBytes held_;         // what arena_ holds, and the body or the response
+  RequestMemory memory_;
+  grpc::Slice bytes_;      // of the request; empty from Validate on if a client has stamped it
+  ParsedMessage request_;  // refers to bytes_ and memory_; empty until Decode
+  HeldBytes held_;         // what memory_ holds without bytes_, and the body or the response
 
   KnownCaller caller_;
   bool client_stamped_ = false;
@@ -162,7 +163,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   SubmitAttempt attempt_;                            // set for a submit with an idempotency key
   ActivitySummary activity_;                         // of the response
   UpstreamClient::Clock::time_point wait_deadline_;  // when the call no longer waits for the end of its activity
-  std::string pending_;                              // the response, while the call waits for the end of its activity
+  TranslatedResponse pending_;                       // the response, while the call waits for the end of its activity
   std::atomic<bool> dismissed_ = false;
   bool goes_on_ = false;  // whether the exchange continues after the reply, until OnLateOutcome
 

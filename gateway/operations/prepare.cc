@@ -47,11 +47,13 @@ absl::StatusOr<const Operation*> FindOperationOf(const OperationTable& table, co
 }
 
 absl::StatusOr<ParsedMessage> ParsePreparedRequest(const Operation& operation, const v1::PrepareRequest& request,
-                                                   google::protobuf::Arena& arena) {
-  const ParsedMessage* message = ParseMessage(*operation.request, request.request(), arena);
-  if (message == nullptr) {
+                                                   RequestMemory& memory) {
+  const absl::StatusOr<const ParsedMessage*> parsed = ParseMessage(*operation.request, request.request(), memory);
+  if (absl::IsResourceExhausted(parsed.status())) return Invalid("request", parsed.status().message());
+  if (!parsed.ok()) {
     return Invalid("request", absl::StrCat("must be a serialized ", operation.request->descriptor->full_name()));
   }
+  const ParsedMessage* message = *parsed;
   if (message->Has(*operation.request->client_stamp)) {
     return Invalid("request", "must have no client_stamp: the client makes it from the response to this call");
   }
@@ -64,7 +66,7 @@ absl::StatusOr<ParsedMessage> ParsePreparedRequest(const Operation& operation, c
   return *message;
 }
 
-absl::StatusOr<PreparedBody> Prepare(const Operation& operation, const RenderedRequest& rendered,
+absl::StatusOr<PreparedBody> Prepare(const Operation& operation, RenderedRequest rendered,
                                      TimestampAllocator& timestamps, absl::Time now) {
   v1::PrepareResponse response;
   std::string bytes;

@@ -8,9 +8,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "gateway/operations/timestamp_allocator.h"
-#include "google/protobuf/arena.h"
 #include "stampgate/v1/stamp_service.pb.h"
 #include "translate/message/parsed_message.h"
+#include "translate/message/request_memory.h"
 #include "translate/operation_table.h"
 #include "translate/request_translator.h"
 
@@ -20,10 +20,11 @@ namespace stampgate {
 absl::StatusOr<const Operation*> FindOperationOf(const OperationTable& table, const v1::PrepareRequest& request);
 
 // Parses the message in `request`, a request of `operation` whose body a client will stamp. Does not check the rules
-// for the fields of this message, because CheckedRequest checks them. The result refers to `request` and to `arena`.
-// Errors: INVALID_ARGUMENT (INVALID_REQUEST) if `request` does not have the form that the proto file requires.
+// for the fields of this message, because CheckedRequest checks them. The result refers to `request` and to `memory`.
+// Errors: INVALID_ARGUMENT (INVALID_REQUEST) if `request` does not have the form that the proto file requires, or if
+// the message needs more memory than `memory` has left.
 absl::StatusOr<ParsedMessage> ParsePreparedRequest(const Operation& operation, const v1::PrepareRequest& request,
-                                                   google::protobuf::Arena& arena);
+                                                   RequestMemory& memory);
 
 struct PreparedBody {
   v1::PrepareResponse response;
@@ -32,7 +33,7 @@ struct PreparedBody {
 
 // Returns the response with the body of `rendered`. The body of a submit contains the timestamp that TimestampOf
 // returns. Errors: RESOURCE_EXHAUSTED (TIMESTAMPS_EXHAUSTED), OUT_OF_RANGE (ANSWER_TOO_LARGE).
-absl::StatusOr<PreparedBody> Prepare(const Operation& operation, const RenderedRequest& rendered,
+absl::StatusOr<PreparedBody> Prepare(const Operation& operation, RenderedRequest rendered,
                                      TimestampAllocator& timestamps, absl::Time now);
 
 }  // namespace stampgate

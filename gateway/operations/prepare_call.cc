@@ -42,6 +42,8 @@ absl::Status PrepareCall::Authenticate(absl::StatusOr<KnownCaller> caller, const
 }
 
 absl::Status PrepareCall::Decode(const grpc::ByteBuffer& bytes) {
+  memory_.Receive(bytes.Length());
+  memory_.Count(bytes.Length());  // of the message in `request_`
   if (absl::Status status = DecodeRequest(bytes, request_); !status.ok()) return status;
   const absl::StatusOr<const Operation*> operation = FindOperationOf(*operations_, request_);
   if (operation.ok()) operation_ = *operation;
@@ -53,7 +55,7 @@ absl::Status PrepareCall::CheckMethod() {
 }
 
 absl::Status PrepareCall::DecodeInner() {
-  const absl::StatusOr<ParsedMessage> prepared = ParsePreparedRequest(*operation_, request_, arena_);
+  const absl::StatusOr<ParsedMessage> prepared = ParsePreparedRequest(*operation_, request_, memory_);
   if (!prepared.ok()) return prepared.status();
   prepared_ = *prepared;
   facts_.organization_id = std::string(QuestionOf(*operation_, *prepared_).organization_id.value_or(""));
@@ -64,7 +66,7 @@ absl::Status PrepareCall::CheckGrants() { return stampgate::CheckGrants(caller_,
 
 absl::Status PrepareCall::Validate() {
   absl::StatusOr<CheckedRequest> checked =
-      CheckedRequest::CheckUnstamped(*operations_, *operation_, *prepared_, arena_);
+      CheckedRequest::CheckUnstamped(*operations_, *operation_, *prepared_, memory_);
   if (!checked.ok()) return checked.status();
   checked_ = *std::move(checked);
   if (checked_->carried().has_value()) record_.NoteOwnMethod(checked_->carried()->operation->full_name);
@@ -79,14 +81,16 @@ absl::Status PrepareCall::Authorize() {
 }
 
 absl::Status PrepareCall::Render() {
+  absl::StatusOr<RenderedRequest> rendered = (*std::move(checked_)).Render();
+  if (!rendered.ok()) return rendered.status();
   absl::StatusOr<PreparedBody> prepared =
-      Prepare(*operation_, (*std::move(checked_)).Render(), environment_.timestamps, environment_.now());
+      Prepare(*operation_, *std::move(rendered), environment_.timestamps, environment_.now());
   if (!prepared.ok()) return prepared.status();
   if (operation_->is_submit()) facts_.fingerprint = FingerprintOf(prepared->sha256);
   if (environment_.recorders.audit != nullptr) permission_.decision.body_sha256 = HexDigest(prepared->sha256);
   response_ = std::move(prepared->response);
   // The body is in the response and, when it is sent, in gRPC's bytes.
-  return held_.Resize(request_.request().size() + arena_.SpaceAllocated() + 2 * response_.body().size());
+  return held_.Resize(request_.request().size() + memory_.arena().SpaceAllocated() + 2 * response_.body().size());
 }
 
 // Makes the audit log write the decision to allow the body, before the caller receives the body. So the limits of
@@ -105,7 +109,7 @@ void PrepareCall::End(const absl::Status& status, const grpc::ByteBuffer& respon
   // A caller can take long to read the response. Meanwhile, the call holds nothing else.
   checked_.reset();
   prepared_.reset();
-  arena_.Reset();
+  memory_.Free();
   v1::PrepareRequest().Swap(&request_);
   v1::PrepareResponse().Swap(&response_);
   UnaryResponse answer{response, std::move(held_)};

@@ -20,8 +20,8 @@
 #include "gateway/operations/environment.h"
 #include "gateway/operations/prepare.h"
 #include "gateway/operations/unary_handler.h"
-#include "google/protobuf/arena.h"
 #include "translate/message/parsed_message.h"
+#include "translate/message/request_memory.h"
 #include "translate/operation_table.h"
 #include "translate/request_translator.h"
 
@@ -66,7 +66,7 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   CallRecord record_;
   CallFacts facts_;
   KnownCaller caller_;
-  google::protobuf::Arena arena_;
+  RequestMemory memory_;
   v1::PrepareRequest request_;
   const Operation* operation_ = nullptr;   // the operation that the request names; set by Decode
   std::optional<ParsedMessage> prepared_;  // the request whose body is prepared; set by DecodeInner

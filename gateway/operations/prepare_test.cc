@@ -44,12 +44,14 @@ class PrepareTest : public ::testing::Test {
     request.set_request(bytes);
     const absl::StatusOr<const Operation*> operation = FindOperationOf(Operations(), request);
     if (!operation.ok()) return operation.status();
-    google::protobuf::Arena arena;
-    const absl::StatusOr<ParsedMessage> inner = ParsePreparedRequest(**operation, request, arena);
+    RequestMemory memory;
+    memory.Receive(request.ByteSizeLong());
+    const absl::StatusOr<ParsedMessage> inner = ParsePreparedRequest(**operation, request, memory);
     if (!inner.ok()) return inner.status();
-    absl::StatusOr<CheckedRequest> checked = CheckedRequest::CheckUnstamped(Operations(), **operation, *inner, arena);
+    absl::StatusOr<CheckedRequest> checked = CheckedRequest::CheckUnstamped(Operations(), **operation, *inner, memory);
     if (!checked.ok()) return checked.status();
-    absl::StatusOr<PreparedBody> prepared = Prepare(**operation, (*std::move(checked)).Render(), timestamps_, now_);
+    absl::StatusOr<PreparedBody> prepared =
+        Prepare(**operation, (*std::move(checked)).Render().value(), timestamps_, now_);
     if (!prepared.ok()) return prepared.status();
     EXPECT_EQ(prepared->sha256, RequestBody(prepared->response.body()).sha256());
     return std::move(prepared->response);

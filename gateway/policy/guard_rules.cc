@@ -127,7 +127,7 @@ std::optional<std::string> GuardRules::RefuseAmounts(const ParsedMessage& messag
   const std::vector<StatedValue> amounts = StatedValues(message, v1::FIELD_GUARD_AMOUNT);
   if (amounts.empty()) return absl::StrCat(*name, " is not an amount");
   std::set<std::string> chains;
-  for (StatedValue& chain : StatedValues(message, v1::FIELD_GUARD_CHAIN)) chains.insert(std::move(chain.text));
+  for (const StatedValue& chain : StatedValues(message, v1::FIELD_GUARD_CHAIN)) chains.emplace(chain.text);
   std::set<std::string> contracts;
   for (const StatedValue& contract : StatedValues(message, v1::FIELD_GUARD_CONTRACT)) {
     contracts.insert(absl::AsciiStrToLower(contract.text));

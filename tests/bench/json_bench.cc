@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "translate/message/parsed_message.h"
 #include "translate/message/plan.h"
 #include "translate/message/reader.h"
+#include "translate/message/request_memory.h"
 #include "translate/message/writer.h"
 #include "translate/testing/dynamic_message.h"
 
@@ -94,8 +96,8 @@ int Main() {
       },
       [&] {
         std::string json;
-        Arena arena;
-        AppendJsonMembers(*ParseMessage(**plan, *bytes, arena), /*left_out=*/nullptr, json);
+        RequestMemory memory(std::numeric_limits<size_t>::max());
+        AppendJsonMembers(**ParseMessage(**plan, *bytes, memory), /*left_out=*/nullptr, json);
         ok &= !json.empty();
       },
       [&] {

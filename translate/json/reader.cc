@@ -175,6 +175,13 @@ class JsonParse {
   absl::Status Read(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root) {
     // simdjson may read the bytes after a truncated text. These bytes are NULs, so that they cannot continue the text.
     const size_t size = text.size();
+    if (text.capacity() < size + kJsonPadding) {
+      // A string that grows doubles its capacity.
+      std::string padded;
+      padded.reserve(size + kJsonPadding);
+      padded.append(text);
+      text = std::move(padded);
+    }
     text.append(kJsonPadding, '\0');
     absl::Cleanup unpad = [&] { text.resize(size); };
     text_ = absl::string_view(text).substr(0, size);

@@ -1,6 +1,7 @@
 #include "translate/json/writer.h"
 
 #include <array>
+#include <cstdint>
 
 namespace stampgate {
 namespace {
@@ -14,6 +15,16 @@ constexpr std::array<bool, 256> MustEscape() {
 }
 
 constexpr std::array<bool, 256> kMustEscape = MustEscape();
+
+// How many bytes more than the character itself the escape of each character has.
+constexpr std::array<uint8_t, 256> EscapeGrowth() {
+  std::array<uint8_t, 256> growth{};
+  for (int c = 0; c < 0x20; ++c) growth[c] = 5;
+  for (const char c : {'"', '\\', '\b', '\f', '\n', '\r', '\t'}) growth[static_cast<unsigned char>(c)] = 1;
+  return growth;
+}
+
+constexpr std::array<uint8_t, 256> kEscapeGrowth = EscapeGrowth();
 
 void AppendEscape(char c, std::string& out) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -47,6 +58,12 @@ void AppendEscape(char c, std::string& out) {
 }
 
 }  // namespace
+
+size_t JsonStringSize(absl::string_view value) {
+  size_t size = value.size() + 2;
+  for (const char c : value) size += kEscapeGrowth[static_cast<unsigned char>(c)];
+  return size;
+}
 
 void AppendJsonString(absl::string_view value, std::string& out) {
   out.push_back('"');

@@ -3,10 +3,10 @@
 #define STAMPGATE_TRANSLATE_MESSAGE_GUARDED_VALUES_H_
 
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/message/parsed_message.h"
 #include "translate/message/plan.h"
@@ -16,8 +16,8 @@ namespace stampgate {
 struct StatedValue {
   const FieldPlan* field = nullptr;
   // The value of a string, or the text that an enum value has in upstream's JSON. Empty if there is no such text. An
-  // empty text is no valid amount, chain, key or destination.
-  std::string text;
+  // empty text is no valid amount, chain, key or destination. Refers to the message or to the plan.
+  absl::string_view text;
 };
 
 // Returns the values of those fields of `message` that have `guard` and are set, ordered by field number: of a list,

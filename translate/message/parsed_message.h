@@ -7,10 +7,11 @@
 #include <initializer_list>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "google/protobuf/arena.h"
 #include "translate/message/plan.h"
+#include "translate/message/request_memory.h"
 
 namespace stampgate {
 
@@ -31,16 +32,22 @@ class FieldValue {
 
  private:
   friend class MessageParser;
+  friend class ParsedMessage;
 
   union {
     uint64_t number_;
     const char* data_;
     ParsedMessage* message_;
+    FieldValue* elements_;
   };
-  size_t size_;  // of a text
+  // In a ParsedMessage, each field has one FieldValue: its only value, which is set if capacity_ is 1, or a list, which
+  // has room for capacity_ elements.
+  uint32_t size_;  // of a text, or the number of elements in the bytes, of which the first ones are stored
+  uint32_t capacity_;
 };
 
-// Immutable after ParseMessage, so threads may share it. Refers to its plan, to the parsed bytes and to the arena.
+// Immutable after ParseMessage, so threads may share it. Refers to its plan, to the parsed bytes and to the memory of
+// the request.
 class ParsedMessage {
  public:
   // An empty message.
@@ -49,32 +56,39 @@ class ParsedMessage {
   const MessagePlan& plan() const { return *plan_; }
 
   // Returns the elements of a list, in their order, or the entries of a map, ordered by the bytes of their keys, with
-  // no key twice. For any other field: returns one value, or none if the field is not set. A field without presence is
-  // not set if its value is zero or empty. `field` must belong to plan().
+  // no key twice; at most the first max_elements. For any other field: returns one value, or none if the field is not
+  // set. A field without presence is not set if its value is zero or empty. `field` must belong to plan().
   absl::Span<const FieldValue> Values(const FieldPlan& field) const;
 
   bool Has(const FieldPlan& field) const { return !Values(field).empty(); }
+
+  // Returns the number of elements that the bytes have for a list. It can exceed max_elements; of a map, it then also
+  // counts entries whose keys are equal.
+  size_t Count(const FieldPlan& field) const;
 
   // Return the value of a field that is neither a list nor a map; zero or an empty text if the field is not set.
   uint64_t Number(const FieldPlan& field) const;
   absl::string_view Text(const FieldPlan& field) const;
 
-  // Returns the number of each field in the bytes that the plan does not define, or that has another wire type than the
-  // plan defines.
-  absl::Span<const FieldValue> unknown() const { return {unknown_.values, unknown_.size}; }
+  // The fields in the bytes that the plan does not define, or that have another wire type than the plan defines: how
+  // many there are, and the numbers of the first kKeptUnknown.
+  static constexpr size_t kKeptUnknown = 20;
+  size_t unknown_count() const { return unknown_ == nullptr ? 0 : unknown_->count; }
+  absl::Span<const int> unknown() const;
 
  private:
   friend class MessageParser;
 
-  struct List {
-    FieldValue* values;
-    size_t size;
-    size_t capacity;
+  struct Unknown {
+    size_t count;
+    int numbers[kKeptUnknown];
   };
 
+  const FieldValue& At(const FieldPlan& field) const;
+
   const MessagePlan* plan_;
-  List* lists_ = nullptr;  // of each field, in the order of the plan; null if no field is set
-  List unknown_ = {};
+  FieldValue* fields_ = nullptr;  // of each field, in the order of the plan; null if no field is set
+  Unknown* unknown_ = nullptr;    // null if there are no such fields
 };
 
 // The fields of a google.protobuf.Timestamp.
@@ -97,12 +111,16 @@ MapEntry MapEntryIn(const ParsedMessage& entry);
 
 // Parses `bytes` exactly as Protocol Buffers parses them into a message of `plan`: the last value of a field wins,
 // messages are merged, lists may be packed or not, the last entry of a key wins, and strings must be UTF-8. But an
-// entry keeps its unknown fields, which Protocol Buffers ignores. Does not parse fields of form kOpaque. Returns null
-// if `bytes` is not such a message, except that a fault inside an unknown group may remain undetected. `bytes`, `plan`
-// and `arena` must outlive the result.
+// entry keeps its unknown fields, which Protocol Buffers ignores. Does not parse fields of form kOpaque, and does not
+// store the elements of a list after the first max_elements. `bytes`, `plan` and `memory` must outlive the result.
+// Errors, whose messages continue "the request":
+//   - kInvalidArgument: `bytes` is not such a message, except that a fault inside an unknown group or inside an element
+//     that is not stored may remain undetected
+//   - kResourceExhausted: the values need more memory than `memory` has left; the function allocates at most that
 //
-// Takes time and memory proportional to the size of `bytes`, and time to sort the entries of maps.
-const ParsedMessage* ParseMessage(const MessagePlan& plan, absl::string_view bytes, google::protobuf::Arena& arena);
+// Takes time proportional to the size of `bytes`, and time to sort the entries of maps.
+absl::StatusOr<const ParsedMessage*> ParseMessage(const MessagePlan& plan, absl::string_view bytes,
+                                                  RequestMemory& memory);
 
 // Returns the bytes that Protocol Buffers' deterministic serialization gives for `message` without the fields
 // `left_out`, each of which may be null. Omits unknown fields, and fields of form kOpaque.

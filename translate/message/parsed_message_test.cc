@@ -4,6 +4,7 @@
 #include <google/protobuf/unknown_field_set.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,7 +45,8 @@ class ParsedMessageTest : public ::testing::Test {
  protected:
   // Returns null if `bytes` is not an Everything.
   const ParsedMessage* Parse(absl::string_view bytes) {
-    return ParseMessage(EverythingPlan(), *Arena::Create<std::string>(&arena_, bytes), arena_);
+    return ParseMessage(EverythingPlan(), *Arena::Create<std::string>(&memory_.arena(), bytes), memory_)
+        .value_or(nullptr);
   }
 
   const ParsedMessage& ParseText(const std::string& text_proto) {
@@ -75,11 +77,11 @@ class ParsedMessageTest : public ::testing::Test {
 
   static std::vector<uint64_t> Unknown(const ParsedMessage& message) {
     std::vector<uint64_t> numbers;
-    for (const FieldValue& value : message.unknown()) numbers.push_back(value.number());
+    for (const int number : message.unknown()) numbers.push_back(static_cast<uint64_t>(number));
     return numbers;
   }
 
-  Arena arena_;
+  RequestMemory memory_{std::numeric_limits<size_t>::max()};
 };
 
 TEST_F(ParsedMessageTest, AnEmptyMessageHasNoValues) {
@@ -284,9 +286,80 @@ TEST_F(ParsedMessageTest, TheMapsOfMergedMessagesAreMerged) {
               ElementsAre(Pair("", "4"), Pair("a", "2"), Pair("b", "3")));
 }
 
+TEST_F(ParsedMessageTest, OfALongListOnlyTheFirstElementsAreStoredAndAllAreCounted) {
+  std::string texts;
+  std::string labels;
+  for (uint32_t i = 0; i < kMaxElements + 3; ++i) {
+    const std::string number = absl::StrCat(i);
+    Everything one;
+    one.add_texts(number);
+    texts += one.SerializeAsString();
+    (*one.mutable_labels())[number] = "v";
+    one.clear_texts();
+    labels += one.SerializeAsString();
+  }
+  const std::string flag = Proto<Everything>("flag: true").SerializeAsString();
+  const ParsedMessage* message = Parse(absl::StrCat(labels, flag, texts));
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->Values(Field("texts")).size(), kMaxElements);
+  EXPECT_EQ(message->Values(Field("texts")).back().text(), absl::StrCat(kMaxElements - 1));
+  EXPECT_EQ(message->Count(Field("texts")), kMaxElements + 3);
+  EXPECT_EQ(message->Count(Field("labels")), kMaxElements + 3);
+  EXPECT_EQ(message->Count(Field("flag")), 1u);
+  EXPECT_EQ(message->Number(Field("flag")), 1u);
+
+  Everything numbers;
+  for (uint32_t i = 0; i < kMaxElements + 5; ++i) numbers.add_signed_smalls(static_cast<int>(i));
+  message = Parse(numbers.SerializeAsString());
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->Values(Field("signed_smalls")).back().number(), kMaxElements - 1);
+  EXPECT_EQ(message->Count(Field("signed_smalls")), kMaxElements + 5);
+}
+
+TEST_F(ParsedMessageTest, ElementsOfListsMayAlternate) {
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) {
+    bytes += Proto<Everything>(absl::StrCat("texts: '", i, "' texts: 'x'")).SerializeAsString();
+    bytes += Proto<Everything>("labels { key: 'k' value: 'v' }").SerializeAsString();
+  }
+  Everything expected;
+  ASSERT_TRUE(expected.ParseFromString(bytes));
+  const ParsedMessage* message = Parse(bytes);
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(SerializeDeterministically(*message), SerializeDeterministically(expected));
+}
+
+TEST_F(ParsedMessageTest, OnlyTheFirstUnknownFieldsAreStoredAndAllAreCounted) {
+  std::string bytes;
+  for (int i = 0; i < 100000; ++i) bytes += Bytes(i % 2 == 0 ? "c03e01" : "c83e01");
+  const ParsedMessage* message = Parse(bytes);
+  ASSERT_NE(message, nullptr);
+  EXPECT_EQ(message->unknown_count(), 100000u);
+  ASSERT_EQ(message->unknown().size(), ParsedMessage::kKeptUnknown);
+  EXPECT_EQ(message->unknown()[0], 1000);
+  EXPECT_EQ(message->unknown()[19], 1001);
+}
+
+TEST_F(ParsedMessageTest, ParsingStopsWhenTheMemoryIsUsed) {
+  std::string bytes;
+  for (int i = 0; i < 1000; ++i) bytes += Proto<Everything>("inners {} inners { texts: '' }").SerializeAsString();
+  RequestMemory memory(300 << 10);
+  memory.Count(1000);
+  const auto message = ParseMessage(EverythingPlan(), bytes, memory);
+  EXPECT_EQ(message.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(message.status().message(),
+            "needs more than 307200 bytes of memory with its values and its JSON: the limit is 4 times its size, or "
+            "524288 bytes if that is more");
+  EXPECT_LE(memory.held(), 300u << 10);
+  EXPECT_GT(memory.held(), 200u << 10);
+  RequestMemory more(1 << 20);
+  EXPECT_TRUE(ParseMessage(EverythingPlan(), bytes, more).ok());
+}
+
 TEST_F(ParsedMessageTest, AMapOfManyEntriesInManyPartsIsReadInTime) {
   std::string bytes;
-  for (int i = 0; i < 200000; ++i) absl::StrAppend(&bytes, Bytes("c20106c202030a01"), std::string(1, 'a' + i % 26));
+  for (uint32_t i = 0; i < kMaxElements; ++i)
+    absl::StrAppend(&bytes, Bytes("c20106c202030a01"), std::string(1, 'a' + i % 26));
   const ParsedMessage* message = Parse(bytes);
   ASSERT_NE(message, nullptr);
   EXPECT_EQ(message->Values(Field("inner")).front().message().Values(Field("labels")).size(), 26u);
@@ -308,7 +381,7 @@ TEST_F(ParsedMessageTest, AnEntryKeepsItsUnknownFields) {
 TEST_F(ParsedMessageTest, AClientStampIsNotParsed) {
   const Operation& operation = testing::OperationOf("GetPolicy");
   const std::string bytes = Bytes("7a02ffff7a0101");
-  const ParsedMessage* message = ParseMessage(*operation.request, bytes, arena_);
+  const ParsedMessage* message = ParseMessage(*operation.request, bytes, memory_).value_or(nullptr);
   ASSERT_NE(message, nullptr);
   ASSERT_EQ(message->Values(*operation.request->client_stamp).size(), 2u);
   EXPECT_EQ(message->Values(*operation.request->client_stamp)[1].text(), "\x01");
@@ -339,7 +412,7 @@ bool HasUnknown(const ParsedMessage& message) {
 // entries of maps, which Protocol Buffers ignores.
 std::string UnknownOf(const ParsedMessage& message) {
   std::string out;
-  for (const FieldValue& number : message.unknown()) absl::StrAppend(&out, number.number(), " ");
+  for (const int number : message.unknown()) absl::StrAppend(&out, number, " ");
   for (const FieldPlan& field : message.plan().fields) {
     if (field.message == nullptr || field.form == JsonForm::kStringMap) continue;
     for (const FieldValue& value : message.Values(field)) absl::StrAppend(&out, "{", UnknownOf(value.message()), "}");
@@ -366,10 +439,10 @@ std::string UnknownOf(const Message& message, const MessagePlan& plan) {
 }
 
 void ExpectParsedAlike(const Message& prototype, const MessagePlan& plan, const std::string& bytes, int& accepted) {
-  Arena arena;
+  RequestMemory memory;
   std::unique_ptr<Message> expected(prototype.New());
   const bool valid = expected->ParseFromString(bytes);
-  const ParsedMessage* parsed = ParseMessage(plan, bytes, arena);
+  const ParsedMessage* parsed = ParseMessage(plan, bytes, memory).value_or(nullptr);
   const std::string hex = absl::BytesToHexString(bytes);
   if (parsed != nullptr && HasOpaque(*parsed)) return;  // ParseMessage does not check the bytes of these fields
   if (parsed != nullptr && !valid) {

@@ -154,7 +154,7 @@ absl::Status MessagePlans::CompileFields(const Pending& pending) {
     if (field.role != v1::FIELD_ROLE_UNSPECIFIED && !roles.insert(field.role).second) {
       return Fault(field.field, "has the role of another field");
     }
-    if (field.written_if_unset && field.min_elements.value_or(0) == 0) plan.required_empties.push_back(&field);
+    if (field.written_if_unset && field.min_elements == 0) plan.required_empties.push_back(&field);
     if (field.form == JsonForm::kJsonMembers) {
       if (plan.json_members != nullptr) return Fault(field.field, "is a second field whose text form is JSON members");
       plan.json_members = &field;
@@ -212,8 +212,9 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, const Pend
   if (rule.has_maximum()) compiled.maximum = rule.maximum();
   if (rule.has_max_bytes()) compiled.max_bytes = rule.max_bytes();
   if (rule.has_max_characters()) compiled.max_characters = rule.max_characters();
-  if (rule.has_min_elements()) compiled.min_elements = rule.min_elements();
-  if (rule.has_max_elements()) compiled.max_elements = rule.max_elements();
+  compiled.is_list = field->is_repeated() || *form == JsonForm::kOpaque;
+  compiled.min_elements = rule.min_elements();
+  if (compiled.is_list) compiled.max_elements = rule.has_max_elements() ? rule.max_elements() : kMaxElements;
   compiled.guard = rule.guard();
   compiled.unreviewed = unreviewed_.contains(field);
 
@@ -235,8 +236,12 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, const Pend
     return Fault(field, "has a maximum length, so it must be a string or bytes");
   }
   if (compiled.max_characters && !is_string) return Fault(field, "has a maximum of characters, so it must be a string");
-  if ((compiled.min_elements || compiled.max_elements) && (!field->is_repeated() || field->is_map())) {
+  if ((rule.has_min_elements() || rule.has_max_elements()) && (!field->is_repeated() || field->is_map())) {
     return Fault(field, "has a number of elements, so it must be repeated");
+  }
+  if (compiled.max_elements > kMaxElements || compiled.min_elements > compiled.max_elements) {
+    return Fault(field, absl::StrCat("has numbers of elements that are not in order: min_elements, max_elements, ",
+                                     kMaxElements));
   }
   const bool is_enum_role =
       compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS || compiled.role == v1::FIELD_ROLE_WAIT_UNTIL;

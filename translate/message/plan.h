@@ -56,13 +56,14 @@ struct FieldPlan {
   bool written_if_unset = false;  // a required list, map or text that has no presence: unset, it is the empty value
   bool secret = false;
   v1::FieldRole role = v1::FIELD_ROLE_UNSPECIFIED;
-  bool in_json = true;  // false if fields of this form or role are not part of the JSON
+  bool in_json = true;   // false if fields of this form or role are not part of the JSON
+  bool is_list = false;  // whether a parsed message stores each occurrence of the field: a list, a map, or form kOpaque
   std::optional<uint64_t> minimum;
   std::optional<uint64_t> maximum;
   std::optional<uint32_t> max_bytes;
   std::optional<uint32_t> max_characters;
-  std::optional<uint32_t> min_elements;
-  std::optional<uint32_t> max_elements;
+  uint32_t min_elements = 0;
+  uint32_t max_elements = 1;  // of a field that is no list: 1
   v1::FieldGuard guard = v1::FIELD_GUARD_UNSPECIFIED;
   // Whether nobody has reviewed that no grant needs to limit the value. Only then, `guard` is not set.
   bool unreviewed = false;
@@ -93,6 +94,9 @@ struct MessagePlan {
   // Returns the plan of the field with this number, or null.
   const FieldPlan* FindNumber(int number) const;
 };
+
+// The largest number of elements of a list or a map whose proto states no smaller one.
+inline constexpr uint32_t kMaxElements = 10'000;
 
 // How deep messages may be nested: no JSON text that the gateway reads is deeper.
 inline constexpr int kMaxNesting = 64;

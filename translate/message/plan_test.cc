@@ -114,6 +114,8 @@ TEST_F(MessagePlanTest, ThePlanContainsTheRulesOfEachField) {
   EXPECT_EQ(limited.Find("signed_small")->minimum, 6u);
   EXPECT_EQ(limited.Find("texts")->min_elements, 1u);
   EXPECT_EQ(limited.Find("texts")->max_elements, 2u);
+  EXPECT_EQ(plan.Find("texts")->max_elements, kMaxElements);
+  EXPECT_EQ(plan.Find("labels")->max_elements, kMaxElements);
 }
 
 TEST_F(MessagePlanTest, TheUnrecognizedMapIsNotAMemberOfTheJson) {
@@ -265,6 +267,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "HasElementsOfText.value has a number of elements, so it must be repeated"},
         FaultCase{testing::HasElementsOfMap::descriptor(),
                   "HasElementsOfMap.values has a number of elements, so it must be repeated"},
+        FaultCase{
+            testing::HasTooManyElements::descriptor(),
+            "HasTooManyElements.values has numbers of elements that are not in order: min_elements, max_elements, "
+            "10000"},
         FaultCase{testing::HasLengthOfNumber::descriptor(),
                   "HasLengthOfNumber.value has a maximum length, so it must be a string or bytes"},
         FaultCase{testing::HasRoleOfNumber::descriptor(),

@@ -88,9 +88,9 @@ class MessageReader {
   // receives the members that have no field of their own.
   enum class Side { kAnswer, kRequest };
 
-  // A message is seldom larger than its JSON, whose size is `json_bytes`.
-  MessageReader(Side side, OnUnrecognized unrecognized, OnMissing missing, size_t json_bytes)
-      : side_(side), unrecognized_(unrecognized), missing_(missing), wire_(json_bytes) {}
+  // A message is seldom larger than its JSON, whose size is `json_bytes`. `most` is the bound of the message.
+  MessageReader(Side side, OnUnrecognized unrecognized, OnMissing missing, size_t json_bytes, size_t most)
+      : side_(side), unrecognized_(unrecognized), missing_(missing), wire_(json_bytes, most) {}
 
   absl::Status ReadObject(JsonValue& object, const MessagePlan& plan) {
     const FieldPlan* rest = plan.json_members;
@@ -130,8 +130,8 @@ class MessageReader {
     return nameless ? Keep(object) : absl::OkStatus();
   }
 
-  // Returns the message after ReadObject.
-  std::string TakeMessage() { return wire_.Take(); }
+  // The message after ReadObject.
+  WireWriter& message() { return wire_; }
 
  private:
   // The oneofs of a message of which a member is set.
@@ -390,39 +390,54 @@ class MessageReader {
   WireWriter wire_;
 };
 
-absl::StatusOr<std::string> Read(std::string& json, const MessagePlan& plan, MessageReader::Side side,
-                                 OnUnrecognized unrecognized, OnMissing missing) {
-  MessageReader reader(side, unrecognized, missing, json.size());
+// Sets `size` to the size of the message.
+absl::StatusOr<std::string> Read(std::string& json, const MessagePlan& plan, MessageReader::Side side, size_t most,
+                                 size_t& size, OnUnrecognized unrecognized, OnMissing missing) {
+  MessageReader reader(side, unrecognized, missing, json.size(), most);
   absl::Status status = ReadJsonObject(json, [&](JsonValue& root) { return reader.ReadObject(root, plan); });
   if (!status.ok()) return status;
-  return reader.TakeMessage();
+  WireWriter& message = reader.message();
+  size = message.size();
+  if (message.is_too_large()) return absl::OutOfRangeError(absl::StrCat("the message has ", size, " bytes"));
+  return message.Take();
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan) {
-  WireWriter kept;
+absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan, size_t most, size_t& size) {
+  WireWriter kept(0, most);
+  const auto keep = [&](const std::string& pointer, absl::string_view text) -> absl::Status {
+    const FieldPlan* const field = plan.unrecognized;
+    if (field == nullptr) return absl::InvalidArgumentError(absl::StrCat("there is no field for ", pointer));
+    const WireWriter::Mark mark = kept.Begin(field->field->number());
+    kept.String(field->field->message_type()->map_key()->number(), pointer);
+    kept.String(field->field->message_type()->map_value()->number(), text);
+    kept.End(mark);
+    return absl::OkStatus();
+  };
   absl::StatusOr<std::string> message =
-      ReadJsonMessage(json, plan, [&](const std::string& pointer, absl::string_view text) -> absl::Status {
-        const FieldPlan* const field = plan.unrecognized;
-        if (field == nullptr) return absl::InvalidArgumentError(absl::StrCat("there is no field for ", pointer));
-        const WireWriter::Mark mark = kept.Begin(field->field->number());
-        kept.String(field->field->message_type()->map_key()->number(), pointer);
-        kept.String(field->field->message_type()->map_value()->number(), text);
-        kept.End(mark);
-        return absl::OkStatus();
-      });
+      Read(json, plan, MessageReader::Side::kAnswer, most, size, keep, [](const std::string&) {});
+  size += kept.size();
+  if (message.ok() && size > most) return absl::OutOfRangeError(absl::StrCat("the message has ", size, " bytes"));
   if (message.ok()) message->append(kept.Take());
   return message;
 }
 
-absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized) {
-  return Read(json, plan, MessageReader::Side::kAnswer, unrecognized, [](const std::string&) {});
+absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan) {
+  size_t size = 0;
+  return ReadJsonMessage(json, plan, WireWriter::kNoBound, size);
 }
 
-absl::StatusOr<std::string> ReadJsonRequest(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized,
-                                            OnMissing missing) {
-  return Read(json, plan, MessageReader::Side::kRequest, unrecognized, missing);
+absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan, size_t most,
+                                            OnUnrecognized unrecognized) {
+  size_t size = 0;
+  return Read(json, plan, MessageReader::Side::kAnswer, most, size, unrecognized, [](const std::string&) {});
+}
+
+absl::StatusOr<std::string> ReadJsonRequest(std::string& json, const MessagePlan& plan, size_t most,
+                                            OnUnrecognized unrecognized, OnMissing missing) {
+  size_t size = 0;
+  return Read(json, plan, MessageReader::Side::kRequest, most, size, unrecognized, missing);
 }
 
 }  // namespace stampgate

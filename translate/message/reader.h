@@ -21,6 +21,7 @@
 #ifndef STAMPGATE_TRANSLATE_MESSAGE_READER_H_
 #define STAMPGATE_TRANSLATE_MESSAGE_READER_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -46,14 +47,22 @@ using OnMissing = absl::FunctionRef<void(const std::string& pointer)>;
 // the fault and does not quote `json`.
 absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan);
 
-// Like the function above, but calls `unrecognized` for every value that no field can hold.
-absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized);
+// Like the function above, but sets `size` to the size of the message, and returns kOutOfRange if this is more than
+// `most`. Holds at most about three times `most` bytes of such a message while it reads. A value that no field can hold
+// needs its JSON Pointer too, so a message can be many times as large as `json`.
+absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan, size_t most, size_t& size);
+
+// Like the first function, but calls `unrecognized` for every value that no field can hold, and returns kOutOfRange if
+// the message would have more than `most` bytes.
+absl::StatusOr<std::string> ReadJsonMessage(std::string& json, const MessagePlan& plan, size_t most,
+                                            OnUnrecognized unrecognized);
 
 // Returns the bytes of the message that the body of a request contains; this is the inverse of AppendJsonMembers. If
 // the message has a field of form kJsonMembers, stores in this field all members that have no field of their own. Calls
-// `unrecognized` for every value that no field can hold, and `missing` for every member that OnMissing describes.
-absl::StatusOr<std::string> ReadJsonRequest(std::string& json, const MessagePlan& plan, OnUnrecognized unrecognized,
-                                            OnMissing missing);
+// `unrecognized` for every value that no field can hold, and `missing` for every member that OnMissing describes. If
+// the message would have more than `most` bytes, returns kOutOfRange.
+absl::StatusOr<std::string> ReadJsonRequest(std::string& json, const MessagePlan& plan, size_t most,
+                                            OnUnrecognized unrecognized, OnMissing missing);
 
 }  // namespace stampgate
 

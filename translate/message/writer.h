@@ -4,6 +4,7 @@
 #ifndef STAMPGATE_TRANSLATE_MESSAGE_WRITER_H_
 #define STAMPGATE_TRANSLATE_MESSAGE_WRITER_H_
 
+#include <cstddef>
 #include <string>
 
 #include "translate/message/parsed_message.h"
@@ -14,6 +15,10 @@ namespace stampgate {
 // object. Omits fields that are not set, fields whose role excludes them from the body, and the field `left_out` (which
 // may be null).
 void AppendJsonMembers(const ParsedMessage& message, const FieldPlan* left_out, std::string& out);
+
+// Returns the number of bytes that AppendJsonMembers would append. As soon as the number exceeds `most`, stops counting
+// and returns a number that is greater than `most`.
+size_t JsonMembersSize(const ParsedMessage& message, const FieldPlan* left_out, size_t most);
 
 }  // namespace stampgate
 

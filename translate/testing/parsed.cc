@@ -8,7 +8,9 @@
 namespace stampgate::testing {
 
 Parsed::Parsed(const google::protobuf::Message& message, const MessagePlan& plan)
-    : bytes_(message.SerializeAsString()), message_(ParseMessage(plan, bytes_, arena_)) {
+    : bytes_(message.SerializeAsString()) {
+  memory_.Receive(bytes_.size());
+  message_ = ParseMessage(plan, bytes_, memory_).value_or(nullptr);
   if (message_ != nullptr) return;
   std::cerr << "the bytes are not a " << message.GetTypeName() << std::endl;
   std::abort();

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "google/protobuf/arena.h"
 #include "google/protobuf/message.h"
 #include "translate/message/parsed_message.h"
 #include "translate/message/plan.h"
+#include "translate/message/request_memory.h"
 #include "translate/operation_table.h"
 
 namespace stampgate::testing {
@@ -27,12 +27,12 @@ class Parsed {
 
   const ParsedMessage& operator*() const { return *message_; }
   const ParsedMessage* operator->() const { return message_; }
-  google::protobuf::Arena& arena() { return arena_; }
+  RequestMemory& memory() { return memory_; }
 
  private:
-  google::protobuf::Arena arena_;
+  RequestMemory memory_;
   const std::string bytes_;
-  const ParsedMessage* const message_;
+  const ParsedMessage* message_;
 };
 
 }  // namespace stampgate::testing

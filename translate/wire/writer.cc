@@ -27,13 +27,14 @@ void WireWriter::Varint(int field, uint64_t value) {
 
 WireWriter::Mark WireWriter::Begin(int field) {
   AppendVarint(Tag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-  bytes_.push_back('\0');  // the length, which End sets
-  return bytes_.size();
+  if (Grow(1)) bytes_.push_back('\0');  // the length, which End sets
+  return size();
 }
 
 void WireWriter::End(Mark mark) {
-  const size_t size = bytes_.size() - mark;
+  const size_t size = this->size() - mark;
   const size_t width = CodedOutputStream::VarintSize64(size);
+  if (!Grow(width - 1)) return;
   if (width > 1) bytes_.insert(mark, width - 1, '\0');
   static_cast<void>(CodedOutputStream::WriteVarint64ToArray(size, reinterpret_cast<uint8_t*>(&bytes_[mark - 1])));
 }
@@ -43,16 +44,23 @@ void WireWriter::Prefix(int field, size_t size) {
   AppendVarint(size);
 }
 
-void WireWriter::Append(absl::string_view bytes) { bytes_.append(bytes.data(), bytes.size()); }
+void WireWriter::Append(absl::string_view bytes) {
+  if (Grow(bytes.size())) bytes_.append(bytes.data(), bytes.size());
+}
 
 void WireWriter::Packed(uint64_t value) { AppendVarint(value); }
 
 std::string WireWriter::Take() { return std::exchange(bytes_, std::string()); }
 
+void WireWriter::Overflow(size_t bytes) {
+  size_ = size() + bytes;
+  if (!std::exchange(is_too_large_, true)) bytes_ = std::string();
+}
+
 void WireWriter::AppendVarint(uint64_t value) {
   uint8_t bytes[10];
   const uint8_t* const end = CodedOutputStream::WriteVarint64ToArray(value, bytes);
-  bytes_.append(reinterpret_cast<const char*>(bytes), static_cast<size_t>(end - bytes));
+  Append({reinterpret_cast<const char*>(bytes), static_cast<size_t>(end - bytes)});
 }
 
 }  // namespace stampgate

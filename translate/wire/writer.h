@@ -2,22 +2,29 @@
 #ifndef STAMPGATE_TRANSLATE_WIRE_WRITER_H_
 #define STAMPGATE_TRANSLATE_WIRE_WRITER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/strings/string_view.h"
 
 namespace stampgate {
 
-// Appends fields to one string, in any order. Not thread-safe.
+// Appends fields to one string, in any order. If the message becomes larger than a bound, frees what was written, and
+// from then on only counts. Not thread-safe.
 class WireWriter {
  public:
   // The place of a field that has begun.
   using Mark = size_t;
 
-  // `expected` is the likely size of the message, in bytes.
-  explicit WireWriter(size_t expected = 0) { bytes_.reserve(expected); }
+  static constexpr size_t kNoBound = std::numeric_limits<size_t>::max();
+
+  // `expected` is the likely size of the message, in bytes, and `most` the bound.
+  explicit WireWriter(size_t expected = 0, size_t most = kNoBound) : most_(most) {
+    bytes_.reserve(std::min(expected, most));
+  }
 
   // Writes a string, bytes, or the bytes of a message.
   void String(int field, absl::string_view value);
@@ -40,14 +47,27 @@ class WireWriter {
   void Append(absl::string_view bytes);
 
   // Returns the number of bytes so far. In a field that has begun, the number can still grow.
-  size_t size() const { return bytes_.size(); }
+  size_t size() const { return is_too_large_ ? size_ : bytes_.size(); }
 
-  // Returns the message, and leaves none.
+  // Returns true if the message has become larger than the bound.
+  bool is_too_large() const { return is_too_large_; }
+
+  // Returns the message, and leaves none. Requires that the message is not too large.
   std::string Take();
 
  private:
   void AppendVarint(uint64_t value);
+  // Returns true if `bytes` more may be appended. Otherwise counts them.
+  bool Grow(size_t bytes) {
+    if (bytes <= most_ - bytes_.size() && !is_too_large_) return true;
+    Overflow(bytes);
+    return false;
+  }
+  void Overflow(size_t bytes);
 
+  size_t most_;
+  bool is_too_large_ = false;
+  size_t size_ = 0;  // set if the message is too large
   std::string bytes_;
 };
 

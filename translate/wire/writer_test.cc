@@ -57,6 +57,32 @@ TEST(WireWriterTest, AppendsContentAfterItsPrefixAndEncodedFields) {
   EXPECT_EQ(writer.Take(), expected.Take());
 }
 
+TEST(WireWriterTest, AMessageBeyondTheBoundIsOnlyCounted) {
+  const auto write = [](WireWriter& writer) {
+    writer.Varint(1, 300);
+    const WireWriter::Mark outer = writer.Begin(2);
+    const WireWriter::Mark list = writer.Begin(16);
+    for (int i = 0; i < 200; ++i) writer.Packed(1);
+    writer.End(list);
+    writer.String(3, std::string(20000, 'x'));
+    writer.End(outer);
+    writer.String(4, "end");
+  };
+  WireWriter whole;
+  write(whole);
+  const size_t size = whole.size();
+  WireWriter within(0, size);
+  write(within);
+  EXPECT_FALSE(within.is_too_large());
+  EXPECT_EQ(within.Take(), whole.Take());
+  for (const size_t most : {size - 1, size - 5, size / 2, size_t{100}, size_t{0}}) {
+    WireWriter beyond(size, most);
+    write(beyond);
+    EXPECT_TRUE(beyond.is_too_large());
+    EXPECT_EQ(beyond.size(), size) << most;
+  }
+}
+
 TEST(WireWriterTest, WritesPackedLists) {
   WireWriter writer;
   const WireWriter::Mark list = writer.Begin(6);
