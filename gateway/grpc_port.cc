@@ -11,6 +11,7 @@
 #include "gateway/calls/descriptors_line.h"
 #include "gateway/calls/handshake_line.h"
 #include "gateway/config/duration.h"
+#include "gateway/config/memory_rules.h"
 #include "gateway/door/excess.h"
 #include "gateway/memory/account.h"
 #include "gateway/metrics/metrics.h"
@@ -92,7 +93,7 @@ Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* 
   options.frames.max_resets_per_second = static_cast<int>(connections.max_resets_per_second());
   options.frames.max_control_frames_per_second = static_cast<int>(connections.max_control_frames_per_second());
   options.memory.max_connections_per_identity = connections.max_per_identity();
-  options.memory.max_bytes = static_cast<int64_t>(config.memory().max_bytes());
+  options.memory.max_bytes = static_cast<int64_t>(MemoryOfCallers(config));
   options.memory.max_bytes_per_identity = static_cast<int64_t>(config.memory().max_bytes_per_identity());
   options.memory.max_bytes_per_connection = static_cast<int64_t>(config.memory().max_bytes_per_connection());
   options.max_unread_time = ToDuration(config.memory().max_unread_time());

@@ -621,13 +621,13 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   CheckUpstream(config.upstream(), report);
   CheckActivities(config.activities(), report);
   CheckConnections(config.connections(), report);
-  CheckMemory(config, report);
   CheckCalls(config.calls(), report);
   CheckAdmission(config.admission(), report);
   CheckReplica(config, report);
   CheckStore(config, report);
   CheckEvents(config.events(), report);
   CheckWebhooks(config, report);
+  CheckMemory(config, report);
   CheckTelemetry(config, report);
   CheckTokenIssuers(config, report);
   std::shared_ptr<const OperationTable> operations =

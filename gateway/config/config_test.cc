@@ -173,7 +173,7 @@ TEST(ConfigTest, TheSmallestConfigGetsEveryDefault) {
   EXPECT_EQ(values.connections().max_header_bytes(), 8192u);
   EXPECT_EQ(values.connections().max_resets_per_second(), 500u);
   EXPECT_EQ(values.connections().max_control_frames_per_second(), 500u);
-  EXPECT_EQ(values.memory().max_bytes_per_connection(), 64u << 20);
+  EXPECT_EQ(values.memory().max_bytes_per_connection(), 96u << 20);
   EXPECT_EQ(values.memory().max_bytes_per_identity(), 128u << 20);
   EXPECT_EQ(values.memory().max_bytes(), 256u << 20);
   EXPECT_EQ(ToDuration(values.memory().max_unread_time()), absl::Seconds(30));

@@ -1,8 +1,6 @@
 #include "gateway/config/memory_rules.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <initializer_list>
 
 #include "absl/time/time.h"
 #include "gateway/config/duration_range.h"
@@ -13,14 +11,20 @@ namespace {
 
 constexpr uint64_t kMebibyte = 1 << 20;
 
+// The memory that the webhook port must leave to callers.
+constexpr uint64_t kLeastOfCallers = 64 * kMebibyte;
+
 // An earlier setting limited the bytes of requests. A call holds up to this multiple of its request.
 constexpr uint64_t kBytesOfRequest = 4;
 
-// Returns `setting` or, if it is not given, the largest of its earlier names that are given.
-uint64_t ValueOf(uint64_t setting, std::initializer_list<uint64_t> earlier, uint64_t otherwise) {
+uint64_t MemoryOfDeliveries(const config::v1::Config& config) {
+  return config.webhooks().listen_address().empty() ? 0 : config.webhooks().max_bytes();
+}
+
+// Returns the first of the values that is given, which is not zero.
+uint64_t FirstOf(uint64_t setting, uint64_t earlier, uint64_t otherwise) {
   if (setting != 0) return setting;
-  const uint64_t largest = std::max(earlier);
-  return largest != 0 ? largest : otherwise;
+  return earlier != 0 ? earlier : otherwise;
 }
 
 }  // namespace
@@ -30,20 +34,23 @@ void CheckMemory(config::v1::Config& config, ConfigReport& report) {
   config::v1::Calls& calls = *config.mutable_calls();
   config::v1::Connections& connections = *config.mutable_connections();
   config::v1::Events& events = *config.mutable_events();
-  const uint64_t bytes =
-      ValueOf(memory.max_bytes(),
-              {connections.max_bytes(), kBytesOfRequest * calls.max_in_flight_bytes(), events.max_unsent_bytes()},
-              256 * kMebibyte);
+  const uint64_t of_deliveries = MemoryOfDeliveries(config);
+  if (memory.has_max_bytes() && memory.max_bytes() < of_deliveries + kLeastOfCallers) {
+    report.Add("memory.max_bytes", "must be at least 64 MiB more than webhooks.max_bytes");
+  }
+  // The earlier names limited only what callers make the gateway hold.
+  const uint64_t of_callers =
+      std::max({connections.max_bytes(), kBytesOfRequest * calls.max_in_flight_bytes(), events.max_unsent_bytes()});
+  memory.set_max_bytes(FirstOf(memory.max_bytes(), of_callers == 0 ? 0 : of_callers + of_deliveries,
+                               std::max(256 * kMebibyte, of_deliveries + 2 * kLeastOfCallers)));
   const uint64_t of_identity =
-      ValueOf(memory.max_bytes_per_identity(),
-              {connections.max_bytes_per_identity(), kBytesOfRequest * calls.max_in_flight_bytes_per_caller(),
-               events.max_unsent_bytes_per_caller()},
-              128 * kMebibyte);
-  const uint64_t of_connection =
-      ValueOf(memory.max_bytes_per_connection(), {connections.max_bytes_per_connection()}, 64 * kMebibyte);
-  memory.set_max_bytes(bytes);
-  memory.set_max_bytes_per_identity(std::min(of_identity, bytes));
-  memory.set_max_bytes_per_connection(std::min(of_connection, memory.max_bytes_per_identity()));
+      std::max({connections.max_bytes_per_identity(), kBytesOfRequest * calls.max_in_flight_bytes_per_caller(),
+                events.max_unsent_bytes_per_caller()});
+  memory.set_max_bytes_per_identity(
+      std::min(MemoryOfCallers(config), FirstOf(memory.max_bytes_per_identity(), of_identity, 128 * kMebibyte)));
+  memory.set_max_bytes_per_connection(
+      std::min(memory.max_bytes_per_identity(),
+               FirstOf(memory.max_bytes_per_connection(), connections.max_bytes_per_connection(), 96 * kMebibyte)));
   if (!memory.has_max_unread_time()) {
     *memory.mutable_max_unread_time() = google::protobuf::util::TimeUtil::SecondsToDuration(30);
   }
@@ -55,6 +62,11 @@ void CheckMemory(config::v1::Config& config, ConfigReport& report) {
   events.clear_max_unsent_bytes();
   events.clear_max_unsent_bytes_per_caller();
   CheckRange(memory.max_unread_time(), absl::Seconds(1), "memory.max_unread_time", report);
+}
+
+uint64_t MemoryOfCallers(const config::v1::Config& config) {
+  const uint64_t of_deliveries = MemoryOfDeliveries(config);
+  return config.memory().max_bytes() - std::min(config.memory().max_bytes(), of_deliveries);
 }
 
 }  // namespace stampgate

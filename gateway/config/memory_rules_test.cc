@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "gateway/config/config.h"
 #include "gateway/config/testing.h"
 
@@ -28,7 +29,7 @@ TEST(MemoryRulesTest, ALargerLimitThatContainsASmallerOneBoundsIt) {
   const config::v1::Memory memory = MemoryOf("memory: {max_bytes: 134217728, max_bytes_per_identity: 200000000}\n");
   EXPECT_EQ(memory.max_bytes(), 134217728u);
   EXPECT_EQ(memory.max_bytes_per_identity(), 134217728u);
-  EXPECT_EQ(memory.max_bytes_per_connection(), 67108864u);
+  EXPECT_EQ(memory.max_bytes_per_connection(), 100663296u);
   EXPECT_EQ(MemoryOf("memory: {max_bytes_per_identity: 20000000}\n").max_bytes_per_connection(), 20000000u);
 }
 
@@ -53,6 +54,26 @@ TEST(MemoryRulesTest, EarlierNamesLeaveTheConfig) {
       Parsed("connections: {max_bytes: 200000000}\ncalls: {max_in_flight_bytes: 5000000}\n");
   EXPECT_FALSE(config.connections().has_max_bytes());
   EXPECT_FALSE(config.calls().has_max_in_flight_bytes());
+}
+
+constexpr char kWebhooks[] =
+    "store: {sqlite: {folder: s}}\n"
+    "webhooks: {listen_address: 127.0.0.1:0, paths: [/0123456789012345678901234567], max_bytes: 100000000}\n";
+
+TEST(MemoryRulesTest, TheWebhookPortHasAPart) {
+  EXPECT_EQ(MemoryOfCallers(Parsed("")), 256u << 20);
+  EXPECT_EQ(MemoryOfCallers(Parsed(kWebhooks)), (256u << 20) - 100000000);
+  EXPECT_EQ(MemoryOfCallers(Parsed(std::string(kWebhooks) + "connections: {max_bytes: 50000000}\n")), 50000000u);
+}
+
+TEST(MemoryRulesTest, TheWebhookPortMustLeaveMemoryToCallers) {
+  const auto report = [](const std::string& bytes) {
+    const std::string text = absl::StrCat(kRest, kWebhooks, "memory: {max_bytes: ", bytes, "}\n");
+    return ParseConfig(TestSnapshot(text, "f", ConfigFiles::kPolicy)).status();
+  };
+  EXPECT_TRUE(report(std::to_string(100000000 + (64 << 20))).ok());
+  EXPECT_EQ(report(std::to_string(100000000 + (64 << 20) - 1)).message(),
+            "f:7:21: memory.max_bytes: must be at least 64 MiB more than webhooks.max_bytes");
 }
 
 TEST(MemoryRulesTest, TheTimeHasARange) {

@@ -47,7 +47,7 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
 
   struct Limits {
     size_t max_connections_per_identity = 512;
-    int64_t max_bytes_per_connection = int64_t{64} << 20;
+    int64_t max_bytes_per_connection = int64_t{96} << 20;
     int64_t max_bytes_per_identity = int64_t{128} << 20;
     int64_t max_bytes = int64_t{192} << 20;
     // No share is smaller, so that a client can always make one large call.

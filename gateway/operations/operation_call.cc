@@ -22,9 +22,19 @@ namespace {
 
 using absl::StatusCode;
 
+// The JSON reader keeps its memory for responses of this size. For a larger one, a translation needs so many times the
+// response for a moment (translate/response_growth_test.cc).
+constexpr size_t kSmallAnswerBytes = 256 << 10;
+constexpr size_t kTranslationFactor = 6;
+
 std::optional<TransportFailure> FailureOf(const UpstreamOutcome& outcome) {
   const auto* failure = std::get_if<TransportFailure>(&outcome);
   return failure == nullptr ? std::nullopt : std::optional<TransportFailure>(*failure);
+}
+
+// The response to a request that was sent is discarded.
+TransportFailure NoMemory(const absl::Status& why) {
+  return {.cause = TransportFailure::Cause::kNoMemory, .body_sent = true, .detail = std::string(why.message())};
 }
 
 LogFields FieldOf(const UpstreamOutcome& outcome) {
@@ -408,11 +418,23 @@ bool OperationCall::EndIfCallerLeft() {
 void OperationCall::OnOutcome(UpstreamOutcome outcome) {
   const std::optional<TransportFailure> failure = FailureOf(outcome);
   goes_on_ = failure.has_value() && failure->goes_on;
-  absl::StatusOr<TranslatedResponse> response = TranslateOutcome(std::move(outcome), Sent());
+  absl::StatusOr<TranslatedResponse> response = Translate(std::move(outcome));
   if (response.ok()) activity_ = response->activity;
   if (!goes_on_) EndAttempt(failure, response.status(), activity_);
   if (response.ok() && WaitsForEnd()) return WaitForEnd(*std::move(response), /*urgent=*/false);
   Answer(response);
+}
+
+// Translates the outcome. Reserves the memory that a large response needs meanwhile. Without it, the call gets no
+// response.
+absl::StatusOr<TranslatedResponse> OperationCall::Translate(UpstreamOutcome outcome) {
+  const auto* answer = std::get_if<HttpAnswer>(&outcome);
+  HeldBytes meanwhile(held_.holder());
+  if (answer != nullptr && answer->body.size() > kSmallAnswerBytes) {
+    const absl::Status status = meanwhile.Resize(kTranslationFactor * answer->body.size());
+    if (!status.ok()) return ErrorFromFailure(NoMemory(status), Sent());
+  }
+  return TranslateOutcome(std::move(outcome), Sent());
 }
 
 // The call must announce its wait before it sends the submit, because an event can report the end of the activity
@@ -468,7 +490,7 @@ void OperationCall::OnWaitEnd(const ActivityWaits::Ended& ended) {
 void OperationCall::OnLateOutcome(UpstreamOutcome outcome) {
   const LogFields field = FieldOf(outcome);
   const std::optional<TransportFailure> failure = FailureOf(outcome);
-  const absl::StatusOr<TranslatedResponse> response = TranslateOutcome(std::move(outcome), Sent());
+  const absl::StatusOr<TranslatedResponse> response = Translate(std::move(outcome));
   ActivitySummary activity;
   if (response.ok()) activity = response->activity;
   EndAttempt(failure, response.status(), activity);
@@ -480,9 +502,7 @@ void OperationCall::Answer(const absl::StatusOr<TranslatedResponse>& response) {
   if (response->size > kMaxAnswerBytes) return End(AnswerTooLarge(Sent(), activity_, response->size));
   const absl::Status held = held_.Resize(response->size);
   if (!held.ok()) {
-    return End(ErrorFromFailure(
-        {.cause = TransportFailure::Cause::kNoMemory, .body_sent = true, .detail = std::string(held.message())},
-        Sent()));
+    return End(ErrorFromFailure(NoMemory(held), Sent()));
   }
   End(absl::OkStatus(), BufferOf(response->bytes));
 }

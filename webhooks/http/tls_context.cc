@@ -15,6 +15,10 @@ namespace {
 namespace ssl = boost::asio::ssl;
 using boost::system::error_code;
 
+// The largest chain of certificates of a client. OpenSSL keeps the decoded chain, which needs about four times its
+// bytes, as long as the connection.
+constexpr long kMaxChainBytes = 16384;
+
 // The name of each TlsProtocol, after its length.
 constexpr absl::string_view kProtocols[] = {"\x08http/1.1", "\x02h2"};
 
@@ -55,6 +59,7 @@ absl::StatusOr<ssl::context> MakeTlsServerContext(const TlsSnapshot& snapshot, T
     SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_num_tickets(native, 0);
     SSL_CTX_set_mode(native, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_max_cert_list(native, kMaxChainBytes);
     SSL_CTX_set_alpn_select_cb(native, &ChooseProtocol,
                                const_cast<absl::string_view*>(&kProtocols[static_cast<size_t>(protocol)]));
 
