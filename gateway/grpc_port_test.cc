@@ -54,7 +54,7 @@ TEST_F(GrpcPortTest, EachLimitOfTheConfigIsALimitOfTheDoor) {
   const Door::Options options = OptionsOf(
       "listen_address: 'host:1' connections { max: 1 max_per_identity: 2 max_handshakes: 3 "
       "handshake_timeout { seconds: 4 } max_header_bytes: 6 max_resets_per_second: 7 max_control_frames_per_second: 8 "
-      "} memory { max_bytes_per_connection: 9 max_bytes_per_identity: 10 max_bytes: 11 max_unread_time { seconds: 12 } "
+      "} memory { max_bytes_per_connection: 9 max_bytes_per_identity: 10 max_bytes: 16 max_unread_time { seconds: 12 } "
       "}");
   EXPECT_EQ(options.address, "host:1");
   EXPECT_EQ(options.max_connections, 1u);
@@ -66,7 +66,7 @@ TEST_F(GrpcPortTest, EachLimitOfTheConfigIsALimitOfTheDoor) {
   EXPECT_EQ(options.frames.max_control_frames_per_second, 8);
   EXPECT_EQ(options.memory.max_bytes_per_connection, 9);
   EXPECT_EQ(options.memory.max_bytes_per_identity, 10);
-  EXPECT_EQ(options.memory.max_bytes, 11);
+  EXPECT_EQ(options.memory.max_bytes, 14);
   EXPECT_EQ(options.max_unread_time, absl::Seconds(12));
 }
 

@@ -50,6 +50,7 @@
 #include "gateway/process/library_logs.h"
 #include "gateway/process/log.h"
 #include "gateway/process/memory_limit.h"
+#include "gateway/process/periodic_task.h"
 #include "gateway/process/usage.h"
 #include "gateway/server.h"
 #include "gateway/start_telemetry.h"
@@ -78,6 +79,7 @@ constexpr absl::Duration kCloseTime = absl::Seconds(5);
 // How long the last export of telemetry may take.
 constexpr absl::Duration kLastExportTime = absl::Seconds(2);
 
+constexpr absl::Duration kMemoryInterval = absl::Milliseconds(20);
 constexpr absl::Duration kCheckInterval = absl::Seconds(2);
 constexpr absl::Duration kCheckTimeout = absl::Seconds(2);
 
@@ -300,14 +302,14 @@ int Serve(const CommandLine& line) {
                .on_fatal = [end] { end(Readiness::kCallStoreFailed); }});
   if (!server.ok()) return FailToStart(server.status());
   token_keys.Tidy();
+  // In a flood, what is free does not always fit what is needed, and the system counts both.
+  const PeriodicTask memory("memory", kMemoryInterval, ReturnFreeMemory);
   Reloader reloader({.source = std::move(source),
                      .config = config,
                      .token_keys = token_keys,
                      .reload_more =
                          [&](bool asked) {
                            (*server)->DismissStrangers();
-                           // After a flood of calls or handshakes, much of the heap is free.
-                           ReturnFreeMemory();
                            return ReloadTls(tls->get(), **server, asked, health.metrics);
                          },
                      .prepare =

@@ -14,6 +14,9 @@ constexpr uint64_t kMebibyte = 1 << 20;
 // The memory that the webhook port must leave to callers.
 constexpr uint64_t kLeastOfCallers = 64 * kMebibyte;
 
+// The allocator loses a part of the memory between what is held.
+constexpr uint64_t kLostPart = 8;
+
 // An earlier setting limited the bytes of requests. A call holds up to this multiple of its request.
 constexpr uint64_t kBytesOfRequest = 4;
 
@@ -41,7 +44,8 @@ void CheckMemory(config::v1::Config& config, ConfigReport& report) {
   // The earlier names limited only what callers make the gateway hold.
   const uint64_t of_callers =
       std::max({connections.max_bytes(), kBytesOfRequest * calls.max_in_flight_bytes(), events.max_unsent_bytes()});
-  memory.set_max_bytes(FirstOf(memory.max_bytes(), of_callers == 0 ? 0 : of_callers + of_deliveries,
+  memory.set_max_bytes(FirstOf(memory.max_bytes(),
+                               of_callers == 0 ? 0 : of_callers * kLostPart / (kLostPart - 1) + of_deliveries,
                                std::max(256 * kMebibyte, of_deliveries + 2 * kLeastOfCallers)));
   const uint64_t of_identity =
       std::max({connections.max_bytes_per_identity(), kBytesOfRequest * calls.max_in_flight_bytes_per_caller(),
@@ -66,7 +70,8 @@ void CheckMemory(config::v1::Config& config, ConfigReport& report) {
 
 uint64_t MemoryOfCallers(const config::v1::Config& config) {
   const uint64_t of_deliveries = MemoryOfDeliveries(config);
-  return config.memory().max_bytes() - std::min(config.memory().max_bytes(), of_deliveries);
+  const uint64_t rest = config.memory().max_bytes() - std::min(config.memory().max_bytes(), of_deliveries);
+  return rest - rest / kLostPart;
 }
 
 }  // namespace stampgate

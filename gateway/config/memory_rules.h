@@ -13,7 +13,8 @@ namespace stampgate {
 // name is set, and no limit is larger than one that contains it. Must be called after the defaults of `webhooks` are set.
 void CheckMemory(config::v1::Config& config, ConfigReport& report);
 
-// Returns the part of `memory.max_bytes` that the clients of the gRPC port can use: the webhook port has the rest.
+// Returns the part of `memory.max_bytes` that the clients of the gRPC port can use: the webhook port has
+// another part, and an eighth of the rest is for what the allocator loses.
 uint64_t MemoryOfCallers(const config::v1::Config& config);
 
 }  // namespace stampgate

@@ -28,15 +28,15 @@ config::v1::Memory MemoryOf(const std::string& config) { return Parsed(config).m
 TEST(MemoryRulesTest, ALargerLimitThatContainsASmallerOneBoundsIt) {
   const config::v1::Memory memory = MemoryOf("memory: {max_bytes: 134217728, max_bytes_per_identity: 200000000}\n");
   EXPECT_EQ(memory.max_bytes(), 134217728u);
-  EXPECT_EQ(memory.max_bytes_per_identity(), 134217728u);
+  EXPECT_EQ(memory.max_bytes_per_identity(), 117440512u);
   EXPECT_EQ(memory.max_bytes_per_connection(), 100663296u);
   EXPECT_EQ(MemoryOf("memory: {max_bytes_per_identity: 20000000}\n").max_bytes_per_connection(), 20000000u);
 }
 
 TEST(MemoryRulesTest, EachEarlierNameOfASettingStillCounts) {
-  EXPECT_EQ(MemoryOf("connections: {max_bytes: 400000000}\n").max_bytes(), 400000000u);
-  EXPECT_EQ(MemoryOf("calls: {max_in_flight_bytes: 100000000}\n").max_bytes(), 400000000u);
-  EXPECT_EQ(MemoryOf("events: {max_unsent_bytes: 400000000}\n").max_bytes(), 400000000u);
+  EXPECT_EQ(MemoryOf("connections: {max_bytes: 350000000}\n").max_bytes(), 400000000u);
+  EXPECT_EQ(MemoryOf("calls: {max_in_flight_bytes: 87500000}\n").max_bytes(), 400000000u);
+  EXPECT_EQ(MemoryOf("events: {max_unsent_bytes: 350000000}\n").max_bytes(), 400000000u);
   EXPECT_EQ(MemoryOf("connections: {max_bytes_per_identity: 90000000}\n").max_bytes_per_identity(), 90000000u);
   EXPECT_EQ(MemoryOf("calls: {max_in_flight_bytes_per_caller: 20000000}\n").max_bytes_per_identity(), 80000000u);
   EXPECT_EQ(MemoryOf("events: {max_unsent_bytes_per_caller: 80000000}\n").max_bytes_per_identity(), 80000000u);
@@ -44,7 +44,7 @@ TEST(MemoryRulesTest, EachEarlierNameOfASettingStillCounts) {
 }
 
 TEST(MemoryRulesTest, OfSeveralEarlierNamesTheLargestValueCounts) {
-  const std::string earlier = "connections: {max_bytes: 200000000}\nevents: {max_unsent_bytes: 400000000}\n";
+  const std::string earlier = "connections: {max_bytes: 200000000}\nevents: {max_unsent_bytes: 350000000}\n";
   EXPECT_EQ(MemoryOf(earlier).max_bytes(), 400000000u);
   EXPECT_EQ(MemoryOf(earlier + "memory: {max_bytes: 250000000}\n").max_bytes(), 250000000u);
 }
@@ -61,9 +61,9 @@ constexpr char kWebhooks[] =
     "webhooks: {listen_address: 127.0.0.1:0, paths: [/0123456789012345678901234567], max_bytes: 100000000}\n";
 
 TEST(MemoryRulesTest, TheWebhookPortHasAPart) {
-  EXPECT_EQ(MemoryOfCallers(Parsed("")), 256u << 20);
-  EXPECT_EQ(MemoryOfCallers(Parsed(kWebhooks)), (256u << 20) - 100000000);
-  EXPECT_EQ(MemoryOfCallers(Parsed(std::string(kWebhooks) + "connections: {max_bytes: 50000000}\n")), 50000000u);
+  EXPECT_EQ(MemoryOfCallers(Parsed("")), 224u << 20);
+  EXPECT_EQ(MemoryOfCallers(Parsed(kWebhooks)), ((256u << 20) - 100000000) / 8 * 7);
+  EXPECT_EQ(MemoryOfCallers(Parsed(std::string(kWebhooks) + "connections: {max_bytes: 70000000}\n")), 70000000u);
 }
 
 TEST(MemoryRulesTest, TheWebhookPortMustLeaveMemoryToCallers) {

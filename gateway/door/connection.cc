@@ -34,6 +34,10 @@ using grpc_event_engine::experimental::Slice;
 constexpr size_t kRecordBytes = 16384;
 thread_local std::array<char, kRecordBytes> record;
 
+// gRPC keeps received bytes in parts of this size. With gRPC's own fields, an allocator needs 16 KiB for it; for a whole
+// record, it needs a quarter more.
+constexpr size_t kPartBytes = kRecordBytes - 64;
+
 // After this many reads in a row, the other connections of the thread get their turn, even if more bytes have arrived.
 constexpr int kReadsInARow = 8;
 
@@ -389,10 +393,16 @@ Connection::Attempt Connection::TryRead(SliceBuffer& into, absl::Status& error) 
 
 void Connection::Pass(size_t size, SliceBuffer& into) {
   size_t passed = 0;
+  const std::vector<size_t>& cuts = frames_->cuts();
+  auto cut = cuts.begin();
   // Copies the bytes, so that a few bytes do not keep a whole record in memory.
   const auto pass_until = [&](size_t end) {
-    if (end > passed) into.Append(Slice(grpc_slice_from_copied_buffer(record.data() + passed, end - passed)));
-    passed = end;
+    while (passed < end) {
+      while (cut != cuts.end() && *cut <= passed) ++cut;
+      const size_t part = std::min({end, passed + kPartBytes, cut == cuts.end() ? end : *cut}) - passed;
+      into.Append(Slice(grpc_slice_from_copied_buffer(record.data() + passed, part)));
+      passed += part;
+    }
   };
   for (const FrameMeter::ForeignRequest& request : frames_->foreign_requests()) {
     // gRPC must decode the headers, because later headers can refer to their fields.

@@ -170,7 +170,7 @@ class ConnectionTest : public ::testing::Test {
   static constexpr int64_t kAtRest = 2 * MemoryAccount::kConnectionBytes;
   static constexpr int64_t kBytesOfIdentity = kAtRest + 100'000;
   // If both connections have received more together, they must pause.
-  static constexpr size_t kPauses = kBytesOfIdentity * 3 / 2 - kAtRest;
+  static constexpr size_t kPauses = kBytesOfIdentity - kAtRest;
 
   const std::shared_ptr<MemoryAccount> memory_ = std::make_shared<MemoryAccount>(
       MemoryAccount::Limits{.max_bytes_per_connection = 1 << 20, .max_bytes_per_identity = kBytesOfIdentity});

@@ -27,6 +27,9 @@ constexpr uint32_t kNoError = 0;
 
 constexpr double kSecondsTogether = 5;
 
+// The payload of a smaller DATA frame may share its memory with other frames.
+constexpr size_t kLargeFrameBytes = 2048;
+
 // The size of a field that has an empty name and an empty value, as HTTP/2 counts it: RFC 9113, section 6.5.2.
 constexpr size_t kSmallestField = 32;
 // About the memory that gRPC uses for a field, apart from its name and its value.
@@ -108,6 +111,7 @@ FrameMeter::FrameMeter(const Limits& limits, Time now)
 std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
   std::optional<Excess> excess;
   foreign_requests_.clear();
+  cuts_.clear();
   if (sends_faults_) excess = Excess::kResets;
   received_.Read(
       bytes,
@@ -116,6 +120,10 @@ std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
       },
       [&](absl::string_view payload) {
         if (is_in_settings_) windows_.ReadSettings(payload);
+        if (is_in_data_) {
+          const auto begin = static_cast<size_t>(payload.data() - bytes.data());
+          cuts_.insert(cuts_.end(), {begin, begin + payload.size()});
+        }
         if (!is_in_headers_ || excess.has_value()) return;
         excess = CountFields(payload);
         if (excess.has_value() || !ends_headers_ || !received_.is_between_frames()) return;
@@ -127,6 +135,7 @@ std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
 std::optional<Excess> FrameMeter::CountReceived(const Frame& frame, Time now) {
   is_in_headers_ = frame.type == kHeaders || frame.type == kContinuation;
   is_in_settings_ = frame.type == kSettings;
+  is_in_data_ = frame.type == kData && frame.length >= kLargeFrameBytes;
   ends_headers_ = (frame.flags & kEndHeaders) != 0;
   bool is_new = false;
   switch (frame.type) {

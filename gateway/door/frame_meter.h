@@ -57,6 +57,11 @@ class FrameMeter {
   // The meter counts each as a stream that the client has reset.
   const std::vector<ForeignRequest>& foreign_requests() const { return foreign_requests_; }
 
+  // Returns the places in the bytes of the last Receive at which the payload of a large DATA frame begins or ends, in
+  // their order. gRPC keeps a received part of memory as long as it keeps any byte of it, so that a part with the bytes
+  // of two streams could live as long as both.
+  const std::vector<size_t>& cuts() const { return cuts_; }
+
   // Counts the next bytes that gRPC sends.
   void Send(absl::string_view bytes, Time now);
 
@@ -154,11 +159,13 @@ class FrameMeter {
   uint32_t header_stream_ = 0;
   bool is_in_headers_ = false;   // whether the last frame has a part of the headers
   bool is_in_settings_ = false;  // whether the last frame is SETTINGS
+  bool is_in_data_ = false;      // whether the last frame is a large DATA frame
   HeaderFields fields_;
   ContentTypeReader content_type_;
   bool is_request_ = false;    // whether the headers begin a stream
   bool ends_headers_ = false;  // whether the last frame ends the headers
   std::vector<ForeignRequest> foreign_requests_;
+  std::vector<size_t> cuts_;
   // The parts of the last frame that are not headers: the bytes before them, and the number of bytes after them.
   bool has_padding_length_ = false;
   size_t priority_bytes_ = 0;

@@ -258,6 +258,20 @@ std::vector<std::string> RequestsWith(const std::string& fields) {
   };
 }
 
+TEST_F(FrameMeterTest, FindsWhereLargeFramesBeginAndEnd) {
+  const std::string head = Http2Frame(20, kHeaders, kEndHeaders, 1);
+  ASSERT_EQ(Receive(absl::StrCat(head, Http2Frame(2048, kData, 0, 1), Http2Frame(2047, kData, 0, 1))), std::nullopt);
+  const size_t begin = head.size() + 9;
+  EXPECT_EQ(meter_.cuts(), (std::vector<size_t>{begin, begin + 2048}));
+  const std::string large = Http2Frame(5000, kData, 0, 1);
+  ASSERT_EQ(Receive(large.substr(0, 1000)), std::nullopt);
+  EXPECT_EQ(meter_.cuts(), (std::vector<size_t>{9, 1000}));
+  ASSERT_EQ(Receive(large.substr(1000)), std::nullopt);
+  EXPECT_EQ(meter_.cuts(), (std::vector<size_t>{0, 4009}));
+  ASSERT_EQ(Receive(Http2Frame(100, kData, 0, 1)), std::nullopt);
+  EXPECT_TRUE(meter_.cuts().empty());
+}
+
 TEST_F(FrameMeterTest, FindsTheRequestsOfOtherProtocols) {
   for (const std::string& foreign : RequestsWith(kPath)) {
     for (size_t divided = 0; divided < foreign.size(); ++divided) {

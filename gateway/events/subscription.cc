@@ -159,6 +159,9 @@ void Subscription::Dismiss() {
 void Subscription::End(const absl::Status& status) {
   record_.End(status);
   slot_ = nullptr;
+  // gRPC destroys the call only when the status is sent.
+  filter_ = nullptr;
+  held_.Free();
   output_.End(status);
 }
 

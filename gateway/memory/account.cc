@@ -20,6 +20,7 @@ std::shared_ptr<MemoryHolder> MemoryAccount::Open(const std::string& identity,
     if (shared == nullptr) {
       shared = std::make_shared<Identity>();
       shared->name = identity;
+      ++identity_count_;
     }
     if (shared->connections >= limits_.max_connections_per_identity) return nullptr;
     holder.reset(new MemoryHolder(shared_from_this(), shared, std::move(on_excess)));
@@ -31,10 +32,13 @@ std::shared_ptr<MemoryHolder> MemoryAccount::Open(const std::string& identity,
   return holder;
 }
 
+int64_t MemoryAccount::Share() const {
+  return std::max(limits_.max_bytes / std::max<int64_t>(identity_count_, 1), limits_.least_share);
+}
+
 bool MemoryAccount::MakesRoomFor(const Identity& identity) {
   const std::lock_guard lock(mutex_);
-  const auto identities = static_cast<int64_t>(identities_.size());
-  const int64_t share = std::max(limits_.max_bytes / identities, limits_.least_share);
+  const int64_t share = Share();
   if (identity.bytes > share) return false;
   MemoryHolder* const largest = Largest(nullptr, Reservable(limits_.max_bytes));
   // If there is none, enough connections have begun to end.
@@ -73,7 +77,9 @@ MemoryHolder::MemoryHolder(std::shared_ptr<MemoryAccount> account, std::shared_p
 
 MemoryHolder::~MemoryHolder() {
   const std::lock_guard lock(account_->mutex_);
-  if (--identity_->holders == 0) account_->identities_.erase(identity_->name);
+  if (--identity_->holders > 0) return;
+  account_->identities_.erase(identity_->name);
+  --account_->identity_count_;
 }
 
 void MemoryHolder::Add(int64_t bytes) {
@@ -121,7 +127,8 @@ std::optional<MemoryBound> MemoryHolder::Reserve(int64_t bytes) {
     exceeded = MemoryBound::kConnection;
   } else if (identity_->bytes > Reservable(limits.max_bytes_per_identity)) {
     exceeded = MemoryBound::kIdentity;
-  } else if (account_->bytes_ > Reservable(limits.max_bytes) && !account_->MakesRoomFor(*identity_)) {
+  } else if (account_->bytes_ > Reservable(limits.max_bytes) &&
+             (!account_->MakesRoomFor(*identity_) || account_->bytes_ > limits.max_bytes)) {
     exceeded = MemoryBound::kAll;
   }
   if (exceeded.has_value()) Release(bytes);
@@ -142,9 +149,11 @@ void MemoryHolder::Close() {
 }
 
 bool MemoryHolder::MustPause() const {
-  const auto exceeds = [](int64_t bytes, int64_t limit) { return bytes > limit + limit / 2; };
-  return exceeds(identity_->bytes, account_->limits_.max_bytes_per_identity) ||
-         exceeds(account_->bytes_, account_->limits_.max_bytes);
+  const MemoryAccount::Limits& limits = account_->limits_;
+  if (identity_->bytes > limits.max_bytes_per_identity) return true;
+  const int64_t bound =
+      identity_->bytes > account_->Share() ? limits.max_bytes : limits.max_bytes + limits.max_bytes / 8;
+  return account_->bytes_ > bound;
 }
 
 }  // namespace stampgate

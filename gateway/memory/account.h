@@ -74,6 +74,8 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
     std::atomic<int64_t> bytes = 0;
   };
 
+  // The part of the account that is an identity's when all is used.
+  int64_t Share() const;
   // Whether `identity` may keep what it has just added, although the account is used up.
   bool MakesRoomFor(const Identity& identity);
   // Returns the connection that holds the most, of those that have not begun to end, if they hold more than `limit`:
@@ -82,6 +84,7 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
 
   const Limits limits_;
   std::atomic<int64_t> bytes_ = 0;
+  std::atomic<int64_t> identity_count_ = 0;  // the size of identities_
   mutable std::mutex mutex_;
   std::list<MemoryHolder*> open_;
   absl::flat_hash_map<std::string, std::shared_ptr<Identity>> identities_;
@@ -102,7 +105,9 @@ class MemoryHolder {
   // bound together, one of them must end: if it is another one, calls its on_excess.
   std::optional<MemoryBound> Check();
 
-  // Adds `bytes`. If more than seven eighths of a bound would be used, adds nothing, and returns the bound.
+  // Adds `bytes`. If more than seven eighths of a bound would be used, adds nothing, and returns the bound. An identity
+  // within its share gets memory up to the bound of all: it is refused only while connections that have begun to end
+  // still hold so much.
   std::optional<MemoryBound> Reserve(int64_t bytes);
 
   // Subtracts `bytes`, which were reserved.
@@ -115,8 +120,9 @@ class MemoryHolder {
   // Must be called once when the connection has ended.
   void Close();
 
-  // Whether the connection must not read for a moment: its identity, or all connections, hold one and a half times
-  // their bound, because of connections that have begun to end.
+  // Whether the connection must not read for a moment, because connections that have begun to end still hold memory:
+  // its identity, or all connections, hold more than their bound. An identity within its share pauses only if all hold
+  // an eighth more.
   bool MustPause() const;
 
   const MemoryAccount::Limits& limits() const { return account_->limits(); }

@@ -121,9 +121,10 @@ TEST_F(MemoryAccountTest, ConnectionsPauseWhileEndingOnesHoldMuch) {
   EXPECT_EQ(Hold(*first, 100), std::nullopt);
   EXPECT_EQ(Hold(*second, 60), std::nullopt);
   EXPECT_EQ(first->limits.size(), 1u);
-  EXPECT_EQ(Hold(*third, 65), std::nullopt);  // 225 together
+  EXPECT_EQ(Hold(*second, 40), std::nullopt);
+  EXPECT_EQ(Hold(*third, 10), std::nullopt);  // 150 together
   EXPECT_FALSE(second->holder->MustPause());
-  EXPECT_EQ(Hold(*third, 66), std::nullopt);
+  EXPECT_EQ(Hold(*third, 11), std::nullopt);
   EXPECT_TRUE(second->holder->MustPause());
   EXPECT_TRUE(third->holder->MustPause());
   EXPECT_FALSE(other->holder->MustPause());
@@ -140,14 +141,20 @@ TEST_F(MemoryAccountTest, ConnectionsPauseWhileEndingOnesOfOtherIdentitiesHoldMu
     EXPECT_EQ(Hold(*ending.back(), 100), std::nullopt);
     ending.back()->holder->BeginToEnd();
   }
-  auto honest = Open("e");
-  EXPECT_EQ(Hold(*honest, 50), std::nullopt);
-  EXPECT_FALSE(honest->holder->MustPause());  // 450 together
-  EXPECT_EQ(Hold(*honest, 51), std::nullopt);
-  EXPECT_TRUE(honest->holder->MustPause());
+  auto small = Open("e");
+  auto large = Open("f");
+  EXPECT_EQ(Hold(*ending[0], 1), std::nullopt);
+  EXPECT_EQ(Hold(*ending[1], 60), std::nullopt);
+  EXPECT_EQ(Hold(*large, 51), std::nullopt);  // 312 together, and a share is 50
+  EXPECT_TRUE(large->holder->MustPause());
+  EXPECT_EQ(Hold(*small, 25), std::nullopt);
+  EXPECT_FALSE(small->holder->MustPause());  // 337 together
+  EXPECT_EQ(Hold(*small, 26), std::nullopt);
+  EXPECT_TRUE(small->holder->MustPause());
   for (const auto& client : ending) Close(*client);
-  EXPECT_FALSE(honest->holder->MustPause());
-  Close(*honest);
+  EXPECT_FALSE(small->holder->MustPause());
+  EXPECT_FALSE(large->holder->MustPause());
+  for (Client* client : {small.get(), large.get()}) Close(*client);
 }
 
 TEST_F(MemoryAccountTest, WhatAnEndingConnectionHoldsEndsNoOther) {
@@ -189,7 +196,7 @@ TEST_F(MemoryAccountTest, TheLargestIdentityGivesWhenAnotherWantsItsShare) {
   EXPECT_EQ(Reserve(*medium, 85), std::nullopt);
   EXPECT_EQ(Reserve(*small, 40), std::nullopt);
   EXPECT_EQ(larger->limits.size(), 0u);  // 255 of 262 together
-  EXPECT_EQ(Reserve(*small, 45), std::nullopt);
+  EXPECT_EQ(Reserve(*small, 43), std::nullopt);
   EXPECT_EQ(larger->limits, std::vector{MemoryBound::kAll});
   EXPECT_EQ(large->limits.size() + medium->limits.size() + small->limits.size(), 0u);
   // No further connection ends while the largest one is about to.
@@ -220,6 +227,23 @@ TEST_F(MemoryAccountTest, WithManyIdentitiesEachMayUseTheLeastShare) {
   EXPECT_EQ(Reserve(*clients[3], 9), std::nullopt);
   EXPECT_EQ(clients[0]->limits.size() + clients[1]->limits.size() + clients[2]->limits.size(), 1u);
   for (const auto& client : clients) Close(*client);
+}
+
+TEST_F(MemoryAccountTest, NobodyGetsMoreThanTheBoundOfAll) {
+  auto ending = Open("a");
+  auto other = Open("b");
+  auto small = Open("c");
+  EXPECT_EQ(Hold(*ending, 100), std::nullopt);
+  EXPECT_EQ(Hold(*other, 100), std::nullopt);
+  ending->holder->BeginToEnd();
+  EXPECT_EQ(Reserve(*small, 85), std::nullopt);
+  EXPECT_EQ(Reserve(*small, 2), std::nullopt);
+  auto last = Open("d");
+  EXPECT_EQ(Reserve(*last, 12), std::nullopt);
+  EXPECT_EQ(Reserve(*last, 2), MemoryBound::kAll);  // 301 together
+  Close(*ending);
+  EXPECT_EQ(Reserve(*last, 2), std::nullopt);
+  for (Client* client : {other.get(), small.get(), last.get()}) Close(*client);
 }
 
 TEST_F(MemoryAccountTest, WhatACallHoldsAfterItsConnectionCountsForTheIdentity) {

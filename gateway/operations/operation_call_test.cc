@@ -1078,9 +1078,8 @@ TEST_F(OperationCallTest, ACallHoldsItsBodyAndThenOnlyItsResponse) {
   const Call call =
       Start("GetPolicy", absl::StrCat("organization_id: 'o' policy_id: '", std::string(60'000, 'p'), "'"));
   EXPECT_GE(memory_.held(), 60'000 - free);
-  upstream_.End(1,
-                AnswerOf(200, absl::StrCat(R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW",)",
-                                           R"("notes":")", std::string(20'000, 'n'), R"("}})")));
+  upstream_.End(1, AnswerOf(200, absl::StrCat(R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW",)",
+                                              R"("notes":")", std::string(20'000, 'n'), R"("}})")));
   EXPECT_THAT(call.Wait(), StatusIs(Code::kOk));
   EXPECT_GE(memory_.held(), 20'000 - free);
   EXPECT_LE(memory_.held(), 21'000 - free);

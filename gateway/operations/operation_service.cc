@@ -99,13 +99,12 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
         if (!counted.ok()) return Refuse(name, counted);
       }
       const std::string stranger = caller.ok() ? "" : StrangerName(PeerOf(context_));
-      handler->Start(std::move(caller), stranger, request_, TimeLeft(context_));
+      handler->Start(std::move(caller), stranger, std::move(request_), TimeLeft(context_));
     });
   }
 
   std::shared_ptr<UnaryHandler> MakeHandler() {
     auto reply = [this](const absl::Status& status, UnaryResponse response) {
-      request_.Clear();
       if (!status.ok()) return Finish(ToGrpcStatus(status));
       response_ = std::move(response);
       StartWriteAndFinish(&response_.message, grpc::WriteOptions(), grpc::Status::OK);

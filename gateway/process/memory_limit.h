@@ -12,7 +12,7 @@ namespace stampgate {
 
 // The memory that the gateway uses for itself, beside what its clients make it hold: a gateway at rest uses about half
 // of it, and the rest is for free memory that the allocator keeps.
-inline constexpr int64_t kBaseMemoryBytes = 112 << 20;
+inline constexpr int64_t kBaseMemoryBytes = 128 << 20;
 
 struct MemoryLimit {
   int64_t bytes = 0;

@@ -62,8 +62,8 @@ TEST_F(MemoryLimitTest, ALimitBelowTheNeedHasAWarning) {
   EXPECT_EQ(MemoryWarning(MemoryLimit{need, "x"}, 256 * kMib, "a.b"), std::nullopt);
   EXPECT_EQ(MemoryWarning(std::nullopt, 256 * kMib, "a.b"), std::nullopt);
   EXPECT_EQ(MemoryWarning(MemoryLimit{need - 1, "the machine"}, 256 * kMib, "a.b"),
-            "a.b: the gateway can need 368 MiB of memory (112 MiB for itself, 256 MiB for what its clients make it "
-            "hold), but the machine gives it 367 MiB: the system can end the gateway; raise the limit, or lower a.b");
+            "a.b: the gateway can need 384 MiB of memory (128 MiB for itself, 256 MiB for what its clients make it "
+            "hold), but the machine gives it 383 MiB: the system can end the gateway; raise the limit, or lower a.b");
 }
 
 TEST_F(MemoryLimitTest, TheLimitsOfTheProcessAndOfTheMachineHoldToo) {

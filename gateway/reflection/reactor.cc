@@ -77,8 +77,9 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
     environment_.streams.Touch(*this);
     grpc::reflection::v1::ServerReflectionRequest request;
     if (absl::Status status = Decode(request_, request); !status.ok()) return End(status);
-    response_ = EncodeResponse(AnswerReflection(environment_.access.Get()->operations->set(), request));
-    if (absl::Status status = held_.Resize(response_.Length()); !status.ok()) return End(status);
+    const auto response = AnswerReflection(environment_.access.Get()->operations->set(), request);
+    if (absl::Status status = held_.Resize(response.ByteSizeLong()); !status.ok()) return End(status);
+    response_ = EncodeResponse(response);
     State reading = State::kReading;
     if (state_.compare_exchange_strong(reading, State::kSending)) StartWrite(&response_);
   }

@@ -66,10 +66,10 @@ test('`check` and the start warn of a memory that is less than the gateway can n
   const config = { memory: { max_bytes: 2 ** 33 } };
   const { gateway } = await startStack(t, { config, command });
   const [{ message }] = await logLines(gateway, 1, 'memory_limit');
-  assert.match(message, /^memory\.max_bytes: the gateway can need 8304 MiB of memory .* gives it \d+ MiB/);
+  assert.match(message, /^memory\.max_bytes: the gateway can need 8320 MiB of memory .* gives it \d+ MiB/);
   const { status, stderr } = await run(['check', '--config', gateway.configFile], { command });
   assert.equal(status, 0);
-  assert.match(stderr, /memory\.max_bytes: the gateway can need 8304 MiB of memory.*\(warning\)\n$/);
+  assert.match(stderr, /memory\.max_bytes: the gateway can need 8320 MiB of memory.*\(warning\)\n$/);
   writeFileSync(gateway.configFile, JSON.stringify({ ...gateway.config, connections: {} }));
   assert.doesNotMatch((await run(['check', '--config', gateway.configFile], { command })).stderr, /of memory/);
 });
