@@ -10,7 +10,8 @@
 namespace stampgate {
 
 // Sets the defaults of `memory`, or the values of earlier names of its settings, and checks the values. Then no earlier
-// name is set, and no limit is larger than one that contains it. Must be called after the defaults of `webhooks` are set.
+// name is set, and no limit is larger than one that contains it. Must be called after the defaults of `webhooks` are
+// set.
 void CheckMemory(config::v1::Config& config, ConfigReport& report);
 
 // Returns the part of `memory.max_bytes` that the clients of the gRPC port can use: the webhook port has

@@ -34,8 +34,8 @@ using grpc_event_engine::experimental::Slice;
 constexpr size_t kRecordBytes = 16384;
 thread_local std::array<char, kRecordBytes> record;
 
-// gRPC keeps received bytes in parts of this size. With gRPC's own fields, an allocator needs 16 KiB for it; for a whole
-// record, it needs a quarter more.
+// gRPC keeps received bytes in parts of this size. With gRPC's own fields, an allocator needs 16 KiB for it; for a
+// whole record, it needs a quarter more.
 constexpr size_t kPartBytes = kRecordBytes - 64;
 
 // After this many reads in a row, the other connections of the thread get their turn, even if more bytes have arrived.

@@ -60,13 +60,13 @@ OperationCall::OperationCall(const CallEnvironment& environment, std::shared_ptr
   record_.spans().Begin(CallStage::kAuthenticate);
 }
 
-void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, grpc::ByteBuffer request,
-                          absl::Duration time_left) {
+void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
+                          const grpc::ByteBuffer& request, absl::Duration time_left) {
   started_ = UpstreamClient::Clock::now();
   absl::Status status = Authenticate(std::move(caller), stranger);
   if (status.ok()) record_.spans().Begin(CallStage::kTranslate);
   if (status.ok()) status = CheckMethod();
-  if (status.ok()) status = Decode(std::move(request));
+  if (status.ok()) status = Decode(request);
   if (status.ok()) status = CheckGrants();
   if (status.ok()) status = Validate();
   if (status.ok()) record_.spans().Begin(CallStage::kDecide);
@@ -87,8 +87,7 @@ absl::Status OperationCall::CheckMethod() {
   return stampgate::CheckMethod(caller_, operation_, RequestedOperation::Purpose::kSend, record_);
 }
 
-// Frees `bytes` at its end: what was received is then only in the joined copy.
-absl::Status OperationCall::Decode(grpc::ByteBuffer bytes) {
+absl::Status OperationCall::Decode(const grpc::ByteBuffer& bytes) {
   const absl::StatusOr<ParsedMessage> request = ParseRequest(bytes, *operation_.request, bytes_, memory_);
   if (!request.ok()) return request.status();
   request_ = *request;

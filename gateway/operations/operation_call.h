@@ -60,7 +60,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
                 const Operation& operation, const TraceContext& trace, Reply reply,
                 std::shared_ptr<MemoryHolder> holder = nullptr);
 
-  void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, grpc::ByteBuffer request,
+  void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
              absl::Duration time_left) override;
 
   void Cancel() override;
@@ -88,7 +88,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   // The steps, in the order in which they run. If a step fails, the call ends with the step's status.
   absl::Status Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger);
   absl::Status CheckMethod();
-  absl::Status Decode(grpc::ByteBuffer bytes);
+  absl::Status Decode(const grpc::ByteBuffer& bytes);
   absl::Status CheckGrants();
   absl::Status Validate();
   absl::Status Authorize();

@@ -99,7 +99,10 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
         if (!counted.ok()) return Refuse(name, counted);
       }
       const std::string stranger = caller.ok() ? "" : StrangerName(PeerOf(context_));
-      handler->Start(std::move(caller), stranger, std::move(request_), TimeLeft(context_));
+      // Freed when Start returns, because the handler has a copy in one piece.
+      grpc::ByteBuffer request;
+      request.Swap(&request_);
+      handler->Start(std::move(caller), stranger, request, TimeLeft(context_));
     });
   }
 

@@ -19,11 +19,11 @@ PrepareCall::PrepareCall(const CallEnvironment& environment, std::shared_ptr<con
   record_.spans().Begin(CallStage::kAuthenticate);
 }
 
-void PrepareCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, grpc::ByteBuffer request,
-                        absl::Duration /*time_left*/) {
+void PrepareCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger,
+                        const grpc::ByteBuffer& request, absl::Duration /*time_left*/) {
   absl::Status status = Authenticate(std::move(caller), stranger);
   if (status.ok()) record_.spans().Begin(CallStage::kTranslate);
-  if (status.ok()) status = Decode(std::move(request));
+  if (status.ok()) status = Decode(request);
   if (status.ok()) status = CheckMethod();
   if (status.ok()) status = DecodeInner();
   if (status.ok()) status = CheckGrants();
@@ -41,7 +41,7 @@ absl::Status PrepareCall::Authenticate(absl::StatusOr<KnownCaller> caller, const
   return absl::OkStatus();
 }
 
-absl::Status PrepareCall::Decode(grpc::ByteBuffer bytes) {
+absl::Status PrepareCall::Decode(const grpc::ByteBuffer& bytes) {
   memory_.Receive(bytes.Length());
   memory_.Count(bytes.Length());  // of the message in `request_`
   if (absl::Status status = DecodeRequest(bytes, request_); !status.ok()) return status;

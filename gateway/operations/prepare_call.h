@@ -39,7 +39,7 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
   PrepareCall(const CallEnvironment& environment, std::shared_ptr<const OperationTable> operations,
               const TraceContext& trace, Reply reply, std::shared_ptr<MemoryHolder> holder = nullptr);
 
-  void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, grpc::ByteBuffer request,
+  void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
              absl::Duration time_left) override;
 
   // Does nothing, because the call waits for nothing except the audit log.
@@ -48,7 +48,7 @@ class PrepareCall final : public UnaryHandler, public std::enable_shared_from_th
  private:
   // The steps, in the order in which they run.
   absl::Status Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger);
-  absl::Status Decode(grpc::ByteBuffer bytes);
+  absl::Status Decode(const grpc::ByteBuffer& bytes);
   absl::Status CheckMethod();
   absl::Status DecodeInner();
   absl::Status CheckGrants();

@@ -32,9 +32,9 @@ class UnaryHandler : public Dismissable {
   // another thread. Never blocks. Must be called only once.
   //
   // `caller` is the authenticated caller, or an error that states why the caller is not known. In the error case,
-  // `stranger` names the peer (see StrangerName). The handler frees `request` when it has read it. `time_left` is how
+  // `stranger` names the peer (see StrangerName). `request` must stay valid until Start returns. `time_left` is how
   // long the caller still waits, or infinity if the caller has set no deadline.
-  virtual void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, grpc::ByteBuffer request,
+  virtual void Start(absl::StatusOr<KnownCaller> caller, const std::string& stranger, const grpc::ByteBuffer& request,
                      absl::Duration time_left) = 0;
 
   // Reports that the caller has left. May be called on any thread and at any time, even before Start and after the

@@ -8,29 +8,27 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { call, connect, stream } from '../clients/gateway.mjs';
+import { call, stream } from '../clients/gateway.mjs';
 import { binary } from '../paths.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { ADMIN, metricsOf } from './admin_port.mjs';
-import { makeAuthority } from './certificates.mjs';
+import { FLOODS, randomFrame } from './attacks/frame_floods.mjs';
+import { ACCOUNT_BYTES, MOST_RESIDENT_BYTES } from './attacks/judge.mjs';
+import { ATTACKERS, callersOf, channel, makeTls } from './attacks/parties.mjs';
 import { deliver, startEventStack } from './event_stack.mjs';
 import { HANG_MS, auditConfig, scratch, startGateway } from './harness.mjs';
 import {
-  CONTINUATION, DATA, END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, HEADERS, Http2Attacker, MAX_FRAME, PING, PRIORITY,
-  SETTINGS, WINDOW_UPDATE, clientHello, connectAndSend, headersOf, leaveHandshake, messageHead,
+  END_HEADERS, END_STREAM, ENHANCE_YOUR_CALM, HEADERS, Http2Attacker, clientHello, connectAndSend, headersOf, leaveHandshake,
 } from './http2_attacker.mjs'; // prettier-ignore
 import { LONG, descriptorsOf, isSanitized, residentBytes, until } from './processes.mjs';
 import { Random } from './random.mjs';
-import { frame, literal } from './raw_http2.mjs';
+import { frame } from './raw_http2.mjs';
 import { LATEST, Subscriber, idsOf } from './subscriber.mjs';
 
 const QUERY = ['PolicyService/GetPolicy', { organization_id: ORGANIZATION, policy_id: identifier(6) }];
 const PATH = '/stampgate.v1.PolicyService/GetPolicy';
-const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 const MEBIBYTE = 1 << 20;
-/** The most resident memory during an attack. */
-const MOST = 256 * MEBIBYTE;
 /** The most resident memory after the attacks. */
 const MOST_AFTERWARDS = 128 * MEBIBYTE;
 /**
@@ -42,33 +40,7 @@ const MORE_THREADS = 64;
 const timeout = LONG ? 60 * HANG_MS : 4 * HANG_MS;
 const sanitized = isSanitized();
 
-const nameOf = (caller) => `spiffe://example.org/${caller}`;
-const ATTACKERS = ['attacker', 'second-attacker', 'third-attacker', 'fourth-attacker'];
-const CALLERS = ['honest', ...ATTACKERS].map((name) => ({
-  name,
-  spiffe_ids: [nameOf(name)],
-  grants: [{ classes: ['query', 'events'], all_organizations: true }],
-}));
-
-/** Makes the files of the section `tls`, and the TLS options of each client. */
-function makeTls(folder) {
-  const servers = makeAuthority(folder, 'servers');
-  const clients = makeAuthority(folder, 'clients');
-  const { cert, key } = servers.issue({ name: 'DNS:gateway.example' });
-  const section = {
-    certificate_file: join(folder, 'tls.crt'),
-    private_key_file: join(folder, 'tls.key'),
-    client_ca_file: clients.file,
-  };
-  writeFileSync(section.certificate_file, cert);
-  writeFileSync(section.private_key_file, key, { mode: 0o600 });
-  const ca = readFileSync(servers.file);
-  const clientOf = (name) => ({ ca, ...clients.issue({ name: `URI:${nameOf(name)}`, usage: 'clientAuth' }) });
-  const tlsOf = Object.fromEntries(['honest', ...ATTACKERS, 'stranger'].map((name) => [name, clientOf(name)]));
-  return { section, tlsOf: { ...tlsOf, nobody: { ca } } };
-}
-
-const channel = (address, tls) => connect(address, { tls, 'grpc.ssl_target_name_override': 'gateway.example' });
+const CALLERS = callersOf(['honest', ...ATTACKERS], { classes: ['query', 'events'] });
 
 /** Callers that call continuously, each on a connection of its own. */
 class HonestCallers {
@@ -154,7 +126,7 @@ class Watch {
   }
 
   check() {
-    if (!sanitized) assert.ok(this.bytes <= MOST, this.text);
+    if (!sanitized) assert.ok(this.bytes <= MOST_RESIDENT_BYTES, this.text);
     assert.ok(this.threads <= this.before + MORE_THREADS, this.text);
   }
 
@@ -169,157 +141,15 @@ const sumOf = (metrics, family) =>
 const CLOSED = 'stampgate_connections_closed_total';
 const FAILED = 'stampgate_tls_handshakes_failed_total';
 
-/** Calls `begin` for each connection concurrently: `open(n)` opens connection n. */
-const onEach = (count, begin) => (open) =>
-  Promise.all(
-    Array.from({ length: count }, async (_, index) => {
-      const attacker = await open(index);
-      await begin(attacker);
-      return attacker;
-    }),
-  );
-
-/** Sends `first`, and then `frames` a thousand times in one piece, until the gateway closes the connection. */
-const floodOf = (frames, first = Buffer.alloc(0)) =>
-  onEach(1, async (attacker) => {
-    await attacker.send(first);
-    await attacker.flood(Buffer.concat(Array.from({ length: 1000 }, () => frames)), 100);
-  });
-
-const opened = frame(HEADERS, END_HEADERS, 1, headersOf(PATH));
-
-/** Headers of 4 KB that are stored in the table of the connection, and references to them. */
-const bomb = Buffer.concat([headersOf(PATH), Buffer.of(0x40), literal('bomb'), literal('x'.repeat(4000))]);
-const references = Buffer.alloc(MAX_FRAME - bomb.length, 0x80 | 62);
-
-/**
- * The attacks. Each `run` resolves to the connections, and may leave them open. `limits` are the limits that the attack
- * exceeds, if a caller makes it: the reasons in the metric. The gateway then ends the connections with
- * ENHANCE_YOUR_CALM. `requests` is the number of requests on each connection: the gateway must end them if it does not
- * end the connection. `isEndedByGrpc` is set if gRPC itself can end the connections.
- */
-const ATTACKS = [
-  {
-    title: '100,000 calls that are reset at once, on 20 connections',
-    run: onEach(20, (attacker) => attacker.reset(PATH, 20_000)),
-    limits: ['resets', 'bytes', 'bytes_of_identity'],
-  },
-  {
-    title: '300,000 calls that are reset at once, on 60 connections',
-    run: onEach(60, (attacker) => attacker.reset(PATH, 20_000)),
-    limits: ['resets', 'bytes', 'bytes_of_identity'],
-  },
-  {
-    title: '25,000 whole requests that are reset at once, on 5 connections',
-    run: onEach(5, (attacker) => attacker.reset(PATH, 20_000, Buffer.alloc(0))),
-    limits: ['resets', 'bytes', 'bytes_of_identity'],
-  },
-  {
-    title: '64 half-sent requests of 8 MiB on one connection',
-    run: onEach(1, (attacker) => attacker.sendHalf(PATH, 64, 8 * MEBIBYTE)),
-    limits: ['bytes'],
-    requests: 64,
-  },
-  {
-    title: '64 half-sent requests of 8 MiB on 16 connections',
-    run: onEach(16, (attacker) => attacker.sendHalf(PATH, 4, 8 * MEBIBYTE)),
-    limits: ['bytes', 'bytes_of_identity'],
-    requests: 4,
-  },
-  {
-    title: '512 half-sent requests of 1 MiB on one connection',
-    run: onEach(1, (attacker) => attacker.sendHalf(PATH, 512, MEBIBYTE)),
-    limits: ['bytes'],
-  },
-  {
-    title: '512 half-sent requests of 1 MiB on 8 connections',
-    run: onEach(8, (attacker) => attacker.sendHalf(PATH, 64, MEBIBYTE)),
-    limits: ['bytes', 'bytes_of_identity'],
-  },
-  {
-    title: '512 half-sent requests of 1 MiB on 8 connections of four identities',
-    run: onEach(8, (attacker) => attacker.sendHalf(PATH, 64, MEBIBYTE)),
-    limits: ['bytes', 'bytes_of_identity', 'bytes_of_all'],
-    identities: 4,
-  },
-  {
-    title: 'headers of 16 MB that do not end',
-    run: floodOf(
-      Buffer.concat([frame(CONTINUATION, 0, 1, Buffer.alloc(MAX_FRAME, 0x82))]),
-      frame(HEADERS, 0, 1, Buffer.alloc(MAX_FRAME, 0x82)),
-    ),
-    limits: ['header_bytes'],
-  },
-  {
-    title: '1,000 streams of server reflection',
-    run: onEach(1, async (attacker) => {
-      const streams = attacker.streams(1000);
-      const ask = Buffer.concat([messageHead(2), Buffer.of(0x3a, 0)]); // list_services
-      for (const each of streams) {
-        await attacker.send(Buffer.concat([frame(HEADERS, END_HEADERS, each, headersOf(REFLECTION)), frame(DATA, 0, each, ask)]));
-      }
-      await until(() => attacker.closed || streams.every((each) => attacker.heard.has(each)), 'each stream has a response');
-    }),
-  },
-  {
-    title: 'a flood of CONTINUATION with one byte each',
-    run: floodOf(frame(CONTINUATION, 0, 1, Buffer.of(0x82)), frame(HEADERS, 0, 1, headersOf(PATH))),
-    limits: ['control_frames', 'header_bytes'],
-  },
-  {
-    // gRPC ends the connection, without GOAWAY, before the gateway counts enough of them.
-    title: 'a flood of empty CONTINUATION',
-    run: floodOf(frame(CONTINUATION, 0, 1), frame(HEADERS, 0, 1, headersOf(PATH))),
-    limits: ['control_frames'],
-    isEndedByGrpc: true,
-  },
-  {
-    title: '1,000 requests with a header of 4 KB 12,000 times, which HPACK compresses to 12 KB',
-    run: onEach(1, async (attacker) => {
-      for (const [index, each] of attacker.streams(1000).entries()) {
-        const block = index === 0 ? Buffer.concat([bomb, references]) : Buffer.concat([headersOf(PATH), references]);
-        await attacker.send(frame(HEADERS, END_HEADERS | END_STREAM, each, block));
-      }
-    }),
-    limits: ['header_bytes', 'bytes'],
-    requests: 1000,
-  },
-  {
-    // Often gRPC ends the connection before the gateway counts enough of them. gRPC then closes the socket at once, so
-    // the client does not always receive the GOAWAY.
-    title: 'a flood of PING',
-    run: floodOf(frame(PING, 0, 0, Buffer.alloc(8))),
-    limits: ['control_frames'],
-    isEndedByGrpc: true,
-  },
-  { title: 'a flood of SETTINGS', run: floodOf(frame(SETTINGS, 0, 0)), limits: ['control_frames'] },
-  { title: 'a flood of empty DATA', run: floodOf(frame(DATA, 0, 1), opened), limits: ['control_frames'] },
-  { title: 'a flood of PRIORITY', run: floodOf(frame(PRIORITY, 0, 1, Buffer.of(0, 0, 0, 3, 0))), limits: ['control_frames'] },
-  {
-    title: 'a flood of WINDOW_UPDATE',
-    run: floodOf(frame(WINDOW_UPDATE, 0, 0, Buffer.of(0, 0, 0, 1))),
-    limits: ['control_frames'],
-  },
-  {
-    title: '200 calls whose path has no slash at its beginning',
-    run: onEach(1, async (attacker) => {
-      for (const each of attacker.streams(200)) {
-        await attacker.send(frame(HEADERS, END_HEADERS | END_STREAM, each, headersOf(PATH.slice(1))));
-      }
-    }),
-    requests: 200,
-  },
-];
-
 const PARTIES = [
   { title: 'a client without a certificate', names: ['nobody'], reason: 'no_certificate' },
   { title: 'a client whose certificate belongs to no caller', names: ['stranger'], reason: 'no_caller' },
   { title: 'a caller', names: ATTACKERS },
 ];
 
-describe('the gateway uses at most 256 MiB and no further threads, and answers 20 other callers, during', { timeout }, async () => {
+describe('the gateway uses little memory and no further threads, and answers 20 other callers, during', { timeout }, async () => {
   const folder = scratch({ after });
-  const { section: tls, tlsOf } = makeTls(folder);
+  const { section: tls, tlsOf } = makeTls(folder, ['honest', ...ATTACKERS]);
   const clients = [];
   after(() => clients.forEach((client) => client.close()));
   after(() => honest.stop()); // before the gateway ends
@@ -382,7 +212,7 @@ describe('the gateway uses at most 256 MiB and no further threads, and answers 2
   }
 
   for (const { title: party, names, reason } of PARTIES) {
-    for (const attack of ATTACKS) {
+    for (const attack of FLOODS) {
       const limits = attack.limits ?? [];
       test(`${attack.title}, from ${party}`, { timeout }, async (t) => {
         const [closed, failed] = [await closedBecauseOf(limits), reason && (await failedHandshakes(reason))];
@@ -497,22 +327,9 @@ describe('the gateway uses at most 256 MiB and no further threads, and answers 2
   });
 });
 
-/** A frame of any type and length, for any stream. Half of the frames with headers have valid ones. */
-function randomFrame(random) {
-  const type = random.below(12);
-  const stream = random.below(3) === 0 ? random.below(2 ** 31) : random.below(20);
-  if (type === HEADERS && random.below(2) === 0) {
-    return frame(HEADERS, END_HEADERS | random.below(2), stream, headersOf(random.pick([PATH, REFLECTION, '', '/', '//', '*'])));
-  }
-  const lengths = [0, 4, 5, 6, 8, random.below(32), 32 * random.below(20)];
-  const length = random.pick(lengths);
-  const payload = Buffer.concat(Array.from({ length: Math.ceil(length / 32) }, () => random.bytes(32))).subarray(0, length);
-  return frame(type, random.below(256), stream, payload);
-}
-
 describe('a gateway that may open 1,024 files', { timeout }, async () => {
   const folder = scratch({ after });
-  const { section: tls, tlsOf } = makeTls(folder);
+  const { section: tls, tlsOf } = makeTls(folder, ['honest', ...ATTACKERS]);
   const command = join(folder, 'limited');
   writeFileSync(command, `#!/bin/sh\nulimit -n 1024 && exec '${binary('gateway/stampgate')}' "$@"\n`, { mode: 0o755 });
   const simulator = await startSimulator();
@@ -563,7 +380,7 @@ describe('a gateway that may open 1,024 files', { timeout }, async () => {
 
 describe('a gateway with the highest limits', { timeout }, async () => {
   const folder = scratch({ after });
-  const { section: tls, tlsOf } = makeTls(folder);
+  const { section: tls, tlsOf } = makeTls(folder, ['honest', ...ATTACKERS]);
   const simulator = await startSimulator();
   after(() => simulator.close());
   const GIBIBYTE = 1024 * MEBIBYTE;
@@ -584,10 +401,10 @@ describe('a gateway with the highest limits', { timeout }, async () => {
     await attacker.sendHalf(PATH, 512, MEBIBYTE);
     assert.ok(!attacker.closed);
     const held = async () => (await metricsOf(gateway)).get('stampgate_connection_held_bytes');
-    await until(async () => (await held()) > MOST, 'the gateway holds the requests');
+    await until(async () => (await held()) > ACCOUNT_BYTES, 'the gateway holds the requests');
     const resident = residentBytes(gateway.child.pid);
     t.diagnostic(`${Math.round((await held()) / MEBIBYTE)} MiB held, ${Math.round(resident / MEBIBYTE)} MiB resident`);
-    assert.ok(resident > MOST);
+    assert.ok(resident > ACCOUNT_BYTES);
     attacker.destroy();
   });
 

@@ -25,10 +25,13 @@ export const MAX_FRAME = 16_384;
 export const ENHANCE_YOUR_CALM = 11;
 
 const CANCEL = Buffer.of(0, 0, 0, 8);
-const INITIAL_WINDOW_SIZE = 4;
+/** A setting of HTTP/2: how many bytes of each stream the other side may send before WINDOW_UPDATE. */
+export const INITIAL_WINDOW_SIZE = 4;
+/** The most bytes of messages that a write has. */
+const PIECE_BYTES = 65_536;
 
-/** The compressed headers of a gRPC call of `path`. */
-export const headersOf = (path) =>
+/** The compressed headers of a gRPC call of `path`, with the fields `more`. */
+export const headersOf = (path, more = {}) =>
   Buffer.concat(
     Object.entries({
       ':method': 'POST',
@@ -37,6 +40,7 @@ export const headersOf = (path) =>
       ':authority': 'gateway.example',
       te: 'trailers',
       'content-type': 'application/grpc',
+      ...more,
     }).flatMap(([name, value]) => [Buffer.of(0x10), literal(name), literal(value)]),
   );
 
@@ -45,6 +49,24 @@ export function messageHead(bytes) {
   const head = Buffer.alloc(5);
   head.writeUInt32BE(bytes, 1);
   return head;
+}
+
+/** A frame SETTINGS with these values by their identifiers. */
+export function settingsFrame(settings) {
+  const payload = Object.entries(settings).map(([id, value]) => {
+    const setting = Buffer.alloc(6);
+    setting.writeUInt16BE(Number(id));
+    setting.writeUInt32BE(value, 2);
+    return setting;
+  });
+  return frame(SETTINGS, 0, 0, Buffer.concat(payload));
+}
+
+/** A frame WINDOW_UPDATE: the other side may send this many bytes more; on stream 0, of the whole connection. */
+export function windowUpdate(stream, bytes) {
+  const payload = Buffer.alloc(4);
+  payload.writeUInt32BE(bytes);
+  return frame(WINDOW_UPDATE, 0, stream, payload);
 }
 
 /** One connection. */
@@ -66,14 +88,15 @@ export class Http2Attacker {
   #onChange = () => {};
 
   /**
-   * Connects, and sends the preface and empty settings. Resolves when the client's part of the handshake has ended, or
-   * the gateway has closed the connection. With TLS 1.3, a client without a good certificate completes its part too.
+   * Connects, and sends the preface and settings. Resolves when the client's part of the handshake has ended, or the
+   * gateway has closed the connection. With TLS 1.3, a client without a good certificate completes its part too.
    * @param {string} address "host:port"
    * @param {object} tls `ca`, and optionally `cert`, `key` and `localAddress`
+   * @param {Record<number, number>} [settings] values by their identifiers
    */
-  static async open(address, tls) {
+  static async open(address, tls, settings = {}) {
     const attacker = await Http2Attacker.handshake(address, tls);
-    await attacker.send(Buffer.concat([Buffer.from(PREFACE), frame(SETTINGS, 0, 0)]));
+    await attacker.send(Buffer.concat([Buffer.from(PREFACE), settingsFrame(settings)]));
     return attacker;
   }
 
@@ -139,37 +162,63 @@ export class Http2Attacker {
     }
   }
 
+  /** Begins `count` calls, and sends all of each request except for its last byte; otherwise as call(). */
+  sendHalf(path, count, requestBytes) {
+    return this.call(path, count, Buffer.alloc(requestBytes), { missing: 1 });
+  }
+
   /**
-   * Begins `count` calls, and sends all of each request except for its last byte, as fast as the gateway's windows
-   * permit. Resolves when all is sent, or the gateway has ended these calls or the connection.
+   * Begins `count` calls with the same request, as fast as the gateway's windows permit. Resolves to their streams when
+   * all is sent, or the gateway has ended these calls or the connection.
+   * @param {string} path
+   * @param {number} count
+   * @param {Buffer} request
+   * @param {object} [options]
+   * @param {number} [options.missing] the number of bytes at the end of each request that are not sent
+   * @param {Record<string, string>} [options.fields] more header fields
+   * @param {Buffer} [options.head] instead of the usual head of the message
    */
-  async sendHalf(path, count, requestBytes) {
-    const zeros = Buffer.alloc(MAX_FRAME);
-    const left = new Map();
-    for (const stream of this.streams(count)) {
-      left.set(stream, requestBytes - 1);
-      this.#window -= 5;
-      this.#streamWindows.set(stream, -5);
-      const begin = [frame(HEADERS, END_HEADERS, stream, headersOf(path)), frame(DATA, 0, stream, messageHead(requestBytes))];
-      await this.send(Buffer.concat(begin));
-    }
+  async call(path, count, request, { missing = 0, fields, head = messageHead(request.length) } = {}) {
+    const message = Buffer.concat([head, request]).subarray(0, head.length + request.length - missing);
+    const headers = headersOf(path, fields);
+    const streams = this.streams(count);
+    const left = new Map(streams.map((stream) => [stream, 0]));
+    for (const stream of streams) this.#streamWindows.set(stream, 0);
+    const isBegun = new Set();
     while (left.size > 0 && !this.closed) {
       const changed = new Promise((resolve) => (this.#onChange = resolve));
-      let sent = false;
-      for (const [stream, bytes] of left) {
+      const frames = [];
+      let [bytes, sent] = [0, 0];
+      const flush = async () => {
+        sent += bytes;
+        bytes = 0;
+        await this.send(Buffer.concat(frames.splice(0)));
+      };
+      for (const [stream, begin] of left) {
         if (this.ended.has(stream)) left.delete(stream);
+        if (!isBegun.has(stream)) {
+          isBegun.add(stream);
+          frames.push(frame(HEADERS, END_HEADERS, stream, headers));
+          bytes += headers.length;
+        }
         const window = Math.min(this.#window, this.#streamWindow + this.#streamWindows.get(stream));
-        const size = Math.min(bytes, window, MAX_FRAME);
-        if (size <= 0 || !left.has(stream)) continue;
-        sent = true;
-        this.#window -= size;
-        this.#streamWindows.set(stream, this.#streamWindows.get(stream) - size);
-        if (bytes === size) left.delete(stream);
-        else left.set(stream, bytes - size);
-        await this.send(frame(DATA, 0, stream, zeros.subarray(0, size)));
+        const size = Math.min(message.length - begin, window, MAX_FRAME);
+        if (size > 0 && left.has(stream)) {
+          this.#window -= size;
+          this.#streamWindows.set(stream, this.#streamWindows.get(stream) - size);
+          const isLast = begin + size === message.length;
+          if (isLast) left.delete(stream);
+          else left.set(stream, begin + size);
+          const flags = isLast && missing === 0 ? END_STREAM : 0;
+          frames.push(frame(DATA, flags, stream, message.subarray(begin, begin + size)));
+          bytes += size;
+        }
+        if (bytes >= PIECE_BYTES) await flush();
       }
-      if (!sent && left.size > 0 && !this.closed) await changed;
+      if (bytes > 0) await flush();
+      if (sent === 0 && left.size > 0 && !this.closed) await changed;
     }
+    return streams;
   }
 
   /** Ends this side of the connection. Resolves when the connection has ended. */

@@ -2,13 +2,19 @@
 // numbers.
 import { createHash } from 'node:crypto';
 
+/** The seed of this run, which the test context prints. */
+export function seedOf(t) {
+  const seed = process.env.STAMPGATE_SEED ?? '1';
+  t.diagnostic(`STAMPGATE_SEED=${seed}`);
+  return seed;
+}
+
 export class Random {
   #count = 0;
 
-  /** @param {object} t the test context that prints the seed */
+  /** @param {object | string} t the test context that prints the seed, or a seed */
   constructor(t) {
-    this.seed = process.env.STAMPGATE_SEED ?? '1';
-    t.diagnostic(`STAMPGATE_SEED=${this.seed}`);
+    this.seed = typeof t === 'string' ? t : seedOf(t);
   }
 
   /** Random bytes, at most 32. */
