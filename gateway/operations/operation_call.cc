@@ -12,6 +12,7 @@
 #include "gateway/operations/client_stamp_field.h"
 #include "gateway/operations/submit_timestamp.h"
 #include "gateway/process/steady_now.h"
+#include "gateway/upstream/options.h"
 #include "stamp/stamper.h"
 #include "translate/answer_size.h"
 #include "translate/error.h"
@@ -21,11 +22,6 @@ namespace stampgate {
 namespace {
 
 using absl::StatusCode;
-
-// The JSON reader keeps its memory for responses of this size. For a larger one, a translation needs so many times the
-// response for a moment (translate/response_growth_test.cc).
-constexpr size_t kSmallAnswerBytes = 256 << 10;
-constexpr size_t kTranslationFactor = 6;
 
 std::optional<TransportFailure> FailureOf(const UpstreamOutcome& outcome) {
   const auto* failure = std::get_if<TransportFailure>(&outcome);
@@ -186,7 +182,10 @@ void OperationCall::Render() {
   }
   RenderedRequest rendered = *std::move(checked);
   path_ = std::move(rendered.path);
-  if (absl::Status status = Hold(rendered.members.size()); !status.ok()) return End(status);
+  // The memory of a submit's response is reserved now, while the call can still end without an effect.
+  const size_t body_bytes = rendered.members.size();
+  const size_t response_bytes = operation_.is_submit() ? SubmitResponseBytes(body_bytes) : 0;
+  if (absl::Status status = Hold(body_bytes + response_bytes); !status.ok()) return End(status);
   if (!operation_.is_submit()) {
     if (!std::holds_alternative<Discover>(way_)) body_.emplace(rendered.QueryBody());
     return Record();
@@ -418,23 +417,11 @@ bool OperationCall::EndIfCallerLeft() {
 void OperationCall::OnOutcome(UpstreamOutcome outcome) {
   const std::optional<TransportFailure> failure = FailureOf(outcome);
   goes_on_ = failure.has_value() && failure->goes_on;
-  absl::StatusOr<TranslatedResponse> response = Translate(std::move(outcome));
+  absl::StatusOr<TranslatedResponse> response = TranslateOutcome(std::move(outcome), Sent());
   if (response.ok()) activity_ = response->activity;
   if (!goes_on_) EndAttempt(failure, response.status(), activity_);
   if (response.ok() && WaitsForEnd()) return WaitForEnd(*std::move(response), /*urgent=*/false);
   Answer(response);
-}
-
-// Translates the outcome. Reserves the memory that a large response needs meanwhile. Without it, the call gets no
-// response.
-absl::StatusOr<TranslatedResponse> OperationCall::Translate(UpstreamOutcome outcome) {
-  const auto* answer = std::get_if<HttpAnswer>(&outcome);
-  HeldBytes meanwhile(held_.holder());
-  if (answer != nullptr && answer->body.size() > kSmallAnswerBytes) {
-    const absl::Status status = meanwhile.Resize(kTranslationFactor * answer->body.size());
-    if (!status.ok()) return ErrorFromFailure(NoMemory(status), Sent());
-  }
-  return TranslateOutcome(std::move(outcome), Sent());
 }
 
 // The call must announce its wait before it sends the submit, because an event can report the end of the activity
@@ -490,7 +477,7 @@ void OperationCall::OnWaitEnd(const ActivityWaits::Ended& ended) {
 void OperationCall::OnLateOutcome(UpstreamOutcome outcome) {
   const LogFields field = FieldOf(outcome);
   const std::optional<TransportFailure> failure = FailureOf(outcome);
-  const absl::StatusOr<TranslatedResponse> response = Translate(std::move(outcome));
+  const absl::StatusOr<TranslatedResponse> response = TranslateOutcome(std::move(outcome), Sent());
   ActivitySummary activity;
   if (response.ok()) activity = response->activity;
   EndAttempt(failure, response.status(), activity);

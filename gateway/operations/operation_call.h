@@ -111,7 +111,6 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void OnSigned(absl::StatusOr<StampedRequest> request);
   void Send(StampedRequest request);
   void OnOutcome(UpstreamOutcome outcome);
-  absl::StatusOr<TranslatedResponse> Translate(UpstreamOutcome outcome);
   void OnLateOutcome(UpstreamOutcome outcome);
   void AnnounceWait();
   void EndWait(WaitEnd end);

@@ -1094,6 +1094,14 @@ TEST_F(OperationCallTest, ACallWithoutMemoryForItsBodySendsNothing) {
   EXPECT_THAT(upstream_.sent(), IsEmpty());
 }
 
+TEST_F(OperationCallTest, ASubmitReservesItsResponseBeforeItIsSent) {
+  const Call call =
+      Start("CreatePolicies", absl::StrCat("organization_id: 'o' parameters { policies { policy_name: 'n' ",
+                                           "effect: EFFECT_ALLOW notes: '", std::string(50'000, 'n'), "' } }"));
+  EXPECT_GE(memory_.held(), 3 * 50'000 - static_cast<int64_t>(MemoryAccount::kSmallCallBytes));
+  upstream_.End(1, AnswerOf(200, kActivity));
+}
+
 TEST_F(OperationCallTest, AQueryWithoutMemoryForItsResponseCanBeRepeated) {
   memory_.TakeAllBut(30'000);
   const absl::Status status =

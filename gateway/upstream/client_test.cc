@@ -20,6 +20,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gateway/memory/testing.h"
 #include "gateway/upstream/base_url.h"
 #include "gateway/upstream/failure.h"
 #include "gateway/upstream/scripted_server.h"
@@ -467,6 +468,20 @@ TEST(UpstreamClient, ReportsThatARequestIsSentOnlyIfItMayBeSent) {
   options.deadline = UpstreamClient::Clock::now();
   EXPECT_THAT(Post(*client, "{}", options), Failed(Cause::kTimeout, false));
   EXPECT_EQ(sent, 1);
+}
+
+TEST(UpstreamClient, OfTheResponseToASubmitReservesOnlyWhatWasNotExpected) {
+  TestMemory memory;
+  memory.TakeAllBut(0);
+  ScriptedServer server(ScriptedServer::Always(JsonResponse(std::string(100'000, 'x'))));
+  const std::unique_ptr<UpstreamClient> client = Connect(OptionsFor(server));
+  UpstreamClient::CallOptions options;
+  options.holder = memory.holder();
+  EXPECT_THAT(Post(*client, std::string(40'000, 'x'), options), IsAnswer(200, std::string(100'000, 'x')));
+  EXPECT_THAT(Post(*client, std::string(20'000, 'x'), options), Failed(Cause::kNoMemory, true));
+  options.lane = UpstreamClient::Lane::kQuery;
+  EXPECT_THAT(Post(*client, std::string(100'000, 'x'), options), Failed(Cause::kNoMemory, true));
+  EXPECT_EQ(memory.held(), 0);
 }
 
 TEST(UpstreamClient, RefusesLargerResponses) {

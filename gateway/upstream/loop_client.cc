@@ -111,9 +111,12 @@ void LoopClient::Exchange(Call& call, std::shared_ptr<UpstreamConnection> connec
     Keep(std::move(connection));
     return Abandon(call, Cause::kTimeout);
   }
+  size_t free = MemoryAccount::kSmallCallBytes;
+  if (call.lane == UpstreamLane::kSubmit && call.request.body != nullptr) {
+    free += SubmitResponseBytes(call.request.body->size());
+  }
   call.exchange = std::make_shared<HttpExchange>(
-      std::move(connection), std::move(call.request), shared_.options.max_response_bytes,
-      HeldBytes(call.holder, MemoryAccount::kSmallCallBytes),
+      std::move(connection), std::move(call.request), shared_.options.max_response_bytes, HeldBytes(call.holder, free),
       [this, id = call.id](UpstreamOutcome outcome, std::shared_ptr<UpstreamConnection> kept) {
         OnEnded(id, std::move(outcome), std::move(kept));
       });

@@ -58,6 +58,11 @@ struct UpstreamOptions {
   std::function<void(UpstreamLane lane)> observe_sending;
 };
 
+// Returns how large the response to a submit can be expected to be, whose request has a body of `body_bytes`: it
+// repeats the intent, contains the body as a string in the vote of the submitter, and can repeat the intent in the
+// result.
+inline size_t SubmitResponseBytes(size_t body_bytes) { return 3 * body_bytes; }
+
 struct UpstreamCallOptions {
   UpstreamLane lane = UpstreamLane::kSubmit;
   // The name of the caller with whose other calls the call shares places, and the caller's weight, more than 0. Empty
@@ -70,7 +75,8 @@ struct UpstreamCallOptions {
   // The value of the request's traceparent header. If it is empty, the request has no such header.
   std::string traceparent = "";
   // Where the memory of a large response is reserved before it is allocated. If that fails, the call ends with
-  // kNoMemory. Null if it need not be reserved.
+  // kNoMemory. For the response to a submit, the caller must have reserved as many bytes as the request's body has.
+  // Null if nothing need be reserved.
   std::shared_ptr<MemoryHolder> holder = nullptr;
   // Called once when the call has got its place, on the thread of its loop. May be empty. Must not block or call the
   // client.

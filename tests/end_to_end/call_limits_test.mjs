@@ -70,13 +70,13 @@ test('calls in flight are limited for each caller and in all', { timeout }, asyn
 });
 
 test('the memory that the calls of a connection hold is limited', { timeout }, async (t) => {
-  const { simulator, a } = await startWith(t, { memory: { max_bytes_per_connection: 16 * MEBIBYTE } });
+  const { simulator, a } = await startWith(t, { memory: { max_bytes_per_connection: 32 * MEBIBYTE } });
   const { method, request } = SUBMIT;
   const parameters = { organization_name: 'x'.repeat(MEBIBYTE - 200) };
   const large = [method, { ...request, parameters }];
   simulator.addFaults(Array.from({ length: 40 }, () => HELD));
   const held = [];
-  // Each of these calls holds about 2 MiB: what has arrived, and the body.
+  // Each of these calls holds about 5 MiB: what has arrived, the body, and the memory of its response.
   let refused;
   for (let i = 0; i < 20 && refused === undefined; ++i) {
     const before = simulator.stats().held;
@@ -86,13 +86,14 @@ test('the memory that the calls of a connection hold is limited', { timeout }, a
     if (refused === undefined) held.push(call);
   }
   assert.equal(refused.reason, 'TOO_MUCH_MEMORY');
-  assert.match(refused.message, /the limit is memory\.max_bytes_per_connection, 16777216 bytes$/);
-  assert.ok(held.length >= 5 && held.length <= 8, `${held.length} calls`);
+  assert.match(refused.message, /the limit is memory\.max_bytes_per_connection, 33554432 bytes$/);
+  assert.ok(held.length >= 5 && held.length <= 6, `${held.length} calls`);
   // Small calls still have memory.
   simulator.clearFaults();
   await a.call(method, request);
+  // Each of the held calls gets its response, which is three times as large as its request.
   simulator.release();
-  await Promise.all(held);
+  for (const response of await Promise.all(held)) assert.equal(response.reason, undefined);
   await a.call(...large);
 });
 

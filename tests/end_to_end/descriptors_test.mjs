@@ -70,7 +70,7 @@ test('`check` and the start warn of a memory that is less than the gateway can n
   const { status, stderr } = await run(['check', '--config', gateway.configFile], { command });
   assert.equal(status, 0);
   assert.match(stderr, /memory\.max_bytes: the gateway can need 8320 MiB of memory.*\(warning\)\n$/);
-  writeFileSync(gateway.configFile, JSON.stringify({ ...gateway.config, connections: {} }));
+  writeFileSync(gateway.configFile, JSON.stringify({ ...gateway.config, memory: {} }));
   assert.doesNotMatch((await run(['check', '--config', gateway.configFile], { command })).stderr, /of memory/);
 });
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -21,8 +22,10 @@ namespace od = simdjson::ondemand;
 static_assert(kJsonPadding >= simdjson::SIMDJSON_PADDING);
 
 // A parser keeps the buffers of its largest text, which are about five times as large as this text. If that text was
-// larger than kKeptParserBytes, the reader does not keep the parser for the next text.
+// larger than kKeptParserBytes, the reader does not keep the parser for the next text, and reads one such text at a
+// time: otherwise each thread could need so much memory at the same moment.
 constexpr size_t kKeptParserBytes = 256 << 10;
+std::recursive_mutex large_text;  // recursive, because a callback of ReadJsonObject can read another text
 
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
@@ -175,6 +178,7 @@ class JsonParse {
   absl::Status Read(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root) {
     // simdjson may read the bytes after a truncated text. These bytes are NULs, so that they cannot continue the text.
     const size_t size = text.size();
+    if (size > kKeptParserBytes) large_text_.lock();
     if (text.capacity() < size + kJsonPadding) {
       // A string that grows doubles its capacity.
       std::string padded;
@@ -362,6 +366,7 @@ class JsonParse {
 
   static thread_local std::unique_ptr<od::parser> kept_parser;
 
+  std::unique_lock<std::recursive_mutex> large_text_{large_text, std::defer_lock};
   std::unique_ptr<od::parser> parser_;
   od::document document_;
   absl::string_view text_;

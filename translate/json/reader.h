@@ -90,6 +90,7 @@ class JsonValue {
 };
 
 // Reads `text`, which must be one JSON object, and passes the object to `on_root`. May increase the capacity of `text`.
+// Thread-safe. Waits while another thread reads a text, if both have more than 256 KiB.
 // Errors: kInvalidArgument, with a message that states the reason and usually the byte offset, and never quotes the
 // text; the error that `on_root` returns.
 absl::Status ReadJsonObject(std::string& text, absl::FunctionRef<absl::Status(JsonValue& root)> on_root);

@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "translate/json/writer.h"
 
 namespace stampgate {
@@ -275,6 +278,29 @@ TEST(JsonReaderTest, ACallbackCanReadAnotherDocument) {
                 });
               }).ok());
   EXPECT_EQ(seen, "x\ny\n");
+}
+
+TEST(JsonReaderTest, OneThreadAtATimeReadsALargeText) {
+  std::string large = absl::StrCat(R"({"a":")", std::string(300'000, 'x'), R"("})");
+  std::string other = large;
+  std::atomic<bool> is_in_first = true;
+  absl::Notification second_has_begun;
+  std::thread second;
+  ASSERT_TRUE(ReadJsonObject(large, [&](JsonValue&) {
+                second = std::thread([&] {
+                  EXPECT_TRUE(CheckJsonObject(R"({"small":"x"})").ok());
+                  second_has_begun.Notify();
+                  EXPECT_TRUE(ReadJsonObject(other, [&](JsonValue&) {
+                                EXPECT_FALSE(is_in_first);
+                                return absl::OkStatus();
+                              }).ok());
+                });
+                second_has_begun.WaitForNotification();
+                EXPECT_TRUE(CheckJsonObject(other).ok());  // a callback can read another one
+                is_in_first = false;
+                return absl::OkStatus();
+              }).ok());
+  second.join();
 }
 
 TEST(JsonReaderTest, EveryTruncatedDocumentIsRefused) {

@@ -20,7 +20,8 @@ class Text {
   void Append(absl::string_view text) { out_.append(text.data(), text.size()); }
   void AppendString(absl::string_view text) { AppendJsonString(text, out_); }
   void AppendBase64(absl::string_view bytes) {
-    constexpr size_t kPart = 3 * 256;  // the base64 of several parts is that of the whole if each has whole groups
+    constexpr size_t kPart =
+        size_t{3} * 256;  // the base64 of several parts is that of the whole if each has whole groups
     out_.push_back('"');
     for (; !bytes.empty(); bytes.remove_prefix(std::min(kPart, bytes.size()))) {
       absl::StrAppend(&out_, absl::Base64Escape(bytes.substr(0, kPart)));
