@@ -374,7 +374,7 @@ describe('a gateway that may open 1,024 files', { timeout }, async () => {
   }
 
   test('has closed the connections of a caller beyond 512', { timeout }, async () => {
-    await until(async () => (await metricsOf(gateway)).get(`${CLOSED}{reason="connections"}`) >= 1100 - 512, 'the metric counts them');
+    await until(async () => (await metricsOf(gateway)).get(`${CLOSED}{reason="connections_of_all"}`) >= 1100 - 512, 'the metric counts them');
   });
 });
 

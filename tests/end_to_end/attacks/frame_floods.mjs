@@ -91,14 +91,14 @@ export const FLOODS = [
   },
   {
     name: 'halfRequestsOfOneIdentity',
-    title: '512 half-sent requests of 1 MiB on 8 connections',
-    run: onEach(8, (attacker) => attacker.sendHalf(PATH, 64, MEBIBYTE)),
+    title: '1,024 half-sent requests of 1 MiB on 8 connections',
+    run: onEach(8, (attacker) => attacker.sendHalf(PATH, 128, MEBIBYTE)),
     limits: ['bytes', 'bytes_of_identity'],
   },
   {
     name: 'halfRequestsOfFourIdentities',
-    title: '512 half-sent requests of 1 MiB on 8 connections of four identities',
-    run: onEach(8, (attacker) => attacker.sendHalf(PATH, 64, MEBIBYTE)),
+    title: '1,024 half-sent requests of 1 MiB on 8 connections of four identities',
+    run: onEach(8, (attacker) => attacker.sendHalf(PATH, 128, MEBIBYTE)),
     limits: ['bytes', 'bytes_of_identity', 'bytes_of_all'],
     identities: 4,
   },
