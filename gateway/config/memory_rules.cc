@@ -24,10 +24,13 @@ uint64_t MemoryOfDeliveries(const config::v1::Config& config) {
   return config.webhooks().listen_address().empty() ? 0 : config.webhooks().max_bytes();
 }
 
+// The least value of an earlier name. Each of these settings limited only a part of what now counts.
+constexpr uint64_t kLeastOfEarlier = 16 * kMebibyte;
+
 // Returns the first of the values that is given, which is not zero.
 uint64_t FirstOf(uint64_t setting, uint64_t earlier, uint64_t otherwise) {
   if (setting != 0) return setting;
-  return earlier != 0 ? earlier : otherwise;
+  return earlier != 0 ? std::max(earlier, kLeastOfEarlier) : otherwise;
 }
 
 }  // namespace
@@ -44,9 +47,10 @@ void CheckMemory(config::v1::Config& config, ConfigReport& report) {
   // The earlier names limited only what callers make the gateway hold.
   const uint64_t of_callers =
       std::max({connections.max_bytes(), kBytesOfRequest * calls.max_in_flight_bytes(), events.max_unsent_bytes()});
-  memory.set_max_bytes(FirstOf(memory.max_bytes(),
-                               of_callers == 0 ? 0 : of_callers * kLostPart / (kLostPart - 1) + of_deliveries,
-                               std::max(256 * kMebibyte, of_deliveries + 2 * kLeastOfCallers)));
+  const uint64_t earlier =
+      of_callers == 0 ? 0 : std::max(of_callers * kLostPart / (kLostPart - 1), kLeastOfCallers) + of_deliveries;
+  memory.set_max_bytes(
+      FirstOf(memory.max_bytes(), earlier, std::max(256 * kMebibyte, of_deliveries + 2 * kLeastOfCallers)));
   const uint64_t of_identity =
       std::max({connections.max_bytes_per_identity(), kBytesOfRequest * calls.max_in_flight_bytes_per_caller(),
                 events.max_unsent_bytes_per_caller()});

@@ -40,7 +40,15 @@ TEST(MemoryRulesTest, EachEarlierNameOfASettingStillCounts) {
   EXPECT_EQ(MemoryOf("connections: {max_bytes_per_identity: 90000000}\n").max_bytes_per_identity(), 90000000u);
   EXPECT_EQ(MemoryOf("calls: {max_in_flight_bytes_per_caller: 20000000}\n").max_bytes_per_identity(), 80000000u);
   EXPECT_EQ(MemoryOf("events: {max_unsent_bytes_per_caller: 80000000}\n").max_bytes_per_identity(), 80000000u);
-  EXPECT_EQ(MemoryOf("connections: {max_bytes_per_connection: 9000000}\n").max_bytes_per_connection(), 9000000u);
+  EXPECT_EQ(MemoryOf("connections: {max_bytes_per_connection: 19000000}\n").max_bytes_per_connection(), 19000000u);
+}
+
+TEST(MemoryRulesTest, ASmallValueOfAnEarlierNameLeavesMemoryForALargeCall) {
+  EXPECT_EQ(MemoryOf("connections: {max_bytes_per_connection: 9000000}\n").max_bytes_per_connection(), 16u << 20);
+  const config::v1::Memory memory = MemoryOf("events: {max_unsent_bytes_per_caller: 4194304}\n");
+  EXPECT_EQ(memory.max_bytes_per_identity(), 16u << 20);
+  EXPECT_EQ(memory.max_bytes_per_connection(), 16u << 20);
+  EXPECT_EQ(MemoryOf("events: {max_unsent_bytes: 4194304}\n").max_bytes(), 64u << 20);
 }
 
 TEST(MemoryRulesTest, OfSeveralEarlierNamesTheLargestValueCounts) {

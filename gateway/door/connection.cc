@@ -456,7 +456,8 @@ void Connection::EndUnread(FrameMeter::Time now) {
   unread_ += unread.size();
   boost::asio::post(socket_.get_executor(),
                     [on_unread = bounds_->on_unread, count = unread.size()] { on_unread(count); });
-  if (frames_->windows().is_exhausted() || unread_ > kMaxUnreadStreams || !frames_->is_between_received_frames()) {
+  if (frames_->windows().IsStalled(now, bounds_->max_unread_time) || unread_ > kMaxUnreadStreams ||
+      !frames_->is_between_received_frames()) {
     ExpelNow(Excess::kUnread);
     if (!read_.has_value()) return;
     Post(std::move(read_->done), Closed());

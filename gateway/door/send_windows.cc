@@ -33,6 +33,7 @@ void SendWindows::Begin(uint32_t stream, Time now) {
 
 void SendWindows::Send(uint32_t stream, size_t bytes, Time now) {
   window_ -= static_cast<int64_t>(bytes);
+  progress_ = now;
   const auto response = streams_.find(stream);
   if (response == streams_.end()) return;
   response->second.grown -= static_cast<int64_t>(bytes);
@@ -41,8 +42,9 @@ void SendWindows::Send(uint32_t stream, size_t bytes, Time now) {
 
 std::vector<uint32_t> SendWindows::Unread(Time now, std::chrono::nanoseconds time) const {
   std::vector<uint32_t> unread;
+  const bool is_stalled = IsStalled(now, time);
   for (const auto& [stream, response] : streams_) {
-    const bool waits = is_exhausted() || initial_ + response.grown <= 0;
+    const bool waits = is_stalled || initial_ + response.grown <= 0;
     if (response.has_response && waits && now - response.progress >= time) unread.push_back(stream);
   }
   return unread;

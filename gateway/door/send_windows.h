@@ -34,10 +34,11 @@ class SendWindows {
   // The stream has ended.
   void End(uint32_t stream) { streams_.erase(stream); }
 
-  // Whether the client accepts no more bytes on the connection.
-  bool is_exhausted() const { return window_ <= 0; }
+  // Whether the client has accepted no byte on the connection for `time`, and accepts none.
+  bool IsStalled(Time now, std::chrono::nanoseconds time) const { return window_ <= 0 && now - progress_ >= time; }
 
-  // Returns the streams whose response has begun, and whose client has accepted no byte for `time` and accepts none.
+  // Returns the streams whose response has begun, and whose client has accepted no byte for `time` and accepts none: on
+  // the stream, or on the whole connection.
   std::vector<uint32_t> Unread(Time now, std::chrono::nanoseconds time) const;
 
  private:
@@ -52,6 +53,7 @@ class SendWindows {
 
   int64_t initial_ = kInitial;
   int64_t window_ = kInitial;  // of the connection
+  Time progress_;              // when gRPC last sent bytes of a message
   absl::flat_hash_map<uint32_t, Stream> streams_;
   std::array<uint8_t, kSettingBytes> setting_ = {};  // the beginning of the next setting
   size_t setting_size_ = 0;

@@ -88,18 +88,42 @@ TEST_F(SendWindowsTest, AStreamThatHasEndedIsNotUnread) {
   EXPECT_THAT(windows_.Unread(At(30), kTime), IsEmpty());
 }
 
-TEST(SendWindowsOfAConnectionTest, AllResponsesWaitIfTheWindowOfTheConnectionIsUsedUp) {
+TEST(SendWindowsOfAConnectionTest, AllResponsesWaitIfTheWindowOfTheConnectionIsUsedUpForTheTime) {
   SendWindows windows;
   windows.Begin(1, At(0));
   windows.Begin(3, At(0));
-  EXPECT_FALSE(windows.is_exhausted());
-  windows.Send(1, kInitial, At(0));
+  EXPECT_FALSE(windows.IsStalled(At(1000), kTime));
+  windows.Send(1, kInitial, At(5));
   windows.Grow(1, 1000);
-  EXPECT_TRUE(windows.is_exhausted());
-  EXPECT_THAT(windows.Unread(At(30), kTime), UnorderedElementsAre(1u, 3u));
+  EXPECT_FALSE(windows.IsStalled(At(34), kTime));
+  EXPECT_THAT(windows.Unread(At(34), kTime), IsEmpty());
+  EXPECT_TRUE(windows.IsStalled(At(35), kTime));
+  EXPECT_THAT(windows.Unread(At(35), kTime), UnorderedElementsAre(1u, 3u));
   windows.Grow(0, 1);
-  EXPECT_FALSE(windows.is_exhausted());
-  EXPECT_THAT(windows.Unread(At(30), kTime), IsEmpty());
+  EXPECT_FALSE(windows.IsStalled(At(35), kTime));
+  EXPECT_THAT(windows.Unread(At(35), kTime), IsEmpty());
+}
+
+TEST(SendWindowsOfAConnectionTest, AStreamWithNothingToSendIsNotUnreadWhileTheClientReadsAnother) {
+  SendWindows windows;
+  windows.Begin(1, At(0));
+  windows.Begin(3, At(0));
+  windows.Grow(3, 1 << 20);
+  windows.Send(3, kInitial, At(0));
+  for (int second = 1; second < 100; ++second) {
+    windows.Grow(0, 1000);
+    windows.Send(3, 1000, At(second));
+    EXPECT_THAT(windows.Unread(At(second), kTime), IsEmpty());
+  }
+}
+
+TEST(SendWindowsOfAConnectionTest, FurtherResponsesThatBeginAreNoProgress) {
+  SendWindows windows;
+  windows.Begin(1, At(0));
+  windows.Send(1, kInitial, At(0));
+  windows.Begin(3, At(29));
+  EXPECT_TRUE(windows.IsStalled(At(30), kTime));
+  EXPECT_THAT(windows.Unread(At(30), kTime), ElementsAre(1u));
 }
 
 }  // namespace

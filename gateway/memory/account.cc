@@ -33,42 +33,39 @@ std::shared_ptr<MemoryHolder> MemoryAccount::Open(const std::string& identity,
 }
 
 int64_t MemoryAccount::Share() const {
-  return std::max(limits_.max_bytes / std::max<int64_t>(identity_count_, 1), limits_.least_share);
+  return std::max(Reservable(limits_.max_bytes) / std::max<int64_t>(identity_count_, 1), limits_.least_share);
 }
 
 bool MemoryAccount::MakesRoomFor(const Identity& identity) {
   const std::lock_guard lock(mutex_);
   const int64_t share = Share();
   if (identity.bytes > share) return false;
-  MemoryHolder* const largest = Largest(nullptr, Reservable(limits_.max_bytes));
   // If there is none, enough connections have begun to end.
-  if (largest == nullptr) return true;
-  // Nobody loses memory for an identity that holds more.
-  if (largest->identity_->bytes <= std::max(identity.bytes.load(), share)) return false;
-  largest->ends_ = true;
-  largest->on_excess_(MemoryBound::kAll);
+  while (const std::optional<Largest> largest = FindLargest(nullptr, Reservable(limits_.max_bytes))) {
+    // Nobody loses memory for an identity that holds more.
+    if (largest->bytes_of_identity <= std::max(identity.bytes.load(), share)) return false;
+    largest->holder->ends_ = true;
+    largest->holder->on_excess_(MemoryBound::kAll);
+  }
   return true;
 }
 
-MemoryHolder* MemoryAccount::Largest(const Identity* identity, int64_t limit) const {
-  struct Held {
-    int64_t bytes = 0;
-    MemoryHolder* largest = nullptr;
-  };
-  absl::flat_hash_map<const Identity*, Held> identities;
+std::optional<MemoryAccount::Largest> MemoryAccount::FindLargest(const Identity* identity, int64_t limit) const {
+  absl::flat_hash_map<const Identity*, Largest> identities;
   int64_t held = 0;
   for (MemoryHolder* each : open_) {
     if (each->ends_ || (identity != nullptr && each->identity_.get() != identity)) continue;
     const int64_t bytes = each->bytes_;
-    Held& of_identity = identities[each->identity_.get()];
+    Largest& of_identity = identities[each->identity_.get()];
     held += bytes;
-    of_identity.bytes += bytes;
-    if (of_identity.largest == nullptr || bytes > of_identity.largest->bytes_) of_identity.largest = each;
+    of_identity.bytes_of_identity += bytes;
+    if (of_identity.holder == nullptr || bytes > of_identity.holder->bytes_) of_identity.holder = each;
   }
-  if (held <= limit) return nullptr;
-  return std::max_element(identities.begin(), identities.end(),
-                          [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; })
-      ->second.largest;
+  if (held <= limit) return std::nullopt;
+  return std::max_element(
+             identities.begin(), identities.end(),
+             [](const auto& a, const auto& b) { return a.second.bytes_of_identity < b.second.bytes_of_identity; })
+      ->second;
 }
 
 MemoryHolder::MemoryHolder(std::shared_ptr<MemoryAccount> account, std::shared_ptr<MemoryAccount::Identity> identity,
@@ -102,11 +99,11 @@ std::optional<MemoryBound> MemoryHolder::Check() {
     // While another connection searches, this one need not wait: it searches with its next bytes.
     const std::unique_lock lock(account_->mutex_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
-    MemoryHolder* const largest = account_->Largest(identity, limit);
-    if (largest == nullptr) return false;
-    largest->ends_ = true;
-    if (largest == this) return true;
-    largest->on_excess_(name);
+    const std::optional<MemoryAccount::Largest> largest = account_->FindLargest(identity, limit);
+    if (!largest.has_value()) return false;
+    largest->holder->ends_ = true;
+    if (largest->holder == this) return true;
+    largest->holder->on_excess_(name);
     return false;
   };
   if (identity_->bytes > limits.max_bytes_per_identity &&

@@ -35,9 +35,10 @@ class MemoryHolder;
 // afterwards, and if it exceeds a bound, a connection ends: the one that holds the most. Therefore reservations leave
 // an eighth of each bound to what arrives.
 //
-// A caller alone may use the whole account. If several identities hold something, each has a share, which is the
-// account divided by their number. If the account is used up, an identity within its share still gets memory, and the
-// identity that holds the most loses its largest connection.
+// A caller alone may use the whole account. If several identities hold something, each has a share: what calls can
+// reserve, divided by their number, but at least Limits::least_share. If the account is used up, an identity within its
+// share still gets memory, and the identities that hold the most lose their largest connections. It gets none only if
+// no identity holds more than its share, because so many have the least share.
 class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
  public:
   static constexpr int64_t kConnectionBytes = 65536;
@@ -74,13 +75,18 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
     std::atomic<int64_t> bytes = 0;
   };
 
-  // The part of the account that is an identity's when all is used.
+  // The part of what calls can reserve that is an identity's when all is used.
   int64_t Share() const;
   // Whether `identity` may keep what it has just added, although the account is used up.
   bool MakesRoomFor(const Identity& identity);
+
+  struct Largest {
+    MemoryHolder* holder = nullptr;
+    int64_t bytes_of_identity = 0;  // of its connections that have not begun to end
+  };
   // Returns the connection that holds the most, of those that have not begun to end, if they hold more than `limit`:
   // the largest one of `identity` or, if it is null, of the identity that holds the most.
-  MemoryHolder* Largest(const Identity* identity, int64_t limit) const;
+  std::optional<Largest> FindLargest(const Identity* identity, int64_t limit) const;
 
   const Limits limits_;
   std::atomic<int64_t> bytes_ = 0;
@@ -107,7 +113,7 @@ class MemoryHolder {
 
   // Adds `bytes`. If more than seven eighths of a bound would be used, adds nothing, and returns the bound. An identity
   // within its share gets memory up to the bound of all: it is refused only while connections that have begun to end
-  // still hold so much.
+  // still hold so much, or if no identity holds more than its share.
   std::optional<MemoryBound> Reserve(int64_t bytes);
 
   // Subtracts `bytes`, which were reserved.

@@ -205,6 +205,39 @@ TEST_F(MemoryAccountTest, TheLargestIdentityGivesWhenAnotherWantsItsShare) {
   for (Client* client : {large.get(), larger.get(), medium.get(), small.get()}) Close(*client);
 }
 
+TEST_F(MemoryAccountTest, OthersThatHoldTheirSharesLeaveAnIdentityItsShare) {
+  constexpr int64_t kShare = 262 / 7;  // of what calls can reserve
+  std::vector<std::unique_ptr<Client>> others;
+  for (const char* identity : {"a", "b", "c", "d", "e", "f"}) {
+    others.push_back(Open(identity));
+    EXPECT_EQ(Reserve(*others.back(), 42), std::nullopt);  // an equal part of the whole account
+  }
+  auto last = Open("g");
+  for (int64_t held = 1; held < kShare; ++held) EXPECT_EQ(Reserve(*last, 1), std::nullopt) << held;
+  size_t ended = 0;
+  for (const auto& client : others) ended += client->limits.size();
+  EXPECT_EQ(ended, 1u);
+  for (const auto& client : others) Close(*client);
+  Close(*last);
+}
+
+TEST_F(MemoryAccountTest, AsManyConnectionsEndAsAnIdentityWithinItsShareNeeds) {
+  std::vector<std::unique_ptr<Client>> others;
+  for (const char* identity : {"a", "b", "c"}) {
+    for (int i = 0; i < 3; ++i) {
+      others.push_back(Open(identity));
+      EXPECT_EQ(Reserve(*others.back(), 29), std::nullopt);
+    }
+  }
+  auto last = Open("d");
+  EXPECT_EQ(Reserve(*last, 36), std::nullopt);
+  size_t ended = 0;
+  for (const auto& client : others) ended += client->limits.size();
+  EXPECT_EQ(ended, 2u);
+  for (const auto& client : others) Close(*client);
+  Close(*last);
+}
+
 TEST_F(MemoryAccountTest, AnIdentityAboveItsShareIsRefusedWhenAllIsUsed) {
   auto first = Open("a");
   auto second = Open("a");

@@ -291,9 +291,10 @@ void OperationCall::OnBegun(StoreAnswer answer) {
   Answer(std::move(answered));
 }
 
-// Reserves the memory of what was parsed, and of `bytes` of a body or a response. Only the steps of one loop at a time
-// allocate before they reserve, and what they allocate has bounds of its own.
-absl::Status OperationCall::Hold(size_t bytes) { return held_.Resize(memory_.held() - bytes_.size() + bytes); }
+// Reserves the memory of the request, of what was parsed, and of `bytes` of a body or a response. The request counts as
+// arrived only until its stream ends, and a call can last longer. Only the steps of one loop at a time allocate before
+// they reserve, and what they allocate has bounds of its own.
+absl::Status OperationCall::Hold(size_t bytes) { return held_.Resize(memory_.held() + bytes); }
 
 void OperationCall::FixBody(uint64_t timestamp_ms, RequestBody body) {
   timestamp_ms_ = timestamp_ms;
@@ -444,7 +445,7 @@ bool OperationCall::WaitsForEnd() const {
 void OperationCall::WaitForEnd(TranslatedResponse response, bool urgent) {
   record_.audit().End(absl::OkStatus(), activity_, fingerprint_, dispatch_.attempts());
   record_.spans().Begin(CallStage::kWait);
-  // Without memory for the response, the call ends with an error when the activity has ended.
+  // Without memory for the response, the call does not wait.
   if (absl::Status status = Hold(response.size); !status.ok()) return Answer(std::move(response));
   pending_ = std::move(response);
   if (wait_ == nullptr) AnnounceWait();

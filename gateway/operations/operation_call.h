@@ -141,7 +141,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   RequestMemory memory_;
   grpc::Slice bytes_;      // of the request; empty from Validate on if a client has stamped it
   ParsedMessage request_;  // refers to bytes_ and memory_; empty until Decode
-  HeldBytes held_;         // what memory_ holds without bytes_, and the body or the response
+  HeldBytes held_;         // what memory_ holds, and the body or the response
 
   KnownCaller caller_;
   bool client_stamped_ = false;

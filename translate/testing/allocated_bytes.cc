@@ -28,6 +28,8 @@ void Free(void* place) {
 
 void* operator new(size_t size) { return Allocate(size); }
 void* operator new[](size_t size) { return Allocate(size); }
+void* operator new(size_t size, const std::nothrow_t& /*tag*/) noexcept { return Allocate(size); }
+void* operator new[](size_t size, const std::nothrow_t& /*tag*/) noexcept { return Allocate(size); }
 void operator delete(void* place) noexcept { Free(place); }
 void operator delete[](void* place) noexcept { Free(place); }
 void operator delete(void* place, size_t /*size*/) noexcept { Free(place); }
