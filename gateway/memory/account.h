@@ -28,8 +28,7 @@ class MemoryHolder;
 // - what has arrived (MemoryHolder::SetReceived): kStreamBytes for each stream that is open or was reset recently, and
 //   the bytes of its requests;
 // - what calls have reserved (HeldBytes): parsed requests, rendered bodies, responses of upstream, filters, and
-// messages
-//   that the client has not received yet.
+//   messages that the client has not received yet.
 //
 // What calls hold is reserved before, and a call that gets no memory ends with an error. What has arrived is counted
 // afterwards, and if it exceeds a bound, a connection ends: the one that holds the most. Therefore reservations leave

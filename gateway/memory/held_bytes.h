@@ -17,7 +17,8 @@ class HeldBytes {
  public:
   // Without a holder, all memory is free. A call has none if its connection ended long ago, and in tests.
   HeldBytes() = default;
-  // The first `free` bytes reserve nothing, because MemoryAccount::kStreamBytes contains them.
+  // The first `free` bytes reserve nothing, because they count already: in MemoryAccount::kStreamBytes, or in what
+  // another part of the call has reserved.
   explicit HeldBytes(std::shared_ptr<MemoryHolder> holder, size_t free = 0) : holder_(std::move(holder)), free_(free) {}
   HeldBytes(HeldBytes&& other) noexcept
       : holder_(std::move(other.holder_)), free_(other.free_), reserved_(std::exchange(other.reserved_, 0)) {}
