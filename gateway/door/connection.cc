@@ -113,8 +113,6 @@ std::string GoAwayFrame(uint32_t code, absl::string_view why) {
   return Frame(7, absl::StrCat(Number(0x7fffffff), Number(code), why));
 }
 
-FrameMeter::Time Now() { return std::chrono::steady_clock::now(); }
-
 absl::Status Closed() { return absl::CancelledError("the connection is closed"); }
 
 // Copies the first bytes of `from` to `record`, and returns their number.
@@ -173,12 +171,13 @@ void Connection::Inspect(absl::FunctionRef<void(SSL*)> inspect) {
 
 void Connection::Begin(Bounds bounds) {
   const std::lock_guard lock(mutex_);
-  frames_.emplace(bounds.frames, Now());
+  frames_.emplace(bounds.frames, bounds.now());
   // gRPC closes no connection on which a write is in progress, so the system must end the connection of a peer that
   // reads nothing.
   const auto limit_ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(bounds.max_unread_time).count());
   setsockopt(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
   bounds_ = std::move(bounds);
+  if (early_excess_.has_value() && !closed_) ExpelNow(*early_excess_);
 }
 
 bool Connection::Read(Done on_read, SliceBuffer* into) {
@@ -188,11 +187,12 @@ bool Connection::Read(Done on_read, SliceBuffer* into) {
   if (closed_ || expelled_) {
     error = Closed();
     attempt = Attempt::kFailed;
-  } else if (PassResets(*into)) {
-    attempt = Attempt::kDone;
-  } else if (may_have_more_) {
-    attempt = TryRead(*into, error);
+  } else if (has_unread_ && frames_->is_in_received_gap()) {
+    const std::vector<uint32_t> unread = ResetUnread(*into);
+    EndResponses(unread);
+    if (!unread.empty()) attempt = Attempt::kDone;
   }
+  if (attempt == Attempt::kWaitsToRead && may_have_more_) attempt = TryRead(*into, error);
   if (attempt == Attempt::kDone) {
     if (++reads_in_a_row_ < kReadsInARow) return true;
     reads_in_a_row_ = 0;
@@ -242,7 +242,11 @@ void Connection::GoAway(absl::string_view why) {
 
 void Connection::Expel(Excess excess) {
   const std::lock_guard lock(mutex_);
-  if (closed_ || ended_ || !bounds_.has_value()) return;
+  if (closed_ || ended_) return;
+  if (!bounds_.has_value()) {
+    early_excess_ = excess;
+    return;
+  }
   ExpelNow(excess);
   if (!read_.has_value()) return;
   Post(std::move(read_->done), Closed());
@@ -404,13 +408,24 @@ void Connection::Pass(size_t size, SliceBuffer& into) {
       passed += part;
     }
   };
+  std::optional<size_t> gap = has_unread_ ? frames_->first_gap() : std::nullopt;
+  std::vector<uint32_t> unread;
+  const auto reset_unread_until = [&](size_t end) {
+    if (!gap.has_value() || *gap > end) return;
+    pass_until(*gap);
+    unread = ResetUnread(into);
+    gap.reset();
+  };
   for (const FrameMeter::ForeignRequest& request : frames_->foreign_requests()) {
+    reset_unread_until(request.end);
     // gRPC must decode the headers, because later headers can refer to their fields.
     pass_until(request.end);
     into.Append(Slice::FromCopiedString(ResetFrame(request.stream, kCancel)));
   }
+  reset_unread_until(size);
   pass_until(size);
   // Only now, because writing uses the thread's buffer too.
+  EndResponses(unread);
   for (const FrameMeter::ForeignRequest& request : frames_->foreign_requests()) {
     if (!ended_) AddOwnFrames(UnsupportedMediaType(request.stream));
   }
@@ -423,7 +438,7 @@ Connection::Attempt Connection::Exceeds(Excess excess, absl::Status& error) {
 }
 
 std::optional<Excess> Connection::Count(size_t size) {
-  const FrameMeter::Time now = Now();
+  const FrameMeter::Time now = bounds_->now();
   if (const auto excess = frames_->Receive({record.data(), size}, now); excess.has_value()) return excess;
   SetHeld(now);
   return ExcessOf(bounds_->memory->Check());
@@ -445,45 +460,59 @@ bool Connection::IsIdle() {
 void Connection::Recount() {
   const std::lock_guard lock(mutex_);
   if (closed_) return;
-  const FrameMeter::Time now = Now();
+  const FrameMeter::Time now = bounds_->now();
   SetHeld(now);
-  if (!expelled_ && !ended_) EndUnread(now);
+  if (!expelled_ && !ended_) CheckUnread(now);
 }
 
-void Connection::EndUnread(FrameMeter::Time now) {
-  const std::vector<uint32_t> unread = frames_->windows().Unread(now, bounds_->max_unread_time);
-  if (unread.empty()) return;
-  unread_ += unread.size();
-  boost::asio::post(socket_.get_executor(),
-                    [on_unread = bounds_->on_unread, count = unread.size()] { on_unread(count); });
-  if (frames_->windows().IsStalled(now, bounds_->max_unread_time) || unread_ > kMaxUnreadStreams ||
-      !frames_->is_between_received_frames()) {
+void Connection::CheckUnread(FrameMeter::Time now) {
+  const SendWindows& windows = frames_->windows();
+  const std::chrono::nanoseconds limit = bounds_->max_unread_time;
+  const size_t unread = windows.Unread(now, limit).size();
+  has_unread_ = unread > 0;
+  if (!has_unread_) return;
+  if (windows.IsStalled(now, limit) || unread_ + unread > kMaxUnreadStreams ||
+      !windows.Unread(now, 2 * limit).empty()) {
+    CountUnread(unread);
     ExpelNow(Excess::kUnread);
     if (!read_.has_value()) return;
     Post(std::move(read_->done), Closed());
     return read_.reset();
   }
-  for (const uint32_t stream : unread) {
-    frames_->Reset(stream, now);
-    AddOwnFrames(UnreadTrailers(stream));
-    resets_.Append(Slice::FromCopiedString(ResetFrame(stream, kCancel)));
-  }
-  SetHeld(now);
-  if (!read_.has_value() || !PassResets(*read_->buffer)) return;
+  if (!read_.has_value() || !frames_->is_in_received_gap()) return;
+  EndResponses(ResetUnread(*read_->buffer));
   Post(std::move(read_->done), absl::OkStatus());
   read_.reset();
 }
 
-bool Connection::PassResets(SliceBuffer& into) {
-  if (resets_.Length() == 0) return false;
-  resets_.MoveFirstNBytesIntoSliceBuffer(resets_.Length(), into);
-  return true;
+std::vector<uint32_t> Connection::ResetUnread(SliceBuffer& into) {
+  const FrameMeter::Time now = bounds_->now();
+  std::vector<uint32_t> unread = frames_->windows().Unread(now, bounds_->max_unread_time);
+  has_unread_ = false;
+  for (const uint32_t stream : unread) {
+    frames_->Reset(stream, now);
+    into.Append(Slice::FromCopiedString(ResetFrame(stream, kCancel)));
+  }
+  CountUnread(unread.size());
+  SetHeld(now);
+  return unread;
+}
+
+void Connection::EndResponses(const std::vector<uint32_t>& unread) {
+  if (ended_) return;
+  for (const uint32_t stream : unread) AddOwnFrames(UnreadTrailers(stream));
+}
+
+void Connection::CountUnread(size_t streams) {
+  if (streams == 0) return;
+  unread_ += streams;
+  boost::asio::post(socket_.get_executor(), [on_unread = bounds_->on_unread, streams] { on_unread(streams); });
 }
 
 Connection::Attempt Connection::TryWrite(SliceBuffer& from, absl::Status& error) {
   if (!is_within_write_) {
     if (const Attempt attempt = SendOwnFrames(error); attempt != Attempt::kDone) return attempt;
-    const FrameMeter::Time now = Now();
+    const FrameMeter::Time now = bounds_->now();
     for (size_t i = 0; i < from.Count(); ++i) frames_->Send(from.RefSlice(i).as_string_view(), now);
     SetHeld(now);
     has_begun_to_write_ = true;

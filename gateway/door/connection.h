@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
@@ -47,6 +48,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     // A stream is unread if its client accepts no more bytes of the response, and has accepted none for this time.
     std::chrono::nanoseconds max_unread_time;
     std::function<void(size_t)> on_unread;  // called with the number of unread streams that were ended; must not block
+    std::function<FrameMeter::Time()> now = [] { return std::chrono::steady_clock::now(); };
   };
 
   // If `tls` is null, the connection has no TLS. Otherwise Handshake must be called before Read and Write.
@@ -83,16 +85,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // the connection has ended, or if gRPC has sent GOAWAY already.
   void GoAway(absl::string_view why);
 
-  // Ends the connection because of `excess`. First sends GOAWAY with ENHANCE_YOUR_CALM and MessageOf(excess), unless
-  // the peer has not accepted an earlier write, or the last frame that gRPC has written is incomplete.
+  // Ends the connection because of `excess`, or Begin does so if it has not been called. First sends GOAWAY with
+  // ENHANCE_YOUR_CALM and MessageOf(excess), unless the peer has not accepted an earlier write, or the last frame that
+  // gRPC has written is incomplete.
   void Expel(Excess excess);
 
   // Whether the client has no call on the connection. Must be called after Begin.
   bool IsIdle();
 
   // Updates what the connection holds for the time that has passed, and ends its unread streams: the client reads
-  // RESOURCE_EXHAUSTED, and gRPC that the client has reset the stream. If the client accepts no bytes on the whole
-  // connection, or has left many streams unread, ends the connection as in Expel. Must be called after Begin.
+  // RESOURCE_EXHAUSTED, and gRPC that the client has reset the stream. While a frame of the client is incomplete, the
+  // streams wait for its end. Ends the connection as in Expel if the client accepts no bytes on the whole connection,
+  // has left many streams unread, or does not complete its frame for the time after which a stream is unread. Must be
+  // called after Begin.
   void Recount();
 
   // Calls Expel on a thread of the connection. Never blocks.
@@ -145,9 +150,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // resets their streams in what gRPC reads.
   void Pass(size_t size, SliceBuffer& into);
   void ExpelNow(Excess excess);
-  void EndUnread(FrameMeter::Time now);
-  // Appends the resets of unread streams to `into`. Returns whether there were any.
-  bool PassResets(SliceBuffer& into);
+  void CheckUnread(FrameMeter::Time now);
+  // Resets the unread streams in what gRPC reads, which must end where gRPC can receive a frame of another stream.
+  // Returns the streams, whose responses the caller must end.
+  std::vector<uint32_t> ResetUnread(SliceBuffer& into);
+  void EndResponses(const std::vector<uint32_t>& unread);
+  void CountUnread(size_t streams);
   // Ends the sending side with GOAWAY, and closes the connection later.
   void EndWithGoAway(Excess excess);
   bool EndWritesNow();
@@ -180,12 +188,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Operation> write_;
   int reads_in_a_row_ = 0;  // reads that have returned true
   std::optional<Bounds> bounds_;
+  std::optional<Excess> early_excess_;  // of an Expel before Begin
   std::optional<FrameMeter> frames_;
   SliceBuffer own_frames_;                              // frames of the connection itself, which gRPC has not written
-  SliceBuffer resets_;                                  // of unread streams, which gRPC has not read
   size_t unread_ = 0;                                   // the unread streams that were ended
   std::optional<boost::asio::steady_timer> end_timer_;  // of CloseAfter
   bool has_begun_to_write_ = false;  // whether SETTINGS, of gRPC or of an end with GOAWAY, precede what is sent next
+  bool has_unread_ = false;          // whether there may be unread streams that gRPC still serves
   bool expelled_ = false;
   bool is_within_write_ = false;  // whether a part of the bytes of a Write has been sent, but not all
   bool is_put_off_ = false;       // whether Write has put off write_

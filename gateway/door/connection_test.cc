@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/door/testing.h"
@@ -32,7 +33,7 @@ using grpc_event_engine::experimental::SliceBuffer;
 
 constexpr std::chrono::seconds kHang(60);
 
-constexpr std::chrono::milliseconds kUnreadTime(20);
+constexpr std::chrono::seconds kUnreadTime(20);
 
 // A GOAWAY frame with the error code NO_ERROR and the text "why".
 constexpr absl::string_view kGoAway("\0\0\x0b\7\0\0\0\0\0\x7f\xff\xff\xff\0\0\0\0why", 20);
@@ -44,20 +45,18 @@ constexpr absl::string_view kUnsupported(
     "\0\0\4\3\0\0\0\0\1\0\0\0\0",
     27);
 
+// What gRPC reads when an unread response on stream 1 ends: RST_STREAM with CANCEL.
+constexpr absl::string_view kReset("\0\0\4\3\0\0\0\0\1\0\0\0\x08", 13);
+
+// What the peer reads then: HEADERS with the status and its message, and RST_STREAM.
+constexpr size_t kUnreadTrailersBytes = 9 + 93 + 13;
+
 // A plaintext connection, and a peer that reads only when the test does.
 class ConnectionTest : public ::testing::Test {
  protected:
   ConnectionTest() {
-    tcp::acceptor listener(loop_.io(), tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0));
-    peer_.connect(listener.local_endpoint());
-    Connection::Socket socket(loop_.io());
-    listener.accept(socket);
-    connection_ = std::make_shared<Connection>(std::move(socket), nullptr);
-    connection_->Begin({.frames = {},
-                        .memory = own_,
-                        .on_excess = [this](Excess excess) { excess_.set_value(excess); },
-                        .max_unread_time = kUnreadTime,
-                        .on_unread = [this](size_t streams) { unread_ += streams; }});
+    Connect();
+    Begin();
   }
 
   ~ConnectionTest() override {
@@ -67,6 +66,23 @@ class ConnectionTest : public ::testing::Test {
     peer_.close(ignored);
     loop_.Stop();
     for (const auto& holder : {own_, other_}) holder->Close();
+  }
+
+  void Connect() {
+    tcp::acceptor listener(loop_.io(), tcp::endpoint(asio::ip::make_address("127.0.0.1"), 0));
+    peer_.connect(listener.local_endpoint());
+    Connection::Socket socket(loop_.io());
+    listener.accept(socket);
+    connection_ = std::make_shared<Connection>(std::move(socket), nullptr);
+  }
+
+  void Begin() {
+    connection_->Begin({.frames = {},
+                        .memory = own_,
+                        .on_excess = [this](Excess excess) { excess_.set_value(excess); },
+                        .max_unread_time = kUnreadTime,
+                        .on_unread = [this](size_t streams) { unread_ += streams; },
+                        .now = [this] { return now_.load(); }});
   }
 
   // Runs `task` on the loop of the connection, and waits for its end.
@@ -125,31 +141,54 @@ class ConnectionTest : public ::testing::Test {
     asio::write(peer_, asio::buffer(absl::StrCat(kHttp2Preface, Http2Frame(0, kSettings, 0, 0), headers)));
   }
 
-  // Sends what a client of gRPC sends first, with a request on stream 1. The client accepts more on the connection than
-  // on the stream if `grows`.
-  void PeerSendsRequest(bool grows) {
-    constexpr char kSettings = 4;
+  static std::string HeadersOfRequest(char flags, uint32_t stream) {
     constexpr char kHeaders = 1;
-    constexpr char kWindowUpdate = 8;
-    constexpr char kEndStreamAndHeaders = 5;
     const std::string field(
         "\0\x0c"
         "content-type"
         "\x10"
         "application/grpc",
         31);
+    const std::string frame = Http2Frame(field.size(), kHeaders, flags, stream);
+    return absl::StrCat(frame.substr(0, frame.size() - field.size()), field);
+  }
+
+  // Counts what the connection holds after `time` has passed.
+  void RecountAfter(std::chrono::nanoseconds time) {
+    now_ = now_.load() + time;
+    connection_->Recount();
+    OnLoop([] {});  // after what the connection reports
+  }
+
+  // Sends `bytes`, and checks that gRPC reads `expected`.
+  void PeerSends(const std::string& bytes, const std::string& expected) {
+    asio::write(peer_, asio::buffer(bytes));
+    ExpectRead(expected);
+  }
+
+  void ExpectRead(const std::string& expected) {
+    std::string bytes;
+    while (bytes.size() < expected.size()) {
+      std::future<absl::Status> read = Read();
+      ASSERT_TRUE(Wait(read).ok());
+      while (into_.Count() > 0) absl::StrAppend(&bytes, into_.TakeFirst().as_string_view());
+    }
+    EXPECT_EQ(absl::BytesToHexString(bytes), absl::BytesToHexString(expected));
+  }
+
+  // Sends what a client of gRPC sends first, with a request on stream 1. The client accepts more on the connection than
+  // on the stream if `grows`.
+  void PeerSendsRequest(bool grows) {
+    constexpr char kSettings = 4;
+    constexpr char kWindowUpdate = 8;
+    constexpr char kEndStreamAndHeaders = 5;
     std::string bytes = absl::StrCat(kHttp2Preface, Http2Frame(0, kSettings, 0, 0));
     if (grows) {
       bytes += Http2Frame(4, kWindowUpdate, 0, 0);
       bytes[bytes.size() - 3] = 1;  // 65536 bytes more
     }
-    const std::string headers = Http2Frame(field.size(), kHeaders, kEndStreamAndHeaders, 1);
-    absl::StrAppend(&bytes, headers.substr(0, headers.size() - field.size()), field);
-    asio::write(peer_, asio::buffer(bytes));
-    std::future<absl::Status> read = Read();
-    ASSERT_TRUE(Wait(read).ok());
-    ASSERT_EQ(into_.Length(), bytes.size());
-    into_.Clear();
+    bytes += HeadersOfRequest(kEndStreamAndHeaders, 1);
+    PeerSends(bytes, bytes);
   }
 
   // The beginning of a response on stream 1. By default, it uses up the first window of a stream.
@@ -179,6 +218,7 @@ class ConnectionTest : public ::testing::Test {
   const std::shared_ptr<MemoryHolder> other_ =
       memory_->Open("a", [this](MemoryBound limit) { others_excess_.set_value(limit); });
   std::atomic<size_t> unread_ = 0;
+  std::atomic<FrameMeter::Time> now_ = FrameMeter::Time(std::chrono::hours(1));
   std::promise<Excess> excess_;
   SliceBuffer from_;
   SliceBuffer into_;
@@ -235,12 +275,8 @@ TEST_F(ConnectionTest, AResponseToAnotherProtocolCountsAsAStreamUntilItIsSent) {
   PeerSendsForeignRequest();
   std::future<absl::Status> read = Read();
   EXPECT_TRUE(Wait(read).ok());
-  // Longer than the reset of the stream counts.
-  for (const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-       std::chrono::steady_clock::now() < end;) {
-    connection_->Recount();
-    ASSERT_GE(memory_->bytes(), kAtRest + MemoryAccount::kStreamBytes);
-  }
+  RecountAfter(kUnreadTime);  // longer than the reset of the stream counts
+  EXPECT_GE(memory_->bytes(), kAtRest + MemoryAccount::kStreamBytes);
   const std::string settings = GrpcSettings();
   std::future<absl::Status> written = Write(settings);
   EXPECT_EQ(PeerReads(settings.size() + kUnsupported.size()), absl::StrCat(settings, kUnsupported));
@@ -272,6 +308,18 @@ TEST_F(ConnectionTest, SettingsPrecedeEveryFrameOfAnExpelledPeerIfNothingHasBeen
   EXPECT_THAT(received, ::testing::StartsWith(absl::StrCat(Http2Frame(0, 4, 0, 0), kUnsupported)));
   EXPECT_THAT(received, ::testing::EndsWith(absl::StrCat("\x7f\xff\xff\xff", absl::string_view("\0\0\0\x0b", 4),
                                                          MessageOf(Excess::kBytesOfConnection))));
+}
+
+TEST_F(ConnectionTest, AnExcessBeforeBeginEndsTheConnection) {
+  connection_->Close();
+  peer_.close();
+  Connect();
+  connection_->Expel(Excess::kBytesOfIdentity);
+  Begin();
+  EXPECT_EQ(excess_.get_future().get(), Excess::kBytesOfIdentity);
+  std::future<absl::Status> read = Read();
+  EXPECT_EQ(Wait(read).code(), absl::StatusCode::kCancelled);
+  EXPECT_THAT(PeerReads(1 << 10), ::testing::EndsWith(MessageOf(Excess::kBytesOfIdentity)));
 }
 
 TEST_F(ConnectionTest, ExpelsAPeerThatDoesNotReadWithoutGoAway) {
@@ -433,19 +481,88 @@ TEST_F(ConnectionTest, AResponseThatThePeerDoesNotReadEnds) {
   std::future<absl::Status> written = Write(LargeResponse());
   EXPECT_TRUE(Wait(written).ok());
   std::future<absl::Status> read = Read();
-  const auto hang = std::chrono::steady_clock::now() + kHang;
-  while (unread_ == 0 && std::chrono::steady_clock::now() < hang) connection_->Recount();
+  RecountAfter(kUnreadTime);
   EXPECT_EQ(unread_, 1u);
   EXPECT_EQ(PeerReads(LargeResponse().size()).size(), LargeResponse().size());
-  const std::string end = PeerReads(9 + 93 + 13);
+  const std::string end = PeerReads(kUnreadTrailersBytes);
   EXPECT_THAT(end, ::testing::HasSubstr(absl::string_view("\0\x0bgrpc-status\1"
                                                           "8",
                                                           15)));
   EXPECT_THAT(end, ::testing::HasSubstr("memory.max_unread_time"));
   EXPECT_TRUE(Wait(read).ok());
-  const Slice reset = into_.TakeFirst();
-  EXPECT_EQ(reset.as_string_view(), absl::string_view("\0\0\4\3\0\0\0\0\1\0\0\0\x08", 13));
-  connection_->Recount();
+  EXPECT_EQ(into_.TakeFirst().as_string_view(), kReset);
+  RecountAfter(kUnreadTime);
+  EXPECT_EQ(unread_, 1u);
+}
+
+TEST_F(ConnectionTest, AnUnreadResponseEndsAtTheNextReadOfGrpc) {
+  PeerSendsRequest(/*grows=*/true);
+  std::future<absl::Status> written = Write(LargeResponse());
+  EXPECT_TRUE(Wait(written).ok());
+  RecountAfter(kUnreadTime);
+  EXPECT_EQ(unread_, 0u);
+  ExpectRead(std::string(kReset));
+  OnLoop([] {});
+  EXPECT_EQ(unread_, 1u);
+}
+
+TEST_F(ConnectionTest, AnUnreadResponseEndsAfterTheIncompleteFrameOfAnotherStream) {
+  PeerSendsRequest(/*grows=*/true);
+  std::future<absl::Status> written = Write(LargeResponse());
+  EXPECT_TRUE(Wait(written).ok());
+  const std::string first = Http2Frame(100, 0, 0, 3);
+  const std::string second = Http2Frame(200, 0, 0, 3);
+  PeerSends(first.substr(0, 50), first.substr(0, 50));
+  std::future<absl::Status> read = Read();
+  RecountAfter(kUnreadTime);
+  EXPECT_EQ(unread_, 0u);
+  asio::write(peer_, asio::buffer(first.substr(50) + second));
+  EXPECT_TRUE(Wait(read).ok());
+  std::string bytes;
+  while (into_.Count() > 0) absl::StrAppend(&bytes, into_.TakeFirst().as_string_view());
+  EXPECT_EQ(absl::BytesToHexString(bytes), absl::BytesToHexString(absl::StrCat(first.substr(50), kReset, second)));
+  OnLoop([] {});
+  EXPECT_EQ(unread_, 1u);
+  const std::string sent = PeerReads(LargeResponse().size() + kUnreadTrailersBytes);
+  EXPECT_THAT(sent, ::testing::HasSubstr("memory.max_unread_time"));
+}
+
+TEST_F(ConnectionTest, AnUnreadResponseDoesNotEndWithinTheHeadersOfAnotherStream) {
+  PeerSendsRequest(/*grows=*/true);
+  std::future<absl::Status> written = Write(LargeResponse());
+  EXPECT_TRUE(Wait(written).ok());
+  const std::string headers = HeadersOfRequest(0, 3);
+  const std::string continuation = Http2Frame(0, 9, 4, 3);
+  PeerSends(headers, headers);
+  RecountAfter(kUnreadTime);
+  PeerSends(continuation, absl::StrCat(continuation, kReset));
+}
+
+TEST_F(ConnectionTest, AnUnreadResponseThatThePeerReadsBeforeItsFrameEndsDoesNotEnd) {
+  PeerSendsRequest(/*grows=*/true);
+  std::future<absl::Status> written = Write(LargeResponse());
+  EXPECT_TRUE(Wait(written).ok());
+  std::string window_update = Http2Frame(4, 8, 0, 1);
+  window_update.back() = 1;
+  PeerSends(window_update.substr(0, 5), window_update.substr(0, 5));
+  RecountAfter(kUnreadTime);
+  PeerSends(window_update.substr(5), window_update.substr(5));
+  OnLoop([] {});
+  EXPECT_EQ(unread_, 0u);
+}
+
+TEST_F(ConnectionTest, AConnectionWithAnUnreadResponseEndsIfThePeerDoesNotCompleteAFrame) {
+  PeerSendsRequest(/*grows=*/true);
+  std::future<absl::Status> written = Write(LargeResponse());
+  EXPECT_TRUE(Wait(written).ok());
+  const std::string part = Http2Frame(100, 0, 0, 3).substr(0, 50);
+  PeerSends(part, part);
+  std::future<absl::Status> read = Read();
+  RecountAfter(2 * kUnreadTime - std::chrono::nanoseconds(1));
+  EXPECT_EQ(unread_, 0u);
+  RecountAfter(std::chrono::nanoseconds(1));
+  EXPECT_EQ(excess_.get_future().get(), Excess::kUnread);
+  EXPECT_EQ(Wait(read).code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(unread_, 1u);
 }
 
@@ -453,9 +570,7 @@ TEST_F(ConnectionTest, AResponseThatThePeerReadsDoesNotEnd) {
   PeerSendsRequest(/*grows=*/true);
   std::future<absl::Status> written = Write(LargeResponse(65534));
   EXPECT_TRUE(Wait(written).ok());
-  for (const auto end = std::chrono::steady_clock::now() + 5 * kUnreadTime; std::chrono::steady_clock::now() < end;) {
-    connection_->Recount();
-  }
+  RecountAfter(10 * kUnreadTime);
   EXPECT_EQ(unread_, 0u);
 }
 
@@ -464,8 +579,8 @@ TEST_F(ConnectionTest, AConnectionWhosePeerAcceptsNoBytesEnds) {
   std::future<absl::Status> written = Write(LargeResponse());
   EXPECT_TRUE(Wait(written).ok());
   std::future<absl::Status> read = Read();
-  const auto hang = std::chrono::steady_clock::now() + kHang;
-  while (unread_ == 0 && std::chrono::steady_clock::now() < hang) connection_->Recount();
+  RecountAfter(kUnreadTime);
+  EXPECT_EQ(unread_, 1u);
   EXPECT_EQ(excess_.get_future().get(), Excess::kUnread);
   EXPECT_EQ(Wait(read).code(), absl::StatusCode::kCancelled);
 }

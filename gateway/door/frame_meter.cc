@@ -112,6 +112,7 @@ std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
   std::optional<Excess> excess;
   foreign_requests_.clear();
   cuts_.clear();
+  first_gap_.reset();
   if (sends_faults_) excess = Excess::kResets;
   received_.Read(
       bytes,
@@ -119,15 +120,14 @@ std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
         if (!excess.has_value()) excess = CountReceived(frame, now);
       },
       [&](absl::string_view payload) {
+        const auto begin = static_cast<size_t>(payload.data() - bytes.data());
+        if (!first_gap_.has_value() && is_in_received_gap()) first_gap_ = begin + payload.size();
         if (is_in_settings_) windows_.ReadSettings(payload);
-        if (is_in_data_) {
-          const auto begin = static_cast<size_t>(payload.data() - bytes.data());
-          cuts_.insert(cuts_.end(), {begin, begin + payload.size()});
-        }
+        if (is_in_data_) cuts_.insert(cuts_.end(), {begin, begin + payload.size()});
         if (!is_in_headers_ || excess.has_value()) return;
         excess = CountFields(payload);
         if (excess.has_value() || !ends_headers_ || !received_.is_between_frames()) return;
-        excess = EndHeaders(static_cast<size_t>(payload.data() + payload.size() - bytes.data()), now);
+        excess = EndHeaders(begin + payload.size(), now);
       });
   return excess;
 }

@@ -62,6 +62,10 @@ class FrameMeter {
   // of two streams could live as long as both.
   const std::vector<size_t>& cuts() const { return cuts_; }
 
+  // Returns the first place in the bytes of the last Receive at which gRPC can receive a frame of another stream: after
+  // a frame, and after all headers of its stream.
+  std::optional<size_t> first_gap() const { return first_gap_; }
+
   // Counts the next bytes that gRPC sends.
   void Send(absl::string_view bytes, Time now);
 
@@ -81,8 +85,8 @@ class FrameMeter {
   // Counts an open stream as one that the client has reset.
   void Reset(uint32_t stream, Time now);
 
-  // Whether the bytes that the client has sent end at the end of a frame.
-  bool is_between_received_frames() const { return received_.is_between_frames(); }
+  // Whether the bytes that the client has sent end where gRPC can receive a frame of another stream.
+  bool is_in_received_gap() const { return received_.is_between_frames() && (!is_in_headers_ || ends_headers_); }
 
   // Whether the bytes that gRPC has sent end at the end of a frame.
   bool is_between_sent_frames() const { return sent_.is_between_frames(); }
@@ -166,6 +170,7 @@ class FrameMeter {
   bool ends_headers_ = false;  // whether the last frame ends the headers
   std::vector<ForeignRequest> foreign_requests_;
   std::vector<size_t> cuts_;
+  std::optional<size_t> first_gap_;
   // The parts of the last frame that are not headers: the bytes before them, and the number of bytes after them.
   bool has_padding_length_ = false;
   size_t priority_bytes_ = 0;

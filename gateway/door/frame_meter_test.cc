@@ -272,6 +272,26 @@ TEST_F(FrameMeterTest, FindsWhereLargeFramesBeginAndEnd) {
   EXPECT_TRUE(meter_.cuts().empty());
 }
 
+TEST_F(FrameMeterTest, FindsTheFirstPlaceForAFrameOfAnotherStream) {
+  const std::string headers = Http2Frame(20, kHeaders, 0, 1);
+  ASSERT_EQ(Receive(headers), std::nullopt);
+  EXPECT_EQ(meter_.first_gap(), std::nullopt);
+  EXPECT_FALSE(meter_.is_in_received_gap());
+  const std::string continuation = Http2Frame(10, kContinuation, kEndHeaders, 1);
+  const std::string data = Http2Frame(100, kData, 0, 1);
+  ASSERT_EQ(Receive(absl::StrCat(continuation, data, data.substr(0, 50))), std::nullopt);
+  EXPECT_EQ(meter_.first_gap(), continuation.size());
+  EXPECT_FALSE(meter_.is_in_received_gap());
+  ASSERT_EQ(Receive(data.substr(50, 20)), std::nullopt);
+  EXPECT_EQ(meter_.first_gap(), std::nullopt);
+  ASSERT_EQ(Receive(data.substr(70)), std::nullopt);
+  EXPECT_EQ(meter_.first_gap(), data.size() - 70);
+  EXPECT_TRUE(meter_.is_in_received_gap());
+  const std::string reset = ResetWith(0, 1);
+  ASSERT_EQ(Receive(reset), std::nullopt);
+  EXPECT_EQ(meter_.first_gap(), reset.size());
+}
+
 TEST_F(FrameMeterTest, FindsTheRequestsOfOtherProtocols) {
   for (const std::string& foreign : RequestsWith(kPath)) {
     for (size_t divided = 0; divided < foreign.size(); ++divided) {

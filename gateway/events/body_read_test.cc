@@ -201,6 +201,17 @@ TEST_F(EventBodyReadTest, APieceForWhichThereIsNoMemoryEndsTheRead) {
   EXPECT_FALSE(output_.has_message());
 }
 
+TEST_F(EventBodyReadTest, WhatGrpcHasAcceptedCountsUntilTheCallEnds) {
+  Start("event_id: 'event-1'");
+  source_.Serve();
+  EXPECT_EQ(memory_.held(), output_.Take().size() + kGrpcBufferBytes);
+  call_->OnSent(true);
+  EXPECT_THAT(End(), StatusIs(Code::kOk));
+  EXPECT_EQ(memory_.held(), kGrpcBufferBytes);
+  call_ = nullptr;
+  EXPECT_EQ(memory_.held(), 0);
+}
+
 TEST_F(EventBodyReadTest, AnEventThatTheLogDoesNotHaveIsAnError) {
   Start("event_id: 'event-5'");
   source_.Serve();

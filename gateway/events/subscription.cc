@@ -17,9 +17,6 @@
 namespace stampgate {
 namespace {
 
-// gRPC accepts a message of a stream when it holds less than this, and then asks for the next one.
-constexpr size_t kBufferedBytes = 65536;
-
 absl::Status CallerGone() { return absl::CancelledError("the caller has left"); }
 
 }  // namespace
@@ -48,7 +45,7 @@ void Subscription::Read(const grpc::ByteBuffer& bytes) {
   absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(fields, *request, access_.visible);
   if (!filter.ok()) return End(filter.status());
   filter_ = *std::move(filter);
-  if (absl::Status status = held_.Resize(filter_->bytes() + kBufferedBytes); !status.ok()) return End(status);
+  if (absl::Status status = held_.Resize(filter_->bytes() + kGrpcBufferBytes); !status.ok()) return End(status);
   absl::StatusOr<EventStart> start = StartOf(environment_.log, fields, *request);
   if (!start.ok()) return End(start.status());
   absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.subscriptions->Take(access_.caller.caller->name());
@@ -159,9 +156,9 @@ void Subscription::Dismiss() {
 void Subscription::End(const absl::Status& status) {
   record_.End(status);
   slot_ = nullptr;
-  // gRPC destroys the call only when the status is sent.
+  // gRPC destroys the call, and what it holds of its messages, only when the status is sent.
   filter_ = nullptr;
-  held_.Free();
+  if (held_.reserves()) static_cast<void>(held_.Resize(kGrpcBufferBytes));
   output_.End(status);
 }
 

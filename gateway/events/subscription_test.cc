@@ -280,8 +280,10 @@ TEST_F(SubscriptionTest, TheBytesOfAMessageCountUntilItIsSent) {
   source_.Give(PageOf(1, 4));
   EXPECT_EQ(memory_.held() - before, output_.Take().size());
   OnSent(false);
-  EXPECT_EQ(memory_.held(), 0);
   EXPECT_THAT(End(), StatusIs(Code::kCancelled));
+  EXPECT_EQ(memory_.held(), kGrpcBufferBytes) << "gRPC holds what it has accepted until the status is sent";
+  call_ = nullptr;
+  EXPECT_EQ(memory_.held(), 0);
 }
 
 // ---- Requests that start at an event that the log does not have ----

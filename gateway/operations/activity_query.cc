@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gateway/calls/call_audit.h"
+#include "gateway/memory/account.h"
 #include "gateway/operations/dispatch.h"
 #include "stamp/request_body.h"
 #include "stamp/stamper.h"
@@ -32,6 +33,7 @@ struct Purpose {
   std::string key_name;
   ActivityName activity;
   std::string request_id;
+  std::shared_ptr<MemoryHolder> holder;
 };
 
 // Returns the bytes of a GetActivityRequest. `plan` is the plan of this message.
@@ -92,6 +94,7 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
     terms.operation = path_;
     terms.call_class = CallClass::kBackground;
     terms.deadline = deadline_;
+    terms.holder = purpose_->holder;
     dispatch_.Admit(shared_from_this(), std::move(terms), [this](const absl::Status& admitted) {
       if (!admitted.ok()) return done_(std::nullopt);
       Record();
@@ -164,12 +167,13 @@ class ActivityQuery : public std::enable_shared_from_this<ActivityQuery> {
 
 ActivityWaits::ReadActivity ReaderOf(const CallEnvironment& environment,
                                      std::shared_ptr<const OperationTable> operations, KnownCaller caller,
-                                     const NamedSigner& key, ActivityName activity, absl::string_view request_id) {
+                                     const NamedSigner& key, ActivityName activity, absl::string_view request_id,
+                                     std::shared_ptr<MemoryHolder> holder) {
   const Operation* operation = operations->Find(kGetActivity);
   assert(operation != nullptr);
-  auto purpose =
-      std::make_shared<const Purpose>(Purpose{environment, std::move(operations), *operation, std::move(caller),
-                                              key.name, std::move(activity), std::string(request_id)});
+  auto purpose = std::make_shared<const Purpose>(Purpose{environment, std::move(operations), *operation,
+                                                         std::move(caller), key.name, std::move(activity),
+                                                         std::string(request_id), std::move(holder)});
   return [purpose = std::move(purpose)](ActivityWaits::Time deadline, ActivityWaits::Done done) {
     std::make_shared<ActivityQuery>(purpose, deadline, std::move(done))->Start();
   };

@@ -450,7 +450,8 @@ void OperationCall::WaitForEnd(TranslatedResponse response, bool urgent) {
   pending_ = std::move(response);
   if (wait_ == nullptr) AnnounceWait();
   const ActivityName activity(QuestionOf(operation_, request_).organization_id.value_or(""), activity_.id);
-  auto read = ReaderOf(environment_, operations_, caller_, *std::get<SignWith>(way_).key, activity, trace_.trace_id());
+  auto read = ReaderOf(environment_, operations_, caller_, *std::get<SignWith>(way_).key, activity, trace_.trace_id(),
+                       held_.holder());
   const std::shared_ptr<ActivityWait> wait = wait_;
   wait->Begin(caller_.caller->name(), caller_.caller->weight(), activity, urgent, wait_deadline_, std::move(read),
               [call = shared_from_this()](ActivityWaits::Ended ended) {

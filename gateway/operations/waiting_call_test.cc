@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/audit/testing.h"
 #include "gateway/calls/trace_context.h"
+#include "gateway/memory/testing.h"
 #include "gateway/operations/keyed_submit.h"
 #include "gateway/operations/operation_call.h"
 #include "gateway/operations/testing.h"
@@ -62,7 +63,8 @@ class WaitingCallTest : public CallTest {
              absl::string_view method = "CreatePolicies") {
     Call call;
     auto handler = std::make_shared<OperationCall>(environment(), operations(), OperationOf(method),
-                                                   TraceContext::Begin([] { return 7; }), call.replies.Callback());
+                                                   TraceContext::Begin([] { return 7; }), call.replies.Callback(),
+                                                   memory_.holder());
     call.handler = handler;
     Watch(handler, call.replies);
     handler->Start(caller(), "", BytesOf(*RequestOf(OperationOf(method), request)), time_left);
@@ -75,6 +77,8 @@ class WaitingCallTest : public CallTest {
   }
 
   static std::string StatusOf(const Call& call) { return InActivity(call, "status"); }
+
+  TestMemory memory_;
 };
 
 TEST_F(WaitingCallTest, ACallThatWaitsReadsItsActivityUntilItHasEnded) {
@@ -91,6 +95,15 @@ TEST_F(WaitingCallTest, ACallThatWaitsReadsItsActivityUntilItHasEnded) {
   upstream_.End(second.id, AnswerOf(200, ActivityWith("COMPLETED", kResult)));
   EXPECT_EQ(StatusOf(call), "ACTIVITY_STATUS_COMPLETED");
   EXPECT_EQ(InActivity(call, "result.create_policies_result.policy_ids.0"), "p-1");
+}
+
+TEST_F(WaitingCallTest, UpstreamsClientReservesTheResponsesToReadingsForTheConnectionOfTheCall) {
+  const Call call = Start(absl::StrCat(kCreate, kWait));
+  upstream_.End(1, AnswerOf(200, ActivityWith("PENDING")));
+  const FakeUpstream::Sent reading = upstream_.WaitForSent(2);
+  EXPECT_EQ(reading.options.holder, memory_.holder());
+  upstream_.End(reading.id, AnswerOf(200, ActivityWith("COMPLETED", kResult)));
+  EXPECT_EQ(StatusOf(call), "ACTIVITY_STATUS_COMPLETED");
 }
 
 TEST_F(WaitingCallTest, ACallWithoutWaitUntilReturnsThePendingActivity) {

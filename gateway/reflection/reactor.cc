@@ -78,7 +78,8 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
     grpc::reflection::v1::ServerReflectionRequest request;
     if (absl::Status status = Decode(request_, request); !status.ok()) return End(status);
     const auto response = AnswerReflection(environment_.access.Get()->operations->set(), request);
-    if (absl::Status status = held_.Resize(response.ByteSizeLong()); !status.ok()) return End(status);
+    if (absl::Status status = held_.Resize(response.ByteSizeLong() + kGrpcBufferBytes); !status.ok())
+      return End(status);
     response_ = EncodeResponse(response);
     State reading = State::kReading;
     if (state_.compare_exchange_strong(reading, State::kSending)) StartWrite(&response_);
@@ -87,7 +88,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
   void OnWriteDone(bool ok) override {
     if (!ok) return End(CallerGone());
     response_.Clear();
-    held_.Free();
+    static_cast<void>(held_.Resize(kGrpcBufferBytes));
     environment_.streams.Touch(*this);
     state_ = State::kReading;
     // A drain that began during the write has not ended the stream.
@@ -121,7 +122,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
 
   const ReflectionEnvironment& environment_;
   grpc::CallbackServerContext& context_;
-  HeldBytes held_;  // the message that gRPC is writing, and what it can hold of earlier ones
+  HeldBytes held_;  // the message that gRPC is writing, and what it holds of earlier ones
   CallRecord record_;
   std::optional<CallerShare> share_;
   std::atomic<State> state_ = State::kReading;
