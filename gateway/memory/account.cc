@@ -1,6 +1,7 @@
 #include "gateway/memory/account.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace stampgate {
@@ -9,7 +10,19 @@ namespace {
 // The part of a bound that calls can reserve.
 int64_t Reservable(int64_t limit) { return limit - limit / 8; }
 
+// An error must name the setting that an operator can raise.
+MemoryAccount::Limits WithoutEqualBounds(MemoryAccount::Limits limits) {
+  constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+  if (limits.max_bytes_per_connection >= std::min(limits.max_bytes_per_identity, limits.max_bytes)) {
+    limits.max_bytes_per_connection = kNone;
+  }
+  if (limits.max_bytes_per_identity >= limits.max_bytes) limits.max_bytes_per_identity = kNone;
+  return limits;
+}
+
 }  // namespace
+
+MemoryAccount::MemoryAccount(const Limits& limits) : limits_(WithoutEqualBounds(limits)) {}
 
 std::shared_ptr<MemoryHolder> MemoryAccount::Open(const std::string& identity,
                                                   absl::AnyInvocable<void(MemoryBound)> on_excess) {

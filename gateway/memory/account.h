@@ -54,13 +54,14 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
     int64_t least_share = int64_t{16} << 20;
   };
 
-  explicit MemoryAccount(const Limits& limits) : limits_(limits) {}
+  explicit MemoryAccount(const Limits& limits);
 
   // Opens the part of a connection of `identity`. Returns null if the identity has its most connections. `on_excess` is
   // called at most once, with the bound because of which the connection must end, on any thread, with locks held; it
   // must not block.
   std::shared_ptr<MemoryHolder> Open(const std::string& identity, absl::AnyInvocable<void(MemoryBound)> on_excess);
 
+  // The bounds. One that is not less than the next wider one is none of its own, and has the largest value.
   const Limits& limits() const { return limits_; }
   int64_t bytes() const { return bytes_; }
 

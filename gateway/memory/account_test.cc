@@ -82,6 +82,23 @@ TEST_F(MemoryAccountTest, TheLargestConnectionOfAnIdentityEndsIfTheIdentityHolds
   for (Client* client : {small.get(), other.get(), third.get()}) Close(*client);
 }
 
+TEST(MemoryAccountBoundsTest, ABoundThatIsNotLessThanTheNextWiderOneIsNoneOfItsOwn) {
+  const auto reserve = [](int64_t of_connection, int64_t of_identity) {
+    const auto memory = std::make_shared<MemoryAccount>(MemoryAccount::Limits{
+        .max_bytes_per_connection = of_connection, .max_bytes_per_identity = of_identity, .max_bytes = 80 * kMebibyte});
+    const std::shared_ptr<MemoryHolder> holder = memory->Open("a", [](MemoryBound) {});
+    EXPECT_EQ(holder->Reserve(50 * kMebibyte), std::nullopt);
+    const std::optional<MemoryBound> bound = holder->Reserve(20 * kMebibyte);
+    holder->Release(50 * kMebibyte);
+    holder->Close();
+    return bound;
+  };
+  EXPECT_EQ(reserve(79 * kMebibyte, 80 * kMebibyte), MemoryBound::kConnection);
+  EXPECT_EQ(reserve(80 * kMebibyte, 80 * kMebibyte), MemoryBound::kAll);
+  EXPECT_EQ(reserve(79 * kMebibyte, 79 * kMebibyte), MemoryBound::kIdentity);
+  EXPECT_EQ(reserve(90 * kMebibyte, 79 * kMebibyte), MemoryBound::kIdentity);
+}
+
 TEST_F(MemoryAccountTest, AnIdentityHasABoundOnConnections) {
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 3; ++i) clients.push_back(Open("a"));

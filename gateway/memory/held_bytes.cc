@@ -26,7 +26,7 @@ Bound BoundOf(MemoryBound limit, const MemoryAccount::Limits& limits) {
     case MemoryBound::kAll:
       break;
   }
-  return {"all connections", "memory.max_bytes", limits.max_bytes};
+  return {"all connections", "the part of memory.max_bytes for callers", limits.max_bytes};
 }
 
 absl::Status TooMuchMemory(MemoryBound limit, const MemoryAccount::Limits& limits) {

@@ -1,14 +1,15 @@
 // What callers share is divided among them: a caller alone may use all, and beside others it does not take their share.
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { call, connect } from '../clients/gateway.mjs';
+import { call, code } from '../clients/gateway.mjs';
 import { binary } from '../paths.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { ADMIN, metricsOf } from './admin_port.mjs';
-import { makeAuthority } from './certificates.mjs';
+import { callersOf, channel, makeTls } from './attacks/parties.mjs';
+import { described } from './failures.mjs';
 import { HANG_MS, auditConfig, scratch, startGateway, startStack } from './harness.mjs';
 import { ENHANCE_YOUR_CALM, Http2Attacker } from './http2_attacker.mjs';
 import { logLines } from './log_lines.mjs';
@@ -84,69 +85,83 @@ test('a caller within its share waits for its activity although another one uses
   assert.deepEqual(ends.slice(5), Array(5).fill('ACTIVITY_STATUS_PENDING'));
 });
 
-describe('connections to the gateway', () => {
+describe('over TLS,', () => {
   const LIMIT = 300;
   const GREEDY = ['greedy-1', 'greedy-2', 'greedy-3'];
-  const identity = (name) => `spiffe://example.org/${name}`;
-  const callerWith = (name) => ({ name, spiffe_ids: [identity(name)], grants });
+  const NAMES = [...GREEDY, 'honest'];
+  const RIGHTS = { classes: ['query'], methods: [UPDATE] };
 
   /** A gateway with TLS, callers with identities of their own, and at most LIMIT file descriptors. */
   async function start(t, config) {
     const folder = scratch(t);
-    const servers = makeAuthority(folder, 'servers');
-    const clients = makeAuthority(folder, 'clients');
-    const { cert, key } = servers.issue({ name: 'DNS:gateway.example', usage: 'serverAuth' });
-    const tls = {
-      certificate_file: join(folder, 'tls.crt'),
-      private_key_file: join(folder, 'tls.key'),
-      client_ca_file: clients.file,
-    };
-    writeFileSync(tls.certificate_file, cert);
-    writeFileSync(tls.private_key_file, key, { mode: 0o600 });
+    const { section: tls, tlsOf } = makeTls(folder, NAMES);
     const simulator = await startSimulator();
     t.after(() => simulator.close());
     const command = join(folder, 'limited');
     writeFileSync(command, `#!/bin/sh\nulimit -n ${LIMIT} && exec '${binary('gateway/stampgate')}' "$@"\n`, { mode: 0o755 });
-    const callers = [...GREEDY, 'honest'].map(callerWith);
     const audit = await auditConfig(folder);
+    const callers = callersOf(NAMES, RIGHTS);
     const whole = { tls, callers, audit, admin: ADMIN, reload_interval: '100ms', ...config };
     const gateway = await startGateway(t, simulator, whole, { folder, command });
-    const tlsOf = (name) => ({
-      ca: readFileSync(servers.file),
-      ...clients.issue({ name: `URI:${identity(name)}`, usage: 'clientAuth' }),
-    });
     /** One call over a new connection. */
-    const callAs = async (certificate) => {
-      const client = connect(gateway.address, { tls: certificate, 'grpc.ssl_target_name_override': 'gateway.example' });
+    const callAs = async (name, method = QUERY, options) => {
+      const client = channel(gateway.address, tlsOf[name]);
       try {
-        return await call(client, ...QUERY);
+        return await call(client, ...method, options);
       } finally {
         client.close();
       }
     };
-    return { gateway, tlsOf, callAs };
+    return { simulator, gateway, tlsOf, callAs };
   }
+
+  test('a caller gets memory although another one uses all of it', { timeout: HANG_MS }, async (t) => {
+    const { simulator, callAs } = await start(t, { memory: { max_bytes: 128 << 20 }, calls: { max_deadline: '60s' } });
+    simulator.addFaults([{ kind: 'slow', untilReleased: true, times: 40 }]);
+    const large = update('x'.repeat((1 << 20) - 200));
+    /** Begins a call that upstream holds. Resolves to its `end`, or to the `error` of a call that is refused. */
+    const hold = async (name) => {
+      const { held } = simulator.stats();
+      const end = callAs(name, large, { deadlineMs: HANG_MS }).then(() => undefined, (error) => error);
+      const error = await Promise.race([end, simulator.waitFor({ held: held + 1 }).then(() => undefined)]);
+      return { end, error };
+    };
+    const calls = [];
+    for (let last = {}; last.error === undefined; calls.push(last)) last = await hold('greedy-1');
+    const refused = described(calls.pop().error);
+    assert.equal(refused.reason, 'TOO_MUCH_MEMORY');
+    assert.match(refused.message, /the limit is the part of memory\.max_bytes for callers, 117440512 bytes$/);
+    // Calls may hold seven eighths of the 112 MiB; each of these holds about 6 MiB.
+    assert.ok(calls.length >= 14 && calls.length <= 17, `${calls.length} calls`);
+    const honest = [await hold('honest'), await hold('honest')];
+    simulator.clearFaults();
+    simulator.release();
+    for (const { end } of honest) assert.equal(await end, undefined);
+    // The other caller has made room: it has lost connections, each with a call.
+    const lost = (await Promise.all(calls.map(({ end }) => end))).filter((error) => error !== undefined);
+    assert.ok(lost.length >= 1 && lost.length <= 2, `${lost.length} calls`);
+    for (const error of lost) assert.equal(error.code, code.RESOURCE_EXHAUSTED);
+    await callAs('greedy-1', large);
+  });
 
   test('three callers that take all descriptors lock nobody out, and a reload removes one of them', { timeout: HANG_MS }, async (t) => {
     const { gateway, tlsOf, callAs } = await start(t);
     const [{ message }] = await logLines(gateway, 1, 'descriptor_limit');
     const [, admitted] = /the gateway admits at most (\d+) connections of callers/.exec(message);
-    const honest = tlsOf('honest');
     const attackers = [];
     t.after(() => attackers.forEach(({ socket }) => socket.destroy()));
     const connections = async () => (await metricsOf(gateway)).get('stampgate_connections');
     for (const name of GREEDY) {
-      const certificate = tlsOf(name);
-      for (let index = 0; index < LIMIT / 2; ++index) attackers.push(await Http2Attacker.open(gateway.address, certificate));
+      for (let index = 0; index < LIMIT / 2; ++index) attackers.push(await Http2Attacker.open(gateway.address, tlsOf[name]));
     }
     const open = () => attackers.filter(({ closed, goAways }) => !closed && goAways.length === 0).length;
     await until(async () => open() === Number(admitted), 'all places are used');
     assert.ok(attackers.some(({ goAways }) => goAways.some(({ code }) => code === ENHANCE_YOUR_CALM)));
     assert.ok(descriptorsOf(gateway.child.pid) < LIMIT - 50);
-    for (let round = 0; round < 10; ++round) await callAs(honest);
+    for (let round = 0; round < 10; ++round) await callAs('honest');
 
-    await reconfigure(gateway, { callers: ['greedy-2', 'greedy-3', 'honest'].map(callerWith) });
+    await reconfigure(gateway, { callers: callersOf(NAMES.slice(1), RIGHTS) });
     await until(async () => (await connections()) <= Number(admitted) - 15, 'the connections of that caller have ended');
-    await callAs(honest);
+    await callAs('honest');
   });
 });
