@@ -79,6 +79,8 @@ export class Http2Attacker {
   heard = new Set();
   /** The streams that the gateway has ended. @type {Set<number>} */
   ended = new Set();
+  /** The compressed headers that have ended each of these streams. @type {Map<number, Buffer>} */
+  trailers = new Map();
   closed = false;
   #received = Buffer.alloc(0);
   #window = 65_535;
@@ -249,6 +251,7 @@ export class Http2Attacker {
     this.frames += 1;
     if (type === HEADERS || type === RST_STREAM) this.heard.add(stream);
     if (type === RST_STREAM || ((type === HEADERS || type === DATA) && (flags & END_STREAM) !== 0)) this.ended.add(stream);
+    if (type === HEADERS && (flags & END_STREAM) !== 0) this.trailers.set(stream, Buffer.from(payload));
     if (type === GOAWAY) this.goAways.push({ code: payload.readUInt32BE(4), text: `${payload.subarray(8)}` });
     if (type === PING && (flags & ACK) === 0) this.send(frame(PING, ACK, 0, payload));
     if (type === SETTINGS) {
