@@ -169,7 +169,7 @@ void Connection::Inspect(absl::FunctionRef<void(SSL*)> inspect) {
   if (ssl_ != nullptr) inspect(ssl_.get());
 }
 
-void Connection::Begin(Bounds bounds) {
+bool Connection::Begin(Bounds bounds) {
   const std::lock_guard lock(mutex_);
   frames_.emplace(bounds.frames, bounds.now());
   // gRPC closes no connection on which a write is in progress, so the system must end the connection of a peer that
@@ -178,6 +178,7 @@ void Connection::Begin(Bounds bounds) {
   setsockopt(fd_, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit_ms, sizeof(limit_ms));
   bounds_ = std::move(bounds);
   if (early_excess_.has_value() && !closed_) ExpelNow(*early_excess_);
+  return !expelled_;
 }
 
 bool Connection::Read(Done on_read, SliceBuffer* into) {
@@ -187,7 +188,7 @@ bool Connection::Read(Done on_read, SliceBuffer* into) {
   if (closed_ || expelled_) {
     error = Closed();
     attempt = Attempt::kFailed;
-  } else if (has_unread_ && frames_->is_in_received_gap()) {
+  } else if (unread_since_.has_value() && frames_->is_in_received_gap()) {
     const std::vector<uint32_t> unread = ResetUnread(*into);
     EndResponses(unread);
     if (!unread.empty()) attempt = Attempt::kDone;
@@ -408,7 +409,7 @@ void Connection::Pass(size_t size, SliceBuffer& into) {
       passed += part;
     }
   };
-  std::optional<size_t> gap = has_unread_ ? frames_->first_gap() : std::nullopt;
+  std::optional<size_t> gap = unread_since_.has_value() ? frames_->first_gap() : std::nullopt;
   std::vector<uint32_t> unread;
   const auto reset_unread_until = [&](size_t end) {
     if (!gap.has_value() || *gap > end) return;
@@ -466,13 +467,14 @@ void Connection::Recount() {
 }
 
 void Connection::CheckUnread(FrameMeter::Time now) {
-  const SendWindows& windows = frames_->windows();
   const std::chrono::nanoseconds limit = bounds_->max_unread_time;
-  const size_t unread = windows.Unread(now, limit).size();
-  has_unread_ = unread > 0;
-  if (!has_unread_) return;
-  if (windows.IsStalled(now, limit) || unread_ + unread > kMaxUnreadStreams ||
-      !windows.Unread(now, 2 * limit).empty()) {
+  const size_t unread = frames_->windows().Unread(now, limit).size();
+  if (unread == 0) unread_since_.reset();
+  if (unread == 0 && unread_ <= kMaxUnreadStreams) return;
+  // While the connection pauses, it does not read the rest of the client's frame.
+  if (!unread_since_.has_value() || bounds_->memory->MustPause()) unread_since_ = now;
+  if (frames_->windows().IsStalled(now, limit) || unread_ + unread > kMaxUnreadStreams ||
+      now - *unread_since_ >= limit) {
     CountUnread(unread);
     ExpelNow(Excess::kUnread);
     if (!read_.has_value()) return;
@@ -488,7 +490,7 @@ void Connection::CheckUnread(FrameMeter::Time now) {
 std::vector<uint32_t> Connection::ResetUnread(SliceBuffer& into) {
   const FrameMeter::Time now = bounds_->now();
   std::vector<uint32_t> unread = frames_->windows().Unread(now, bounds_->max_unread_time);
-  has_unread_ = false;
+  unread_since_.reset();
   for (const uint32_t stream : unread) {
     frames_->Reset(stream, now);
     into.Append(Slice::FromCopiedString(ResetFrame(stream, kCancel)));

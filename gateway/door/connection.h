@@ -68,8 +68,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Calls `inspect` with the TLS session, while no other thread uses it. Must be called only with TLS.
   void Inspect(absl::FunctionRef<void(SSL*)> inspect);
 
-  // Must be called once before Read and Write. When the peer exceeds a bound, the connection ends as in Expel.
-  void Begin(Bounds bounds);
+  // Must be called once before Read and Write. When the peer exceeds a bound, the connection ends as in Expel. Returns
+  // false if it ends at once, because Expel was called before.
+  bool Begin(Bounds bounds);
 
   // Appends the bytes that have arrived to `into`. Returns true if it has appended bytes. Otherwise returns false, and
   // calls `on_read` when it has. Errors: kUnavailable if the connection has ended; kCancelled after Close.
@@ -190,11 +191,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Bounds> bounds_;
   std::optional<Excess> early_excess_;  // of an Expel before Begin
   std::optional<FrameMeter> frames_;
-  SliceBuffer own_frames_;                              // frames of the connection itself, which gRPC has not written
-  size_t unread_ = 0;                                   // the unread streams that were ended
+  SliceBuffer own_frames_;  // frames of the connection itself, which gRPC has not written
+  size_t unread_ = 0;       // the unread streams that were ended
+  // Since when there may be unread streams that gRPC still serves.
+  std::optional<FrameMeter::Time> unread_since_;
   std::optional<boost::asio::steady_timer> end_timer_;  // of CloseAfter
   bool has_begun_to_write_ = false;  // whether SETTINGS, of gRPC or of an end with GOAWAY, precede what is sent next
-  bool has_unread_ = false;          // whether there may be unread streams that gRPC still serves
   bool expelled_ = false;
   bool is_within_write_ = false;  // whether a part of the bytes of a Write has been sent, but not all
   bool is_put_off_ = false;       // whether Write has put off write_

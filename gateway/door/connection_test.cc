@@ -56,7 +56,7 @@ class ConnectionTest : public ::testing::Test {
  protected:
   ConnectionTest() {
     Connect();
-    Begin();
+    EXPECT_TRUE(Begin());
   }
 
   ~ConnectionTest() override {
@@ -76,13 +76,13 @@ class ConnectionTest : public ::testing::Test {
     connection_ = std::make_shared<Connection>(std::move(socket), nullptr);
   }
 
-  void Begin() {
-    connection_->Begin({.frames = {},
-                        .memory = own_,
-                        .on_excess = [this](Excess excess) { excess_.set_value(excess); },
-                        .max_unread_time = kUnreadTime,
-                        .on_unread = [this](size_t streams) { unread_ += streams; },
-                        .now = [this] { return now_.load(); }});
+  bool Begin() {
+    return connection_->Begin({.frames = {},
+                               .memory = own_,
+                               .on_excess = [this](Excess excess) { excess_.set_value(excess); },
+                               .max_unread_time = kUnreadTime,
+                               .on_unread = [this](size_t streams) { unread_ += streams; },
+                               .now = [this] { return now_.load(); }});
   }
 
   // Runs `task` on the loop of the connection, and waits for its end.
@@ -315,7 +315,7 @@ TEST_F(ConnectionTest, AnExcessBeforeBeginEndsTheConnection) {
   peer_.close();
   Connect();
   connection_->Expel(Excess::kBytesOfIdentity);
-  Begin();
+  EXPECT_FALSE(Begin());
   EXPECT_EQ(excess_.get_future().get(), Excess::kBytesOfIdentity);
   std::future<absl::Status> read = Read();
   EXPECT_EQ(Wait(read).code(), absl::StatusCode::kCancelled);
@@ -495,6 +495,17 @@ TEST_F(ConnectionTest, AResponseThatThePeerDoesNotReadEnds) {
   EXPECT_EQ(unread_, 1u);
 }
 
+TEST_F(ConnectionTest, AResponseThatIsFoundUnreadLateEndsAlone) {
+  PeerSendsRequest(/*grows=*/true);
+  std::future<absl::Status> written = Write(LargeResponse());
+  EXPECT_TRUE(Wait(written).ok());
+  std::future<absl::Status> read = Read();
+  RecountAfter(10 * kUnreadTime);
+  EXPECT_EQ(unread_, 1u);
+  EXPECT_TRUE(Wait(read).ok());
+  EXPECT_EQ(into_.TakeFirst().as_string_view(), kReset);
+}
+
 TEST_F(ConnectionTest, AnUnreadResponseEndsAtTheNextReadOfGrpc) {
   PeerSendsRequest(/*grows=*/true);
   std::future<absl::Status> written = Write(LargeResponse());
@@ -525,6 +536,19 @@ TEST_F(ConnectionTest, AnUnreadResponseEndsAfterTheIncompleteFrameOfAnotherStrea
   EXPECT_EQ(unread_, 1u);
   const std::string sent = PeerReads(LargeResponse().size() + kUnreadTrailersBytes);
   EXPECT_THAT(sent, ::testing::HasSubstr("memory.max_unread_time"));
+}
+
+TEST_F(ConnectionTest, AnUnreadResponseEndsBeforeARequestOfAnotherProtocolInTheSameBytes) {
+  PeerSendsRequest(/*grows=*/true);
+  std::future<absl::Status> written = Write(LargeResponse());
+  EXPECT_TRUE(Wait(written).ok());
+  const std::string data = Http2Frame(100, 0, 0, 3);
+  PeerSends(data.substr(0, 50), data.substr(0, 50));
+  RecountAfter(kUnreadTime);
+  std::string foreign = Http2Frame(1, 1, 5, 5);
+  foreign.back() = '\x84';  // ":path: /"
+  PeerSends(data.substr(50) + foreign,
+            absl::StrCat(data.substr(50), kReset, foreign, absl::string_view("\0\0\4\3\0\0\0\0\5\0\0\0\x08", 13)));
 }
 
 TEST_F(ConnectionTest, AnUnreadResponseDoesNotEndWithinTheHeadersOfAnotherStream) {
@@ -558,7 +582,8 @@ TEST_F(ConnectionTest, AConnectionWithAnUnreadResponseEndsIfThePeerDoesNotComple
   const std::string part = Http2Frame(100, 0, 0, 3).substr(0, 50);
   PeerSends(part, part);
   std::future<absl::Status> read = Read();
-  RecountAfter(2 * kUnreadTime - std::chrono::nanoseconds(1));
+  RecountAfter(5 * kUnreadTime);
+  RecountAfter(kUnreadTime - std::chrono::nanoseconds(1));
   EXPECT_EQ(unread_, 0u);
   RecountAfter(std::chrono::nanoseconds(1));
   EXPECT_EQ(excess_.get_future().get(), Excess::kUnread);

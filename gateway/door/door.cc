@@ -347,13 +347,14 @@ class PassiveDoor : public Door {
       return on_excess(Excess::kConnections);
     }
     absl::Cleanup close_holder = [&] { holder->Close(); };
-    connection->Begin({.frames = options_.frames,
-                       .memory = holder,
-                       .on_excess = on_excess,
-                       .max_unread_time = absl::ToChronoNanoseconds(options_.max_unread_time),
-                       .on_unread = [on_unread = options_.on_unread, peer](size_t streams) {
-                         if (on_unread) on_unread(peer, streams);
-                       }});
+    const bool is_open = connection->Begin({.frames = options_.frames,
+                                            .memory = holder,
+                                            .on_excess = on_excess,
+                                            .max_unread_time = absl::ToChronoNanoseconds(options_.max_unread_time),
+                                            .on_unread = [on_unread = options_.on_unread, peer](size_t streams) {
+                                              if (on_unread) on_unread(peer, streams);
+                                            }});
+    if (!is_open) return;
     RegisteredPeer registered(peer, holder);
     const uint64_t id = registered.id();
     const std::shared_lock entering(entering_);

@@ -32,9 +32,9 @@ absl::string_view MessageOf(Excess excess) {
     case Excess::kBytesOfIdentity:
       return "the memory for this certificate's identity exceeds memory.max_bytes_per_identity";
     case Excess::kBytesOfAll:
-      return "the memory for all connections exceeds memory.max_bytes";
+      return "the memory for all connections exceeds the part of memory.max_bytes for callers";
     case Excess::kUnread:
-      return "the client has read no response for memory.max_unread_time";
+      return "the client does not read its responses within memory.max_unread_time";
   }
   return "";
 }

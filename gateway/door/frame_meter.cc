@@ -122,7 +122,7 @@ std::optional<Excess> FrameMeter::Receive(absl::string_view bytes, Time now) {
       [&](absl::string_view payload) {
         const auto begin = static_cast<size_t>(payload.data() - bytes.data());
         if (!first_gap_.has_value() && is_in_received_gap()) first_gap_ = begin + payload.size();
-        if (is_in_settings_) windows_.ReadSettings(payload);
+        if (is_in_settings_) windows_.ReadSettings(payload, now);
         if (is_in_data_) cuts_.insert(cuts_.end(), {begin, begin + payload.size()});
         if (!is_in_headers_ || excess.has_value()) return;
         excess = CountFields(payload);

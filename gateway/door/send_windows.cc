@@ -7,7 +7,7 @@ constexpr uint32_t kInitialWindowSize = 4;  // SETTINGS_INITIAL_WINDOW_SIZE
 
 }  // namespace
 
-void SendWindows::ReadSettings(absl::string_view bytes) {
+void SendWindows::ReadSettings(absl::string_view bytes, Time now) {
   for (const char byte : bytes) {
     setting_[setting_size_++] = static_cast<uint8_t>(byte);
     if (setting_size_ < kSettingBytes) continue;
@@ -17,8 +17,15 @@ void SendWindows::ReadSettings(absl::string_view bytes) {
       for (size_t i = begin; i < end; ++i) result = result << 8 | setting_[i];
       return result;
     };
-    if (number(0, 2) == kInitialWindowSize) initial_ = number(2, kSettingBytes);
+    if (number(0, 2) == kInitialWindowSize) SetInitial(number(2, kSettingBytes), now);
   }
+}
+
+void SendWindows::SetInitial(uint32_t size, Time now) {
+  for (auto& [stream, response] : streams_) {
+    if (initial_ + response.grown > 0 && size + response.grown <= 0) response.progress = now;
+  }
+  initial_ = size;
 }
 
 void SendWindows::Grow(uint32_t stream, uint32_t increment) {

@@ -22,7 +22,7 @@ class SendWindows {
   using Time = std::chrono::steady_clock::time_point;
 
   // Reads the next bytes of the payloads of SETTINGS frames. The bytes of one frame may come in parts.
-  void ReadSettings(absl::string_view bytes);
+  void ReadSettings(absl::string_view bytes, Time now);
 
   // The client accepts `increment` more bytes on `stream`, which must be open, or on the connection if `stream` is 0.
   void Grow(uint32_t stream, uint32_t increment);
@@ -50,6 +50,9 @@ class SendWindows {
     bool has_response = false;
     Time progress;
   };
+
+  // The client has changed the initial size of the windows. A stream whose window this uses up is not unread yet.
+  void SetInitial(uint32_t size, Time now);
 
   int64_t initial_ = kInitial;
   int64_t window_ = kInitial;  // of the connection

@@ -63,7 +63,7 @@ TEST_F(SendWindowsTest, AClientCanAcceptBytesBeforeTheResponse) {
 }
 
 TEST_F(SendWindowsTest, AStreamWithoutAResponseIsNotUnread) {
-  windows_.ReadSettings(Setting(4, 0));
+  windows_.ReadSettings(Setting(4, 0), At(0));
   windows_.Grow(3, 0);
   EXPECT_THAT(windows_.Unread(At(1000), kTime), IsEmpty());
   windows_.Begin(3, At(1000));
@@ -74,10 +74,19 @@ TEST_F(SendWindowsTest, TheClientCanSetTheInitialWindowAtAnyTimeInAnyParts) {
   windows_.Begin(1, At(0));
   windows_.Send(1, 1000, At(0));
   const std::string settings = Setting(3, 0) + Setting(4, 1000) + Setting(5, 16384);
-  for (const char byte : settings) windows_.ReadSettings({&byte, 1});
+  for (const char byte : settings) windows_.ReadSettings({&byte, 1}, At(0));
   EXPECT_THAT(windows_.Unread(At(30), kTime), ElementsAre(1u));
-  windows_.ReadSettings(Setting(4, 1001));
+  windows_.ReadSettings(Setting(4, 1001), At(30));
   EXPECT_THAT(windows_.Unread(At(30), kTime), IsEmpty());
+}
+
+TEST_F(SendWindowsTest, AStreamWithNothingToSendIsNotUnreadAtOnceIfTheClientMakesItsWindowSmaller) {
+  windows_.Begin(1, At(0));
+  windows_.Send(1, 1000, At(0));
+  windows_.ReadSettings(Setting(4, 1000), At(100));
+  EXPECT_THAT(windows_.Unread(At(129), kTime), IsEmpty());
+  windows_.ReadSettings(Setting(4, 500), At(129));  // does not begin the time anew
+  EXPECT_THAT(windows_.Unread(At(130), kTime), ElementsAre(1u));
 }
 
 TEST_F(SendWindowsTest, AStreamThatHasEndedIsNotUnread) {

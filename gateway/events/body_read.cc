@@ -83,7 +83,7 @@ void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, Ev
   offset_ += piece.size();
   whole_ = offset_ == event.body.size();
   const grpc::ByteBuffer message = PieceOf(environment_.messages, piece);
-  if (absl::Status status = unsent_.Resize(message.Length() + kGrpcBufferBytes); !status.ok()) return End(status);
+  if (absl::Status status = unsent_.Resize(message.Length()); !status.ok()) return End(status);
   output_.Send(message);
 }
 
@@ -107,7 +107,7 @@ absl::Status EventBodyRead::ExpiredAtOffset() const {
 }
 
 void EventBodyRead::OnSent(bool ok) {
-  static_cast<void>(unsent_.Resize(kGrpcBufferBytes));
+  unsent_.Free();
   if (!ok) return End(absl::CancelledError("the caller has left"));
   if (whole_) return End(absl::OkStatus());
   ReadOn();

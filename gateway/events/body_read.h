@@ -55,7 +55,7 @@ class EventBodyRead : public StreamCall, public std::enable_shared_from_this<Eve
   EventAccess access_;
   EventName name_;
   std::unique_ptr<StreamSlot> slot_;
-  HeldBytes unsent_{identity_.holder};  // the message that is being sent, and what gRPC holds of earlier ones
+  HeldBytes unsent_{identity_.holder};  // the message that is being sent
   uint64_t offset_ = 0;                 // the offset at which the next piece begins
   bool whole_ = false;                  // whether the piece that is being sent is the last
 };

@@ -45,7 +45,7 @@ void Subscription::Read(const grpc::ByteBuffer& bytes) {
   absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(fields, *request, access_.visible);
   if (!filter.ok()) return End(filter.status());
   filter_ = *std::move(filter);
-  if (absl::Status status = held_.Resize(filter_->bytes() + kGrpcBufferBytes); !status.ok()) return End(status);
+  if (absl::Status status = held_.Resize(filter_->bytes()); !status.ok()) return End(status);
   absl::StatusOr<EventStart> start = StartOf(environment_.log, fields, *request);
   if (!start.ok()) return End(start.status());
   absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.subscriptions->Take(access_.caller.caller->name());
@@ -156,9 +156,9 @@ void Subscription::Dismiss() {
 void Subscription::End(const absl::Status& status) {
   record_.End(status);
   slot_ = nullptr;
-  // gRPC destroys the call, and what it holds of its messages, only when the status is sent.
+  // gRPC destroys the call only when the status is sent.
   filter_ = nullptr;
-  if (held_.reserves()) static_cast<void>(held_.Resize(kGrpcBufferBytes));
+  held_.Free();
   output_.End(status);
 }
 

@@ -69,7 +69,7 @@ class Subscription : public StreamCall, public Dismissable, public std::enable_s
   EventSource::ReaderId reader_ = 0;
   EventPlace place_;                    // the caller has received every event up to this place that passes `filter_`
   Clock::time_point sent_;              // when the last message was sent
-  HeldBytes held_{identity_.holder};    // the filter, and what gRPC can hold of messages that it has accepted
+  HeldBytes held_{identity_.holder};    // the filter
   HeldBytes unsent_{identity_.holder};  // the message that is being sent
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> dismissed_ = false;  // whether Dismiss wants an authorization that has not begun

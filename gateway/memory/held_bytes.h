@@ -12,10 +12,6 @@
 
 namespace stampgate {
 
-// What gRPC holds of the messages of a stream that it has accepted: it accepts one when it holds less than this, and
-// then asks for the next one.
-constexpr size_t kGrpcBufferBytes = 65536;
-
 // Reserves memory before it is allocated, and returns it when it is destroyed. Not thread-safe.
 class HeldBytes {
  public:

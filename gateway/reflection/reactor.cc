@@ -78,8 +78,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
     grpc::reflection::v1::ServerReflectionRequest request;
     if (absl::Status status = Decode(request_, request); !status.ok()) return End(status);
     const auto response = AnswerReflection(environment_.access.Get()->operations->set(), request);
-    if (absl::Status status = held_.Resize(response.ByteSizeLong() + kGrpcBufferBytes); !status.ok())
-      return End(status);
+    if (absl::Status status = held_.Resize(response.ByteSizeLong()); !status.ok()) return End(status);
     response_ = EncodeResponse(response);
     State reading = State::kReading;
     if (state_.compare_exchange_strong(reading, State::kSending)) StartWrite(&response_);
@@ -88,7 +87,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
   void OnWriteDone(bool ok) override {
     if (!ok) return End(CallerGone());
     response_.Clear();
-    static_cast<void>(held_.Resize(kGrpcBufferBytes));
+    held_.Free();
     environment_.streams.Touch(*this);
     state_ = State::kReading;
     // A drain that began during the write has not ended the stream.
@@ -122,7 +121,7 @@ class ReflectionReactor : public Reactor, public OpenStreams::Stream {
 
   const ReflectionEnvironment& environment_;
   grpc::CallbackServerContext& context_;
-  HeldBytes held_;  // the message that gRPC is writing, and what it holds of earlier ones
+  HeldBytes held_;  // the message that gRPC is writing
   CallRecord record_;
   std::optional<CallerShare> share_;
   std::atomic<State> state_ = State::kReading;

@@ -68,7 +68,7 @@ describe('a response that the client does not read', { timeout: 2 * HANG_MS }, a
     assert.deepEqual([client.closed, client.goAways], [false, []]);
     await leaveUnread(client, 1);
     await until(() => client.closed, 'the connection ends');
-    const text = 'the client has read no response for memory.max_unread_time';
+    const text = 'the client does not read its responses within memory.max_unread_time';
     assert.deepEqual(client.goAways, [{ code: ENHANCE_YOUR_CALM, text }]);
     await isClosed(1);
   });
