@@ -84,6 +84,10 @@ absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments
   } else if (command == "migrate") {
     line.command = Command::kStoreMigrate;
     optional = {{"grant-to", &line.grant_to}};
+  } else if (command == "set") {
+    line.command = Command::kStoreSet;
+  } else if (command == "seal") {
+    line.command = Command::kStoreSeal;
   } else if (command == "check") {
     line.command = Command::kStoreCheck;
   } else if (command == "restored") {
@@ -92,7 +96,7 @@ absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments
     line.command = Command::kStoreCopy;
     required = {{"from", &line.from}, {"to", &line.to}};
   } else {
-    return absl::InvalidArgumentError("store needs a command: keygen, migrate, check, restored or copy");
+    return absl::InvalidArgumentError("store needs a command: keygen, migrate, set, seal, check, restored or copy");
   }
   if (absl::Status status = ParseFlags(arguments, required, optional); !status.ok()) return status;
   return line;

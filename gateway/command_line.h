@@ -21,6 +21,8 @@ struct CommandLine {
     kAuditKeygen,
     kStoreKeygen,
     kStoreMigrate,
+    kStoreSet,
+    kStoreSeal,
     kStoreCheck,
     kStoreRestored,
     kStoreCopy,
@@ -28,7 +30,7 @@ struct CommandLine {
 
   Command command = Command::kHelp;
   std::string topic;           // for kHelp: the arguments before the first flag, such as "audit verify"
-  std::string config;          // for kServe, kCheck, kStoreMigrate, kStoreCheck and kStoreRestored
+  std::string config;          // for kServe, kCheck, and the commands of the store, except kStoreKeygen and kStoreCopy
   std::string as;              // for kCheck: the name of a caller, or empty
   Curve curve = Curve::kP256;  // for kKeygen
   std::string out;             // for kKeygen, kAuditKeygen and kStoreKeygen

@@ -99,8 +99,8 @@ TEST(CommandLineTest, AnErrorNamesTheFaultyArgument) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{}, "a command is missing"},
       {{"run"}, "unknown command: run"},
-      {{"store"}, "store needs a command: keygen, migrate, check, restored or copy"},
-      {{"store", "list"}, "store needs a command: keygen, migrate, check, restored or copy"},
+      {{"store"}, "store needs a command: keygen, migrate, set, seal, check, restored or copy"},
+      {{"store", "list"}, "store needs a command: keygen, migrate, set, seal, check, restored or copy"},
       {{"store", "keygen"}, "keygen needs --out"},
       {{"store", "migrate", "--grant-to", "role"}, "migrate needs --config"},
       {{"store", "check"}, "check needs --config"},

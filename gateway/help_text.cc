@@ -20,6 +20,8 @@ constexpr absl::string_view kCommands =
                                            verifies an audit log, or the logs of several gateways
   stampgate store keygen --out FILE        generates the key of a store on PostgreSQL
   stampgate store migrate --config FILE    creates the tables of a store on PostgreSQL
+  stampgate store set --config FILE        decides how long a store on PostgreSQL keeps what it has
+  stampgate store seal --config FILE       refuses events of gateways of releases before 0.2.0
   stampgate store check --config FILE      checks a store on PostgreSQL and the settings of its server
   stampgate store restored --config FILE   prepares a store that was restored from a copy
   stampgate store copy --from FILE --to FILE
@@ -159,9 +161,9 @@ Example
     {"store migrate", R"(stampgate store migrate --config FILE [--grant-to ROLE]
 
 Creates the tables of store.postgresql, unless they exist. The gateway does the same when it starts, unless
-store.postgresql.migrate is false. With --grant-to, the role gets the rights that a gateway needs: it can store events,
-but can neither change nor delete them. Use a config with the role that owns the tables for this command, and a config
-with the other role for the gateways.
+store.postgresql.migrate is false. A new store keeps events and idempotency keys as the config says: see store set. With
+--grant-to, the role gets the rights that a gateway needs: it can store events, but can neither change nor delete them.
+Use a config with the role that owns the tables for this command, and a config with the other role for the gateways.
 
   --config FILE      required: the YAML file
   --grant-to ROLE    the name of an existing role
@@ -174,10 +176,44 @@ Exit status
 Example
   stampgate store migrate --config owner.yaml --grant-to stampgate
 )"},
+    {"store set", R"(stampgate store set --config FILE
+
+Decides how long the store keeps events, their ids and idempotency keys: as the settings events.retention_age,
+events.retention_bytes, events.deduplication_age and store.key_retention of the config say. The role of the config must
+own the tables: a gateway with another role cannot delete earlier, whatever its config says. A gateway whose config has
+store.postgresql.migrate does the same when it starts.
+
+  --config FILE    required: the YAML file
+
+Exit status
+  0  decided
+  1  the config has a fault or no store.postgresql, the server cannot be used, or the role does not own the tables
+  2  the command line is wrong
+
+Example
+  stampgate store set --config owner.yaml
+)"},
+    {"store seal", R"(stampgate store seal --config FILE
+
+Ends the time in which gateways of releases before 0.2.0 can use the store. Run this command after an upgrade, when none
+of them runs any more. From then on, every new event must have a seal, which only gateways can make, because they have
+the file store.postgresql.key_file. A store that this release has created is sealed from the beginning. The role of the
+config must own the tables.
+
+  --config FILE    required: the YAML file
+
+Exit status
+  0  sealed
+  1  the config has a fault or no store.postgresql, the server cannot be used, or the role does not own the tables
+  2  the command line is wrong
+
+Example
+  stampgate store seal --config owner.yaml
+)"},
     {"store check", R"(stampgate store check --config FILE
 
 Connects to the server of store.postgresql as a gateway does. Checks the version of the tables, and whether the server's
-settings keep what the gateway acknowledges. Changes nothing.
+settings keep what the gateway acknowledges. Prints what the owner of the tables has decided. Changes nothing.
 
   --config FILE    required: the YAML file
 
@@ -197,7 +233,8 @@ are greater than all earlier ones. For the time of the setting store.key_retenti
 key that the copy contains, and refuses a key unknown to the store.
 
 With a store on PostgreSQL, stop all gateways, restore the server, and start its standbys before. The role of the config
-must own the tables. deploy/README.md has all steps.
+must own the tables. deploy/README.md has all steps. The command also lowers timestamps that are more than ten minutes
+ahead of the server's clock, because somebody who had the role of a gateway has perhaps raised them.
 
   --config FILE    required: the YAML file
 

@@ -52,8 +52,9 @@ TEST(HelpTextTest, TheHelpOfAGroupIsTheHelpOfItsCommands) {
   const std::string text = HelpText("audit");
   EXPECT_EQ(text, absl::StrCat(HelpText("audit keygen"), "\n", HelpText("audit verify")));
   EXPECT_EQ(HelpText("store"),
-            absl::StrCat(HelpText("store keygen"), "\n", HelpText("store migrate"), "\n", HelpText("store check"), "\n",
-                         HelpText("store restored"), "\n", HelpText("store copy")));
+            absl::StrCat(HelpText("store keygen"), "\n", HelpText("store migrate"), "\n", HelpText("store set"), "\n",
+                         HelpText("store seal"), "\n", HelpText("store check"), "\n", HelpText("store restored"), "\n",
+                         HelpText("store copy")));
   EXPECT_EQ(HelpText("audit nonsense"), text);
 }
 

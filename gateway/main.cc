@@ -455,6 +455,10 @@ int Main(int argc, char** argv) {
       return Print(MarkStoreAsRestored(line->config));
     case CommandLine::Command::kStoreMigrate:
       return Print(MigrateStoreOf(line->config, line->grant_to));
+    case CommandLine::Command::kStoreSet:
+      return Print(SetStoreOf(line->config));
+    case CommandLine::Command::kStoreSeal:
+      return Print(SealStoreOf(line->config));
     case CommandLine::Command::kStoreCopy:
       return Print(
           CopyStoreOf(line->from, line->to, [](absl::string_view progress) { std::cerr << progress << std::endl; }));

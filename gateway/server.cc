@@ -43,6 +43,7 @@
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/operations/timestamp_reserve.h"
 #include "gateway/postgres_store/postgres_call_store.h"
+#include "gateway/prepare_store.h"
 #include "gateway/process/hang_watch.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
@@ -58,8 +59,6 @@
 #include "gateway/waiting/wait_table.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/operation_table.h"
-#include "webhooks/postgres/connection.h"
-#include "webhooks/postgres/schema.h"
 #include "webhooks/threads/core_count.h"
 
 namespace stampgate {
@@ -150,15 +149,6 @@ UpstreamOptions OptionsOf(const config::v1::Upstream& upstream, const std::share
     };
   }
   return options;
-}
-
-// Checks that the server of a store on PostgreSQL can be reached. Creates the tables, if the config wants it.
-absl::Status PrepareStore(const config::v1::Config& config) {
-  if (!config.store().has_postgresql()) return absl::OkStatus();
-  const PostgresAddress address = AddressOf(config);
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
-  if (!connection.ok()) return connection.status();
-  return config.store().postgresql().migrate() ? MigrateStore(**connection, address.schema) : absl::OkStatus();
 }
 
 CallQueueOptions QueueOptions(const Server::Parts& parts) {

@@ -1,7 +1,9 @@
 #include "gateway/store_commands.h"
 
 #include <memory>
+#include <optional>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -9,10 +11,12 @@
 #include "gateway/config/duration.h"
 #include "gateway/config/loader.h"
 #include "gateway/config/store_address.h"
+#include "gateway/config/store_bounds.h"
 #include "gateway/store/restored_calls.h"
 #include "webhooks/log/restored.h"
 #include "webhooks/postgres/durability.h"
 #include "webhooks/postgres/schema.h"
+#include "webhooks/postgres/store_bounds.h"
 #include "webhooks/postgres/store_connection.h"
 
 namespace stampgate {
@@ -25,6 +29,44 @@ absl::StatusOr<Config> LoadPostgresql(const std::string& file) {
     return absl::FailedPreconditionError(absl::StrCat(file, ": the config has no store.postgresql"));
   }
   return config;
+}
+
+// A store without a decision whose events all need a seal was created by this release.
+bool IsNew(const StoreDecisions& decided) { return !decided.bounds.has_value() && decided.unsealed_through == 0; }
+
+std::string Describe(const StoreDecisions& decided) {
+  std::string text = "the store deletes nothing until its owner runs stampgate store set\n";
+  if (const std::optional<StoreBounds>& bounds = decided.bounds; bounds.has_value()) {
+    text = absl::StrCat("the store keeps events for ", absl::FormatDuration(bounds->retention_age), ", at most ",
+                        bounds->retention_bytes, " bytes; ids of events for ",
+                        absl::FormatDuration(bounds->deduplication_age), "; and idempotency keys for ",
+                        absl::FormatDuration(bounds->key_retention), "\n");
+  }
+  if (!decided.unsealed_through.has_value()) {
+    absl::StrAppend(&text,
+                    "WARNING: gateways of releases before 0.2.0 can store events without a seal; when none of them"
+                    " runs, run stampgate store seal\n");
+  } else if (*decided.unsealed_through >= decided.earliest) {
+    absl::StrAppend(&text, "events up to position ", *decided.unsealed_through,
+                    " may have no seal; all later ones must\n");
+  } else {
+    absl::StrAppend(&text, "all events must have a seal\n");
+  }
+  return text;
+}
+
+// Runs `change` as the owner of the store, and returns what is decided then.
+absl::StatusOr<std::string> ChangeStore(
+    const std::string& file, absl::FunctionRef<absl::Status(PostgresConnection&, const config::v1::Config&)> change) {
+  const absl::StatusOr<Config> config = LoadPostgresql(file);
+  if (!config.ok()) return config.status();
+  const absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(AddressOf(**config));
+  if (!connection.ok()) return connection.status();
+  if (absl::Status status = CheckStore(**connection); !status.ok()) return status;
+  if (absl::Status status = change(**connection, **config); !status.ok()) return status;
+  const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
+  if (!decided.ok()) return decided.status();
+  return Describe(*decided);
 }
 
 }  // namespace
@@ -61,9 +103,27 @@ absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::s
   if (absl::Status status = MigrateStore(**connection, address.schema); !status.ok()) return status;
   std::string text =
       absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
+  absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
+  if (!decided.ok()) return decided.status();
+  if (IsNew(*decided)) {
+    decided->bounds = StoreBoundsOf(**config);
+    if (absl::Status status = WriteStoreBounds(**connection, *decided->bounds); !status.ok()) return status;
+  }
+  absl::StrAppend(&text, Describe(*decided));
   if (grant_to.empty()) return text;
   if (absl::Status status = GrantStore(**connection, address.schema, grant_to); !status.ok()) return status;
   return absl::StrCat(text, "role ", grant_to, ": has the rights of a gateway\n");
+}
+
+absl::StatusOr<std::string> SetStoreOf(const std::string& file) {
+  return ChangeStore(file, [](PostgresConnection& connection, const config::v1::Config& config) {
+    return WriteStoreBounds(connection, StoreBoundsOf(config));
+  });
+}
+
+absl::StatusOr<std::string> SealStoreOf(const std::string& file) {
+  return ChangeStore(file,
+                     [](PostgresConnection& connection, const config::v1::Config&) { return SealStore(connection); });
 }
 
 absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
@@ -76,6 +136,9 @@ absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
   if (!gaps.ok()) return gaps.status();
   std::string text =
       absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
+  const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
+  if (!decided.ok()) return decided.status();
+  absl::StrAppend(&text, Describe(*decided));
   if (!address.allow_single_server) absl::StrAppend(&text, "the server waits for a synchronous standby\n");
   for (const std::string& gap : gaps->accepted) absl::StrAppend(&text, "WARNING: ", gap, "\n");
   return text;

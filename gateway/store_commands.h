@@ -20,6 +20,10 @@ absl::StatusOr<std::string> MarkStoreAsRestored(const std::string& config);
 // empty.
 absl::StatusOr<std::string> MigrateStoreOf(const std::string& config, const std::string& grant_to);
 
+// Writes what the config says about retention, and seals the store.
+absl::StatusOr<std::string> SetStoreOf(const std::string& config);
+absl::StatusOr<std::string> SealStoreOf(const std::string& config);
+
 // Checks the tables and the settings of the PostgreSQL server.
 absl::StatusOr<std::string> CheckStoreOf(const std::string& config);
 

@@ -10,6 +10,7 @@
 #include "gateway/config/loader.h"
 #include "gateway/config/named_files.h"
 #include "gateway/config/store_address.h"
+#include "gateway/config/store_bounds.h"
 #include "gateway/postgres_store/postgres_call_copy.h"
 #include "gateway/store/call_copy.h"
 #include "gateway/store/sqlite_call_copy.h"
@@ -18,6 +19,7 @@
 #include "webhooks/log/sqlite_log_copy.h"
 #include "webhooks/postgres/connection.h"
 #include "webhooks/postgres/schema.h"
+#include "webhooks/postgres/store_bounds.h"
 #include "webhooks/postgres_log/postgres_log_copy.h"
 
 namespace stampgate {
@@ -30,6 +32,7 @@ constexpr absl::Duration kProgressInterval = absl::Seconds(5);
 struct ServerStore {
   PostgresAddress address;
   SecretBytes key;
+  StoreBounds bounds;
   std::unique_ptr<PostgresConnection> connection;
 };
 
@@ -39,7 +42,7 @@ absl::StatusOr<ServerStore> OpenServer(const config::v1::Config& config) {
   PostgresAddress address = AddressOf(config);
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
   if (!connection.ok()) return connection.status();
-  return ServerStore{std::move(address), *std::move(key), *std::move(connection)};
+  return ServerStore{std::move(address), *std::move(key), StoreBoundsOf(config), *std::move(connection)};
 }
 
 class StoreCopy {
@@ -74,6 +77,7 @@ class StoreCopy {
     if (calls != nullptr) {
       if (absl::Status status = CopyKeys(*calls, *MakePostgresCallTarget(connection)); !status.ok()) return status;
     }
+    if (absl::Status status = WriteStoreBounds(connection, server_.bounds); !status.ok()) return status;
     if (absl::Status status = OpenClaimedStore(connection); !status.ok()) return status;
     return Report();
   }

@@ -56,9 +56,6 @@ PostgresEventLogOptions ServerOptions(const config::v1::Config& config,
                                       std::function<void(bool reachable)> on_reachable, Metrics* metrics) {
   PostgresEventLogOptions options;
   options.address = AddressOf(config);
-  options.retention_age = ToDuration(config.events().retention_age());
-  options.retention_bytes = static_cast<int64_t>(config.events().retention_bytes());
-  options.deduplication_age = ToDuration(config.events().deduplication_age());
   options.on_state = [on_reachable = std::move(on_reachable),
                       report = StateReporter("event_log_unreachable", metrics)](const absl::Status& status) {
     report(status);

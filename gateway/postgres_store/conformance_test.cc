@@ -24,6 +24,8 @@
 #include "gateway/store/call_store_testing.h"
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite_call_store.h"
+#include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/store_bounds.h"
 #include "webhooks/postgres/test_server.h"
 
 namespace stampgate {
@@ -78,6 +80,10 @@ class PostgresEngine : public Engine {
     PostgresCallStoreOptions all;
     all.address = store_;
     all.key_retention = options.key_retention;
+    StoreBounds bounds;
+    bounds.key_retention = options.key_retention;
+    const absl::Status written = WriteStoreBounds(**PostgresConnection::Open(store_), bounds);
+    if (!written.ok()) return written;
     all.now = options.now;
     all.queue = options.queue;
     all.on_loss = [](const absl::Status& status) { ADD_FAILURE() << status; };

@@ -116,7 +116,7 @@ class PostgresCallCopyTest : public testing::Test {
 
   std::string folder_;
   std::string file_;
-  PostgresAddress store_ = SharedServer().NewStore();
+  PostgresAddress store_ = SharedServer().NewStore({.key_retention = absl::Hours(3)});
   std::atomic<int64_t> now_us_ = absl::ToUnixMicros(kStart);
   std::atomic<int> losses_ = 0;
 };

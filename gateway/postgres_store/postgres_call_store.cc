@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/postgres_store/holder_secret.h"
 #include "gateway/postgres_store/submit_rows.h"
 #include "gateway/store/call_row.h"
 #include "gateway/store/call_step.h"
@@ -19,6 +21,7 @@
 #include "webhooks/postgres/connection.h"
 #include "webhooks/postgres/primary_check.h"
 #include "webhooks/postgres/schema.h"
+#include "webhooks/postgres/server_clock.h"
 #include "webhooks/postgres/store_connection.h"
 
 namespace stampgate {
@@ -40,13 +43,6 @@ constexpr std::chrono::seconds kKeysInterval(30);
 constexpr int64_t kSampledKeys = 50'000;
 
 using SteadyClock = std::chrono::steady_clock;
-
-// The name of the process that holds a lease.
-std::string RandomHolder() {
-  std::string holder(16, '\0');
-  randombytes_buf(holder.data(), holder.size());
-  return holder;
-}
 
 int64_t RandomNumber() {
   uint64_t number;
@@ -102,9 +98,8 @@ class PostgresBackend final : public CallBackend {
 
   absl::StatusOr<bool> Tidy() override {
     if (absl::Status status = Connect(); !status.ok()) return Temporary(status);
-    absl::StatusOr<std::vector<PostgresResult>> results = connection_->Commit(
-        {{"SELECT tidy_submits($1, $2)",
-          PostgresParameters().Bigint(NowUs()).Bigint(absl::ToInt64Microseconds(options_.key_retention))}});
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        CommitAt(options_.now, *connection_, {{"SELECT trim_submits()"}});
     if (!results.ok()) return Temporary(results.status());
     const bool more = results->front().Number(0, 0) != 0;
     if (more || SteadyClock::now() < count_at_) return more;
@@ -117,12 +112,12 @@ class PostgresBackend final : public CallBackend {
   absl::Status RaiseTimestamps(uint64_t ms) override {
     if (absl::Status status = Connect(); !status.ok()) return Temporary(status);
     absl::StatusOr<std::vector<PostgresResult>> results =
-        connection_->Commit({{"SELECT raise_lease($1, $2, $3, $4, $5)", PostgresParameters()
-                                                                            .Bool(!options_.address.allow_single_server)
-                                                                            .Bigint(lease_)
-                                                                            .Bytes(holder_)
-                                                                            .Bigint(ToBigint(ms))
-                                                                            .Bigint(NowUs())}});
+        CommitAt(options_.now, *connection_,
+                 {{"SELECT extend_lease($1, $2, $3, $4)", PostgresParameters()
+                                                              .Bool(!options_.address.allow_single_server)
+                                                              .Bigint(lease_)
+                                                              .Bytes(secret_)
+                                                              .Bigint(ToBigint(ms))}});
     if (!results.ok()) return Temporary(results.status());
     if (results->front().Number(0, 0) == 0) {
       connection_ = nullptr;  // the next use takes another lease
@@ -134,20 +129,11 @@ class PostgresBackend final : public CallBackend {
 
   absl::Status Close(uint64_t next_timestamp_ms) override {
     if (!Connect().ok()) return absl::OkStatus();  // the lease ends by itself
-    connection_
-        ->Commit(
-            {{"SELECT release_lease($1, $2, $3, $4)",
-              PostgresParameters().Bigint(lease_).Bytes(holder_).Bigint(ToBigint(next_timestamp_ms)).Bigint(NowUs())}})
-        .status()
-        .IgnoreError();
+    EndLease(*connection_, *lease_, ToBigint(next_timestamp_ms));
     return absl::OkStatus();
   }
 
  private:
-  std::optional<int64_t> NowUs() const {
-    return options_.now ? std::optional(absl::ToUnixMicros(options_.now())) : std::nullopt;
-  }
-
   // Returns `status` as an error after which the store continues.
   absl::Status Temporary(const absl::Status& status) {
     // The next use connects again, which finds the reason why a function of schema.sql has refused.
@@ -162,9 +148,8 @@ class PostgresBackend final : public CallBackend {
       if (absl::Status status = connection.Prove(); !status.ok()) return status;
     }
     absl::StatusOr<std::vector<PostgresResult>> results =
-        connection.Commit({{"SELECT lease, floor_ms FROM take_lease($1, $2, $3)",
-                            PostgresParameters().Bytes(holder_).Bigint(NowUs()).Bigint(
-                                absl::ToInt64Microseconds(options_.lease_lasts))}});
+        CommitAt(options_.now, connection,
+                 {{"SELECT lease, floor_ms FROM begin_lease($1)", PostgresParameters().Bytes(secret_)}});
     if (!results.ok()) return results.status();
     if (results->front().IsNull(0, 0)) {
       return absl::ResourceExhaustedError(absl::StrCat(kLeases, " gateways use the store already"));
@@ -172,15 +157,7 @@ class PostgresBackend final : public CallBackend {
     const int64_t lease = results->front().Number(0, 0);
     // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
     if (absl::Status status = CheckStore(connection); !status.ok()) {
-      connection
-          .Commit({{"SELECT release_lease($1, $2, $3, $4)",
-                    PostgresParameters()
-                        .Bigint(lease)
-                        .Bytes(holder_)
-                        .Bigint(std::numeric_limits<int64_t>::max())  // keeps the bound, which the copy can have set
-                        .Bigint(NowUs())}})
-          .status()
-          .IgnoreError();
+      EndLease(connection, lease, std::numeric_limits<int64_t>::max());  // keeps the bound, which the copy can have set
       return status;
     }
     lease_ = lease;
@@ -190,6 +167,15 @@ class PostgresBackend final : public CallBackend {
     return CountKeys(connection);
   }
 
+  // Frees the lease, whose bound may be as low as `next_timestamp_ms`. If this fails, the lease ends by itself.
+  void EndLease(PostgresConnection& connection, int64_t lease, int64_t next_timestamp_ms) const {
+    CommitAt(
+        options_.now, connection,
+        {{"SELECT end_lease($1, $2, $3)", PostgresParameters().Bigint(lease).Bytes(secret_).Bigint(next_timestamp_ms)}})
+        .status()
+        .IgnoreError();
+  }
+
   // Checks whether the server still has what this store has committed under its lease, and whether this store still has
   // the lease.
   absl::Status FindLoss(PostgresConnection& connection) {
@@ -197,7 +183,7 @@ class PostgresBackend final : public CallBackend {
     absl::StatusOr<std::vector<PostgresResult>> results =
         connection.Run({{"SELECT holder IS NOT DISTINCT FROM $2, CASE WHEN holder = $2 THEN commits"
                          " WHEN previous_holder = $2 THEN previous_commits ELSE 0 END FROM leases WHERE index = $1",
-                         PostgresParameters().Bigint(lease_).Bytes(holder_)}});
+                         PostgresParameters().Bigint(lease_).Bytes(HolderNameOf(secret_))}});
     if (!results.ok()) return results.status();
     const bool held = results->front().Number(0, 0) != 0;
     const int64_t commits = results->front().Number(0, 1);
@@ -205,9 +191,8 @@ class PostgresBackend final : public CallBackend {
       const absl::Status loss = absl::DataLossError(
           absl::StrCat("the server has lost ", commits_ - commits, " transactions of this gateway"));
       absl::Status status =
-          connection
-              .Commit({{"SELECT record_loss($1, $2, $3)",
-                        PostgresParameters().Bigint(lease_).Bigint(ToBigint(raised_ms_)).Bigint(NowUs())}})
+          CommitAt(options_.now, connection,
+                   {{"SELECT report_loss($1, $2)", PostgresParameters().Bigint(lease_).Bigint(ToBigint(raised_ms_))}})
               .status();
       if (!status.ok()) return status;
       commits_ = commits;
@@ -255,9 +240,9 @@ class PostgresBackend final : public CallBackend {
         rows[{ended.caller, ended.key}];
       }
     }
-    absl::StatusOr<std::vector<PostgresResult>> read = connection_->Run(
-        {ReadSubmits(rows),
-         {"SELECT age_of_submits($1), distrusted_age_us FROM submit_clock", PostgresParameters().Bigint(NowUs())}});
+    absl::StatusOr<std::vector<PostgresResult>> read =
+        RunAt(options_.now, *connection_,
+              {ReadSubmits(rows), {"SELECT age_of_submits(), distrusted_age_us FROM submit_clock"}});
     if (!read.ok()) return read.status();
     AddSubmits(read->front(), &rows);
     Apply(steps, read->back(), &rows, answers);
@@ -268,13 +253,14 @@ class PostgresBackend final : public CallBackend {
     }
     on_decided(*answers);
     PostgresParameters arguments;
-    arguments.Bool(!options_.address.allow_single_server).Bigint(lease_).Bytes(holder_).Bigint(commits_ + 1);
+    arguments.Bool(!options_.address.allow_single_server).Bigint(lease_).Bytes(secret_).Bigint(commits_ + 1);
     AddChanges(rows, &arguments);
     const absl::Status status =
         connection_
-            ->Commit({{"SELECT put_submits($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
-                       " $18, $19)",
-                       std::move(arguments)}})
+            ->Commit(
+                {{"SELECT store_submits($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
+                  " $18, $19)",
+                  std::move(arguments)}})
             .status();
     if (status.ok()) {
       ++commits_;
@@ -330,7 +316,7 @@ class PostgresBackend final : public CallBackend {
   const PostgresCallStoreOptions options_;
   PrimaryCheck primary_check_;
   std::unique_ptr<PostgresConnection> connection_;
-  const std::string holder_ = RandomHolder();
+  const std::string secret_ = NewHolderSecret();
   std::optional<int64_t> lease_;  // set while there is a connection
   uint64_t floor_ms_ = 0;
   uint64_t raised_ms_ = 0;  // the highest bound that the server has confirmed

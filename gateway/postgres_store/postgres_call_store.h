@@ -17,24 +17,22 @@
 #include "gateway/store/call_store.h"
 #include "gateway/store/queued_call_store.h"
 #include "webhooks/postgres/server_address.h"
+#include "webhooks/postgres/server_clock.h"
 
 namespace stampgate {
 
 struct PostgresCallStoreOptions {
   PostgresAddress address;
-  // See SqliteCallStoreOptions. The clock is the server's.
+  // See SqliteCallStoreOptions. The clock is the server's, and the owner of the store decides when keys are deleted:
+  // see StoreBounds.
   absl::Duration key_retention = absl::Hours(24);
   int64_t max_keys = 10'000'000;
   CallQueueOptions queue;
-  // How long a lease of timestamps lasts after it was renewed. RaiseTimestamps renews it. After that, another process
-  // may take it, and this process then takes another one.
-  absl::Duration lease_lasts = absl::Minutes(10);
   // Called on the store's thread if the server no longer has a transaction that this store has committed. For
   // `key_retention` after that, all gateways refuse keys that the store does not have, and begin no attempt for keys
   // that it has.
   std::function<void(const absl::Status&)> on_loss;
-  // If set, replaces the server's clock. Only tests set it.
-  std::function<absl::Time()> now;
+  ServerClock now;
 };
 
 // Opens the store. If the server cannot be reached, the store refuses submits until it can. Errors: kFailedPrecondition

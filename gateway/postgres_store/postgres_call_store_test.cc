@@ -259,7 +259,7 @@ TEST_F(RestoredPostgresCallStoreTest, BeginsNoAttemptThatMayRepeatALostOne) {
   store->Close(kStartMs);
   Restore();
   now_ms_ += 600'000;
-  Sql(absl::StrCat("SELECT mark_restored(", now_ms_ * 1000, ")"));
+  Sql(absl::StrCat("SET stampgate.server_us = ", now_ms_ * 1000, "; SELECT repair_store()"));
 
   for (int gateway = 0; gateway < 2; ++gateway) {
     store = OpenNow();
@@ -282,19 +282,23 @@ TEST_F(RestoredPostgresCallStoreTest, BeginsNoAttemptThatMayRepeatALostOne) {
 }
 
 TEST_F(RestoredPostgresCallStoreTest, TimestampsOfEachLeaseBeginAboveTheClockAndTheBound) {
-  const int64_t ahead_ms = kStartMs + 3'600'000;
+  const int64_t ahead_ms = kStartMs + 300'000;
+  constexpr int64_t kLastMs = kStartMs + 600'000;
   Sql(absl::StrCat("UPDATE leases SET through_ms = ", ahead_ms, " WHERE index = 7"));
+  // Somebody who had the role of a gateway has raised it.
+  Sql("UPDATE leases SET through_ms = 9223372036854775807 WHERE index = 8");
   std::unique_ptr<CallStore> paused = OpenNow();
   Save();
   EXPECT_EQ(RaiseAndWait(*paused, kStartMs + 10'000), absl::OkStatus());
   Restore();
-  Sql(absl::StrCat("SELECT mark_restored(", now_ms_ * 1000, ")"));
+  Sql(absl::StrCat("SET stampgate.server_us = ", now_ms_ * 1000, "; SELECT repair_store()"));
   const auto free = [this](int64_t through_ms) {
     return SharedServer(kVersion).Sql(
         absl::StrCat("SELECT count(*) FROM leases WHERE holder IS NULL AND through_ms = ", through_ms), store_.schema);
   };
-  EXPECT_EQ(free(kStartMs + 31'000), "63");
+  EXPECT_EQ(free(kStartMs + 31'000), "62");
   EXPECT_EQ(free(ahead_ms), "1");
+  EXPECT_EQ(free(kLastMs), "1");
   EXPECT_EQ(OpenNow()->timestamp_floor_ms(), kStartMs + 31'000);
   // The process from before the restoration does not get its lease again.
   EXPECT_EQ(RaiseAndWait(*paused, kStartMs + 20'000).code(), absl::StatusCode::kUnavailable);

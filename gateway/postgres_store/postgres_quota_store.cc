@@ -1,10 +1,11 @@
 #include "gateway/postgres_store/postgres_quota_store.h"
 
 #include <cstdint>
-#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "gateway/postgres_store/holder_secret.h"
 #include "gateway/postgres_store/lasting_connection.h"
 #include "webhooks/postgres/connection.h"
 
@@ -22,15 +23,15 @@ class PostgresQuotaStore final : public QuotaStore {
     const absl::StatusOr<PostgresConnection*> connection = connection_.Get();
     if (!connection.ok()) return connection.status();
     const absl::StatusOr<std::vector<PostgresResult>> results =
-        (*connection)
-            ->Commit({{"SELECT calls, this_part, left_us, used, freed_us FROM take_quota($1, $2, $3, $4, $5, $6)",
-                       PostgresParameters()
-                           .Bool(!allow_single_server_)
-                           .Bytes(limit.quota)
-                           .Bigint(absl::ToInt64Microseconds(limit.window))
-                           .Bigint(limit.calls)
-                           .Bigint(wanted)
-                           .Bigint(now_ ? std::optional(absl::ToUnixMicros(now_())) : std::nullopt)}});
+        CommitAt(now_, **connection,
+                 {{"SELECT calls, this_part, left_us, used, freed_us FROM take_calls($1, $2, $3, $4, $5, $6)",
+                   PostgresParameters()
+                       .Bool(!allow_single_server_)
+                       .Bytes(secret_)
+                       .Bytes(limit.quota)
+                       .Bigint(absl::ToInt64Microseconds(limit.window))
+                       .Bigint(limit.calls)
+                       .Bigint(wanted)}});
     if (!results.ok()) return results.status();
     const PostgresResult& row = results->front();
     return QuotaBlock{row.Number(0, 0), row.Number(0, 1), absl::Microseconds(row.Number(0, 2)), row.Number(0, 3),
@@ -41,17 +42,19 @@ class PostgresQuotaStore final : public QuotaStore {
     PostgresConnection* connection = connection_.GetIfOpen();
     if (connection == nullptr) return absl::UnavailableError("there is no connection");
     return connection
-        ->Run({{"SELECT return_quota($1, $2, $3, $4)", PostgresParameters()
-                                                           .Bytes(limit.quota)
-                                                           .Bigint(absl::ToInt64Microseconds(limit.window))
-                                                           .Bigint(part)
-                                                           .Bigint(calls)}})
+        ->Run({{"SELECT return_calls($1, $2, $3, $4, $5)", PostgresParameters()
+                                                               .Bytes(secret_)
+                                                               .Bytes(limit.quota)
+                                                               .Bigint(absl::ToInt64Microseconds(limit.window))
+                                                               .Bigint(part)
+                                                               .Bigint(calls)}})
         .status();
   }
 
  private:
   const bool allow_single_server_;
-  const std::function<absl::Time()> now_;
+  const ServerClock now_;
+  const std::string secret_ = NewHolderSecret();
   LastingConnection connection_;
 };
 

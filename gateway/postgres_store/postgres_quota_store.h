@@ -2,19 +2,17 @@
 #ifndef STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_QUOTA_STORE_H_
 #define STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_QUOTA_STORE_H_
 
-#include <functional>
 #include <memory>
 
-#include "absl/time/time.h"
 #include "gateway/shares/quota_store.h"
 #include "webhooks/postgres/server_address.h"
+#include "webhooks/postgres/server_clock.h"
 
 namespace stampgate {
 
 struct PostgresQuotaStoreOptions {
   PostgresAddress address;
-  // If set, replaces the server's clock. Only tests set it.
-  std::function<absl::Time()> now;
+  ServerClock now;
 };
 
 // Connects with the first Take, and again after a loss of the connection. A Take can last 4 s if the server does not

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "gateway/postgres_store/holder_secret.h"
 #include "gateway/postgres_store/lasting_connection.h"
 #include "gateway/shares/rate_demand.h"
 #include "webhooks/postgres/connection.h"
@@ -13,7 +14,7 @@
 namespace stampgate {
 namespace {
 
-// The arguments of renew_shares: see rates.sql.
+// The arguments of renew_rates: see owner.sql. The name of the replica is the secret.
 PostgresParameters ArgumentsOf(const ShareRenewal& renewal) {
   std::vector<absl::string_view> silent;
   std::vector<int64_t> silent_numbers;
@@ -89,12 +90,12 @@ class PostgresShareStore final : public ShareStore {
     if (!connection.ok()) return connection.status();
     const absl::StatusOr<std::vector<PostgresResult>> results =
         (*connection)
-            ->Run({{"SELECT renew_shares($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", ArgumentsOf(renewal)},
+            ->Run({{"SELECT renew_rates($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", ArgumentsOf(renewal)},
                    {"SELECT r.replica, r.number, d.rate, d.caller, d.weight, d.wanted FROM replicas r LEFT JOIN LATERAL"
                     " unnest(r.demand_rates, r.demand_callers, r.weights, r.wanted) AS d (rate, caller, weight, "
                     "wanted) ON true"
                     " WHERE r.replica <> $1 ORDER BY r.replica, d.rate",
-                    PostgresParameters().Bytes(renewal.replica)}});
+                    PostgresParameters().Bytes(HolderNameOf(renewal.replica))}});
     if (!results.ok()) return results.status();
     if (results->front().IsNull(0, 0)) return absl::AbortedError("the replica has already made a later renewal");
     return ShareAnswer{results->front().Numbers(0, 0), OthersOf(results->back())};
@@ -103,7 +104,7 @@ class PostgresShareStore final : public ShareStore {
   absl::Status Release(const std::string& replica) override {
     PostgresConnection* connection = connection_.GetIfOpen();
     if (connection == nullptr) return absl::UnavailableError("there is no connection");
-    return connection->Run({{"SELECT release_shares($1)", PostgresParameters().Bytes(replica)}}).status();
+    return connection->Run({{"SELECT release_rates($1)", PostgresParameters().Bytes(replica)}}).status();
   }
 
  private:

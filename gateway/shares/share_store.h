@@ -14,7 +14,7 @@ namespace stampgate {
 
 // What one replica states about itself and asks for.
 struct ShareRenewal {
-  std::string replica;  // 16 random bytes of a process
+  std::string replica;  // 16 random bytes of a process; the others perhaps see another name, and not this secret
   int64_t number = 0;   // 1, and one more with each renewal
   struct Rate {
     std::string rate;
@@ -23,7 +23,8 @@ struct ShareRenewal {
   };
   std::vector<Rate> rates;
   std::vector<RateDemand> demand;
-  // Replicas that have been silent since their renewals with these numbers. Their shares become free.
+  // Replicas that have been silent since their renewals with these numbers, by the names of ShareAnswer. Their shares
+  // become free, unless the store has heard from them.
   struct Silent {
     std::string replica;
     int64_t number = 0;

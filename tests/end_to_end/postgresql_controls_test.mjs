@@ -18,7 +18,7 @@ const TIMEOUT = { timeout: 2 * HANG_MS };
 const ONE_SERVER = { size: 1, confirmations: 0, gateways: 2 };
 const METHOD = 'OrganizationService/UpdateOrganizationName';
 
-/** Replaces texts in the source of a function of schema.sql. Each text must occur. */
+/** Replaces texts in the source of a function of the store. Each text must occur. */
 async function alter(server, name, replacements) {
   let source = await server.sql(`SELECT pg_get_functiondef('stampgate.${name}'::regproc)`);
   for (const [from, to] of replacements) {
@@ -51,8 +51,8 @@ test('the judge finds positions that come from a plain sequence', TIMEOUT, async
   await scene.sender.progress();
   const latest = await primary.sql('SELECT latest FROM stampgate.log');
   await primary.sql(`CREATE SEQUENCE stampgate.positions START ${Number(latest) + 1000}`);
-  await alter(primary, 'append_events', [
-    ['head := lock_log(now_us);', 'SELECT * INTO STRICT head FROM log;'],
+  await alter(primary, 'store_events', [
+    ['head := lock_log(server_us());', 'SELECT * INTO STRICT head FROM log;'],
     ['FOR i IN 1 .. cardinality(event_ids) LOOP', "$& head.latest := nextval('stampgate.positions');"],
     ['head.latest + 1, body_sha256s[i]', 'head.latest, body_sha256s[i]'],
     ['head.latest := head.latest + 1;', ''],

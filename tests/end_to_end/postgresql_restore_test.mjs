@@ -227,7 +227,7 @@ for (const [version, target] of [
     const { simulator } = scene.stack;
     const refused = await scene.mark();
     assert.equal(refused.status, 1);
-    assert.match(refused.stderr, /permission denied for function mark_restored/);
+    assert.match(refused.stderr, /permission denied for function repair_store/);
     const { stdout, ...result } = await scene.mark({ user: 'owner' });
     assert.deepEqual(result, { status: 0, signal: null, stderr: '' });
     assert.match(stdout, /^schema stampgate: timestamps will begin above earlier ones; for 24h, /);

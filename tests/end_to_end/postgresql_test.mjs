@@ -9,12 +9,17 @@ import { ask, metricsOf, statusOf } from './admin_port.mjs';
 import { deliver } from './event_stack.mjs';
 import { QUERY, SUBMIT, described } from './failures.mjs';
 import { HANG_MS, WEBHOOK_PATH, run } from './harness.mjs';
-import { logLines, logged, startFaults } from './log_lines.mjs';
+import { logLines, logged } from './log_lines.mjs';
 import { until } from './processes.mjs';
 import { SharedLogStack, writeStoreKey } from './shared_log_stack.mjs';
 import { EARLIEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
 const TIMEOUT = { timeout: 2 * HANG_MS };
+/** What the commands print about a new store. */
+const TABLES =
+  'schema stampgate: has the tables of version 3\n' +
+  'the store keeps events for 168h, at most 10737418240 bytes; ids of events for 720h; and idempotency keys for 24h\n' +
+  'all events must have a seal\n';
 
 /** Starts a server without standbys, and makes a stack that accepts this. */
 async function prepare(t, { server, store } = {}) {
@@ -29,17 +34,6 @@ async function deliverTo(stack, { webhookUrl: url }, event = {}) {
   const { status, error, eventId } = await deliver(stack.simulator, { url, ...event });
   assert.equal(status, 200, error);
   return eventId;
-}
-
-/** The message of a gateway that does not start. */
-async function startFault(stack, store) {
-  const file = join(stack.folder, 'fault.yaml');
-  writeFileSync(file, JSON.stringify(stack.config(store)));
-  const { status, stderr } = await run(['serve', '--config', file]);
-  assert.equal(status, 1, stderr);
-  const faults = startFaults(stderr);
-  assert.equal(faults.length, 1, stderr);
-  return faults[0];
 }
 
 /** Delivers events to the gateways in turn. Resolves to the ids. */
@@ -173,10 +167,10 @@ test('store migrate creates the tables, and store check examines them and the se
   const { postgres, stack } = await prepare(t);
   const missing = 'the store\'s tables are missing or old: run `stampgate store migrate`';
   assert.deepEqual(await stack.command('check'), { status: 1, signal: null, stdout: '', stderr: `${missing}\n` });
-  assert.equal(await startFault(stack, { migrate: false }), `the call store on PostgreSQL: ${missing}`);
+  assert.equal(await stack.startFault({ migrate: false }), missing);
   assert.equal(await postgres.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'stampgate'"), '0');
 
-  const migrated = { status: 0, signal: null, stdout: 'schema stampgate: has the tables of version 2\n', stderr: '' };
+  const migrated = { status: 0, signal: null, stdout: TABLES, stderr: '' };
   assert.deepEqual(await stack.command('migrate'), migrated);
   assert.deepEqual(await stack.command('migrate'), migrated);
   const checked = await stack.command('check');
@@ -191,7 +185,7 @@ test('store migrate creates the tables, and store check examines them and the se
   const single =
     "the server's setting synchronous_standby_names is empty: the loss of the server loses acknowledged events";
   assert.deepEqual([strict.status, strict.stderr], [1, `${single}\n`]);
-  assert.equal(await startFault(stack, { allow_single_server: false }), `the call store on PostgreSQL: ${single}`);
+  assert.equal(await stack.startFault({ allow_single_server: false }), `the call store on PostgreSQL: ${single}`);
   await postgres.set('synchronous_standby_names', 'ANY 1 (n2)');
   assert.deepEqual(await stack.command('check', { allow_single_server: false }), {
     ...migrated,
@@ -201,9 +195,9 @@ test('store migrate creates the tables, and store check examines them and the se
 
   const gateway = await stack.start({ migrate: false });
   await deliverTo(stack, gateway);
-  await postgres.sql('UPDATE stampgate.store SET version = 3');
+  await postgres.sql('UPDATE stampgate.store SET version = 4');
   const newer = await stack.command('check');
-  const why = "the store's tables have version 2, which programs since version 3 can use; this program uses version 2\n";
+  const why = "the store's tables have version 3, which programs since version 4 can use; this program uses version 3\n";
   assert.deepEqual([newer.status, newer.stderr], [1, why]);
   assert.equal((await stack.command('migrate')).status, 1);
 });
@@ -229,7 +223,7 @@ test('a gateway with another store key does not start', TIMEOUT, async (t) => {
   const { stack } = await prepare(t);
   const gateway = await stack.start();
   const id = await deliverTo(stack, gateway);
-  const fault = await startFault(stack, { key_file: await writeStoreKey(stack.folder, 'other.key') });
+  const fault = await stack.startFault({ key_file: await writeStoreKey(stack.folder, 'other.key') });
   assert.match(fault, /^the event log on PostgreSQL: .*key/);
   assert.deepEqual(idsOf(await listAll(gateway)), [id]);
 });
@@ -244,10 +238,15 @@ test('a gateway without the right to change tables is enough for everything but 
   assert.deepEqual(granted, {
     status: 0,
     signal: null,
-    stdout: 'schema stampgate: has the tables of version 2\nrole gateway: has the rights of a gateway\n',
+    stdout: `${TABLES}role gateway: has the rights of a gateway\n`,
     stderr: '',
   });
   assert.equal((await stack.command('check')).status, 0);
+  for (const command of ['set', 'seal']) {
+    const refused = await stack.command(command);
+    assert.equal(refused.status, 1);
+    assert.match(refused.stderr, /permission denied/);
+  }
 
   const gateways = [await stack.start(), await stack.start({ migrate: false })];
   const subscriber = await Subscriber.start(gateways[1]);
@@ -275,6 +274,22 @@ test('a gateway without the right to change tables is enough for everything but 
   }
 });
 
+test('the owner of the tables decides how long the store keeps events', TIMEOUT, async (t) => {
+  const { postgres, stack } = await prepare(t, { store: { user: 'gateway', migrate: false } });
+  for (const role of ['owner', 'gateway']) await postgres.sql(`CREATE ROLE ${role} LOGIN`);
+  await postgres.sql('GRANT CREATE ON DATABASE postgres TO owner');
+  assert.equal((await stack.command('migrate', { user: 'owner' }, '--grant-to', 'gateway')).status, 0);
+  const differs = async () => logged(await stack.start(), 'store_bounds_differ').length;
+  assert.equal(await differs(), 0);
+  stack.more = { events: { retention_age: '24h' } };
+  assert.equal(await differs(), 1);
+  assert.match((await stack.command('check')).stdout, /^the store keeps events for 168h, /m);
+  const { status, stdout } = await stack.command('set', { user: 'owner' });
+  assert.equal(status, 0);
+  assert.match(stdout, /^the store keeps events for 24h, /);
+  assert.equal(await differs(), 0);
+});
+
 test('a pool in session mode serves gateways, and a pool that shares sessions is refused in words', TIMEOUT, async (t) => {
   const { postgres, stack } = await prepare(t);
   const pool = await Pool.create(t, postgres);
@@ -289,7 +304,7 @@ test('a pool in session mode serves gateways, and a pool that shares sessions is
     const why = 'a pool between the gateway and the server gives each transaction another session: set its mode to session';
     const { status, stderr } = await stack.command('check', { hosts });
     assert.deepEqual([status, stderr], [1, `${hosts[0]}: ${why}\n`]);
-    assert.ok((await startFault(stack, { hosts })).endsWith(`${hosts[0]}: ${why}`));
+    assert.ok((await stack.startFault({ hosts })).endsWith(`${hosts[0]}: ${why}`));
   }
   const schemas = await postgres.sql("SELECT string_agg(schemaname, ',') FROM pg_tables WHERE tablename = 'store'");
   assert.equal(schemas, 'stampgate');
@@ -321,7 +336,7 @@ test('a gateway with all that uses the store holds seven sessions of the server,
 
 test('an operator whose storage tears no page accepts full_page_writes = off', TIMEOUT, async (t) => {
   const { stack } = await prepare(t, { server: { settings: ['full_page_writes = off'] } });
-  const fault = await startFault(stack, {});
+  const fault = await stack.startFault({});
   assert.match(fault, /full_page_writes is off/);
   const store = { allow_full_page_writes_off: true };
   await deliverTo(stack, await stack.start(store));

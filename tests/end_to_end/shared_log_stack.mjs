@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { startSimulator } from '../simulator/server.mjs';
 import { ADMIN } from './admin_port.mjs';
 import { Gateway, WEBHOOK_PATH, freeCaller, run, scratch, writeKey } from './harness.mjs';
+import { startFaults } from './log_lines.mjs';
 
 /** Creates a key of the store in `folder` with `stampgate store keygen`. */
 export async function writeStoreKey(folder, name = 'store.key') {
@@ -58,6 +59,17 @@ export class SharedLogStack {
     const gateway = await Gateway.start(this.config(store), { folder: this.folder, env });
     this.gateways.push(gateway);
     return gateway;
+  }
+
+  /** The message of a gateway that does not start. */
+  async startFault(store) {
+    const file = join(this.folder, 'fault.yaml');
+    writeFileSync(file, JSON.stringify(this.config(store)));
+    const { status, stderr } = await run(['serve', '--config', file]);
+    assert.equal(status, 1, stderr);
+    const faults = startFaults(stderr);
+    assert.equal(faults.length, 1, stderr);
+    return faults[0];
   }
 
   /** Runs `stampgate store COMMAND` with the config of a gateway. */

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "webhooks/postgres/owner_sql.h"
 #include "webhooks/postgres/rates_sql.h"
 #include "webhooks/postgres/schema_sql.h"
 
@@ -89,7 +90,7 @@ absl::StatusOr<std::vector<PostgresStatement>> StatementsAfter(const TableVersio
   }
   if (steps.version() > 1) {
     statements.emplace_back().sql = "ALTER TABLE store ADD COLUMN IF NOT EXISTS steps integer";
-    statements.push_back({"UPDATE store SET version = $1::integer, steps = $2::integer",
+    statements.push_back({"UPDATE store SET version = greatest(version, $1::integer), steps = $2::integer",
                           PostgresParameters().Bigint(steps.usable_since).Bigint(steps.version())});
   }
   return statements;
@@ -98,7 +99,7 @@ absl::StatusOr<std::vector<PostgresStatement>> StatementsAfter(const TableVersio
 }  // namespace
 
 const StoreSteps& StepsOfThisProgram() {
-  static const StoreSteps& steps = *new StoreSteps{{kSchemaSql, kRatesSql}, /*usable_since=*/1};
+  static const StoreSteps& steps = *new StoreSteps{{kSchemaSql, kRatesSql, kOwnerSql}, /*usable_since=*/1};
   return steps;
 }
 
@@ -121,16 +122,16 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
       .Commit(
           {{absl::StrCat("GRANT USAGE ON SCHEMA ", Quoted(schema), to)},
            {absl::StrCat("GRANT SELECT ON ALL TABLES IN SCHEMA ", Quoted(schema), to)},
-           {absl::StrCat("GRANT EXECUTE ON FUNCTION create_log, append_events, trim_log, bytes_of_log, position_before,"
-                         " time_us, age_of_submits, put_submits, tidy_submits, record_loss, take_lease,"
-                         " raise_lease, release_lease, renew_shares, release_shares, take_quota, return_quota",
+           {absl::StrCat("GRANT EXECUTE ON FUNCTION create_log, store_events, trim_events, bytes_of_log,"
+                         " position_before, server_us, age_of_submits(), store_submits, trim_submits, report_loss,"
+                         " begin_lease, extend_lease, end_lease, renew_rates, release_rates, take_calls, return_calls",
                          to)}})
       .status();
 }
 
 absl::Status MarkServerAsRestored(PostgresConnection& connection) {
   if (absl::Status status = CheckStore(connection); !status.ok()) return status;
-  const absl::Status status = connection.Commit({{"SELECT mark_restored(NULL)"}}).status();
+  const absl::Status status = connection.Commit({{"SELECT repair_store()"}}).status();
   if (!absl::IsUnavailable(status)) return status;
   return absl::UnavailableError(
       absl::StrCat(status.message(), "; start the standbys first, and run this command again"));
@@ -154,9 +155,9 @@ absl::Status ClaimEmptyStore(PostgresConnection& connection, const std::string& 
   if (absl::Status status = MigrateStore(connection, schema, steps); !status.ok()) return status;
   if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
   const absl::StatusOr<std::vector<PostgresResult>> results =
-      connection.Commit({{"UPDATE store SET version = $1::integer WHERE version = $2 AND NOT EXISTS (SELECT FROM log)"
+      connection.Commit({{"UPDATE store SET version = $1::integer WHERE version > 0 AND NOT EXISTS (SELECT FROM log)"
                           " AND NOT EXISTS (SELECT FROM submits) RETURNING version",
-                          PostgresParameters().Bigint(kClaimed).Bigint(steps.usable_since)}});
+                          PostgresParameters().Bigint(kClaimed)}});
   if (!results.ok()) return results.status();
   if (results->front().rows() != 1) return NotEmpty();
   // A gateway that starts now looks at the claim again after it has taken its lease and created its log. Because this
@@ -172,14 +173,15 @@ absl::Status ClaimEmptyStore(PostgresConnection& connection, const std::string& 
 
 absl::Status OpenClaimedStore(PostgresConnection& connection) {
   return connection
-      .Commit({{"UPDATE store SET version = $1::integer WHERE version = $2",
+      .Commit({{"UPDATE store SET version = greatest($1, (SELECT CASE WHEN unsealed_through IS NOT NULL THEN 3 END"
+                " FROM bounds))::integer WHERE version = $2",
                 PostgresParameters().Bigint(StepsOfThisProgram().usable_since).Bigint(kClaimed)}})
       .status();
 }
 
 absl::Status CheckStoreIsUnused(PostgresConnection& connection) {
   const absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(
-      {{"SELECT count(*) FROM leases WHERE holder IS NOT NULL AND renewed_us > time_us(NULL) - 600000000"}});
+      {{"SELECT count(*) FROM leases WHERE holder IS NOT NULL AND renewed_us > server_us() - 600000000"}});
   if (!results.ok()) return results.status();
   const int64_t gateways = results->front().Number(0, 0);
   if (gateways == 0) return absl::OkStatus();

@@ -204,12 +204,23 @@ void TestPostgres::Allow(const std::string& line) const {
   Sql("SELECT pg_reload_conf()");
 }
 
-PostgresAddress TestPostgres::NewStore() const {
+PostgresAddress TestPostgres::NewStore(const StoreBounds& bounds) const {
   static std::atomic<int> stores = 0;
   PostgresAddress store = address(absl::StrCat("store_", ++stores));
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(store);
   if (!connection.ok()) Fail(connection.status().ToString());
   if (absl::Status status = MigrateStore(**connection, store.schema); !status.ok()) Fail(status.ToString());
+  // Not with WriteStoreBounds, which also checks what the server does not keep.
+  Sql(absl::StrCat("UPDATE bounds SET retention_age_us = ", absl::ToInt64Microseconds(bounds.retention_age),
+                   ", retention_bytes = ", bounds.retention_bytes,
+                   ", deduplication_age_us = ", absl::ToInt64Microseconds(bounds.deduplication_age),
+                   ", key_retention_us = ", absl::ToInt64Microseconds(bounds.key_retention)),
+      store.schema);
+  // The clock of the store is that of the test, if the test has one: see ServerClock.
+  Sql("CREATE OR REPLACE FUNCTION server_us() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT"
+      " coalesce(nullif(current_setting('stampgate.server_us', true), '')::bigint,"
+      " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) $$",
+      store.schema);
   return store;
 }
 

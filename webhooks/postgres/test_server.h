@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "webhooks/postgres/connection.h"
 #include "webhooks/postgres/server_address.h"
+#include "webhooks/postgres/store_bounds.h"
 
 namespace stampgate {
 
@@ -53,8 +54,8 @@ class TestPostgres {
   // Puts a line before the others in pg_hba.conf, which states who may log in and how.
   void Allow(const std::string& line) const;
 
-  // Creates an empty store in a new schema, and returns its address.
-  PostgresAddress NewStore() const;
+  // Creates an empty store in a new schema, and returns its address. Its functions follow the ServerClock of the test.
+  PostgresAddress NewStore(const StoreBounds& bounds = {}) const;
 
   // Makes each write to the table `table` of the store in `schema` claim the store, as a copy does that begins at the
   // same time.

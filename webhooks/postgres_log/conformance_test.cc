@@ -26,6 +26,8 @@
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
+#include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/store_bounds.h"
 #include "webhooks/postgres/test_server.h"
 #include "webhooks/postgres_log/postgres_event_log.h"
 #include "webhooks/threads/wait_clock.h"
@@ -104,8 +106,11 @@ class PostgresEngine : public Engine {
     PostgresEventLogOptions all;
     all.address = store_;
     all.store_key = &key_;
-    all.retention_age = options.retention_age;
-    all.deduplication_age = options.deduplication_age;
+    StoreBounds bounds;
+    bounds.retention_age = options.retention_age;
+    bounds.deduplication_age = options.deduplication_age;
+    const absl::Status written = WriteStoreBounds(**PostgresConnection::Open(store_), bounds);
+    if (!written.ok()) return written;
     all.max_queued_bytes = options.max_queued_bytes;
     all.now = options.now;
     all.steady_now = options.steady_now;

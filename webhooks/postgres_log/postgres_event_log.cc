@@ -23,6 +23,7 @@
 #include "webhooks/postgres/primary_check.h"
 #include "webhooks/postgres/schema.h"
 #include "webhooks/postgres/store_connection.h"
+#include "webhooks/postgres_log/event_seal.h"
 #include "webhooks/postgres_log/growth.h"
 #include "webhooks/postgres_log/postgres_reader.h"
 #include "webhooks/postgres_log/sealed_key.h"
@@ -77,14 +78,15 @@ absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretByt
   return head;
 }
 
-// The arguments of the function append_events of schema.sql.
-PostgresParameters ArgumentsOf(const std::vector<WaitingEvent>& batch, std::optional<int64_t> now_us,
-                               bool needs_standby) {
+// The arguments of the function store_events of owner.sql.
+PostgresParameters ArgumentsOf(const std::vector<WaitingEvent>& batch, bool needs_standby, const EventSeals& seal) {
   std::vector<std::string> headers;
   std::vector<std::string> contents;
+  std::vector<std::string> seals;
   for (const WaitingEvent& waiting : batch) {
     headers.push_back(EncodeHeaders(waiting.event->headers));
     contents.push_back(EncodeContent(RowOf(*waiting.event, headers.back())));
+    seals.push_back(seal.Make(contents.back()));
   }
   const auto column = [&batch](auto of) {
     std::vector<absl::string_view> values;
@@ -94,8 +96,7 @@ PostgresParameters ArgumentsOf(const std::vector<WaitingEvent>& batch, std::opti
   std::vector<int64_t> timestamps_ms;
   for (const WaitingEvent& waiting : batch) timestamps_ms.push_back(waiting.event->timestamp_ms);
   PostgresParameters arguments;
-  arguments.Bigint(now_us)
-      .Bool(needs_standby)
+  arguments.Bool(needs_standby)
       .ByteArrays(column([](const Event& event) -> absl::string_view { return event.event_id; }))
       .ByteArrays(column([](const Event& event) -> absl::string_view { return IdScopeOf(event); }))
       .ByteArrays(column([](const Event& event) -> absl::string_view { return event.organization_id; }))
@@ -107,7 +108,8 @@ PostgresParameters ArgumentsOf(const std::vector<WaitingEvent>& batch, std::opti
       .ByteArrays({headers.begin(), headers.end()})
       .ByteArrays(column([](const Event& event) { return AsText(event.body_sha256); }))
       .ByteArrays({contents.begin(), contents.end()})
-      .ByteArrays(column([](const Event& event) -> absl::string_view { return event.body; }));
+      .ByteArrays(column([](const Event& event) -> absl::string_view { return event.body; }))
+      .ByteArrays({seals.begin(), seals.end()});
   return arguments;
 }
 
@@ -116,6 +118,7 @@ class PostgresEventLog final : public EventLog {
   PostgresEventLog(PostgresEventLogOptions options, std::unique_ptr<PostgresConnection> connection, LogHead head)
       : options_(std::move(options)),
         identity_(head.identity),
+        seals_(identity_),
         growth_(std::make_shared<LogGrowth>(head.end)),
         wake_listener_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         connection_(std::move(connection)),
@@ -236,10 +239,10 @@ class PostgresEventLog final : public EventLog {
     std::vector<int64_t> outcomes;
     if (status.ok()) {
       absl::StatusOr<std::vector<PostgresResult>> results =
-          connection_->Commit({{"SELECT a.outcomes, a.latest, a.latest_digest, log.id FROM append_events($1, $2, $3, "
-                                "$4, $5, $6, $7, $8, $9,"
-                                " $10, $11, $12, $13, $14) a, log",
-                                ArgumentsOf(*batch, NowUs(), !options_.address.allow_single_server)}});
+          CommitAt(options_.now, *connection_,
+                   {{"SELECT s.outcomes, s.latest, s.latest_digest, log.id FROM store_events($1, $2, $3, $4, $5, $6, "
+                     "$7, $8, $9, $10, $11, $12, $13, $14) s, log",
+                     ArgumentsOf(*batch, !options_.address.allow_single_server, seals_)}});
       status = results.status();
       if (status.ok() && results->front().Bytes(0, 3) != AsText(identity_.id)) status = OfAnotherLog();
       if (status.ok()) {
@@ -267,13 +270,8 @@ class PostgresEventLog final : public EventLog {
 
   // Returns whether there is more to trim.
   absl::StatusOr<bool> Trim() {
-    absl::StatusOr<std::vector<PostgresResult>> results = connection_->Commit(
-        {{"SET LOCAL lock_timeout = '300ms'"},
-         {"SELECT trim_log($1, $2, $3, $4)", PostgresParameters()
-                                                 .Bigint(NowUs())
-                                                 .Bigint(absl::ToInt64Microseconds(options_.retention_age))
-                                                 .Bigint(options_.retention_bytes)
-                                                 .Bigint(absl::ToInt64Microseconds(options_.deduplication_age))}});
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        CommitAt(options_.now, *connection_, {{"SET LOCAL lock_timeout = '300ms'"}, {"SELECT trim_events()"}});
     // Another transaction uses the part that must be dropped. The next step of retention tries again.
     if (absl::IsAborted(results.status()) || absl::IsDeadlineExceeded(results.status())) return false;
     if (!results.ok()) return results.status();
@@ -284,10 +282,6 @@ class PostgresEventLog final : public EventLog {
     const std::lock_guard lock(mutex_);
     trims_done_ = trims_wanted;
     trimmed_.notify_all();
-  }
-
-  std::optional<int64_t> NowUs() const {
-    return options_.now ? std::optional(absl::ToUnixMicros(options_.now())) : std::nullopt;
   }
 
   static absl::Status OfAnotherLog() {
@@ -375,6 +369,7 @@ class PostgresEventLog final : public EventLog {
 
   const PostgresEventLogOptions options_;
   const LogIdentity identity_;
+  const EventSeals seals_;
   const std::shared_ptr<LogGrowth> growth_;         // of the durable events
   const int wake_listener_;                         // an eventfd
   std::unique_ptr<PostgresConnection> connection_;  // used only by the writer's thread

@@ -24,6 +24,7 @@
 #include "stamp/secret/bytes.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/postgres/server_address.h"
+#include "webhooks/postgres/server_clock.h"
 
 namespace stampgate {
 
@@ -31,17 +32,10 @@ struct PostgresEventLogOptions {
   PostgresAddress address;
   // The key under which the server stores the log's cursor key: kSymmetricKeyBytes bytes, which all gateways have.
   const SecretBytes* store_key = nullptr;
-  // Retention drops parts of the log, about a sixteenth of its events at a time. It drops a part when the age of its
-  // last event exceeds `retention_age`, or when the events and ids use more than `retention_bytes`. The age follows the
-  // server's clock, but a jump of this clock counts as one hour at most.
-  absl::Duration retention_age = absl::Hours(24 * 7);
-  int64_t retention_bytes = int64_t{10} << 30;
-  // See SqliteEventLogOptions.
-  absl::Duration deduplication_age = absl::Hours(24 * 30);
+  // How often the log deletes what the owner of the store does not want to keep: see StoreBounds.
   absl::Duration retention_interval = absl::Seconds(10);
   size_t max_queued_bytes = 64 << 20;
-  // If set, replaces the server's clock. Only tests set it.
-  std::function<absl::Time()> now;
+  ServerClock now;
   // The clock of EventLog::WriteUnderWay.
   std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
   // Called on one of the log's threads when the log cannot store events any more, with the reason, and with OK when it

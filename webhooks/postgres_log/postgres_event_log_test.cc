@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -21,9 +22,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "stamp/secret/symmetric_key.h"
+#include "webhooks/log/row.h"
+#include "webhooks/log/state.h"
 #include "webhooks/log/testing.h"
+#include "webhooks/postgres/rates_sql.h"
 #include "webhooks/postgres/schema.h"
+#include "webhooks/postgres/schema_sql.h"
+#include "webhooks/postgres/store_bounds.h"
 #include "webhooks/postgres/test_server.h"
+#include "webhooks/postgres_log/event_seal.h"
+#include "webhooks/postgres_log/sealed_key.h"
 #include "webhooks/verification/testing.h"
 
 namespace stampgate {
@@ -168,6 +176,54 @@ TEST(PostgresEventLogTest, ConcurrentGatewaysStoreEachEventOnceAndLeaveNoGaps) {
   EXPECT_EQ(ids.size(), kEvents);
 }
 
+// Calls a function that stores one event. If `seal` is nullopt, calls that of releases before 0.2.0.
+absl::Status StoreWithSql(const PostgresAddress& store, int number, std::optional<std::string> seal) {
+  const VerifiedEvent verified = MakeVerifiedEvent(absl::StrCat("event-", number), BodyOf(number));
+  const Event& event = *verified;
+  const std::string headers = EncodeHeaders(event.headers);
+  const EventRow row = RowOf(event, headers);
+  const std::string content = EncodeContent(row);
+  PostgresParameters arguments;
+  if (!seal.has_value()) arguments.Bigint(std::nullopt);
+  arguments.Bool(false)
+      .ByteArrays({event.event_id})
+      .ByteArrays({IdScopeOf(event)})
+      .ByteArrays({event.organization_id})
+      .ByteArrays({event.parent_organization_id})
+      .ByteArrays({event.type})
+      .ByteArrays({event.key_id})
+      .Bigints({event.timestamp_ms})
+      .ByteArrays({row.signature})
+      .ByteArrays({headers})
+      .ByteArrays({row.body_sha256})
+      .ByteArrays({content})
+      .ByteArrays({event.body});
+  if (seal.has_value()) arguments.ByteArrays({*seal});
+  return (*PostgresConnection::Open(store))
+      ->Commit({{seal.has_value() ? "SELECT store_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+                                  : "SELECT append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+                 std::move(arguments)}})
+      .status();
+}
+
+// Returns the positions of the events that a reader returns, and of those that it reports as damaged.
+std::pair<std::vector<Position>, std::vector<Position>> FoundAndDamaged(EventReader& reader) {
+  std::pair<std::vector<Position>, std::vector<Position>> positions;
+  const Position latest = reader.Extent()->latest;
+  for (Position after = 0; after < latest;) {
+    const absl::StatusOr<EventReader::Batch> batch = reader.Read({after}, {}, {});
+    if (batch.ok()) {
+      for (const LoggedEvent& event : batch->events) positions.first.push_back(event.position);
+      after = batch->through;
+    } else {
+      EXPECT_EQ(batch.status().code(), absl::StatusCode::kDataLoss) << batch.status();
+      after = reader.Lost().last;
+      positions.second.push_back(after);
+    }
+  }
+  return positions;
+}
+
 TEST(PostgresEventLogTest, DetectsDamage) {
   const PostgresAddress store = SharedServer(kVersion).NewStore();
   Gateway gateway(store);
@@ -179,32 +235,71 @@ TEST(PostgresEventLogTest, DetectsDamage) {
   sql("UPDATE events SET body = body || ' ' WHERE position = 2");
   sql("UPDATE events SET type = 'other' WHERE position = 4");
   sql("DELETE FROM events WHERE position = 6");
-  std::vector<Position> found;
-  std::vector<Position> damaged;
-  for (Position after = 0; after < 6;) {
-    const absl::StatusOr<EventReader::Batch> batch = reader->Read({after}, {}, {});
-    if (batch.ok()) {
-      for (const LoggedEvent& event : batch->events) found.push_back(event.position);
-      after = batch->through;
-    } else {
-      ASSERT_EQ(batch.status().code(), absl::StatusCode::kDataLoss) << batch.status();
-      damaged.push_back(reader->Lost().last);
-      after = reader->Lost().last;
-    }
-  }
-  EXPECT_THAT(found, ElementsAre(1, 3, 5));
-  EXPECT_THAT(damaged, ElementsAre(2, 4, 6));
+  EXPECT_EQ(FoundAndDamaged(*reader), std::pair(std::vector<Position>({1, 3, 5}), std::vector<Position>({2, 4, 6})));
   EXPECT_EQ(reader->DigestAt(4).value(), events[3].digest) << "the next row has the digest too";
   EXPECT_EQ(reader->Find({"event-2", {}}, {}).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(reader->Find({"event-6", {}}, {}).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(reader->Find({"event-5", {}}, {}).value()->position, 5);
 }
 
+// Somebody can call the functions of the store, and has not its key. The server computes correct checksums.
+TEST(PostgresEventLogTest, AnEventThatNoGatewayHasStoredIsDamaged) {
+  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  Gateway gateway(store);
+  ASSERT_TRUE(gateway.Open().ok());
+  ASSERT_TRUE(gateway.Store(1).ok());
+  LogIdentity with_other_key = gateway.log().identity();
+  with_other_key.cursor_key[0] ^= 1;
+  const VerifiedEvent third = MakeVerifiedEvent("event-3", BodyOf(3));
+  const std::string headers = EncodeHeaders(third->headers);
+  ASSERT_EQ(StoreWithSql(store, 2, std::string(32, 'x')), absl::OkStatus());
+  ASSERT_EQ(StoreWithSql(store, 3, EventSeals(with_other_key).Make(EncodeContent(RowOf(*third, headers)))),
+            absl::OkStatus());
+  ASSERT_TRUE(gateway.Store(4).ok());
+  // The seal of another event.
+  SharedServer(kVersion).Sql("UPDATE events SET seal = (SELECT seal FROM events WHERE position = 1) WHERE position = 4",
+                             store.schema);
+  ASSERT_TRUE(gateway.Store(5).ok());
+  EXPECT_FALSE(StoreWithSql(store, 6, std::nullopt).ok()) << "a new store needs seals";
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  EXPECT_EQ(FoundAndDamaged(*reader), std::pair(std::vector<Position>({1, 5}), std::vector<Position>({2, 3, 4})));
+  EXPECT_EQ(reader->Find({"event-2", {}}, {}).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(PostgresEventLogTest, EventsOfAnEarlierReleaseNeedNoSealUntilTheStoreIsSealed) {
+  const PostgresAddress store = SharedServer(kVersion).address("earlier_release");
+  std::unique_ptr<PostgresConnection> owner = PostgresConnection::Open(store).value();
+  ASSERT_EQ(MigrateStore(*owner, store.schema, StoreSteps{{kSchemaSql, kRatesSql}, 1}), absl::OkStatus());
+  const LogIdentity log = MakeLogIdentity();
+  ASSERT_TRUE(owner
+                  ->Commit({{"SELECT create_log($1, $2)",
+                             PostgresParameters().Bytes(AsText(log.id)).Bytes(SealKey(log.cursor_key, KeyOf(1)))}})
+                  .ok());
+  ASSERT_EQ(StoreWithSql(store, 1, std::nullopt), absl::OkStatus());
+  ASSERT_EQ(MigrateStore(*owner, store.schema), absl::OkStatus());
+  Gateway gateway(store);
+  ASSERT_TRUE(gateway.Open().ok());
+  ASSERT_TRUE(gateway.Store(2).ok());
+  EXPECT_EQ(StoreWithSql(store, 3, std::nullopt), absl::OkStatus()) << "a gateway of the earlier release still runs";
+  EXPECT_EQ(StoreWithSql(store, 4, std::string(32, 'x')), absl::OkStatus());
+  std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
+  EXPECT_EQ(FoundAndDamaged(*reader), std::pair(std::vector<Position>({1, 2, 3}), std::vector<Position>({4})));
+  EXPECT_EQ(ReadStoreDecisions(*owner)->unsealed_through, std::nullopt);
+
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(SealStore(*owner), absl::OkStatus());
+  EXPECT_EQ(ReadStoreDecisions(*owner)->unsealed_through, 4);
+  EXPECT_FALSE(StoreWithSql(store, 5, std::nullopt).ok());
+  ASSERT_TRUE(gateway.Store(5).ok());
+  EXPECT_EQ(FoundAndDamaged(*reader), std::pair(std::vector<Position>({1, 2, 3, 5}), std::vector<Position>({4})));
+  EXPECT_EQ(SharedServer(kVersion).Sql("SELECT version FROM store", store.schema), "3");
+}
+
 TEST(PostgresEventLogTest, RetentionDropsOldPartsAndKeepsTheirIds) {
-  Gateway gateway(SharedServer(kVersion).NewStore());
+  StoreBounds bounds;
+  bounds.retention_age = absl::Minutes(16);
+  Gateway gateway(SharedServer(kVersion).NewStore(bounds));
   std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
   gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
-  gateway.options().retention_age = absl::Minutes(16);
   gateway.options().retention_interval = absl::Hours(1);
   ASSERT_TRUE(gateway.Open().ok());
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
@@ -226,10 +321,11 @@ TEST(PostgresEventLogTest, RetentionDropsOldPartsAndKeepsTheirIds) {
 
 // A reader sees the events and the log's state of one moment, although a dropped partition is gone for older snapshots.
 TEST(PostgresEventLogTest, ReadersSeeNoDamageWhileRetentionDropsParts) {
-  Gateway gateway(SharedServer(kVersion).NewStore());
+  StoreBounds bounds;
+  bounds.retention_age = absl::Minutes(16);
+  Gateway gateway(SharedServer(kVersion).NewStore(bounds));
   std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
   gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
-  gateway.options().retention_age = absl::Minutes(16);
   gateway.options().retention_interval = absl::Hours(1);
   ASSERT_TRUE(gateway.Open().ok());
   std::atomic<bool> stop = false;
@@ -254,8 +350,9 @@ TEST(PostgresEventLogTest, ReadersSeeNoDamageWhileRetentionDropsParts) {
 }
 
 TEST(PostgresEventLogTest, RetentionLimitsTheBytes) {
-  Gateway gateway(SharedServer(kVersion).NewStore());
-  gateway.options().retention_bytes = 4 << 20;
+  StoreBounds bounds;
+  bounds.retention_bytes = 4 << 20;
+  Gateway gateway(SharedServer(kVersion).NewStore(bounds));
   gateway.options().retention_interval = absl::Hours(1);
   ASSERT_TRUE(gateway.Open().ok());
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
@@ -291,7 +388,9 @@ TEST(PostgresEventLogTest, AStoreWithoutTablesIsRefused) {
 
 // A gateway with a role of its own can store events, but can neither change nor delete them.
 TEST(PostgresEventLogTest, TheLeastRightsAreEnough) {
-  PostgresAddress store = SharedServer(kVersion).NewStore();
+  StoreBounds bounds;
+  bounds.retention_age = absl::Minutes(1);
+  PostgresAddress store = SharedServer(kVersion).NewStore(bounds);
   const std::string role = "gateway_" + store.schema;
   SharedServer(kVersion).Sql("CREATE ROLE " + role + " LOGIN");
   ASSERT_TRUE(GrantStore(**PostgresConnection::Open(store), store.schema, role).ok());
@@ -299,7 +398,6 @@ TEST(PostgresEventLogTest, TheLeastRightsAreEnough) {
   Gateway gateway(store);
   std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
   gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
-  gateway.options().retention_age = absl::Minutes(1);
   gateway.options().retention_interval = absl::Hours(1);
   ASSERT_TRUE(gateway.Open().ok());
   EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "webhooks/postgres_log/event_seal.h"
 #include "webhooks/postgres_log/growth.h"
 #include "webhooks/postgres_log/postgres_reader.h"
 #include "webhooks/postgres_log/sealed_key.h"
@@ -113,7 +114,7 @@ class Columns {
 class PostgresLogTarget final : public LogTarget {
  public:
   PostgresLogTarget(PostgresConnection& connection, const LogRecord& record, const SecretBytes& store_key)
-      : connection_(connection), store_key_(store_key) {
+      : connection_(connection), store_key_(store_key), seals_(record.identity) {
     const Position count = record.latest - record.earliest + 1;
     const Position size = std::max<Position>(1, (count + kParts - 1) / kParts);
     // The part 0 has no events: it stands for the ids of events that retention has deleted.
@@ -149,7 +150,9 @@ class PostgresLogTarget final : public LogTarget {
 
   absl::Status AddEvents(const std::vector<CopiedEvent>& events) override {
     std::vector<std::pair<Position, size_t>> part_of;
+    std::vector<std::string> seals;
     for (const CopiedEvent& event : events) {
+      seals.push_back(seals_.Make(EncodeContent(event.row)));
       if (event.row.position > parts_[part_].last) ++part_;
       parts_[part_].digest = event.digest;
       part_of.emplace_back(event.row.position, part_);
@@ -170,11 +173,12 @@ class PostgresLogTarget final : public LogTarget {
         .Bytes(events, [](const CopiedEvent& event) { return event.row.body_sha256; })
         .Bytes(events, [](const CopiedEvent& event) { return AsText(event.digest); })
         .Bytes(events, [](const CopiedEvent& event) { return event.row.previous; })
-        .Bytes(events, [](const CopiedEvent& event) { return event.body; });
+        .Bytes(events, [](const CopiedEvent& event) { return event.body; })
+        .Bytes(seals, [](const std::string& seal) -> absl::string_view { return seal; });
     return connection_
         .Commit({{"INSERT INTO events (part, position, commit_us, event_id, organization_id, parent_organization_id,"
-                  " type, key_id, timestamp_ms, signature, headers, body_sha256, digest, previous, body)"
-                  " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+                  " type, key_id, timestamp_ms, signature, headers, body_sha256, digest, previous, body, seal)"
+                  " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
                   std::move(parameters)}})
         .status();
   }
@@ -242,6 +246,7 @@ class PostgresLogTarget final : public LogTarget {
 
   PostgresConnection& connection_;
   const SecretBytes& store_key_;
+  const EventSeals seals_;
   std::vector<Part> parts_;
   size_t part_ = 1;  // the part of the last event
 };

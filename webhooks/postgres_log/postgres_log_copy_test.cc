@@ -31,6 +31,8 @@ constexpr int kEvents = 40;
 
 const absl::Time kStart = absl::FromUnixSeconds(1'700'000'000);
 
+constexpr StoreBounds kBounds = {.retention_age = absl::Hours(4), .deduplication_age = absl::Hours(8)};
+
 std::string IdOf(int number) { return absl::StrCat("event-", number); }
 std::string BodyOf(int number) {
   return absl::StrCat(R"({"organizationId":"org-)", number % 3, R"(","text":")", number, R"("})");
@@ -96,8 +98,6 @@ class PostgresLogCopyTest : public testing::Test {
     PostgresEventLogOptions options;
     options.address = store_;
     options.store_key = &key_;
-    options.retention_age = absl::Hours(4);
-    options.deduplication_age = absl::Hours(8);
     options.retention_interval = absl::Hours(1);
     options.now = [this] { return absl::FromUnixMicros(now_us_); };
     return OpenPostgresEventLog(std::move(options));
@@ -156,7 +156,7 @@ class PostgresLogCopyTest : public testing::Test {
 
   std::string folder_;
   std::string file_;
-  PostgresAddress store_ = SharedServer().NewStore();
+  PostgresAddress store_ = SharedServer().NewStore(kBounds);
   SecretBytes key_ = *SecretBytes::Create(kSymmetricKeyBytes);
   std::atomic<int64_t> now_us_ = absl::ToUnixMicros(kStart);
   bool on_server_ = false;
@@ -253,7 +253,7 @@ TEST_F(PostgresLogCopyTest, ALogWithoutEventsCanBeCopied) {
   }
   DeleteFile();
   ASSERT_EQ(CopyToFile(), absl::OkStatus());
-  store_ = SharedServer().NewStore();
+  store_ = SharedServer().NewStore(kBounds);
   ASSERT_EQ(CopyToServer(), absl::OkStatus());
   const std::unique_ptr<EventLog> log = OpenStore();
   Store(*log, 3, 5);

@@ -13,9 +13,11 @@ namespace {
 // The columns of a row without its body.
 constexpr char kColumns[] =
     "e.position, e.commit_us, e.event_id, e.organization_id, e.parent_organization_id, e.type, e.key_id,"
-    " e.timestamp_ms, e.signature, e.headers, e.body_sha256, e.previous, e.digest, octet_length(e.body)::bigint";
+    " e.timestamp_ms, e.signature, e.headers, e.body_sha256, e.previous, e.digest, e.seal, "
+    "octet_length(e.body)::bigint";
 constexpr int kDigestColumn = 12;
-constexpr int kBodySizeColumn = 13;
+constexpr int kSealColumn = 13;
+constexpr int kBodySizeColumn = 14;
 
 // Requires that the row is not NULL.
 EventRow RowOf(const PostgresResult& rows, int row) {
@@ -98,7 +100,8 @@ absl::StatusOr<PostgresReader::Snapshot> PostgresReader::LookOnce(const Postgres
   // state would be of the time before, and the events of the time after.
   absl::StatusOr<PostgresConnection::Reading> reading =
       connection_->Read({{"LOCK TABLE ONLY events IN ACCESS SHARE MODE"},
-                         {"SELECT id, earliest, latest, latest_digest, digest_before, wall_us FROM log"},
+                         {"SELECT id, earliest, latest, latest_digest, digest_before, wall_us, unsealed_through"
+                          " FROM log, bounds"},
                          statement});
   if (!reading.ok()) {
     connection_ = nullptr;  // ends the transaction
@@ -110,6 +113,7 @@ absl::StatusOr<PostgresReader::Snapshot> PostgresReader::LookOnce(const Postgres
   }
   Snapshot snapshot{{head.Number(0, 1), head.Number(0, 2), DigestOf(head.Bytes(0, 3)), DigestOf(head.Bytes(0, 4))},
                     std::move(reading->results[2])};
+  unsealed_through_ = head.IsNull(0, 6) ? std::nullopt : std::optional(head.Number(0, 6));
   Cut(reading->terms, head.Number(0, 5), snapshot.head);
   return snapshot;
 }
@@ -144,10 +148,16 @@ absl::Status PostgresReader::CheckRow(const PostgresResult& rows, int row, Posit
   if (row >= rows.rows() || rows.IsNull(row, 0) || rows.Number(row, 0) != expected) {
     return Damaged(expected, "it is missing");
   }
-  if (rows.Bytes(row, kDigestColumn) != AsText(ChecksumOf(AsText(log_.id), RowOf(rows, row)))) {
+  const EventRow columns = RowOf(rows, row);
+  if (rows.Bytes(row, kDigestColumn) != AsText(ChecksumOf(AsText(log_.id), columns))) {
     return Damaged(expected, "its checksum is wrong");
   }
-  return absl::OkStatus();
+  if (rows.IsNull(row, kSealColumn)) {
+    if (expected <= unsealed_through_.value_or(expected)) return absl::OkStatus();
+    return Damaged(expected, "it has no seal of a gateway");
+  }
+  if (seals_.IsValid(rows.Bytes(row, kSealColumn), EncodeContent(columns))) return absl::OkStatus();
+  return Damaged(expected, "its seal is not that of a gateway");
 }
 
 // Returns the events of the rows `wanted` of `rows`, whose digests are correct, up to the first damaged body. If the

@@ -21,6 +21,7 @@
 #include "webhooks/postgres/primary_check.h"
 #include "webhooks/postgres/result.h"
 #include "webhooks/postgres/server_address.h"
+#include "webhooks/postgres_log/event_seal.h"
 #include "webhooks/postgres_log/growth.h"
 
 namespace stampgate {
@@ -28,6 +29,9 @@ namespace stampgate {
 // A reader with its own connection to the server that accepts writes: a standby can lack events that another reader has
 // read. Each function reads the log's state at one moment, except bodies, which never change. If the connection is
 // lost, a function returns kUnavailable, and the next one connects again.
+//
+// A reader returns only events that have a valid seal: others are damaged. While gateways of releases before 0.2.0 can
+// use the store, it also returns events without a seal.
 //
 // A reader returns only events that are durable, as far as PostgresConnection::ProveRead can show it. While this cannot
 // be shown, the log ends for it where the gateway last knew that it was durable. Before a reader reports that something
@@ -62,7 +66,7 @@ class PostgresReader : public EventReader {
   };
 
   PostgresReader(PostgresAddress address, const LogIdentity& log, std::shared_ptr<const LogGrowth> durable)
-      : address_(address), log_(log), durable_(std::move(durable)), primary_check_(std::move(address)) {}
+      : address_(address), log_(log), seals_(log), durable_(std::move(durable)), primary_check_(std::move(address)) {}
 
   absl::StatusOr<Snapshot> Look(const PostgresStatement& statement);
   absl::StatusOr<Snapshot> LookOnce(const PostgresStatement& statement);
@@ -78,9 +82,11 @@ class PostgresReader : public EventReader {
 
   const PostgresAddress address_;
   const LogIdentity log_;
+  const EventSeals seals_;
   const std::shared_ptr<const LogGrowth> durable_;
   std::unique_ptr<PostgresConnection> connection_;
   PrimaryCheck primary_check_;
+  std::optional<Position> unsealed_through_;        // the last position without a seal, of the last head; null: any
   bool is_cut_ = false;                             // of the last head
   std::chrono::steady_clock::time_point prove_at_;  // not before
   LostEvents lost_;

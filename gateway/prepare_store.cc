@@ -1,0 +1,47 @@
+#include "gateway/prepare_store.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "gateway/config/store_address.h"
+#include "gateway/config/store_bounds.h"
+#include "gateway/process/log.h"
+#include "webhooks/postgres/connection.h"
+#include "webhooks/postgres/schema.h"
+#include "webhooks/postgres/store_bounds.h"
+
+namespace stampgate {
+
+absl::Status PrepareStore(const config::v1::Config& config) {
+  if (!config.store().has_postgresql()) return absl::OkStatus();
+  const PostgresAddress address = AddressOf(config);
+  const absl::StatusOr<std::unique_ptr<PostgresConnection>> opened = PostgresConnection::Open(address);
+  if (!opened.ok()) return opened.status();
+  PostgresConnection& connection = **opened;
+  const bool migrates = config.store().postgresql().migrate();
+  absl::Status status = migrates ? MigrateStore(connection, address.schema) : CheckStore(connection);
+  if (!status.ok()) return status;
+  const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(connection);
+  if (!decided.ok()) return decided.status();
+  if (decided->unsealed_through == std::nullopt) {
+    Log(Severity::kWarning, "store_not_sealed",
+        {{"message",
+          "gateways of releases before 0.2.0 can store events without a seal: when none of them runs, run"
+          " stampgate store seal"}});
+  }
+  const StoreBounds bounds = StoreBoundsOf(config);
+  if (decided->bounds == bounds) return absl::OkStatus();
+  // The role owns the tables only if it has created them.
+  status = migrates ? WriteStoreBounds(connection, bounds) : absl::FailedPreconditionError("");
+  if (!absl::IsFailedPrecondition(status)) return status;
+  Log(Severity::kWarning, "store_bounds_differ",
+      {{"message", decided->bounds.has_value()
+                       ? "the owner of the store has decided to keep events or idempotency keys for another time than"
+                         " this config says: run stampgate store check"
+                       : "nothing is deleted from the store until its owner runs stampgate store set"}});
+  return absl::OkStatus();
+}
+
+}  // namespace stampgate
