@@ -30,6 +30,7 @@
 #include "gateway/calls/disk_waits.h"
 #include "gateway/calls/handshake_line.h"
 #include "gateway/config/duration.h"
+#include "gateway/config/named_files.h"
 #include "gateway/config/store_address.h"
 #include "gateway/connection_ages.h"
 #include "gateway/door/door.h"
@@ -58,6 +59,8 @@
 #include "gateway/waiting/activity_waits.h"
 #include "gateway/waiting/wait_table.h"
 #include "google/protobuf/descriptor.h"
+#include "stamp/secret/bytes.h"
+#include "stamp/secret/symmetric_key.h"
 #include "translate/operation_table.h"
 #include "webhooks/threads/core_count.h"
 
@@ -177,8 +180,12 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& c
     Log(Severity::kWarning, "call_store_lost", {{"message", std::string(status.message())}});
   };
   if (config.store().has_postgresql()) {
+    const absl::StatusOr<SecretBytes> key =
+        ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config));
+    if (!key.ok()) return key.status();
     PostgresCallStoreOptions options;
     options.address = AddressOf(config);
+    options.store_key = &*key;
     options.key_retention = ToDuration(config.store().key_retention());
     options.queue = QueueOptions(parts);
     options.on_loss = on_loss;

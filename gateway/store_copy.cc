@@ -75,7 +75,8 @@ class StoreCopy {
       if (absl::Status status = CopyEvents(*log, **target); !status.ok()) return status;
     }
     if (calls != nullptr) {
-      if (absl::Status status = CopyKeys(*calls, *MakePostgresCallTarget(connection)); !status.ok()) return status;
+      if (absl::Status status = CopyKeys(*calls, *MakePostgresCallTarget(connection, server_.key)); !status.ok())
+        return status;
     }
     if (absl::Status status = WriteStoreBounds(connection, server_.bounds); !status.ok()) return status;
     if (absl::Status status = OpenClaimedStore(connection); !status.ok()) return status;
@@ -89,7 +90,7 @@ class StoreCopy {
     if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
     absl::StatusOr<std::unique_ptr<LogSource>> log = OpenPostgresLogSource(connection, server_.address, server_.key);
     if (!log.ok()) return log.status();
-    absl::StatusOr<std::unique_ptr<CallSource>> calls = OpenPostgresCallSource(connection);
+    absl::StatusOr<std::unique_ptr<CallSource>> calls = OpenPostgresCallSource(connection, server_.key);
     if (!calls.ok()) return calls.status();
     if (absl::Status status = CopyToFiles(**log, **calls); !status.ok()) return status;
     if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;

@@ -24,6 +24,8 @@
 #include "gateway/store/call_store_testing.h"
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite_call_store.h"
+#include "stamp/secret/bytes.h"
+#include "stamp/secret/symmetric_key.h"
 #include "webhooks/postgres/connection.h"
 #include "webhooks/postgres/store_bounds.h"
 #include "webhooks/postgres/test_server.h"
@@ -79,6 +81,7 @@ class PostgresEngine : public Engine {
   absl::StatusOr<std::unique_ptr<CallStore>> Open(const Options& options) override {
     PostgresCallStoreOptions all;
     all.address = store_;
+    all.store_key = &key_;
     all.key_retention = options.key_retention;
     StoreBounds bounds;
     bounds.key_retention = options.key_retention;
@@ -92,6 +95,7 @@ class PostgresEngine : public Engine {
 
  private:
   const PostgresAddress store_;
+  const SecretBytes key_ = *SecretBytes::Create(kSymmetricKeyBytes);
 };
 
 enum class EngineKind { kSqlite, kPostgres15, kPostgres18 };

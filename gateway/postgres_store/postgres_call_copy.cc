@@ -8,22 +8,26 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/postgres_store/submit_rows.h"
+#include "gateway/postgres_store/submit_seal.h"
 
 namespace stampgate {
 namespace {
 
 class PostgresCallSource final : public CallSource {
  public:
-  explicit PostgresCallSource(PostgresConnection& connection) : connection_(connection) {}
+  PostgresCallSource(PostgresConnection& connection, const SecretBytes& store_key)
+      : connection_(connection), seals_(store_key) {}
 
   absl::Status Open() {
-    const absl::StatusOr<std::vector<PostgresResult>> results = connection_.Run(
-        {{"SELECT age_us, wall_us, distrusted_age_us, (SELECT max(through_ms) FROM leases) FROM submit_clock"}});
+    const absl::StatusOr<std::vector<PostgresResult>> results =
+        connection_.Run({{"SELECT age_us, wall_us, distrusted_age_us, (SELECT max(through_ms) FROM leases),"
+                          " keys_unsealed_through_us FROM submit_clock, bounds"}});
     if (!results.ok()) return results.status();
     const PostgresResult& row = results->front();
     outline_.clock = {.age_us = row.Number(0, 0), .wall_us = row.Number(0, 1)};
     outline_.distrusted_age_us = row.Number(0, 2);
     outline_.timestamp_bound_ms = static_cast<uint64_t>(row.Number(0, 3));
+    if (!row.IsNull(0, 4)) check_.unsealed_through_us = row.Number(0, 4);
     return absl::OkStatus();
   }
 
@@ -35,17 +39,19 @@ class PostgresCallSource final : public CallSource {
                        " ORDER BY stored_age_us, caller, key LIMIT $4"),
           PostgresParameters().Bigint(last_age_us_).Bytes(last_caller_).Bytes(last_key_).Bigint(kCopiedRows)}});
     if (!results.ok()) return results.status();
-    std::vector<CallRow> rows = RowsOf(results->front());
-    if (!rows.empty()) {
-      last_age_us_ = rows.back().stored_age_us;
-      last_caller_ = rows.back().submit.caller;
-      last_key_ = rows.back().submit.key;
+    absl::StatusOr<std::vector<CallRow>> rows = RowsOf(results->front(), check_);
+    if (rows.ok() && !rows->empty()) {
+      last_age_us_ = rows->back().stored_age_us;
+      last_caller_ = rows->back().submit.caller;
+      last_key_ = rows->back().submit.key;
     }
     return rows;
   }
 
  private:
   PostgresConnection& connection_;
+  const SubmitSeals seals_;
+  SubmitCheck check_{seals_, std::nullopt};
   CallStoreOutline outline_;
   // The last row that Next has returned.
   int64_t last_age_us_ = -1;
@@ -55,17 +61,18 @@ class PostgresCallSource final : public CallSource {
 
 class PostgresCallTarget final : public CallTarget {
  public:
-  explicit PostgresCallTarget(PostgresConnection& connection) : connection_(connection) {}
+  PostgresCallTarget(PostgresConnection& connection, const SecretBytes& store_key)
+      : connection_(connection), seals_(store_key) {}
 
   absl::Status Add(const std::vector<CallRow>& rows) override {
     SubmitRows changed;
-    for (const CallRow& row : rows) changed[{row.submit.caller, row.submit.key}] = {0, row, true};
+    for (const CallRow& row : rows) changed[{row.submit.caller, row.submit.key}] = {.row = row, .changed = true};
     PostgresParameters arguments;
-    AddChanges(changed, &arguments);
+    AddChanges(changed, seals_, &arguments);
     return connection_
         .Commit(
             {{"INSERT INTO submits SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,"
-              " $15)",
+              " $15, $16)",
               std::move(arguments)}})
         .status();
   }
@@ -84,18 +91,20 @@ class PostgresCallTarget final : public CallTarget {
 
  private:
   PostgresConnection& connection_;
+  const SubmitSeals seals_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CallSource>> OpenPostgresCallSource(PostgresConnection& connection) {
-  auto source = std::make_unique<PostgresCallSource>(connection);
+absl::StatusOr<std::unique_ptr<CallSource>> OpenPostgresCallSource(PostgresConnection& connection,
+                                                                   const SecretBytes& store_key) {
+  auto source = std::make_unique<PostgresCallSource>(connection, store_key);
   if (absl::Status status = source->Open(); !status.ok()) return status;
   return source;
 }
 
-std::unique_ptr<CallTarget> MakePostgresCallTarget(PostgresConnection& connection) {
-  return std::make_unique<PostgresCallTarget>(connection);
+std::unique_ptr<CallTarget> MakePostgresCallTarget(PostgresConnection& connection, const SecretBytes& store_key) {
+  return std::make_unique<PostgresCallTarget>(connection, store_key);
 }
 
 }  // namespace stampgate

@@ -6,16 +6,19 @@
 
 #include "absl/status/statusor.h"
 #include "gateway/store/call_copy.h"
+#include "stamp/secret/bytes.h"
 #include "webhooks/postgres/connection.h"
 
 namespace stampgate {
 
-// Opens the store of `connection`, which must outlive the source. Errors: those of PostgresConnection::Run.
-absl::StatusOr<std::unique_ptr<CallSource>> OpenPostgresCallSource(PostgresConnection& connection);
+// Opens the store of `connection`, which must outlive the source. Next returns kDataLoss if a key has no valid seal.
+// Errors: those of PostgresConnection::Run.
+absl::StatusOr<std::unique_ptr<CallSource>> OpenPostgresCallSource(PostgresConnection& connection,
+                                                                   const SecretBytes& store_key);
 
 // Adds keys to the store of `connection`, which ClaimEmptyStore has claimed. The role of the connection must own the
 // tables. `connection` must outlive the target.
-std::unique_ptr<CallTarget> MakePostgresCallTarget(PostgresConnection& connection);
+std::unique_ptr<CallTarget> MakePostgresCallTarget(PostgresConnection& connection, const SecretBytes& store_key);
 
 }  // namespace stampgate
 

@@ -17,6 +17,8 @@
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite_call_copy.h"
 #include "gateway/store/sqlite_call_store.h"
+#include "stamp/secret/bytes.h"
+#include "stamp/secret/symmetric_key.h"
 #include "webhooks/postgres/test_server.h"
 
 namespace stampgate {
@@ -55,6 +57,7 @@ class PostgresCallCopyTest : public testing::Test {
   std::unique_ptr<CallStore> OpenStore() {
     PostgresCallStoreOptions options;
     options.address = store_;
+    options.store_key = &key_;
     options.key_retention = absl::Hours(3);
     options.now = [this] { return Now(); };
     options.queue.tidy_interval = absl::Hours(1);
@@ -67,12 +70,12 @@ class PostgresCallCopyTest : public testing::Test {
     const std::unique_ptr<PostgresConnection> connection = *PostgresConnection::Open(store_);
     absl::StatusOr<std::unique_ptr<CallSource>> source = OpenSqliteCallSource(file_, Now());
     if (!source.ok()) return source.status();
-    return CopyCalls(**source, *MakePostgresCallTarget(*connection));
+    return CopyCalls(**source, *MakePostgresCallTarget(*connection, key_));
   }
 
   absl::StatusOr<int64_t> CopyToFile() {
     const std::unique_ptr<PostgresConnection> connection = *PostgresConnection::Open(store_);
-    absl::StatusOr<std::unique_ptr<CallSource>> source = OpenPostgresCallSource(*connection);
+    absl::StatusOr<std::unique_ptr<CallSource>> source = OpenPostgresCallSource(*connection, key_);
     if (!source.ok()) return source.status();
     absl::StatusOr<std::unique_ptr<CallTarget>> target = CreateSqliteCallTarget(file_, Now());
     if (!target.ok()) return target.status();
@@ -117,6 +120,7 @@ class PostgresCallCopyTest : public testing::Test {
   std::string folder_;
   std::string file_;
   PostgresAddress store_ = SharedServer().NewStore({.key_retention = absl::Hours(3)});
+  const SecretBytes key_ = *SecretBytes::Create(kSymmetricKeyBytes);
   std::atomic<int64_t> now_us_ = absl::ToUnixMicros(kStart);
   std::atomic<int> losses_ = 0;
 };

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/postgres_store/holder_secret.h"
 #include "gateway/postgres_store/submit_rows.h"
+#include "gateway/postgres_store/submit_seal.h"
 #include "gateway/store/call_row.h"
 #include "gateway/store/call_step.h"
 #include "gateway/store/key_shares.h"
@@ -57,7 +58,7 @@ int64_t ToBigint(uint64_t number) {
 class PostgresBackend final : public CallBackend {
  public:
   explicit PostgresBackend(PostgresCallStoreOptions options)
-      : options_(std::move(options)), primary_check_(options_.address) {}
+      : options_(std::move(options)), seals_(*options_.store_key), primary_check_(options_.address) {}
 
   // Connects if the connection is lost. Then makes sure that this process has a lease, and that the server still has
   // what this store has committed.
@@ -242,9 +243,12 @@ class PostgresBackend final : public CallBackend {
     }
     absl::StatusOr<std::vector<PostgresResult>> read =
         RunAt(options_.now, *connection_,
-              {ReadSubmits(rows), {"SELECT age_of_submits(), distrusted_age_us FROM submit_clock"}});
+              {ReadSubmits(rows),
+               {"SELECT age_of_submits(), distrusted_age_us, keys_unsealed_through_us FROM submit_clock, bounds"}});
     if (!read.ok()) return read.status();
-    AddSubmits(read->front(), &rows);
+    SubmitCheck check{seals_, std::nullopt};
+    if (!read->back().IsNull(0, 2)) check.unsealed_through_us = read->back().Number(0, 2);
+    AddSubmits(read->front(), check, &rows);
     Apply(steps, read->back(), &rows, answers);
     if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.second.changed; })) {
       // An old primary lacks the attempts that the new one knows. A commit would find that out.
@@ -254,12 +258,12 @@ class PostgresBackend final : public CallBackend {
     on_decided(*answers);
     PostgresParameters arguments;
     arguments.Bool(!options_.address.allow_single_server).Bigint(lease_).Bytes(secret_).Bigint(commits_ + 1);
-    AddChanges(rows, &arguments);
+    AddChanges(rows, seals_, &arguments);
     const absl::Status status =
         connection_
             ->Commit(
                 {{"SELECT store_submits($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,"
-                  " $18, $19)",
+                  " $18, $19, $20)",
                   std::move(arguments)}})
             .status();
     if (status.ok()) {
@@ -286,6 +290,10 @@ class PostgresBackend final : public CallBackend {
       if (const auto* submit = std::get_if<KeyedSubmit>(steps[i])) {
         SubmitRow& stored = (*rows)[{submit->caller, submit->key}];
         const bool there = stored.version > 0 || stored.changed;
+        if (!stored.is_genuine) {
+          (*answers)[i] = CallDecision::Record(RecordOfDamaged(*submit)).answer;
+          continue;
+        }
         CallDecision decision =
             DecideCall(*submit, there ? &stored.row : nullptr,
                        {.age_us = age_us,
@@ -307,13 +315,14 @@ class PostgresBackend final : public CallBackend {
       const auto& ended = std::get<EndedAttempt>(*steps[i]);
       SubmitRow& stored = (*rows)[{ended.caller, ended.key}];
       // If retention has deleted the row, or the key has another submit, there is nothing to update.
-      if (stored.row.number != ended.number) continue;
+      if (stored.row.number != ended.number || !stored.is_genuine) continue;
       EndAttempt(ended.end, &stored.row);
       stored.changed = true;
     }
   }
 
   const PostgresCallStoreOptions options_;
+  const SubmitSeals seals_;
   PrimaryCheck primary_check_;
   std::unique_ptr<PostgresConnection> connection_;
   const std::string secret_ = NewHolderSecret();

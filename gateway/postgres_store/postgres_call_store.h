@@ -3,7 +3,8 @@
 // A group of steps reads the rows of its keys, decides, and stores the changed rows in one transaction, which fails if
 // another gateway has changed one of them meanwhile; then the group decides again. So a gateway that stops keeps no
 // locks. A step is answered only if it is durable (see commit_terms.h) or if it stores nothing, and no other server can
-// know more (see primary_check.h). While the server cannot be reached, the store refuses submits.
+// know more (see primary_check.h). While the server cannot be reached, the store refuses submits. Each row has a seal.
+// If it is not valid, the row is damaged: the gateway sends nothing for its key.
 #ifndef STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_STORE_H_
 #define STAMPGATE_GATEWAY_POSTGRES_STORE_POSTGRES_CALL_STORE_H_
 
@@ -16,6 +17,7 @@
 #include "absl/time/time.h"
 #include "gateway/store/call_store.h"
 #include "gateway/store/queued_call_store.h"
+#include "stamp/secret/bytes.h"
 #include "webhooks/postgres/server_address.h"
 #include "webhooks/postgres/server_clock.h"
 
@@ -23,6 +25,8 @@ namespace stampgate {
 
 struct PostgresCallStoreOptions {
   PostgresAddress address;
+  // The key of the store, which all gateways have: a key for HMACs is derived from it. Used only by the opening.
+  const SecretBytes* store_key = nullptr;
   // See SqliteCallStoreOptions. The clock is the server's, and the owner of the store decides when keys are deleted:
   // see StoreBounds.
   absl::Duration key_retention = absl::Hours(24);

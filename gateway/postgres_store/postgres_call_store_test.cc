@@ -16,6 +16,8 @@
 #include "gateway/postgres_store/postgres_quota_store.h"
 #include "gateway/store/call_store_testing.h"
 #include "gateway/store/queued_call_store.h"
+#include "stamp/secret/bytes.h"
+#include "stamp/secret/symmetric_key.h"
 #include "webhooks/postgres/test_server.h"
 
 namespace stampgate {
@@ -35,6 +37,7 @@ class PostgresCallStoreTest : public testing::Test {
   PostgresCallStoreOptions Options() {
     PostgresCallStoreOptions options;
     options.address = store_;
+    options.store_key = &key_;
     options.queue.end_delay = absl::Milliseconds(1);
     options.queue.tidy_interval = absl::Hours(1);
     options.queue.on_fatal = [this](const absl::Status&) { ++failures_; };
@@ -53,6 +56,7 @@ class PostgresCallStoreTest : public testing::Test {
   void Sql(const std::string& sql) { SharedServer(kVersion).Sql(sql, store_.schema); }
 
   PostgresAddress store_;
+  const SecretBytes key_ = *SecretBytes::Create(kSymmetricKeyBytes);
   std::atomic<int> failures_ = 0;
   std::atomic<int> losses_ = 0;
 };
@@ -206,6 +210,53 @@ TEST_F(PostgresCallStoreTest, AGatewayThatFindsNoTraceOfItsTransactionsReportsAL
   EXPECT_FALSE(BeginAndWait(*store, MakeSubmit("before", 1, 3, 2000))->attempt.has_value());
   EXPECT_EQ(losses_, 1);
   EXPECT_EQ(SharedServer(kVersion).Sql("SELECT max(through_ms) FROM leases", store_.schema), "5000");
+}
+
+// Somebody who has the role of a gateway, or of the owner, changes a row.
+TEST_F(PostgresCallStoreTest, AKeyThatNoGatewayHasStoredInThisFormSendsNothing) {
+  std::unique_ptr<CallStore> store = Open();
+  const std::vector<std::string> changes = {"activity_id = 'other'",
+                                            "timestamp_ms = 1",
+                                            "end_kind = 0, open_attempts = 0",
+                                            "seal = NULL",
+                                            "version = version + 1",
+                                            "body_sha256 = sha256('')",
+                                            "stored_age_us = -1",
+                                            "seal = (SELECT seal FROM submits WHERE key = 'genuine')"};
+  const auto attempt = [&](const std::string& key) {
+    store->End(*BeginAndWait(*store, MakeSubmit(key, 1, 2))->attempt, Done("a-1"));
+  };
+  attempt("genuine");
+  for (size_t i = 0; i < changes.size(); ++i) attempt(absl::StrCat("key-", i));
+  store->Close(0);
+  store = Open();
+  EXPECT_EQ(BeginAndWait(*store, MakeSubmit("genuine", 1, 3))->record->outcome.kind, Kind::kDone);
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const std::string key = absl::StrCat("key-", i);
+    Sql(absl::StrCat("UPDATE submits SET ", changes[i], " WHERE key = '", key, "'"));
+    for (const uint8_t body : {2, 3}) {
+      const absl::StatusOr<Begun> begun = BeginAndWait(*store, MakeSubmit(key, 1, body));
+      ASSERT_TRUE(begun.ok() && begun->record.has_value()) << changes[i];
+      EXPECT_EQ(begun->record->outcome.kind, Kind::kUnknown) << changes[i];
+    }
+  }
+}
+
+TEST_F(PostgresCallStoreTest, AnEarlierRowDoesNotReplaceALaterOne) {
+  std::unique_ptr<CallStore> store = Open();
+  const CallStore::AttemptId attempt = *BeginAndWait(*store, MakeSubmit("key", 1, 2))->attempt;
+  Sql("CREATE TABLE earlier AS TABLE submits");
+  store->End(attempt, Done("a-1"));
+  store->Close(0);
+  store = Open();
+  for (const char* version : {"version = e.version", "version = s.version"}) {
+    Sql(absl::StrCat(
+        "UPDATE submits s SET ", version, ", end_kind = e.end_kind, open_attempts = e.open_attempts,",
+        " activity_id = e.activity_id, activity_status = e.activity_status, seal = e.seal FROM earlier e"));
+    const absl::StatusOr<Begun> begun = BeginAndWait(*store, MakeSubmit("key", 1, 2));
+    // The earlier row as a whole is genuine: only the owner can put it back, because a gateway raises the version.
+    EXPECT_EQ(begun->record.has_value(), absl::string_view(version) == "version = s.version");
+  }
 }
 
 // A store that an administrator restores to an earlier state, with the same clock for the server and the gateways.

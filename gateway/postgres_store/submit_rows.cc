@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,7 @@ Hash HashOf(absl::string_view bytes) {
 }
 
 constexpr int kVersionColumn = 14;
+constexpr int kSealColumn = 15;
 
 CallRow RowOf(const PostgresResult& result, int i) {
   CallRow row;
@@ -41,15 +43,27 @@ CallRow RowOf(const PostgresResult& result, int i) {
   return row;
 }
 
+bool IsGenuine(const PostgresResult& result, int i, const CallRow& row, const SubmitCheck& check) {
+  if (!check.unsealed_through_us.has_value()) return true;
+  if (result.IsNull(i, kSealColumn)) return row.stored_age_us <= *check.unsealed_through_us;
+  return check.seals.IsValid(result.Bytes(i, kSealColumn), row, result.Number(i, kVersionColumn));
+}
+
 }  // namespace
 
 const char kSubmitColumns[] =
     "s.caller, s.key, s.number, s.stored_age_us, s.request_sha256, s.body_sha256, s.timestamp_ms, s.open_attempts,"
-    " s.end_kind, s.end_code, s.end_domain, s.end_reason, s.activity_id, s.activity_status, s.version";
+    " s.end_kind, s.end_code, s.end_domain, s.end_reason, s.activity_id, s.activity_status, s.version, s.seal";
 
-std::vector<CallRow> RowsOf(const PostgresResult& result) {
+absl::StatusOr<std::vector<CallRow>> RowsOf(const PostgresResult& result, const SubmitCheck& check) {
   std::vector<CallRow> rows;
-  for (int i = 0; i < result.rows(); ++i) rows.push_back(RowOf(result, i));
+  for (int i = 0; i < result.rows(); ++i) {
+    rows.push_back(RowOf(result, i));
+    if (!IsGenuine(result, i, rows.back(), check)) {
+      return absl::DataLossError(absl::StrCat("no gateway has stored the idempotency key ", rows.back().submit.key,
+                                              " of ", rows.back().submit.caller, " in this form"));
+    }
+  }
   return rows;
 }
 
@@ -65,16 +79,17 @@ PostgresStatement ReadSubmits(const SubmitRows& rows) {
           PostgresParameters().ByteArrays(callers).ByteArrays(keys)};
 }
 
-void AddSubmits(const PostgresResult& result, SubmitRows* rows) {
+void AddSubmits(const PostgresResult& result, const SubmitCheck& check, SubmitRows* rows) {
   for (int i = 0; i < result.rows(); ++i) {
     CallRow row = RowOf(result, i);
     SubmitRow& stored = (*rows)[{row.submit.caller, row.submit.key}];
     stored.version = result.Number(i, kVersionColumn);
+    stored.is_genuine = IsGenuine(result, i, row, check);
     stored.row = std::move(row);
   }
 }
 
-void AddChanges(const SubmitRows& rows, PostgresParameters* arguments) {
+void AddChanges(const SubmitRows& rows, const SubmitSeals& seals, PostgresParameters* arguments) {
   std::vector<const SubmitRow*> changed;
   for (const auto& [name, row] : rows) {
     if (row.changed) changed.push_back(&row);
@@ -104,6 +119,9 @@ void AddChanges(const SubmitRows& rows, PostgresParameters* arguments) {
   bytes([](const CallRow& row) -> absl::string_view { return row.best_end.reason; });
   bytes([](const CallRow& row) -> absl::string_view { return row.best_end.activity_id; });
   bytes([](const CallRow& row) -> absl::string_view { return row.best_end.activity_status; });
+  std::vector<std::string> made;
+  for (const SubmitRow* row : changed) made.push_back(seals.Make(row->row, row->version + 1));
+  arguments->ByteArrays({made.begin(), made.end()});
 }
 
 }  // namespace stampgate

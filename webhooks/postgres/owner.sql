@@ -3,20 +3,23 @@
 --
 -- The functions below replace those of schema.sql and rates.sql. The owner of the tables decides what is deleted, when,
 -- and how far ahead of the server's clock timestamps may be: no function has a parameter for it. A gateway states only
--- its own acts, under a secret whose SHA-256 the tables have, because all gateways have one role. Events have a seal, an
--- HMAC under a key that the server does not have: see webhooks/postgres_log/event_seal.h.
+-- its own acts, under a secret whose SHA-256 the tables have, because all gateways have one role. Events and idempotency
+-- keys have a seal, an HMAC under a key that the server does not have: see webhooks/postgres/seals.h.
 --
 -- While a gateway of an earlier release uses the store, it needs the earlier functions, and its events have no seal.
 -- `stampgate store seal` ends this time.
 
--- NULL if a gateway of an earlier release has stored the event.
+-- NULL if a gateway of an earlier release has stored the row.
 ALTER TABLE events ADD COLUMN seal bytea;
+ALTER TABLE submits ADD COLUMN seal bytea;
 
 -- What the owner has decided. `stampgate store set` writes it.
 CREATE TABLE bounds (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   -- Events with later positions must have a seal. NULL while gateways of an earlier release may store events.
   unsealed_through bigint,
+  -- Idempotency keys that are stored later, by their age, must have a seal. NULL at the same time.
+  keys_unsealed_through_us bigint,
   -- NULL if the owner has not decided yet: then nothing is deleted.
   retention_age_us bigint,
   retention_bytes bigint,
@@ -114,17 +117,36 @@ CREATE FUNCTION name_of(secret bytea) RETURNS bytea LANGUAGE sql IMMUTABLE STRIC
   SELECT sha256(secret)
 $$;
 
--- Stores rows of `submits` as put_submits of schema.sql does, for the holder of the lease.
+-- Stores rows of `submits` as put_submits of schema.sql does, with their seals, for the holder of the lease. A stored key
+-- does not become older, so that it is not deleted early.
 CREATE FUNCTION store_submits(
   needs_standby boolean, lease bigint, secret bytea, holder_commits bigint, callers bytea[], keys bytea[],
   versions bigint[], numbers bigint[], ages_us bigint[], request_sha256s bytea[], body_sha256s bytea[],
   timestamps_ms bigint[], all_open_attempts bigint[], end_kinds bigint[], end_codes bigint[], end_domains bytea[],
-  end_reasons bytea[], activity_ids bytea[], activity_statuses bytea[]
-) RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-  SELECT put_submits(needs_standby, lease, name_of(secret), holder_commits, callers, keys, versions, numbers, ages_us,
-                     request_sha256s, body_sha256s, timestamps_ms, all_open_attempts, end_kinds, end_codes,
-                     end_domains, end_reasons, activity_ids, activity_statuses)
-$$;
+  end_reasons bytea[], activity_ids bytea[], activity_statuses bytea[], seals bytea[]
+) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+  stored bigint;
+BEGIN
+  IF needs_standby THEN PERFORM require_standby(); END IF;
+  UPDATE leases SET commits = holder_commits WHERE index = lease AND holder = name_of(secret);
+  IF NOT FOUND THEN RAISE EXCEPTION 'another gateway has taken the lease' USING ERRCODE = 'SG002'; END IF;
+  INSERT INTO submits AS s
+    SELECT * FROM unnest(callers, keys, versions, numbers, ages_us, request_sha256s, body_sha256s, timestamps_ms,
+                         all_open_attempts, end_kinds, end_codes, end_domains, end_reasons, activity_ids,
+                         activity_statuses, seals)
+    ON CONFLICT (caller, key) DO UPDATE SET
+      version = excluded.version, number = excluded.number, stored_age_us = excluded.stored_age_us,
+      request_sha256 = excluded.request_sha256, body_sha256 = excluded.body_sha256,
+      timestamp_ms = excluded.timestamp_ms, open_attempts = excluded.open_attempts, end_kind = excluded.end_kind,
+      end_code = excluded.end_code, end_domain = excluded.end_domain, end_reason = excluded.end_reason,
+      activity_id = excluded.activity_id, activity_status = excluded.activity_status, seal = excluded.seal
+      WHERE s.version = excluded.version - 1 AND s.stored_age_us <= excluded.stored_age_us;
+  GET DIAGNOSTICS stored = ROW_COUNT;
+  IF stored < cardinality(callers) THEN
+    RAISE EXCEPTION 'another gateway has changed an idempotency key' USING ERRCODE = '40001';
+  END IF;
+END $$;
 
 -- Deletes idempotency keys that are older than the owner wants to keep them: see tidy_submits of schema.sql.
 CREATE FUNCTION trim_submits() RETURNS boolean
@@ -190,9 +212,10 @@ BEGIN
   UPDATE replicas SET renewed_us = now_us WHERE replica = name_of(secret) AND number = this_number;
 END $$;
 
--- Frees the shares of the replica of `secret`.
+-- Frees the shares of the replica of `secret`. Waits for no standby, as renew_rates.
 CREATE FUNCTION release_rates(secret bytea) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT set_config('synchronous_commit', 'off', true);
   SELECT release_shares(name_of(secret))
 $$;
 
@@ -256,7 +279,8 @@ BEGIN
   sealed_after := coalesce(sealed_after, 0);
   EXECUTE format('ALTER TABLE events ADD CONSTRAINT events_are_sealed CHECK (seal IS NOT NULL OR position <= %s) NOT VALID',
                  sealed_after);
-  UPDATE bounds SET unsealed_through = sealed_after;
+  UPDATE bounds SET unsealed_through = sealed_after, keys_unsealed_through_us =
+    CASE WHEN EXISTS (SELECT FROM submits) THEN age_of_submits(server_us()) ELSE -1 END;
   UPDATE store SET version = greatest(version, 3) WHERE version > 0;
 END $$;
 

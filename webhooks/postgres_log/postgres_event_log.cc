@@ -85,8 +85,9 @@ PostgresParameters ArgumentsOf(const std::vector<WaitingEvent>& batch, bool need
   std::vector<std::string> seals;
   for (const WaitingEvent& waiting : batch) {
     headers.push_back(EncodeHeaders(waiting.event->headers));
-    contents.push_back(EncodeContent(RowOf(*waiting.event, headers.back())));
-    seals.push_back(seal.Make(contents.back()));
+    const EventRow row = RowOf(*waiting.event, headers.back());
+    contents.push_back(EncodeContent(row));
+    seals.push_back(seal.Make(row));
   }
   const auto column = [&batch](auto of) {
     std::vector<absl::string_view> values;

@@ -152,7 +152,7 @@ class PostgresLogTarget final : public LogTarget {
     std::vector<std::pair<Position, size_t>> part_of;
     std::vector<std::string> seals;
     for (const CopiedEvent& event : events) {
-      seals.push_back(seals_.Make(EncodeContent(event.row)));
+      seals.push_back(seals_.Make(event.row));
       if (event.row.position > parts_[part_].last) ++part_;
       parts_[part_].digest = event.digest;
       part_of.emplace_back(event.row.position, part_);

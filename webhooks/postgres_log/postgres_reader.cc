@@ -156,7 +156,7 @@ absl::Status PostgresReader::CheckRow(const PostgresResult& rows, int row, Posit
     if (expected <= unsealed_through_.value_or(expected)) return absl::OkStatus();
     return Damaged(expected, "it has no seal of a gateway");
   }
-  if (seals_.IsValid(rows.Bytes(row, kSealColumn), EncodeContent(columns))) return absl::OkStatus();
+  if (seals_.IsValid(rows.Bytes(row, kSealColumn), columns)) return absl::OkStatus();
   return Damaged(expected, "its seal is not that of a gateway");
 }
 
