@@ -44,7 +44,6 @@
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/operations/timestamp_reserve.h"
 #include "gateway/postgres_store/postgres_call_store.h"
-#include "gateway/prepare_store.h"
 #include "gateway/process/hang_watch.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
@@ -55,6 +54,7 @@
 #include "gateway/reflection/service.h"
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite_call_store.h"
+#include "gateway/store_preparation.h"
 #include "gateway/upstream/client.h"
 #include "gateway/waiting/activity_waits.h"
 #include "gateway/waiting/wait_table.h"
@@ -328,7 +328,7 @@ class GrpcServer : public Server {
     observers.on_reachable(false);
     opening_.emplace("event-log-opening", kOpenInterval, [this, config = std::move(config), observers] {
       if (events_ != nullptr) return;
-      absl::Status status = PrepareStore(*config);
+      absl::Status status = preparation_.Run(*config);
       if (status.ok()) status = OpenEvents(*config, observers);
       if (!status.ok()) {
         if (std::exchange(opening_failure_, status) != status) {
@@ -599,6 +599,7 @@ class GrpcServer : public Server {
   std::optional<PeriodicTask> usage_report_;
   std::vector<HangWatch> hang_watches_;
   std::optional<PeriodicTask> hang_watcher_;
+  StorePreparation preparation_;         // used only by opening_
   absl::Status opening_failure_;         // the last reason why the log could not be opened; used only by opening_
   std::optional<PeriodicTask> opening_;  // set if the log's server could not be reached at the start
 };
@@ -613,7 +614,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
       UpstreamClient::Create(OptionsOf(config->upstream(), admission, parts.metrics), parts.loops);
   if (!upstream.ok()) return upstream.status();
-  const absl::Status reached = PrepareStore(*config);
+  const absl::Status reached = StorePreparation().Run(*config);
   if (!reached.ok() && !absl::IsUnavailable(reached)) return reached;
   absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
   if (!store.ok()) return store.status();

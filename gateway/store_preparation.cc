@@ -1,8 +1,9 @@
-#include "gateway/prepare_store.h"
+#include "gateway/store_preparation.h"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "gateway/config/store_address.h"
@@ -14,7 +15,7 @@
 
 namespace stampgate {
 
-absl::Status PrepareStore(const config::v1::Config& config) {
+absl::Status StorePreparation::Run(const config::v1::Config& config) {
   if (!config.store().has_postgresql()) return absl::OkStatus();
   const PostgresAddress address = AddressOf(config);
   const absl::StatusOr<std::unique_ptr<PostgresConnection>> opened = PostgresConnection::Open(address);
@@ -25,22 +26,30 @@ absl::Status PrepareStore(const config::v1::Config& config) {
   if (!status.ok()) return status;
   const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(connection);
   if (!decided.ok()) return decided.status();
+  const StoreBounds bounds = StoreBoundsOf(config);
+  bool differs = decided->bounds != bounds;
+  if (differs && migrates) {
+    status = WriteStoreBounds(connection, bounds);
+    // The role owns the tables only if it has created them.
+    if (!status.ok() && !absl::IsFailedPrecondition(status)) return status;
+    differs = !status.ok();
+  }
+  if (std::exchange(has_warned_, true)) return absl::OkStatus();
   if (decided->unsealed_through == std::nullopt) {
     Log(Severity::kWarning, "store_not_sealed",
         {{"message",
-          "gateways of releases before 0.2.0 can store events without a seal: when none of them runs, run"
-          " stampgate store seal"}});
+          "gateways of releases before 0.2.0 can store rows without a seal: when none of them runs, run stampgate "
+          "store "
+          "seal"}});
   }
-  const StoreBounds bounds = StoreBoundsOf(config);
-  if (decided->bounds == bounds) return absl::OkStatus();
-  // The role owns the tables only if it has created them.
-  status = migrates ? WriteStoreBounds(connection, bounds) : absl::FailedPreconditionError("");
-  if (!absl::IsFailedPrecondition(status)) return status;
-  Log(Severity::kWarning, "store_bounds_differ",
-      {{"message", decided->bounds.has_value()
-                       ? "the owner of the store has decided to keep events or idempotency keys for another time than"
-                         " this config says: run stampgate store check"
-                       : "nothing is deleted from the store until its owner runs stampgate store set"}});
+  if (differs) {
+    Log(Severity::kWarning, "store_bounds_differ",
+        {{"message",
+          decided->bounds.has_value()
+              ? "the owner of the store has decided to keep events or idempotency keys for another time than "
+                "this config says: run stampgate store check"
+              : "nothing is deleted from the store until its owner runs stampgate store set"}});
+  }
   return absl::OkStatus();
 }
 
