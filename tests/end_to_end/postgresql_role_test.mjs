@@ -51,15 +51,20 @@ function number(value) {
   return bytes;
 }
 
-/** SQL that stores an event as a gateway does. `seal` is the seal, or `undefined` for none. */
-function storeEvent({ id, organization = ORGANIZATION, type = 'ACTIVITY_UPDATES', body, seal }) {
+/**
+ * SQL that stores an event as a gateway does. `seal` is the seal, or `undefined` for none. `large` replaces columns by SQL
+ * of type bytea.
+ */
+function storeEvent({ id, organization = ORGANIZATION, type = 'ACTIVITY_UPDATES', body = '{}', seal, large = {} }) {
   const sha256 = createHash('sha256').update(body).digest();
-  const texts = [id, organization, '', type, 'key', Buffer.alloc(64, 1), '', sha256].map((text) => Buffer.from(text));
+  const signature = Buffer.alloc(64, 1);
+  const texts = [id, organization, '', type, 'key', signature, '', sha256].map((text) => Buffer.from(text));
   const content = Buffer.concat([number(1), ...texts.flatMap((text) => [number(text.length), text])]);
-  const columns = [id, organization, organization, '', type, 'key'].map((text) => array(text));
-  const rest = [array(Buffer.alloc(64, 1)), array(''), array(sha256), array(content), array(body)];
+  const columns = Object.entries({ id, scope: organization, organization, parent: '', type, key: 'key', signature, headers: '', sha256, content, body })
+    .map(([name, value]) => `ARRAY[${large[name] ?? bytea(value)}]`); // prettier-ignore
+  columns.splice(6, 0, "'{1}'");
   const seals = seal === undefined ? 'ARRAY[NULL]::bytea[]' : array(seal);
-  return `SELECT outcomes[1] FROM stampgate.store_events(false, ${columns.join(', ')}, '{1}', ${rest.join(', ')}, ${seals})`;
+  return `SELECT outcomes[1] FROM stampgate.store_events(false, ${columns.join(', ')}, ${seals})`;
 }
 
 describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_MS }, async () => {
@@ -142,6 +147,19 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
 
   attack('stores an event without a seal', 'refused by the server', async () => {
     await assert.rejects(asGateway(storeEvent({ id: 'unsealed', body: '{}' })), /violates check constraint "events_are_sealed"/);
+  });
+
+  attack('stores a row so large that gateways could not read it', 'refused by the server', async () => {
+    const seal = randomBytes(32);
+    for (const name of ['id', 'type', 'headers', 'body', 'signature']) {
+      const large = { [name]: "repeat('x', 20000000)::bytea" };
+      const store = asGateway(storeEvent({ id: 'large', seal, large }));
+      await assert.rejects(store, /index row|violates check constraint "events_have_bounds"/, name);
+    }
+    const renew = `SELECT stampgate.renew_rates('x', 1, '{}', '{}', '{}', '{}', '{}',
+      ARRAY[repeat('x', 20000000)::bytea], '{c}', '{1}', '{1}')`;
+    await assert.rejects(asGateway(renew), /violates check constraint "replicas_have_bounds"/);
+    await readAll((await deliverTo(gateways[0])).eventId);
   });
 
   attack('stores an event again that the log has, with its seal', 'it is not stored again', async () => {

@@ -48,6 +48,20 @@ CREATE TABLE quota_parts (
   PRIMARY KEY (quota, window_us, part, holder)
 ) WITH (fillfactor = 50);
 
+-- Gateways read these rows, and need memory for all of their columns. No gateway stores larger ones.
+ALTER TABLE events ADD CONSTRAINT events_have_bounds CHECK (
+  octet_length(event_id) <= 4096 AND octet_length(organization_id) <= 4096 AND
+  octet_length(parent_organization_id) <= 4096 AND octet_length(type) <= 4096 AND octet_length(key_id) <= 4096 AND
+  octet_length(signature) <= 64 AND octet_length(headers) <= 16384 AND octet_length(body_sha256) <= 32 AND
+  octet_length(body) <= 16777216 AND octet_length(seal) <= 32) NOT VALID;
+ALTER TABLE submits ADD CONSTRAINT submits_have_bounds CHECK (
+  octet_length(caller) <= 256 AND octet_length(key) <= 256 AND octet_length(request_sha256) <= 32 AND
+  octet_length(body_sha256) <= 32 AND octet_length(end_domain) <= 256 AND octet_length(end_reason) <= 256 AND
+  octet_length(activity_id) <= 256 AND octet_length(activity_status) <= 256 AND octet_length(seal) <= 32) NOT VALID;
+ALTER TABLE replicas ADD CONSTRAINT replicas_have_bounds CHECK (
+  pg_column_size(rates) + pg_column_size(shares) + pg_column_size(demand_rates) + pg_column_size(demand_callers) +
+  pg_column_size(weights) + pg_column_size(wanted) <= 1048576) NOT VALID;
+
 -- Returns the server's time in microseconds since 1970. Tests replace this function.
 CREATE FUNCTION server_us() RETURNS bigint LANGUAGE sql VOLATILE AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
@@ -201,9 +215,13 @@ CREATE FUNCTION renew_rates(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   now_us CONSTANT bigint := server_us();
+  most CONSTANT integer := 128;
   silent bytea[];
   numbers bigint[];
 BEGIN
+  IF (SELECT count(*) FROM replicas WHERE replica <> name_of(secret)) >= most THEN
+    RAISE EXCEPTION '% replicas share the rates already', most USING ERRCODE = 'SG004';
+  END IF;
   SELECT coalesce(array_agg(s.replica), '{}'), coalesce(array_agg(s.number), '{}') INTO silent, numbers
     FROM bounds b, unnest(silent_replicas, silent_numbers) AS s (replica, number) JOIN replicas r USING (replica, number)
     WHERE r.renewed_us NOT BETWEEN now_us - b.replica_lasts_us AND now_us;
