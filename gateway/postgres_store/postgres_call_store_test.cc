@@ -221,7 +221,7 @@ TEST_F(PostgresCallStoreTest, AKeyThatNoGatewayHasStoredInThisFormSendsNothing) 
                                             "seal = NULL",
                                             "version = version + 1",
                                             "body_sha256 = sha256('')",
-                                            "stored_age_us = -1",
+                                            "stored_age_us = stored_age_us + 1",
                                             "seal = (SELECT seal FROM submits WHERE key = 'genuine')"};
   const auto attempt = [&](const std::string& key) {
     store->End(*BeginAndWait(*store, MakeSubmit(key, 1, 2))->attempt, Done("a-1"));
@@ -240,6 +240,24 @@ TEST_F(PostgresCallStoreTest, AKeyThatNoGatewayHasStoredInThisFormSendsNothing) 
       EXPECT_EQ(begun->record->outcome.kind, Kind::kUnknown) << changes[i];
     }
   }
+}
+
+TEST_F(PostgresCallStoreTest, AKeyThatAnEarlierReleaseHasChangedHoldsAfterTheStoreIsSealed) {
+  Sql("UPDATE bounds SET unsealed_through = NULL, keys_unsealed_through_us = NULL");
+  std::unique_ptr<CallStore> store = Open();
+  EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("key", 1, 2))->attempt.has_value());
+  // As put_submits of schema.sql does, which knows no seals.
+  Sql("UPDATE submits SET version = version + 1, open_attempts = 0, end_kind = 3, activity_id = 'a-1'");
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(BeginAndWait(*store, MakeSubmit("key", 1, 3))->record->outcome.activity_id, "a-1");
+    Sql("ALTER TABLE events DROP CONSTRAINT IF EXISTS events_are_sealed; SELECT seal_store()");
+  }
+  // Later keys need seals.
+  Sql("UPDATE submit_clock SET age_us = age_us + 1000000");
+  EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("later", 1, 2))->attempt.has_value());
+  Sql("UPDATE submits SET version = version + 1, open_attempts = 0, end_kind = 3, activity_id = 'a-2'"
+      " WHERE key = 'later'");
+  EXPECT_EQ(BeginAndWait(*store, MakeSubmit("later", 1, 3))->record->outcome.kind, Kind::kUnknown);
 }
 
 TEST_F(PostgresCallStoreTest, AnEarlierRowDoesNotReplaceALaterOne) {

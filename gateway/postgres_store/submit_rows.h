@@ -31,8 +31,8 @@ using SubmitRows = std::map<std::pair<std::string, std::string>, SubmitRow>;
 // The columns of a row in a SELECT from `submits s`.
 extern const char kSubmitColumns[];
 
-// Decides which rows are genuine: those with a valid seal, and those without a seal whose age is at most
-// `unsealed_through_us`. If it is nullopt, all are, because gateways of releases before 0.2.0 can use the store.
+// Decides which rows are genuine: those with a valid seal, and those whose age is at most `unsealed_through_us`. If it
+// is nullopt, all are, because gateways of releases before 0.2.0 can use the store.
 struct SubmitCheck {
   const SubmitSeals& seals;
   std::optional<int64_t> unsealed_through_us;

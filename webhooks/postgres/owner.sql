@@ -18,7 +18,7 @@ CREATE TABLE bounds (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   -- Events with later positions must have a seal. NULL while gateways of an earlier release may store events.
   unsealed_through bigint,
-  -- Idempotency keys that are stored later, by their age, must have a seal. NULL at the same time.
+  -- Idempotency keys that are stored at a later age must have a seal. NULL at the same time.
   keys_unsealed_through_us bigint,
   -- NULL if the owner has not decided yet: then nothing is deleted.
   retention_age_us bigint,
@@ -55,7 +55,7 @@ ALTER TABLE events ADD CONSTRAINT events_have_bounds CHECK (
   octet_length(signature) <= 64 AND octet_length(headers) <= 16384 AND octet_length(body_sha256) <= 32 AND
   octet_length(body) <= 16777216 AND octet_length(seal) <= 32) NOT VALID;
 ALTER TABLE submits ADD CONSTRAINT submits_have_bounds CHECK (
-  octet_length(caller) <= 256 AND octet_length(key) <= 256 AND octet_length(request_sha256) <= 32 AND
+  stored_age_us >= 0 AND octet_length(caller) <= 256 AND octet_length(key) <= 256 AND octet_length(request_sha256) <= 32 AND
   octet_length(body_sha256) <= 32 AND octet_length(end_domain) <= 256 AND octet_length(end_reason) <= 256 AND
   octet_length(activity_id) <= 256 AND octet_length(activity_status) <= 256 AND octet_length(seal) <= 32) NOT VALID;
 ALTER TABLE replicas ADD CONSTRAINT replicas_have_bounds CHECK (
