@@ -13,6 +13,7 @@ import { deliver } from './event_stack.mjs';
 import { described } from './failures.mjs';
 import { HANG_MS } from './harness.mjs';
 import { until } from './processes.mjs';
+import { Random } from './random.mjs';
 import { SharedLogStack } from './shared_log_stack.mjs';
 import { LATEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
@@ -41,6 +42,15 @@ const EARLIER = [
   'take_quota(false, $$x$$, 86400000000, 1, 1, NULL)',
   'return_quota($$x$$, 86400000000, 0, 1)',
 ];
+
+/** Values of each type of parameter. */
+const HOSTILE = {
+  boolean: ['NULL', 'false'],
+  bigint: ['NULL', '0', '1', '-1', '9223372036854775807', "'-9223372036854775808'"],
+  bytea: ['NULL', "''", "'a'"],
+  'bigint[]': ['NULL', "'{}'", "'{NULL}'", "'{1}'", "'{-1, 9223372036854775807}'"],
+  'bytea[]': ['NULL', "'{}'", "'{NULL}'", "'{a}'", "'{a, b, NULL}'"],
+};
 
 const bytea = (bytes) => `'\\x${Buffer.from(bytes).toString('hex')}'::bytea`;
 const array = (...values) => `ARRAY[${values.map(bytea).join(', ')}]`;
@@ -286,6 +296,32 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
     assert.match(await stack.startFault(), /64 gateways use the store already/);
     for (const gateway of gateways) await gateway.call(...rename('continues'));
   });
+
+  attack(
+    'calls each function with NULL, extreme values and arrays of different lengths',
+    'errors, or what the other rows describe; the gateways continue',
+    async (t) => {
+      const random = new Random(t);
+      const list = await asGateway(`SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'stampgate'::regnamespace
+        AND has_function_privilege(p.oid, 'EXECUTE') ORDER BY 1`);
+      const functions = list.split('\n');
+      assert.equal(functions.length, 17, list);
+      for (const signature of functions) {
+        const [, name, types] = /^(.*)\((.*)\)$/.exec(signature);
+        const calls = Array.from({ length: 100 }, () => {
+          const values = types === '' ? [] : types.split(',').map((type) => `${random.pick(HOSTILE[type])}::${type}`);
+          return `BEGIN PERFORM ${name}(${values.join(', ')}); EXCEPTION WHEN OTHERS THEN NULL; END;`;
+        });
+        await asGateway(`DO $$ BEGIN ${calls.join('\n')} END $$`);
+      }
+      for (const gateway of gateways) {
+        const { status, eventId } = await deliverTo(gateway);
+        assert.equal(status, 200);
+        assert.equal((await gateway.call('EventService/GetEvent', { event_id: eventId })).event.event_id, eventId);
+        await gateway.call(...rename('continues'));
+      }
+    },
+  );
 
   test('gateway/SECURITY.md has the table of these attacks', () => {
     const page = readFileSync(join(root, 'gateway/SECURITY.md'), 'utf8');
