@@ -2,9 +2,10 @@
 //
 // The tables have two versions. The first counts the steps that have made them. The second is the oldest version whose
 // programs can use the tables; it differs from the first if the last steps were additive, which means that they only
-// added tables and functions. So programs of two releases can use one store at the same time, before and after
-// `stampgate store migrate`, if the steps between the two releases are additive. A step that is not additive raises the
-// second version to its own number: older programs then refuse the store.
+// added tables, columns, functions, and constraints that the rows of older programs satisfy. So programs of two
+// releases can use one store at the same time, before and after `stampgate store migrate`, if the steps between the two
+// releases are additive. A step that is not additive raises the second version to its own number: older programs then
+// refuse the store. So does `stampgate store seal`: see owner.sql.
 //
 // The column `version` of the table `store` has the second version, because programs of version 1 compare it with their
 // own version. The column `steps` has the first. It exists if there have been additive steps.
