@@ -347,7 +347,7 @@ export class PostgresServer {
   }
 
   #lastLines() {
-    return readFileSync(join(this.folder, 'log'), 'utf8').trim().split('\n').slice(-5).join('\n');
+    return readFileSync(join(this.folder, 'log'), 'utf8').trim().split('\n').slice(-20).join('\n');
   }
 }
 
