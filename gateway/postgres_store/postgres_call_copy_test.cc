@@ -158,6 +158,14 @@ TEST_F(PostgresCallCopyTest, ACopyAnswersAsTheOriginalInBothDirections) {
   EXPECT_EQ(losses_, 0);
 }
 
+TEST_F(PostgresCallCopyTest, AKeyThatNoGatewayHasStoredInThisFormIsNotCopied) {
+  std::unique_ptr<CallStore> store = OpenStore();
+  StoreKey(*store, "key", Done("a-1"));
+  store->Close(0);
+  SharedServer().Sql("UPDATE submits SET activity_id = 'a-2'", store_.schema);
+  EXPECT_EQ(CopyToFile().status().code(), absl::StatusCode::kDataLoss);
+}
+
 TEST_F(PostgresCallCopyTest, KeysExpireInACopyAsInTheOriginal) {
   {
     const std::unique_ptr<CallStore> store = OpenFile();

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gateway/postgres_store/postgres_quota_store.h"
 #include "gateway/store/call_store_testing.h"
 #include "gateway/store/queued_call_store.h"
@@ -212,7 +214,21 @@ TEST_F(PostgresCallStoreTest, AGatewayThatFindsNoTraceOfItsTransactionsReportsAL
   EXPECT_EQ(SharedServer(kVersion).Sql("SELECT max(through_ms) FROM leases", store_.schema), "5000");
 }
 
-// Somebody who has the role of a gateway, or of the owner, changes a row.
+TEST_F(PostgresCallStoreTest, AHolderCannotLowerTheBoundThatItsLeaseHadBefore) {
+  Sql("UPDATE leases SET through_ms = 5000");
+  Open()->Close(7);
+  EXPECT_EQ(SharedServer(kVersion).Sql("SELECT min(through_ms) FROM leases", store_.schema), "5000");
+}
+
+TEST_F(PostgresCallStoreTest, TimestampsAreAtMostTenMinutesAheadOfTheServersClock) {
+  const std::unique_ptr<CallStore> store = Open();
+  const auto ahead = [](absl::Duration time) { return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + time)); };
+  EXPECT_FALSE(RaiseAndWait(*store, ahead(absl::Minutes(12))).ok());
+  EXPECT_EQ(SharedServer(kVersion).Sql("SELECT max(through_ms) FROM leases", store_.schema), "0");
+  EXPECT_TRUE(Eventually([&] { return RaiseAndWait(*store, ahead(absl::Minutes(8))).ok(); }));
+}
+
+// A person changes a row on the server.
 TEST_F(PostgresCallStoreTest, AKeyThatNoGatewayHasStoredInThisFormSendsNothing) {
   std::unique_ptr<CallStore> store = Open();
   const std::vector<std::string> changes = {"activity_id = 'other'",

@@ -14,7 +14,7 @@
 namespace stampgate {
 namespace {
 
-// The arguments of renew_rates: see owner.sql. The name of the replica is the secret.
+// The arguments of renew_rates: see owner.sql. ShareRenewal::replica is the secret of the replica.
 PostgresParameters ArgumentsOf(const ShareRenewal& renewal) {
   std::vector<absl::string_view> silent;
   std::vector<int64_t> silent_numbers;

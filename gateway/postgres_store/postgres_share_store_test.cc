@@ -82,6 +82,17 @@ TEST(PostgresShareStoreTest, ConcurrentRenewalsGrantAtMostTheWholeRate) {
   reader.join();
 }
 
+TEST(PostgresShareStoreTest, AtMost128ReplicasShareTheRates) {
+  const std::unique_ptr<ShareStore> connection = MakePostgresShareStore(SharedServer(kVersion).NewStore());
+  for (int i = 0; i < 128; ++i) {
+    ASSERT_EQ(connection->Renew(Renewal(absl::StrCat("replica-", i), 1, 0, 1)).status(), absl::OkStatus());
+  }
+  EXPECT_FALSE(connection->Renew(Renewal("another", 1, 0, 1)).ok());
+  EXPECT_TRUE(connection->Renew(Renewal("replica-0", 2, 0, 1)).ok());
+  EXPECT_EQ(connection->Release("replica-1"), absl::OkStatus());
+  EXPECT_TRUE(connection->Renew(Renewal("another", 2, 0, 1)).ok());
+}
+
 TEST(PostgresShareStoreTest, ARenewalWaitsForNoStandby) {
   const TestPostgres server(kVersion);
   const PostgresAddress store = server.NewStore();

@@ -264,10 +264,12 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
       await gateways[0].call(...rename('keyed', key));
       const own = bytea(randomBytes(32));
       const lease = await asGateway(`SELECT lease FROM stampgate.begin_lease(${own})`);
-      await asGateway(`SELECT stampgate.store_submits(false, ${lease}, ${own}, 1, ARRAY[caller], ARRAY[key],
+      const change = (activity) => asGateway(`SELECT stampgate.store_submits(false, ${lease}, ${own}, 1, ARRAY[caller], ARRAY[key],
         ARRAY[version + 1], ARRAY[number], ARRAY[stored_age_us], ARRAY[request_sha256], ARRAY[body_sha256],
         ARRAY[timestamp_ms - 3600000], ARRAY[open_attempts], ARRAY[end_kind], ARRAY[end_code], ARRAY[end_domain], ARRAY[end_reason],
-        ARRAY['another'::bytea], ARRAY[activity_status], ARRAY[seal]) FROM stampgate.submits`);
+        ARRAY[${activity}::bytea], ARRAY[activity_status], ARRAY[seal]) FROM stampgate.submits`);
+      await assert.rejects(change("repeat('x', 300)"), /violates check constraint "submits_have_bounds"/);
+      await change("'another'");
       const { requests } = stack.simulator.stats();
       const { reason } = described(await gateways[1].refusal(...rename('keyed', key)));
       assert.equal(reason, 'OUTCOME_NOT_STORED');

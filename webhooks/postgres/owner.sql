@@ -253,8 +253,8 @@ BEGIN
   SELECT t.* INTO STRICT calls, this_part, left_us, used, freed_us
     FROM take_quota(needs_standby, this_quota, this_window_us, calls_per_window, wanted, server_us()) t;
   DELETE FROM quota_parts WHERE ctid = ANY (ARRAY(
-    SELECT p.ctid FROM quota_parts p WHERE p.quota = this_quota AND p.window_us = this_window_us
-      AND p.part < this_part - 96 LIMIT 200 FOR UPDATE SKIP LOCKED));
+    SELECT p.ctid FROM quota_parts p WHERE p.part < server_us() / (p.window_us / 96) - 96
+      LIMIT 200 FOR UPDATE SKIP LOCKED));
   IF calls > 0 THEN
     INSERT INTO quota_parts AS p VALUES (this_quota, this_window_us, this_part, name_of(secret), calls)
       ON CONFLICT (quota, window_us, part, holder) DO UPDATE SET taken = p.taken + excluded.taken;
