@@ -34,7 +34,9 @@ absl::StatusOr<Config> LoadPostgresql(const std::string& file) {
 // A store without a decision whose events all need a seal was created by this release.
 bool IsNew(const StoreDecisions& decided) { return !decided.bounds.has_value() && decided.unsealed_through == 0; }
 
-std::string Describe(const StoreDecisions& decided) {
+absl::StatusOr<std::string> Describe(PostgresConnection& connection, const StoreDecisions& decided) {
+  const absl::StatusOr<int64_t> without_seal = CountEventsWithoutSeal(connection, decided);
+  if (!without_seal.ok()) return without_seal.status();
   std::string text = "the store deletes nothing until its owner runs stampgate store set\n";
   if (const std::optional<StoreBounds>& bounds = decided.bounds; bounds.has_value()) {
     text = absl::StrCat("the store keeps events for ", absl::FormatDuration(bounds->retention_age), ", at most ",
@@ -43,14 +45,11 @@ std::string Describe(const StoreDecisions& decided) {
                         absl::FormatDuration(bounds->key_retention), "\n");
   }
   if (!decided.unsealed_through.has_value()) {
-    absl::StrAppend(&text,
-                    "WARNING: gateways of releases before 0.2.0 can store events without a seal; when none of them"
-                    " runs, run stampgate store seal\n");
-  } else if (*decided.unsealed_through >= decided.earliest) {
-    absl::StrAppend(&text, "events up to position ", *decided.unsealed_through,
-                    " may have no seal; all later ones must\n");
+    absl::StrAppend(&text, "WARNING: ", *without_seal,
+                    " events have no seal, and gateways of releases before 0.2.0 can store more of them; when none of"
+                    " them runs, run stampgate store seal\n");
   } else {
-    absl::StrAppend(&text, "all events must have a seal\n");
+    absl::StrAppend(&text, *without_seal, " events have no seal; every new event must have one\n");
   }
   return text;
 }
@@ -66,7 +65,7 @@ absl::StatusOr<std::string> ChangeStore(
   if (absl::Status status = change(**connection, **config); !status.ok()) return status;
   const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
   if (!decided.ok()) return decided.status();
-  return Describe(*decided);
+  return Describe(**connection, *decided);
 }
 
 }  // namespace
@@ -109,7 +108,9 @@ absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::s
     decided->bounds = StoreBoundsOf(**config);
     if (absl::Status status = WriteStoreBounds(**connection, *decided->bounds); !status.ok()) return status;
   }
-  absl::StrAppend(&text, Describe(*decided));
+  const absl::StatusOr<std::string> described = Describe(**connection, *decided);
+  if (!described.ok()) return described.status();
+  absl::StrAppend(&text, *described);
   if (grant_to.empty()) return text;
   if (absl::Status status = GrantStore(**connection, address.schema, grant_to); !status.ok()) return status;
   return absl::StrCat(text, "role ", grant_to, ": has the rights of a gateway\n");
@@ -138,7 +139,9 @@ absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
       absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
   const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
   if (!decided.ok()) return decided.status();
-  absl::StrAppend(&text, Describe(*decided));
+  const absl::StatusOr<std::string> described = Describe(**connection, *decided);
+  if (!described.ok()) return described.status();
+  absl::StrAppend(&text, *described);
   if (!address.allow_single_server) absl::StrAppend(&text, "the server waits for a synchronous standby\n");
   for (const std::string& gap : gaps->accepted) absl::StrAppend(&text, "WARNING: ", gap, "\n");
   return text;

@@ -19,7 +19,7 @@ const TIMEOUT = { timeout: 2 * HANG_MS };
 const TABLES =
   'schema stampgate: has the tables of version 3\n' +
   'the store keeps events for 168h, at most 10737418240 bytes; ids of events for 720h; and idempotency keys for 24h\n' +
-  'all events must have a seal\n';
+  '0 events have no seal; every new event must have one\n';
 
 /** Starts a server without standbys, and makes a stack that accepts this. */
 async function prepare(t, { server, store } = {}) {

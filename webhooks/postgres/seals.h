@@ -13,8 +13,8 @@
 
 namespace stampgate {
 
-// Makes and checks seals for one purpose. A seal is an HMAC-SHA-256 under a key that is derived from `key`, which has
-// 32 bytes, and from the purpose. Thread-safe.
+// Makes and checks seals for one purpose. A seal is an HMAC-SHA-256 of the SHA-256 of the content, under a key that is
+// derived from `key`, which has 32 bytes, and from the purpose. Thread-safe.
 class Seals {
  public:
   Seals(const uint8_t* key, absl::string_view purpose);

@@ -16,10 +16,11 @@ Seals SealsOf(uint8_t key, absl::string_view purpose) {
   return Seals(bytes.data(), purpose);
 }
 
-// Made by another program: HMAC-SHA-256 of "content" under the HMAC-SHA-256 of "purpose" under 32 bytes 2.
+// Made by another program: HMAC-SHA-256 of the SHA-256 of "content" under the HMAC-SHA-256 of "purpose" under 32
+// bytes 2.
 TEST(SealsTest, ASealIsAnHmac) {
   EXPECT_EQ(absl::BytesToHexString(SealsOf(2, "purpose").Make("content")),
-            "44b0d5a375d3f250a95e0a4f06d0462cde1ab985000cb9832e15b854c4cf946f");
+            "279294f3aaf3538b072898e1da22bacccd8b33861eab4670d29bd6cb0f310cc6");
 }
 
 TEST(SealsTest, ASealIsValidOnlyForItsKeyItsPurposeAndItsContent) {

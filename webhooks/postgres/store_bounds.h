@@ -35,11 +35,14 @@ struct StoreDecisions {
   // The position after which every event must have a seal. Nothing while gateways of releases before 0.2.0 can use the
   // store.
   std::optional<int64_t> unsealed_through;
-  int64_t earliest = 1;  // the position of the earliest event
 };
 
 // Errors: those of PostgresConnection::Run.
 absl::StatusOr<StoreDecisions> ReadStoreDecisions(PostgresConnection& connection);
+
+// The number of events without a seal. Reads all events that can be without one, a few thousand in each statement.
+// Errors: those of PostgresConnection::Run.
+absl::StatusOr<int64_t> CountEventsWithoutSeal(PostgresConnection& connection, const StoreDecisions& decisions);
 
 // The role of the connection must own the tables. Errors: those of PostgresConnection::Commit.
 absl::Status WriteStoreBounds(PostgresConnection& connection, const StoreBounds& bounds);

@@ -284,6 +284,7 @@ TEST(PostgresEventLogTest, EventsOfAnEarlierReleaseNeedNoSealUntilTheStoreIsSeal
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
   EXPECT_EQ(FoundAndDamaged(*reader), std::pair(std::vector<Position>({1, 2, 3}), std::vector<Position>({4})));
   EXPECT_EQ(ReadStoreDecisions(*owner)->unsealed_through, std::nullopt);
+  EXPECT_EQ(CountEventsWithoutSeal(*owner, *ReadStoreDecisions(*owner)).value(), 2);
 
   for (int i = 0; i < 2; ++i) ASSERT_EQ(SealStore(*owner), absl::OkStatus());
   EXPECT_EQ(ReadStoreDecisions(*owner)->unsealed_through, 4);
@@ -291,6 +292,26 @@ TEST(PostgresEventLogTest, EventsOfAnEarlierReleaseNeedNoSealUntilTheStoreIsSeal
   ASSERT_TRUE(gateway.Store(5).ok());
   EXPECT_EQ(FoundAndDamaged(*reader), std::pair(std::vector<Position>({1, 2, 3, 5}), std::vector<Position>({4})));
   EXPECT_EQ(SharedServer(kVersion).Sql("SELECT version FROM store", store.schema), "3");
+  EXPECT_EQ(CountEventsWithoutSeal(*owner, *ReadStoreDecisions(*owner)).value(), 2);
+}
+
+TEST(PostgresEventLogTest, EventsWithoutASealAreCountedInSteps) {
+  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  Gateway gateway(store);
+  ASSERT_TRUE(gateway.Open().ok());
+  ASSERT_TRUE(gateway.Store(1).ok());
+  SharedServer(kVersion).Sql(
+      "ALTER TABLE events DROP CONSTRAINT events_are_sealed;"
+      "INSERT INTO events SELECT (jsonb_populate_record(first, jsonb_build_object('position', number, 'seal',"
+      " CASE WHEN number % 3 = 0 THEN NULL ELSE first.seal END))).*"
+      " FROM events AS first, generate_series(2, 11001) AS number",
+      store.schema);
+  std::unique_ptr<PostgresConnection> owner = PostgresConnection::Open(store).value();
+  StoreDecisions decisions = *ReadStoreDecisions(*owner);
+  decisions.unsealed_through = std::nullopt;
+  EXPECT_EQ(CountEventsWithoutSeal(*owner, decisions).value(), 3667);
+  decisions.unsealed_through = 9000;
+  EXPECT_EQ(CountEventsWithoutSeal(*owner, decisions).value(), 3000);
 }
 
 TEST(PostgresEventLogTest, RetentionDropsOldPartsAndKeepsTheirIds) {
