@@ -68,6 +68,13 @@ class Slot {
     await this.stack.kill(killed);
   }
 
+  /** Ends the gateway, which completes its calls. */
+  async stop() {
+    const stopped = this.#up;
+    this.#up = undefined;
+    await this.stack.stop(stopped);
+  }
+
   /** Resolves when a delivery to the gateway has this status. */
   async answers(status) {
     this.lastStatus = undefined;
@@ -182,11 +189,15 @@ export class Scene {
   /**
    * @param {object} t
    * @param {import('./random.mjs').Random} random
-   * @param {{gateways: number, relayed?: boolean, pooled?: boolean, store?: object, confirmations: number} & object} options
-   *     the number of gateways, whether they connect through relays, whether a pool is between the relays and each server,
-   *     `store.postgresql` of their config, which is merged over the usual one, and the options of the cluster
+   * @param {object} options the other members are options of the cluster
+   * @param {number} options.gateways the number of gateways
+   * @param {boolean} [options.relayed] whether they connect through relays
+   * @param {boolean} [options.pooled] whether a pool is between the relays and each server
+   * @param {object} [options.store] `store.postgresql` of their config, which is merged over the usual one
+   * @param {(scene: Scene) => Promise<void>} [options.prepare] runs before the gateways start
+   * @param {number} options.confirmations
    */
-  static async make(t, random, { gateways, relayed = true, pooled = false, store, confirmations, ...more }) {
+  static async make(t, random, { gateways, relayed = true, pooled = false, store, prepare, confirmations, ...more }) {
     const scene = new Scene();
     scene.random = random;
     // The newest version. Its servers end before the gateways do, because t.after() runs the first function first.
@@ -194,6 +205,7 @@ export class Scene {
     const { hosts } = scene.cluster;
     scene.stack = await SharedLogStack.prepare(t, { hosts, allow_single_server: confirmations === 0, ...store });
     scene.stack.simulator.webhooks.change({ timeoutMs: 1000 });
+    await prepare?.(scene);
     scene.slots = [];
     const { servers } = scene.cluster;
     const ends = pooled ? await Promise.all(servers.map((server) => Pool.create(t, server))) : servers;

@@ -18,6 +18,8 @@ export async function writeStoreKey(folder, name = 'store.key') {
 export class SharedLogStack {
   /** The gateways that start() has started. @type {Gateway[]} */
   gateways = [];
+  /** The program of the next gateways and commands, by default that of this tree. @type {string | undefined} */
+  program;
 
   /**
    * Starts a simulator, and makes a config for gateways. Starts no gateway. Everything ends with the test `t`.
@@ -56,7 +58,7 @@ export class SharedLogStack {
 
   /** Starts a gateway. `env` is merged over the environment. */
   async start(store, { env } = {}) {
-    const gateway = await Gateway.start(this.config(store), { folder: this.folder, env });
+    const gateway = await Gateway.start(this.config(store), { folder: this.folder, command: this.program, env });
     this.gateways.push(gateway);
     return gateway;
   }
@@ -65,7 +67,7 @@ export class SharedLogStack {
   async startFault(store) {
     const file = join(this.folder, 'fault.yaml');
     writeFileSync(file, JSON.stringify(this.config(store)));
-    const { status, stderr } = await run(['serve', '--config', file]);
+    const { status, stderr } = await run(['serve', '--config', file], { command: this.program });
     assert.equal(status, 1, stderr);
     const faults = startFaults(stderr);
     assert.equal(faults.length, 1, stderr);
@@ -76,7 +78,7 @@ export class SharedLogStack {
   command(command, store, ...more) {
     const file = join(this.folder, 'command.yaml');
     writeFileSync(file, JSON.stringify(this.config(store)));
-    return run(['store', command, '--config', file, ...more]);
+    return run(['store', command, '--config', file, ...more], { command: this.program });
   }
 
   /** Ends a gateway at once. */
@@ -85,8 +87,14 @@ export class SharedLogStack {
     assert.deepEqual(await gateway.stop('SIGKILL'), { status: null, signal: 'SIGKILL' });
   }
 
+  /** Ends a gateway, which completes its calls. */
+  async stop(gateway) {
+    gateway.isStopped = true;
+    assert.deepEqual(await gateway.stop(), { status: 0, signal: null }, gateway.output);
+  }
+
   async #end() {
-    const left = this.gateways.filter(({ isKilled }) => !isKilled);
+    const left = this.gateways.filter(({ isKilled, isStopped }) => !isKilled && !isStopped);
     const endings = await Promise.all(left.map((gateway) => gateway.stop()));
     await this.simulator.close();
     endings.forEach(({ status }, index) => assert.equal(status, 0, left[index].output));

@@ -1,11 +1,13 @@
-// Records what a release of the gateway writes, for the tests of later releases.
+// Records what a release of the gateway writes, for the tests of later releases. The release continues what the release
+// before it has recorded, so its store has data of both.
 //
-//   node tests/upgrade/record.mjs BINARY VERSION    writes to tests/upgrade/releases/VERSION
+//   node tests/upgrade/record.mjs BINARY VERSION BEFORE    BEFORE is the release before, such as 0.1.0
 //
-// The folder must contain the configs: config.yaml, every_setting.yaml and postgresql.yaml. Record each release, when its
-// code is final. Build //tests/machine:all first.
+// Writes to the folder tests/upgrade/releases/VERSION, which must contain the configs: config.yaml, every_setting.yaml
+// and postgresql.yaml. Record each release, at its commit. Build //tests/machine:all first.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,70 +15,95 @@ import { run } from '../end_to_end/harness.mjs';
 import { Machine } from '../machine/machine.mjs';
 import { PostgresServer } from '../postgresql/cluster.mjs';
 import { startSimulator } from '../simulator/server.mjs';
-import { Runner, formatsOf, headOf, pack, recordScene, schemaOf, verifyAudit, writeConfig } from './scene.mjs';
+import { Runner, StoreClock, checkContinues, formatsOf, headOf, loadTables, pack, recordScene } from './scene.mjs';
+import { schemaOf, unpack, verifyAudit, writeConfig } from './scene.mjs';
 
 const PG_DUMP = '/usr/lib/postgresql/15/bin/pg_dump';
+const A_MINUTE_MS = 60_000;
 
-const [binary, version] = process.argv.slice(2);
-if (version === undefined) {
-  console.error('usage: node tests/upgrade/record.mjs BINARY VERSION');
+const [binary, version, before] = process.argv.slice(2);
+if (before === undefined) {
+  console.error('usage: node tests/upgrade/record.mjs BINARY VERSION BEFORE');
   process.exit(2);
 }
 const command = resolve(binary);
-const release = join(dirname(fileURLToPath(import.meta.url)), 'releases', version);
+const releases = join(dirname(fileURLToPath(import.meta.url)), 'releases');
+const release = join(releases, version);
+const earlier = join(releases, before);
+const recorded = JSON.parse(readFileSync(join(earlier, 'recording.json'), 'utf8'));
 const folder = mkdtempSync(join(tmpdir(), 'stampgate-record-'));
 const endings = [() => rmSync(folder, { recursive: true })];
 const t = { after: (end) => endings.unshift(end) };
 
-async function keygen(what, file) {
-  const { status, stderr } = await run([what, 'keygen', '--out', file], { command });
+/** Runs a command of the gateway, which must succeed. */
+async function succeed(...words) {
+  const { status, stderr } = await run(words, { command });
   assert.equal(status, 0, stderr);
 }
 
-/** A gateway with its store in files, and with an audit log of two files. */
-async function recordFiles() {
-  for (const name of ['store', 'audit', 'machine']) mkdirSync(join(folder, name));
-  await keygen('audit', join(folder, 'audit/audit.key'));
+/** Starts a simulator, and makes a runner, whose time is a minute after the recording of the release before. */
+async function prepare(folder, config, recordedAtMs, { storeClock, addresses } = {}) {
+  mkdirSync(join(folder, 'machine'));
   const simulator = await startSimulator();
-  const machine = new Machine(join(folder, 'machine'), join(folder, 'store'));
+  const machine = new Machine(join(folder, 'machine'), folder);
   t.after(() => (machine.close(), simulator.close()));
-  const configFile = writeConfig(release, folder, 'config.yaml', { 'http://127.0.0.1:1': simulator.url });
-  const runner = new Runner(t, { simulator, machine, configFile });
+  const configFile = writeConfig(release, folder, config, { 'http://127.0.0.1:1': simulator.url, ...addresses });
+  const runner = new Runner(t, { simulator, machine, storeClock, configFile });
+  await runner.moveClock(recordedAtMs + A_MINUTE_MS - machine.nowMs());
+  return { simulator, machine, runner };
+}
+
+/** Continues what the release before has recorded, and then makes calls as in every recording. */
+async function record(runner, simulator, before) {
   await runner.start(command);
+  const continued = await checkContinues({ gateway: runner.gateway, simulator, recorded: before, name: 'continued' });
+  const recording = await recordScene({ recorder: runner, simulator, name: version, before: continued });
+  await runner.stop();
+  return recording;
+}
+
+/** A gateway with its store in files, and with an audit log of several files. */
+async function recordFiles() {
+  const inner = join(folder, 'files');
+  for (const name of ['store', 'audit']) unpack(join(earlier, name), join(inner, name));
+  const { simulator, machine, runner } = await prepare(inner, 'config.yaml', recorded.files.recorded_at_ms);
+  const recording = await record(runner, simulator, recorded.files);
 
   // The records of these calls are long and alike, so the compressed file is small.
   const request = { organization_id: 'x'.repeat(128), policy_id: 'p' };
+  const closed = () => readdirSync(join(inner, 'audit')).filter((name) => /^audit\.log\.[0-9]/.test(name)).length;
+  await runner.start(command);
   const query = () => runner.gateway.call('PolicyService/GetPolicy', request).catch(() => {});
-  const closed = () => readdirSync(join(folder, 'audit')).filter((name) => /^audit\.log\.[0-9]{20}$/.test(name));
-  while (closed().length === 0) await Promise.all(Array.from({ length: 64 }, query));
-
-  const recording = await recordScene({ recorder: runner, simulator, name: version });
+  for (const wanted = closed() + 1; closed() < wanted; ) await Promise.all(Array.from({ length: 64 }, query));
   await runner.stop();
-  const head = headOf(await verifyAudit(command, join(folder, 'audit')));
+
+  const head = headOf(await verifyAudit(command, join(inner, 'audit')));
   for (const name of ['store', 'audit']) {
     rmSync(join(release, name), { recursive: true, force: true });
-    pack(join(folder, name), join(release, name));
+    pack(join(inner, name), join(release, name));
   }
-  const formats = formatsOf({ store: join(folder, 'store'), audit: join(folder, 'audit'), cursors: recording.cursors });
+  const formats = formatsOf({ store: join(inner, 'store'), audit: join(inner, 'audit'), cursors: recording.cursors });
   return { ...recording, audit_head: head, recorded_at_ms: Math.ceil(machine.nowMs()), formats };
 }
 
 /** A gateway with its store on a PostgreSQL server. */
 async function recordServer() {
-  const data = join(folder, 'postgresql');
-  mkdirSync(data);
-  mkdirSync(join(data, 'machine'));
+  const inner = join(folder, 'server');
+  mkdirSync(inner);
   const server = await PostgresServer.create(t);
-  await keygen('store', join(data, 'store.key'));
-  const simulator = await startSimulator();
-  const machine = new Machine(join(data, 'machine'), data);
-  t.after(() => (machine.close(), simulator.close()));
-  const addresses = { 'http://127.0.0.1:1': simulator.url, '/SERVER': server.folder };
-  const configFile = writeConfig(release, data, 'postgresql.yaml', addresses);
-  const runner = new Runner(t, { simulator, machine, configFile });
-  await runner.start(command);
-  const recording = await recordScene({ recorder: runner, simulator, name: version });
-  await runner.stop();
+  await loadTables(server, earlier);
+  copyFileSync(join(earlier, 'store.key'), join(inner, 'store.key'));
+  chmodSync(join(inner, 'store.key'), 0o600);
+  const storeClock = new StoreClock(server);
+  const more = { storeClock, addresses: { '/SERVER': server.folder } };
+  const { simulator, machine, runner } = await prepare(inner, 'postgresql.yaml', recorded.server.recorded_at_ms, more);
+  // An operator upgrades in this order.
+  for (const step of ['migrate', 'set', 'seal']) {
+    await succeed('store', step, '--config', runner.configFile);
+    await runner.moveClock(0);
+  }
+  const recording = await record(runner, simulator, recorded.server);
+  await storeClock.restore();
   const at = ['--host', server.folder, '--username', 'postgres', '--dbname', 'postgres'];
   const dump = await run([...at, '--schema=stampgate', '--inserts'], { command: PG_DUMP });
   assert.equal(dump.status, 0, dump.stderr);
@@ -84,12 +111,14 @@ async function recordServer() {
   const lines = dump.stdout.split('\n').filter((line) => !/^(\\|--|$)/.test(line));
   writeFileSync(join(release, 'postgresql.sql'), `${lines.join('\n')}\n`);
   const schema = await schemaOf(server);
-  writeFileSync(join(release, 'store.key'), readFileSync(join(data, 'store.key')));
+  copyFileSync(join(inner, 'store.key'), join(release, 'store.key'));
+  chmodSync(join(release, 'store.key'), 0o644);
   return { ...recording, recorded_at_ms: Math.ceil(machine.nowMs()), schema };
 }
 
 try {
-  const recording = { version, files: await recordFiles(), server: await recordServer() };
+  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
+  const recording = { version, commit, files: await recordFiles(), server: await recordServer() };
   writeFileSync(join(release, 'recording.json'), `${JSON.stringify(recording, null, 1)}\n`);
 } finally {
   for (const end of endings) await end();

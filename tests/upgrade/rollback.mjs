@@ -13,21 +13,22 @@ import { Subscriber, idsOf, listAll } from '../end_to_end/subscriber.mjs';
 import { Machine } from '../machine/machine.mjs';
 import { PostgresServer } from '../postgresql/cluster.mjs';
 import { startSimulator } from '../simulator/server.mjs';
-import { AN_HOUR_MS, Runner, checkContinues, headOf, recordScene, requestOf, resultOf, submitsOf } from './scene.mjs';
-import { verifyAudit, writeConfig } from './scene.mjs';
+import { AN_HOUR_MS, Runner, StoreClock, checkContinues, headOf, recordScene, requestOf, resultOf } from './scene.mjs';
+import { submitsOf, verifyAudit, writeConfig } from './scene.mjs';
 
 const [older, newer] = process.argv.slice(2).map((path) => resolve(path));
 if (newer === undefined) {
   console.error('usage: node tests/upgrade/rollback.mjs OLD_BINARY NEW_BINARY');
   process.exit(2);
 }
-// The configs of the first recorded release: both programs know all of their settings.
-const release = join(dirname(fileURLToPath(import.meta.url)), 'releases/0.1.0');
+const version = (await run(['--version'], { command: older })).stdout.trim().replace('stampgate ', '');
+// Both programs know the settings of the older release.
+const release = join(dirname(fileURLToPath(import.meta.url)), 'releases', version);
 const folder = mkdtempSync(join(tmpdir(), 'stampgate-rollback-'));
 const endings = [() => rmSync(folder, { recursive: true })];
 const t = { after: (end) => endings.unshift(end) };
 
-async function prepare(name, config, addresses = {}) {
+async function prepare(name, config, { storeClock, addresses } = {}) {
   const inner = join(folder, name);
   for (const each of ['', 'store', 'audit', 'machine']) mkdirSync(join(inner, each));
   for (const [what, file] of [['audit', 'audit/audit.key'], ['store', 'store.key']]) {
@@ -38,16 +39,20 @@ async function prepare(name, config, addresses = {}) {
   const machine = new Machine(join(inner, 'machine'), join(inner, 'store'));
   t.after(() => (machine.close(), simulator.close()));
   const configFile = writeConfig(release, inner, config, { 'http://127.0.0.1:1': simulator.url, ...addresses });
-  return { inner, simulator, runner: new Runner(t, { simulator, machine, configFile }) };
+  return { inner, simulator, runner: new Runner(t, { simulator, machine, storeClock, configFile }) };
 }
 
-/** Runs the older program, the newer one, and so on. Each one checks and continues what the others have written. */
-async function upAndDown({ simulator, runner }, afterEach) {
+/**
+ * Runs the older program, the newer one, and so on. Each one checks and continues what the others have written. Calls
+ * `upgrade` before the newer one starts for the first time, and `afterEach` after each one.
+ */
+async function upAndDown({ simulator, runner }, { upgrade, afterEach }) {
   await runner.start(older);
   let recorded = await recordScene({ recorder: runner, simulator, name: 'first' });
   await runner.stop();
+  await upgrade?.();
   for (const [name, command] of [['up', newer], ['down', older], ['up again', newer], ['down again', older]]) {
-    runner.moveClock(AN_HOUR_MS);
+    await runner.moveClock(AN_HOUR_MS);
     await runner.start(command);
     recorded = await checkContinues({ gateway: runner.gateway, simulator, recorded, name: name.replace(' ', '-') });
     await runner.stop();
@@ -94,17 +99,24 @@ try {
   const files = await prepare('files', 'config.yaml');
   const audit = join(files.inner, 'audit');
   let head;
-  await upAndDown(files, async (name) => {
+  const afterEach = async (name) => {
     if (name === 'up') return; // the process was killed, so its last record may be torn
     const more = head ? ['--head', head] : [];
     const reports = [await verifyAudit(older, audit, ...more), await verifyAudit(newer, audit, ...more)];
     assert.equal(headOf(reports[0]), headOf(reports[1]));
     head = headOf(reports[0]);
-  });
+  };
+  await upAndDown(files, { afterEach });
   console.log('a store on a PostgreSQL server');
   const server = await PostgresServer.create(t);
-  const shared = await prepare('server', 'postgresql.yaml', { '/SERVER': server.folder });
-  await upAndDown(shared);
+  const storeClock = new StoreClock(server);
+  const shared = await prepare('server', 'postgresql.yaml', { storeClock, addresses: { '/SERVER': server.folder } });
+  const upgrade = async () => {
+    const { configFile } = shared.runner;
+    const { status, stderr } = await run(['store', 'migrate', '--config', configFile], { command: newer });
+    assert.equal(status, 0, stderr);
+  };
+  await upAndDown(shared, { upgrade });
   await together(shared);
 } finally {
   for (const end of endings) await end();

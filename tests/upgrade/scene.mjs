@@ -2,7 +2,7 @@
 // check that another release of the gateway continues with them.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { deliver } from '../end_to_end/event_stack.mjs';
@@ -10,6 +10,8 @@ import { described } from '../end_to_end/failures.mjs';
 import { Gateway, run, writeKey } from '../end_to_end/harness.mjs';
 import { EARLIEST, Subscriber, idsOf, listAll } from '../end_to_end/subscriber.mjs';
 import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.mjs';
+
+const PSQL = '/usr/lib/postgresql/15/bin/psql';
 
 /** After this time, a gateway may not send a submit again. */
 export const AN_HOUR_MS = 61 * 60_000;
@@ -222,24 +224,31 @@ export async function checkContinues({ gateway, simulator, recorded, name }) {
   };
 }
 
-/** The recording of a gateway's reads, with the names of `checkContinues`. */
-export async function recordingOf({ gateway, simulator, submits, deliveries }) {
-  return { ...(await readEvents(gateway)), deliveries, submits, timestamps: timestampsOf(submitsOf(simulator)) };
-}
-
-/** Makes the calls whose traces a recording has. Resolves to the recording. `recorder` starts and ends the gateway. */
-export async function recordScene({ recorder, simulator, name }) {
+/**
+ * Makes the calls whose traces a recording has.
+ * @param {object} options
+ * @param {Runner} options.recorder starts and ends the gateway
+ * @param {object} [options.before] what the store contains already
+ * @returns the recording, with the names of `checkContinues`
+ */
+export async function recordScene({ recorder, simulator, name, before = { deliveries: [], submits: [], timestamps: [] } }) {
+  simulator.clearRequests();
   const submits = await makeSubmits({ gateway: () => recorder.gateway, simulator, name, kill: () => recorder.kill() });
   const deliveries = eventsOf(name);
   await sendEvents({ simulator, gateway: recorder.gateway, events: deliveries });
   // A gateway notices a step of the clock only after some time, so another one starts.
   await recorder.stop();
-  recorder.moveClock(AN_HOUR_MS);
+  await recorder.moveClock(AN_HOUR_MS);
   await recorder.start(recorder.command);
   await addLaterResults({ gateway: recorder.gateway, submits });
   // The last timestamp is as late as the recording.
   await recorder.gateway.call(SUBMIT, { organization_id: ORGANIZATION, parameters: { organization_name: 'last' } });
-  return recordingOf({ gateway: recorder.gateway, simulator, submits, deliveries });
+  return {
+    ...(await readEvents(recorder.gateway)),
+    deliveries: [...before.deliveries, ...deliveries],
+    submits: [...before.submits, ...submits],
+    timestamps: [...before.timestamps, ...timestampsOf(submitsOf(simulator))],
+  };
 }
 
 /** Writes a config of the release with these addresses, the key of the gateway, and a password to `folder`. */
@@ -259,10 +268,11 @@ export class Runner {
    * @param {object} t
    * @param {object} options
    * @param {Machine} options.machine sets the clock of the gateways
+   * @param {StoreClock} [options.storeClock] the clock of their store on a PostgreSQL server
    * @param {string} options.configFile
    */
-  constructor(t, { simulator, machine, configFile }) {
-    Object.assign(this, { simulator, machine, configFile });
+  constructor(t, { simulator, machine, storeClock, configFile }) {
+    Object.assign(this, { simulator, machine, storeClock, configFile });
     t.after(() => this.gateway?.stop('SIGKILL'));
   }
 
@@ -284,10 +294,35 @@ export class Runner {
     await this.start(this.command);
   }
 
-  /** Advances the clocks of the gateway and of the simulator. */
-  moveClock(ms) {
+  /** Advances the clocks of the gateway, of the simulator and of the store. */
+  async moveClock(ms) {
     this.machine.clockOffsetMs += ms;
     this.simulator.change({ clockOffsetMs: this.machine.clockOffsetMs });
+    await this.storeClock?.move(this.machine.clockOffsetMs);
+  }
+}
+
+/** The clock of a store on a PostgreSQL server. Before version 3 of the tables, it is always that of the server. */
+export class StoreClock {
+  #definition;
+
+  /** @param {import('../postgresql/cluster.mjs').PostgresServer} server */
+  constructor(server) {
+    this.server = server;
+  }
+
+  async move(offsetMs) {
+    this.#definition ||= await this.server.sql("SELECT pg_get_functiondef(to_regproc('stampgate.server_us'))");
+    if (this.#definition === '') return;
+    await this.server.sql(
+      'CREATE OR REPLACE FUNCTION stampgate.server_us() RETURNS bigint LANGUAGE sql VOLATILE AS' +
+        ` 'SELECT (extract(epoch FROM clock_timestamp()) * 1000000 + ${Math.round(offsetMs * 1000)})::bigint'`,
+    );
+  }
+
+  /** Restores the function, so that the tables can be recorded. */
+  async restore() {
+    if (this.#definition) await this.server.sql(this.#definition);
   }
 }
 
@@ -341,6 +376,14 @@ export function formatsOf({ store, audit, cursors, after = 0 }) {
     audit: { formats: [...formats].sort(), kinds },
     cursors: [...new Set(cursors.map((each) => JSON.stringify(cursor(each))))].map((each) => JSON.parse(each)),
   };
+}
+
+/** Loads the tables of a recording. */
+export async function loadTables(server, release) {
+  const input = readFileSync(join(release, 'postgresql.sql'), 'utf8');
+  const at = ['--host', server.folder, '--username', 'postgres', '--dbname', 'postgres', '--quiet'];
+  const loaded = await run([...at, '--set', 'ON_ERROR_STOP=1', '--single-transaction'], { command: PSQL, input });
+  assert.equal(loaded.status, 0, loaded.stderr);
 }
 
 /** The tables, columns and functions of a schema of PostgreSQL, and the version that gateways compare with theirs. */
