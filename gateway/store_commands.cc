@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -34,9 +36,7 @@ absl::StatusOr<Config> LoadPostgresql(const std::string& file) {
 // A store without a decision whose events all need a seal was created by this release.
 bool IsNew(const StoreDecisions& decided) { return !decided.bounds.has_value() && decided.unsealed_through == 0; }
 
-absl::StatusOr<std::string> Describe(PostgresConnection& connection, const StoreDecisions& decided) {
-  const absl::StatusOr<int64_t> without_seal = CountEventsWithoutSeal(connection, decided);
-  if (!without_seal.ok()) return without_seal.status();
+std::string Describe(const StoreDecisions& decided) {
   std::string text = "the store deletes nothing until its owner runs stampgate store set\n";
   if (const std::optional<StoreBounds>& bounds = decided.bounds; bounds.has_value()) {
     text = absl::StrCat("the store keeps events for ", absl::FormatDuration(bounds->retention_age), ", at most ",
@@ -44,14 +44,20 @@ absl::StatusOr<std::string> Describe(PostgresConnection& connection, const Store
                         absl::FormatDuration(bounds->deduplication_age), "; and idempotency keys for ",
                         absl::FormatDuration(bounds->key_retention), "\n");
   }
-  if (!decided.unsealed_through.has_value()) {
-    absl::StrAppend(&text, "WARNING: ", *without_seal,
-                    " events have no seal, and gateways of releases before 0.2.0 can store more of them; when none of"
-                    " them runs, run stampgate store seal\n");
-  } else {
-    absl::StrAppend(&text, *without_seal, " events have no seal; every new event must have one\n");
-  }
+  absl::StrAppend(&text,
+                  decided.unsealed_through.has_value()
+                      ? "every new event must have a seal\n"
+                      : "WARNING: gateways of releases before 0.2.0 can store events without a seal; when none of"
+                        " them runs, run stampgate store seal\n");
   return text;
+}
+
+// Adds to an error what the operator can do.
+absl::Status WithRemedy(const absl::Status& status) {
+  if (!absl::StrContains(status.message(), "(55P03)")) return status;  // lock_not_available
+  return absl::Status(status.code(), absl::StrCat(status.message(),
+                                                  ": another session, such as a backup, uses the tables; run this"
+                                                  " command again when it has ended"));
 }
 
 // Runs `change` as the owner of the store, and returns what is decided then.
@@ -62,10 +68,10 @@ absl::StatusOr<std::string> ChangeStore(
   const absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(AddressOf(**config));
   if (!connection.ok()) return connection.status();
   if (absl::Status status = CheckStore(**connection); !status.ok()) return status;
-  if (absl::Status status = change(**connection, **config); !status.ok()) return status;
+  if (absl::Status status = change(**connection, **config); !status.ok()) return WithRemedy(status);
   const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
   if (!decided.ok()) return decided.status();
-  return Describe(**connection, *decided);
+  return Describe(*decided);
 }
 
 }  // namespace
@@ -99,7 +105,7 @@ absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::s
   const PostgresAddress address = AddressOf(**config);
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
   if (!connection.ok()) return connection.status();
-  if (absl::Status status = MigrateStore(**connection, address.schema); !status.ok()) return status;
+  if (absl::Status status = MigrateStore(**connection, address.schema); !status.ok()) return WithRemedy(status);
   std::string text =
       absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
   absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
@@ -108,9 +114,7 @@ absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::s
     decided->bounds = StoreBoundsOf(**config);
     if (absl::Status status = WriteStoreBounds(**connection, *decided->bounds); !status.ok()) return status;
   }
-  const absl::StatusOr<std::string> described = Describe(**connection, *decided);
-  if (!described.ok()) return described.status();
-  absl::StrAppend(&text, *described);
+  absl::StrAppend(&text, Describe(*decided));
   if (grant_to.empty()) return text;
   if (absl::Status status = GrantStore(**connection, address.schema, grant_to); !status.ok()) return status;
   return absl::StrCat(text, "role ", grant_to, ": has the rights of a gateway\n");
@@ -139,9 +143,9 @@ absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
       absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
   const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
   if (!decided.ok()) return decided.status();
-  const absl::StatusOr<std::string> described = Describe(**connection, *decided);
-  if (!described.ok()) return described.status();
-  absl::StrAppend(&text, *described);
+  const absl::StatusOr<int64_t> without_seal = CountEventsWithoutSeal(**connection, *decided);
+  if (!without_seal.ok()) return without_seal.status();
+  absl::StrAppend(&text, Describe(*decided), *without_seal, " events have no seal\n");
   if (!address.allow_single_server) absl::StrAppend(&text, "the server waits for a synchronous standby\n");
   for (const std::string& gap : gaps->accepted) absl::StrAppend(&text, "WARNING: ", gap, "\n");
   return text;

@@ -244,7 +244,7 @@ class PostgresBackend final : public CallBackend {
     absl::StatusOr<std::vector<PostgresResult>> read =
         RunAt(options_.now, *connection_,
               {ReadSubmits(rows),
-               {"SELECT age_of_submits(), distrusted_age_us, keys_unsealed_through_us FROM submit_clock, bounds"}});
+               {"SELECT age_of_keys(), distrusted_age_us, keys_unsealed_through_us FROM submit_clock, bounds"}});
     if (!read.ok()) return read.status();
     SubmitCheck check{seals_, std::nullopt};
     if (!read->back().IsNull(0, 2)) check.unsealed_through_us = read->back().Number(0, 2);

@@ -19,7 +19,7 @@ const TIMEOUT = { timeout: 2 * HANG_MS };
 const TABLES =
   'schema stampgate: has the tables of version 3\n' +
   'the store keeps events for 168h, at most 10737418240 bytes; ids of events for 720h; and idempotency keys for 24h\n' +
-  '0 events have no seal; every new event must have one\n';
+  'every new event must have a seal\n';
 
 /** Starts a server without standbys, and makes a stack that accepts this. */
 async function prepare(t, { server, store } = {}) {
@@ -177,7 +177,7 @@ test('store migrate creates the tables, and store check examines them and the se
   assert.deepEqual(checked, {
     ...migrated,
     stdout:
-      `${migrated.stdout}WARNING: the server's setting synchronous_standby_names is empty: ` +
+      `${migrated.stdout}0 events have no seal\nWARNING: the server's setting synchronous_standby_names is empty: ` +
       'the loss of the server loses acknowledged events\n',
   });
 
@@ -189,7 +189,7 @@ test('store migrate creates the tables, and store check examines them and the se
   await postgres.set('synchronous_standby_names', 'ANY 1 (n2)');
   assert.deepEqual(await stack.command('check', { allow_single_server: false }), {
     ...migrated,
-    stdout: `${migrated.stdout}the server waits for a synchronous standby\n`,
+    stdout: `${migrated.stdout}0 events have no seal\nthe server waits for a synchronous standby\n`,
   });
   await postgres.set('synchronous_standby_names', '');
 
@@ -242,6 +242,11 @@ test('a gateway without the right to change tables is enough for everything but 
     stderr: '',
   });
   assert.equal((await stack.command('check')).status, 0);
+  await postgres.sql('REVOKE SELECT ON stampgate.bounds FROM gateway', { database: 'events' });
+  const remedy = /permission denied for table bounds .*run `stampgate store migrate` with --grant-to and the role/;
+  assert.match(await stack.startFault(), remedy);
+  assert.match((await stack.command('check')).stderr, remedy);
+  assert.equal((await stack.command('migrate', { user: 'owner' }, '--grant-to', 'gateway')).status, 0);
   for (const command of ['set', 'seal']) {
     const refused = await stack.command(command);
     assert.equal(refused.status, 1);
@@ -272,6 +277,22 @@ test('a gateway without the right to change tables is enough for everything but 
   ]) {
     await assert.rejects(postgres.sql(statement, asGateway), /permission denied|must be owner/, statement);
   }
+});
+
+test('store seal names the reason if a backup uses the tables', TIMEOUT, async (t) => {
+  const { postgres, stack } = await prepare(t);
+  assert.equal((await stack.command('migrate')).status, 0);
+  await postgres.sql(
+    'UPDATE stampgate.bounds SET unsealed_through = NULL; ALTER TABLE stampgate.events DROP CONSTRAINT events_are_sealed;' +
+      ' ALTER TABLE stampgate.submits DROP CONSTRAINT submits_are_sealed',
+  );
+  const backup = postgres.sql('BEGIN; LOCK TABLE stampgate.events IN ACCESS SHARE MODE; SELECT pg_sleep(600)');
+  backup.catch(() => {}); // it ends with the server
+  const held = "SELECT count(*) FROM pg_locks WHERE relation = 'stampgate.events'::regclass AND mode = 'AccessShareLock'";
+  await until(async () => (await postgres.sql(held)) !== '0', 'the backup holds its lock');
+  const { status, stderr } = await stack.command('seal');
+  assert.equal(status, 1);
+  assert.match(stderr, /lock timeout \(55P03\): another session, such as a backup, uses the tables; run this command again/);
 });
 
 test('the owner of the tables decides how long the store keeps events', TIMEOUT, async (t) => {

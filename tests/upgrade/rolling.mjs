@@ -70,13 +70,18 @@ try {
   await step('store set', () => own(stack, newer, 'set'));
   await replace(1, newer);
   await replace(0, older);
+  // The job of the older release's manifests runs again.
+  await step('store migrate of the older release', async () => {
+    await own(stack, older, 'migrate', '--grant-to', 'gateway');
+    await own(stack, older, 'check');
+  });
   await step('store migrate, once more', () => own(stack, newer, 'migrate', '--grant-to', 'gateway'));
   await replace(0, newer);
   await replace(2, newer);
   await replace(2, older);
   // A mistake of the operator: gateway 2 still runs. It may do nothing more, and the others continue.
   await step('store seal', async () => {
-    assert.match(await own(stack, newer, 'check'), /^WARNING: [1-9][0-9]* events have no seal, and gateways of releases before/m);
+    assert.match(await own(stack, newer, 'check'), /^[1-9][0-9]* events have no seal$/m);
     await own(stack, newer, 'seal');
     await sender.progress();
     await slots[2].answers(503);
@@ -86,7 +91,7 @@ try {
     stack.program = newer;
     await slots[2].start();
   });
-  assert.match(await own(stack, newer, 'check'), /^[1-9][0-9]* events have no seal; every new event must have one$/m);
+  assert.match(await own(stack, newer, 'check'), /^every new event must have a seal\n[1-9][0-9]* events have no seal$/m);
   await step('all gateways are of the newer release', () => {});
 
   const history = await scene.end();

@@ -34,7 +34,7 @@ export function plain(value) {
 }
 
 /** Checks that `actual` has every member of `expected`. A later release may add members. */
-function assertHas(actual, expected, path) {
+export function assertHas(actual, expected, path) {
   if (typeof expected !== 'object' || expected === null) return assert.deepEqual(actual, expected, path);
   assert.equal(typeof actual, 'object', path);
   if (Array.isArray(expected)) assert.equal(actual.length, expected.length, path);
@@ -329,7 +329,7 @@ export class StoreClock {
 /** Compresses the files of a folder into another one, without those that a stopped gateway does not need. */
 export function pack(from, to) {
   mkdirSync(to, { recursive: true });
-  for (const name of readdirSync(from).filter((each) => !/(\.lock|-shm|-wal)$/.test(each))) {
+  for (const name of readdirSync(from).filter((each) => !/(\.lock|-shm|-wal|-journal)$/.test(each))) {
     writeFileSync(join(to, `${name}.gz`), gzipSync(readFileSync(join(from, name)), { level: 9 }));
   }
 }
@@ -354,11 +354,11 @@ export function formatsOf({ store, audit, cursors, after = 0 }) {
     const bytes = read(store, name);
     return { application_id: bytes.readUInt32BE(68), user_version: bytes.readUInt32BE(60) };
   };
-  const names = readdirSync(store).filter((name) => !/(\.lock|-shm|-wal)$/.test(name)).sort();
+  const names = readdirSync(store).filter((name) => !/(\.lock|-shm|-wal|-journal)$/.test(name)).sort();
   const marks = names.filter((name) => !name.endsWith('.db'));
   const kinds = {};
   const formats = new Set();
-  for (const name of readdirSync(audit).filter((each) => /^audit\.log(\.[0-9]+)?$/.test(each))) {
+  for (const name of readdirSync(audit).filter((each) => /^audit\.log(\.[0-9]+(\.[0-9-]+)?)?$/.test(each))) {
     for (const line of read(audit, name).toString().trim().split('\n')) {
       const record = JSON.parse(line);
       if (record.seq <= after) continue;
@@ -386,7 +386,10 @@ export async function loadTables(server, release) {
   assert.equal(loaded.status, 0, loaded.stderr);
 }
 
-/** The tables, columns and functions of a schema of PostgreSQL, and the version that gateways compare with theirs. */
+/**
+ * The tables, columns, functions and rules of a schema of PostgreSQL, the version that gateways compare with theirs, and
+ * what the owner has decided.
+ */
 export async function schemaOf(server) {
   const lines = async (sql) => (await server.sql(sql)).split('\n').filter(Boolean).sort();
   return {
@@ -398,6 +401,11 @@ export async function schemaOf(server) {
     functions: await lines(
       "SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace WHERE nspname = 'stampgate'",
     ),
+    rules: await lines(
+      "SELECT conrelid::regclass || ': ' || pg_get_constraintdef(oid) FROM pg_constraint" +
+        " WHERE connamespace = 'stampgate'::regnamespace AND contype = 'c' AND conrelid::regclass::text !~ 'events_[0-9]+$'",
+    ),
+    decided: JSON.parse(await server.sql("SELECT coalesce((SELECT to_jsonb(b) FROM stampgate.bounds b), '{}')").catch(() => '{}')),
   };
 }
 

@@ -121,7 +121,7 @@ LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 $$;
 
 -- Returns the age of the idempotency keys' clock, without writing it.
-CREATE FUNCTION age_of_submits() RETURNS bigint
+CREATE FUNCTION age_of_keys() RETURNS bigint
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path FROM CURRENT AS $$
   SELECT age_of_submits(server_us())
 $$;
@@ -277,17 +277,18 @@ BEGIN
 END $$;
 
 -- Ends the time in which gateways of earlier releases may use the store: they lose the right to call the functions of
--- schema.sql and rates.sql, and every later event must have a seal. Only the owner can call this function.
+-- schema.sql and rates.sql, and every later event and key must have a seal. Only the owner can call this function.
 CREATE FUNCTION seal_store() RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 DECLARE
   granted record;
   sealed_after bigint;
+  keys_sealed_after bigint;
 BEGIN
   IF (SELECT unsealed_through FROM bounds) IS NOT NULL THEN RETURN; END IF;
   FOR granted IN
     SELECT p.oid::regprocedure AS function, a.grantee::regrole AS role FROM pg_proc p, aclexplode(p.proacl) a
       WHERE p.pronamespace = current_schema()::regnamespace AND a.grantee NOT IN (0, p.proowner) AND p.proname IN (
-        'append_events', 'trim_log', 'time_us', 'put_submits', 'tidy_submits', 'record_loss', 'take_lease',
+        'append_events', 'trim_log', 'time_us', 'age_of_submits', 'put_submits', 'tidy_submits', 'record_loss', 'take_lease',
         'raise_lease', 'release_lease', 'renew_shares', 'release_shares', 'take_quota', 'return_quota')
   LOOP
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %s', granted.function, granted.role);
@@ -297,8 +298,10 @@ BEGIN
   sealed_after := coalesce(sealed_after, 0);
   EXECUTE format('ALTER TABLE events ADD CONSTRAINT events_are_sealed CHECK (seal IS NOT NULL OR position <= %s) NOT VALID',
                  sealed_after);
-  UPDATE bounds SET unsealed_through = sealed_after, keys_unsealed_through_us =
-    CASE WHEN EXISTS (SELECT FROM submits) THEN age_of_submits(server_us()) ELSE -1 END;
+  keys_sealed_after := CASE WHEN EXISTS (SELECT FROM submits) THEN age_of_keys() ELSE -1 END;
+  EXECUTE format('ALTER TABLE submits ADD CONSTRAINT submits_are_sealed CHECK (seal IS NOT NULL OR stored_age_us <= %s)'
+                 ' NOT VALID', keys_sealed_after);
+  UPDATE bounds SET unsealed_through = sealed_after, keys_unsealed_through_us = keys_sealed_after;
   UPDATE store SET version = greatest(version, 3) WHERE version > 0;
 END $$;
 
@@ -311,7 +314,7 @@ BEGIN
   PERFORM mark_restored(server_us());
 END $$;
 
-REVOKE ALL ON FUNCTION server_us, store_events, trim_events, age_of_submits(), name_of, store_submits, trim_submits,
+REVOKE ALL ON FUNCTION server_us, store_events, trim_events, age_of_keys, name_of, store_submits, trim_submits,
   last_timestamp_ms, begin_lease, extend_lease, end_lease, report_loss, renew_rates, release_rates, take_calls,
   return_calls, seal_store, repair_store FROM PUBLIC;
 

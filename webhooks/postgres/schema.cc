@@ -123,7 +123,7 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
           {{absl::StrCat("GRANT USAGE ON SCHEMA ", Quoted(schema), to)},
            {absl::StrCat("GRANT SELECT ON ALL TABLES IN SCHEMA ", Quoted(schema), to)},
            {absl::StrCat("GRANT EXECUTE ON FUNCTION create_log, store_events, trim_events, bytes_of_log,"
-                         " position_before, server_us, age_of_submits(), store_submits, trim_submits, report_loss,"
+                         " position_before, server_us, age_of_keys, store_submits, trim_submits, report_loss,"
                          " begin_lease, extend_lease, end_lease, renew_rates, release_rates, take_calls, return_calls",
                          to)}})
       .status();

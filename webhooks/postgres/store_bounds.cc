@@ -3,6 +3,8 @@
 #include <limits>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace stampgate {
@@ -17,6 +19,10 @@ absl::StatusOr<StoreDecisions> ReadStoreDecisions(PostgresConnection& connection
   const absl::StatusOr<std::vector<PostgresResult>> results =
       connection.Run({{"SELECT retention_age_us, retention_bytes, deduplication_age_us, key_retention_us,"
                        " unsealed_through FROM bounds"}});
+  if (absl::StrContains(results.status().message(), "(42501)")) {  // insufficient_privilege
+    return absl::FailedPreconditionError(absl::StrCat(
+        results.status().message(), ": run `stampgate store migrate` with --grant-to and the role of the gateways"));
+  }
   if (!results.ok()) return results.status();
   const PostgresResult& row = results->front();
   StoreDecisions decisions;
