@@ -214,7 +214,7 @@ TEST_F(OperationFilesTest, AWarningNamesEachFieldThatNobodyHasReviewed) {
 
 // The API of 0.1.0: options have become stricter since.
 TEST_F(OperationFilesTest, AFileOfTheFirstReleaseIsStillValid) {
-  std::ifstream file("proto/released.binpb", std::ios::binary);
+  std::ifstream file("proto/releases/0.1.0.binpb", std::ios::binary);
   const absl::StatusOr<ParsedConfig> parsed = Parse(std::string(std::istreambuf_iterator(file), {}));
   ASSERT_TRUE(parsed.ok()) << parsed.status();
   EXPECT_THAT(WarningsOf(parsed),

@@ -1,10 +1,10 @@
 // Tests the archives of a release: what they contain, and that their content works outside of this tree.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
-import { scratch } from '../end_to_end/harness.mjs';
+import { after, describe, it, test } from 'node:test';
+import { run, scratch } from '../end_to_end/harness.mjs';
 import { binary, installed, root } from '../paths.mjs';
 import { USER, collectTree } from './image_tree.mjs';
 
@@ -91,6 +91,17 @@ describe('a release', () => {
       assert.equal(readFileSync(join(manifests, file), 'utf8'), readFileSync(join(here, file), 'utf8'), file);
     }
   });
+});
+
+test('the program has the version of the latest release, whose changes, API and recording are in the tree', async () => {
+  const version = (await run(['--version'])).stdout.trim().replace('stampgate ', '');
+  const [, latest] = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').split(/^## /m);
+  assert.ok(latest.startsWith(`${version} (`), latest.slice(0, 80));
+  const kinds = [...latest.matchAll(/^### (.*)$/gm)].map(([, kind]) => kind);
+  assert.deepEqual(kinds, ['Added', 'Changed', 'Fixed', 'Removed'].filter((kind) => kinds.includes(kind)));
+  for (const path of [`proto/releases/${version}.binpb`, `tests/upgrade/releases/${version}/recording.json`]) {
+    assert.ok(existsSync(join(root, path)), path);
+  }
 });
 
 describe('no release is made', () => {

@@ -127,7 +127,7 @@ test('a file that takes the JSON name of a guarded field is refused, and the gat
 
 test('a file with the API of the first release is valid, and check names its options that are not used', async (t) => {
   const { gateway, sent } = await startWith(t, 'caip2_guarded');
-  const released = { ...gateway.config, operations: [join(root, 'proto/released.binpb')] };
+  const released = { ...gateway.config, operations: [join(root, 'proto/releases/0.1.0.binpb')] };
   await reloaded(gateway, () => putConfig(gateway.configFile, JSON.stringify(released)));
   assert.equal((await sent({})).chainCaip2, 'eip155:1');
 

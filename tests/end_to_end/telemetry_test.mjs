@@ -17,6 +17,7 @@ import { logLines, logged } from './log_lines.mjs';
 import { asCaller, callerOf } from './policy_callers.mjs';
 import { until } from './processes.mjs';
 
+const VERSION = (await run(['--version'])).stdout.trim().replace('stampgate ', '');
 const SERVER = 2;
 const CLIENT = 3;
 const INTERNAL = 1;
@@ -80,7 +81,7 @@ describe('the spans of a call', { timeout: HANG_MS, concurrency: false }, async 
     assert.deepEqual(server.resource, {
       'service.name': 'stampgate',
       'service.instance.id': 'gateway-0',
-      'service.version': '0.1.0',
+      'service.version': VERSION,
     });
     const steps = spans.filter((span) => span !== server);
     assert.deepEqual(
@@ -328,7 +329,7 @@ describe('a collector with TLS', { timeout: HANG_MS }, () => {
     const { gateway, collector, headers_file } = await secured(t, 'collectors');
     await collector.until(() => collector.exports.length > 0);
     assert.equal(collector.exports[0].metadata['x-api-key'], 'canary-of-the-header');
-    assert.equal(collector.exports[0].metadata['user-agent'], 'stampgate/0.1.0');
+    assert.equal(collector.exports[0].metadata['user-agent'], `stampgate/${VERSION}`);
     writeFileSync(headers_file, 'x-api-key: another\n');
     await collector.until(() => collector.exports.at(-1).metadata['x-api-key'] === 'another');
     await gateway.stop();

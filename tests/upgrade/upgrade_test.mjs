@@ -2,21 +2,26 @@
 // writes what those releases can read.
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, test } from 'node:test';
 import { makeAuthority } from '../end_to_end/certificates.mjs';
 import { HANG_MS, run, scratch } from '../end_to_end/harness.mjs';
 import { Machine } from '../machine/machine.mjs';
+import { root } from '../paths.mjs';
 import { PostgresServer } from '../postgresql/cluster.mjs';
 import { startSimulator } from '../simulator/server.mjs';
-import { Runner, SUBMIT, checkContinues, formatsOf, headOf, requestOf, schemaOf, submitsOf, unpack, verifyAudit } from './scene.mjs';
-import { writeConfig } from './scene.mjs';
+import { Runner, StoreClock, SUBMIT, assertHas, checkContinues, formatsOf, headOf, loadTables } from './scene.mjs';
+import { requestOf, schemaOf, submitsOf, unpack, verifyAudit, writeConfig } from './scene.mjs';
 
-const PSQL = '/usr/lib/postgresql/15/bin/psql';
 const TIMEOUT = { timeout: 3 * HANG_MS };
 const A_MINUTE_MS = 60_000;
+/**
+ * So far the clock goes back: further than the half minute by which a store without a mark of timestamps is ahead, and less
+ * than the minute for which upstream accepts timestamps.
+ */
+const BACK_MS = 45_000;
 
 /** The members that a reader of audit records needs, besides those of every record. It ignores unknown ones. */
 const NEEDED = { start: ['format'], rotate: ['format', 'previous_mac'], outcome: ['allow'], still_open: ['allows'] };
@@ -29,14 +34,14 @@ const DECIDE =
   ' rollback is not possible';
 
 /** Starts a simulator and a machine whose clock shows `nowMs`. */
-async function prepare(t, release, { folder, config, nowMs, addresses = {} }) {
+async function prepare(t, release, { folder, config, nowMs, storeClock, addresses = {} }) {
   const simulator = await startSimulator();
   const machine = new Machine(scratch(t), folder);
   t.after(() => (machine.close(), simulator.close()));
   const configFile = writeConfig(release, folder, config, { 'http://127.0.0.1:1': simulator.url, ...addresses });
-  const runner = new Runner(t, { simulator, machine, configFile });
+  const runner = new Runner(t, { simulator, machine, storeClock, configFile });
   machine.settle();
-  runner.moveClock(nowMs - machine.nowMs());
+  await runner.moveClock(nowMs - machine.nowMs());
   return { simulator, runner };
 }
 
@@ -45,6 +50,17 @@ function unpackFiles(t, release) {
   const folder = scratch(t);
   for (const name of ['store', 'audit']) unpack(join(release, name), join(folder, name));
   return folder;
+}
+
+/** Loads the recorded tables into a new server, and prepares a gateway whose clock shows `nowMs`. */
+async function prepareServer(t, release, recorded, nowMs) {
+  const folder = scratch(t);
+  writeFileSync(join(folder, 'store.key'), readFileSync(join(release, 'store.key')), { mode: 0o600 });
+  const server = await PostgresServer.create(t);
+  await loadTables(server, release);
+  assertHas(await schemaOf(server), recorded.schema, 'the fixture');
+  const more = { storeClock: new StoreClock(server), addresses: { '/SERVER': server.folder } };
+  return { server, ...(await prepare(t, release, { folder, config: 'postgresql.yaml', nowMs, ...more })) };
 }
 
 for (const version of readdirSync(releases)) {
@@ -63,6 +79,8 @@ for (const version of readdirSync(releases)) {
       writeFileSync(join(folder, 'tls.pem'), cert);
       writeFileSync(join(folder, 'tls.key'), key, { mode: 0o600 });
       const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+      writeFileSync(join(folder, 'headers'), 'authorization: none\n', { mode: 0o600 });
+      cpSync(join(root, 'proto/releases', `${version}.binpb`), join(folder, 'operations.binpb'));
       writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [{ ...jwk, kid: 'k', use: 'sig', alg: 'ES256' }] }));
       for (const name of ['config.yaml', 'every_setting.yaml', 'postgresql.yaml']) {
         const file = writeConfig(release, folder, name, {});
@@ -109,7 +127,7 @@ for (const version of readdirSync(releases)) {
     test('new timestamps are above all recorded ones, even if the clock goes back', async (t) => {
       const recorded = recording.files;
       const folder = unpackFiles(t, release);
-      const nowMs = recorded.recorded_at_ms - A_MINUTE_MS / 3;
+      const nowMs = recorded.recorded_at_ms - BACK_MS;
       const { simulator, runner } = await prepare(t, release, { folder, config: 'config.yaml', nowMs });
       await runner.start();
       await runner.gateway.call(SUBMIT, requestOf('after'));
@@ -120,27 +138,39 @@ for (const version of readdirSync(releases)) {
 
     test('a store on a PostgreSQL server continues', async (t) => {
       const recorded = recording.server;
-      const folder = scratch(t);
-      writeFileSync(join(folder, 'store.key'), readFileSync(join(release, 'store.key')), { mode: 0o600 });
-      const server = await PostgresServer.create(t);
-      const input = readFileSync(join(release, 'postgresql.sql'), 'utf8');
-      const at = ['--host', server.folder, '--username', 'postgres', '--dbname', 'postgres', '--quiet'];
-      const loaded = await run([...at, '--set', 'ON_ERROR_STOP=1', '--single-transaction'], { command: PSQL, input });
-      assert.equal(loaded.status, 0, loaded.stderr);
-      assert.deepEqual(await schemaOf(server), recorded.schema, 'the fixture is whole');
-      // The server has the real time, and so has the gateway if it is later than the recording.
+      // The functions of 0.1.0 have the real time, and so has the gateway if it is later than the recording.
       const nowMs = Math.max(recorded.recorded_at_ms + A_MINUTE_MS, Date.now());
-      const addresses = { '/SERVER': server.folder };
-      const { simulator, runner } = await prepare(t, release, { folder, config: 'postgresql.yaml', nowMs, addresses });
+      const { server, runner, simulator } = await prepareServer(t, release, recorded, nowMs);
       await runner.start();
       await checkContinues({ gateway: runner.gateway, simulator, recorded, name: 'new' });
       await runner.stop();
 
       // Gateways of the recorded release can use the store, also at the same time.
-      const { version: usableSince, columns, functions } = await schemaOf(server);
-      assert.equal(usableSince, recorded.schema.version, DECIDE);
-      assert.deepEqual(recorded.schema.columns.filter((column) => !columns.includes(column)), [], DECIDE);
-      assert.deepEqual(recorded.schema.functions.filter((each) => !functions.includes(each)), [], DECIDE);
+      const schema = await schemaOf(server);
+      assert.equal(schema.version, recorded.schema.version, DECIDE);
+      for (const list of ['columns', 'functions', 'rules']) {
+        const missing = (recorded.schema[list] ?? []).filter((each) => !schema[list].includes(each));
+        assert.deepEqual(missing, [], DECIDE);
+      }
+      assertHas(schema.decided, recorded.schema.decided ?? {}, 'what the owner has decided');
+    });
+
+    test('new timestamps of a lease on a PostgreSQL server are above its recorded ones', async (t) => {
+      const recorded = recording.server;
+      const { server, runner, simulator } = await prepareServer(t, release, recorded, recorded.recorded_at_ms - BACK_MS);
+      const { status, stderr } = await run(['store', 'migrate', '--config', runner.configFile]);
+      assert.equal(status, 0, stderr);
+      await runner.moveClock(0);
+      // Only the lease of the latest recorded timestamp is free.
+      await server.sql(
+        "UPDATE stampgate.leases SET holder = 'another', renewed_us = 9000000000000000" +
+          ' WHERE index <> (SELECT index FROM stampgate.leases WHERE holder IS NULL ORDER BY through_ms DESC LIMIT 1)',
+      );
+      await runner.start();
+      await runner.gateway.call(SUBMIT, requestOf('after'));
+      await runner.stop();
+      const [body] = submitsOf(simulator);
+      assert.ok(Number(JSON.parse(body).timestampMs) > Math.max(...recorded.timestamps));
     });
   });
 }

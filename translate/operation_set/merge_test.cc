@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -367,22 +368,45 @@ TEST(OperationSetMergeTest, WhatAFirstFileAddsIsNotBuiltInForASecondOne) {
   EXPECT_FALSE(second.set->FindMethod("/kitchen.KettleService/Boil")->built_in);
 }
 
-// The API of 0.1.0. Since then, options of its fields and methods have changed, and messages have moved to other files.
-TEST(OperationSetMergeTest, TheApiOfTheFirstReleaseChangesNothing) {
-  std::ifstream file("proto/released.binpb", std::ios::binary);
-  const absl::StatusOr<OperationSet::Shared> released =
-      OperationSet::Create(std::string(std::istreambuf_iterator(file), {}));
-  ASSERT_TRUE(released.ok()) << released.status();
+// Returns the API of a release.
+OperationSet::Shared Released(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return OperationSet::Create(std::string(std::istreambuf_iterator(file), {})).value();
+}
+
+TEST(OperationSetMergeTest, TheApiOfAReleaseChangesNothing) {
   const OperationSet& built_in = *OperationSet::BuiltIn();
-  const MergedOperations merged = Merged(OperationSet::BuiltIn(), *released);
+  int releases = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("proto/releases")) {
+    const MergedOperations merged = Merged(OperationSet::BuiltIn(), Released(entry.path()));
+    for (const auto& [name, bytes] : built_in.files()) EXPECT_EQ(merged.set->files().at(name), bytes) << entry << name;
+    EXPECT_EQ(merged.set->methods().size(), built_in.methods().size()) << entry;
+    ++releases;
+  }
+  EXPECT_GE(releases, 2);
+}
+
+// Since 0.1.0, options of its fields and methods have changed, and messages have moved to other files.
+TEST(OperationSetMergeTest, OptionsOfTheFirstReleaseAreNotUsed) {
+  const MergedOperations merged = Merged(OperationSet::BuiltIn(), Released("proto/releases/0.1.0.binpb"));
   EXPECT_THAT(merged.unused_options,
               ::testing::UnorderedElementsAre(
                   "stampgate.v1.ACTIVITY_STATUS_COMPLETED", "stampgate.v1.ACTIVITY_STATUS_FAILED",
                   "stampgate.v1.ACTIVITY_STATUS_REJECTED", "stampgate.v1.EarnWithdrawParameters.sign_with",
                   "stampgate.v1.GetEventRequest.event_id", "stampgate.v1.ReadEventBodyRequest.event_id",
                   "stampgate.v1.StampLoginParameters.public_key", "stampgate.v1.WalletService.ExportWalletAccount"));
-  for (const auto& [name, bytes] : built_in.files()) EXPECT_EQ(merged.set->files().at(name), bytes) << name;
-  EXPECT_EQ(merged.set->methods().size(), built_in.methods().size());
+}
+
+// Otherwise an upgrade from 0.1.0 would give callers with grants of classes new rights.
+TEST(OperationSetMergeTest, OnlyTheMethodsOfTheFirstReleaseHaveNoDay) {
+  std::vector<std::string> first;
+  const OperationSet::Shared released = Released("proto/releases/0.1.0.binpb");
+  for (const ApiMethod& method : released->methods()) first.push_back(method.full_name);
+  std::vector<std::string> without_day;
+  for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) {
+    if (method.since.empty()) without_day.push_back(method.full_name);
+  }
+  EXPECT_THAT(without_day, ::testing::UnorderedElementsAreArray(first));
 }
 
 struct Fault {
