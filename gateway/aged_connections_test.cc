@@ -12,6 +12,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/http/current_tls.h"
+#include "base/http/test_certificates.h"
+#include "base/loop/event_loops.h"
 #include "gateway/config/config.h"
 #include "gateway/config/testing.h"
 #include "gateway/server.h"
@@ -21,9 +24,6 @@
 #include "stamp/request_body.h"
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
-#include "webhooks/http/current_tls.h"
-#include "webhooks/http/test_certificates.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <grpcpp/server_builder.h>
 
+#include "base/http/current_tls.h"
 #include "gateway/callers/access.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/connection_ages.h"
 #include "gateway/door/door.h"
 #include "proto/stampgate/config/v1/config.pb.h"
-#include "webhooks/http/current_tls.h"
 
 namespace stampgate {
 

@@ -20,6 +20,11 @@
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "base/http/current_tls.h"
+#include "base/loop/event_loops.h"
+#include "base/secret/memory.h"
+#include "base/secret/symmetric_key.h"
+#include "base/threads/core_count.h"
 #include "gateway/admin/liveness.h"
 #include "gateway/admin/readiness.h"
 #include "gateway/admin/server.h"
@@ -58,12 +63,7 @@
 #include "gateway/store_copy.h"
 #include "gateway/tokens/key_pool.h"
 #include "stamp/key_generator.h"
-#include "stamp/secret/memory.h"
-#include "stamp/secret/symmetric_key.h"
 #include "translate/operation_table.h"
-#include "webhooks/http/current_tls.h"
-#include "webhooks/loop/event_loops.h"
-#include "webhooks/threads/core_count.h"
 
 namespace stampgate {
 namespace {

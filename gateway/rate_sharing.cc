@@ -9,11 +9,11 @@
 #include "gateway/admission/rate_window.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/store_address.h"
-#include "gateway/postgres_store/postgres_quota_store.h"
-#include "gateway/postgres_store/postgres_share_store.h"
 #include "gateway/process/log.h"
 #include "gateway/process/steady_now.h"
-#include "gateway/shares/sqlite_quota_store.h"
+#include "gateway/store/postgres/postgres_quota_store.h"
+#include "gateway/store/postgres/postgres_share_store.h"
+#include "gateway/store/sqlite/sqlite_quota_store.h"
 
 namespace stampgate {
 namespace {

@@ -9,17 +9,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/http/current_tls.h"
+#include "base/loop/event_loops.h"
 #include "gateway/audit/log.h"
 #include "gateway/callers/access.h"
 #include "gateway/config/config.h"
 #include "gateway/config/reloaded_more.h"
 #include "gateway/connection_ages.h"
-#include "gateway/events/pipeline.h"
+#include "gateway/deliveries/pipeline.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/telemetry/tracer.h"
 #include "translate/operation_set/operation_set.h"
-#include "webhooks/http/current_tls.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 

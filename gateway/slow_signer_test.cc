@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/loop/event_loops.h"
 #include "gateway/config/config.h"
 #include "gateway/config/testing.h"
 #include "gateway/server.h"
@@ -23,7 +24,6 @@
 #include "stamp/request_body.h"
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {

@@ -9,17 +9,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/postgres/durability.h"
+#include "base/postgres/schema.h"
+#include "base/postgres/store_bounds.h"
+#include "base/postgres/store_connection.h"
 #include "gateway/config/config.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/loader.h"
 #include "gateway/config/store_address.h"
 #include "gateway/config/store_bounds.h"
-#include "gateway/store/restored_calls.h"
-#include "webhooks/log/restored.h"
-#include "webhooks/postgres/durability.h"
-#include "webhooks/postgres/schema.h"
-#include "webhooks/postgres/store_bounds.h"
-#include "webhooks/postgres/store_connection.h"
+#include "gateway/store/sqlite/restored_calls.h"
+#include "webhooks/log/sqlite/restored.h"
 
 namespace stampgate {
 namespace {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/postgres/connection.h"
+#include "base/postgres/schema.h"
+#include "base/postgres/store_bounds.h"
 #include "gateway/config/store_address.h"
 #include "gateway/config/store_bounds.h"
 #include "gateway/process/log.h"
-#include "webhooks/postgres/connection.h"
-#include "webhooks/postgres/schema.h"
-#include "webhooks/postgres/store_bounds.h"
 
 namespace stampgate {
 

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "translate/json/reader.h"
+#include "base/json/reader.h"
 
 namespace stampgate {
 namespace {

@@ -14,10 +14,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/escaping.h"
+#include "base/secret/import_key.h"
+#include "base/secret/memory.h"
+#include "base/secret/openssl_ptr.h"
 #include "stamp/request_body.h"
-#include "stamp/secret/import_key.h"
-#include "stamp/secret/memory.h"
-#include "stamp/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {

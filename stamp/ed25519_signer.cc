@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "base/secret/bytes.h"
 #include "stamp/request_body.h"
-#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 namespace {

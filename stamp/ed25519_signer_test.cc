@@ -7,10 +7,10 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/json/hex.h"
 #include "gtest/gtest.h"
 #include "stamp/key_file.h"
 #include "stamp/stamp_testing.h"
-#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {

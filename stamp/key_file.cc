@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/secret/file.h"
 #include "stamp/pem_key.h"
-#include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {

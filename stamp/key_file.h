@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/secret/bytes.h"
 #include "stamp/private_key.h"
-#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 

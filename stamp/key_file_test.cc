@@ -8,8 +8,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "base/secret/file.h"
+#include "base/testing/temporary_file.h"
 #include "gtest/gtest.h"
-#include "stamp/secret/file.h"
 #include "stamp/stamp_testing.h"
 
 namespace stampgate {

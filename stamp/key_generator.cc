@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/secret/bytes.h"
+#include "base/secret/file.h"
 #include "stamp/private_key.h"
-#include "stamp/secret/bytes.h"
-#include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/testing/temporary_file.h"
 #include "gtest/gtest.h"
 #include "stamp/key_file.h"
-#include "stamp/stamp_testing.h"
 
 namespace stampgate {
 namespace {

@@ -20,10 +20,12 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/json/hex.h"
+#include "base/testing/locked_memory.h"
+#include "base/testing/temporary_file.h"
 #include "gtest/gtest.h"
 #include "stamp/key_file.h"
 #include "stamp/stamp_testing.h"
-#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {

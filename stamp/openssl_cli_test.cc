@@ -5,6 +5,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/json/hex.h"
+#include "base/testing/temporary_file.h"
 #include "gtest/gtest.h"
 #include "stamp/key_file.h"
 #include "stamp/key_generator.h"
@@ -12,7 +14,6 @@
 #include "stamp/request_body.h"
 #include "stamp/stamp_testing.h"
 #include "stamp/stamper.h"
-#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {

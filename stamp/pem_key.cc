@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "stamp/secret/bytes.h"
+#include "base/secret/bytes.h"
 
 namespace stampgate {
 namespace {

@@ -5,9 +5,10 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/json/hex.h"
+#include "base/testing/temporary_file.h"
 #include "gtest/gtest.h"
 #include "stamp/stamp_testing.h"
-#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {

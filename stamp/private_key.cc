@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
-#include "stamp/secret/openssl_ptr.h"
+#include "base/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {

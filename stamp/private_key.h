@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/secret/bytes.h"
 #include "stamp/curve.h"
-#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 

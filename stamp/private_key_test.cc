@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "base/json/hex.h"
 #include "gtest/gtest.h"
-#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {

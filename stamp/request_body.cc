@@ -3,7 +3,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "stamp/secret/sha256.h"
+#include "base/secret/sha256.h"
 
 namespace stampgate {
 

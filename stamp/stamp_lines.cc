@@ -7,11 +7,11 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/strings/escaping.h"
+#include "base/json/hex.h"
 #include "stamp/key_file.h"
 #include "stamp/make_signer.h"
 #include "stamp/request_body.h"
 #include "stamp/stamper.h"
-#include "translate/json/hex.h"
 
 ABSL_FLAG(std::string, key, "", "The key file.");
 

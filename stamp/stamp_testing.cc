@@ -1,13 +1,9 @@
 #include "stamp/stamp_testing.h"
 
-#include <linux/capability.h>
 #include <openssl/core_names.h>
 #include <openssl/ecdsa.h>
 #include <simdjson.h>
 #include <sodium.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,16 +11,15 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/json/hex.h"
+#include "base/secret/openssl_ptr.h"
 #include "gtest/gtest.h"
 #include "stamp/request_body.h"
-#include "stamp/secret/openssl_ptr.h"
-#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {
@@ -151,22 +146,6 @@ std::string StampMember(absl::string_view header_value, absl::string_view member
   return Text(parser.parse(json), std::string_view(member.data(), member.size()));
 }
 
-std::string TempPath(absl::string_view name) { return absl::StrCat(testing::TempDir(), "/", name); }
-
-std::string WriteTemp(absl::string_view name, absl::string_view content) {
-  const std::string path = TempPath(name);
-  unlink(path.c_str());
-  std::ofstream(path, std::ios::binary).write(content.data(), static_cast<std::streamsize>(content.size()));
-  EXPECT_EQ(chmod(path.c_str(), 0600), 0);
-  return path;
-}
-
-std::string ReadAll(const std::string& path) {
-  std::ostringstream content;
-  content << std::ifstream(path, std::ios::binary).rdbuf();
-  return content.str();
-}
-
 std::string PublicKeyDer(Curve curve, absl::string_view public_key_hex) {
   absl::string_view prefix;
   switch (curve) {
@@ -192,31 +171,6 @@ std::string OutputOf(const std::string& command) {
   for (size_t got; (got = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) output.append(buffer, got);
   EXPECT_EQ(pclose(pipe), 0) << command;
   return output;
-}
-
-int LockedKb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("VmLck:", 0) == 0) return std::atoi(line.c_str() + 6);
-  }
-  ADD_FAILURE() << "no VmLck";
-  return 0;
-}
-
-bool IsSanitized() {
-#ifdef STAMPGATE_SANITIZED
-  return true;
-#else
-  return false;
-#endif
-}
-
-void ForbidLocking() {
-  const rlimit none{0, 0};
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  // Drops all capabilities. The capability CAP_IPC_LOCK, which root has, would let the process exceed the limit.
-  if (setrlimit(RLIMIT_MEMLOCK, &none) != 0 || syscall(SYS_capset, &header, data) != 0) _exit(99);
 }
 
 }  // namespace stampgate

@@ -1,5 +1,5 @@
 // Helpers for this folder's tests: stamps that upstream's client libraries made, a verifier that is independent of the
-// tested code, temporary files, and OpenSSL's command line.
+// tested code, and OpenSSL's command line.
 #ifndef STAMPGATE_STAMP_STAMP_TESTING_H_
 #define STAMPGATE_STAMP_STAMP_TESTING_H_
 
@@ -41,13 +41,6 @@ std::string StampJson(absl::string_view header_value);
 // Returns the text of `member` in the JSON that the value of an X-Stamp header encodes.
 std::string StampMember(absl::string_view header_value, absl::string_view member);
 
-// Returns the path of the file `name` in the test's temporary directory.
-std::string TempPath(absl::string_view name);
-// Writes `content` to the file `name` in the test's temporary directory, with mode 0600, and returns its path. Replaces
-// an existing file.
-std::string WriteTemp(absl::string_view name, absl::string_view content);
-std::string ReadAll(const std::string& path);
-
 // Returns the public key as an X.509 SubjectPublicKeyInfo in DER.
 std::string PublicKeyDer(Curve curve, absl::string_view public_key_hex);
 
@@ -55,13 +48,6 @@ std::string PublicKeyDer(Curve curve, absl::string_view public_key_hex);
 bool RunCommand(const std::string& command);
 // Runs a shell command and returns its standard output. Fails the test if the command does not exit with 0.
 std::string OutputOf(const std::string& command);
-
-// Returns how many KiB of memory this process has locked.
-int LockedKb();
-// Returns true if the test runs under a sanitizer. A sanitizer ignores mlock and keeps freed memory.
-bool IsSanitized();
-// Makes every later attempt of this process to lock memory fail, even if root runs it. Call it only in a child process.
-void ForbidLocking();
 
 }  // namespace stampgate
 

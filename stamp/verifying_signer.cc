@@ -13,11 +13,11 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
+#include "base/json/hex.h"
+#include "base/secret/import_key.h"
+#include "base/secret/openssl_ptr.h"
 #include "stamp/curve.h"
 #include "stamp/request_body.h"
-#include "stamp/secret/import_key.h"
-#include "stamp/secret/openssl_ptr.h"
-#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
+#include "base/json/reader.h"
+#include "base/json/writer.h"
 #include "google/protobuf/descriptor.h"
-#include "translate/json/reader.h"
-#include "translate/json/writer.h"
 #include "translate/wire/fields.h"
 #include "translate/wire/writer.h"
 

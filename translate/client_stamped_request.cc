@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "translate/json/reader.h"
+#include "base/json/reader.h"
 #include "translate/request_body.h"
 #include "translate/validator.h"
 #include "translate/wire/writer.h"

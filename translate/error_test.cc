@@ -6,9 +6,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/json/reader.h"
+#include "base/json/writer.h"
 #include "google/rpc/error_details.pb.h"
-#include "translate/json/reader.h"
-#include "translate/json/writer.h"
 #include "translate/testing/status.h"
 
 namespace stampgate {

@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json/reader.h"
+#include "base/json/reader.h"
 
 namespace stampgate {
 namespace {

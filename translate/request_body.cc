@@ -3,7 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json/writer.h"
+#include "base/json/writer.h"
 #include "translate/message/reader.h"
 #include "translate/wire/fields.h"
 

@@ -6,10 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/json/writer.h"
 #include "translate/client_stamped_request.h"
 #include "translate/error.h"
 #include "translate/general_operation.h"
-#include "translate/json/writer.h"
 #include "translate/message/writer.h"
 #include "translate/request_body.h"
 #include "translate/validator.h"

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/json/reader.h"
 #include "translate/error.h"
-#include "translate/json/reader.h"
 #include "translate/message/writer.h"
 #include "translate/response_translator.h"
 #include "translate/testing/messages.h"

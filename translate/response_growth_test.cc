@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/json/reader.h"
 #include "translate/answer_size.h"
-#include "translate/json/reader.h"
 #include "translate/message/parsed_message.h"
 #include "translate/response_translator.h"
 #include "translate/testing/allocated_bytes.h"

@@ -11,7 +11,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/escaping.h"
-#include "translate/json/reader.h"
+#include "base/json/reader.h"
 
 namespace stampgate {
 namespace {

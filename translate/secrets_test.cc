@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "translate/json/reader.h"
-#include "translate/json/writer.h"
+#include "base/json/reader.h"
+#include "base/json/writer.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"

@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/json/reader.h"
 #include "translate/error.h"
-#include "translate/json/reader.h"
 #include "translate/secrets.h"
 
 namespace stampgate {

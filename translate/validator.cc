@@ -9,9 +9,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/json/reader.h"
 #include "google/protobuf/util/time_util.h"
 #include "translate/amount.h"
-#include "translate/json/reader.h"
 #include "translate/message/guarded_values.h"
 
 namespace stampgate {

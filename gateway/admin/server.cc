@@ -16,11 +16,11 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/http/acceptor.h"
-#include "webhooks/http/peer_stream.h"
-#include "webhooks/http/request_reader.h"
-#include "webhooks/http/response.h"
-#include "webhooks/loop/event_loops.h"
+#include "base/http/acceptor.h"
+#include "base/http/peer_stream.h"
+#include "base/http/request_reader.h"
+#include "base/http/response.h"
+#include "base/loop/event_loops.h"
 
 namespace stampgate {
 namespace {

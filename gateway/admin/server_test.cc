@@ -20,7 +20,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "webhooks/http/test_client.h"
+#include "base/http/test_client.h"
 
 namespace stampgate {
 namespace {

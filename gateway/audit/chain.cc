@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json/hex.h"
+#include "base/json/hex.h"
 
 namespace stampgate {
 namespace {

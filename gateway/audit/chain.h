@@ -20,7 +20,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "stamp/secret/bytes.h"
+#include "base/secret/bytes.h"
 
 namespace stampgate {
 

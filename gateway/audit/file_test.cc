@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "base/disk/page_cache.h"
 #include "gateway/audit/testing.h"
-#include "webhooks/disk/page_cache.h"
 
 namespace stampgate {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "base/json/reader.h"
 #include "gateway/audit/read_at.h"
 #include "gateway/audit/record.h"
-#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/threads/start_thread.h"
+#include "base/threads/start_thread.h"
 
 namespace stampgate {
 namespace {

@@ -21,13 +21,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/secret/bytes.h"
+#include "base/threads/wait_clock.h"
 #include "gateway/audit/chain.h"
 #include "gateway/audit/record.h"
 #include "gateway/audit/unsent_allows.h"
 #include "gateway/audit/writer.h"
 #include "gateway/process/line_limiter.h"
-#include "stamp/secret/bytes.h"
-#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 

@@ -21,9 +21,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/threads/wait_clock.h"
 #include "gateway/audit/testing.h"
 #include "gateway/audit/verifier.h"
-#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 namespace {

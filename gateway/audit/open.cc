@@ -9,8 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/secret/symmetric_key.h"
 #include "gateway/process/log.h"
-#include "stamp/secret/symmetric_key.h"
 
 namespace stampgate {
 namespace {

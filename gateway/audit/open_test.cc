@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
+#include "base/secret/symmetric_key.h"
 #include "gateway/audit/testing.h"
 #include "gateway/process/log.h"
-#include "stamp/secret/symmetric_key.h"
 
 namespace stampgate {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json/reader.h"
-#include "translate/json/writer.h"
+#include "base/json/reader.h"
+#include "base/json/writer.h"
 
 namespace stampgate {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/json/reader.h"
 #include "gateway/audit/later_group.h"
 #include "gateway/audit/read_at.h"
-#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {

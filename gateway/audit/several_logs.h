@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/secret/bytes.h"
 #include "gateway/audit/report.h"
 #include "gateway/audit/verifier.h"
-#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "base/secret/bytes.h"
 #include "gateway/audit/file.h"
-#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/secret/bytes.h"
 #include "gateway/audit/chain.h"
 #include "gateway/audit/report.h"
-#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 

@@ -17,11 +17,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
+#include "base/disk/exclusive_file.h"
 #include "gateway/audit/chain.h"
 #include "gateway/audit/closed_files.h"
 #include "gateway/audit/file.h"
 #include "gateway/audit/record.h"
-#include "webhooks/disk/exclusive_file.h"
 
 namespace stampgate {
 

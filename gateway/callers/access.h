@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "base/threads/current.h"
 #include "gateway/callers/directory.h"
 #include "gateway/policy/key_ring.h"
 #include "gateway/tokens/verifier.h"
 #include "translate/operation_table.h"
-#include "webhooks/threads/current.h"
 
 namespace stampgate {
 

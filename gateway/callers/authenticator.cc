@@ -7,10 +7,10 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
+#include "base/secret/sha256.h"
 #include "gateway/audit/record.h"
 #include "gateway/callers/metadata.h"
 #include "gateway/callers/peer_of_call.h"
-#include "stamp/secret/sha256.h"
 #include "translate/error.h"
 
 namespace stampgate {

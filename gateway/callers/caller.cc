@@ -8,9 +8,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/json/hex.h"
 #include "gateway/policy/class_coverage.h"
 #include "gateway/policy/method_name.h"
-#include "translate/json/hex.h"
 
 namespace stampgate {
 Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations, absl::string_view class_grants_as_of,

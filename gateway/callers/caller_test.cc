@@ -8,7 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "stamp/secret/sha256.h"
+#include "base/secret/sha256.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
 

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "webhooks/http/test_certificates.h"
+#include "base/http/test_certificates.h"
 
 namespace stampgate {
 namespace {

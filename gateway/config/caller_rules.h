@@ -9,9 +9,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/secret/file_contents.h"
 #include "gateway/config/fault_report.h"
 #include "gateway/tokens/key_set.h"
-#include "stamp/secret/file_contents.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/operation_table.h"
 

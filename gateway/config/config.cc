@@ -17,6 +17,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "base/http/address_blocks.h"
+#include "base/http/listen_address.h"
+#include "base/http/tls_files.h"
+#include "base/postgres/server_address.h"
+#include "base/secret/file_contents.h"
+#include "base/secret/symmetric_key.h"
 #include "gateway/config/caller_rules.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/duration_range.h"
@@ -32,14 +38,8 @@
 #include "google/protobuf/util/time_util.h"
 #include "stamp/key_file.h"
 #include "stamp/make_signer.h"
-#include "stamp/secret/file_contents.h"
-#include "stamp/secret/symmetric_key.h"
 #include "stamp/verifying_signer.h"
 #include "stampgate/v1/options.pb.h"
-#include "webhooks/http/address_blocks.h"
-#include "webhooks/http/listen_address.h"
-#include "webhooks/http/tls_files.h"
-#include "webhooks/postgres/server_address.h"
 
 namespace stampgate {
 namespace {

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/http/tls_files.h"
 #include "gateway/config/grant_organizations.h"
 #include "gateway/config/snapshot.h"
 #include "gateway/tokens/key_set.h"
 #include "stamp/signer.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/operation_table.h"
-#include "webhooks/http/tls_files.h"
 
 namespace stampgate {
 

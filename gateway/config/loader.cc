@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
+#include "base/secret/memory.h"
+#include "base/secret/sha256.h"
 #include "gateway/config/operation_files.h"
 #include "gateway/config/reloaded_part.h"
 #include "gateway/tokens/issuers.h"
 #include "gateway/tokens/key_set.h"
-#include "stamp/secret/memory.h"
-#include "stamp/secret/sha256.h"
 #include "translate/wire/serialize.h"
 
 namespace stampgate {

@@ -14,9 +14,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/loop/event_loops.h"
 #include "gateway/config/snapshot.h"
 #include "gateway/policy/testing.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {

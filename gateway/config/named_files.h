@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "stamp/secret/file.h"
+#include "base/secret/file.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/secret/sha256.h"
 #include "gateway/config/named_files.h"
-#include "stamp/secret/sha256.h"
 #include "translate/operation_set/merge.h"
 #include "translate/operation_set/unreviewed.h"
 

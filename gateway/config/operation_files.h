@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "base/secret/file_contents.h"
 #include "gateway/config/fault_report.h"
-#include "stamp/secret/file_contents.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/operation_table.h"
 

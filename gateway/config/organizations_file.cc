@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "stamp/secret/file.h"
+#include "base/secret/file.h"
 
 namespace stampgate {
 namespace {

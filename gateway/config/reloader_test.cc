@@ -21,10 +21,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/http/test_certificates.h"
+#include "base/loop/event_loops.h"
 #include "gateway/config/loader.h"
 #include "gateway/policy/testing.h"
-#include "webhooks/http/test_certificates.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {

@@ -6,10 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/secret/file.h"
+#include "base/secret/sha256.h"
 #include "gateway/config/organizations_file.h"
 #include "gateway/config/yaml_reader.h"
-#include "stamp/secret/file.h"
-#include "stamp/secret/sha256.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {

@@ -19,12 +19,12 @@
 #include "absl/status/statusor.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/secret/bytes.h"
+#include "base/secret/file_contents.h"
+#include "base/secret/settled_file.h"
+#include "base/secret/watched_file.h"
 #include "gateway/config/grant_organizations.h"
 #include "gateway/config/named_files.h"
-#include "stamp/secret/bytes.h"
-#include "stamp/secret/file_contents.h"
-#include "stamp/secret/settled_file.h"
-#include "stamp/secret/watched_file.h"
 
 namespace stampgate {
 

@@ -2,9 +2,9 @@
 #ifndef STAMPGATE_GATEWAY_CONFIG_STORE_ADDRESS_H_
 #define STAMPGATE_GATEWAY_CONFIG_STORE_ADDRESS_H_
 
+#include "base/postgres/server_address.h"
 #include "gateway/config/named_files.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "webhooks/postgres/server_address.h"
 
 namespace stampgate {
 

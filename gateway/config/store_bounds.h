@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "base/postgres/store_bounds.h"
 #include "gateway/config/duration.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "webhooks/postgres/store_bounds.h"
 
 namespace stampgate {
 

@@ -2,8 +2,8 @@
 #ifndef STAMPGATE_GATEWAY_CONFIG_TELEMETRY_RULES_H_
 #define STAMPGATE_GATEWAY_CONFIG_TELEMETRY_RULES_H_
 
+#include "base/secret/file_contents.h"
 #include "gateway/config/fault_report.h"
-#include "stamp/secret/file_contents.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {

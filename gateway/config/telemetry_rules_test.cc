@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/http/test_certificates.h"
 #include "gateway/config/config.h"
 #include "gateway/config/testing.h"
 #include "gateway/policy/testing.h"
-#include "webhooks/http/test_certificates.h"
 
 namespace stampgate {
 namespace {

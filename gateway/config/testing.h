@@ -5,9 +5,9 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "base/secret/bytes.h"
 #include "gateway/config/named_files.h"
 #include "gateway/config/snapshot.h"
-#include "stamp/secret/bytes.h"
 
 namespace stampgate {
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "webhooks/loop/event_loop.h"
+#include "base/loop/event_loop.h"
 
 namespace stampgate {
 namespace {

@@ -19,8 +19,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/loop/event_loop.h"
 #include "gateway/door/testing.h"
-#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 namespace {

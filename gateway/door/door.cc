@@ -28,16 +28,16 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "base/http/acceptor.h"
+#include "base/http/handshake_fault.h"
+#include "base/http/listen_address.h"
+#include "base/http/source.h"
 #include "gateway/callers/peer_registry.h"
 #include "gateway/door/caller_check.h"
 #include "gateway/door/connection.h"
 #include "gateway/door/entrance.h"
 #include "gateway/door/handshakes.h"
 #include "gateway/door/open_connections.h"
-#include "webhooks/http/acceptor.h"
-#include "webhooks/http/handshake_fault.h"
-#include "webhooks/http/listen_address.h"
-#include "webhooks/http/source.h"
 
 namespace stampgate {
 namespace {

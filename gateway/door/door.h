@@ -19,13 +19,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/http/current_tls.h"
+#include "base/loop/event_loops.h"
 #include "gateway/callers/peer.h"
 #include "gateway/door/excess.h"
 #include "gateway/door/frame_meter.h"
 #include "gateway/door/handshake_failures.h"
 #include "gateway/memory/account.h"
-#include "webhooks/http/current_tls.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 

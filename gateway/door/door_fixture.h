@@ -13,10 +13,10 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/http/current_tls.h"
+#include "base/http/test_certificates.h"
 #include "gateway/door/door.h"
 #include "gateway/door/testing.h"
-#include "webhooks/http/current_tls.h"
-#include "webhooks/http/test_certificates.h"
 
 namespace stampgate {
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "webhooks/loop/event_loops.h"
+#include "base/loop/event_loops.h"
 
 namespace stampgate {
 

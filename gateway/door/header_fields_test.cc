@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "translate/json/hex.h"
+#include "base/json/hex.h"
 
 namespace stampgate {
 namespace {

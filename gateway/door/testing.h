@@ -16,10 +16,10 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "base/http/test_certificates.h"
+#include "base/loop/event_loops.h"
 #include "gateway/callers/peer.h"
 #include "gateway/door/door.h"
-#include "webhooks/http/test_certificates.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 

@@ -13,12 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gateway/calls/call_record.h"
+#include "gateway/calls/stream_slots.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/access.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
 #include "gateway/events/stream_call.h"
-#include "gateway/events/stream_slots.h"
 #include "gateway/memory/held_bytes.h"
 #include "webhooks/log/event_log.h"
 

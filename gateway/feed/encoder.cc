@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/json/reader.h"
 #include "stampgate/v1/options.pb.h"
-#include "translate/json/reader.h"
 #include "translate/message/reader.h"
 #include "translate/wire/writer.h"
 #include "webhooks/log/cursor.h"

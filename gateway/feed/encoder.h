@@ -11,12 +11,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/threads/current.h"
 #include "gateway/feed/event_fields.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/message/plan.h"
 #include "translate/operation_set/operation_set.h"
 #include "webhooks/log/event_log.h"
-#include "webhooks/threads/current.h"
 
 namespace stampgate {
 

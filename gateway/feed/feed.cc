@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/threads/start_thread.h"
 #include "gateway/feed/error.h"
-#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 namespace {

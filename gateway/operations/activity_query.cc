@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/loop/event_loop.h"
 #include "gateway/calls/call_audit.h"
 #include "gateway/memory/account.h"
 #include "gateway/operations/dispatch.h"
@@ -17,7 +18,6 @@
 #include "translate/request_translator.h"
 #include "translate/response_translator.h"
 #include "translate/wire/writer.h"
-#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 namespace {

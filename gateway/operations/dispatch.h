@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/loop/event_loop.h"
 #include "gateway/admission/admission.h"
 #include "gateway/admission/breaker.h"
 #include "gateway/admission/retry_policy.h"
@@ -23,7 +24,6 @@
 #include "gateway/upstream/client.h"
 #include "stamp/stamped_request.h"
 #include "translate/upstream_outcome.h"
-#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 

@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "absl/time/time.h"
+#include "base/loop/event_loops.h"
+#include "base/threads/current.h"
 #include "gateway/admission/admission.h"
 #include "gateway/admission/breaker.h"
 #include "gateway/admission/retry_budget.h"
@@ -20,8 +22,6 @@
 #include "gateway/upstream/client.h"
 #include "gateway/waiting/activity_waits.h"
 #include "translate/operation_table.h"
-#include "webhooks/loop/event_loops.h"
-#include "webhooks/threads/current.h"
 
 namespace stampgate {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/secret/sha256.h"
 #include "gateway/operations/submit_timestamp.h"
 #include "gateway/operations/timestamp_reserve.h"
-#include "stamp/secret/sha256.h"
 #include "translate/error.h"
 #include "translate/violations.h"
 

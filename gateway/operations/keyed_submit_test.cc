@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/secret/sha256.h"
 #include "gateway/operations/testing.h"
 #include "google/rpc/error_details.pb.h"
 #include "stamp/request_body.h"
-#include "stamp/secret/sha256.h"
 #include "translate/error.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/loop/event_loop.h"
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/trace_context.h"
@@ -41,7 +42,6 @@
 #include "translate/response_translator.h"
 #include "translate/upstream_error.h"
 #include "translate/upstream_outcome.h"
-#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 

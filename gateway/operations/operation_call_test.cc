@@ -13,12 +13,12 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/secret/sha256.h"
 #include "gateway/audit/testing.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/memory/testing.h"
 #include "gateway/operations/testing.h"
 #include "stamp/request_body.h"
-#include "stamp/secret/sha256.h"
 #include "translate/answer_size.h"
 #include "translate/operation_table.h"
 #include "translate/testing/dynamic_message.h"

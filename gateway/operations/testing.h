@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/loop/event_loops.h"
 #include "gateway/admission/admission.h"
 #include "gateway/admission/breaker.h"
 #include "gateway/admission/retry_budget.h"
@@ -46,7 +47,6 @@
 #include "stamp/signer.h"
 #include "translate/operation_table.h"
 #include "translate/upstream_outcome.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 

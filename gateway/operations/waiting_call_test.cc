@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/secret/sha256.h"
 #include "gateway/audit/testing.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/memory/testing.h"
 #include "gateway/operations/keyed_submit.h"
 #include "gateway/operations/operation_call.h"
 #include "gateway/operations/testing.h"
-#include "stamp/secret/sha256.h"
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
-#include "stamp/secret/sha256.h"
+#include "base/secret/sha256.h"
 
 namespace stampgate {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "stamp/secret/openssl_ptr.h"
-#include "translate/json/hex.h"
+#include "base/json/hex.h"
+#include "base/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {

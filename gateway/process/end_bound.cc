@@ -4,8 +4,8 @@
 
 #include <thread>
 
+#include "base/threads/start_thread.h"
 #include "gateway/process/log.h"
-#include "webhooks/threads/start_thread.h"
 
 namespace stampgate {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/threads/wait_clock.h"
 #include "gateway/process/log.h"
-#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "webhooks/threads/wait_clock.h"
+#include "base/threads/wait_clock.h"
 
 namespace stampgate {
 namespace {

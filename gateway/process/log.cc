@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "translate/json/writer.h"
+#include "base/json/writer.h"
 
 namespace stampgate {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/threads/control_groups.h"
+#include "base/threads/control_groups.h"
 
 namespace stampgate {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "webhooks/threads/start_thread.h"
+#include "base/threads/start_thread.h"
 
 namespace stampgate {
 

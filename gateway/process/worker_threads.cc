@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "webhooks/threads/start_thread.h"
+#include "base/threads/start_thread.h"
 
 namespace stampgate {
 namespace {

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/loop/event_loops.h"
 #include "gateway/callers/directory.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/disk_waits.h"
@@ -23,7 +24,6 @@
 #include "grpc/reflection/v1/reflection.pb.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/testing/operations.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {

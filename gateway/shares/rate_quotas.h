@@ -8,10 +8,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/threads/wait_clock.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/shares/quota_blocks.h"
 #include "gateway/shares/quota_store.h"
-#include "webhooks/threads/wait_clock.h"
 
 namespace stampgate {
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "absl/time/clock.h"
+#include "base/threads/current.h"
 #include "gateway/shares/memory_quota_store.h"
-#include "webhooks/threads/current.h"
 
 namespace stampgate {
 namespace {

@@ -10,13 +10,13 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/threads/current.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/process/steady_now.h"
 #include "gateway/shares/held_shares.h"
 #include "gateway/shares/rate_demand.h"
 #include "gateway/shares/replica.h"
 #include "gateway/shares/share_store.h"
-#include "webhooks/threads/current.h"
 
 namespace stampgate {
 

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/disk/age_clock.h"
 #include "gateway/store/call_row.h"
-#include "webhooks/disk/age_clock.h"
 
 namespace stampgate {
 

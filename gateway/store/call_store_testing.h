@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/disk/disk.h"
+#include "base/disk/test_disk.h"
 #include "gateway/store/call_store.h"
-#include "webhooks/disk/disk.h"
-#include "webhooks/disk/test_disk.h"
 
 namespace stampgate {
 

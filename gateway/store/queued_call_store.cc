@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "webhooks/threads/start_thread.h"
-#include "webhooks/threads/wait_clock.h"
+#include "base/threads/start_thread.h"
+#include "base/threads/wait_clock.h"
 
 namespace stampgate {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "stamp/secret/bytes.h"
+#include "base/secret/bytes.h"
 
 namespace stampgate {
 

@@ -12,8 +12,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/secret/file.h"
 #include "gateway/telemetry/export_headers.h"
-#include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "stamp/secret/file.h"
+#include "base/secret/file.h"
 
 namespace stampgate {
 

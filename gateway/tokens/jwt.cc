@@ -8,8 +8,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "translate/json/base64url.h"
-#include "translate/json/reader.h"
+#include "base/json/base64url.h"
+#include "base/json/reader.h"
 
 namespace stampgate {
 namespace {

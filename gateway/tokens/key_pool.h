@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "base/loop/event_loops.h"
 #include "gateway/tokens/keys.h"
 #include "gateway/upstream/client.h"
 #include "stampgate/config/v1/config.pb.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 

@@ -13,10 +13,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/loop/event_loops.h"
 #include "gateway/tokens/issuers.h"
 #include "gateway/tokens/testing.h"
 #include "gateway/upstream/scripted_server.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 namespace {

@@ -11,9 +11,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "stamp/secret/import_key.h"
-#include "stamp/secret/openssl_ptr.h"
-#include "translate/json/base64url.h"
+#include "base/json/base64url.h"
+#include "base/secret/import_key.h"
+#include "base/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "base/json/hex.h"
 #include "gateway/tokens/testing.h"
-#include "translate/json/hex.h"
 
 namespace stampgate {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stamp/secret/openssl_ptr.h"
+#include "base/secret/openssl_ptr.h"
 
 namespace stampgate {
 namespace {

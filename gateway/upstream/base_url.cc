@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
-#include "webhooks/http/listen_address.h"
+#include "base/http/listen_address.h"
 
 namespace stampgate {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "webhooks/http/test_certificates.h"
+#include "base/http/test_certificates.h"
 
 namespace stampgate {
 namespace {

@@ -12,13 +12,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/secret/file.h"
 #include "gateway/upstream/base_url.h"
 #include "gateway/upstream/ca_certificates.h"
 #include "gateway/upstream/connector.h"
 #include "gateway/upstream/exchange.h"
 #include "gateway/upstream/loop_client.h"
 #include "gateway/upstream/request_heads.h"
-#include "stamp/secret/file.h"
 
 namespace stampgate {
 namespace {

@@ -8,10 +8,10 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/loop/event_loops.h"
 #include "gateway/upstream/options.h"
 #include "stamp/stamped_request.h"
 #include "translate/upstream_outcome.h"
-#include "webhooks/loop/event_loops.h"
 
 namespace stampgate {
 

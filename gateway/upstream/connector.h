@@ -14,10 +14,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
+#include "base/loop/event_loop.h"
 #include "gateway/upstream/connection.h"
 #include "gateway/upstream/options.h"
 #include "translate/upstream_outcome.h"
-#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 

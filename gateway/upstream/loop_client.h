@@ -12,13 +12,13 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/loop/event_loop.h"
 #include "gateway/upstream/connection.h"
 #include "gateway/upstream/connector.h"
 #include "gateway/upstream/exchange.h"
 #include "gateway/upstream/lanes.h"
 #include "gateway/upstream/options.h"
 #include "translate/upstream_outcome.h"
-#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 

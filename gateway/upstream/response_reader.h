@@ -11,9 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/http/growing_body.h"
 #include "gateway/memory/held_bytes.h"
 #include "translate/upstream_outcome.h"
-#include "webhooks/http/growing_body.h"
 
 namespace stampgate {
 

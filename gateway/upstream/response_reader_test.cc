@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/json/reader.h"
 #include "gateway/memory/account.h"
 #include "gateway/memory/held_bytes.h"
-#include "translate/json/reader.h"
 
 namespace stampgate {
 namespace {

@@ -3,7 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "translate/json/reader.h"
+#include "base/json/reader.h"
 
 namespace stampgate {
 namespace {

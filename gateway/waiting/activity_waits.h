@@ -13,12 +13,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
+#include "base/loop/event_loop.h"
 #include "gateway/feed/source.h"
 #include "gateway/metrics/metrics.h"
 #include "gateway/waiting/activity_report.h"
 #include "gateway/waiting/event_watch.h"
 #include "gateway/waiting/wait_table.h"
-#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 

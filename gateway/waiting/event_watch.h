@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/loop/event_loop.h"
 #include "gateway/feed/source.h"
-#include "webhooks/loop/event_loop.h"
 
 namespace stampgate {
 

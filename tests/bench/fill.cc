@@ -24,7 +24,7 @@
 #include "tests/bench/read_file.h"
 #include "webhooks/keys/key_set_cache.h"
 #include "webhooks/log/cursor.h"
-#include "webhooks/log/sqlite_event_log.h"
+#include "webhooks/log/sqlite/sqlite_event_log.h"
 #include "webhooks/verification/testing.h"
 #include "webhooks/verification/verifier.h"
 

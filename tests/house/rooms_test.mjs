@@ -62,10 +62,10 @@ describe('the check of the folders', () => {
   });
 
   it('reports a README that allows a folder that is not used', () => {
-    const page = (text) => text.replace(/^(\| \[`gateway\/store`\].*\|).*\|$/m, '$1 `gateway/audit`, `webhooks/disk` |');
+    const page = (text) => text.replace(/^(\| \[`gateway\/store`\].*\|).*\|$/m, '$1 `gateway/audit`, `base/disk` |');
     const faults = faultsWith('gateway/README.md', page);
     assert.ok(faults.includes('a page lets gateway/store use gateway/audit, which it does not'), faults.join('\n'));
-    assert.ok(faults.includes('gateway/store uses webhooks/threads, which no page allows'), faults.join('\n'));
+    assert.ok(faults.includes('gateway/store uses base/threads, which no page allows'), faults.join('\n'));
   });
 });
 

@@ -12,7 +12,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json/hex.h"
+#include "base/json/hex.h"
 #include "translate/testing/messages.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/testing.pb.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "translate/json/writer.h"
+#include "base/json/writer.h"
 
 namespace stampgate {
 namespace {

@@ -15,10 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "base/json/base64.h"
+#include "base/json/reader.h"
+#include "base/json/writer.h"
 #include "google/protobuf/timestamp.pb.h"
-#include "translate/json/base64.h"
-#include "translate/json/reader.h"
-#include "translate/json/writer.h"
 #include "translate/wire/writer.h"
 
 namespace stampgate {

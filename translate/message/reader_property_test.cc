@@ -14,7 +14,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json/writer.h"
+#include "base/json/writer.h"
 #include "translate/message/reader.h"
 #include "translate/message/writer.h"
 #include "translate/testing/json_dom.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json/writer.h"
+#include "base/json/writer.h"
 
 namespace stampgate {
 namespace {

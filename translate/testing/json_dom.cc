@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "translate/json/writer.h"
+#include "base/json/writer.h"
 
 namespace stampgate::testing {
 namespace {

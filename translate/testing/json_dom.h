@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "translate/json/reader.h"
+#include "base/json/reader.h"
 
 namespace stampgate::testing {
 

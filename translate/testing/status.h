@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "translate/testing/status_is.h"
+#include "base/testing/status_is.h"
 
 namespace stampgate::testing {
 

@@ -2,7 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json/reader.h"
+#include "base/json/reader.h"
 
 namespace stampgate {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "translate/json/base64url.h"
+#include "base/json/base64url.h"
 #include "webhooks/keys/identifier.h"
 #include "webhooks/keys/jwk_set.h"
 

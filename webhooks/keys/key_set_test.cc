@@ -9,7 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "translate/json/hex.h"
+#include "base/json/hex.h"
 #include "webhooks/keys/jwk_set.h"
 
 namespace stampgate {

@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/string_view.h"
-#include "translate/json/base64url.h"
-#include "webhooks/disk/big_endian.h"
+#include "base/disk/big_endian.h"
+#include "base/json/base64url.h"
 
 namespace stampgate {
 namespace {

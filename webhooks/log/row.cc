@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "stamp/secret/sha256.h"
-#include "webhooks/disk/big_endian.h"
+#include "base/disk/big_endian.h"
+#include "base/secret/sha256.h"
 
 namespace stampgate {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "stamp/secret/sha256.h"
-#include "webhooks/disk/big_endian.h"
+#include "base/disk/big_endian.h"
+#include "base/secret/sha256.h"
 #include "webhooks/log/row.h"
 
 namespace stampgate {

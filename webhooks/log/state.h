@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "webhooks/disk/age_clock.h"
-#include "webhooks/disk/sqlite.h"
+#include "base/disk/age_clock.h"
+#include "base/disk/sqlite.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <utility>
 
-#include "webhooks/http/handshake_fault.h"
-#include "webhooks/http/proxy_header.h"
-#include "webhooks/http/source.h"
+#include "base/http/handshake_fault.h"
+#include "base/http/proxy_header.h"
+#include "base/http/source.h"
 
 namespace stampgate {
 namespace {

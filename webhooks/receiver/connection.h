@@ -15,9 +15,9 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "webhooks/http/peer_stream.h"
-#include "webhooks/http/request_reader.h"
-#include "webhooks/http/response.h"
+#include "base/http/peer_stream.h"
+#include "base/http/request_reader.h"
+#include "base/http/response.h"
 #include "webhooks/receiver/body_account.h"
 #include "webhooks/receiver/delivery_count.h"
 #include "webhooks/receiver/peer_table.h"

@@ -2,7 +2,7 @@
 
 #include <openssl/crypto.h>
 
-#include "stamp/secret/sha256.h"
+#include "base/secret/sha256.h"
 
 namespace stampgate {
 

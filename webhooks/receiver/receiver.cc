@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "webhooks/http/acceptor.h"
-#include "webhooks/http/current_tls.h"
+#include "base/http/acceptor.h"
+#include "base/http/current_tls.h"
 #include "webhooks/receiver/connection.h"
 #include "webhooks/receiver/state.h"
 

@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "webhooks/loop/event_loops.h"
+#include "base/loop/event_loops.h"
 #include "webhooks/receiver/peer_table.h"
 #include "webhooks/receiver/receiver_options.h"
 

@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "webhooks/http/test_client.h"
-#include "webhooks/loop/event_loops.h"
+#include "base/http/test_client.h"
+#include "base/loop/event_loops.h"
 #include "webhooks/receiver/receiver.h"
 
 namespace stampgate {

@@ -12,9 +12,9 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
-#include "stamp/secret/file.h"
-#include "stamp/secret/settled_file.h"
-#include "webhooks/http/address_blocks.h"
+#include "base/http/address_blocks.h"
+#include "base/secret/file.h"
+#include "base/secret/settled_file.h"
 #include "webhooks/receiver/refusal.h"
 #include "webhooks/verification/delivery.h"
 

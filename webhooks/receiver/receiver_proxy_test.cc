@@ -15,9 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "webhooks/http/test_certificates.h"
-#include "webhooks/http/test_client.h"
-#include "webhooks/loop/event_loops.h"
+#include "base/http/test_certificates.h"
+#include "base/http/test_client.h"
+#include "base/loop/event_loops.h"
 #include "webhooks/receiver/receiver.h"
 
 namespace stampgate {

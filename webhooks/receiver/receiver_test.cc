@@ -23,8 +23,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "webhooks/http/test_client.h"
-#include "webhooks/loop/event_loops.h"
+#include "base/http/test_client.h"
+#include "base/loop/event_loops.h"
 
 namespace stampgate {
 namespace {

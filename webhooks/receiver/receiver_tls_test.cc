@@ -15,11 +15,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "translate/testing/status_is.h"
-#include "webhooks/http/test_certificates.h"
-#include "webhooks/http/test_client.h"
-#include "webhooks/http/test_tls_client.h"
-#include "webhooks/loop/event_loops.h"
+#include "base/http/test_certificates.h"
+#include "base/http/test_client.h"
+#include "base/http/test_tls_client.h"
+#include "base/loop/event_loops.h"
+#include "base/testing/status_is.h"
 #include "webhooks/receiver/receiver.h"
 
 namespace stampgate {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "webhooks/http/current_tls.h"
+#include "base/http/current_tls.h"
 #include "webhooks/receiver/body_account.h"
 #include "webhooks/receiver/delivery_count.h"
 #include "webhooks/receiver/path_set.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "webhooks/http/header_field.h"
+#include "base/http/header_field.h"
 
 namespace stampgate {
 

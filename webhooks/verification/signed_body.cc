@@ -2,7 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
-#include "translate/json/reader.h"
+#include "base/json/reader.h"
 
 namespace stampgate {
 namespace {

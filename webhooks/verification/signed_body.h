@@ -23,7 +23,7 @@ struct SignedBody {
 };
 
 // Reads a body whose signature has been verified. Errors: kInvalidArgument if the body is not one whole JSON object
-// (see translate/json/reader.h); the error never quotes the body.
+// (see base/json/reader.h); the error never quotes the body.
 absl::StatusOr<SignedBody> ReadSignedBody(absl::string_view body);
 
 }  // namespace stampgate

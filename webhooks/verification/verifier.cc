@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "stamp/secret/sha256.h"
+#include "base/secret/sha256.h"
 #include "webhooks/verification/delivery_headers.h"
 #include "webhooks/verification/signed_body.h"
 #include "webhooks/verification/split.h"

@@ -21,7 +21,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "translate/json/hex.h"
+#include "base/json/hex.h"
 #include "webhooks/verification/delivery_headers.h"
 #include "webhooks/verification/verifier_testing.h"
 

@@ -1,0 +1,68 @@
+#include "gateway/store/sqlite/call_file.h"
+
+#include <initializer_list>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/disk/database_settings.h"
+#include "gateway/store/sqlite/call_table.h"
+
+namespace stampgate {
+namespace {
+
+const DatabaseFormat kFormat = {.name = "a call store", .application_id = 0x73746763 /* "stgc" */, .version = 1};
+
+// The suffixes of the files beside the store's file.
+constexpr std::initializer_list<absl::string_view> kCompanions = {"-wal", "-shm", "-journal", kCommitMarkSuffix,
+                                                                  kTimestampMarkSuffix};
+
+// After an error, OpenCallFile closes the connection, which rolls the transaction back.
+absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record) {
+  for (const std::string& sql :
+       {std::string("BEGIN IMMEDIATE"), std::string(kCreateStoreRecord), std::string(kCreateCalls),
+        std::string(kIndexCalls), absl::StrCat("PRAGMA application_id = ", kFormat.application_id),
+        absl::StrCat("PRAGMA user_version = ", kFormat.version)}) {
+    if (absl::Status status = connection.Run(sql.c_str()); !status.ok()) return status;
+  }
+  absl::StatusOr<StoreRecordRow> row = StoreRecordRow::Open(connection);
+  if (!row.ok()) return row.status();
+  if (absl::Status status = row->Write(record); !status.ok()) return status;
+  return connection.Run("COMMIT");
+}
+
+}  // namespace
+
+absl::Status CheckCallFileHeader(const std::string& path) { return CheckDatabaseHeader(path, kFormat); }
+
+absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path) {
+  absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, kCompanions);
+  if (!file.ok()) return file;
+  if (absl::Status status = RefuseOtherNames(path); !status.ok()) return status;
+  return file;
+}
+
+absl::StatusOr<ExclusiveFile> ClaimCallFileForCopy(const std::string& path) {
+  return ExclusiveFile::ClaimForCopy(path, kCompanions);
+}
+
+absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std::string& vfs, bool synchronous_full,
+                                              const StoreRecord& record_of_new) {
+  absl::StatusOr<SqliteConnection> connection =
+      SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
+  if (!connection.ok()) return connection;
+  if (absl::Status status = SetUntrusting(*connection, kCallFileBusyMs); !status.ok()) return status;
+  const absl::StatusOr<int64_t> version = VersionOfDatabase(*connection, kFormat);
+  if (!version.ok()) return version.status();
+  if (absl::Status status = SetDurable(*connection, synchronous_full); !status.ok()) return status;
+  int growth = kCallFileGrowthBytes;
+  sqlite3_file_control(connection->get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
+  if (absl::Status status = connection->Run("PRAGMA cache_size = -16384"); !status.ok()) return status;  // KiB
+  if (*version == 0) {
+    if (absl::Status status = MakeTables(*connection, record_of_new); !status.ok()) return status;
+  }
+  return connection;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,370 @@
+#include "gateway/store/sqlite/call_writer.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/disk/vfs_file.h"
+#include "gateway/store/sqlite/call_file.h"
+#include "gateway/store/sqlite/row_checksum.h"
+
+namespace stampgate {
+namespace {
+
+// The maximum number of expired rows that one transaction removes, so that submits do not wait long for the
+// transaction.
+constexpr int kTrimRows = 500;
+
+// Each commit stores the current age. If the current age exceeds the stored age by this much, Tidy makes a commit that
+// stores the age.
+constexpr absl::Duration kAgeAhead = absl::Minutes(10);
+
+// A limit that is larger than every MarkFile.
+constexpr size_t kMarkFileBytes = 8192;
+
+// Returns whether any store has ever written to the mark file.
+absl::StatusOr<bool> HadMark(const std::string& path, Disk& disk) {
+  if (absl::Status status = disk.Settle(path); !status.ok()) return status;
+  absl::StatusOr<VfsFile> file = VfsFile::Open(path, disk.vfs());
+  if (!file.ok()) return file.status();
+  const absl::StatusOr<std::string> bytes = file->Read(0, kMarkFileBytes);
+  if (!bytes.ok()) return bytes.status();
+  return bytes->find_first_not_of('\0') != std::string::npos;
+}
+
+HighWaterMark MarkOf(const StoreRecord& record) {
+  return {.number = static_cast<uint64_t>(record.commit), .digest = record.commit_id};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Options& options, absl::Time now) {
+  if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
+  for (const char* suffix : {"", "-wal"}) {
+    if (absl::Status status = options.disk->Settle(absl::StrCat(options.path, suffix)); !status.ok()) return status;
+  }
+  const std::string mark_path = absl::StrCat(options.path, kCommitMarkSuffix);
+  const absl::StatusOr<bool> had_mark = HadMark(mark_path, *options.disk);
+  if (!had_mark.ok()) return had_mark.status();
+  // If the mark file was written but the database has no table, a store has been lost.
+  absl::StatusOr<SqliteConnection> connection = OpenCallFile(
+      options.path, options.disk->vfs(), options.synchronous_full, MakeStoreRecord(now, /*distrusted=*/*had_mark));
+  if (!connection.ok()) return connection.status();
+  std::unique_ptr<CallWriter> writer(new CallWriter(options));
+  writer->connection_ = *std::move(connection);
+  if (absl::Status status = writer->Prepare(); !status.ok()) return status;
+  absl::StatusOr<MarkFile> mark = MarkFile::Open(mark_path, writer->record_.id, *options.disk);
+  if (!mark.ok()) return mark.status();
+  writer->mark_ = *std::move(mark);
+  writer->loss_ = writer->FindLoss();
+  writer->is_new_ = writer->loss_.ok() && writer->record_.commit == 0;
+  writer->checkpointer_.emplace(*writer->connection_, options.checkpoint_pages, kCallFileBusyMs);
+  return writer;
+}
+
+absl::Status CallWriter::Prepare() {
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      {&roll_back_, "ROLLBACK"},
+      {&page_count_, "PRAGMA page_count"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(*connection_, sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = *std::move(prepared);
+  }
+  absl::StatusOr<StoreRecordRow> record_row = StoreRecordRow::Open(*connection_);
+  if (!record_row.ok()) return record_row.status();
+  record_row_ = *std::move(record_row);
+  const absl::StatusOr<StoreRecord> record = record_row_.Read();
+  if (!record.ok()) return record.status();
+  record_ = *record;
+  written_age_us_ = record_.clock.age_us;
+  absl::StatusOr<CallTable> calls = CallTable::Open(*connection_, record_.id);
+  if (!calls.ok()) return calls.status();
+  calls_ = *std::move(calls);
+  const absl::StatusOr<int64_t> page_bytes = connection_->Number("PRAGMA page_size");
+  if (!page_bytes.ok()) return page_bytes.status();
+  page_bytes_ = *page_bytes;
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::FindLoss() const {
+  const std::optional<HighWaterMark>& mark = mark_->mark();
+  if (record_.commit == 0 && record_.distrusted_age_us >= 0) {
+    return absl::DataLossError("the database is empty, but its mark file proves that it had commits");
+  }
+  if (!mark.has_value()) {
+    return record_.commit == 0 ? absl::OkStatus() : absl::DataLossError("the mark file is missing");
+  }
+  const auto commit = static_cast<uint64_t>(record_.commit);
+  if (commit < mark->number) {
+    return absl::DataLossError(
+        absl::StrCat("the database ends with commit ", commit, ", but its mark file has commit ", mark->number));
+  }
+  if (commit == mark->number && *mark != MarkOf(record_)) {
+    return absl::DataLossError(
+        absl::StrCat("commit ", commit, " of the database differs from the commit in the mark file"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::Start(absl::Time now) {
+  if (!loss_.ok()) return Distrust(now);
+  record_.clock.Advance(now);
+  if (!is_new_) return absl::OkStatus();
+  // Writes the mark to both of its places in the file, which reserves their disk space.
+  for (int place = 0; place < 2; ++place) {
+    if (absl::Status status = mark_->Replace(MarkOf(record_)); !status.ok()) return status;
+  }
+  return CommitRecord(Next());
+}
+
+absl::Status CallWriter::Distrust(absl::Time now) {
+  record_.clock.Advance(now);
+  StoreRecord next = Next();
+  if (mark_->mark().has_value()) next.commit = std::max(next.commit, static_cast<int64_t>(mark_->mark()->number) + 1);
+  next.distrusted_age_us = next.clock.age_us;
+  next.distrusted_through = next.last_number;
+  if (absl::Status status = CommitRecord(next); !status.ok()) return status;
+  for (int place = 0; place < 2; ++place) {
+    if (absl::Status status = mark_->Replace(MarkOf(record_)); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Duration CallWriter::UntilTrusted() const {
+  if (record_.distrusted_age_us < 0) return absl::ZeroDuration();
+  const absl::Duration passed = absl::Microseconds(record_.clock.age_us - record_.distrusted_age_us);
+  return std::max(options_.key_retention - passed, absl::ZeroDuration());
+}
+
+absl::StatusOr<CallDecision> CallWriter::Decide(const KeyedSubmit& submit, const StoreRecord& record) {
+  absl::StatusOr<FoundCall> found = calls_.Find(submit.caller, submit.key);
+  if (!found.ok()) return found.status();
+  if (found->kind == FoundCall::Kind::kDamaged) return CallDecision::Record(RecordOfDamaged(submit));
+  const CallRow* row = found->kind == FoundCall::Kind::kRow ? &found->row : nullptr;
+  const absl::StatusOr<bool> is_full = row == nullptr ? IsFullFor(submit.caller, record) : false;
+  if (!is_full.ok()) return is_full.status();
+  return DecideCall(submit, row,
+                    {.age_us = record.clock.age_us,
+                     .key_retention = options_.key_retention,
+                     .until_trusted = UntilTrusted(),
+                     .row_is_distrusted = row != nullptr && row->number <= record.distrusted_through,
+                     .is_full = *is_full,
+                     .next_number = record.last_number + 1});
+}
+
+absl::StatusOr<bool> CallWriter::IsFullFor(const std::string& caller, const StoreRecord& record) {
+  if (record.keys < options_.max_keys) return false;
+  if (!key_shares_.has_value()) {
+    const absl::StatusOr<CallTable::CallerCounts> counts = calls_.CountByCaller();
+    if (!counts.ok()) return counts.status();
+    key_shares_.emplace();
+    for (const auto& [name, keys] : *counts) key_shares_->Add(name, keys);
+  }
+  return key_shares_->HasShare(caller, options_.max_keys);
+}
+
+// Must be called for each change that the open transaction makes, also while nobody counts.
+void CallWriter::AddKeys(const std::string& caller, int64_t keys) {
+  uncommitted_.emplace_back(caller, keys);
+  if (key_shares_.has_value()) key_shares_->Add(caller, keys);
+}
+
+absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreRecord* next, Answer* answer) {
+  absl::StatusOr<CallDecision> decision = Decide(submit, *next);
+  if (!decision.ok()) return decision.status();
+  if (decision->row.has_value()) {
+    if (absl::Status status = calls_.Put(*decision->row); !status.ok()) return status;
+    next->last_number = std::max(next->last_number, decision->row->number);
+    if (decision->is_new_key) {
+      ++next->keys;
+      AddKeys(submit.caller, 1);
+    }
+  }
+  *answer = std::move(decision->answer);
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::End(const EndedAttempt& ended) {
+  absl::StatusOr<FoundCall> found = calls_.FindNumber(ended.number);
+  if (!found.ok()) return found.status();
+  // If retention has deleted the row or the row is damaged, there is nothing to update.
+  if (found->kind != FoundCall::Kind::kRow) return absl::OkStatus();
+  EndAttempt(ended.end, &found->row);
+  return calls_.Put(found->row);
+}
+
+absl::Status CallWriter::Apply(const std::vector<const CallStep*>& steps, StoreRecord* next,
+                               std::vector<Answer>* answers) {
+  for (int64_t number : not_given_) {
+    absl::Status status = End({.number = number, .end = EndOfKind(AttemptEnd::Kind::kNotSent)});
+    if (!status.ok()) return status;
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const auto* submit = std::get_if<KeyedSubmit>(steps[i]);
+    absl::Status status =
+        submit != nullptr ? Begin(*submit, next, &(*answers)[i]) : End(std::get<EndedAttempt>(*steps[i]));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::Time now, OnDecided on_decided,
+                               std::vector<Answer>* answers) {
+  answers->assign(steps.size(), CallStore::Begun());
+  record_.clock.Advance(now);
+  StoreRecord next = Next();
+  absl::Status status = begin_.Run();
+  const int changes_before = sqlite3_total_changes(connection_->get());
+  if (status.ok()) status = Apply(steps, &next, answers);
+  if (status.ok() && sqlite3_total_changes(connection_->get()) == changes_before) return roll_back_.Run();
+  if (status.ok()) on_decided(*answers);
+  if (status.ok()) status = Commit(next);
+  if (!status.ok()) {
+    status = Abandon(status);
+    if (CanGoOn(status)) AnswerUnchanged(steps, status, answers);
+    return status;
+  }
+  not_given_.clear();
+  return MarkCommit(answers);
+}
+
+// After a failed transaction, sets `answers`: the results of the submits that need no change of the file, and the error
+// `why` for all other steps.
+void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, const absl::Status& why,
+                                 std::vector<Answer>* answers) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    (*answers)[i] = why;
+    const auto* submit = std::get_if<KeyedSubmit>(steps[i]);
+    if (submit == nullptr) continue;
+    absl::StatusOr<CallDecision> decision = Decide(*submit, record_);
+    if (decision.ok() && !decision->row.has_value()) (*answers)[i] = std::move(decision->answer);
+  }
+}
+
+// If `answers` has begun attempts, writes the mark, so that a later Open detects a file that lacks these attempts. If
+// the disk is full, replaces the answers of these attempts by the error.
+absl::Status CallWriter::MarkCommit(std::vector<Answer>* answers) {
+  const auto has_begun = [](const Answer& answer) { return answer.ok() && answer->attempt.has_value(); };
+  if (std::none_of(answers->begin(), answers->end(), has_begun)) return absl::OkStatus();
+  const absl::Status status = mark_->Replace(MarkOf(record_));
+  if (!absl::IsResourceExhausted(status)) return status;
+  for (Answer& answer : *answers) {
+    if (!has_begun(answer)) continue;
+    not_given_.push_back(static_cast<int64_t>(*answer->attempt));
+    answer = status;
+  }
+  return absl::OkStatus();
+}
+
+StoreRecord CallWriter::Next() const {
+  StoreRecord next = record_;
+  ++next.commit;
+  randombytes_buf(next.commit_id.data(), next.commit_id.size());
+  return next;
+}
+
+// Commits the open transaction.
+absl::Status CallWriter::Commit(StoreRecord next) {
+  if (absl::Status status = record_row_.Write(next); !status.ok()) return status;
+  if (absl::Status status = Reserve(); !status.ok()) return status;
+  if (absl::Status status = commit_.Run(); !status.ok()) return status;
+  uncommitted_.clear();
+  record_ = next;
+  written_age_us_ = next.clock.age_us;
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::CommitRecord(const StoreRecord& next) {
+  absl::Status status = begin_.Run();
+  if (status.ok()) status = Commit(next);
+  return status.ok() ? status : Abandon(status);
+}
+
+// Reserves space in the database file for every page of this transaction. So a checkpoint can copy all pages even if
+// the disk is full. After this checkpoint, later transactions can overwrite the write-ahead log from its beginning.
+absl::Status CallWriter::Reserve() {
+  SqliteReset reset(page_count_);
+  const absl::StatusOr<bool> row = page_count_.Step();
+  if (!row.ok()) return row.status();
+  int64_t bytes = page_count_.Number(0) * page_bytes_;
+  if (bytes <= reserved_bytes_) return absl::OkStatus();
+  if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
+    return absl::ResourceExhaustedError("the disk has no space for the file to grow");
+  }
+  reserved_bytes_ = (bytes + kCallFileGrowthBytes - 1) / kCallFileGrowthBytes * kCallFileGrowthBytes;
+  return absl::OkStatus();
+}
+
+// Rolls back a transaction that failed with the error `why`, and verifies that the file is unchanged. Returns `why` if
+// the file is unchanged.
+absl::Status CallWriter::Abandon(absl::Status why) {
+  if (!CanGoOn(why)) return why;
+  for (const auto& [caller, keys] : std::exchange(uncommitted_, {})) {
+    if (key_shares_.has_value()) key_shares_->Add(caller, -keys);
+  }
+  reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space
+  if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
+  if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
+  const absl::StatusOr<StoreRecord> record = record_row_.Read();
+  if (!record.ok() || record->commit_id != record_.commit_id) {
+    return absl::UnavailableError(
+        absl::StrCat("a failed transaction changed the file; it failed because: ", why.message()));
+  }
+  // After a complete checkpoint, later transactions overwrite the write-ahead log from its beginning, which needs no
+  // space.
+  if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
+  return why;
+}
+
+// Removes some of the expired keys. Returns whether it removed any.
+absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
+  const int64_t oldest_us = record_.clock.age_us - absl::ToInt64Microseconds(options_.key_retention);
+  const absl::StatusOr<int64_t> last = calls_.LastStoredBefore(oldest_us, max_rows);
+  if (!last.ok()) return last.status();
+  if (*last == 0) return false;
+  StoreRecord next = Next();
+  if (absl::Status status = begin_.Run(); !status.ok()) return status;
+  const absl::StatusOr<CallTable::CallerCounts> counts = calls_.CountByCallerThrough(*last);
+  if (!counts.ok()) return counts.status();
+  const absl::StatusOr<int64_t> removed = calls_.RemoveThrough(*last);
+  if (!removed.ok()) return removed.status();
+  for (const auto& [caller, keys] : *counts) AddKeys(caller, -keys);
+  next.keys -= *removed;
+  if (absl::Status status = Commit(next); !status.ok()) return status;
+  return true;
+}
+
+absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
+  record_.clock.Advance(now);
+  // If the disk is full, there may still be space for a smaller transaction.
+  for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
+    const absl::StatusOr<bool> trimmed = TrimStep(max_rows);
+    if (trimmed.ok() && *trimmed) return true;
+    if (trimmed.ok()) break;
+    const absl::Status status = Abandon(trimmed.status());
+    if (!absl::IsResourceExhausted(status) || max_rows == 1) return status;
+  }
+  const bool age_is_written = record_.clock.age_us - written_age_us_ < absl::ToInt64Microseconds(kAgeAhead);
+  if (age_is_written && not_given_.empty()) return false;
+  if (not_given_.empty()) {
+    if (absl::Status status = CommitRecord(Next()); !status.ok()) return status;
+  } else {
+    std::vector<Answer> none;
+    const absl::Status status = Store(
+        {}, now, [](const auto&) {}, &none);
+    if (!status.ok()) return status;
+  }
+  return false;
+}
+
+absl::Status CallWriter::Checkpoint() { return checkpointer_->Run(); }
+
+absl::Status CallWriter::CheckpointAll() { return checkpointer_->Finish(); }
+
+}  // namespace stampgate

@@ -1,0 +1,168 @@
+#include "gateway/store/sqlite/sqlite_call_copy.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/disk/disk.h"
+#include "base/disk/exclusive_file.h"
+#include "base/disk/mark_file.h"
+#include "base/disk/sqlite.h"
+#include "gateway/store/sqlite/call_file.h"
+#include "gateway/store/sqlite/call_table.h"
+#include "gateway/store/sqlite/call_writer.h"
+#include "gateway/store/sqlite/store_record.h"
+#include "gateway/store/sqlite/timestamp_mark.h"
+
+namespace stampgate {
+namespace {
+
+class SqliteCallSource final : public CallSource {
+ public:
+  static absl::StatusOr<std::unique_ptr<CallSource>> Open(const std::string& path, absl::Time now) {
+    // Before ClaimCallFile, which creates other files beside the file.
+    if (absl::Status status = CheckCallFileHeader(path); !status.ok()) return status;
+    absl::StatusOr<ExclusiveFile> file = ClaimCallFile(path);
+    if (!file.ok()) return file.status();
+    CallWriter::Options options;
+    options.path = path;
+    options.disk = &Disk::System();
+    absl::StatusOr<std::unique_ptr<CallWriter>> writer = CallWriter::Open(options, now);
+    if (!writer.ok()) return writer.status();
+    const TimestampMark::Past past =
+        (*writer)->loss().ok() ? TimestampMark::Past::kMarked : TimestampMark::Past::kUnknown;
+    const absl::StatusOr<TimestampMark> timestamps = TimestampMark::Open(
+        absl::StrCat(path, kTimestampMarkSuffix), (*writer)->record().id, Disk::System(), past, now);
+    if (!timestamps.ok()) return timestamps.status();
+    if (absl::Status status = (*writer)->Start(now); !status.ok()) return status;
+    const StoreRecord record = (*writer)->record();
+    absl::StatusOr<SqliteConnection> connection = OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, record);
+    if (!connection.ok()) return connection.status();
+    absl::StatusOr<CallTable> table = CallTable::Open(*connection, record.id);
+    if (!table.ok()) return table.status();
+    std::unique_ptr<SqliteCallSource> source(
+        new SqliteCallSource(*std::move(file), *std::move(connection), *std::move(table)));
+    source->outline_ = {record.clock, record.distrusted_age_us, timestamps->ms()};
+    return source;
+  }
+
+  const CallStoreOutline& outline() const override { return outline_; }
+
+  absl::StatusOr<std::vector<CallRow>> Next() override {
+    absl::StatusOr<std::vector<CallRow>> rows = table_.RowsAfter(last_number_, kCopiedRows);
+    if (rows.ok() && !rows->empty()) last_number_ = rows->back().number;
+    return rows;
+  }
+
+ private:
+  SqliteCallSource(ExclusiveFile file, SqliteConnection connection, CallTable table)
+      : file_(std::move(file)), connection_(std::move(connection)), table_(std::move(table)) {}
+
+  const ExclusiveFile file_;
+  const SqliteConnection connection_;
+  CallTable table_;
+  CallStoreOutline outline_;
+  int64_t last_number_ = 0;
+};
+
+// One transaction adds all rows.
+class SqliteCallTarget final : public CallTarget {
+ public:
+  static absl::StatusOr<std::unique_ptr<CallTarget>> Create(const std::string& path, absl::Time now) {
+    if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
+    absl::StatusOr<ExclusiveFile> file = ClaimCallFileForCopy(path);
+    if (!file.ok()) return file.status();
+    const StoreRecord record = MakeStoreRecord(now, /*distrusted=*/true);
+    absl::StatusOr<SqliteConnection> connection = OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, record);
+    if (!connection.ok()) return connection.status();
+    absl::StatusOr<CallTable> table = CallTable::Open(*connection, record.id);
+    if (!table.ok()) return table.status();
+    if (absl::Status status = connection->Run("BEGIN IMMEDIATE"); !status.ok()) return status;
+    return std::unique_ptr<CallTarget>(
+        new SqliteCallTarget(path, *std::move(file), *std::move(connection), *std::move(table), record.id, now));
+  }
+
+  absl::Status Add(const std::vector<CallRow>& rows) override {
+    for (CallRow row : rows) {
+      // Retention deletes the rows with the lowest numbers, so the numbers follow the ages.
+      row.number = static_cast<int64_t>(ages_us_.size()) + 1;
+      ages_us_.push_back(row.stored_age_us);
+      if (absl::Status status = table_.Put(row); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish(const CallStoreOutline& outline) override {
+    StoreRecord record;
+    record.id = id_;
+    record.commit = 1;
+    randombytes_buf(record.commit_id.data(), record.commit_id.size());
+    record.keys = record.last_number = static_cast<int64_t>(ages_us_.size());
+    record.clock = outline.clock;
+    record.distrusted_age_us = outline.distrusted_age_us;
+    record.distrusted_through =
+        std::upper_bound(ages_us_.begin(), ages_us_.end(), outline.distrusted_age_us) - ages_us_.begin();
+    absl::StatusOr<StoreRecordRow> row = StoreRecordRow::Open(connection_);
+    if (!row.ok()) return row.status();
+    if (absl::Status status = row->Write(record); !status.ok()) return status;
+    absl::StatusOr<TimestampMark> timestamps = TimestampMark::Open(absl::StrCat(path_, kTimestampMarkSuffix), id_,
+                                                                   Disk::System(), TimestampMark::Past::kNone, now_);
+    if (!timestamps.ok()) return timestamps.status();
+    if (absl::Status status = timestamps->Set(outline.timestamp_bound_ms); !status.ok()) return status;
+    absl::StatusOr<MarkFile> mark = MarkFile::Open(absl::StrCat(path_, kCommitMarkSuffix), id_, Disk::System());
+    if (!mark.ok()) return mark.status();
+    // Writes the mark to both of its places in the file, which reserves their disk space.
+    for (int place = 0; place < 2; ++place) {
+      const absl::Status status = mark->Replace({static_cast<uint64_t>(record.commit), record.commit_id});
+      if (!status.ok()) return status;
+    }
+    return connection_.Run("COMMIT");
+  }
+
+ private:
+  SqliteCallTarget(std::string path, ExclusiveFile file, SqliteConnection connection, CallTable table,
+                   const StoreId& id, absl::Time now)
+      : path_(std::move(path)),
+        file_(std::move(file)),
+        connection_(std::move(connection)),
+        table_(std::move(table)),
+        id_(id),
+        now_(now) {}
+
+  const std::string path_;
+  const ExclusiveFile file_;
+  SqliteConnection connection_;
+  CallTable table_;
+  const StoreId id_;
+  const absl::Time now_;
+  std::vector<int64_t> ages_us_;  // of the rows, in the order of their numbers
+};
+
+absl::Status WithPath(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat("call store ", path, ": ", status.message()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CallSource>> OpenSqliteCallSource(const std::string& path, absl::Time now) {
+  absl::StatusOr<std::unique_ptr<CallSource>> source = SqliteCallSource::Open(path, now);
+  if (!source.ok()) return WithPath(path, source.status());
+  return source;
+}
+
+absl::StatusOr<std::unique_ptr<CallTarget>> CreateSqliteCallTarget(const std::string& path, absl::Time now) {
+  absl::StatusOr<std::unique_ptr<CallTarget>> target = SqliteCallTarget::Create(path, now);
+  if (!target.ok()) return WithPath(path, target.status());
+  return target;
+}
+
+absl::Status OpenCopiedCalls(const std::string& path) {
+  absl::Status status = EndCopy(path);
+  return status.ok() ? status : WithPath(path, status);
+}
+
+}  // namespace stampgate

@@ -1,0 +1,414 @@
+#include "webhooks/log/postgres/postgres_event_log.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/strings/str_cat.h"
+#include "base/postgres/commit_terms.h"
+#include "base/postgres/connection.h"
+#include "base/postgres/primary_check.h"
+#include "base/postgres/schema.h"
+#include "base/postgres/store_connection.h"
+#include "base/threads/start_thread.h"
+#include "base/threads/wait_clock.h"
+#include "webhooks/log/event_queue.h"
+#include "webhooks/log/postgres/event_seal.h"
+#include "webhooks/log/postgres/growth.h"
+#include "webhooks/log/postgres/postgres_reader.h"
+#include "webhooks/log/postgres/sealed_key.h"
+#include "webhooks/log/row.h"
+#include "webhooks/log/state.h"
+
+namespace stampgate {
+namespace {
+
+// How often the log asks the server for its end, and tries to connect again.
+constexpr std::chrono::milliseconds kPoll(1000);
+constexpr std::chrono::milliseconds kRetry(250);
+
+using SteadyClock = std::chrono::steady_clock;
+
+absl::string_view AsBytes(const std::array<uint8_t, 64>& signature) {
+  return {reinterpret_cast<const char*>(signature.data()), signature.size()};
+}
+
+EventPlace PlaceOf(const PostgresResult& result, int position_column) {
+  EventPlace place = {result.Number(0, position_column), {}};
+  const absl::string_view digest = result.Bytes(0, position_column + 1);
+  std::copy_n(digest.begin(), std::min(digest.size(), place.digest.size()), place.digest.begin());
+  return place;
+}
+
+// The identity of a log, and its end as far as it is known to be durable.
+struct LogHead {
+  LogIdentity identity;
+  EventPlace end;
+};
+
+// Reads the head of the log. Creates the log if the store has none.
+absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretBytes& store_key) {
+  const LogIdentity fresh = MakeLogIdentity();
+  absl::StatusOr<std::vector<PostgresResult>> results =
+      connection.Commit({{"SELECT create_log($1, $2)",
+                          PostgresParameters().Bytes(AsText(fresh.id)).Bytes(SealKey(fresh.cursor_key, store_key))},
+                         {"SELECT id, sealed_cursor_key, latest, latest_digest, wall_us FROM log"},
+                         {kReadCommitTerms}});
+  if (!results.ok()) return results.status();
+  // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
+  if (absl::Status status = CheckStore(connection); !status.ok()) return status;
+  const PostgresResult& row = (*results)[1];
+  LogHead head;
+  const absl::string_view id = row.Bytes(0, 0);
+  std::copy_n(id.begin(), std::min(id.size(), head.identity.id.size()), head.identity.id.begin());
+  absl::StatusOr<std::array<uint8_t, 32>> key = OpenSealedKey(row.Bytes(0, 1), store_key);
+  if (!key.ok()) return key.status();
+  head.identity.cursor_key = *key;
+  if (connection.ProveRead(CommitTermsOf(results->back()), row.Number(0, 4)).ok()) head.end = PlaceOf(row, 2);
+  return head;
+}
+
+// The arguments of the function store_events of owner.sql.
+PostgresParameters ArgumentsOf(const std::vector<WaitingEvent>& batch, bool needs_standby, const EventSeals& seal) {
+  std::vector<std::string> headers;
+  std::vector<std::string> contents;
+  std::vector<std::string> seals;
+  for (const WaitingEvent& waiting : batch) {
+    headers.push_back(EncodeHeaders(waiting.event->headers));
+    const EventRow row = RowOf(*waiting.event, headers.back());
+    contents.push_back(EncodeContent(row));
+    seals.push_back(seal.Make(row));
+  }
+  const auto column = [&batch](auto of) {
+    std::vector<absl::string_view> values;
+    for (const WaitingEvent& waiting : batch) values.push_back(of(*waiting.event));
+    return values;
+  };
+  std::vector<int64_t> timestamps_ms;
+  for (const WaitingEvent& waiting : batch) timestamps_ms.push_back(waiting.event->timestamp_ms);
+  PostgresParameters arguments;
+  arguments.Bool(needs_standby)
+      .ByteArrays(column([](const Event& event) -> absl::string_view { return event.event_id; }))
+      .ByteArrays(column([](const Event& event) -> absl::string_view { return IdScopeOf(event); }))
+      .ByteArrays(column([](const Event& event) -> absl::string_view { return event.organization_id; }))
+      .ByteArrays(column([](const Event& event) -> absl::string_view { return event.parent_organization_id; }))
+      .ByteArrays(column([](const Event& event) -> absl::string_view { return event.type; }))
+      .ByteArrays(column([](const Event& event) -> absl::string_view { return event.key_id; }))
+      .Bigints(timestamps_ms)
+      .ByteArrays(column([](const Event& event) { return AsBytes(event.signature); }))
+      .ByteArrays({headers.begin(), headers.end()})
+      .ByteArrays(column([](const Event& event) { return AsText(event.body_sha256); }))
+      .ByteArrays({contents.begin(), contents.end()})
+      .ByteArrays(column([](const Event& event) -> absl::string_view { return event.body; }))
+      .ByteArrays({seals.begin(), seals.end()});
+  return arguments;
+}
+
+class PostgresEventLog final : public EventLog {
+ public:
+  PostgresEventLog(PostgresEventLogOptions options, std::unique_ptr<PostgresConnection> connection, LogHead head)
+      : options_(std::move(options)),
+        identity_(head.identity),
+        seals_(identity_),
+        growth_(std::make_shared<LogGrowth>(head.end)),
+        wake_listener_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        connection_(std::move(connection)),
+        wait_(options_.steady_now),
+        queue_(options_.max_queued_bytes) {
+    writer_ = StartThread("event-log", [this] { Write(); });
+    listener_ = StartThread("event-listener", [this] { Listen(); });
+  }
+
+  ~PostgresEventLog() override {
+    Close();
+    close(wake_listener_);
+  }
+
+  void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
+    WaitingEvent waiting{std::move(event), std::move(done)};
+    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+  }
+
+  void SetOnGrowth(std::function<void(Position latest)> on_growth) override {
+    growth_->SetOnGrowth(std::move(on_growth));
+  }
+
+  absl::StatusOr<std::unique_ptr<EventReader>> NewReader() override {
+    return PostgresReader::Open(options_.address, identity_, growth_);
+  }
+
+  const LogIdentity& identity() const override { return identity_; }
+
+  absl::Duration WriteUnderWay() const override { return wait_.under_way(); }
+
+  void Close() override {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    wake_writer_.notify_one();
+    const uint64_t one = 1;
+    (void)!write(wake_listener_, &one, sizeof(one));
+    std::call_once(joined_, [this] {
+      writer_.join();
+      listener_.join();
+    });
+  }
+
+  void TrimNow() {
+    std::unique_lock lock(mutex_);
+    const int64_t mine = ++trims_wanted_;
+    wake_writer_.notify_one();
+    trimmed_.wait(lock, [this, mine] { return trims_done_ >= mine || closed_; });
+  }
+
+ private:
+  // Queues `waiting`. After an error, `waiting` is unchanged.
+  absl::Status Enqueue(WaitingEvent& waiting) {
+    bool first = false;
+    if (wait_.hangs()) return absl::UnavailableError("the event log's server does not answer");
+    {
+      const std::lock_guard lock(mutex_);
+      if (!failure_.ok()) return CannotStore(failure_);
+      if (closed_) return absl::UnavailableError("the event log is closed");
+      first = queue_.empty();
+      if (!queue_.Push(waiting)) return absl::ResourceExhaustedError("too many events wait to be stored");
+    }
+    if (first) wake_writer_.notify_one();
+    return absl::OkStatus();
+  }
+
+  // The writer's thread. Alternates between storing events and a step of retention, so that neither delays the other
+  // for long.
+  void Write() {
+    SteadyClock::time_point trim_at = SteadyClock::now();
+    for (;;) {
+      std::vector<WaitingEvent> batch;
+      int64_t trims_wanted;
+      {
+        std::unique_lock lock(mutex_);
+        // While the server fails, no step of retention ends, so that `trim_at` can be long past.
+        const auto until = failure_.ok() ? trim_at : SteadyClock::now() + kRetry;
+        wake_writer_.wait_until(
+            lock, until, [this] { return !queue_.empty() || closed_ || probe_ || trims_wanted_ != trims_done_; });
+        if (queue_.empty() && closed_) break;
+        batch = queue_.TakeBatch();
+        trims_wanted = trims_wanted_;
+        if (std::exchange(probe_, false) || trims_wanted != trims_done_) trim_at = SteadyClock::now();
+      }
+      absl::Status status = Reconnect();
+      wait_.Begin();  // not before: SetState reports that the server cannot be reached
+      if (!batch.empty()) status = Store(status, &batch);
+      if (status.ok() && SteadyClock::now() >= trim_at) {
+        const absl::StatusOr<bool> more = Trim();
+        status = more.status();
+        const bool done = !more.ok() || !*more;
+        if (done) trim_at = SteadyClock::now() + absl::ToChronoNanoseconds(options_.retention_interval);
+        if (done) EndTrim(trims_wanted);
+      }
+      wait_.End();
+      SetState(status);
+    }
+    connection_ = nullptr;
+    const std::lock_guard lock(mutex_);
+    trimmed_.notify_all();
+  }
+
+  absl::Status Reconnect() {
+    if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
+    connection_ = nullptr;
+    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(options_.address);
+    if (!connection.ok()) return connection.status();
+    // Before this gateway stores events on the new connection: later it could not see that the log had lost others.
+    if (absl::Status status = CompareEnd(**connection, /*listen=*/false); !status.ok()) return status;
+    connection_ = *std::move(connection);
+    return absl::OkStatus();
+  }
+
+  // Stores the batch, unless `status` is an error, and reports the outcomes.
+  absl::Status Store(absl::Status status, std::vector<WaitingEvent>* batch) {
+    std::vector<int64_t> outcomes;
+    if (status.ok()) {
+      absl::StatusOr<std::vector<PostgresResult>> results =
+          CommitAt(options_.now, *connection_,
+                   {{"SELECT s.outcomes, s.latest, s.latest_digest, log.id FROM store_events($1, $2, $3, $4, $5, $6, "
+                     "$7, $8, $9, $10, $11, $12, $13, $14) s, log",
+                     ArgumentsOf(*batch, !options_.address.allow_single_server, seals_)}});
+      status = results.status();
+      if (status.ok() && results->front().Bytes(0, 3) != AsText(identity_.id)) status = OfAnotherLog();
+      if (status.ok()) {
+        outcomes = results->front().Numbers(0, 0);
+        growth_->Grow(PlaceOf(results->front(), 1));  // before the acknowledgements, as SetOnGrowth requires
+      }
+    }
+    if (status.ok() && outcomes.size() != batch->size())
+      status = absl::InternalError("the server returned no outcomes");
+    // Before any callback runs, so that the log accepts no event after a callback has received the error.
+    if (!status.ok()) SetState(status);
+    {
+      const std::lock_guard lock(mutex_);
+      queue_.Release(*batch);
+    }
+    for (size_t i = 0; i < batch->size(); ++i) {
+      if (status.ok()) {
+        Finish((*batch)[i], static_cast<AppendOutcome>(outcomes[i]));
+      } else {
+        Finish((*batch)[i], CannotStore(status));
+      }
+    }
+    return status;
+  }
+
+  // Returns whether there is more to trim.
+  absl::StatusOr<bool> Trim() {
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        CommitAt(options_.now, *connection_, {{"SET LOCAL lock_timeout = '300ms'"}, {"SELECT trim_events()"}});
+    // Another transaction uses the part that must be dropped. The next step of retention tries again.
+    if (absl::IsAborted(results.status()) || absl::IsDeadlineExceeded(results.status())) return false;
+    if (!results.ok()) return results.status();
+    return results->back().Number(0, 0) != 0;
+  }
+
+  void EndTrim(int64_t trims_wanted) {
+    const std::lock_guard lock(mutex_);
+    trims_done_ = trims_wanted;
+    trimmed_.notify_all();
+  }
+
+  static absl::Status OfAnotherLog() {
+    return absl::FailedPreconditionError("the server has another event log than when the gateway started");
+  }
+
+  // Runs on the writer's thread. Keeps the reason why the log cannot store events, and reports a change. An error after
+  // which the next transaction can succeed is no such reason.
+  void SetState(const absl::Status& status) {
+    const absl::Status failure = absl::IsAborted(status) ? absl::OkStatus() : status;
+    {
+      const std::lock_guard lock(mutex_);
+      if (failure.ok() == failure_.ok()) return;
+      failure_ = failure;
+    }
+    // A new connection checks the server's settings again.
+    if (!failure.ok()) connection_ = nullptr;
+    if (options_.on_state) options_.on_state(failure);
+  }
+
+  // The listener's thread.
+  void Listen() {
+    std::unique_ptr<PostgresConnection> connection;
+    while (!IsClosed()) {
+      if (connection == nullptr) {
+        absl::StatusOr<std::unique_ptr<PostgresConnection>> opened = PostgresConnection::Open(options_.address);
+        if (opened.ok()) {
+          connection = *std::move(opened);
+          if (!options_.address.allow_single_server) connection->RequireStandby();
+        }
+      }
+      absl::Status status =
+          connection == nullptr ? absl::UnavailableError("") : CompareEnd(*connection, /*listen=*/true);
+      if (status.ok()) status = connection->AwaitNotification(SteadyClock::now() + kPoll, wake_listener_);
+      if (status.ok()) continue;
+      connection = nullptr;
+      Probe();
+      pollfd wake = {wake_listener_, POLLIN, 0};
+      poll(&wake, 1, static_cast<int>(kRetry.count()));
+    }
+  }
+
+  // Reads the end of the log, and reports whether the log has grown, or has lost the event that was its end. Runs on
+  // both threads. With `listen`, the connection gets notifications from now on; to repeat LISTEN does no harm.
+  absl::Status CompareEnd(PostgresConnection& connection, bool listen) {
+    const EventPlace had = growth_->end();
+    std::vector<PostgresStatement> statements;
+    if (listen) statements.push_back({absl::StrCat("LISTEN \"stampgate.", options_.address.schema, "\"")});
+    statements.push_back(
+        {"SELECT latest, latest_digest, id, $1 > latest OR ($1 >= earliest AND"
+         " (SELECT digest FROM events WHERE position = $1) <> $2), wall_us FROM log",
+         PostgresParameters().Bigint(had.position).Bytes(AsText(had.digest))});
+    statements.push_back({kReadCommitTerms});
+    absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(statements);
+    if (!results.ok()) return results.status();
+    const PostgresResult& row = (*results)[results->size() - 2];
+    if (row.rows() != 1 || row.Bytes(0, 2) != AsText(identity_.id)) return OfAnotherLog();
+    const EventPlace end = PlaceOf(row, 0);
+    if (row.Number(0, 3) == 0) {
+      if (end.position <= had.position) return absl::OkStatus();
+      // Readers may now see the events that other gateways have stored.
+      const absl::Status durable = connection.ProveRead(CommitTermsOf(results->back()), row.Number(0, 4));
+      if (durable.ok()) growth_->Grow(end);
+      return durable;
+    }
+    // Before an operator looks for lost events.
+    if (absl::Status status = PrimaryCheck(options_.address).Confirm(connection); !status.ok()) return status;
+    if (growth_->TakeBack(had, end) && options_.on_taken_back) options_.on_taken_back(had.position, end.position);
+    return absl::OkStatus();
+  }
+
+  // Makes the writer use the server now, so that it notices the loss of the server even if no event arrives.
+  void Probe() {
+    {
+      const std::lock_guard lock(mutex_);
+      probe_ = failure_.ok();
+    }
+    wake_writer_.notify_one();
+  }
+
+  bool IsClosed() {
+    const std::lock_guard lock(mutex_);
+    return closed_;
+  }
+
+  const PostgresEventLogOptions options_;
+  const LogIdentity identity_;
+  const EventSeals seals_;
+  const std::shared_ptr<LogGrowth> growth_;         // of the durable events
+  const int wake_listener_;                         // an eventfd
+  std::unique_ptr<PostgresConnection> connection_;  // used only by the writer's thread
+  WaitClock wait_;                                  // of the writer's current use of the server
+
+  // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
+  std::mutex mutex_;
+  std::condition_variable wake_writer_;
+  std::condition_variable trimmed_;  // wakes TrimNow
+  EventQueue queue_;
+  bool closed_ = false;
+  bool probe_ = false;    // whether the writer shall use the server although there is nothing to store
+  absl::Status failure_;  // why the log cannot store events; OK if it can
+  int64_t trims_wanted_ = 0;
+  int64_t trims_done_ = 0;
+  std::once_flag joined_;
+  std::thread writer_;
+  std::thread listener_;
+};
+
+absl::StatusOr<std::unique_ptr<EventLog>> Open(PostgresEventLogOptions options) {
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(options.address);
+  if (!connection.ok()) return connection.status();
+  absl::StatusOr<LogHead> head = ReadHead(**connection, *options.store_key);
+  if (!head.ok()) return head.status();
+  return std::make_unique<PostgresEventLog>(std::move(options), *std::move(connection), *std::move(head));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<EventLog>> OpenPostgresEventLog(PostgresEventLogOptions options) {
+  absl::StatusOr<std::unique_ptr<EventLog>> log = Open(std::move(options));
+  if (log.ok()) return log;
+  const absl::StatusCode code =
+      absl::IsFailedPrecondition(log.status()) ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kUnavailable;
+  return absl::Status(code, absl::StrCat("the event log on PostgreSQL: ", log.status().message()));
+}
+
+void TrimPostgresLogNow(EventLog& log) { static_cast<PostgresEventLog&>(log).TrimNow(); }
+
+}  // namespace stampgate

@@ -1,0 +1,272 @@
+#include "webhooks/log/postgres/postgres_log_copy.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "webhooks/log/postgres/event_seal.h"
+#include "webhooks/log/postgres/growth.h"
+#include "webhooks/log/postgres/postgres_reader.h"
+#include "webhooks/log/postgres/sealed_key.h"
+
+namespace stampgate {
+namespace {
+
+// How many positions one statement searches for ids.
+constexpr Position kIdsPerBatch = 2000;
+
+// The number of parts of a log: see trim_log in schema.sql.
+constexpr Position kParts = 16;
+
+template <size_t kSize>
+std::array<uint8_t, kSize> ArrayOf(absl::string_view bytes) {
+  std::array<uint8_t, kSize> array = {};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), kSize), array.begin());
+  return array;
+}
+
+class PostgresLogSource final : public LogSource {
+ public:
+  explicit PostgresLogSource(PostgresConnection& connection) : connection_(connection) {}
+
+  absl::Status Open(const PostgresAddress& address, const SecretBytes& store_key) {
+    absl::StatusOr<std::vector<PostgresResult>> results =
+        connection_.Run({{"SELECT id, sealed_cursor_key, earliest, latest, latest_commit_us, latest_digest,"
+                          " digest_before, age_us, wall_us, (SELECT min(position) FROM seen) FROM log"}});
+    if (!results.ok()) return results.status();
+    const PostgresResult& row = results->front();
+    if (row.rows() != 1) return absl::FailedPreconditionError("the store on the server has no event log");
+    const absl::StatusOr<std::array<uint8_t, 32>> key = OpenSealedKey(row.Bytes(0, 1), store_key);
+    if (!key.ok()) return key.status();
+    record_.identity = {ArrayOf<16>(row.Bytes(0, 0)), *key};
+    record_.earliest = row.Number(0, 2);
+    record_.latest = row.Number(0, 3);
+    record_.latest_commit_us = row.Number(0, 4);
+    record_.latest_digest = ArrayOf<32>(row.Bytes(0, 5));
+    record_.digest_before = ArrayOf<32>(row.Bytes(0, 6));
+    record_.clock = {.age_us = row.Number(0, 7), .wall_us = row.Number(0, 8)};
+    first_id_ = row.Number(0, 9);
+    absl::StatusOr<std::unique_ptr<PostgresReader>> reader =
+        PostgresReader::Open(address, record_.identity, std::make_shared<LogGrowth>(record_.end()));
+    if (!reader.ok()) return reader.status();
+    reader_ = *std::move(reader);
+    return absl::OkStatus();
+  }
+
+  const LogRecord& record() const override { return record_; }
+  EventReader& reader() override { return *reader_; }
+
+  // The server stores no age for an id. It gets the age of the last event of its part, so that the copy forgets it a
+  // little later, as the server would have.
+  absl::StatusOr<std::vector<StoredId>> IdsAfter(Position after) override {
+    std::vector<StoredId> ids;
+    for (after = std::max(after, first_id_ - 1); ids.empty() && after < record_.latest; after += kIdsPerBatch) {
+      absl::StatusOr<std::vector<PostgresResult>> results = connection_.Run(
+          {{"SELECT s.event_id, s.scope, s.position, s.body_sha256, coalesce((SELECT p.ended_age_us FROM parts p"
+            " WHERE p.last_position >= s.position ORDER BY p.part LIMIT 1), log.latest_age_us)"
+            " FROM seen s, log WHERE s.position > $1 AND s.position <= $1 + $2 ORDER BY s.position",
+            PostgresParameters().Bigint(after).Bigint(kIdsPerBatch)}});
+      if (!results.ok()) return results.status();
+      const PostgresResult& rows = results->front();
+      for (int row = 0; row < rows.rows(); ++row) {
+        ids.push_back({std::string(rows.Bytes(row, 0)), std::string(rows.Bytes(row, 1)), rows.Number(row, 2),
+                       ArrayOf<32>(rows.Bytes(row, 3)), rows.Number(row, 4)});
+      }
+    }
+    return ids;
+  }
+
+ private:
+  PostgresConnection& connection_;
+  LogRecord record_;
+  Position first_id_ = 0;  // the position of the first id
+  std::unique_ptr<PostgresReader> reader_;
+};
+
+// The columns of a statement's rows, as arrays.
+class Columns {
+ public:
+  explicit Columns(PostgresParameters& parameters) : parameters_(parameters) {}
+
+  template <typename Rows, typename Of>
+  Columns& Bytes(const Rows& rows, Of of) {
+    std::vector<absl::string_view> values;
+    for (const auto& row : rows) values.push_back(of(row));
+    parameters_.ByteArrays(values);
+    return *this;
+  }
+  template <typename Rows, typename Of>
+  Columns& Numbers(const Rows& rows, Of of) {
+    std::vector<int64_t> values;
+    for (const auto& row : rows) values.push_back(of(row));
+    parameters_.Bigints(values);
+    return *this;
+  }
+
+ private:
+  PostgresParameters& parameters_;
+};
+
+class PostgresLogTarget final : public LogTarget {
+ public:
+  PostgresLogTarget(PostgresConnection& connection, const LogRecord& record, const SecretBytes& store_key)
+      : connection_(connection), store_key_(store_key), seals_(record.identity) {
+    const Position count = record.latest - record.earliest + 1;
+    const Position size = std::max<Position>(1, (count + kParts - 1) / kParts);
+    // The part 0 has no events: it stands for the ids of events that retention has deleted.
+    parts_.push_back({.first = 1, .last = record.earliest - 1, .digest = record.digest_before});
+    for (Position first = record.earliest; first <= record.latest; first += size) {
+      parts_.push_back({.first = first, .last = std::min(first + size - 1, record.latest)});
+    }
+    // A log without events has one part, which begins at its next position.
+    if (count <= 0) parts_.push_back({.first = record.earliest, .last = record.latest});
+  }
+
+  absl::Status Create() {
+    std::vector<PostgresStatement> statements = {{"DELETE FROM parts"}, {"DROP TABLE events_1"}};
+    for (size_t part = 1; part < parts_.size(); ++part) {
+      statements.push_back({"SELECT create_part($1::integer)", PostgresParameters().Bigint(AsNumber(part))});
+    }
+    return connection_.Commit(std::move(statements)).status();
+  }
+
+  absl::Status AddIds(const std::vector<StoredId>& ids) override {
+    for (const StoredId& id : ids) AddAge(id);
+    PostgresParameters parameters;
+    Columns(parameters)
+        .Bytes(ids, [](const StoredId& id) -> absl::string_view { return id.event_id; })
+        .Bytes(ids, [](const StoredId& id) -> absl::string_view { return id.scope; })
+        .Numbers(ids, [](const StoredId& id) { return id.position; })
+        .Bytes(ids, [](const StoredId& id) { return AsText(id.body_sha256); });
+    return connection_
+        .Commit({{"INSERT INTO seen (event_id, scope, position, body_sha256) SELECT * FROM unnest($1, $2, $3, $4)",
+                  std::move(parameters)}})
+        .status();
+  }
+
+  absl::Status AddEvents(const std::vector<CopiedEvent>& events) override {
+    std::vector<std::pair<Position, size_t>> part_of;
+    std::vector<std::string> seals;
+    for (const CopiedEvent& event : events) {
+      seals.push_back(seals_.Make(event.row));
+      if (event.row.position > parts_[part_].last) ++part_;
+      parts_[part_].digest = event.digest;
+      part_of.emplace_back(event.row.position, part_);
+    }
+    PostgresParameters parameters;
+    Columns(parameters)
+        .Numbers(part_of, [](const auto& place) { return AsNumber(place.second); })
+        .Numbers(events, [](const CopiedEvent& event) { return event.row.position; })
+        .Numbers(events, [](const CopiedEvent& event) { return event.row.commit_us; })
+        .Bytes(events, [](const CopiedEvent& event) { return event.row.event_id; })
+        .Bytes(events, [](const CopiedEvent& event) { return event.row.organization_id; })
+        .Bytes(events, [](const CopiedEvent& event) { return event.row.parent_organization_id; })
+        .Bytes(events, [](const CopiedEvent& event) { return event.row.type; })
+        .Bytes(events, [](const CopiedEvent& event) { return event.row.key_id; })
+        .Numbers(events, [](const CopiedEvent& event) { return event.row.timestamp_ms; })
+        .Bytes(events, [](const CopiedEvent& event) { return event.row.signature; })
+        .Bytes(events, [](const CopiedEvent& event) { return event.row.headers; })
+        .Bytes(events, [](const CopiedEvent& event) { return event.row.body_sha256; })
+        .Bytes(events, [](const CopiedEvent& event) { return AsText(event.digest); })
+        .Bytes(events, [](const CopiedEvent& event) { return event.row.previous; })
+        .Bytes(events, [](const CopiedEvent& event) { return event.body; })
+        .Bytes(seals, [](const std::string& seal) -> absl::string_view { return seal; });
+    return connection_
+        .Commit({{"INSERT INTO events (part, position, commit_us, event_id, organization_id, parent_organization_id,"
+                  " type, key_id, timestamp_ms, signature, headers, body_sha256, digest, previous, body, seal)"
+                  " SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
+                  std::move(parameters)}})
+        .status();
+  }
+
+  absl::Status Finish(const LogRecord& record) override {
+    std::vector<PostgresStatement> statements;
+    const size_t current = parts_.size() - 1;
+    for (size_t number = record.earliest > 1 ? 0 : 1; number < parts_.size(); ++number) {
+      const Part& part = parts_[number];
+      // Nothing ends the part that gets the next events.
+      const bool ended = number < current;
+      statements.push_back(
+          {"INSERT INTO parts VALUES ($1::integer, $2, $3, CASE WHEN $4 THEN $5 END, CASE WHEN $4 THEN $6 END,"
+           " CASE WHEN $4 THEN $7 END, $8)",
+           PostgresParameters()
+               .Bigint(AsNumber(number))
+               .Bigint(part.first)
+               .Bigint(part.began_age_us)
+               .Bool(ended)
+               .Bigint(part.last)
+               .Bytes(AsText(part.digest))
+               .Bigint(part.ended_age_us)
+               .Bool(number == 0)});
+    }
+    // A gateway that was starting when the store was claimed can have created a log before it noticed the claim.
+    statements.push_back({"DELETE FROM log"});
+    statements.push_back(
+        {"INSERT INTO log (id, sealed_cursor_key, part, earliest, latest, latest_commit_us,"
+         " latest_age_us, latest_digest, digest_before, age_us, wall_us)"
+         " VALUES ($1, $2, $3::integer, $4, $5, $6, $7, $8, $9, $10, $11)",
+         PostgresParameters()
+             .Bytes(AsText(record.identity.id))
+             .Bytes(SealKey(record.identity.cursor_key, store_key_))
+             .Bigint(AsNumber(current))
+             .Bigint(record.earliest)
+             .Bigint(record.latest)
+             .Bigint(record.latest_commit_us)
+             .Bigint(parts_[current].ended_age_us)
+             .Bytes(AsText(record.latest_digest))
+             .Bytes(AsText(record.digest_before))
+             .Bigint(record.clock.age_us)
+             .Bigint(record.clock.wall_us)});
+    return connection_.Commit(std::move(statements)).status();
+  }
+
+ private:
+  struct Part {
+    Position first = 0;
+    Position last = 0;
+    int64_t began_age_us = 0;
+    int64_t ended_age_us = 0;
+    ChainDigest digest = {};  // of the last event
+  };
+
+  static int64_t AsNumber(size_t part) { return static_cast<int64_t>(part); }
+
+  // Adds the age of an event to its part.
+  void AddAge(const StoredId& id) {
+    const auto later = std::upper_bound(parts_.begin(), parts_.end(), id.position,
+                                        [](Position position, const Part& part) { return position < part.first; });
+    Part& part = *std::prev(later);
+    if (part.began_age_us == 0) part.began_age_us = id.age_us;
+    part.ended_age_us = std::max(part.ended_age_us, id.age_us);
+  }
+
+  PostgresConnection& connection_;
+  const SecretBytes& store_key_;
+  const EventSeals seals_;
+  std::vector<Part> parts_;
+  size_t part_ = 1;  // the part of the last event
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LogSource>> OpenPostgresLogSource(PostgresConnection& connection,
+                                                                 const PostgresAddress& address,
+                                                                 const SecretBytes& store_key) {
+  auto source = std::make_unique<PostgresLogSource>(connection);
+  if (absl::Status status = source->Open(address, store_key); !status.ok()) return status;
+  return source;
+}
+
+absl::StatusOr<std::unique_ptr<LogTarget>> CreatePostgresLogTarget(PostgresConnection& connection,
+                                                                   const LogRecord& record,
+                                                                   const SecretBytes& store_key) {
+  auto target = std::make_unique<PostgresLogTarget>(connection, record, store_key);
+  if (absl::Status status = target->Create(); !status.ok()) return status;
+  return target;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,382 @@
+#include "webhooks/log/sqlite/reader.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/secret/sha256.h"
+#include "webhooks/log/sqlite/schema.h"
+#include "webhooks/log/sqlite/seen_table.h"
+
+namespace stampgate {
+namespace {
+
+// Returns the error for a failure of SQLite that is not damage of the file.
+absl::Status Unreadable(const absl::Status& status) {
+  return absl::UnavailableError(absl::StrCat("the event log cannot be read: ", status.message()));
+}
+
+EventRow RowOf(const SqliteStatement& rows) {
+  EventRow row;
+  row.position = rows.Number(0);
+  row.commit_us = rows.Number(1);
+  row.event_id = rows.Bytes(2);
+  row.organization_id = rows.Bytes(3);
+  row.parent_organization_id = rows.Bytes(4);
+  row.type = rows.Bytes(5);
+  row.key_id = rows.Bytes(6);
+  row.timestamp_ms = rows.Number(7);
+  row.signature = rows.Bytes(8);
+  row.headers = rows.Bytes(9);
+  row.body_sha256 = rows.Bytes(10);
+  row.previous = rows.Bytes(13);
+  return row;
+}
+constexpr int kChecksumColumn = 11;
+constexpr int kBodySizeColumn = 12;
+
+template <size_t kSize>
+std::array<uint8_t, kSize> ArrayOf(absl::string_view bytes) {
+  std::array<uint8_t, kSize> array = {};
+  std::copy_n(bytes.begin(), std::min(bytes.size(), kSize), array.begin());
+  return array;
+}
+
+}  // namespace
+
+// A read transaction. The state row and all other rows that it reads are of one moment, even if retention deletes
+// events meanwhile.
+class LogReader::Snapshot {
+ public:
+  static absl::StatusOr<Snapshot> Begin(LogReader& reader) {
+    Snapshot snapshot(reader);
+    if (absl::Status status = reader.begin_.Run(); !status.ok()) return Unreadable(status);
+    absl::StatusOr<LogRecord> record = reader.record_.Read();
+    if (!record.ok()) return Unreadable(record.status());
+    snapshot.record_ = *record;
+    snapshot.latest_ = record->latest;
+    if (reader.visible_ != nullptr) {
+      snapshot.latest_ = std::max(std::min(record->latest, reader.visible_->load()), record->earliest - 1);
+    }
+    return snapshot;
+  }
+
+  Snapshot(Snapshot&& other) noexcept
+      : reader_(std::exchange(other.reader_, nullptr)), record_(other.record_), latest_(other.latest_) {}
+  Snapshot& operator=(Snapshot&&) = delete;
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+  ~Snapshot() {
+    if (reader_ != nullptr && reader_->connection_.in_transaction()) reader_->end_.Run().IgnoreError();
+  }
+
+  const LogRecord& record() const { return record_; }
+
+  // Returns the position of the last visible event.
+  Position latest() const { return latest_; }
+
+ private:
+  explicit Snapshot(LogReader& reader) : reader_(&reader) {}
+
+  LogReader* reader_;
+  LogRecord record_;
+  Position latest_ = 0;
+};
+
+absl::StatusOr<std::unique_ptr<LogReader>> LogReader::Open(const std::string& path, const std::string& vfs,
+                                                           std::shared_ptr<const std::atomic<Position>> visible) {
+  absl::StatusOr<SqliteConnection> connection = OpenLogFileToRead(path, vfs);
+  if (!connection.ok()) return Unreadable(connection.status());
+  std::unique_ptr<LogReader> reader(new LogReader(*std::move(connection), std::move(visible)));
+  if (absl::Status status = reader->Prepare(); !status.ok()) return Unreadable(status);
+  return reader;
+}
+
+absl::Status LogReader::Prepare() {
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&begin_, "BEGIN"},
+      {&end_, "COMMIT"},
+      {&rows_,
+       "SELECT seq, commit_us, event_id, organization_id, parent_organization_id, type, key_id, timestamp_ms,"
+       " signature, headers, body_sha256, checksum, length(body), previous FROM events WHERE seq >= ?1 ORDER BY seq"},
+      {&body_, "SELECT body FROM events WHERE seq = ?1"},
+      {&find_seen_, "SELECT seq, scope FROM seen WHERE event_id = ?1 ORDER BY seq"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(connection_, sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = *std::move(prepared);
+  }
+  absl::StatusOr<LogRecordReader> record = LogRecordReader::Open(connection_);
+  if (!record.ok()) return record.status();
+  record_ = *std::move(record);
+  absl::StatusOr<HoleTable> holes = HoleTable::Open(connection_);
+  if (!holes.ok()) return holes.status();
+  holes_ = *std::move(holes);
+  return absl::OkStatus();
+}
+
+absl::Status LogReader::Damaged(Position position, absl::string_view how) {
+  lost_ = {position, position, /*gone=*/false};
+  return absl::DataLossError(absl::StrCat("event ", position, " of the log is damaged: ", how));
+}
+
+absl::Status LogReader::Missing(Position position) {
+  absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
+  if (!hole.ok()) return hole.status();
+  if (!*hole) return Damaged(position, "it is missing");
+  lost_ = **hole;
+  return absl::DataLossError(absl::StrCat("the disk has lost the events ", lost_.first, " to ", lost_.last));
+}
+
+absl::StatusOr<LogExtent> LogReader::Extent() {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  return LogExtent{snapshot->record().earliest, snapshot->latest()};
+}
+
+absl::StatusOr<LogUsage> LogReader::Usage() {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  LogUsage usage;
+  int64_t pages = 0;
+  int64_t free_pages = 0;
+  int64_t page_bytes = 0;
+  for (const auto& [sql, number] :
+       {std::pair("PRAGMA page_count", &pages), std::pair("PRAGMA freelist_count", &free_pages),
+        std::pair("PRAGMA page_size", &page_bytes)}) {
+    const absl::StatusOr<int64_t> read = connection_.Number(sql);
+    if (!read.ok()) return Unreadable(read.status());
+    *number = *read;
+  }
+  usage.bytes = (pages - free_pages) * page_bytes;
+  SqliteReset reset(rows_);
+  const absl::StatusOr<std::optional<EventRow>> row =
+      NextGoodRow(snapshot->record().earliest, snapshot->latest() + 1, snapshot->record());
+  if (!row.ok()) return row.status();
+  if (*row) usage.oldest = absl::FromUnixMicros((*row)->commit_us);
+  return usage;
+}
+
+absl::StatusOr<EventReader::Batch> LogReader::Read(const EventPlace& after, const EventFilter& filter,
+                                                   const Limits& limits) {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  const LogRecord& record = snapshot->record();
+  Batch batch;
+  batch.through = after.position;
+  if (after.position > snapshot->latest() && after.digest != ChainDigest{}) return OfAnotherHistory(after.position);
+  if (after.position >= snapshot->latest()) return batch;
+  if (after.position + 1 < record.earliest) {
+    return absl::OutOfRangeError(
+        absl::StrCat("retention has deleted event ", after.position + 1, " and all others before ", record.earliest));
+  }
+  absl::Status status = ReadInto(&batch, after, snapshot->latest(), record, filter, limits);
+  // First returns the events before the damage. The next Read returns the error.
+  if (absl::IsDataLoss(status) && !batch.events.empty()) return batch;
+  if (absl::IsDataLoss(status) || absl::IsFailedPrecondition(status)) return status;
+  if (!status.ok()) return Unreadable(status);
+  return batch;
+}
+
+absl::Status LogReader::ReadInto(Batch* batch, const EventPlace& after, Position latest, const LogRecord& record,
+                                 const EventFilter& filter, const Limits& limits) {
+  if (last_.position != after.position) last_ = FindLast(after.position, record);
+  size_t bytes = 0;
+  size_t looked_at = 0;
+  SqliteReset reset(rows_);
+  rows_.Bind(1, after.position + 1);
+  for (Position expected = after.position + 1; expected <= latest; ++expected) {
+    if (batch->events.size() >= limits.max_events || looked_at++ >= limits.max_looked_at) break;
+    absl::StatusOr<bool> found = rows_.Step();
+    if (absl::IsDataLoss(found.status())) return Damaged(expected, found.status().message());
+    if (!found.ok()) return found.status();
+    if (!*found) return Missing(expected);
+    const EventRow row = RowOf(rows_);
+    if (absl::Status status = CheckRow(row, expected, record); !status.ok()) return status;
+    if (absl::Status status = CheckChain(row, record); !status.ok()) return status;
+    const bool follows = after.digest == ChainDigest{} || row.previous.empty() || row.previous == AsText(after.digest);
+    if (expected == after.position + 1 && !follows) return OfAnotherHistory(after.position);
+    if (filter.Matches(row.organization_id, row.parent_organization_id, row.type)) {
+      bytes += static_cast<size_t>(std::max<int64_t>(0, rows_.Number(kBodySizeColumn)));
+      if (!batch->events.empty() && bytes > limits.max_bytes) break;
+      absl::StatusOr<LoggedEvent> event = ToEvent(row);
+      if (!event.ok()) return event.status();
+      batch->events.push_back(*std::move(event));
+    }
+    last_ = {expected, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
+    batch->through = expected;
+    batch->through_digest = last_.digest;
+  }
+  return absl::OkStatus();
+}
+
+// Returns the position and digest of the event at `position`. Returns position 0 if there is no such event or the event
+// is damaged.
+EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
+  SqliteReset reset(rows_);
+  rows_.Bind(1, position);
+  const absl::StatusOr<bool> found = rows_.Step();
+  if (!found.ok() || !*found || !CheckRow(RowOf(rows_), position, record).ok()) return {};
+  return {position, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
+}
+
+// Checks that the previous row is still the row that preceded `row` when `row` was stored: `row.previous` must equal
+// the previous row's checksum, if this checksum is known. Requires that `row` has a correct checksum.
+absl::Status LogReader::CheckChain(const EventRow& row, const LogRecord& record) {
+  if (row.previous.empty()) return absl::OkStatus();  // a row of version 1
+  const ChainDigest* before = nullptr;
+  if (last_.position > 0 && last_.position == row.position - 1) before = &last_.digest;
+  if (record.earliest == row.position) before = &record.digest_before;
+  if (before == nullptr || row.previous == AsText(*before)) return absl::OkStatus();
+  return Damaged(row.position, "it does not follow the event before it");
+}
+
+absl::Status LogReader::CheckRow(const EventRow& row, Position expected, const LogRecord& record) {
+  // Positions have no gaps. If the row has another position, the expected event is lost.
+  if (row.position != expected) return Missing(expected);
+  if (rows_.Bytes(kChecksumColumn) != AsText(ChecksumOf(AsText(record.identity.id), row))) {
+    return Damaged(expected, "its checksum is wrong");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> LogReader::ReadBody(const EventRow& row) {
+  SqliteReset reset(body_);
+  body_.Bind(1, row.position);
+  absl::StatusOr<bool> found = body_.Step();
+  if (absl::IsDataLoss(found.status())) return Damaged(row.position, found.status().message());
+  if (!found.ok()) return found.status();
+  if (!*found || row.body_sha256 != AsText(Sha256(body_.Bytes(0)))) {
+    return Damaged(row.position, "its body does not match its SHA-256");
+  }
+  return std::string(body_.Bytes(0));
+}
+
+// Makes the event of a row. Requires a row with a correct checksum.
+absl::StatusOr<LoggedEvent> LogReader::ToEvent(const EventRow& row) {
+  absl::StatusOr<std::string> body = ReadBody(row);
+  if (!body.ok()) return body.status();
+  std::optional<LoggedEvent> event = EventOf(row, ArrayOf<32>(rows_.Bytes(kChecksumColumn)), *std::move(body));
+  if (!event) return Damaged(row.position, "its headers are malformed");
+  return *std::move(event);
+}
+
+absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(const EventName& name, const EventFilter& filter) {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  const LogRecord& record = snapshot->record();
+  const absl::StatusOr<std::vector<Position>> positions = PositionsOf(name);
+  if (!positions.ok()) return Unreadable(positions.status());
+  absl::Status damage;
+  for (const Position position : *positions) {
+    if (position < record.earliest || position > snapshot->latest()) continue;
+    absl::StatusOr<std::optional<LoggedEvent>> event = EventAt(position, name.event_id, filter, record);
+    if (event.ok() && !event->has_value()) continue;
+    if (event.ok() || !absl::IsDataLoss(event.status())) return event;
+    damage.Update(event.status());
+  }
+  if (!damage.ok()) return damage;
+  return std::nullopt;
+}
+
+// Returns the positions of all events with this name, in ascending order.
+absl::StatusOr<std::vector<Position>> LogReader::PositionsOf(const EventName& name) {
+  std::vector<Position> positions;
+  SqliteReset reset(find_seen_);
+  find_seen_.BindText(1, name.event_id);
+  for (;;) {
+    const absl::StatusOr<bool> row = find_seen_.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return positions;
+    const bool named = !name.organization_id.has_value() || find_seen_.Bytes(1) == EncodeScope(*name.organization_id);
+    if (named) positions.push_back(find_seen_.Number(0));
+  }
+}
+
+// Returns the event at `position`, or nothing if it does not pass `filter`.
+absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position, absl::string_view event_id,
+                                                              const EventFilter& filter, const LogRecord& record) {
+  SqliteReset reset(rows_);
+  rows_.Bind(1, position);
+  absl::StatusOr<bool> found = rows_.Step();
+  if (absl::IsDataLoss(found.status())) return Damaged(position, found.status().message());
+  if (!found.ok()) return Unreadable(found.status());
+  if (!*found) return Missing(position);
+  const EventRow row = RowOf(rows_);
+  if (absl::Status status = CheckRow(row, position, record); !status.ok()) return status;
+  if (row.event_id != event_id) return Damaged(position, "its id differs from its id in the index");
+  if (!filter.Matches(row.organization_id, row.parent_organization_id, row.type)) return std::nullopt;
+  absl::StatusOr<LoggedEvent> event = ToEvent(row);
+  if (event.ok()) return *std::move(event);
+  return absl::IsDataLoss(event.status()) ? event.status() : Unreadable(event.status());
+}
+
+absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  const LogRecord& record = snapshot->record();
+  if (position == record.latest) return record.latest_digest;
+  if (position == record.earliest - 1) return record.digest_before;
+  if (position < record.earliest || position > snapshot->latest()) {
+    return absl::OutOfRangeError(absl::StrCat("the log does not have the event ", position));
+  }
+  SqliteReset reset(rows_);
+  rows_.Bind(1, position);
+  absl::Status status;
+  // Reads the row at `position`. If that row is damaged, reads the next row, which contains the digest of the damaged
+  // one.
+  for (Position at = position; at <= position + 1; ++at) {
+    absl::StatusOr<bool> found = rows_.Step();
+    if (!found.ok() && !absl::IsDataLoss(found.status())) return Unreadable(found.status());
+    if (!found.ok() || !*found) break;
+    EventRow row = RowOf(rows_);
+    if (row.position == position + 1) at = position + 1;
+    status = CheckRow(row, at, record);
+    if (status.ok() && at == position) return ArrayOf<32>(rows_.Bytes(kChecksumColumn));
+    if (status.ok() && !row.previous.empty()) return ArrayOf<32>(row.previous);
+  }
+  status = Missing(position);
+  return absl::IsDataLoss(status) ? status : Unreadable(status);
+}
+
+// Returns the first row that has a correct checksum and a position from `from` to `before - 1`, or nothing if there is
+// no such row.
+absl::StatusOr<std::optional<EventRow>> LogReader::NextGoodRow(Position from, Position before,
+                                                               const LogRecord& record) {
+  for (; from < before; ++from) {
+    rows_.Reset();
+    rows_.Bind(1, from);
+    absl::StatusOr<bool> found = rows_.Step();
+    if (absl::IsDataLoss(found.status())) continue;
+    if (!found.ok()) return Unreadable(found.status());
+    if (!*found) return std::nullopt;
+    const EventRow row = RowOf(rows_);
+    if (row.position == from && CheckRow(row, from, record).ok()) return row;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Position> LogReader::PlaceOf(absl::Time time) {
+  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
+  if (!snapshot.ok()) return snapshot.status();
+  SqliteReset reset(rows_);
+  // A binary search works, because commit times never decrease. The position of the first event that was committed at
+  // or after `time` is always in [first, last].
+  Position first = snapshot->record().earliest;
+  Position last = snapshot->latest() + 1;
+  while (first < last) {
+    const Position middle = first + (last - first) / 2;
+    absl::StatusOr<std::optional<EventRow>> row = NextGoodRow(middle, last, snapshot->record());
+    if (!row.ok()) return row.status();
+    if (*row && absl::FromUnixMicros((*row)->commit_us) < time) {
+      first = (*row)->position + 1;
+    } else {
+      last = middle;
+    }
+  }
+  return first - 1;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,133 @@
+#include "webhooks/log/sqlite/restored.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/disk/sqlite.h"
+#include "webhooks/log/cursor.h"
+#include "webhooks/log/sqlite/sqlite_event_log.h"
+#include "webhooks/log/testing.h"
+#include "webhooks/verification/testing.h"
+
+namespace stampgate {
+namespace {
+
+class RestoredLogTest : public ::testing::Test {
+ protected:
+  RestoredLogTest() {
+    std::string folder = absl::StrCat(::testing::TempDir(), "/restored-XXXXXX");
+    folder_ = mkdtemp(folder.data());
+    path_ = absl::StrCat(folder_, "/events");
+  }
+  ~RestoredLogTest() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<EventLog> Open() {
+    SqliteEventLogOptions options;
+    options.path = path_;
+    options.now = absl::Now;
+    options.on_fatal = [](const absl::Status& status) { ADD_FAILURE() << status; };
+    options.on_loss = [](const LostEvents& lost) { ADD_FAILURE() << lost.first << " to " << lost.last; };
+    absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(std::move(options));
+    EXPECT_TRUE(log.ok()) << log.status();
+    return *std::move(log);
+  }
+
+  std::ptrdiff_t FilesOfFolder() const {
+    return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
+  }
+
+  std::string folder_;
+  std::string path_;
+};
+
+TEST_F(RestoredLogTest, ARestoreInvalidatesCursorsAndChangesNothingElse) {
+  std::unique_ptr<EventLog> log = Open();
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent(id, "{}")).ok());
+  }
+  const LogIdentity before = log->identity();
+  log = nullptr;
+  ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+
+  log = Open();
+  EXPECT_NE(log->identity().cursor_key, before.cursor_key);
+  EXPECT_TRUE(absl::IsFailedPrecondition(DecodeCursor(log->identity(), EncodeCursor(before, {2, {}})).status()));
+  // The restored log still recognizes its stored events, and new events follow the stored ones.
+  EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("b", "{}")).value(), AppendOutcome::kDuplicate);
+  EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("d", "{}")).value(), AppendOutcome::kStored);
+  const std::unique_ptr<EventReader> reader = *log->NewReader();
+  const std::vector<LoggedEvent> events = ReadAll(*reader).value();
+  ASSERT_EQ(events.size(), 4u);
+  EXPECT_EQ(events.back().position, 4);
+  EXPECT_EQ(events.back().event.event_id, "d");
+}
+
+TEST_F(RestoredLogTest, EachRestoreMakesANewCursorKey) {
+  Open();
+  ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+  const LogIdentity first = Open()->identity();
+  ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+  EXPECT_NE(Open()->identity().cursor_key, first.cursor_key);
+}
+
+TEST_F(RestoredLogTest, DoesNotChangeALogThatIsOpen) {
+  const std::unique_ptr<EventLog> log = Open();
+  const absl::Status status = MarkLogAsRestored(path_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+}
+
+TEST_F(RestoredLogTest, DoesNotChangeAFileThatIsNoEventLog) {
+  const absl::Status missing = MarkLogAsRestored(path_);
+  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
+  EXPECT_FALSE(std::filesystem::exists(path_));
+
+  std::ofstream(path_) << "not a database, and longer than the header of one would be ..............................";
+  std::filesystem::permissions(path_, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  const absl::Status other = MarkLogAsRestored(path_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+  EXPECT_EQ(FilesOfFolder(), 1);  // only the file itself, and no lock file
+
+  std::filesystem::remove(path_);
+  {
+    absl::StatusOr<SqliteConnection> connection =
+        SqliteConnection::Open(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    ASSERT_EQ(connection->Run("CREATE TABLE t (a)"), absl::OkStatus());
+  }
+  const absl::Status foreign = MarkLogAsRestored(path_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(foreign)) << foreign;
+  EXPECT_EQ(FilesOfFolder(), 1);
+}
+
+// The operator restores an older copy of the database, but the mark file still has the newer mark. MarkLogAsRestored
+// replaces this mark, so the log does not treat the events that the copy lacks as lost.
+TEST_F(RestoredLogTest, ARestoredLogContinuesAfterItsLastEvent) {
+  std::unique_ptr<EventLog> log = Open();
+  ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent("a", "{}")).ok());
+  log = nullptr;
+  std::filesystem::copy_file(path_, path_ + ".copy");
+  log = Open();
+  ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent("b", "{}")).ok());
+  log = nullptr;
+  std::filesystem::rename(path_ + ".copy", path_);
+  ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+
+  log = Open();
+  EXPECT_EQ(AppendAndWait(*log, MakeVerifiedEvent("c", "{}")).value(), AppendOutcome::kStored);
+  const std::unique_ptr<EventReader> reader = *log->NewReader();
+  EXPECT_EQ(ReadAll(*reader)->back().position, 2);
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,136 @@
+#include "webhooks/log/sqlite/schema.h"
+
+#include <sodium.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/disk/database_settings.h"
+#include "webhooks/log/sqlite/hole_table.h"
+#include "webhooks/log/sqlite/migration.h"
+#include "webhooks/log/sqlite/seen_table.h"
+#include "webhooks/log/state.h"
+
+namespace stampgate {
+namespace {
+
+const DatabaseFormat kFormat = {.name = "an event log", .application_id = 0x73746765 /* "stge" */, .version = 3};
+
+// The suffixes of the files beside the log's file.
+constexpr std::initializer_list<absl::string_view> kCompanions = {"-wal", "-shm", "-journal", "-mark"};
+
+// Columns that filters use come first, and the body last, because SQLite reads a row only up to the last column that it
+// needs. AUTOINCREMENT prevents SQLite from using a position twice. LogWriter::Check compares AUTOINCREMENT's counter
+// with LogRecord::latest.
+constexpr char kCreateEvents[] =
+    "CREATE TABLE events ("
+    " seq INTEGER PRIMARY KEY AUTOINCREMENT,"
+    " commit_us INTEGER NOT NULL,"
+    " event_id TEXT NOT NULL,"
+    " organization_id TEXT NOT NULL,"
+    " parent_organization_id TEXT NOT NULL,"
+    " type TEXT NOT NULL,"
+    " key_id TEXT NOT NULL,"
+    " timestamp_ms INTEGER NOT NULL,"
+    " signature BLOB NOT NULL,"
+    " headers BLOB NOT NULL,"
+    " body_sha256 BLOB NOT NULL,"
+    " checksum BLOB NOT NULL,"
+    " previous BLOB NOT NULL,"
+    " body BLOB NOT NULL"
+    ") STRICT";
+
+absl::Status SetWriting(SqliteConnection& connection, bool synchronous_full) {
+  if (absl::Status status = SetDurable(connection, synchronous_full); !status.ok()) return status;
+  int growth = kGrowthBytes;
+  sqlite3_file_control(connection.get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
+  // With secure_delete, SQLite overwrites deleted rows, which can contain secrets.
+  return connection.Run(
+      "PRAGMA secure_delete = ON;"
+      "PRAGMA cache_size = -16384");  // KiB
+}
+
+// After an error, OpenLogFileToWrite closes the connection, which rolls the transaction back.
+absl::Status MakeTables(SqliteConnection& connection) {
+  absl::Status status = connection.Run("BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  for (const std::string& sql :
+       {std::string(kCreateLogRecord), std::string(kCreateEvents), std::string(kCreateSeen), std::string(kIndexSeen),
+        std::string(kCreateHoles), absl::StrCat("PRAGMA application_id = ", kFormat.application_id),
+        absl::StrCat("PRAGMA user_version = ", kFormat.version)}) {
+    if (status = connection.Run(sql.c_str()); !status.ok()) return status;
+  }
+  LogRecord record;
+  record.identity = MakeLogIdentity();
+  absl::StatusOr<LogRecordWriter> writer = LogRecordWriter::Open(connection);
+  if (!writer.ok()) return writer.status();
+  if (status = writer->Write(record); !status.ok()) return status;
+  return connection.Run("COMMIT");
+}
+
+// After an error, OpenLogFileToWrite closes the connection, which rolls the transaction back.
+absl::Status Migrate(SqliteConnection& connection, int64_t version) {
+  absl::Status status = connection.Run("BEGIN IMMEDIATE");
+  if (status.ok() && version == 1) status = MigrateFromVersion1(connection);
+  if (status.ok()) status = MigrateFromVersion2(connection);
+  if (!status.ok()) return status;
+  return connection.Run("COMMIT");
+}
+
+}  // namespace
+
+absl::Status CheckLogFileHeader(const std::string& path) { return CheckDatabaseHeader(path, kFormat); }
+
+absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path) {
+  absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, kCompanions);
+  if (!file.ok()) return file;
+  if (absl::Status status = RefuseOtherNames(path); !status.ok()) return status;
+  return file;
+}
+
+absl::StatusOr<ExclusiveFile> ClaimLogFileForCopy(const std::string& path) {
+  return ExclusiveFile::ClaimForCopy(path, kCompanions);
+}
+
+absl::Status SettleLogFile(const std::string& path, Disk& disk) {
+  for (const char* suffix : {"", "-wal", "-journal"}) {
+    if (absl::Status status = disk.Settle(path + suffix); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, const std::string& vfs,
+                                                    bool synchronous_full) {
+  if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
+  absl::StatusOr<SqliteConnection> connection =
+      SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
+  if (!connection.ok()) return connection;
+  if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
+  const absl::StatusOr<int64_t> version = VersionOfDatabase(*connection, kFormat);
+  if (!version.ok()) return version.status();
+  if (absl::Status status = SetWriting(*connection, synchronous_full); !status.ok()) return status;
+  if (*version == 0) {
+    if (absl::Status status = MakeTables(*connection); !status.ok()) return status;
+  }
+  if (*version > 0 && *version < kFormat.version) {
+    if (absl::Status status = Migrate(*connection, *version); !status.ok()) return status;
+  }
+  return connection;
+}
+
+absl::StatusOr<SqliteConnection> OpenLogFileToRead(const std::string& path, const std::string& vfs) {
+  absl::StatusOr<SqliteConnection> connection =
+      SqliteConnection::Open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs);
+  if (!connection.ok()) return connection;
+  if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
+  // Each reader gets only a small cache, because there can be many readers, and they share the system's page cache.
+  absl::Status status = connection->Run("PRAGMA query_only = ON; PRAGMA cache_size = -512");
+  if (!status.ok()) return status;
+  return connection;
+}
+
+}  // namespace stampgate

@@ -1,0 +1,389 @@
+#include "webhooks/log/sqlite/writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "webhooks/log/row.h"
+#include "webhooks/log/sqlite/schema.h"
+#include "webhooks/log/sqlite/seen_table.h"
+
+namespace stampgate {
+namespace {
+
+// Limits of one transaction of retention, so that new events do not wait long for it.
+constexpr int kTrimRows = 500;
+constexpr int64_t kTrimBytes = 8 << 20;
+
+// The approximate size of a row without its body and headers. If a row uses more bytes, one transaction of retention
+// deletes slightly more events than necessary.
+constexpr int64_t kRowBytes = 256;
+
+// Approximate bytes that an id uses in the file.
+constexpr int64_t kIdBytes = 256;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Options& options, absl::Time now) {
+  absl::StatusOr<SqliteConnection> connection =
+      OpenLogFileToWrite(options.path, options.disk->vfs(), options.safeguards.synchronous_full);
+  if (!connection.ok()) return connection.status();
+  std::unique_ptr<LogWriter> writer(new LogWriter(options));
+  writer->connection_ = *std::move(connection);
+  if (absl::Status status = writer->Prepare(); !status.ok()) return status;
+  if (absl::Status status = writer->Check(); !status.ok()) return status;
+  writer->clock_ = writer->record_.clock;
+  if (writer->clock_.wall_us == 0) writer->clock_ = {absl::ToUnixMicros(now), absl::ToUnixMicros(now)};
+  writer->clock_.Advance(now);
+  if (options.safeguards.high_water_mark) {
+    absl::StatusOr<MarkFile> marks = MarkFile::Open(options.path + "-mark", writer->record_.identity.id, *options.disk);
+    if (!marks.ok()) return marks.status();
+    writer->mark_found_ = marks->mark();
+    writer->mark_file_ = *std::move(marks);
+  }
+  writer->checkpointer_.emplace(*writer->connection_, options.checkpoint_pages, kBusyMs);
+  return writer;
+}
+
+absl::Status LogWriter::Prepare() {
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&begin_, "BEGIN IMMEDIATE"},
+      {&commit_, "COMMIT"},
+      {&roll_back_, "ROLLBACK"},
+      {&find_seen_, "SELECT seq, body_sha256 FROM seen WHERE event_id = ?1 AND scope IN (?2, '')"},
+      {&page_count_, "PRAGMA page_count"},
+      {&free_pages_, "PRAGMA freelist_count"},
+      {&oldest_events_,
+       "SELECT e.seq, coalesce(s.stored_us, e.commit_us), length(e.headers) + length(e.body), e.checksum"
+       " FROM events AS e LEFT JOIN seen AS s ON s.seq = e.seq ORDER BY e.seq"},
+      {&delete_events_, "DELETE FROM events WHERE seq <= ?1"},
+      {&oldest_seen_, "SELECT seq, stored_us FROM seen ORDER BY seq"},
+      {&delete_seen_, "DELETE FROM seen WHERE seq <= ?1"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(*connection_, sql);
+    if (!prepared.ok()) return prepared.status();
+    *statement = *std::move(prepared);
+  }
+  absl::StatusOr<HoleTable> holes = HoleTable::Open(*connection_);
+  if (!holes.ok()) return holes.status();
+  holes_ = *std::move(holes);
+  absl::StatusOr<EventTable> table = EventTable::Open(*connection_);
+  if (!table.ok()) return table.status();
+  table_ = *std::move(table);
+  absl::StatusOr<LogRecordReader> read_record = LogRecordReader::Open(*connection_);
+  if (!read_record.ok()) return read_record.status();
+  read_record_ = *std::move(read_record);
+  absl::StatusOr<LogRecordWriter> write_record = LogRecordWriter::Open(*connection_);
+  if (!write_record.ok()) return write_record.status();
+  write_record_ = *std::move(write_record);
+  absl::StatusOr<int64_t> page_bytes = connection_->Number("PRAGMA page_size");
+  if (!page_bytes.ok()) return page_bytes.status();
+  page_bytes_ = *page_bytes;
+  return absl::OkStatus();
+}
+
+// Returns an error if new events would leave gaps or use a position twice. Reads only the ends of the tables.
+absl::Status LogWriter::Check() {
+  absl::StatusOr<LogRecord> record = read_record_.Read();
+  if (!record.ok()) return record.status();
+  record_ = *record;
+  absl::StatusOr<int64_t> given =
+      connection_->Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)");
+  if (!given.ok()) return given.status();
+  absl::StatusOr<int64_t> last_event = connection_->Number("SELECT coalesce(max(seq), 0) FROM events");
+  if (!last_event.ok()) return last_event.status();
+  absl::StatusOr<int64_t> last_seen = connection_->Number("SELECT coalesce(max(seq), 0) FROM seen");
+  if (!last_seen.ok()) return last_seen.status();
+  absl::StatusOr<Position> last = LastBeforeHoles(record_.latest);
+  if (!last.ok()) return last.status();
+  if (record_.earliest < 1 || record_.earliest > record_.latest + 1 || *given != record_.latest ||
+      *last_event != (*last < record_.earliest ? 0 : *last) || (*last_seen != *last && *last_seen != 0)) {
+    return absl::DataLossError(absl::StrCat("it should have the events ", record_.earliest, " to ", record_.latest,
+                                            ", but its last event is ", *last_event, ", its last id belongs to event ",
+                                            *last_seen, ", and its position counter is ", *given));
+  }
+  return absl::OkStatus();
+}
+
+// Returns the highest position that is in no hole and is at most `position`. A hole is a range of lost events.
+absl::StatusOr<Position> LogWriter::LastBeforeHoles(Position position) {
+  for (;;) {
+    absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
+    if (!hole.ok()) return hole.status();
+    if (!*hole) return position;
+    position = (*hole)->first - 1;
+  }
+}
+
+absl::Status LogWriter::AddHole(const EventPlace& end, absl::Time now) {
+  LogRecord next = record_;
+  next.latest = end.position;
+  next.latest_digest = end.digest;
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  if (status.ok()) status = stampgate::AddHole(*connection_, record_.latest + 1, end.position, now);
+  if (status.ok()) status = write_record_.Write(next);
+  if (status.ok()) status = SetLastPosition(*connection_, end.position);
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) return status;
+  record_ = next;
+  return absl::OkStatus();
+}
+
+absl::Status LogWriter::Mark() {
+  const HighWaterMark mark = {static_cast<uint64_t>(record_.latest), record_.latest_digest};
+  if (mark_file_ && mark_file_->mark() != mark) {
+    if (absl::Status status = mark_file_->Replace(mark); !status.ok()) return status;
+  }
+  *marked_ = record_.latest;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Position> LogWriter::BeforeNewest(int max_events, int64_t max_bytes) {
+  absl::StatusOr<SqliteStatement> newest =
+      SqliteStatement::Prepare(*connection_, "SELECT seq, length(body) FROM events ORDER BY seq DESC");
+  if (!newest.ok()) return newest.status();
+  int64_t bytes = 0;
+  for (int events = 0; events < max_events; ++events) {
+    absl::StatusOr<bool> row = newest->Step();
+    if (!row.ok()) return row.status();
+    if (!*row) return record_.earliest - 1;
+    bytes += newest->Number(1);
+    if (bytes > max_bytes) return std::clamp(newest->Number(0), record_.earliest - 1, record_.latest);
+  }
+  return std::clamp(newest->Number(0) - 1, record_.earliest - 1, record_.latest);
+}
+
+void LogWriter::Age(absl::Time now) {
+  const absl::Duration step = now - absl::FromUnixMicros(clock_.wall_us);
+  clock_.Advance(now);
+  const bool stepped = step > AgeClock::kMaxStep || step < -AgeClock::kMaxStep;
+  if (stepped && options_.on_clock_step) options_.on_clock_step(step);
+}
+
+absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Time now,
+                              std::vector<std::optional<AppendOutcome>>* outcomes) {
+  outcomes->assign(events.size(), std::nullopt);
+  Age(now);
+  // If the disk had no space for the mark of an earlier commit, writes this mark now.
+  if (absl::Status status = Mark(); !status.ok()) return status;
+  std::vector<bool> durable(events.size(), false);
+  LogRecord next = record_;
+  next.latest_commit_us = std::max(record_.latest_commit_us, absl::ToUnixMicros(now));
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  for (size_t i = 0; i < events.size() && status.ok(); ++i) {
+    bool before = false;
+    status = StoreOne(*events[i], &next, &(*outcomes)[i], &before);
+    durable[i] = before;
+  }
+  const bool grown = next.latest != record_.latest;
+  if (status.ok() && grown) status = write_record_.Write(next);
+  if (status.ok() && grown) status = Reserve();
+  if (status.ok()) status = commit_.Run();
+  const bool committed = status.ok();
+  if (committed && grown) {
+    record_ = next;
+    status = Mark();
+  }
+  if (status.ok()) return status;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (!durable[i]) (*outcomes)[i] = std::nullopt;
+  }
+  return committed ? status : Abandon(status);
+}
+
+absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optional<AppendOutcome>* outcome,
+                                 bool* durable) {
+  {
+    const std::string scope = EncodeScope(IdScopeOf(event));
+    SqliteReset reset(find_seen_);
+    find_seen_.BindText(1, event.event_id);
+    find_seen_.BindText(2, scope);
+    absl::StatusOr<bool> seen = find_seen_.Step();
+    if (!seen.ok()) return seen.status();
+    if (*seen) {
+      *outcome =
+          find_seen_.Bytes(1) == AsText(event.body_sha256) ? AppendOutcome::kDuplicate : AppendOutcome::kConflict;
+      *durable = find_seen_.Number(0) <= *marked_;
+      return absl::OkStatus();
+    }
+  }
+  ++next->latest;
+  *outcome = AppendOutcome::kStored;
+  return Insert(event, next);
+}
+
+// Inserts the event at the position next->latest.
+absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
+  const std::string headers = EncodeHeaders(event.headers);
+  EventRow row = RowOf(event, headers);
+  row.position = next->latest;
+  row.commit_us = next->latest_commit_us;
+  const ChainDigest previous = next->latest_digest;
+  row.previous = AsText(previous);
+  next->latest_digest = ChecksumOf(AsText(next->identity.id), row);
+
+  if (absl::Status status = table_.Add(row, next->latest_digest, event.body); !status.ok()) return status;
+  return table_.AddId({event.event_id, IdScopeOf(event), row.position, event.body_sha256, clock_.age_us});
+}
+
+// Reserves space in the database file for every page of this transaction. With this space, a checkpoint can copy all
+// pages even if the disk is full. After such a checkpoint, later transactions, including those of retention, can
+// overwrite the write-ahead log from its beginning.
+absl::Status LogWriter::Reserve() {
+  absl::StatusOr<int64_t> pages = Count(page_count_);
+  if (!pages.ok()) return pages.status();
+  int64_t bytes = *pages * page_bytes_;
+  if (bytes <= reserved_bytes_) return absl::OkStatus();
+  if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
+    return absl::ResourceExhaustedError("the disk has no space for the file to grow");
+  }
+  reserved_bytes_ = (bytes + kGrowthBytes - 1) / kGrowthBytes * kGrowthBytes;
+  return absl::OkStatus();
+}
+
+// Rolls back a failed transaction. Reads the state row again, because the commit might have taken effect despite the
+// error.
+absl::Status LogWriter::Abandon(absl::Status why) {
+  if (!CanGoOn(why)) return why;
+  reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space
+  if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
+  if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
+  absl::StatusOr<LogRecord> record = read_record_.Read();
+  if (!record.ok())
+    return absl::UnavailableError(
+        absl::StrCat("after the error: ", why.message(), ", reading failed: ", record.status().message()));
+  record_ = *record;
+  // After a complete checkpoint, later transactions overwrite the write-ahead log from its beginning, which needs no
+  // space.
+  if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
+  return why;
+}
+
+absl::StatusOr<int64_t> LogWriter::Count(SqliteStatement& pragma) {
+  SqliteReset reset(pragma);
+  absl::StatusOr<bool> row = pragma.Step();
+  if (!row.ok()) return row.status();
+  return pragma.Number(0);
+}
+
+absl::StatusOr<int64_t> LogWriter::BytesInUse() {
+  absl::StatusOr<int64_t> pages = Count(page_count_);
+  if (!pages.ok()) return pages.status();
+  absl::StatusOr<int64_t> free = Count(free_pages_);
+  if (!free.ok()) return free.status();
+  return (*pages - *free) * page_bytes_;
+}
+
+// Returns the last event that retention must delete now, or position 0 if retention must delete no event now.
+absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
+  absl::StatusOr<int64_t> in_use = BytesInUse();
+  if (!in_use.ok()) return in_use.status();
+  int64_t excess = *in_use - options_.retention_bytes;
+  int64_t taken = 0;
+  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.retention_age);
+  EventPlace through;
+  SqliteReset reset(oldest_events_);
+  for (int rows = 0; rows < max_rows && taken < kTrimBytes; ++rows) {
+    absl::StatusOr<bool> row = oldest_events_.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) break;
+    const bool old = oldest_events_.Number(1) < oldest_us;
+    if (!old && excess <= 0) break;
+    through.position = oldest_events_.Number(0);
+    const absl::string_view checksum = oldest_events_.Bytes(3);
+    if (checksum.size() == through.digest.size()) std::copy(checksum.begin(), checksum.end(), through.digest.begin());
+    const int64_t bytes = oldest_events_.Number(2) + kRowBytes;
+    taken += bytes;
+    excess -= bytes;
+  }
+  return through;
+}
+
+// Returns the last position whose id must be forgotten now, or 0 if no id must be forgotten now. Ids may use at most a
+// quarter of `retention_bytes`. Without this limit, the ids of a busy month could leave no space for events, and
+// retention would delete each event soon after it was stored.
+absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
+  const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.deduplication_age);
+  const int64_t max_ids = options_.retention_bytes / 4 / kIdBytes;
+  Position through = 0;
+  SqliteReset reset(oldest_seen_);
+  for (int rows = 0; rows < max_rows; ++rows) {
+    absl::StatusOr<bool> row = oldest_seen_.Step();
+    if (!row.ok()) return row.status();
+    if (!*row) break;
+    const Position position = oldest_seen_.Number(0);
+    const bool old = oldest_seen_.Number(1) < oldest_us;
+    const bool too_many = record_.latest - position >= max_ids;
+    if (position >= record_.earliest || (!old && !too_many)) break;
+    through = position;
+  }
+  return through;
+}
+
+absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
+  absl::StatusOr<EventPlace> events = EventsToTrim(max_rows);
+  if (!events.ok()) return events.status();
+  absl::StatusOr<Position> ids = events->position == 0 ? IdsToForget(max_rows) : 0;
+  if (!ids.ok()) return ids.status();
+  if (events->position == 0 && *ids == 0) return false;
+
+  LogRecord next = record_;
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  if (status.ok() && events->position > 0) {
+    next.earliest = events->position + 1;
+    next.digest_before = events->digest;
+    delete_events_.Bind(1, events->position);
+    status = delete_events_.Run();
+  }
+  if (status.ok() && *ids > 0) {
+    delete_seen_.Bind(1, *ids);
+    status = delete_seen_.Run();
+  }
+  if (status.ok()) status = write_record_.Write(next);
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) return status;
+  record_ = next;
+  return true;
+}
+
+// Stores the current clock in a transaction of its own.
+absl::Status LogWriter::KeepClock() {
+  LogRecord next = record_;
+  next.clock = clock_;
+  absl::Status status = begin_.Run();
+  if (status.ok()) status = write_record_.Write(next);
+  if (status.ok()) status = commit_.Run();
+  if (!status.ok()) return Abandon(status);
+  record_ = next;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
+  Age(now);
+  if (absl::Status status = Mark(); !CanGoOn(status)) return status;
+  if (clock_.age_us - record_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
+    if (absl::Status status = KeepClock(); !status.ok()) return status;
+  }
+  // If the disk is full, the disk can still have space for a smaller transaction.
+  for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
+    absl::StatusOr<bool> done = TrimStep(max_rows);
+    if (done.ok()) return done;
+    const absl::Status status = Abandon(done.status());
+    if (!absl::IsResourceExhausted(status) || max_rows == 1) return status;
+  }
+}
+
+absl::Status LogWriter::Checkpoint() { return checkpointer_->Run(); }
+
+absl::Status LogWriter::CheckpointAll() {
+  if (clock_.age_us != record_.clock.age_us) {
+    if (absl::Status status = KeepClock(); !CanGoOn(status)) return status;
+  }
+  return checkpointer_->Finish();
+}
+
+}  // namespace stampgate
