@@ -71,7 +71,7 @@ namespace {
 constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitUnverified = 2;  // the files could not be verified, so it is unknown whether they were changed
-constexpr absl::string_view kVersion = "0.2.0";
+constexpr absl::string_view kVersion = "0.3.0-dev";
 
 // How long the audit log and the event log may take to close, after the time within which calls must end.
 constexpr absl::Duration kCloseTime = absl::Seconds(5);

@@ -266,7 +266,7 @@ class BlackHole {
 
 // Requests.
 
-TEST(UpstreamClient, SendsExactlyTheseBytes) {
+TEST(UpstreamClientTest, SendsExactlyTheseBytes) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse(R"({"a":1})")));
   auto client = Connect(OptionsFor(server));
   Slot post;
@@ -291,7 +291,7 @@ TEST(UpstreamClient, SendsExactlyTheseBytes) {
   EXPECT_EQ(server.connections(), 1);
 }
 
-TEST(UpstreamClient, SendsLargeBodiesWholeAndWithoutExpect) {
+TEST(UpstreamClientTest, SendsLargeBodiesWholeAndWithoutExpect) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
   auto client = Connect(OptionsFor(server));
   std::string body;
@@ -302,7 +302,7 @@ TEST(UpstreamClient, SendsLargeBodiesWholeAndWithoutExpect) {
   EXPECT_THAT(server.requests()[0].substr(0, 1000), Not(HasSubstr("Expect")));
 }
 
-TEST(UpstreamClient, SendsNoRequestThatUpstreamWouldMisread) {
+TEST(UpstreamClientTest, SendsNoRequestThatUpstreamWouldMisread) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
   auto client = Connect(OptionsFor(server));
   const auto send = [&](StampedRequest request) {
@@ -326,7 +326,7 @@ TEST(UpstreamClient, SendsNoRequestThatUpstreamWouldMisread) {
   EXPECT_THAT(send(Stamper::Make("/p", "{}")), IsAnswer(200, "{}"));
 }
 
-TEST(UpstreamClient, IgnoresProxyVariables) {
+TEST(UpstreamClientTest, IgnoresProxyVariables) {
   ScriptedServer canary(ScriptedServer::Always(JsonResponse("proxy")));
   ScriptedServer server(ScriptedServer::Always(JsonResponse("direct")));
   const std::vector<std::string> names = {"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "ALL_PROXY"};
@@ -340,7 +340,7 @@ TEST(UpstreamClient, IgnoresProxyVariables) {
 
 // Responses.
 
-TEST(UpstreamClient, FollowsNoRedirect) {
+TEST(UpstreamClientTest, FollowsNoRedirect) {
   ScriptedServer canary(ScriptedServer::Always(JsonResponse("canary")));
   for (const int status : {301, 302, 303, 307, 308}) {
     ScriptedServer server(
@@ -352,7 +352,7 @@ TEST(UpstreamClient, FollowsNoRedirect) {
   EXPECT_EQ(canary.connections(), 0);
 }
 
-TEST(UpstreamClient, ReturnsASwitchOfProtocolsImmediately) {
+TEST(UpstreamClientTest, ReturnsASwitchOfProtocolsImmediately) {
   // The server keeps the connection open, and nothing follows.
   ScriptedServer server([](Connection& connection) {
     if (!connection.ReadRequest()) return;
@@ -365,7 +365,7 @@ TEST(UpstreamClient, ReturnsASwitchOfProtocolsImmediately) {
   EXPECT_EQ(server.connections(), 2);
 }
 
-TEST(UpstreamClient, ReadsChunksAndLeavesRoomForTheReader) {
+TEST(UpstreamClientTest, ReadsChunksAndLeavesRoomForTheReader) {
   ScriptedServer server([](Connection& connection) {
     const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
     connection.ReadRequest();
@@ -401,7 +401,7 @@ TEST(UpstreamClient, ReadsChunksAndLeavesRoomForTheReader) {
   EXPECT_GE(spare, 64u);
 }
 
-TEST(UpstreamClient, UnderstandsRetryAfter) {
+TEST(UpstreamClientTest, UnderstandsRetryAfter) {
   const std::vector<std::pair<std::string, std::optional<absl::Duration>>> rows = {
       {"", std::nullopt},
       {"Retry-After: 7\r\n", absl::Seconds(7)},
@@ -428,7 +428,7 @@ TEST(UpstreamClient, UnderstandsRetryAfter) {
   }
 }
 
-TEST(UpstreamClient, ReadsHowManyRequestsRemain) {
+TEST(UpstreamClientTest, ReadsHowManyRequestsRemain) {
   using Pair = std::pair<int64_t, int64_t>;
   const std::vector<std::pair<std::string, std::optional<Pair>>> rows = {
       {"", std::nullopt},
@@ -457,7 +457,7 @@ TEST(UpstreamClient, ReadsHowManyRequestsRemain) {
   }
 }
 
-TEST(UpstreamClient, ReportsThatARequestIsSentOnlyIfItMayBeSent) {
+TEST(UpstreamClientTest, ReportsThatARequestIsSentOnlyIfItMayBeSent) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
   auto client = Connect(OptionsFor(server));
   int sent = 0;
@@ -470,7 +470,7 @@ TEST(UpstreamClient, ReportsThatARequestIsSentOnlyIfItMayBeSent) {
   EXPECT_EQ(sent, 1);
 }
 
-TEST(UpstreamClient, OfTheResponseToASubmitReservesOnlyWhatWasNotExpected) {
+TEST(UpstreamClientTest, OfTheResponseToASubmitReservesOnlyWhatWasNotExpected) {
   TestMemory memory;
   memory.TakeAllBut(0);
   ScriptedServer server(ScriptedServer::Always(JsonResponse(std::string(100'000, 'x'))));
@@ -484,7 +484,7 @@ TEST(UpstreamClient, OfTheResponseToASubmitReservesOnlyWhatWasNotExpected) {
   EXPECT_EQ(memory.held(), 0);
 }
 
-TEST(UpstreamClient, RefusesLargerResponses) {
+TEST(UpstreamClientTest, RefusesLargerResponses) {
   const std::string head = "HTTP/1.1 200 OK\r\n";
   for (const std::string& response :
        {JsonResponse(std::string(1001, 'x')), head + "Content-Length: 99999999999\r\n\r\n",
@@ -505,7 +505,7 @@ TEST(UpstreamClient, RefusesLargerResponses) {
   EXPECT_THAT(Post(*Connect(options)), IsAnswer(200, std::string(1000, 'x')));
 }
 
-TEST(UpstreamClient, ReportsCutResponses) {
+TEST(UpstreamClientTest, ReportsCutResponses) {
   const std::string head = "HTTP/1.1 200 OK\r\n";
   for (const std::string& response :
        {std::string(), std::string("HTTP/1.1 200"),
@@ -521,7 +521,7 @@ TEST(UpstreamClient, ReportsCutResponses) {
   }
 }
 
-TEST(UpstreamClient, AcceptsAnAnswerThatArrivesBeforeTheBodyIsRead) {
+TEST(UpstreamClientTest, AcceptsAnAnswerThatArrivesBeforeTheBodyIsRead) {
   ScriptedServer server([](Connection& connection) {
     connection.ReadUntil("\r\n\r\n");
     connection.Write(JsonResponse("too large", "413 Payload Too Large", "Connection: close\r\n"));
@@ -532,7 +532,7 @@ TEST(UpstreamClient, AcceptsAnAnswerThatArrivesBeforeTheBodyIsRead) {
 
 // Connections.
 
-TEST(UpstreamClient, NeverRepeatsOnAReusedConnection) {
+TEST(UpstreamClientTest, NeverRepeatsOnAReusedConnection) {
   const std::vector<std::function<void(Connection&)>> endings = {
       [](Connection& connection) {  // reads everything and closes
         connection.ReadRequest();
@@ -577,7 +577,7 @@ TEST(UpstreamClient, NeverRepeatsOnAReusedConnection) {
   }
 }
 
-TEST(UpstreamClient, NeverRepeatsOnAnotherIdleConnection) {
+TEST(UpstreamClientTest, NeverRepeatsOnAnotherIdleConnection) {
   Signal both_open;
   std::atomic<int> open = 0;
   ScriptedServer server([&](Connection& connection) {
@@ -632,7 +632,7 @@ void RestingConnection(const std::function<void(Connection&)>& respond, const st
   EXPECT_EQ(server.connections(), 2);
 }
 
-TEST(UpstreamClient, SendsNothingOnAConnectionThatIsNoLongerQuiet) {
+TEST(UpstreamClientTest, SendsNothingOnAConnectionThatIsNoLongerQuiet) {
   const std::string first = JsonResponse("first");
   const std::string stale = JsonResponse("stale", "408 Request Timeout");
   const auto nothing = [](Connection&) {};
@@ -656,7 +656,7 @@ TEST(UpstreamClient, SendsNothingOnAConnectionThatIsNoLongerQuiet) {
   }
 }
 
-TEST(UpstreamClient, ReportsAServerThatCannotBeReached) {
+TEST(UpstreamClientTest, ReportsAServerThatCannotBeReached) {
   int refused;
   {
     ScriptedServer gone([](Connection&) {});
@@ -751,7 +751,7 @@ TEST_F(TlsTest, NeverRepeatsOnAReusedConnection) {
   EXPECT_THAT(server.requests(), SizeIs(3));
 }
 
-TEST(UpstreamClient, SendsATraceparentIfItIsGivenOne) {
+TEST(UpstreamClientTest, SendsATraceparentIfItIsGivenOne) {
   constexpr char kTraceparent[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
   ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
   auto client = Connect(OptionsFor(server));
@@ -768,7 +768,7 @@ TEST(UpstreamClient, SendsATraceparentIfItIsGivenOne) {
   EXPECT_THAT(requests[2], HasSubstr(line));
 }
 
-TEST(UpstreamClient, SendsNothingWithATraceparentThatIsNoHeader) {
+TEST(UpstreamClientTest, SendsNothingWithATraceparentThatIsNoHeader) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
   auto client = Connect(OptionsFor(server));
   EXPECT_THAT(Post(*client, "{}", {.traceparent = "00-a\r\nx-stamp: b"}), Failed(Cause::kBroken, false));
@@ -777,7 +777,7 @@ TEST(UpstreamClient, SendsNothingWithATraceparentThatIsNoHeader) {
 
 // Time and cancellation.
 
-TEST(UpstreamClient, DoesNotBeginAfterTheDeadline) {
+TEST(UpstreamClientTest, DoesNotBeginAfterTheDeadline) {
   ScriptedServer server(ScriptedServer::Always(JsonResponse("{}")));
   auto client = Connect(OptionsFor(server));
   for (const auto deadline :
@@ -787,7 +787,7 @@ TEST(UpstreamClient, DoesNotBeginAfterTheDeadline) {
   EXPECT_EQ(server.connections(), 0);
 }
 
-TEST(UpstreamClient, StopsAtTheDeadlineBeforeAnythingIsSent) {
+TEST(UpstreamClientTest, StopsAtTheDeadlineBeforeAnythingIsSent) {
   const BlackHole black_hole;
   auto client = Connect(OptionsFor(black_hole.url));
   for (const Lane lane : {Lane::kQuery, Lane::kSubmit}) {
@@ -799,7 +799,7 @@ TEST(UpstreamClient, StopsAtTheDeadlineBeforeAnythingIsSent) {
   }
 }
 
-TEST(UpstreamClient, StopsAtTheDeadlineAfterTheBodyIsSent) {
+TEST(UpstreamClientTest, StopsAtTheDeadlineAfterTheBodyIsSent) {
   HangingServer hanging;
   auto client = Connect(OptionsFor(hanging.server));
   Slot done;
@@ -813,7 +813,7 @@ TEST(UpstreamClient, StopsAtTheDeadlineAfterTheBodyIsSent) {
   EXPECT_EQ(late.calls(), 0);
 }
 
-TEST(UpstreamClient, DetachesAtTheDeadlineAfterTheBodyIsSent) {
+TEST(UpstreamClientTest, DetachesAtTheDeadlineAfterTheBodyIsSent) {
   HangingServer hanging;
   auto client = Connect(OptionsFor(hanging.server));
   Slot done;
@@ -831,7 +831,7 @@ TEST(UpstreamClient, DetachesAtTheDeadlineAfterTheBodyIsSent) {
   EXPECT_EQ(late.calls(), 1);
 }
 
-TEST(UpstreamClient, CancelsAfterTheBodyIsSent) {
+TEST(UpstreamClientTest, CancelsAfterTheBodyIsSent) {
   for (const Lane lane : {Lane::kQuery, Lane::kSubmit}) {
     HangingServer hanging;
     auto client = Connect(OptionsFor(hanging.server));
@@ -858,7 +858,7 @@ TEST(UpstreamClient, CancelsAfterTheBodyIsSent) {
   }
 }
 
-TEST(UpstreamClient, EndsADetachedExchangeAtTheExchangeTimeout) {
+TEST(UpstreamClientTest, EndsADetachedExchangeAtTheExchangeTimeout) {
   HangingServer hanging;
   UpstreamClient::Options options = OptionsFor(hanging.server);
   options.exchange_timeout = absl::Seconds(2);
@@ -872,7 +872,7 @@ TEST(UpstreamClient, EndsADetachedExchangeAtTheExchangeTimeout) {
   EXPECT_THAT(late.Wait(), Failed(Cause::kTimeout, true));
 }
 
-TEST(UpstreamClient, DoesNotDetachWhatTheExchangeTimeoutEnds) {
+TEST(UpstreamClientTest, DoesNotDetachWhatTheExchangeTimeoutEnds) {
   HangingServer hanging;
   UpstreamClient::Options options = OptionsFor(hanging.server);
   options.exchange_timeout = absl::Seconds(1);
@@ -887,7 +887,7 @@ TEST(UpstreamClient, DoesNotDetachWhatTheExchangeTimeoutEnds) {
   EXPECT_EQ(late.calls(), 0);
 }
 
-TEST(UpstreamClient, EndsCallsThatWaitForAConnection) {
+TEST(UpstreamClientTest, EndsCallsThatWaitForAConnection) {
   HangingServer hanging;
   UpstreamClient::Options options = OptionsFor(hanging.server);
   options.max_connections = 1;
@@ -916,7 +916,7 @@ UpstreamOutcome PostQuick(UpstreamClient& client, Lane lane, absl::Duration time
   return Post(client, "{}", {.lane = lane, .deadline = In(time)});
 }
 
-TEST(UpstreamClient, AFullLaneDelaysNoOtherLane) {
+TEST(UpstreamClientTest, AFullLaneDelaysNoOtherLane) {
   constexpr Lane kLanes[] = {Lane::kSubmit, Lane::kQuery, Lane::kKeySet};
   for (const Lane full : kLanes) {
     SCOPED_TRACE(static_cast<int>(full));
@@ -943,7 +943,7 @@ TEST(UpstreamClient, AFullLaneDelaysNoOtherLane) {
   }
 }
 
-TEST(UpstreamClient, ReportsTheStateOfItsLanes) {
+TEST(UpstreamClientTest, ReportsTheStateOfItsLanes) {
   HoldingServer holding;
   UpstreamClient::Options options = OptionsFor(holding.server);
   options.max_connections = 1;
@@ -971,7 +971,7 @@ TEST(UpstreamClient, ReportsTheStateOfItsLanes) {
   EXPECT_GE(durations[0], kShort);
 }
 
-TEST(UpstreamClient, BeginsNoSubmitWhileDetachedSubmitsFillTheirPlaces) {
+TEST(UpstreamClientTest, BeginsNoSubmitWhileDetachedSubmitsFillTheirPlaces) {
   HoldingServer holding;
   UpstreamClient::Options options = OptionsFor(holding.server);
   options.max_connections = 2;
@@ -1032,7 +1032,7 @@ ScriptedServer::Script Echo() {
   };
 }
 
-TEST(UpstreamClient, EachCallerGetsItsOwnOutcomeOnce) {
+TEST(UpstreamClientTest, EachCallerGetsItsOwnOutcomeOnce) {
   ScriptedServer server(Echo());
   auto client = Connect(OptionsFor(server));
   constexpr int kThreads = 64;
@@ -1075,7 +1075,7 @@ TEST(UpstreamClient, EachCallerGetsItsOwnOutcomeOnce) {
   }
 }
 
-TEST(UpstreamClient, AThousandCallsShareAHundredConnections) {
+TEST(UpstreamClientTest, AThousandCallsShareAHundredConnections) {
   constexpr int kCalls = 1000;
   constexpr int kConnections = 100;
   std::mutex mutex;
@@ -1117,7 +1117,7 @@ TEST(UpstreamClient, AThousandCallsShareAHundredConnections) {
 
 // Several loops.
 
-TEST(UpstreamClient, ACallEndsOnTheLoopOnWhichItBegan) {
+TEST(UpstreamClientTest, ACallEndsOnTheLoopOnWhichItBegan) {
   ScriptedServer server(Echo());
   const auto loops = std::make_shared<EventLoops>(3);
   auto client = *UpstreamClient::Create(OptionsFor(server), loops);
@@ -1140,7 +1140,7 @@ TEST(UpstreamClient, ACallEndsOnTheLoopOnWhichItBegan) {
   EXPECT_EQ(strayed, 0);
 }
 
-TEST(UpstreamClient, TheLoopsShareThePlaces) {
+TEST(UpstreamClientTest, TheLoopsShareThePlaces) {
   HoldingServer holding;
   const auto loops = std::make_shared<EventLoops>(3);
   UpstreamClient::Options options = OptionsFor(holding.server);
@@ -1162,7 +1162,7 @@ TEST(UpstreamClient, TheLoopsShareThePlaces) {
   for (const size_t i : {0, 1, 4, 5, 6, 7}) EXPECT_THAT(slots[i].Wait(), IsAnswer(200, "{}"));
 }
 
-TEST(UpstreamClient, ShutdownEndsTheCallsOfAllLoops) {
+TEST(UpstreamClientTest, ShutdownEndsTheCallsOfAllLoops) {
   HangingServer hanging;
   const auto loops = std::make_shared<EventLoops>(3);
   auto client = *UpstreamClient::Create(OptionsFor(hanging.server), loops);
@@ -1179,7 +1179,7 @@ TEST(UpstreamClient, ShutdownEndsTheCallsOfAllLoops) {
   }
 }
 
-TEST(UpstreamClient, MayBeCalledFromItsCallbacks) {
+TEST(UpstreamClientTest, MayBeCalledFromItsCallbacks) {
   ScriptedServer server(Echo());
   auto client = Connect(OptionsFor(server));
   Slot last;
@@ -1199,7 +1199,7 @@ TEST(UpstreamClient, MayBeCalledFromItsCallbacks) {
 
 // Shutdown.
 
-TEST(UpstreamClient, ShutdownEndsTheRemainingExchanges) {
+TEST(UpstreamClientTest, ShutdownEndsTheRemainingExchanges) {
   HangingServer hanging;
   UpstreamClient::Options options = OptionsFor(hanging.server);
   options.max_connections = 1;
@@ -1224,7 +1224,7 @@ TEST(UpstreamClient, ShutdownEndsTheRemainingExchanges) {
   client->Shutdown(absl::InfiniteDuration());
 }
 
-TEST(UpstreamClient, ShutdownWaitsForDetachedExchanges) {
+TEST(UpstreamClientTest, ShutdownWaitsForDetachedExchanges) {
   HangingServer hanging;
   auto client = Connect(OptionsFor(hanging.server));
   Slot done;
@@ -1240,7 +1240,7 @@ TEST(UpstreamClient, ShutdownWaitsForDetachedExchanges) {
   EXPECT_THAT(late.Wait(), IsAnswer(200, "late"));
 }
 
-TEST(UpstreamClient, TheDestructorEndsEveryCall) {
+TEST(UpstreamClientTest, TheDestructorEndsEveryCall) {
   HangingServer hanging;
   std::vector<Slot> slots(100);
   {
@@ -1255,7 +1255,7 @@ TEST(UpstreamClient, TheDestructorEndsEveryCall) {
 
 // Options.
 
-TEST(UpstreamClient, RefusesOptionsThatCannotBeUsed) {
+TEST(UpstreamClientTest, RefusesOptionsThatCannotBeUsed) {
   const auto code = [](const std::function<void(UpstreamClient::Options&)>& change) {
     UpstreamClient::Options options = OptionsFor("http://127.0.0.1:1");
     change(options);
@@ -1275,7 +1275,7 @@ TEST(UpstreamClient, RefusesOptionsThatCannotBeUsed) {
   EXPECT_EQ(code([](Options& o) { o.max_idle = absl::ZeroDuration(); }), invalid);
 }
 
-TEST(ParseBaseUrl, AcceptsHttpsAndLoopback) {
+TEST(ParseBaseUrlTest, AcceptsHttpsAndLoopback) {
   for (const char* url : {"https://upstream.example", "https://upstream.example:8443", "https://10.0.0.1",
                           "http://127.0.0.1:8080", "http://127.255.0.3", "http://localhost:1", "http://[::1]:8080"}) {
     const auto parsed = ParseBaseUrl(url);
@@ -1284,7 +1284,7 @@ TEST(ParseBaseUrl, AcceptsHttpsAndLoopback) {
   }
 }
 
-TEST(ParseBaseUrl, RefusesEverythingElse) {
+TEST(ParseBaseUrlTest, RefusesEverythingElse) {
   for (const char* url : {"",
                           "upstream.example",
                           "ftp://upstream.example",
@@ -1319,7 +1319,7 @@ TEST(ParseBaseUrl, RefusesEverythingElse) {
   }
 }
 
-TEST(ConnectFailure, MapsLibcurlsCodes) {
+TEST(ConnectFailureTest, MapsLibcurlsCodes) {
   for (const auto& [code, cause] :
        {std::pair(CURLE_COULDNT_RESOLVE_HOST, Cause::kUnreachable),
         std::pair(CURLE_COULDNT_CONNECT, Cause::kUnreachable), std::pair(CURLE_OPERATION_TIMEDOUT, Cause::kUnreachable),

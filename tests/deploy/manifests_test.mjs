@@ -60,7 +60,7 @@ describe('the pod', () => {
     'has one container, whose image has a version or a digest and is never "latest"',
     ({ pod, container }) => {
       assert.equal(pod.containers.length + (pod.initContainers ?? []).length, 1);
-      assert.match(container.image, /(:\d+\.\d+\.\d+|@sha256:[0-9a-f]{64})$/);
+      assert.match(container.image, /(:\d+\.\d+\.\d+(-dev)?|@sha256:[0-9a-f]{64})$/);
     },
     ({ container }) => (container.image = 'stampgate:latest'),
     ({ container }) => (container.image = 'stampgate'),

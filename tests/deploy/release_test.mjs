@@ -93,13 +93,20 @@ describe('a release', () => {
   });
 });
 
-test('the program has the version of the latest release, whose changes, API and recording are in the tree', async () => {
+test('the program has the version of the latest release, or the next one with -dev', async () => {
   const version = (await run(['--version'])).stdout.trim().replace('stampgate ', '');
-  const [, latest] = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').split(/^## /m);
-  assert.ok(latest.startsWith(`${version} (`), latest.slice(0, 80));
-  const kinds = [...latest.matchAll(/^### (.*)$/gm)].map(([, kind]) => kind);
-  assert.deepEqual(kinds, ['Added', 'Changed', 'Fixed', 'Removed'].filter((kind) => kinds.includes(kind)));
-  for (const path of [`proto/releases/${version}.binpb`, `tests/upgrade/releases/${version}/recording.json`]) {
+  const sections = readFileSync(join(root, 'CHANGELOG.md'), 'utf8').split(/^## /m).slice(1);
+  const latest = sections.find((section) => /^[0-9]/.test(section));
+  const [, released] = /^([0-9.]+) \([0-9-]{10}\)\n/.exec(latest);
+  const [, next] = /^([0-9.]+)-dev$/.exec(version) ?? [];
+  const isNext = next?.localeCompare(released, 'en', { numeric: true }) > 0;
+  assert.ok(version === released || isNext, `${version} after ${released}`);
+  assert.ok(isNext || latest === sections[0], 'a release has no unreleased changes');
+  for (const section of sections) {
+    const kinds = [...section.matchAll(/^### (.*)$/gm)].map(([, kind]) => kind);
+    assert.deepEqual(kinds, ['Added', 'Changed', 'Fixed', 'Removed'].filter((kind) => kinds.includes(kind)));
+  }
+  for (const path of [`proto/releases/${released}.binpb`, `tests/upgrade/releases/${released}/recording.json`]) {
     assert.ok(existsSync(join(root, path)), path);
   }
 });

@@ -29,6 +29,6 @@ describe('the command line', () => {
       assert.ok(own.stdout.startsWith(`stampgate ${command} --`), command);
       assert.match(own.stdout, /^Exit status\n {2}0 {2}/m);
     }
-    assert.match((await run(['--version'])).stdout, /^stampgate [0-9]+\.[0-9]+\.[0-9]+\n$/);
+    assert.match((await run(['--version'])).stdout, /^stampgate [0-9]+\.[0-9]+\.[0-9]+(-dev)?\n$/);
   });
 });
