@@ -34,7 +34,7 @@ struct Json {
 
 bool operator==(const Json& a, const Json& b);
 
-// Parses any JSON value with the program's own reader. json/reader_test.cc tests that this reader is strict.
+// Parses any JSON value with the program's own reader. base/json/reader_test.cc tests that this reader is strict.
 absl::StatusOr<Json> ParseJson(absl::string_view text);
 
 // Returns the JSON value that `text` contains; fails the test if `text` is not JSON.
