@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -98,7 +99,7 @@ absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments
   } else {
     return absl::InvalidArgumentError("store needs a command: keygen, migrate, set, seal, check, restored or copy");
   }
-  if (absl::Status status = ParseFlags(arguments, required, optional); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(ParseFlags(arguments, required, optional));
   return line;
 }
 

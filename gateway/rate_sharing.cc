@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status_macros.h"
 #include "absl/time/clock.h"
 #include "gateway/admission/rate_window.h"
 #include "gateway/config/duration.h"
@@ -134,9 +135,8 @@ absl::StatusOr<std::unique_ptr<RateSharing>> RateSharing::Start(const config::v1
     }
   }
   if (config.has_store() && HasQuota(config.admission())) {
-    absl::StatusOr<std::unique_ptr<QuotaStore>> store = OpenQuotaStore(config);
-    if (!store.ok()) return store.status();
-    sharing->quotas_ = std::make_unique<RateQuotas>(*std::move(store), QuotasOptions(admission, metrics));
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<QuotaStore> store, OpenQuotaStore(config));
+    sharing->quotas_ = std::make_unique<RateQuotas>(std::move(store), QuotasOptions(admission, metrics));
     admission.OnQuotaLack([quotas = sharing->quotas_.get()] { quotas->Wake(); });
   }
   return sharing;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -180,12 +181,11 @@ absl::StatusOr<std::unique_ptr<CallStore>> OpenStore(const config::v1::Config& c
     Log(Severity::kWarning, "call_store_lost", {{"message", std::string(status.message())}});
   };
   if (config.store().has_postgresql()) {
-    const absl::StatusOr<SecretBytes> key =
-        ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config));
-    if (!key.ok()) return key.status();
+    ABSL_ASSIGN_OR_RETURN(const SecretBytes key,
+                          ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config)));
     PostgresCallStoreOptions options;
     options.address = AddressOf(config);
-    options.store_key = &*key;
+    options.store_key = &key;
     options.key_retention = ToDuration(config.store().key_retention());
     options.queue = QueueOptions(parts);
     options.on_loss = on_loss;
@@ -304,18 +304,17 @@ class GrpcServer : public Server {
                          {.port = "webhooks", .address = address, .reason = "", .certificate = "", .message = why});
     };
     observers.on_no_descriptor = [this] { LogDescriptorsShort(lines_, "webhooks"); };
-    absl::StatusOr<std::unique_ptr<EventPipeline>> pipeline =
-        EventPipeline::Start(config, operations_->set().pool(), *upstream_, observers, environment_.recorders.metrics,
-                             environment_.recorders.tracer);
-    if (!pipeline.ok()) return pipeline.status();
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<EventPipeline> pipeline,
+                          EventPipeline::Start(config, operations_->set().pool(), *upstream_, observers,
+                                               environment_.recorders.metrics, environment_.recorders.tracer));
     open_events_.emplace(closed_events_);
-    open_events_->source = &(*pipeline)->feed();
-    open_events_->encoder = &(*pipeline)->encoder();
-    open_events_->subscriptions = &(*pipeline)->subscriptions();
-    open_events_->body_reads = &(*pipeline)->body_reads();
-    open_events_->queries = &(*pipeline)->queries();
-    open_events_->log = (*pipeline)->log_identity();
-    events_owner_ = *std::move(pipeline);
+    open_events_->source = &pipeline->feed();
+    open_events_->encoder = &pipeline->encoder();
+    open_events_->subscriptions = &pipeline->subscriptions();
+    open_events_->body_reads = &pipeline->body_reads();
+    open_events_->queries = &pipeline->queries();
+    open_events_->log = pipeline->log_identity();
+    events_owner_ = std::move(pipeline);
     events_ = events_owner_.get();
     event_environment_ = &*open_events_;
     waits_->Watch(events_owner_->feed());
@@ -354,10 +353,9 @@ class GrpcServer : public Server {
     look();  // shows the metrics from the start
     hang_watcher_.emplace("hang-watch", HangWatch::kInterval, look);
     if (store_ != nullptr) {
-      absl::StatusOr<std::unique_ptr<TimestampReserve>> mark =
-          TimestampReserve::Start(*store_, timestamps_, config.store().has_postgresql(), absl::Now);
-      if (!mark.ok()) return mark.status();
-      timestamp_reserve_ = *std::move(mark);
+      ABSL_ASSIGN_OR_RETURN(std::unique_ptr<TimestampReserve> mark,
+                            TimestampReserve::Start(*store_, timestamps_, config.store().has_postgresql(), absl::Now));
+      timestamp_reserve_ = std::move(mark);
     }
     MakeReflection();
     grpc::EnableDefaultHealthCheckService(true);
@@ -365,9 +363,8 @@ class GrpcServer : public Server {
     SetGrpcLimits(config, ages_, builder);
     Door::Options options = DoorOptionsOf(config, tls_, environment_.access, environment_.recorders);
     options.on_dismissed = [this](const std::set<uint64_t>& connections) { DismissCalls(connections); };
-    absl::StatusOr<std::unique_ptr<Door>> door = Door::Create(options, loops_, builder);
-    if (!door.ok()) return door.status();
-    door_ = *std::move(door);
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<Door> door, Door::Create(options, loops_, builder));
+    door_ = std::move(door);
     builder.RegisterCallbackGenericService(&operation_service_);
     builder.RegisterService(&event_service_);
     if (reflection_ != nullptr) builder.RegisterService(reflection_.get());
@@ -394,7 +391,7 @@ class GrpcServer : public Server {
 
   absl::Status Prepare(OperationSet::Shared operations) override {
     if (EventPipeline* events = events_; events != nullptr) {
-      if (absl::Status status = events->encoder().Use(operations); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(events->encoder().Use(operations));
     }
     ReportHealthOf(*operations);
     return absl::OkStatus();
@@ -607,29 +604,26 @@ class GrpcServer : public Server {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const Parts& parts) {
-  absl::StatusOr<std::unique_ptr<const EventMessages>> event_messages =
-      EventMessages::Create(parts.access.Get()->operations->set().pool(), config->operator_name());
-  if (!event_messages.ok()) return event_messages.status();
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<const EventMessages> event_messages,
+                        EventMessages::Create(parts.access.Get()->operations->set().pool(), config->operator_name()));
   std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics);
-  absl::StatusOr<std::unique_ptr<UpstreamClient>> upstream =
-      UpstreamClient::Create(OptionsOf(config->upstream(), admission, parts.metrics), parts.loops);
-  if (!upstream.ok()) return upstream.status();
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<UpstreamClient> upstream,
+                        UpstreamClient::Create(OptionsOf(config->upstream(), admission, parts.metrics), parts.loops));
   const absl::Status reached = StorePreparation().Run(*config);
   if (!reached.ok() && !absl::IsUnavailable(reached)) return reached;
-  absl::StatusOr<std::unique_ptr<CallStore>> store = OpenStore(*config, parts);
-  if (!store.ok()) return store.status();
-  absl::StatusOr<std::unique_ptr<RateSharing>> rate_sharing = RateSharing::Start(*config, *admission, parts.metrics);
-  if (!rate_sharing.ok()) return rate_sharing.status();
-  auto server = std::make_unique<GrpcServer>(*config, parts, *std::move(event_messages), *std::move(store),
-                                             std::move(admission), *std::move(rate_sharing), *std::move(upstream));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallStore> store, OpenStore(*config, parts));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<RateSharing> rate_sharing,
+                        RateSharing::Start(*config, *admission, parts.metrics));
+  auto server = std::make_unique<GrpcServer>(*config, parts, std::move(event_messages), std::move(store),
+                                             std::move(admission), std::move(rate_sharing), std::move(upstream));
   if (HasEventLog(*config)) {
     if (reached.ok()) {
-      if (absl::Status status = server->OpenEvents(*config, parts.events); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(server->OpenEvents(*config, parts.events));
     } else {
       server->OpenEventsLater(config, parts.events);
     }
   }
-  if (absl::Status status = server->Listen(*config); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(server->Listen(*config));
   return server;
 }
 

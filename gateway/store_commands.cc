@@ -5,6 +5,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -63,60 +64,53 @@ absl::Status WithRemedy(const absl::Status& status) {
 // Runs `change` as the owner of the store, and returns what is decided then.
 absl::StatusOr<std::string> ChangeStore(
     const std::string& file, absl::FunctionRef<absl::Status(PostgresConnection&, const config::v1::Config&)> change) {
-  const absl::StatusOr<Config> config = LoadPostgresql(file);
-  if (!config.ok()) return config.status();
-  const absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(AddressOf(**config));
-  if (!connection.ok()) return connection.status();
-  if (absl::Status status = CheckStore(**connection); !status.ok()) return status;
-  if (absl::Status status = change(**connection, **config); !status.ok()) return WithRemedy(status);
-  const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
-  if (!decided.ok()) return decided.status();
-  return Describe(*decided);
+  ABSL_ASSIGN_OR_RETURN(const Config config, LoadPostgresql(file));
+  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<PostgresConnection> connection,
+                        PostgresConnection::Open(AddressOf(*config)));
+  ABSL_RETURN_IF_ERROR(CheckStore(*connection));
+  if (absl::Status status = change(*connection, *config); !status.ok()) return WithRemedy(status);
+  ABSL_ASSIGN_OR_RETURN(const StoreDecisions decided, ReadStoreDecisions(*connection));
+  return Describe(decided);
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> MarkStoreAsRestored(const std::string& file) {
-  const absl::StatusOr<Config> config = LoadPolicy(file);
-  if (!config.ok()) return config.status();
-  const std::string retention = absl::FormatDuration(ToDuration((*config)->store().key_retention()));
+  ABSL_ASSIGN_OR_RETURN(const Config config, LoadPolicy(file));
+  const std::string retention = absl::FormatDuration(ToDuration(config->store().key_retention()));
   const std::string consequence = absl::StrCat(": timestamps will begin above earlier ones; for ", retention,
                                                ", the gateway will send nothing for older idempotency keys\n");
-  if ((*config)->store().has_postgresql()) {
-    const PostgresAddress address = AddressOf(**config);
-    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
-    if (!connection.ok()) return connection.status();
-    if (absl::Status status = MarkServerAsRestored(**connection); !status.ok()) return status;
+  if (config->store().has_postgresql()) {
+    const PostgresAddress address = AddressOf(*config);
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection, PostgresConnection::Open(address));
+    ABSL_RETURN_IF_ERROR(MarkServerAsRestored(*connection));
     return absl::StrCat("schema ", address.schema, consequence);
   }
-  const std::string& events = (*config)->events().file();
-  const std::string calls = CallStoreFile(**config);
+  const std::string& events = config->events().file();
+  const std::string calls = CallStoreFile(*config);
   if (events.empty()) return absl::FailedPreconditionError(absl::StrCat(file, ": the config has no store"));
-  if (absl::Status status = MarkLogAsRestored(events); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(MarkLogAsRestored(events));
   std::string text = absl::StrCat(events, ": the gateway will refuse older cursors; subscribers must start again\n");
   if (calls.empty()) return text;
-  if (absl::Status status = MarkCallsAsRestored(calls, absl::Now()); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(MarkCallsAsRestored(calls, absl::Now()));
   return absl::StrCat(text, calls, consequence);
 }
 
 absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::string& grant_to) {
-  const absl::StatusOr<Config> config = LoadPostgresql(file);
-  if (!config.ok()) return config.status();
-  const PostgresAddress address = AddressOf(**config);
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
-  if (!connection.ok()) return connection.status();
-  if (absl::Status status = MigrateStore(**connection, address.schema); !status.ok()) return WithRemedy(status);
+  ABSL_ASSIGN_OR_RETURN(const Config config, LoadPostgresql(file));
+  const PostgresAddress address = AddressOf(*config);
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection, PostgresConnection::Open(address));
+  if (absl::Status status = MigrateStore(*connection, address.schema); !status.ok()) return WithRemedy(status);
   std::string text =
       absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
-  absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
-  if (!decided.ok()) return decided.status();
-  if (IsNew(*decided)) {
-    decided->bounds = StoreBoundsOf(**config);
-    if (absl::Status status = WriteStoreBounds(**connection, *decided->bounds); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(StoreDecisions decided, ReadStoreDecisions(*connection));
+  if (IsNew(decided)) {
+    decided.bounds = StoreBoundsOf(*config);
+    ABSL_RETURN_IF_ERROR(WriteStoreBounds(*connection, *decided.bounds));
   }
-  absl::StrAppend(&text, Describe(*decided));
+  absl::StrAppend(&text, Describe(decided));
   if (grant_to.empty()) return text;
-  if (absl::Status status = GrantStore(**connection, address.schema, grant_to); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(GrantStore(*connection, address.schema, grant_to));
   return absl::StrCat(text, "role ", grant_to, ": has the rights of a gateway\n");
 }
 
@@ -132,22 +126,17 @@ absl::StatusOr<std::string> SealStoreOf(const std::string& file) {
 }
 
 absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
-  const absl::StatusOr<Config> config = LoadPostgresql(file);
-  if (!config.ok()) return config.status();
-  const PostgresAddress address = AddressOf(**config);
-  const absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(address);
-  if (!connection.ok()) return connection.status();
-  const absl::StatusOr<DurabilityGaps> gaps = FindDurabilityGaps(**connection, address);
-  if (!gaps.ok()) return gaps.status();
+  ABSL_ASSIGN_OR_RETURN(const Config config, LoadPostgresql(file));
+  const PostgresAddress address = AddressOf(*config);
+  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<PostgresConnection> connection, ConnectToStore(address));
+  ABSL_ASSIGN_OR_RETURN(const DurabilityGaps gaps, FindDurabilityGaps(*connection, address));
   std::string text =
       absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
-  const absl::StatusOr<StoreDecisions> decided = ReadStoreDecisions(**connection);
-  if (!decided.ok()) return decided.status();
-  const absl::StatusOr<int64_t> without_seal = CountEventsWithoutSeal(**connection, *decided);
-  if (!without_seal.ok()) return without_seal.status();
-  absl::StrAppend(&text, Describe(*decided), *without_seal, " events have no seal\n");
+  ABSL_ASSIGN_OR_RETURN(const StoreDecisions decided, ReadStoreDecisions(*connection));
+  ABSL_ASSIGN_OR_RETURN(const int64_t without_seal, CountEventsWithoutSeal(*connection, decided));
+  absl::StrAppend(&text, Describe(decided), without_seal, " events have no seal\n");
   if (!address.allow_single_server) absl::StrAppend(&text, "the server waits for a synchronous standby\n");
-  for (const std::string& gap : gaps->accepted) absl::StrAppend(&text, "WARNING: ", gap, "\n");
+  for (const std::string& gap : gaps.accepted) absl::StrAppend(&text, "WARNING: ", gap, "\n");
   return text;
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -37,12 +38,11 @@ struct ServerStore {
 };
 
 absl::StatusOr<ServerStore> OpenServer(const config::v1::Config& config) {
-  absl::StatusOr<SecretBytes> key = ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config));
-  if (!key.ok()) return key.status();
+  ABSL_ASSIGN_OR_RETURN(SecretBytes key,
+                        ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config)));
   PostgresAddress address = AddressOf(config);
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
-  if (!connection.ok()) return connection.status();
-  return ServerStore{std::move(address), *std::move(key), StoreBoundsOf(config), *std::move(connection)};
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection, PostgresConnection::Open(address));
+  return ServerStore{std::move(address), std::move(key), StoreBoundsOf(config), std::move(connection)};
 }
 
 class StoreCopy {
@@ -56,47 +56,42 @@ class StoreCopy {
     PostgresConnection& connection = *server_.connection;
     std::unique_ptr<LogSource> log;
     if (std::filesystem::exists(events_)) {
-      absl::StatusOr<std::unique_ptr<LogSource>> opened = OpenSqliteLogSource(events_, absl::Now());
-      if (!opened.ok()) return opened.status();
-      log = *std::move(opened);
+      ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogSource> opened, OpenSqliteLogSource(events_, absl::Now()));
+      log = std::move(opened);
     }
     std::unique_ptr<CallSource> calls;
     if (std::filesystem::exists(calls_)) {
-      absl::StatusOr<std::unique_ptr<CallSource>> opened = OpenSqliteCallSource(calls_, absl::Now());
-      if (!opened.ok()) return opened.status();
-      calls = *std::move(opened);
+      ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallSource> opened, OpenSqliteCallSource(calls_, absl::Now()));
+      calls = std::move(opened);
     }
     if (log == nullptr && calls == nullptr) return NoStore(events_);
-    if (absl::Status status = ClaimEmptyStore(connection, server_.address.schema); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(ClaimEmptyStore(connection, server_.address.schema));
     if (log != nullptr) {
-      absl::StatusOr<std::unique_ptr<LogTarget>> target =
-          CreatePostgresLogTarget(connection, log->record(), server_.key);
-      if (!target.ok()) return target.status();
-      if (absl::Status status = CopyEvents(*log, **target); !status.ok()) return status;
+      ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogTarget> target,
+                            CreatePostgresLogTarget(connection, log->record(), server_.key));
+      ABSL_RETURN_IF_ERROR(CopyEvents(*log, *target));
     }
     if (calls != nullptr) {
-      if (absl::Status status = CopyKeys(*calls, *MakePostgresCallTarget(connection, server_.key)); !status.ok())
-        return status;
+      ABSL_RETURN_IF_ERROR(CopyKeys(*calls, *MakePostgresCallTarget(connection, server_.key)));
     }
-    if (absl::Status status = WriteStoreBounds(connection, server_.bounds); !status.ok()) return status;
-    if (absl::Status status = OpenClaimedStore(connection); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(WriteStoreBounds(connection, server_.bounds));
+    ABSL_RETURN_IF_ERROR(OpenClaimedStore(connection));
     return Report();
   }
 
   // Copies the store on the server to the files.
   absl::StatusOr<std::string> ToFiles() {
     PostgresConnection& connection = *server_.connection;
-    if (absl::Status status = CheckStore(connection); !status.ok()) return status;
-    if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
-    absl::StatusOr<std::unique_ptr<LogSource>> log = OpenPostgresLogSource(connection, server_.address, server_.key);
-    if (!log.ok()) return log.status();
-    absl::StatusOr<std::unique_ptr<CallSource>> calls = OpenPostgresCallSource(connection, server_.key);
-    if (!calls.ok()) return calls.status();
-    if (absl::Status status = CopyToFiles(**log, **calls); !status.ok()) return status;
-    if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
-    if (absl::Status status = OpenCopiedLog(events_); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CheckStore(connection));
+    ABSL_RETURN_IF_ERROR(CheckStoreIsUnused(connection));
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogSource> log,
+                          OpenPostgresLogSource(connection, server_.address, server_.key));
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallSource> calls, OpenPostgresCallSource(connection, server_.key));
+    ABSL_RETURN_IF_ERROR(CopyToFiles(*log, *calls));
+    ABSL_RETURN_IF_ERROR(CheckStoreIsUnused(connection));
+    ABSL_RETURN_IF_ERROR(OpenCopiedLog(events_));
     if (!calls_.empty()) {
-      if (absl::Status status = OpenCopiedCalls(calls_); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(OpenCopiedCalls(calls_));
     }
     return Report();
   }
@@ -111,16 +106,14 @@ class StoreCopy {
   absl::Status CopyToFiles(LogSource& log, CallSource& calls) {
     std::unique_ptr<CallTarget> keys;
     if (!calls_.empty()) {
-      absl::StatusOr<std::unique_ptr<CallTarget>> created = CreateSqliteCallTarget(calls_, absl::Now());
-      if (!created.ok()) return created.status();
-      keys = *std::move(created);
+      ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallTarget> created, CreateSqliteCallTarget(calls_, absl::Now()));
+      keys = std::move(created);
     }
-    absl::StatusOr<std::unique_ptr<LogTarget>> target = CreateSqliteLogTarget(events_);
-    if (!target.ok()) return target.status();
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogTarget> target, CreateSqliteLogTarget(events_));
     if (keys != nullptr) {
-      if (absl::Status status = CopyKeys(calls, *keys); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(CopyKeys(calls, *keys));
     }
-    return CopyEvents(log, **target);
+    return CopyEvents(log, *target);
   }
 
   absl::Status CopyEvents(LogSource& source, LogTarget& target) {
@@ -158,22 +151,19 @@ class StoreCopy {
 
 absl::StatusOr<std::string> CopyStoreOf(const std::string& from, const std::string& to,
                                         const std::function<void(absl::string_view)>& on_progress) {
-  const absl::StatusOr<Config> source = LoadPolicy(from);
-  if (!source.ok()) return source.status();
-  const absl::StatusOr<Config> target = LoadPolicy(to);
-  if (!target.ok()) return target.status();
-  const bool to_server = (*target)->store().has_postgresql();
-  if (to_server == (*source)->store().has_postgresql()) {
+  ABSL_ASSIGN_OR_RETURN(const Config source, LoadPolicy(from));
+  ABSL_ASSIGN_OR_RETURN(const Config target, LoadPolicy(to));
+  const bool to_server = target->store().has_postgresql();
+  if (to_server == source->store().has_postgresql()) {
     return absl::FailedPreconditionError(
         "one config must have a store in SQLite files, and the other store.postgresql");
   }
-  const Config& files = to_server ? *source : *target;
+  const Config& files = to_server ? source : target;
   if (files->events().file().empty()) {
     return absl::FailedPreconditionError(absl::StrCat(to_server ? from : to, ": the config has no store"));
   }
-  absl::StatusOr<ServerStore> server = OpenServer(to_server ? **target : **source);
-  if (!server.ok()) return server.status();
-  StoreCopy copy(*std::move(server), files->events().file(), CallStoreFile(*files), on_progress);
+  ABSL_ASSIGN_OR_RETURN(ServerStore server, OpenServer(to_server ? *target : *source));
+  StoreCopy copy(std::move(server), files->events().file(), CallStoreFile(*files), on_progress);
   return to_server ? copy.ToServer() : copy.ToFiles();
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -149,12 +150,10 @@ absl::StatusOr<ClientStamp> ClientStamp::Read(Kind kind, std::string value) {
   if (!absl::c_all_of(value, absl::ascii_isprint) || value.back() == ' ') {
     return Must("be printable ASCII, and not end in a space");
   }
-  absl::StatusOr<Members> members = ReadMembers(header, value);
-  if (!members.ok()) return members.status();
-  absl::Status status = kind == Kind::kApiKey     ? CheckApiKey(*members)
-                        : kind == Kind::kWebAuthn ? CheckWebAuthn(*members)
-                                                  : CheckAttested(*members);
-  if (!status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(Members members, ReadMembers(header, value));
+  ABSL_RETURN_IF_ERROR(kind == Kind::kApiKey     ? CheckApiKey(members)
+                       : kind == Kind::kWebAuthn ? CheckWebAuthn(members)
+                                                 : CheckAttested(members));
   return ClientStamp(header.name, std::move(value));
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/escaping.h"
 #include "base/secret/import_key.h"
 #include "base/secret/memory.h"
@@ -102,12 +103,11 @@ class EcdsaSigner final : public Signer {
 
 absl::StatusOr<std::shared_ptr<const Signer>> MakeEcdsaSigner(const PrivateKey& key) {
   if (key.curve == Curve::kEd25519) return absl::InvalidArgumentError("not a key for ECDSA");
-  if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
-  absl::StatusOr<PublicKey> public_key = DerivePublicKey(key);
-  if (!public_key.ok()) return public_key.status();
-  EvpPkeyPtr imported = ImportKeyPair(key, *public_key);
+  ABSL_RETURN_IF_ERROR(InitializeKeyMemory());
+  ABSL_ASSIGN_OR_RETURN(PublicKey public_key, DerivePublicKey(key));
+  EvpPkeyPtr imported = ImportKeyPair(key, public_key);
   if (imported == nullptr) return OpensslFailed("OpenSSL refused the key");
-  return std::make_shared<const EcdsaSigner>(key.curve, *public_key, std::move(imported));
+  return std::make_shared<const EcdsaSigner>(key.curve, public_key, std::move(imported));
 }
 
 }  // namespace stampgate

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/escaping.h"
 #include "base/secret/bytes.h"
 #include "stamp/request_body.h"
@@ -37,14 +38,12 @@ class Ed25519Signer final : public Signer {
 
 absl::StatusOr<std::shared_ptr<const Signer>> MakeEd25519Signer(const PrivateKey& key) {
   if (key.curve != Curve::kEd25519) return absl::InvalidArgumentError("not a key for Ed25519");
-  absl::StatusOr<PublicKey> public_key = DerivePublicKey(key);
-  if (!public_key.ok()) return public_key.status();
-  absl::StatusOr<SecretBytes> secret_key = SecretBytes::Create(crypto_sign_SECRETKEYBYTES);
-  if (!secret_key.ok()) return secret_key.status();
+  ABSL_ASSIGN_OR_RETURN(PublicKey public_key, DerivePublicKey(key));
+  ABSL_ASSIGN_OR_RETURN(SecretBytes secret_key, SecretBytes::Create(crypto_sign_SECRETKEYBYTES));
   uint8_t ignored[crypto_sign_PUBLICKEYBYTES];
-  crypto_sign_seed_keypair(ignored, secret_key->data(), key.scalar.data());
-  secret_key->MakeReadOnly();
-  return std::make_shared<const Ed25519Signer>(public_key->Hex(), *std::move(secret_key));
+  crypto_sign_seed_keypair(ignored, secret_key.data(), key.scalar.data());
+  secret_key.MakeReadOnly();
+  return std::make_shared<const Ed25519Signer>(public_key.Hex(), std::move(secret_key));
 }
 
 }  // namespace stampgate

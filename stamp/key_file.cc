@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -27,21 +28,19 @@ absl::StatusOr<PrivateKey> ParseHexKey(absl::string_view text) {
     return absl::InvalidArgumentError(
         "it is neither PEM nor <hex>[:<curve>] with 64 hex digits (64 or 128 for ed25519)");
   }
-  absl::StatusOr<SecretBytes> scalar = SecretBytes::Create(kScalarBytes);
-  if (!scalar.ok()) return scalar.status();
+  ABSL_ASSIGN_OR_RETURN(SecretBytes scalar, SecretBytes::Create(kScalarBytes));
   std::string public_key(with_public_key ? kScalarBytes : 0, '\0');
   absl::string_view scalar_hex = text.substr(0, 2 * kScalarBytes);
   absl::string_view public_hex = text.substr(2 * kScalarBytes);
-  if (sodium_hex2bin(scalar->data(), scalar->size(), scalar_hex.data(), scalar_hex.size(), nullptr, nullptr, nullptr) !=
+  if (sodium_hex2bin(scalar.data(), scalar.size(), scalar_hex.data(), scalar_hex.size(), nullptr, nullptr, nullptr) !=
           0 ||
       sodium_hex2bin(reinterpret_cast<uint8_t*>(public_key.data()), public_key.size(), public_hex.data(),
                      public_hex.size(), nullptr, nullptr, nullptr) != 0) {
     return absl::InvalidArgumentError("it has a character that is not a hex digit where hex digits are expected");
   }
-  PrivateKey key{*curve, *std::move(scalar)};
-  absl::StatusOr<PublicKey> derived = DerivePublicKey(key);
-  if (!derived.ok()) return derived.status();
-  if (with_public_key && !derived->Matches(public_key)) {
+  PrivateKey key{*curve, std::move(scalar)};
+  ABSL_ASSIGN_OR_RETURN(PublicKey derived, DerivePublicKey(key));
+  if (with_public_key && !derived.Matches(public_key)) {
     return absl::InvalidArgumentError("its public key does not belong to its private key");
   }
   return key;

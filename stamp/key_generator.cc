@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/secret/bytes.h"
 #include "base/secret/file.h"
@@ -37,15 +38,12 @@ absl::StatusOr<SecretBytes> FileText(const PrivateKey& key, const PublicKey& pub
 }
 
 absl::StatusOr<std::string> Generate(Curve curve, const std::string& path) {
-  absl::StatusOr<SecretBytes> scalar = SecretBytes::Create(kScalarBytes);
-  if (!scalar.ok()) return scalar.status();
-  PrivateKey key{curve, *std::move(scalar)};
-  absl::StatusOr<PublicKey> public_key = DrawKey(&key);
-  if (!public_key.ok()) return public_key.status();
-  absl::StatusOr<SecretBytes> text = FileText(key, *public_key);
-  if (!text.ok()) return text.status();
-  if (absl::Status status = WriteNewSecretFile(path, *text); !status.ok()) return status;
-  return public_key->Hex();
+  ABSL_ASSIGN_OR_RETURN(SecretBytes scalar, SecretBytes::Create(kScalarBytes));
+  PrivateKey key{curve, std::move(scalar)};
+  ABSL_ASSIGN_OR_RETURN(PublicKey public_key, DrawKey(&key));
+  ABSL_ASSIGN_OR_RETURN(SecretBytes text, FileText(key, public_key));
+  ABSL_RETURN_IF_ERROR(WriteNewSecretFile(path, text));
+  return public_key.Hex();
 }
 
 }  // namespace

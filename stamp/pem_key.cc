@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -110,10 +111,9 @@ absl::Status ReadSec1(absl::string_view der, KeyParts* parts) {
   if (!version || *version != Bytes("\1") || !scalar) return BadDer();
   parts->scalar = *scalar;
   if (std::optional<absl::string_view> parameters = reader.Take(kContext0)) {
-    absl::StatusOr<Curve> curve = CurveOfParameters(*parameters);
-    if (!curve.ok()) return curve.status();
-    if (parts->curve.value_or(*curve) != *curve) return Refuse("it names two different curves");
-    parts->curve = *curve;
+    ABSL_ASSIGN_OR_RETURN(Curve curve, CurveOfParameters(*parameters));
+    if (parts->curve.value_or(curve) != curve) return Refuse("it names two different curves");
+    parts->curve = curve;
   }
   if (std::optional<absl::string_view> wrapped = reader.Take(kContext1)) {
     DerReader inner(*wrapped);
@@ -153,10 +153,9 @@ absl::Status ReadPkcs8(absl::string_view der, KeyParts* parts) {
   if (*oid != kOidEcPublicKey) return Refuse("its curve is none of P-256, secp256k1 and Ed25519");
   std::optional<absl::string_view> curve_oid = algorithm_reader.Take(kObjectId);
   if (!curve_oid || !algorithm_reader.AtEnd()) return Refuse("its curve is not given by name");
-  absl::StatusOr<Curve> curve = CurveOfOid(*curve_oid);
-  if (!curve.ok()) return curve.status();
-  parts->curve = *curve;
-  if (absl::Status status = ReadSec1(*key, parts); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(Curve curve, CurveOfOid(*curve_oid));
+  parts->curve = curve;
+  ABSL_RETURN_IF_ERROR(ReadSec1(*key, parts));
   if (parts->public_key.empty()) {
     parts->public_key = public_key;
   } else if (!public_key.empty() && public_key != parts->public_key) {
@@ -215,11 +214,9 @@ absl::StatusOr<PrivateKey> ParsePemKey(absl::string_view text) {
   KeyParts parts;
   if (std::optional<absl::string_view> base64 = TakeBlock("EC PARAMETERS", &text)) {
     size_t size = 0;
-    absl::StatusOr<SecretBytes> der = DecodeBase64(*base64, &size);
-    if (!der.ok()) return der.status();
-    absl::StatusOr<Curve> curve = CurveOfParameters(der->text().substr(0, size));
-    if (!curve.ok()) return curve.status();
-    parts.curve = *curve;
+    ABSL_ASSIGN_OR_RETURN(SecretBytes der, DecodeBase64(*base64, &size));
+    ABSL_ASSIGN_OR_RETURN(Curve curve, CurveOfParameters(der.text().substr(0, size)));
+    parts.curve = curve;
   }
   std::optional<absl::string_view> sec1 = TakeBlock("EC PRIVATE KEY", &text);
   std::optional<absl::string_view> pkcs8 = sec1 || parts.curve ? std::nullopt : TakeBlock("PRIVATE KEY", &text);
@@ -230,21 +227,17 @@ absl::StatusOr<PrivateKey> ParsePemKey(absl::string_view text) {
   if (!text.empty()) return Refuse("it has text after the PEM block");
 
   size_t size = 0;
-  absl::StatusOr<SecretBytes> der = DecodeBase64(sec1 ? *sec1 : *pkcs8, &size);
-  if (!der.ok()) return der.status();
-  const absl::string_view der_text = der->text().substr(0, size);
-  if (absl::Status status = sec1 ? ReadSec1(der_text, &parts) : ReadPkcs8(der_text, &parts); !status.ok())
-    return status;
+  ABSL_ASSIGN_OR_RETURN(SecretBytes der, DecodeBase64(sec1 ? *sec1 : *pkcs8, &size));
+  const absl::string_view der_text = der.text().substr(0, size);
+  ABSL_RETURN_IF_ERROR(sec1 ? ReadSec1(der_text, &parts) : ReadPkcs8(der_text, &parts));
   if (!parts.curve) return Refuse("it does not name its curve");
   if (parts.scalar.size() != kScalarBytes) return Refuse("its scalar is not 32 bytes long");
 
-  absl::StatusOr<SecretBytes> scalar = SecretBytes::Create(kScalarBytes);
-  if (!scalar.ok()) return scalar.status();
-  std::memcpy(scalar->data(), parts.scalar.data(), kScalarBytes);
-  PrivateKey key{*parts.curve, *std::move(scalar)};
-  absl::StatusOr<PublicKey> public_key = DerivePublicKey(key);
-  if (!public_key.ok()) return public_key.status();
-  if (!parts.public_key.empty() && !public_key->Matches(parts.public_key)) {
+  ABSL_ASSIGN_OR_RETURN(SecretBytes scalar, SecretBytes::Create(kScalarBytes));
+  std::memcpy(scalar.data(), parts.scalar.data(), kScalarBytes);
+  PrivateKey key{*parts.curve, std::move(scalar)};
+  ABSL_ASSIGN_OR_RETURN(PublicKey public_key, DerivePublicKey(key));
+  if (!parts.public_key.empty() && !public_key.Matches(parts.public_key)) {
     return Refuse("its public key does not belong to its private key");
   }
   return key;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/escaping.h"
 #include "base/secret/openssl_ptr.h"
 
@@ -45,10 +46,9 @@ absl::StatusOr<PublicKey> DeriveEcdsa(Curve curve, const SecretBytes& scalar) {
 
 absl::StatusOr<PublicKey> DeriveEd25519(const SecretBytes& seed) {
   if (sodium_is_zero(seed.data(), seed.size())) return absl::InvalidArgumentError("its seed is all zero");
-  absl::StatusOr<SecretBytes> secret_key = SecretBytes::Create(crypto_sign_SECRETKEYBYTES);
-  if (!secret_key.ok()) return secret_key.status();
+  ABSL_ASSIGN_OR_RETURN(SecretBytes secret_key, SecretBytes::Create(crypto_sign_SECRETKEYBYTES));
   std::string public_key(crypto_sign_PUBLICKEYBYTES, '\0');
-  crypto_sign_seed_keypair(reinterpret_cast<uint8_t*>(public_key.data()), secret_key->data(), seed.data());
+  crypto_sign_seed_keypair(reinterpret_cast<uint8_t*>(public_key.data()), secret_key.data(), seed.data());
   return PublicKey{std::move(public_key), ""};
 }
 

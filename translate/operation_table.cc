@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -48,7 +49,7 @@ absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(abs
   auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name, std::move(set)));
   for (const ApiMethod& method : methods) {
     if (method.kind == v1::OPERATION_KIND_LOCAL) continue;
-    if (absl::Status status = table->AddMethod(method); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(table->AddMethod(method));
   }
   return table;
 }
@@ -78,19 +79,17 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   if (!absl::c_all_of(operation.path, [](char c) { return absl::ascii_isgraph(c) && c != '#' && c != '?'; })) {
     return Fault(method, "must have a path that can be sent without escaping");
   }
-  if (const absl::Status status = ClaimPath(operation); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(ClaimPath(operation));
 
-  absl::StatusOr<const MessagePlan*> request = plans_.Compile(method->input_type());
-  if (!request.ok()) return request.status();
-  absl::StatusOr<const MessagePlan*> response = plans_.Compile(method->output_type());
-  if (!response.ok()) return response.status();
-  operation.request = *request;
-  operation.response = *response;
+  ABSL_ASSIGN_OR_RETURN(const MessagePlan* request, plans_.Compile(method->input_type()));
+  ABSL_ASSIGN_OR_RETURN(const MessagePlan* response, plans_.Compile(method->output_type()));
+  operation.request = request;
+  operation.response = response;
 
   if (operation.response->unrecognized == nullptr && operation.response->json_members == nullptr) {
     return Fault(method, "needs a map<string, string> unrecognized in its response");
   }
-  if (const absl::Status status = CheckMembers(operation); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(CheckMembers(operation));
   if (operation.kind != v1::OPERATION_KIND_DISCOVERY) {
     operation.organization_id = operation.request->Find("organization_id");
     if (operation.organization_id == nullptr || operation.organization_id->form != JsonForm::kString ||
@@ -124,7 +123,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
     return Fault(method,
                  "can wait for its activity only if it is a submit, with an optional WaitUntil wait_until = 13");
   }
-  if (const absl::Status status = AddActivity(operation); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(AddActivity(operation));
   operation.path_segment = FindRole(*operation.request, v1::FIELD_ROLE_PATH);
   operation.activity_type_field = FindRole(*operation.request, v1::FIELD_ROLE_ACTIVITY_TYPE);
   if ((operation.path_segment != nullptr) != operation.general ||

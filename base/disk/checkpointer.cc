@@ -1,5 +1,7 @@
 #include "base/disk/checkpointer.h"
 
+#include "absl/status/status_macros.h"
+
 namespace stampgate {
 namespace {
 
@@ -41,7 +43,7 @@ absl::Status Checkpointer::Run() {
 absl::Status Checkpointer::RunNow() { return Move(SQLITE_CHECKPOINT_PASSIVE); }
 
 absl::Status Checkpointer::Finish() {
-  if (absl::Status status = Move(SQLITE_CHECKPOINT_TRUNCATE); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(Move(SQLITE_CHECKPOINT_TRUNCATE));
   sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -17,10 +18,9 @@ namespace stampgate {
 namespace {
 
 absl::Status Expect(SqliteConnection& connection, const char* pragma, int64_t expected) {
-  const absl::StatusOr<int64_t> value = connection.Number(pragma);
-  if (!value.ok()) return value.status();
-  if (*value == expected) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("SQLite did not apply ", pragma, ": its value is ", *value));
+  ABSL_ASSIGN_OR_RETURN(const int64_t value, connection.Number(pragma));
+  if (value == expected) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("SQLite did not apply ", pragma, ": its value is ", value));
 }
 
 // Constants of SQLite's file format: the size of the header, the first bytes of the header, and the offset of the
@@ -81,9 +81,8 @@ absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const Da
   if (!application.ok()) return application.status();
   const absl::StatusOr<int64_t> version = connection.Number("PRAGMA user_version");
   if (!version.ok()) return version.status();
-  const absl::StatusOr<int64_t> tables = connection.Number("SELECT count(*) FROM sqlite_schema");
-  if (!tables.ok()) return tables.status();
-  if (*application == 0 && *version == 0 && *tables == 0) return 0;
+  ABSL_ASSIGN_OR_RETURN(const int64_t tables, connection.Number("SELECT count(*) FROM sqlite_schema"));
+  if (*application == 0 && *version == 0 && tables == 0) return 0;
   if (*application != format.application_id) {
     return absl::FailedPreconditionError(
         absl::StrCat("this is not ", format.name, ": it is another program's database"));
@@ -98,11 +97,10 @@ absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const Da
 }
 
 absl::Status SetDurable(SqliteConnection& connection, bool synchronous_full) {
-  const absl::StatusOr<std::string> journal_mode = connection.Text("PRAGMA journal_mode = WAL");
-  if (!journal_mode.ok()) return journal_mode.status();
-  if (*journal_mode != "wal") {
+  ABSL_ASSIGN_OR_RETURN(const std::string journal_mode, connection.Text("PRAGMA journal_mode = WAL"));
+  if (journal_mode != "wal") {
     return absl::UnavailableError(
-        absl::StrCat("SQLite cannot use a write-ahead log for this file; its journal mode is: ", *journal_mode));
+        absl::StrCat("SQLite cannot use a write-ahead log for this file; its journal mode is: ", journal_mode));
   }
   absl::Status status = connection.Run(synchronous_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   if (!status.ok()) return status;

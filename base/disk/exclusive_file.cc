@@ -11,6 +11,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 
 namespace stampgate {
@@ -103,15 +104,15 @@ absl::StatusOr<int> ClaimLock(const std::string& path, std::initializer_list<abs
   absl::StatusOr<int> fd = TakeLock(lock);
   if (!fd.ok()) return fd;
   absl::Cleanup release = [&fd] { close(*fd); };
-  if (absl::Status status = MakePrivate(lock); !status.ok()) return status;
-  if (absl::Status status = CheckNoCopy(path); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(MakePrivate(lock));
+  ABSL_RETURN_IF_ERROR(CheckNoCopy(path));
   if (purpose == Purpose::kCopy) {
-    if (absl::Status status = BeginCopy(path); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(BeginCopy(path));
   }
-  if (absl::Status status = MakeIfMissing(path); !status.ok()) return status;
-  if (absl::Status status = MakePrivate(path); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(MakeIfMissing(path));
+  ABSL_RETURN_IF_ERROR(MakePrivate(path));
   for (absl::string_view suffix : companions) {
-    if (absl::Status status = MakePrivate(absl::StrCat(path, suffix)); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(MakePrivate(absl::StrCat(path, suffix)));
   }
   std::move(release).Cancel();
   return fd;
@@ -121,16 +122,14 @@ absl::StatusOr<int> ClaimLock(const std::string& path, std::initializer_list<abs
 
 absl::StatusOr<ExclusiveFile> ExclusiveFile::Claim(const std::string& path,
                                                    std::initializer_list<absl::string_view> companions) {
-  absl::StatusOr<int> fd = ClaimLock(path, companions, Purpose::kUse);
-  if (!fd.ok()) return fd.status();
-  return ExclusiveFile(*fd);
+  ABSL_ASSIGN_OR_RETURN(int fd, ClaimLock(path, companions, Purpose::kUse));
+  return ExclusiveFile(fd);
 }
 
 absl::StatusOr<ExclusiveFile> ExclusiveFile::ClaimForCopy(const std::string& path,
                                                           std::initializer_list<absl::string_view> companions) {
-  absl::StatusOr<int> fd = ClaimLock(path, companions, Purpose::kCopy);
-  if (!fd.ok()) return fd.status();
-  return ExclusiveFile(*fd);
+  ABSL_ASSIGN_OR_RETURN(int fd, ClaimLock(path, companions, Purpose::kCopy));
+  return ExclusiveFile(fd);
 }
 
 absl::Status EndCopy(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/disk/big_endian.h"
@@ -47,10 +48,9 @@ bool IsWhole(absl::string_view bytes) {
 }  // namespace
 
 absl::StatusOr<MarkFile> MarkFile::Open(const std::string& path, const LogId& log, Disk& disk) {
-  if (absl::Status status = disk.Settle(path); !status.ok()) return status;
-  absl::StatusOr<VfsFile> file = VfsFile::Open(path, disk.vfs());
-  if (!file.ok()) return file.status();
-  MarkFile marks(*std::move(file), log);
+  ABSL_RETURN_IF_ERROR(disk.Settle(path));
+  ABSL_ASSIGN_OR_RETURN(VfsFile file, VfsFile::Open(path, disk.vfs()));
+  MarkFile marks(std::move(file), log);
   if (absl::Status status = marks.Read(); !status.ok()) {
     return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
   }
@@ -64,9 +64,7 @@ absl::Status MarkFile::Read() {
     if (!bytes.ok()) return bytes.status();
     if (*bytes == std::string(kMarkBytes, '\0')) {
       // Writes zeros to reserve the disk space of the place, so that later writes succeed on a full disk.
-      if (absl::Status status = file_.Write(place * static_cast<int64_t>(kPlaceBytes), *bytes); !status.ok()) {
-        return status;
-      }
+      ABSL_RETURN_IF_ERROR(file_.Write(place * static_cast<int64_t>(kPlaceBytes), *bytes));
       continue;
     }
     const absl::string_view text = *bytes;
@@ -88,8 +86,8 @@ absl::Status MarkFile::Read() {
 absl::Status MarkFile::Replace(const HighWaterMark& mark) {
   const uint64_t writes = writes_ + 1;
   const int64_t offset = static_cast<int64_t>(writes % kPlaces) * static_cast<int64_t>(kPlaceBytes);
-  if (absl::Status status = file_.Write(offset, Encode(log_, writes, mark)); !status.ok()) return status;
-  if (absl::Status status = file_.Sync(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(file_.Write(offset, Encode(log_, writes, mark)));
+  ABSL_RETURN_IF_ERROR(file_.Sync());
   writes_ = writes;
   mark_ = mark;
   return absl::OkStatus();

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 
 namespace stampgate {
@@ -71,24 +72,20 @@ absl::Status SqliteConnection::Run(const char* sql) {
 }
 
 absl::StatusOr<int64_t> SqliteConnection::Number(const char* sql) {
-  absl::StatusOr<SqliteStatement> statement = SqliteStatement::Prepare(*this, sql);
-  if (!statement.ok()) return statement.status();
-  absl::StatusOr<bool> row = statement->Step();
-  if (!row.ok()) return row.status();
-  if (!*row) return absl::InternalError(absl::StrCat("no row: ", sql));
-  const int64_t number = statement->Number(0);
-  if (absl::Status status = statement->Finish(); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(SqliteStatement statement, SqliteStatement::Prepare(*this, sql));
+  ABSL_ASSIGN_OR_RETURN(bool row, statement.Step());
+  if (!row) return absl::InternalError(absl::StrCat("no row: ", sql));
+  const int64_t number = statement.Number(0);
+  ABSL_RETURN_IF_ERROR(statement.Finish());
   return number;
 }
 
 absl::StatusOr<std::string> SqliteConnection::Text(const char* sql) {
-  absl::StatusOr<SqliteStatement> statement = SqliteStatement::Prepare(*this, sql);
-  if (!statement.ok()) return statement.status();
-  absl::StatusOr<bool> row = statement->Step();
-  if (!row.ok()) return row.status();
-  if (!*row) return absl::InternalError(absl::StrCat("no row: ", sql));
-  std::string text(statement->Bytes(0));
-  if (absl::Status status = statement->Finish(); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(SqliteStatement statement, SqliteStatement::Prepare(*this, sql));
+  ABSL_ASSIGN_OR_RETURN(bool row, statement.Step());
+  if (!row) return absl::InternalError(absl::StrCat("no row: ", sql));
+  std::string text(statement.Bytes(0));
+  ABSL_RETURN_IF_ERROR(statement.Finish());
   return text;
 }
 
@@ -130,9 +127,8 @@ absl::Status SqliteStatement::Run() {
 
 absl::Status SqliteStatement::Finish() {
   for (;;) {
-    absl::StatusOr<bool> row = Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return absl::OkStatus();
+    ABSL_ASSIGN_OR_RETURN(bool row, Step());
+    if (!row) return absl::OkStatus();
   }
 }
 

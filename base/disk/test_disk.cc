@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/base/internal/raw_logging.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 
 namespace stampgate {
@@ -211,7 +212,7 @@ bool TestDisk::Stopped() {
 }
 
 absl::Status TestDisk::Settle(const std::string& path) {
-  if (absl::Status status = SyncOnly(path); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(SyncOnly(path));
   std::lock_guard lock(mutex_);
   if (const auto file = files_.find(path); file != files_.end()) file->second->Drop();
   return absl::OkStatus();

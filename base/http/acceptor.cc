@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/http/listen_address.h"
@@ -35,17 +36,16 @@ Acceptor::Acceptor(EventLoops& loops, int max_descriptor, std::function<void()> 
       timer_(loops[0].io()) {}
 
 absl::Status Acceptor::Listen(absl::string_view listen_address) {
-  const absl::StatusOr<ListenAddress> address = ParseListenAddress(listen_address);
-  if (!address.ok()) return address.status();
+  ABSL_ASSIGN_OR_RETURN(const ListenAddress address, ParseListenAddress(listen_address));
   error_code error;
-  const tcp::endpoint endpoint(asio::ip::make_address(address->ip, error), address->port);
+  const tcp::endpoint endpoint(asio::ip::make_address(address.ip, error), address.port);
   if (!error) acceptor_.open(endpoint.protocol(), error);
   if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor_.bind(endpoint, error);
   if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
   if (!error) {
     const tcp::endpoint local = acceptor_.local_endpoint(error);
-    const std::string host = local.address().is_v6() ? absl::StrCat("[", address->ip, "]") : address->ip;
+    const std::string host = local.address().is_v6() ? absl::StrCat("[", address.ip, "]") : address.ip;
     address_ = absl::StrCat(host, ":", local.port());
   }
   if (error) return absl::UnavailableError(absl::StrCat("cannot listen on ", listen_address, ": ", error.message()));

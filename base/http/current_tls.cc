@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/secret/file.h"
 #include "base/secret/file_contents.h"
@@ -15,7 +16,7 @@ absl::StatusOr<std::unique_ptr<CurrentTls>> CurrentTls::Load(TlsFiles files, Tls
                                                              std::function<void(const SettledFile& file)> on_shrunk,
                                                              Clock clock) {
   std::unique_ptr<CurrentTls> tls(new CurrentTls(std::move(files), protocol, std::move(on_shrunk), std::move(clock)));
-  if (absl::Status status = tls->Reload(now).status(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(tls->Reload(now).status());
   return tls;
 }
 
@@ -97,17 +98,14 @@ absl::StatusOr<bool> CurrentTls::Serve(absl::Time now) {
   FileContents contents;
   for (const WatchedFile<std::string>& file : public_) contents.PutPublic(file.file().path(), file.content());
   contents.PutSecret(files_.private_key_file, key_.content());
-  const absl::StatusOr<TlsSnapshot> snapshot = MakeTlsSnapshot(files_, contents);
-  if (!snapshot.ok()) return snapshot.status();
-  const Digest digest = {Sha256(snapshot->certificates), Sha256(snapshot->private_key.text()),
-                         Sha256(snapshot->client_cas)};
+  ABSL_ASSIGN_OR_RETURN(const TlsSnapshot snapshot, MakeTlsSnapshot(files_, contents));
+  const Digest digest = {Sha256(snapshot.certificates), Sha256(snapshot.private_key.text()),
+                         Sha256(snapshot.client_cas)};
   if (const std::shared_ptr<Served> current = served_.Get(); current != nullptr && current->digest == digest)
     return false;
-  const absl::StatusOr<absl::Time> not_after = CheckTlsSnapshot(*snapshot, files_, now);
-  if (!not_after.ok()) return not_after.status();
-  absl::StatusOr<boost::asio::ssl::context> context = MakeTlsServerContext(*snapshot, protocol_);
-  if (!context.ok()) return context.status();
-  served_.Set(std::make_shared<Served>(Served{*std::move(context), *not_after, digest}));
+  ABSL_ASSIGN_OR_RETURN(const absl::Time not_after, CheckTlsSnapshot(snapshot, files_, now));
+  ABSL_ASSIGN_OR_RETURN(boost::asio::ssl::context context, MakeTlsServerContext(snapshot, protocol_));
+  served_.Set(std::make_shared<Served>(Served{std::move(context), not_after, digest}));
   return true;
 }
 

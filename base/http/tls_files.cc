@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/secret/openssl_ptr.h"
 
@@ -129,11 +130,10 @@ absl::StatusOr<absl::Time> ToTime(const ASN1_TIME* time) {
 }
 
 absl::StatusOr<absl::Time> CheckCertificate(X509* certificate, absl::Time now) {
-  const absl::StatusOr<absl::Time> not_before = ToTime(X509_get0_notBefore(certificate));
-  if (!not_before.ok()) return not_before.status();
+  ABSL_ASSIGN_OR_RETURN(const absl::Time not_before, ToTime(X509_get0_notBefore(certificate)));
   const absl::StatusOr<absl::Time> not_after = ToTime(X509_get0_notAfter(certificate));
   if (!not_after.ok()) return not_after.status();
-  if (now < *not_before) return Unfit("its certificate is not valid yet");
+  if (now < not_before) return Unfit("its certificate is not valid yet");
   if (now > *not_after) return Unfit("its certificate has expired");
   if (X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) != 1)
     return Unfit("its certificate is not for servers");
@@ -152,10 +152,9 @@ absl::Status CheckSecurityLevel(X509* certificate, EVP_PKEY* key) {
 }
 
 absl::Status CheckAuthorities(absl::string_view pem) {
-  const absl::StatusOr<std::vector<X509Ptr>> authorities = ParseCertificates(pem);
-  if (!authorities.ok()) return authorities.status();
+  ABSL_ASSIGN_OR_RETURN(const std::vector<X509Ptr> authorities, ParseCertificates(pem));
   int name_bytes = 0;
-  for (const X509Ptr& authority : *authorities) {
+  for (const X509Ptr& authority : authorities) {
     name_bytes += 2 + std::max(0, i2d_X509_NAME(X509_get_subject_name(authority.get()), nullptr));
     if (name_bytes > kMaxAuthorityNameBytes)
       return Unfit("the subject names of its certificates are too long for a TLS handshake");
@@ -170,14 +169,13 @@ bool operator==(const TlsSnapshot& a, const TlsSnapshot& b) {
 }
 
 absl::StatusOr<TlsSnapshot> MakeTlsSnapshot(const TlsFiles& files, const FileContents& contents) {
-  absl::StatusOr<std::string> certificates = TextOf(files.certificate_file, contents.Public(files.certificate_file));
-  if (!certificates.ok()) return certificates.status();
-  absl::StatusOr<SecretBytes> key = KeyTextOf(files.private_key_file, contents.Secret(files.private_key_file));
-  if (!key.ok()) return key.status();
+  ABSL_ASSIGN_OR_RETURN(std::string certificates,
+                        TextOf(files.certificate_file, contents.Public(files.certificate_file)));
+  ABSL_ASSIGN_OR_RETURN(SecretBytes key, KeyTextOf(files.private_key_file, contents.Secret(files.private_key_file)));
   absl::StatusOr<std::string> cas = "";
   if (!files.client_ca_file.empty()) cas = TextOf(files.client_ca_file, contents.Public(files.client_ca_file));
   if (!cas.ok()) return cas.status();
-  return TlsSnapshot{*std::move(certificates), *std::move(key), *std::move(cas)};
+  return TlsSnapshot{std::move(certificates), std::move(key), *std::move(cas)};
 }
 
 absl::StatusOr<absl::Time> CheckTlsSnapshot(const TlsSnapshot& snapshot, const TlsFiles& files, absl::Time now) {

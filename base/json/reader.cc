@@ -10,6 +10,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -200,9 +201,9 @@ class JsonParse {
     od::value root;
     if (auto error = document_.get_value().get(root)) return Malformed(error);
     JsonValue value;
-    if (absl::Status status = Open(root, 1, value); !status.ok()) return status;
-    if (absl::Status status = on_root(value); !status.ok()) return status;
-    if (absl::Status status = Finish(value); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(Open(root, 1, value));
+    ABSL_RETURN_IF_ERROR(on_root(value));
+    ABSL_RETURN_IF_ERROR(Finish(value));
     if (const char* behind; !document_.current_location().get(behind)) {
       return MalformedAt("JSON text continues after its object", behind);
     }
@@ -218,12 +219,12 @@ class JsonParse {
       od::field field;
       if (auto error = std::move(result).get(field)) return Malformed(error);
       absl::string_view name;
-      if (absl::Status status = Name(field, name); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(Name(field, name));
       if (!seen.Add(name)) return MalformedAt("a member name occurs twice in one object", field.key().raw());
       JsonValue value;
-      if (absl::Status status = Open(field.value(), object.depth_ + 1, value); !status.ok()) return status;
-      if (absl::Status status = on_member(name, value); !status.ok()) return status;
-      if (absl::Status status = Finish(value); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(Open(field.value(), object.depth_ + 1, value));
+      ABSL_RETURN_IF_ERROR(on_member(name, value));
+      ABSL_RETURN_IF_ERROR(Finish(value));
     }
     object.finished_ = true;
     return absl::OkStatus();
@@ -238,9 +239,9 @@ class JsonParse {
       od::value element;
       if (auto error = result.get(element)) return Malformed(error);
       JsonValue value;
-      if (absl::Status status = Open(element, array.depth_ + 1, value); !status.ok()) return status;
-      if (absl::Status status = on_element(index++, value); !status.ok()) return status;
-      if (absl::Status status = Finish(value); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(Open(element, array.depth_ + 1, value));
+      ABSL_RETURN_IF_ERROR(on_element(index++, value));
+      ABSL_RETURN_IF_ERROR(Finish(value));
     }
     array.finished_ = true;
     return absl::OkStatus();
@@ -249,7 +250,7 @@ class JsonParse {
   absl::StatusOr<absl::string_view> Text(JsonValue& value) {
     if (value.kind_ != JsonValue::Kind::kObject && value.kind_ != JsonValue::Kind::kArray) return value.text_;
     if (value.visited_ && !value.finished_) return absl::InternalError("a JSON container is being visited");
-    if (absl::Status status = Finish(value); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(Finish(value));
     const char* end = text_.data() + text_.size();
     if (const char* next; !document_.current_location().get(next)) end = next;
     return TrimRight(absl::string_view(value.text_.data(), end - value.text_.data()));

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -99,11 +100,10 @@ struct ConnectParameters {
 };
 
 absl::StatusOr<ConnectParameters> ParametersOf(const PostgresAddress& address, const std::string& host) {
-  absl::StatusOr<std::pair<std::string, std::string>> parts = SplitHostAndPort(host);
-  if (!parts.ok()) return parts.status();
+  ABSL_ASSIGN_OR_RETURN(const auto parts, SplitHostAndPort(host));
   ConnectParameters parameters;
-  parameters.Add("host", parts->first);
-  parameters.Add("port", parts->second);
+  parameters.Add("host", parts.first);
+  parameters.Add("port", parts.second);
   parameters.Add("dbname", address.database);
   parameters.Add("user", address.user);
   parameters.Add("application_name", "stampgate");
@@ -234,10 +234,9 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::OpenHost
 // Connects and logs in.
 absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Dial(const PostgresAddress& address,
                                                                              const std::string& host, Time deadline) {
-  absl::StatusOr<ConnectParameters> parameters = ParametersOf(address, host);
-  if (!parameters.ok()) return parameters.status();
+  ABSL_ASSIGN_OR_RETURN(ConnectParameters parameters, ParametersOf(address, host));
   std::vector<const char*> values;
-  for (const std::string& value : parameters->values) values.push_back(value.c_str());
+  for (const std::string& value : parameters.values) values.push_back(value.c_str());
   std::optional<SecretBytes> password;  // libpq copies it to memory that is not locked
   if (!address.password_file.empty()) {
     absl::StatusOr<SecretBytes> read = ReadPassword(address);
@@ -246,16 +245,16 @@ absl::StatusOr<std::unique_ptr<PostgresConnection>> PostgresConnection::Dial(con
           absl::StrCat("password file ", address.password_file, ": ", read.status().message()));
     }
     password = *std::move(read);
-    parameters->names.push_back("password");
+    parameters.names.push_back("password");
     values.push_back(reinterpret_cast<const char*>(password->data()));
   }
-  if (absl::Status status = CheckEnvironment(*parameters); !status.ok()) return status;
-  parameters->names.push_back(nullptr);
+  ABSL_RETURN_IF_ERROR(CheckEnvironment(parameters));
+  parameters.names.push_back(nullptr);
   values.push_back(nullptr);
-  PGconn* started = PQconnectStartParams(parameters->names.data(), values.data(), /*expand_dbname=*/0);
+  PGconn* started = PQconnectStartParams(parameters.names.data(), values.data(), /*expand_dbname=*/0);
   if (started == nullptr) return absl::ResourceExhaustedError("memory is short");
   std::unique_ptr<PostgresConnection> connection(new PostgresConnection(started));
-  if (absl::Status status = connection->Connect(deadline); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(connection->Connect(deadline));
   return connection;
 }
 
@@ -287,12 +286,11 @@ absl::Status PostgresConnection::PrepareSession(const std::string& search_path, 
     absl::StrAppend(&verify, " AND current_setting('", name, "') = '", value, "'");
   }
   const PostgresParameters path = PostgresParameters().Text(search_path);
-  const absl::StatusOr<std::vector<PostgresResult>> results = RunUntil(deadline, {{set, path}, {verify, path}});
-  if (!results.ok()) return results.status();
-  if (results->back().Number(0, 1) == 0) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<PostgresResult> results, RunUntil(deadline, {{set, path}, {verify, path}}));
+  if (results.back().Number(0, 1) == 0) {
     return absl::FailedPreconditionError("the session does not have the settings that the gateway has given it");
   }
-  process_ = results->back().Number(0, 0);
+  process_ = results.back().Number(0, 0);
   search_path_ = search_path;
   guard_ = {{"SELECT 1 / (pg_backend_pid() = $1 AND current_setting('search_path') = $2)::integer",
              PostgresParameters().Bigint(process_).Text(search_path_)}};
@@ -317,10 +315,10 @@ absl::Status PostgresConnection::CheckPool(const PostgresAddress& address, const
 
 absl::StatusOr<int64_t> PostgresConnection::Timeline() {
   // Asks the server itself. A pool can have cached what the server reported at the login, before it became the primary.
-  const absl::StatusOr<std::vector<PostgresResult>> reads =
-      Run({{"SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'"}});
-  if (!reads.ok()) return reads.status();
-  if (reads->front().Number(0, 0) != 0) return 0;
+  ABSL_ASSIGN_OR_RETURN(
+      const std::vector<PostgresResult> reads,
+      Run({{"SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'"}}));
+  if (reads.front().Number(0, 0) != 0) return 0;
   const absl::StatusOr<std::vector<PostgresResult>> results =
       Run({{"SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"}});
   if (absl::IsUnavailable(results.status())) return results.status();
@@ -342,10 +340,10 @@ absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Exchange(
   if (!usable_) return absl::UnavailableError("the connection is lost");
   if (IsOutdated()) return Lost(kNoPrimary);
   warning_.clear();
-  if (absl::Status status = Send(guard); !status.ok()) return status;
-  if (absl::Status status = Send(statements); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(Send(guard));
+  ABSL_RETURN_IF_ERROR(Send(statements));
   if (PQpipelineSync(connection_.get()) != 1) return Lost(PQerrorMessage(connection_.get()));
-  if (absl::Status status = Flush(deadline); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(Flush(deadline));
   std::vector<PostgresResult> results;
   if (absl::Status status = Receive(guard.size() + statements.size(), deadline, &results); !status.ok()) {
     if (!usable_ || results.size() >= guard.size()) return status;
@@ -367,17 +365,17 @@ absl::StatusOr<PostgresConnection::Reading> PostgresConnection::Read(std::vector
   // Not the guard, after which a transaction cannot choose its isolation level.
   all.push_back({"SELECT pg_backend_pid() = $1 AND current_setting('search_path') = $2",
                  PostgresParameters().Bigint(process_).Text(search_path_)});
-  absl::StatusOr<std::vector<PostgresResult>> results = Exchange(steady_clock::now() + kRunTime, /*guard=*/{}, all);
-  if (!results.ok()) return results.status();
-  if (results->back().Number(0, 0) == 0) {
+  ABSL_ASSIGN_OR_RETURN(std::vector<PostgresResult> results,
+                        Exchange(steady_clock::now() + kRunTime, /*guard=*/{}, all));
+  if (results.back().Number(0, 0) == 0) {
     usable_ = false;
     return absl::FailedPreconditionError(kNotInSessionMode);
   }
   Reading reading;
-  reading.terms = CommitTermsOf(*(results->end() - 2));
-  results->erase(results->end() - 3, results->end());
-  results->erase(results->begin());
-  reading.results = *std::move(results);
+  reading.terms = CommitTermsOf(*(results.end() - 2));
+  results.erase(results.end() - 3, results.end());
+  results.erase(results.begin());
+  reading.results = std::move(results);
   return reading;
 }
 
@@ -474,27 +472,26 @@ absl::Status PostgresConnection::Receive(size_t count, Time deadline, std::vecto
   absl::Status failure;
   // Each statement has a result and an end. After them comes the end of the pipeline, which has no end of its own.
   for (size_t ended = 0;;) {
-    absl::StatusOr<std::unique_ptr<PGresult, Clear>> next = Next(deadline);
-    if (!next.ok()) return next.status();
-    if (*next == nullptr) {
+    ABSL_ASSIGN_OR_RETURN(auto next, Next(deadline));
+    if (next == nullptr) {
       if (++ended > count) return Lost("the server's response has too few results");
       continue;
     }
-    switch (PQresultStatus(next->get())) {
+    switch (PQresultStatus(next.get())) {
       case PGRES_PIPELINE_SYNC:
         if (failure.ok() && results->size() != count) return Lost("the server's response has too few results");
         return failure;
       case PGRES_COMMAND_OK:
       case PGRES_TUPLES_OK:
-        results->emplace_back(next->release());
+        results->emplace_back(next.release());
         break;
       case PGRES_PIPELINE_ABORTED:
         break;
       default: {
-        const std::string sqlstate = Field(next->get(), PG_DIAG_SQLSTATE);
-        const std::string primary = Field(next->get(), PG_DIAG_MESSAGE_PRIMARY);
+        const std::string sqlstate = Field(next.get(), PG_DIAG_SQLSTATE);
+        const std::string primary = Field(next.get(), PG_DIAG_MESSAGE_PRIMARY);
         if (sqlstate.empty() || PQstatus(connection_.get()) != CONNECTION_OK) {
-          return Lost(primary.empty() ? PQresultErrorMessage(next->get()) : primary.c_str());
+          return Lost(primary.empty() ? PQresultErrorMessage(next.get()) : primary.c_str());
         }
         if (failure.ok()) failure = PostgresStatus(sqlstate, primary);
         // A server that has become a standby keeps its connections.

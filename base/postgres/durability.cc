@@ -1,5 +1,6 @@
 #include "base/postgres/durability.h"
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 
 namespace stampgate {
@@ -10,12 +11,13 @@ constexpr int kMinVersion = 150000;
 }  // namespace
 
 absl::StatusOr<DurabilityGaps> FindDurabilityGaps(PostgresConnection& connection, const PostgresAddress& address) {
-  absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(
-      {{"SELECT current_setting('server_version_num')::bigint, current_setting('server_version'),"
-        " pg_is_in_recovery(), current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',"
-        " current_setting('synchronous_standby_names') <> '', current_setting('max_wal_senders') <> '0'"}});
-  if (!results.ok()) return results.status();
-  const PostgresResult& row = results->front();
+  ABSL_ASSIGN_OR_RETURN(
+      std::vector<PostgresResult> results,
+      connection.Run(
+          {{"SELECT current_setting('server_version_num')::bigint, current_setting('server_version'),"
+            " pg_is_in_recovery(), current_setting('fsync') = 'on', current_setting('full_page_writes') = 'on',"
+            " current_setting('synchronous_standby_names') <> '', current_setting('max_wal_senders') <> '0'"}}));
+  const PostgresResult& row = results.front();
   if (row.Number(0, 0) < kMinVersion) {
     return absl::FailedPreconditionError(
         absl::StrCat("the server is PostgreSQL ", row.Bytes(0, 1), "; PostgreSQL 15 or later is required"));

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/postgres/owner_sql.h"
@@ -28,15 +29,15 @@ struct TableVersions {
 };
 
 absl::StatusOr<TableVersions> VersionsOf(PostgresConnection& connection) {
-  absl::StatusOr<std::vector<PostgresResult>> exists = connection.Run({{"SELECT to_regclass('store') IS NOT NULL"}});
-  if (!exists.ok()) return exists.status();
-  if (exists->front().Number(0, 0) == 0) return TableVersions();
+  ABSL_ASSIGN_OR_RETURN(std::vector<PostgresResult> exists,
+                        connection.Run({{"SELECT to_regclass('store') IS NOT NULL"}}));
+  if (exists.front().Number(0, 0) == 0) return TableVersions();
   // The column `steps` does not exist in version 1.
-  absl::StatusOr<std::vector<PostgresResult>> versions =
-      connection.Run({{"SELECT coalesce((to_jsonb(store) ->> 'steps')::bigint, version), version FROM store"}});
-  if (!versions.ok()) return versions.status();
-  if (versions->front().rows() != 1) return TableVersions();
-  return TableVersions{versions->front().Number(0, 0), versions->front().Number(0, 1)};
+  ABSL_ASSIGN_OR_RETURN(
+      std::vector<PostgresResult> versions,
+      connection.Run({{"SELECT coalesce((to_jsonb(store) ->> 'steps')::bigint, version), version FROM store"}}));
+  if (versions.front().rows() != 1) return TableVersions();
+  return TableVersions{versions.front().Number(0, 0), versions.front().Number(0, 1)};
 }
 
 // Checks that a program with these steps can use the tables, apart from steps that are still to be made.
@@ -77,14 +78,14 @@ std::vector<PostgresStatement> StatementsOf(absl::string_view sql) {
 absl::StatusOr<std::vector<PostgresStatement>> StatementsAfter(const TableVersions& before,
                                                                PostgresConnection& connection,
                                                                const std::string& schema, const StoreSteps& steps) {
-  const absl::StatusOr<std::vector<PostgresResult>> exists =
-      connection.Run({{"SELECT 1 FROM pg_namespace WHERE nspname = $1", PostgresParameters().Text(schema)}});
-  if (!exists.ok()) return exists.status();
+  ABSL_ASSIGN_OR_RETURN(
+      const std::vector<PostgresResult> exists,
+      connection.Run({{"SELECT 1 FROM pg_namespace WHERE nspname = $1", PostgresParameters().Text(schema)}}));
   // The lock ends with the transaction. A program that has waited for it fails, because the tables then exist.
   std::vector<PostgresStatement> statements = {
       {"SELECT pg_advisory_xact_lock($1)", PostgresParameters().Bigint(kMigrationLock)}};
   // Not CREATE SCHEMA IF NOT EXISTS, which requires a right on the database even if the schema exists.
-  if (exists->front().rows() == 0) statements.push_back({absl::StrCat("CREATE SCHEMA ", Quoted(schema))});
+  if (exists.front().rows() == 0) statements.push_back({absl::StrCat("CREATE SCHEMA ", Quoted(schema))});
   for (auto step = static_cast<size_t>(before.steps); step < steps.sql.size(); ++step) {
     for (PostgresStatement& statement : StatementsOf(steps.sql[step])) statements.push_back(std::move(statement));
   }
@@ -104,13 +105,11 @@ const StoreSteps& StepsOfThisProgram() {
 }
 
 absl::Status MigrateStore(PostgresConnection& connection, const std::string& schema, const StoreSteps& steps) {
-  const absl::StatusOr<TableVersions> before = VersionsOf(connection);
-  if (!before.ok()) return before.status();
-  if (absl::Status status = CheckUsable(*before, steps); !status.ok()) return status;
-  if (before->steps >= steps.version()) return absl::OkStatus();
-  absl::StatusOr<std::vector<PostgresStatement>> statements = StatementsAfter(*before, connection, schema, steps);
-  if (!statements.ok()) return statements.status();
-  const absl::Status created = connection.Commit(*std::move(statements)).status();
+  ABSL_ASSIGN_OR_RETURN(const TableVersions before, VersionsOf(connection));
+  ABSL_RETURN_IF_ERROR(CheckUsable(before, steps));
+  if (before.steps >= steps.version()) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(std::vector<PostgresStatement> statements, StatementsAfter(before, connection, schema, steps));
+  const absl::Status created = connection.Commit(std::move(statements)).status();
   if (created.ok()) return created;
   const absl::StatusOr<TableVersions> after = VersionsOf(connection);
   return after.ok() && CheckUsable(*after, steps).ok() && after->steps >= steps.version() ? absl::OkStatus() : created;
@@ -130,7 +129,7 @@ absl::Status GrantStore(PostgresConnection& connection, const std::string& schem
 }
 
 absl::Status MarkServerAsRestored(PostgresConnection& connection) {
-  if (absl::Status status = CheckStore(connection); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(CheckStore(connection));
   const absl::Status status = connection.Commit({{"SELECT repair_store()"}}).status();
   if (!absl::IsUnavailable(status)) return status;
   return absl::UnavailableError(
@@ -139,27 +138,26 @@ absl::Status MarkServerAsRestored(PostgresConnection& connection) {
 
 absl::Status ClaimEmptyStore(PostgresConnection& connection, const std::string& schema) {
   const StoreSteps& steps = StepsOfThisProgram();
-  const absl::StatusOr<TableVersions> before = VersionsOf(connection);
-  if (!before.ok()) return before.status();
-  if (absl::Status status = CheckUsable(*before, steps); !status.ok()) return status;
-  if (before->steps == 0) {
-    absl::StatusOr<std::vector<PostgresStatement>> statements = StatementsAfter(*before, connection, schema, steps);
-    if (!statements.ok()) return statements.status();
-    statements->push_back({"UPDATE store SET version = $1::integer", PostgresParameters().Bigint(kClaimed)});
-    const absl::Status created = connection.Commit(*std::move(statements)).status();
+  ABSL_ASSIGN_OR_RETURN(const TableVersions before, VersionsOf(connection));
+  ABSL_RETURN_IF_ERROR(CheckUsable(before, steps));
+  if (before.steps == 0) {
+    ABSL_ASSIGN_OR_RETURN(std::vector<PostgresStatement> statements,
+                          StatementsAfter(before, connection, schema, steps));
+    statements.push_back({"UPDATE store SET version = $1::integer", PostgresParameters().Bigint(kClaimed)});
+    const absl::Status created = connection.Commit(std::move(statements)).status();
     if (created.ok()) return created;
     // Another program has perhaps created the tables in the meantime.
     const absl::StatusOr<TableVersions> after = VersionsOf(connection);
     if (!after.ok() || after->steps == 0) return created;
   }
-  if (absl::Status status = MigrateStore(connection, schema, steps); !status.ok()) return status;
-  if (absl::Status status = CheckStoreIsUnused(connection); !status.ok()) return status;
-  const absl::StatusOr<std::vector<PostgresResult>> results =
+  ABSL_RETURN_IF_ERROR(MigrateStore(connection, schema, steps));
+  ABSL_RETURN_IF_ERROR(CheckStoreIsUnused(connection));
+  ABSL_ASSIGN_OR_RETURN(
+      const std::vector<PostgresResult> results,
       connection.Commit({{"UPDATE store SET version = $1::integer WHERE version > 0 AND NOT EXISTS (SELECT FROM log)"
                           " AND NOT EXISTS (SELECT FROM submits) RETURNING version",
-                          PostgresParameters().Bigint(kClaimed)}});
-  if (!results.ok()) return results.status();
-  if (results->front().rows() != 1) return NotEmpty();
+                          PostgresParameters().Bigint(kClaimed)}}));
+  if (results.front().rows() != 1) return NotEmpty();
   // A gateway that starts now looks at the claim again after it has taken its lease and created its log. Because this
   // program looks for both after the claim, at least one of the two programs sees the other.
   absl::Status status = CheckStoreIsUnused(connection);
@@ -180,10 +178,11 @@ absl::Status OpenClaimedStore(PostgresConnection& connection) {
 }
 
 absl::Status CheckStoreIsUnused(PostgresConnection& connection) {
-  const absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(
-      {{"SELECT count(*) FROM leases WHERE holder IS NOT NULL AND renewed_us > server_us() - 600000000"}});
-  if (!results.ok()) return results.status();
-  const int64_t gateways = results->front().Number(0, 0);
+  ABSL_ASSIGN_OR_RETURN(
+      const std::vector<PostgresResult> results,
+      connection.Run(
+          {{"SELECT count(*) FROM leases WHERE holder IS NOT NULL AND renewed_us > server_us() - 600000000"}}));
+  const int64_t gateways = results.front().Number(0, 0);
   if (gateways == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(gateways, gateways == 1 ? " gateway uses" : " gateways use",
@@ -191,10 +190,9 @@ absl::Status CheckStoreIsUnused(PostgresConnection& connection) {
 }
 
 absl::Status CheckStore(PostgresConnection& connection, const StoreSteps& steps) {
-  const absl::StatusOr<TableVersions> tables = VersionsOf(connection);
-  if (!tables.ok()) return tables.status();
-  if (absl::Status status = CheckUsable(*tables, steps); !status.ok()) return status;
-  if (tables->steps < steps.version()) {
+  ABSL_ASSIGN_OR_RETURN(const TableVersions tables, VersionsOf(connection));
+  ABSL_RETURN_IF_ERROR(CheckUsable(tables, steps));
+  if (tables.steps < steps.version()) {
     return absl::FailedPreconditionError("the store's tables are missing or old: run `stampgate store migrate`");
   }
   return absl::OkStatus();

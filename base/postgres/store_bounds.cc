@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -38,13 +39,13 @@ absl::StatusOr<int64_t> CountEventsWithoutSeal(PostgresConnection& connection, c
   const int64_t through = decisions.unsealed_through.value_or(std::numeric_limits<int64_t>::max());
   int64_t without = 0;
   for (int64_t after = 0;;) {
-    const absl::StatusOr<std::vector<PostgresResult>> results =
+    ABSL_ASSIGN_OR_RETURN(
+        const std::vector<PostgresResult> results,
         connection.Run({{"SELECT count(*) FILTER (WHERE seal IS NULL), count(*), coalesce(max(position), 0) FROM"
                          " (SELECT position, seal FROM events WHERE position > $1 AND position <= $2"
                          " ORDER BY position LIMIT $3) AS batch",
-                         PostgresParameters().Bigint(after).Bigint(through).Bigint(kEventsPerCount)}});
-    if (!results.ok()) return results.status();
-    const PostgresResult& row = results->front();
+                         PostgresParameters().Bigint(after).Bigint(through).Bigint(kEventsPerCount)}}));
+    const PostgresResult& row = results.front();
     without += row.Number(0, 0);
     if (row.Number(0, 1) < kEventsPerCount) return without;
     after = row.Number(0, 2);

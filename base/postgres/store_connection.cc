@@ -1,5 +1,6 @@
 #include "base/postgres/store_connection.h"
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_join.h"
 #include "base/postgres/durability.h"
 #include "base/postgres/schema.h"
@@ -9,10 +10,9 @@ namespace stampgate {
 absl::StatusOr<std::unique_ptr<PostgresConnection>> ConnectToStore(const PostgresAddress& address) {
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(address);
   if (!connection.ok()) return connection;
-  const absl::StatusOr<DurabilityGaps> gaps = FindDurabilityGaps(**connection, address);
-  if (!gaps.ok()) return gaps.status();
-  if (!gaps->refused.empty()) return absl::FailedPreconditionError(absl::StrJoin(gaps->refused, "; "));
-  if (absl::Status status = CheckStore(**connection); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(const DurabilityGaps gaps, FindDurabilityGaps(**connection, address));
+  if (!gaps.refused.empty()) return absl::FailedPreconditionError(absl::StrJoin(gaps.refused, "; "));
+  ABSL_RETURN_IF_ERROR(CheckStore(**connection));
   if (!address.allow_single_server) (*connection)->RequireStandby();
   return connection;
 }

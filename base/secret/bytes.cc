@@ -2,13 +2,14 @@
 
 #include <sodium.h>
 
+#include "absl/status/status_macros.h"
 #include "base/secret/memory.h"
 
 namespace stampgate {
 
 absl::StatusOr<SecretBytes> SecretBytes::Create(size_t size) {
   if (size == 0) return absl::InvalidArgumentError("a secret must have at least one byte");
-  if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(InitializeKeyMemory());
   auto* data = static_cast<uint8_t*>(sodium_malloc(size));
   if (data == nullptr) return absl::ResourceExhaustedError("no memory for a secret");
   SecretBytes secret(data, size);

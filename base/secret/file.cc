@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 
 namespace stampgate {
@@ -103,24 +104,21 @@ absl::Status SyncDirectoryOf(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadPublicFile(const std::string& path, size_t max_bytes) {
-  absl::StatusOr<OpenFile> file = OpenFile::Open(path);
-  if (!file.ok()) return file.status();
-  if (absl::Status status = file->CheckSize(max_bytes); !status.ok()) return status;
-  std::string bytes(static_cast<size_t>(file->state().st_size), '\0');
-  if (absl::Status status = file->Read(bytes.data()); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(OpenFile file, OpenFile::Open(path));
+  ABSL_RETURN_IF_ERROR(file.CheckSize(max_bytes));
+  std::string bytes(static_cast<size_t>(file.state().st_size), '\0');
+  ABSL_RETURN_IF_ERROR(file.Read(bytes.data()));
   return bytes;
 }
 
 absl::StatusOr<SecretBytes> ReadSecretFile(const std::string& path, const SecretOwners& owners) {
-  absl::StatusOr<OpenFile> file = OpenFile::Open(path);
-  if (!file.ok()) return file.status();
-  if (absl::Status status = CheckOwnerAndMode(file->state(), owners); !status.ok()) return status;
-  if (file->state().st_size == 0) return absl::InvalidArgumentError("it is empty");
-  if (absl::Status status = file->CheckSize(kMaxSecretFileBytes); !status.ok()) return status;
-  absl::StatusOr<SecretBytes> bytes = SecretBytes::Create(static_cast<size_t>(file->state().st_size));
+  ABSL_ASSIGN_OR_RETURN(OpenFile file, OpenFile::Open(path));
+  ABSL_RETURN_IF_ERROR(CheckOwnerAndMode(file.state(), owners));
+  if (file.state().st_size == 0) return absl::InvalidArgumentError("it is empty");
+  ABSL_RETURN_IF_ERROR(file.CheckSize(kMaxSecretFileBytes));
+  absl::StatusOr<SecretBytes> bytes = SecretBytes::Create(static_cast<size_t>(file.state().st_size));
   if (!bytes.ok()) return bytes.status();
-  absl::Status status = file->Read(reinterpret_cast<char*>(bytes->data()));
-  if (!status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(file.Read(reinterpret_cast<char*>(bytes->data())));
   return bytes;
 }
 

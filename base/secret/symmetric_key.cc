@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -27,15 +28,13 @@ absl::StatusOr<SecretBytes> ParseKey(absl::string_view text) {
 }
 
 absl::Status Generate(const std::string& path) {
-  absl::StatusOr<SecretBytes> key = SecretBytes::Create(kSymmetricKeyBytes);
-  if (!key.ok()) return key.status();
-  randombytes_buf(key->data(), key->size());
-  absl::StatusOr<SecretBytes> text = SecretBytes::Create(kHexBytes + 1);
-  if (!text.ok()) return text.status();
+  ABSL_ASSIGN_OR_RETURN(SecretBytes key, SecretBytes::Create(kSymmetricKeyBytes));
+  randombytes_buf(key.data(), key.size());
+  ABSL_ASSIGN_OR_RETURN(SecretBytes text, SecretBytes::Create(kHexBytes + 1));
   // sodium_bin2hex writes a NUL after the digits. The line feed then overwrites this NUL.
-  sodium_bin2hex(reinterpret_cast<char*>(text->data()), text->size(), key->data(), key->size());
-  text->data()[kHexBytes] = '\n';
-  return WriteNewSecretFile(path, *text);
+  sodium_bin2hex(reinterpret_cast<char*>(text.data()), text.size(), key.data(), key.size());
+  text.data()[kHexBytes] = '\n';
+  return WriteNewSecretFile(path, text);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/http/acceptor.h"
 #include "base/http/peer_stream.h"
@@ -140,7 +141,7 @@ class AsioAdminServer final : public AdminServer {
   }
 
   absl::Status Listen() {
-    if (absl::Status listening = acceptor_.Listen(options_.listen_address); !listening.ok()) return listening;
+    ABSL_RETURN_IF_ERROR(acceptor_.Listen(options_.listen_address));
     url_ = absl::StrCat("http://", acceptor_.address());
     return absl::OkStatus();
   }
@@ -191,7 +192,7 @@ class AsioAdminServer final : public AdminServer {
 absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(Options options, AdminPages pages) {
   try {  // Asio's constructors throw when the system is out of descriptors or threads
     auto server = std::make_unique<AsioAdminServer>(std::move(options), std::move(pages));
-    if (absl::Status listening = server->Listen(); !listening.ok()) return listening;
+    ABSL_RETURN_IF_ERROR(server->Listen());
     server->Start();
     return server;
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -63,13 +64,11 @@ absl::StatusOr<AuditHead> ParseAuditHead(absl::string_view text) {
 
 absl::StatusOr<AuditChain> AuditChain::Create(const SecretBytes& key) {
   if (key.size() != kAuditKeyBytes) return absl::InvalidArgumentError("an audit key has 32 bytes");
-  absl::StatusOr<SecretBytes> keyed = SecretBytes::Create(sizeof(State));
-  if (!keyed.ok()) return keyed.status();
-  absl::StatusOr<SecretBytes> state = SecretBytes::Create(sizeof(State));
-  if (!state.ok()) return state.status();
-  crypto_auth_hmacsha256_init(AsState(*keyed), key.data(), key.size());
-  keyed->MakeReadOnly();
-  return AuditChain(*std::move(keyed), *std::move(state));
+  ABSL_ASSIGN_OR_RETURN(SecretBytes keyed, SecretBytes::Create(sizeof(State)));
+  ABSL_ASSIGN_OR_RETURN(SecretBytes state, SecretBytes::Create(sizeof(State)));
+  crypto_auth_hmacsha256_init(AsState(keyed), key.data(), key.size());
+  keyed.MakeReadOnly();
+  return AuditChain(std::move(keyed), std::move(state));
 }
 
 AuditMac AuditChain::MacOf(const AuditMac& previous, absl::string_view text) {

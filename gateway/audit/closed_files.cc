@@ -8,6 +8,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -76,10 +77,9 @@ absl::StatusOr<std::vector<std::string>> FindClosedAuditFiles(const std::string&
 }
 
 absl::StatusOr<std::vector<AuditFileNames>> FindClosingAuditFiles(const std::string& file) {
-  const absl::StatusOr<std::vector<std::string>> found = Find(file, kClosing);
-  if (!found.ok()) return found.status();
+  ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> found, Find(file, kClosing));
   std::vector<AuditFileNames> files;
-  for (const std::string& name : *found) {
+  for (const std::string& name : found) {
     files.push_back({absl::StrCat(file, kClosing, name), absl::StrCat(file, kClosed, name)});
   }
   return files;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/audit/read_at.h"
 
@@ -91,15 +92,14 @@ AuditFile::~AuditFile() { close(fd_); }
 absl::Status AuditFile::CutTo(int64_t size) {
   if (calls_.Truncate(fd_, size) != 0) return SystemError("cannot be truncated");
   if (calls_.Sync(fd_) != 0) return SystemError("cannot be written to disk");
-  absl::StatusOr<std::string> end = ReadEnd(size);
-  if (!end.ok()) return end.status();
+  ABSL_ASSIGN_OR_RETURN(std::string end, ReadEnd(size));
   size_ = size;
-  end_ = *std::move(end);
+  end_ = std::move(end);
   return absl::OkStatus();
 }
 
 absl::Status AuditFile::Append(absl::string_view bytes) {
-  if (absl::Status status = Prepare(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(Prepare());
   dirty_ = true;
   absl::Status status = WriteAll(fd_, bytes);
   if (status.ok() && calls_.Sync(fd_) != 0) status = SystemError("cannot be written to disk");
@@ -117,7 +117,7 @@ absl::Status AuditFile::Append(absl::string_view bytes) {
 
 absl::Status AuditFile::StartAnew(const std::string& old_path, absl::string_view bytes) {
   // After a failed append, the old file possibly has bytes after its durable content. It must not keep them.
-  if (absl::Status status = Prepare(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(Prepare());
   const std::string next = absl::StrCat(path_, ".next");
   calls_.Unlink(next);  // this file exists if a process ended during StartAnew
   const int fd = calls_.Open(next, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW);
@@ -198,16 +198,15 @@ absl::Status AuditFile::Check() {
 }
 
 absl::Status AuditFile::Repair() {
-  if (absl::Status status = Check(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(Check());
   if (calls_.Truncate(fd_, size_) != 0) return SystemError("cannot be truncated to its durable size");
   if (calls_.Sync(fd_) != 0) return SystemError("cannot be written to disk after it was truncated");
   // Drops the last bytes from the page cache, so that ReadEnd reads them from the disk.
   if (calls_.DropPages(fd_, std::max<int64_t>(0, size_ - kEndBytes) / kEndBytes * kEndBytes) != 0) {
     return SystemError("cannot be dropped from the page cache");
   }
-  absl::StatusOr<std::string> end = ReadEnd(size_);
-  if (!end.ok()) return end.status();
-  if (*end != end_)
+  ABSL_ASSIGN_OR_RETURN(std::string end, ReadEnd(size_));
+  if (end != end_)
     return GiveUp(
         absl::DataLossError("has lost durable bytes: the disk returns other bytes than those that were synced"));
   dirty_ = false;
@@ -218,11 +217,10 @@ absl::StatusOr<std::string> AuditFile::ReadEnd(int64_t size) const {
   std::string end(static_cast<size_t>(std::min(size, kEndBytes)), '\0');
   size_t done = 0;
   while (done < end.size()) {
-    const absl::StatusOr<size_t> got =
-        ReadAt(fd_, size - static_cast<int64_t>(end.size() - done), end.data() + done, end.size() - done);
-    if (!got.ok()) return got.status();
-    if (*got == 0) return absl::UnavailableError("cannot be read to its end");
-    done += *got;
+    ABSL_ASSIGN_OR_RETURN(const size_t got, ReadAt(fd_, size - static_cast<int64_t>(end.size() - done),
+                                                   end.data() + done, end.size() - done));
+    if (got == 0) return absl::UnavailableError("cannot be read to its end");
+    done += got;
   }
   return end;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "base/json/reader.h"
@@ -41,11 +42,10 @@ absl::StatusOr<bool> HoldsLaterGroup(int fd, int64_t from, int64_t to, uint64_t 
   bool at_end = false;
   while (!at_end) {
     chunk.resize(static_cast<size_t>(std::min<int64_t>(to - from, kReadBytes)));
-    const absl::StatusOr<size_t> got = ReadAt(fd, from, chunk.data(), chunk.size());
-    if (!got.ok()) return got.status();
-    at_end = *got == 0;
-    from += static_cast<int64_t>(*got);
-    bytes.append(chunk.data(), *got);
+    ABSL_ASSIGN_OR_RETURN(const size_t got, ReadAt(fd, from, chunk.data(), chunk.size()));
+    at_end = got == 0;
+    from += static_cast<int64_t>(got);
+    bytes.append(chunk.data(), got);
 
     const absl::string_view view = bytes;
     size_t begin = view.find(kBegin);

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/threads/start_thread.h"
@@ -50,9 +51,8 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(Options options) {
   settings.observe_closed = options.observe_closed;
   settings.observe_torn_end = options.observe_torn_end;
   settings.calls = options.calls == nullptr ? &FileCalls::System() : options.calls;
-  absl::StatusOr<std::unique_ptr<AuditWriter>> writer = AuditWriter::Open(std::move(settings), options.key);
-  if (!writer.ok()) return writer.status();
-  return std::unique_ptr<AuditLog>(new AuditLog(std::move(options), *std::move(writer)));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<AuditWriter> writer, AuditWriter::Open(std::move(settings), options.key));
+  return std::unique_ptr<AuditLog>(new AuditLog(std::move(options), std::move(writer)));
 }
 
 AuditLog::AuditLog(Options options, std::unique_ptr<AuditWriter> writer)

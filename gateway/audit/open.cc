@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/secret/symmetric_key.h"
@@ -53,13 +54,12 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Config& all
                                                    Observers observers, const Pace& pace) {
   const config::v1::Audit& config = all.audit();
   if (config.file().empty()) return nullptr;
-  absl::StatusOr<SecretBytes> key =
-      ReadSymmetricKey(config.key_file(), {all.secret_file_owners().begin(), all.secret_file_owners().end()});
-  if (!key.ok()) return key.status();
+  ABSL_ASSIGN_OR_RETURN(SecretBytes key, ReadSymmetricKey(config.key_file(), {all.secret_file_owners().begin(),
+                                                                              all.secret_file_owners().end()}));
   std::unique_ptr<Audit> audit(new Audit(config.file(), std::move(observers)));
   absl::StatusOr<std::unique_ptr<AuditLog>> log = AuditLog::Open({
       .file = config.file(),
-      .key = *std::move(key),
+      .key = std::move(key),
       .version = std::string(version),
       .max_file_bytes = static_cast<int64_t>(config.max_file_bytes()),
       .daily_files = config.daily_files(),

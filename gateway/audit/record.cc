@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/json/reader.h"
@@ -85,7 +86,7 @@ absl::Status ReadText(JsonValue& value, std::string* text) {
 
 absl::Status ReadKind(JsonValue& value, std::optional<AuditKind>* kind) {
   std::string text;
-  if (absl::Status status = ReadText(value, &text); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(ReadText(value, &text));
   for (const auto& [known, name] : kKinds) {
     if (name == text) *kind = known;
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/json/reader.h"
 #include "gateway/audit/later_group.h"
@@ -34,7 +35,7 @@ class LineReader {
     line->clear();
     while (true) {
       if (next_ == size_) {
-        if (absl::Status status = Fill(); !status.ok()) return status;
+        ABSL_RETURN_IF_ERROR(Fill());
         if (size_ == 0) return false;
       }
       const char* begin = buffer_.data() + next_;
@@ -105,10 +106,9 @@ class Checker {
     std::optional<AuditRecord> record;
     if (first) {
       // The record is not trusted yet: only its "previous_mac" is used, to check its own MAC.
-      absl::StatusOr<AuditRecord> read = ReadAuditRecord(line);
-      if (!read.ok()) return read.status();
-      if (absl::Status status = Begin(*read); !status.ok()) return status;
-      record = *std::move(read);
+      ABSL_ASSIGN_OR_RETURN(AuditRecord read, ReadAuditRecord(line));
+      ABSL_RETURN_IF_ERROR(Begin(read));
+      record = std::move(read);
     }
     AuditPosition here{scan_.last.sequence + 1, {}};
     if (!chain_.Follows(line, scan_.last.mac, &here.mac)) {
@@ -118,9 +118,8 @@ class Checker {
     }
     follows_ = true;
     if (!record) {
-      absl::StatusOr<AuditRecord> read = ReadAuditRecord(line);
-      if (!read.ok()) return read.status();
-      record = *std::move(read);
+      ABSL_ASSIGN_OR_RETURN(AuditRecord read, ReadAuditRecord(line));
+      record = std::move(read);
     }
     if (record->sequence != here.sequence) {
       return absl::DataLossError(
@@ -140,15 +139,14 @@ class Checker {
 
  private:
   absl::Status Begin(const AuditRecord& first) {
-    absl::StatusOr<AuditPosition> before = Before(first);
-    if (!before.ok()) return before.status();
-    if (continues_ != nullptr && !(*continues_ == *before)) {
-      return absl::DataLossError(absl::StrCat("continues record ", before->sequence,
+    ABSL_ASSIGN_OR_RETURN(AuditPosition before, Before(first));
+    if (continues_ != nullptr && !(*continues_ == before)) {
+      return absl::DataLossError(absl::StrCat("continues record ", before.sequence,
                                               ", but the file before it ends with record ", continues_->sequence,
-                                              Difference(continues_->sequence, before->sequence)));
+                                              Difference(continues_->sequence, before.sequence)));
     }
-    scan_.before = *before;
-    scan_.last = *before;
+    scan_.before = before;
+    scan_.last = before;
     return absl::OkStatus();
   }
 
@@ -171,22 +169,20 @@ absl::Status ScanAuditFile(int fd, AuditChain& chain, const AuditPosition* conti
   std::string line;
   line.reserve(kAuditRecordBytes + kJsonPadding);
   while (true) {
-    const absl::StatusOr<bool> got = lines.Next(&line);
-    if (!got.ok()) return got.status();
-    if (!*got && lines.rest() == 0) return absl::OkStatus();
+    ABSL_ASSIGN_OR_RETURN(const bool got, lines.Next(&line));
+    if (!got && lines.rest() == 0) return absl::OkStatus();
     const absl::StatusOr<AuditRecord> record =
-        *got ? checker.Check(line) : absl::StatusOr<AuditRecord>(absl::DataLossError("is not a complete line"));
+        got ? checker.Check(line) : absl::StatusOr<AuditRecord>(absl::DataLossError("is not a complete line"));
     if (record.ok()) {
       on_record(*record, scan->last.mac);
       continue;
     }
     const absl::Status damaged(record.status().code(),
                                absl::StrCat("line ", scan->records + 1, " ", record.status().message()));
-    if (*got && (checker.follows() || scan->format < kFormatWithGroups)) return damaged;
-    const absl::StatusOr<bool> later =
-        HoldsLaterGroup(fd, scan->whole_bytes, file.st_size, scan->last.sequence + 1, chain);
-    if (!later.ok()) return later.status();
-    if (*later) return damaged;
+    if (got && (checker.follows() || scan->format < kFormatWithGroups)) return damaged;
+    ABSL_ASSIGN_OR_RETURN(const bool later,
+                          HoldsLaterGroup(fd, scan->whole_bytes, file.st_size, scan->last.sequence + 1, chain));
+    if (later) return damaged;
     scan->torn_bytes = file.st_size - scan->whole_bytes;
     return absl::OkStatus();
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/audit/scan.h"
 
@@ -41,11 +42,10 @@ absl::Status WithPath(const std::string& path, const absl::Status& status) {
 
 absl::StatusOr<std::unique_ptr<AuditWriter>> AuditWriter::Open(Options options, const SecretBytes& key) {
   const std::string path = options.file;
-  absl::StatusOr<AuditChain> chain = AuditChain::Create(key);
-  if (!chain.ok()) return chain.status();
+  ABSL_ASSIGN_OR_RETURN(AuditChain chain, AuditChain::Create(key));
   absl::StatusOr<ExclusiveFile> claim = ExclusiveFile::Claim(path, {});
   if (!claim.ok()) return WithPath(path, claim.status());
-  std::unique_ptr<AuditWriter> writer(new AuditWriter(std::move(options), *std::move(chain), *std::move(claim)));
+  std::unique_ptr<AuditWriter> writer(new AuditWriter(std::move(options), std::move(chain), *std::move(claim)));
   absl::StatusOr<std::unique_ptr<AuditFile>> file = AuditFile::Open(path, *writer->options_.calls);
   if (!file.ok()) return WithPath(path, file.status());
   writer->file_ = *std::move(file);
@@ -63,22 +63,20 @@ absl::Status AuditWriter::Recover() {
     if (record.kind == AuditKind::kOutcome) open_.erase(record.allow);
     open_.insert(record.allows.begin(), record.allows.end());
   };
-  if (absl::Status status = ScanAuditFile(file_->fd(), chain_, nullptr, note, &scan); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(ScanAuditFile(file_->fd(), chain_, nullptr, note, &scan));
   if (scan.records == 0) {
-    const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(options_.file);
-    if (!closed.ok()) return closed.status();
-    const absl::StatusOr<std::vector<AuditFileNames>> closing = FindClosingAuditFiles(options_.file);
-    if (!closing.ok()) return closing.status();
-    if (!closed->empty() || !closing->empty()) {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> closed, FindClosedAuditFiles(options_.file));
+    ABSL_ASSIGN_OR_RETURN(const std::vector<AuditFileNames> closing, FindClosingAuditFiles(options_.file));
+    if (!closed.empty() || !closing.empty()) {
       return absl::DataLossError(
           "it has no records, but closed files of this log exist: restore it, or move the closed files away");
     }
   }
-  if (absl::Status status = CompleteRotation(scan.before); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(CompleteRotation(scan.before));
   if (scan.torn_bytes > 0 && options_.observe_torn_end) {
     options_.observe_torn_end({scan.last.sequence, scan.torn_bytes});
   }
-  if (absl::Status status = file_->CutTo(scan.whole_bytes); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(file_->CutTo(scan.whole_bytes));
   head_ = scan.last;
   if (scan.records > 0) first_sequence_ = scan.first_sequence;
 
@@ -111,7 +109,7 @@ absl::Status AuditWriter::Write(const std::vector<Entry*>& entries) {
     entry->sequence = position.sequence;
   }
   if (bytes.empty()) return absl::OkStatus();
-  if (absl::Status status = file_->Append(bytes); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(file_->Append(bytes));
   head_ = position;
   for (const Entry* entry : entries) {
     if (entry->kind == AuditKind::kAllow) open_.insert(entry->sequence);
@@ -122,15 +120,13 @@ absl::Status AuditWriter::Write(const std::vector<Entry*>& entries) {
 
 // Completes a rotation in which an earlier process ended. `end` is the position that the current file continues.
 absl::Status AuditWriter::CompleteRotation(const AuditPosition& end) {
-  const absl::StatusOr<std::vector<std::string>> closed = FindClosedAuditFiles(options_.file);
-  if (!closed.ok()) return closed.status();
+  ABSL_ASSIGN_OR_RETURN(const std::vector<std::string> closed, FindClosedAuditFiles(options_.file));
   // Version 0.1.0 gave the current file its name as a closed file before it replaced the file.
-  for (const std::string& path : *closed) {
+  for (const std::string& path : closed) {
     if (file_->Is(path)) options_.calls->Unlink(path);
   }
-  const absl::StatusOr<std::vector<AuditFileNames>> closing = FindClosingAuditFiles(options_.file);
-  if (!closing.ok()) return closing.status();
-  for (const AuditFileNames& names : *closing) {
+  ABSL_ASSIGN_OR_RETURN(const std::vector<AuditFileNames> closing, FindClosingAuditFiles(options_.file));
+  for (const AuditFileNames& names : closing) {
     if (file_->Is(names.closing)) {
       // The rotation did not replace the file, which remains the current one.
       options_.calls->Unlink(names.closing);
@@ -141,7 +137,7 @@ absl::Status AuditWriter::CompleteRotation(const AuditPosition& end) {
       return absl::UnavailableError("its folder cannot be written to disk");
     }
     closing_.emplace(names, end);
-    if (absl::Status status = EndClosing(); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(EndClosing());
   }
   return absl::OkStatus();
 }
@@ -185,7 +181,7 @@ absl::Status AuditWriter::StartAnew(absl::Time now) {
                                        unended.begin() + static_cast<int64_t>(end));
     chain_.AppendLine(StillOpenText(now, allows), &position, bytes);
   }
-  if (absl::Status status = file_->StartAnew(names.closing, bytes); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(file_->StartAnew(names.closing, bytes));
   closing_.emplace(names, head_);
   first_sequence_ = head_.sequence + 1;
   day_ = DayOf(now);
@@ -197,8 +193,7 @@ absl::Status AuditWriter::StartAnew(absl::Time now) {
 absl::Status AuditWriter::EndClosing() {
   if (!closing_) return absl::OkStatus();
   const auto& [names, end] = *closing_;
-  if (absl::Status status = AuditFile::Rename(names.closing, names.closed, *options_.calls); !status.ok())
-    return status;
+  ABSL_RETURN_IF_ERROR(AuditFile::Rename(names.closing, names.closed, *options_.calls));
   if (options_.observe_closed) options_.observe_closed({names.closed, {end.sequence, MacHex(end.mac)}});
   closing_.reset();
   return absl::OkStatus();

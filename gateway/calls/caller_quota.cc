@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "translate/error.h"
 
@@ -21,7 +22,7 @@ absl::StatusOr<CallerShare> CallerQuota::Take(size_t amount) {
 absl::StatusOr<CallerShare> CallerQuota::TakeFor(absl::string_view caller, size_t amount) {
   absl::StatusOr<CallerShare> share = Take(amount);
   if (!share.ok()) return share;
-  if (absl::Status status = share->SetCaller(caller); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(share->SetCaller(caller));
   return share;
 }
 

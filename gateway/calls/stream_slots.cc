@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/memory/memory.h"
+#include "absl/status/status_macros.h"
 #include "absl/time/time.h"
 
 namespace stampgate {
@@ -19,13 +20,12 @@ StreamSlots::StreamSlots(size_t max, size_t max_per_caller, absl::string_view st
       on_change_(std::move(on_change)) {}
 
 absl::StatusOr<std::unique_ptr<StreamSlot>> StreamSlots::Take(absl::string_view caller) {
-  absl::StatusOr<CallerShare> share = quota_.TakeFor(caller);
-  if (!share.ok()) return share.status();
+  ABSL_ASSIGN_OR_RETURN(CallerShare share, quota_.TakeFor(caller));
   std::unique_ptr<StreamSlot> slot;
   {
     std::lock_guard lock(mutex_);
     positions_.emplace_back();
-    slot = absl::WrapUnique(new StreamSlot(*this, *std::move(share), std::prev(positions_.end())));
+    slot = absl::WrapUnique(new StreamSlot(*this, std::move(share), std::prev(positions_.end())));
   }
   if (on_change_) on_change_(1);
   return slot;

@@ -11,6 +11,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -206,9 +207,8 @@ void CheckTls(const config::v1::Config& config, ConfigReport& report) {
 }
 
 absl::Status CheckTlsContents(const TlsFiles& files, const ConfigSnapshot& snapshot) {
-  const absl::StatusOr<TlsSnapshot> tls = MakeTlsSnapshot(files, snapshot.contents);
-  if (!tls.ok()) return tls.status();
-  return CheckTlsSnapshot(*tls, files, snapshot.now).status();
+  ABSL_ASSIGN_OR_RETURN(const TlsSnapshot tls, MakeTlsSnapshot(files, snapshot.contents));
+  return CheckTlsSnapshot(tls, files, snapshot.now).status();
 }
 
 void CheckCallerTls(const config::v1::Config& config, const ConfigSnapshot& snapshot, ConfigReport& report) {
@@ -548,9 +548,8 @@ void CheckKeys(const google::protobuf::RepeatedPtrField<config::v1::Key>& keys, 
 }
 
 absl::StatusOr<std::shared_ptr<const Signer>> SignerOf(const config::v1::Key& key, const FileContents& contents) {
-  absl::StatusOr<PrivateKey> secret = ParseKeyFile(key.file(), contents.Secret(key.file()));
-  if (!secret.ok()) return secret.status();
-  absl::StatusOr<std::shared_ptr<const Signer>> signer = MakeSigner(*std::move(secret));
+  ABSL_ASSIGN_OR_RETURN(PrivateKey secret, ParseKeyFile(key.file(), contents.Secret(key.file())));
+  absl::StatusOr<std::shared_ptr<const Signer>> signer = MakeSigner(std::move(secret));
   if (!signer.ok() || !key.verify_signatures()) return signer;
   return MakeVerifyingSigner(*std::move(signer));
 }
@@ -654,7 +653,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   }
   GrantOrganizations organizations = FindGrantOrganizations(
       config, snapshot.organizations, UseOf(snapshot.files, in_force), InForceOf(in_force), report);
-  if (absl::Status status = report.ToStatus(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(report.ToStatus());
   return ParsedConfig{Config(std::move(config), std::move(operations), std::move(organizations), report.Warnings()),
                       std::move(signers), std::move(key_sets)};
 }

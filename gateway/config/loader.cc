@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -58,44 +59,39 @@ absl::StatusOr<std::shared_ptr<TokenVerifier>> MakeTokenVerifier(const config::v
 }  // namespace
 
 absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool& token_keys, const Config* in_force) {
-  absl::StatusOr<ParsedConfig> parsed = ParseConfig(snapshot, OperationSet::BuiltIn(), in_force);
-  if (!parsed.ok()) return parsed.status();
-  const config::v1::Config& config = *parsed->config;
+  ABSL_ASSIGN_OR_RETURN(ParsedConfig parsed, ParseConfig(snapshot, OperationSet::BuiltIn(), in_force));
+  const config::v1::Config& config = *parsed.config;
   auto access = std::make_shared<Access>();
   std::string public_keys;
   for (int i = 0; i < config.keys_size(); ++i) {
-    absl::StrAppend(&public_keys, parsed->signers[i]->public_key_hex(), "\n");
-    access->keys.Add(config.keys(i), std::move(parsed->signers[i]));
+    absl::StrAppend(&public_keys, parsed.signers[i]->public_key_hex(), "\n");
+    access->keys.Add(config.keys(i), std::move(parsed.signers[i]));
   }
   std::string key_sets;
   for (const config::v1::TokenIssuer& issuer : config.token_issuers()) {
     if (issuer.jwks_file().empty()) continue;
     absl::StrAppend(&key_sets, snapshot.contents.Public(issuer.jwks_file()).value_or(""), "\n");
   }
-  access->operations = parsed->config.operations();
+  access->operations = parsed.config.operations();
   access->operations_sha256 = DigestOf(access->operations->set());
-  access->callers = CallerDirectory(config, access->operations->set(), parsed->config.organizations());
-  absl::StatusOr<std::shared_ptr<TokenVerifier>> tokens =
-      MakeTokenVerifier(config, std::move(parsed->key_sets), token_keys);
-  if (!tokens.ok()) return tokens.status();
-  access->tokens = *std::move(tokens);
-  access->version = VersionOf(parsed->config, *access, public_keys, key_sets);
-  return Loaded{std::move(parsed->config), std::move(access)};
+  access->callers = CallerDirectory(config, access->operations->set(), parsed.config.organizations());
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<TokenVerifier> tokens,
+                        MakeTokenVerifier(config, std::move(parsed.key_sets), token_keys));
+  access->tokens = std::move(tokens);
+  access->version = VersionOf(parsed.config, *access, public_keys, key_sets);
+  return Loaded{std::move(parsed.config), std::move(access)};
 }
 
 absl::StatusOr<Loaded> Load(ConfigSource& source, TokenKeyPool& token_keys) {
-  if (absl::Status status = InitializeKeyMemory(); !status.ok()) return status;
-  const absl::StatusOr<ConfigSource::Reading> reading = source.Read(ConfigFiles::kAll);
-  if (!reading.ok()) return reading.status();
-  return LoadSnapshot(reading->snapshot.value(), token_keys);  // the first reading waits for no file
+  ABSL_RETURN_IF_ERROR(InitializeKeyMemory());
+  ABSL_ASSIGN_OR_RETURN(const ConfigSource::Reading reading, source.Read(ConfigFiles::kAll));
+  return LoadSnapshot(reading.snapshot.value(), token_keys);  // the first reading waits for no file
 }
 
 absl::StatusOr<Config> LoadPolicy(const std::string& path) {
-  const absl::StatusOr<ConfigSource::Reading> reading = ConfigSource(path).Read(ConfigFiles::kPolicy);
-  if (!reading.ok()) return reading.status();
-  absl::StatusOr<ParsedConfig> parsed = ParseConfig(reading->snapshot.value());
-  if (!parsed.ok()) return parsed.status();
-  return std::move(parsed->config);
+  ABSL_ASSIGN_OR_RETURN(const ConfigSource::Reading reading, ConfigSource(path).Read(ConfigFiles::kPolicy));
+  ABSL_ASSIGN_OR_RETURN(ParsedConfig parsed, ParseConfig(reading.snapshot.value()));
+  return std::move(parsed.config);
 }
 
 }  // namespace stampgate

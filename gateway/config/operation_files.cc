@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/secret/sha256.h"
@@ -41,13 +42,11 @@ absl::StatusOr<std::shared_ptr<const OperationTable>> Extend(const OperationSet:
                                                              const absl::StatusOr<std::string>& bytes,
                                                              const std::string& path, std::vector<Warning>& warnings) {
   if (!bytes.ok()) return bytes.status();
-  absl::StatusOr<OperationSet::Shared> added = OperationSet::Create(*bytes);
-  if (!added.ok()) return added.status();
-  absl::StatusOr<MergedOperations> merged = MergeOperationSets(base, *added);
-  if (!merged.ok()) return merged.status();
-  Warn(path, merged->unused_options, "has other options in this file, which are not used: the gateway uses its own",
+  ABSL_ASSIGN_OR_RETURN(OperationSet::Shared added, OperationSet::Create(*bytes));
+  ABSL_ASSIGN_OR_RETURN(MergedOperations merged, MergeOperationSets(base, added));
+  Warn(path, merged.unused_options, "has other options in this file, which are not used: the gateway uses its own",
        warnings);
-  return OperationTable::Create(operator_name, std::move(merged->set));
+  return OperationTable::Create(operator_name, std::move(merged.set));
 }
 
 // Returns the full names of the fields of `set` that nobody has reviewed, in alphabetical order.

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/time/clock.h"
 #include "base/secret/symmetric_key.h"
 #include "gateway/config/duration.h"
@@ -72,10 +73,9 @@ absl::StatusOr<std::unique_ptr<EventLog>> OpenOnServer(const config::v1::Config&
                                                        std::function<void(bool reachable)> on_reachable,
                                                        Metrics* metrics) {
   PostgresEventLogOptions options = ServerOptions(config, std::move(on_reachable), metrics);
-  const absl::StatusOr<SecretBytes> key =
-      ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config));
-  if (!key.ok()) return key.status();
-  options.store_key = &*key;
+  ABSL_ASSIGN_OR_RETURN(const SecretBytes key,
+                        ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config)));
+  options.store_key = &key;
   return OpenPostgresEventLog(std::move(options));
 }
 

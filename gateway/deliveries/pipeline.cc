@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/secret/settled_file.h"
@@ -93,14 +94,12 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->watch_->Look();
   pipeline->watcher_ = std::make_unique<PeriodicTask>("log-watch", HangWatch::kInterval,
                                                       [watch = &*pipeline->watch_] { watch->Look(); });
-  absl::StatusOr<std::unique_ptr<EventEncoder>> encoder =
-      EventEncoder::Create(pool, config.operator_name(), pipeline->log_->identity());
-  if (!encoder.ok()) return encoder.status();
-  pipeline->encoder_ = *std::move(encoder);
-  absl::StatusOr<std::unique_ptr<EventFeed>> feed =
-      EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads, metrics);
-  if (!feed.ok()) return feed.status();
-  pipeline->feed_ = *std::move(feed);
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<EventEncoder> encoder,
+                        EventEncoder::Create(pool, config.operator_name(), pipeline->log_->identity()));
+  pipeline->encoder_ = std::move(encoder);
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<EventFeed> feed,
+                        EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads, metrics));
+  pipeline->feed_ = std::move(feed);
   if (metrics != nullptr) {
     pipeline->gauges_ =
         std::make_unique<EventGauges>(*pipeline->feed_, pipeline->subscriptions_, *metrics, [] { return absl::Now(); });
@@ -140,9 +139,8 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   options.on_failed_handshake = std::move(observers.on_failed_handshake);
   options.on_no_descriptor = std::move(observers.on_no_descriptor);
   options.on_refused = [intake = pipeline->intake_.get()](HttpRefusal refusal) { intake->Refused(refusal); };
-  absl::StatusOr<std::shared_ptr<EventLoops>> loops = EventLoops::Start(kWebhookLoops, "webhooks");
-  if (!loops.ok()) return loops.status();
-  pipeline->webhook_loops_ = *std::move(loops);
+  ABSL_ASSIGN_OR_RETURN(std::shared_ptr<EventLoops> loops, EventLoops::Start(kWebhookLoops, "webhooks"));
+  pipeline->webhook_loops_ = std::move(loops);
   absl::StatusOr<std::unique_ptr<Receiver>> receiver =
       Receiver::Start(std::move(options), pipeline->webhook_loops_,
                       [intake = pipeline->intake_.get()](Delivery delivery, Answer answer) {

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/http/acceptor.h"
 #include "base/http/handshake_fault.h"
@@ -118,10 +119,9 @@ class PassiveDoor : public Door {
   }
 
   absl::Status Bind(grpc::ServerBuilder& builder) {
-    const absl::StatusOr<ListenAddress> address = ParseListenAddress(options_.address);
-    if (!address.ok()) return address.status();
+    ABSL_ASSIGN_OR_RETURN(const ListenAddress address, ParseListenAddress(options_.address));
     error_code error;
-    const tcp::endpoint endpoint(asio::ip::make_address(address->ip, error), address->port);
+    const tcp::endpoint endpoint(asio::ip::make_address(address.ip, error), address.port);
     if (!error) acceptor_->open(endpoint.protocol(), error);
     if (!error) acceptor_->set_option(asio::socket_base::reuse_address(true), error);
     if (!error && endpoint.protocol() == tcp::v6()) acceptor_->set_option(asio::ip::v6_only(false), error);
@@ -429,7 +429,7 @@ absl::StatusOr<std::unique_ptr<Door>> Door::Create(const Options& options, std::
                                                    grpc::ServerBuilder& builder) {
   try {
     auto door = std::make_unique<PassiveDoor>(options, std::move(loops));
-    if (absl::Status status = door->Bind(builder); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(door->Bind(builder));
     return door;
   } catch (const std::exception& error) {  // no descriptor or no memory
     return absl::UnavailableError(absl::StrCat("cannot listen on ", options.address, ": ", error.what()));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/shutting_down.h"
 #include "gateway/events/access.h"
@@ -82,10 +83,9 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
 
  private:
   absl::Status Read(const grpc::ByteBuffer& bytes, const MessagePlan& plan, EventRequest& request) {
-    if (absl::Status status = request.Read(environment_, bytes, plan); !status.ok()) return status;
-    absl::StatusOr<CallerShare> query = environment_.queries->TakeFor(access_.caller.caller->name());
-    if (!query.ok()) return query.status();
-    response_.query = *std::move(query);
+    ABSL_RETURN_IF_ERROR(request.Read(environment_, bytes, plan));
+    ABSL_ASSIGN_OR_RETURN(CallerShare query, environment_.queries->TakeFor(access_.caller.caller->name()));
+    response_.query = std::move(query);
     return absl::OkStatus();
   }
 
@@ -103,7 +103,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
   }
 
   absl::Status Hold(const grpc::ByteBuffer& message) {
-    if (absl::Status status = response_.held.Resize(message.Length()); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(response_.held.Resize(message.Length()));
     response_.message = message;
     return absl::OkStatus();
   }

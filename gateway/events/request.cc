@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/calls/request_message.h"
 #include "gateway/feed/error.h"
@@ -36,18 +37,16 @@ absl::Time TimeOf(const Timestamp& timestamp) {
 
 absl::StatusOr<EventPlace> LocateOnce(const EventStart& start, EventReader& reader) {
   if (const auto* time = std::get_if<absl::Time>(&start)) {
-    const absl::StatusOr<Position> position = reader.PlaceOf(*time);
-    if (!position.ok()) return position.status();
-    return PlaceAt(reader, *position);
+    ABSL_ASSIGN_OR_RETURN(const Position position, reader.PlaceOf(*time));
+    return PlaceAt(reader, position);
   }
-  const absl::StatusOr<LogExtent> extent = reader.Extent();
-  if (!extent.ok()) return extent.status();
+  ABSL_ASSIGN_OR_RETURN(const LogExtent extent, reader.Extent());
   if (const auto* end = std::get_if<LogEnd>(&start)) {
-    return PlaceAt(reader, *end == LogEnd::kLatest ? extent->latest : extent->earliest - 1);
+    return PlaceAt(reader, *end == LogEnd::kLatest ? extent.latest : extent.earliest - 1);
   }
   const Cursor cursor = std::get<Cursor>(start);
-  if (cursor.position < extent->earliest - 1) return absl::OutOfRangeError("trimmed");
-  if (cursor.position > extent->latest) {
+  if (cursor.position < extent.earliest - 1) return absl::OutOfRangeError("trimmed");
+  if (cursor.position > extent.latest) {
     return NotOfThisHistory("the cursor is ahead of the event log: the log was restored to an earlier state");
   }
   const absl::StatusOr<ChainDigest> there = reader.DigestAt(cursor.position);
@@ -64,11 +63,10 @@ absl::StatusOr<EventPlace> LocateOnce(const EventStart& start, EventReader& read
 
 absl::Status EventRequest::Read(const EventEnvironment& environment, const grpc::ByteBuffer& bytes,
                                 const MessagePlan& plan) {
-  const absl::StatusOr<ParsedMessage> parsed = ParseRequest(bytes, plan, bytes_, memory_);
-  if (!parsed.ok()) return parsed.status();
-  message_ = *parsed;
+  ABSL_ASSIGN_OR_RETURN(const ParsedMessage parsed, ParseRequest(bytes, plan, bytes_, memory_));
+  message_ = parsed;
   Violations violations;
-  Validate(*parsed, violations);
+  Validate(parsed, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
   if (environment.source != nullptr) return absl::OkStatus();
   if (environment.is_configured) return LogUnavailable();
@@ -78,9 +76,8 @@ absl::Status EventRequest::Read(const EventEnvironment& environment, const grpc:
 
 absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const StartFields& fields, const ParsedMessage& request) {
   if (request.Has(*fields.cursor)) {
-    absl::StatusOr<Cursor> cursor = ReadCursor(log, request.Text(*fields.cursor));
-    if (!cursor.ok()) return cursor.status();
-    return EventStart(*cursor);
+    ABSL_ASSIGN_OR_RETURN(Cursor cursor, ReadCursor(log, request.Text(*fields.cursor)));
+    return EventStart(cursor);
   }
   if (request.Has(*fields.time)) {
     return EventStart(TimeOf(TimestampIn(request.Values(*fields.time).front().message())));

@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/json/reader.h"
 #include "stampgate/v1/options.pb.h"
@@ -60,10 +61,9 @@ std::string PrefixOf(int field, size_t size) {
 absl::StatusOr<std::unique_ptr<EventEncoder>> EventEncoder::Create(const google::protobuf::DescriptorPool& pool,
                                                                    absl::string_view operator_name,
                                                                    const LogIdentity& log) {
-  const absl::StatusOr<EventFields> fields = EventFields::Find(pool);
-  if (!fields.ok()) return fields.status();
-  std::unique_ptr<EventEncoder> encoder(new EventEncoder(*fields, operator_name, log));
-  if (absl::Status status = encoder->Plan(pool, nullptr); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(const EventFields fields, EventFields::Find(pool));
+  std::unique_ptr<EventEncoder> encoder(new EventEncoder(fields, operator_name, log));
+  ABSL_RETURN_IF_ERROR(encoder->Plan(pool, nullptr));
   return encoder;
 }
 
@@ -81,10 +81,9 @@ absl::Status EventEncoder::Plan(const google::protobuf::DescriptorPool& pool, Op
     if (field->message_type() == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat(field->full_name(), " is not a message"));
     }
-    absl::StatusOr<const MessagePlan*> plan = bodies->plans.Compile(field->message_type());
-    if (!plan.ok()) return plan.status();
+    ABSL_ASSIGN_OR_RETURN(const MessagePlan* plan, bodies->plans.Compile(field->message_type()));
     for (const std::string& type : field->options().GetExtension(v1::field).event_types()) {
-      if (!bodies->by_type.emplace(type, Decoded{field->number(), *plan}).second) {
+      if (!bodies->by_type.emplace(type, Decoded{field->number(), plan}).second) {
         return absl::FailedPreconditionError(absl::StrCat("two fields are assigned to events of the type ", type));
       }
     }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "translate/wire/field_numbers.h"
 
@@ -37,7 +38,7 @@ absl::StatusOr<EventFields> EventFields::Find(const google::protobuf::Descriptor
   FieldNumbers numbers(pool);
   EventFields fields;
   fields.response = FindResponse(numbers);
-  if (absl::Status status = CheckAlike(fields.response, numbers); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(CheckAlike(fields.response, numbers));
   fields.time.seconds = numbers.One("google.protobuf.Timestamp.seconds", FieldDescriptor::TYPE_INT64);
   fields.time.nanos = numbers.One("google.protobuf.Timestamp.nanos", FieldDescriptor::TYPE_INT32);
   fields.signature_fields.key_id = numbers.One(Named("EventSignature", "key_id"), FieldDescriptor::TYPE_STRING);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "base/threads/start_thread.h"
 #include "gateway/feed/error.h"
 
@@ -28,14 +29,12 @@ absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const
                                                             Metrics* metrics) {
   std::unique_ptr<EventFeed> feed(new EventFeed(encoder, log.identity()));
   for (int i = 0; i < threads; ++i) {
-    absl::StatusOr<std::unique_ptr<EventReader>> reader = log.NewReader();
-    if (!reader.ok()) return reader.status();
-    feed->readers_.push_back(*std::move(reader));
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<EventReader> reader, log.NewReader());
+    feed->readers_.push_back(std::move(reader));
   }
-  const absl::StatusOr<LogExtent> extent = feed->readers_.front()->Extent();
-  if (!extent.ok()) return extent.status();
-  feed->latest_ = extent->latest;
-  if (metrics != nullptr) metrics->SetLatestPosition(extent->latest);
+  ABSL_ASSIGN_OR_RETURN(const LogExtent extent, feed->readers_.front()->Extent());
+  feed->latest_ = extent.latest;
+  if (metrics != nullptr) metrics->SetLatestPosition(extent.latest);
   log.SetOnGrowth([feed = feed.get(), metrics](Position latest) {
     feed->Grow(latest);
     if (metrics != nullptr) metrics->SetLatestPosition(latest);

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/callers/denial.h"
 #include "gateway/calls/request_message.h"
@@ -74,7 +75,7 @@ void OperationCall::Start(absl::StatusOr<KnownCaller> caller, const std::string&
 }
 
 absl::Status OperationCall::Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger) {
-  if (absl::Status status = RecognizeCaller(caller, stranger, record_); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(RecognizeCaller(caller, stranger, record_));
   caller_ = *std::move(caller);
   return absl::OkStatus();
 }
@@ -84,9 +85,8 @@ absl::Status OperationCall::CheckMethod() {
 }
 
 absl::Status OperationCall::Decode(const grpc::ByteBuffer& bytes) {
-  const absl::StatusOr<ParsedMessage> request = ParseRequest(bytes, *operation_.request, bytes_, memory_);
-  if (!request.ok()) return request.status();
-  request_ = *request;
+  ABSL_ASSIGN_OR_RETURN(const ParsedMessage request, ParseRequest(bytes, *operation_.request, bytes_, memory_));
+  request_ = request;
   const FieldPlan* stamp = operation_.request->client_stamp;
   client_stamped_ = stamp != nullptr && request_.Has(*stamp);
   return absl::OkStatus();
@@ -95,30 +95,27 @@ absl::Status OperationCall::Decode(const grpc::ByteBuffer& bytes) {
 absl::Status OperationCall::CheckGrants() { return stampgate::CheckGrants(caller_, Requested(), record_); }
 
 absl::Status OperationCall::Validate() {
-  absl::StatusOr<CheckedRequest> checked = CheckedRequest::Check(*operations_, operation_, request_, memory_);
-  if (!checked.ok()) return checked.status();
-  if (checked->client_stamp().has_value()) {
-    absl::StatusOr<ClientStamp> stamp = ReadClientStamp(*checked->client_stamp());
-    if (!stamp.ok()) return stamp.status();
-    way_ = Forward{*std::move(stamp)};
+  ABSL_ASSIGN_OR_RETURN(CheckedRequest checked, CheckedRequest::Check(*operations_, operation_, request_, memory_));
+  if (checked.client_stamp().has_value()) {
+    ABSL_ASSIGN_OR_RETURN(ClientStamp stamp, ReadClientStamp(*checked.client_stamp()));
+    way_ = Forward{std::move(stamp)};
   } else if (operation_.kind != v1::OPERATION_KIND_DISCOVERY) {
     way_ = SignWith();
   }
-  request_ = checked->request();
+  request_ = checked.request();
   if (client_stamped_) {
     // The request does not refer to the bytes from here on, but to those of the stamped body.
     memory_.Release(bytes_.size());
     bytes_ = grpc::Slice();
   }
-  checked_ = *std::move(checked);
+  checked_ = std::move(checked);
   if (checked_->carried().has_value()) record_.NoteOwnMethod(checked_->carried()->operation->full_name);
   return Hold(0);
 }
 
 absl::Status OperationCall::Authorize() {
-  absl::StatusOr<Permission> permission = stampgate::Authorize(caller_, Requested(), record_);
-  if (!permission.ok()) return permission.status();
-  permission_ = *std::move(permission);
+  ABSL_ASSIGN_OR_RETURN(Permission permission, stampgate::Authorize(caller_, Requested(), record_));
+  permission_ = std::move(permission);
   return absl::OkStatus();
 }
 

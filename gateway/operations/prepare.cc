@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "gateway/operations/submit_timestamp.h"
@@ -71,10 +72,9 @@ absl::StatusOr<PreparedBody> Prepare(const Operation& operation, RenderedRequest
   v1::PrepareResponse response;
   std::string bytes;
   if (operation.is_submit()) {
-    absl::StatusOr<uint64_t> timestamp_ms = TimestampOf(rendered, timestamps, now);
-    if (!timestamp_ms.ok()) return timestamp_ms.status();
-    response.set_timestamp_ms(*timestamp_ms);
-    bytes = rendered.SubmitBody(*timestamp_ms);
+    ABSL_ASSIGN_OR_RETURN(uint64_t timestamp_ms, TimestampOf(rendered, timestamps, now));
+    response.set_timestamp_ms(timestamp_ms);
+    bytes = rendered.SubmitBody(timestamp_ms);
   } else {
     bytes = rendered.QueryBody();
   }

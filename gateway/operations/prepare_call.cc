@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "gateway/callers/denial.h"
 #include "gateway/calls/request_message.h"
 #include "stamp/request_body.h"
@@ -36,7 +37,7 @@ void PrepareCall::Start(absl::StatusOr<KnownCaller> caller, const std::string& s
 }
 
 absl::Status PrepareCall::Authenticate(absl::StatusOr<KnownCaller> caller, const std::string& stranger) {
-  if (absl::Status status = RecognizeCaller(caller, stranger, record_); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(RecognizeCaller(caller, stranger, record_));
   caller_ = *std::move(caller);
   return absl::OkStatus();
 }
@@ -44,7 +45,7 @@ absl::Status PrepareCall::Authenticate(absl::StatusOr<KnownCaller> caller, const
 absl::Status PrepareCall::Decode(const grpc::ByteBuffer& bytes) {
   memory_.Receive(bytes.Length());
   memory_.Count(bytes.Length());  // of the message in `request_`
-  if (absl::Status status = DecodeRequest(bytes, request_); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(DecodeRequest(bytes, request_));
   const absl::StatusOr<const Operation*> operation = FindOperationOf(*operations_, request_);
   if (operation.ok()) operation_ = *operation;
   return operation.status();
@@ -55,9 +56,8 @@ absl::Status PrepareCall::CheckMethod() {
 }
 
 absl::Status PrepareCall::DecodeInner() {
-  const absl::StatusOr<ParsedMessage> prepared = ParsePreparedRequest(*operation_, request_, memory_);
-  if (!prepared.ok()) return prepared.status();
-  prepared_ = *prepared;
+  ABSL_ASSIGN_OR_RETURN(const ParsedMessage prepared, ParsePreparedRequest(*operation_, request_, memory_));
+  prepared_ = prepared;
   facts_.organization_id = std::string(QuestionOf(*operation_, *prepared_).organization_id.value_or(""));
   return absl::OkStatus();
 }
@@ -65,30 +65,26 @@ absl::Status PrepareCall::DecodeInner() {
 absl::Status PrepareCall::CheckGrants() { return stampgate::CheckGrants(caller_, Requested(), record_); }
 
 absl::Status PrepareCall::Validate() {
-  absl::StatusOr<CheckedRequest> checked =
-      CheckedRequest::CheckUnstamped(*operations_, *operation_, *prepared_, memory_);
-  if (!checked.ok()) return checked.status();
-  checked_ = *std::move(checked);
+  ABSL_ASSIGN_OR_RETURN(CheckedRequest checked,
+                        CheckedRequest::CheckUnstamped(*operations_, *operation_, *prepared_, memory_));
+  checked_ = std::move(checked);
   if (checked_->carried().has_value()) record_.NoteOwnMethod(checked_->carried()->operation->full_name);
   return absl::OkStatus();
 }
 
 absl::Status PrepareCall::Authorize() {
-  absl::StatusOr<Permission> permission = stampgate::Authorize(caller_, Requested(), record_);
-  if (!permission.ok()) return permission.status();
-  permission_ = *std::move(permission);
+  ABSL_ASSIGN_OR_RETURN(Permission permission, stampgate::Authorize(caller_, Requested(), record_));
+  permission_ = std::move(permission);
   return absl::OkStatus();
 }
 
 absl::Status PrepareCall::Render() {
-  absl::StatusOr<RenderedRequest> rendered = (*std::move(checked_)).Render();
-  if (!rendered.ok()) return rendered.status();
-  absl::StatusOr<PreparedBody> prepared =
-      Prepare(*operation_, *std::move(rendered), environment_.timestamps, environment_.now());
-  if (!prepared.ok()) return prepared.status();
-  if (operation_->is_submit()) facts_.fingerprint = FingerprintOf(prepared->sha256);
-  if (environment_.recorders.audit != nullptr) permission_.decision.body_sha256 = HexDigest(prepared->sha256);
-  response_ = std::move(prepared->response);
+  ABSL_ASSIGN_OR_RETURN(RenderedRequest rendered, (*std::move(checked_)).Render());
+  ABSL_ASSIGN_OR_RETURN(PreparedBody prepared,
+                        Prepare(*operation_, std::move(rendered), environment_.timestamps, environment_.now()));
+  if (operation_->is_submit()) facts_.fingerprint = FingerprintOf(prepared.sha256);
+  if (environment_.recorders.audit != nullptr) permission_.decision.body_sha256 = HexDigest(prepared.sha256);
+  response_ = std::move(prepared.response);
   // The body is in the response and, when it is sent, in gRPC's bytes.
   return held_.Resize(request_.request().size() + memory_.arena().SpaceAllocated() + 2 * response_.body().size());
 }

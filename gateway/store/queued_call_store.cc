@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/threads/start_thread.h"
 #include "base/threads/wait_clock.h"
@@ -138,7 +139,7 @@ class QueuedCallStore final : public CallStore {
     bool first;
     {
       std::lock_guard lock(mutex_);
-      if (absl::Status refusal = Refusal(); !refusal.ok()) return refusal;
+      ABSL_RETURN_IF_ERROR(Refusal());
       first = begins_++ == 0;
       queue_.push_back(std::move(waiting));
     }
@@ -148,7 +149,7 @@ class QueuedCallStore final : public CallStore {
   absl::Status Enqueue(WaitingRaise& waiting) {
     {
       std::lock_guard lock(mutex_);
-      if (absl::Status refusal = Refusal(); !refusal.ok()) return refusal;
+      ABSL_RETURN_IF_ERROR(Refusal());
       raises_.push_back(std::move(waiting));
     }
     wake_.notify_one();

@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "gateway/tokens/jwt.h"
 
 namespace stampgate {
@@ -14,7 +15,7 @@ absl::StatusOr<VerifiedToken> Check(const TokenIssuerRule& rule, const TokenKey&
   if (!key.Verifies(token.signed_text, token.signature)) {
     return absl::UnauthenticatedError("the token's signature is wrong");
   }
-  if (absl::Status status = CheckTokenClaims(claims, rule.audiences, now); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(CheckTokenClaims(claims, rule.audiences, now));
   return VerifiedToken{rule.name, std::move(claims.subject), claims.expires + kTokenLeeway};
 }
 

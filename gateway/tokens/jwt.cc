@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -109,7 +110,7 @@ absl::StatusOr<SignedToken> ReadSignedToken(absl::string_view token) {
   std::optional<std::string> signature = DecodeBase64Url(parts[2]);
   if (!header.has_value() || !payload.has_value() || !signature.has_value()) return NoToken();
   SignedToken read;
-  if (absl::Status status = ReadHeader(*std::move(header), read); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(ReadHeader(*std::move(header), read));
   read.signed_text = std::string(token.substr(0, parts[0].size() + 1 + parts[1].size()));
   read.signature = *std::move(signature);
   read.payload = *std::move(payload);

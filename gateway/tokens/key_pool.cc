@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/time/clock.h"
 #include "gateway/process/log.h"
 #include "gateway/tokens/key_set_url.h"
@@ -48,18 +49,15 @@ TokenKeyPool::~TokenKeyPool() {
 absl::StatusOr<std::shared_ptr<TokenKeys>> TokenKeyPool::Get(const config::v1::TokenIssuer& issuer) {
   auto id = std::tuple(issuer.name(), issuer.jwks_url(), issuer.ca_file());
   if (const auto known = sources_.find(id); known != sources_.end()) return known->second.keys;
-  absl::StatusOr<KeySetUrl> url = ParseKeySetUrl(issuer.jwks_url());
-  if (!url.ok()) return url.status();
-  absl::StatusOr<std::unique_ptr<UpstreamClient>> client = MakeClient(url->base_url, issuer.ca_file(), loops_);
-  if (!client.ok()) return client.status();
+  ABSL_ASSIGN_OR_RETURN(KeySetUrl url, ParseKeySetUrl(issuer.jwks_url()));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<UpstreamClient> client, MakeClient(url.base_url, issuer.ca_file(), loops_));
   FetchedTokenKeys::Options options;
   options.now = [] { return absl::Now(); };
   options.observe = [name = issuer.name()](const absl::Status& status, const TokenKeySet* set) {
     LogFetch(name, status, set);
   };
-  auto keys =
-      std::make_shared<FetchedTokenKeys>(std::move(options), FetchKeySetThrough(**client, std::move(url->path)));
-  sources_.emplace(std::move(id), Source{*std::move(client), keys});
+  auto keys = std::make_shared<FetchedTokenKeys>(std::move(options), FetchKeySetThrough(*client, std::move(url.path)));
+  sources_.emplace(std::move(id), Source{std::move(client), keys});
   return keys;
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/json/base64url.h"
 #include "base/secret/import_key.h"
@@ -132,10 +133,10 @@ bool TokenKey::operator==(const TokenKey& other) const {
 }
 
 absl::StatusOr<TokenKeySet> TokenKeySet::Parse(std::string json) {
-  absl::StatusOr<JwkSet<TokenKey>> read = ReadJwkSet<TokenKey>(
-      std::move(json), {"kty", "crv", "alg", "use", "n", "e", "x", "y"}, SameId::kSetIsRefused, MakeTokenKey);
-  if (!read.ok()) return read.status();
-  return TokenKeySet(*std::move(read));
+  ABSL_ASSIGN_OR_RETURN(JwkSet<TokenKey> read,
+                        ReadJwkSet<TokenKey>(std::move(json), {"kty", "crv", "alg", "use", "n", "e", "x", "y"},
+                                             SameId::kSetIsRefused, MakeTokenKey));
+  return TokenKeySet(std::move(read));
 }
 
 const TokenKey* TokenKeySet::Find(TokenAlgorithm algorithm, const std::optional<std::string>& key_id) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/secret/file.h"
 #include "gateway/upstream/base_url.h"
@@ -146,14 +147,13 @@ absl::StatusOr<std::unique_ptr<UpstreamClient>> UpstreamClient::Create(const Opt
                                                                        std::shared_ptr<EventLoops> loops) {
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);  // once per process, never undone
   if (initialized != CURLE_OK) return absl::InternalError("libcurl cannot be initialized");
-  absl::StatusOr<std::string> base_url = ParseBaseUrl(options.base_url);
-  if (!base_url.ok()) return base_url.status();
-  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  if (!Connector::IsSupported(*base_url, options)) {
+  ABSL_ASSIGN_OR_RETURN(std::string base_url, ParseBaseUrl(options.base_url));
+  ABSL_RETURN_IF_ERROR(CheckOptions(options));
+  if (!Connector::IsSupported(base_url, options)) {
     return absl::InternalError("libcurl refuses an option that the upstream client needs");
   }
   try {
-    return std::make_unique<LoopsClient>(*std::move(base_url), options, std::move(loops));
+    return std::make_unique<LoopsClient>(std::move(base_url), options, std::move(loops));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("there is no memory for the upstream client");
   }

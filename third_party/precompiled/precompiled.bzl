@@ -2,7 +2,7 @@
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
-def precompiled(name, textual_hdrs = [], **kwargs):
+def precompiled(name, textual_hdrs = [], deps = [], **kwargs):
     """Precompiles the headers that NAME.cc includes. A file uses the result with `-include` and NAME.h.
 
     GCC uses the result only for files with the same options. `.bazelrc` has options of its own for files whose names end
@@ -11,6 +11,7 @@ def precompiled(name, textual_hdrs = [], **kwargs):
     Args:
       name: the name of the library, whose headers are NAME.h and its precompiled form, NAME.h.gch.
       textual_hdrs: the files of this package that NAME.cc includes.
+      deps: the libraries whose headers are not in the package root.
       **kwargs: passed on to the library.
     """
     cc_library(
@@ -20,6 +21,7 @@ def precompiled(name, textual_hdrs = [], **kwargs):
         linkstatic = True,
         tags = ["manual"],
         textual_hdrs = textual_hdrs,
+        deps = deps,
         **kwargs
     )
     native.filegroup(
@@ -43,5 +45,6 @@ def precompiled(name, textual_hdrs = [], **kwargs):
     cc_library(
         name = name,
         textual_hdrs = textual_hdrs + [name + ".h", name + ".h.gch"],
+        deps = deps,
         **kwargs
     )

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -116,7 +117,7 @@ absl::StatusOr<const MessagePlan*> MessagePlans::Compile(const Descriptor* descr
   while (!pending_.empty()) {
     const Pending pending = pending_.back();
     pending_.pop_back();
-    if (absl::Status status = CompileFields(pending); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CompileFields(pending));
   }
   return &root;
 }
@@ -141,7 +142,7 @@ absl::Status MessagePlans::CompileFields(const Pending& pending) {
   for (int i = 0; i < descriptor->field_count(); ++i) order.push_back(descriptor->field(i));
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->number() < b->number(); });
   for (const FieldDescriptor* field : order) {
-    if (absl::Status status = CompileField(field, pending); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CompileField(field, pending));
   }
   absl::flat_hash_set<std::string> names;
   absl::flat_hash_set<int> roles;
@@ -190,12 +191,11 @@ const MessagePlan* MessagePlans::Find(const google::protobuf::Descriptor* descri
 
 absl::Status MessagePlans::CompileField(const FieldDescriptor* field, const Pending& pending) {
   const v1::FieldRule& rule = field->options().GetExtension(v1::field);
-  absl::StatusOr<JsonForm> form = FormOf(field, rule.text_form());
-  if (!form.ok()) return form.status();
+  ABSL_ASSIGN_OR_RETURN(JsonForm form, FormOf(field, rule.text_form()));
 
   FieldPlan compiled;
   compiled.field = field;
-  compiled.form = *form;
+  compiled.form = form;
   compiled.json_name = rule.json_name().empty()
                            ? field->json_name()
                            : absl::StrReplaceAll(rule.json_name(), {{"{operator}", operator_name_}});
@@ -207,18 +207,18 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, const Pend
   compiled.may_be_empty = rule.may_be_empty();
   compiled.secret = rule.secret();
   compiled.role = rule.role();
-  compiled.in_json = *form != JsonForm::kOpaque && IsInJson(rule.role());
+  compiled.in_json = form != JsonForm::kOpaque && IsInJson(rule.role());
   if (rule.has_minimum()) compiled.minimum = rule.minimum();
   if (rule.has_maximum()) compiled.maximum = rule.maximum();
   if (rule.has_max_bytes()) compiled.max_bytes = rule.max_bytes();
   if (rule.has_max_characters()) compiled.max_characters = rule.max_characters();
-  compiled.is_list = field->is_repeated() || *form == JsonForm::kOpaque;
+  compiled.is_list = field->is_repeated() || form == JsonForm::kOpaque;
   compiled.min_elements = rule.min_elements();
   if (compiled.is_list) compiled.max_elements = rule.has_max_elements() ? rule.max_elements() : kMaxElements;
   compiled.guard = rule.guard();
   compiled.unreviewed = unreviewed_.contains(field);
 
-  const bool is_text = *form == JsonForm::kString || *form == JsonForm::kBytes;
+  const bool is_text = form == JsonForm::kString || form == JsonForm::kBytes;
   const bool is_required_text = compiled.required && is_text && !field->is_repeated();
   if (compiled.may_be_empty && !field->has_presence() && !is_required_text) {
     return Fault(field, "may be empty, so it must have presence or be a required text");
@@ -226,13 +226,13 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, const Pend
   compiled.written_if_unset =
       compiled.required &&
       (field->is_repeated() || (is_required_text && compiled.may_be_empty && !field->has_presence()));
-  const bool integer = *form == JsonForm::kUint64 || *form == JsonForm::kUint32 || *form == JsonForm::kInt64 ||
-                       *form == JsonForm::kInt32;
+  const bool integer =
+      form == JsonForm::kUint64 || form == JsonForm::kUint32 || form == JsonForm::kInt64 || form == JsonForm::kInt32;
   if ((compiled.minimum || compiled.maximum) && !integer) {
     return Fault(field, "has a minimum or maximum, so it must be an integer");
   }
   const bool is_string = field->type() == FieldDescriptor::TYPE_STRING;
-  if (compiled.max_bytes && !is_string && *form != JsonForm::kBytes) {
+  if (compiled.max_bytes && !is_string && form != JsonForm::kBytes) {
     return Fault(field, "has a maximum length, so it must be a string or bytes");
   }
   if (compiled.max_characters && !is_string) return Fault(field, "has a maximum of characters, so it must be a string");
@@ -246,20 +246,19 @@ absl::Status MessagePlans::CompileField(const FieldDescriptor* field, const Pend
   const bool is_enum_role =
       compiled.role == v1::FIELD_ROLE_ACTIVITY_STATUS || compiled.role == v1::FIELD_ROLE_WAIT_UNTIL;
   const JsonForm role_form = is_enum_role ? JsonForm::kEnum : JsonForm::kString;
-  if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && (*form != role_form || field->is_repeated())) {
+  if (compiled.role != v1::FIELD_ROLE_UNSPECIFIED && (form != role_form || field->is_repeated())) {
     return Fault(field, role_form == JsonForm::kEnum ? "has a role, so it must be a single enum"
                                                      : "has a role, so it must be a single string");
   }
 
-  if (*form == JsonForm::kMessage || *form == JsonForm::kTimestamp || *form == JsonForm::kStringMap) {
+  if (form == JsonForm::kMessage || form == JsonForm::kTimestamp || form == JsonForm::kStringMap) {
     if (pending.depth == kMaxNesting) {
       return Fault(field, absl::StrCat("nests messages deeper than ", kMaxNesting, " levels"));
     }
     compiled.message = &PlanOf(field->message_type(), pending.depth + 1);
-  } else if (*form == JsonForm::kEnum) {
-    absl::StatusOr<const EnumPlan*> values = CompileEnum(field->enum_type());
-    if (!values.ok()) return values.status();
-    compiled.values = *values;
+  } else if (form == JsonForm::kEnum) {
+    ABSL_ASSIGN_OR_RETURN(const EnumPlan* values, CompileEnum(field->enum_type()));
+    compiled.values = values;
   }
   pending.plan->fields.push_back(std::move(compiled));
   return absl::OkStatus();

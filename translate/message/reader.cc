@@ -10,6 +10,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -146,18 +147,16 @@ class MessageReader {
   static bool IsMember(const FieldPlan& field) { return field.in_json && field.form != JsonForm::kJsonMembers; }
 
   static absl::Status AppendMember(absl::string_view name, JsonValue& value, std::string& object) {
-    absl::StatusOr<absl::string_view> text = value.Text();
-    if (!text.ok()) return text.status();
+    ABSL_ASSIGN_OR_RETURN(absl::string_view text, value.Text());
     object.push_back(object.empty() ? '{' : ',');
     AppendJsonString(name, object);
-    absl::StrAppend(&object, ":", *text);
+    absl::StrAppend(&object, ":", text);
     return absl::OkStatus();
   }
 
   absl::Status ReadMembers(JsonValue& object, const FieldPlan& field) {
-    absl::StatusOr<absl::string_view> text = object.Text();
-    if (!text.ok()) return text.status();
-    wire_.String(field.field->number(), *text);
+    ABSL_ASSIGN_OR_RETURN(absl::string_view text, object.Text());
+    wire_.String(field.field->number(), text);
     return absl::OkStatus();
   }
 
@@ -316,7 +315,7 @@ class MessageReader {
     if (value.kind() == Kind::kString && value.string().has_value()) {
       time = ParseTime(*value.string());
     } else if (value.kind() == Kind::kObject) {
-      if (absl::Status status = ReadTimestampObject(value, time, exact); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(ReadTimestampObject(value, time, exact));
     }
     if (time.has_value() || plan.field->is_repeated()) WriteTime(plan, time.value_or(Time()));
     return exact ? absl::OkStatus() : Keep(value);
@@ -366,9 +365,8 @@ class MessageReader {
 
   // Reports the JSON text of `value`, whose place is `path_`, as a value that no field can hold.
   absl::Status Keep(JsonValue& value) {
-    absl::StatusOr<absl::string_view> text = value.Text();
-    if (!text.ok()) return text.status();
-    return unrecognized_(Pointer(), *text);
+    ABSL_ASSIGN_OR_RETURN(absl::string_view text, value.Text());
+    return unrecognized_(Pointer(), text);
   }
 
   std::string Pointer() const {

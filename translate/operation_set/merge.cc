@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
@@ -155,14 +156,13 @@ class Merger {
 
   absl::StatusOr<MergedOperations> Run() {
     for (const auto& [name, bytes] : added_.files()) {
-      if (absl::Status status = AddFile(name, bytes); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(AddFile(name, bytes));
     }
     if (changed_.empty()) return MergedOperations{base_, std::move(unused_options_)};
     FileDescriptorSet files;
     for (const std::string& name : changed_) files.add_file()->Swap(&files_.at(name));
-    absl::StatusOr<OperationSet::Shared> set = OperationSet::Extend(base_, SerializeDeterministically(files));
-    if (!set.ok()) return set.status();
-    return MergedOperations{*std::move(set), std::move(unused_options_)};
+    ABSL_ASSIGN_OR_RETURN(OperationSet::Shared set, OperationSet::Extend(base_, SerializeDeterministically(files)));
+    return MergedOperations{std::move(set), std::move(unused_options_)};
   }
 
  private:
@@ -186,7 +186,7 @@ class Merger {
         return Fault(name, "has another package or syntax");
       }
     }
-    if (absl::Status status = MergeElements(); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(MergeElements());
     if (is_new && !is_defined_elsewhere_) {
       files_[name] = from_;  // with all its comments
       changed_.insert(name);
@@ -268,7 +268,7 @@ class Merger {
         continue;
       }
       if (older.IsReservedNumber(field.number()) && older.IsReservedName(field.name())) continue;
-      if (absl::Status status = CheckNewField(field); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(CheckNewField(field));
       fields.push_back(i);
     }
     if (!fields.empty()) PlaceFields(fields, from, path, file, to, to_path);
@@ -279,10 +279,9 @@ class Merger {
         Add(from.nested_type(i), nested, *to.mutable_nested_type(), file, Inside(to_path, kNestedMessages));
         continue;
       }
-      absl::Status status =
-          MergeMessage(*newer.nested_type(i), from.nested_type(i), nested, *same,
-                       *to.mutable_nested_type(same->index()), Inside(to_path, kNestedMessages, same->index()));
-      if (!status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(MergeMessage(*newer.nested_type(i), from.nested_type(i), nested, *same,
+                                        *to.mutable_nested_type(same->index()),
+                                        Inside(to_path, kNestedMessages, same->index())));
     }
     for (int i = 0; i < newer.enum_type_count(); ++i) {
       const EnumDescriptor* same = older.FindEnumTypeByName(newer.enum_type(i)->name());
@@ -291,10 +290,9 @@ class Merger {
         Add(from.enum_type(i), nested, *to.mutable_enum_type(), file, Inside(to_path, kNestedEnums));
         continue;
       }
-      absl::Status status =
-          MergeEnum(*newer.enum_type(i), from.enum_type(i), nested, *same, *to.mutable_enum_type(same->index()),
-                    Inside(to_path, kNestedEnums, same->index()));
-      if (!status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(MergeEnum(*newer.enum_type(i), from.enum_type(i), nested, *same,
+                                     *to.mutable_enum_type(same->index()),
+                                     Inside(to_path, kNestedEnums, same->index())));
     }
     return absl::OkStatus();
   }

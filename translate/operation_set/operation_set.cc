@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -147,7 +148,7 @@ const OperationSet::Shared& OperationSet::BuiltIn() {
 absl::StatusOr<OperationSet::Shared> OperationSet::Create(std::string descriptors) {
   std::shared_ptr<OperationSet> set(new OperationSet());
   set->owned_ = std::move(descriptors);
-  if (absl::Status status = set->AddFiles(set->owned_); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(set->AddFiles(set->owned_));
   if (set->files_.empty()) return absl::InvalidArgumentError("contains no proto file");
   return Build(std::move(set));
 }
@@ -157,7 +158,7 @@ absl::StatusOr<OperationSet::Shared> OperationSet::Extend(Shared base, std::stri
   set->files_ = base->files_;
   set->base_ = std::move(base);
   set->owned_ = std::move(files);
-  if (absl::Status status = set->AddFiles(set->owned_); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(set->AddFiles(set->owned_));
   return Build(std::move(set));
 }
 
@@ -180,9 +181,9 @@ absl::Status OperationSet::AddFiles(absl::string_view descriptors) {
 
 absl::StatusOr<OperationSet::Shared> OperationSet::Build(std::shared_ptr<OperationSet> set) {
   for (const auto& [name, bytes] : set->files_) {
-    if (absl::Status status = set->BuildFile(name); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(set->BuildFile(name));
   }
-  if (absl::Status status = set->ListMethods(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(set->ListMethods());
   return set;
 }
 
@@ -199,7 +200,7 @@ absl::Status OperationSet::BuildFile(const std::string& file) {
     if (!files_.contains(dependency)) {
       return absl::InvalidArgumentError(absl::StrCat(file, " imports ", dependency, ", which is missing"));
     }
-    if (absl::Status status = BuildFile(dependency); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(BuildFile(dependency));
   }
   FaultCollector faults;
   if (pool_.BuildFileCollectingErrors(proto, &faults) == nullptr) {

@@ -1,6 +1,7 @@
 #include "webhooks/keys/jwk_set.h"
 
 #include "absl/algorithm/container.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/json/reader.h"
 
@@ -51,11 +52,10 @@ absl::StatusOr<std::vector<std::string>> WalkJwkSet(
     std::string refusal;
     if (value.kind() == JsonValue::Kind::kObject) {
       JsonWebKey jwk;
-      if (absl::Status status = ReadKey(value, members, jwk, refusal); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(ReadKey(value, members, jwk, refusal));
       if (refusal.empty()) {
-        absl::StatusOr<std::string> added = add(jwk);
-        if (!added.ok()) return added.status();
-        refusal = *std::move(added);
+        ABSL_ASSIGN_OR_RETURN(std::string added, add(jwk));
+        refusal = std::move(added);
       }
     } else {
       refusal = "not an object";

@@ -12,6 +12,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -83,9 +84,8 @@ absl::StatusOr<JwkSet<Key>> ReadJwkSet(std::string json, std::vector<absl::strin
     return "";
   };
   members.push_back("kid");
-  absl::StatusOr<std::vector<std::string>> refused = WalkJwkSet(std::move(json), members, add);
-  if (!refused.ok()) return refused.status();
-  set.refused = *std::move(refused);
+  ABSL_ASSIGN_OR_RETURN(std::vector<std::string> refused, WalkJwkSet(std::move(json), members, add));
+  set.refused = std::move(refused);
   return set;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/json/base64url.h"
@@ -49,14 +50,15 @@ absl::StatusOr<KeySet> KeySet::Parse(std::string json, absl::string_view operato
     return key;
   };
   // If two keys have the same id, the first key is used, as in upstream's helper.
-  absl::StatusOr<JwkSet<VerificationKey>> read = ReadJwkSet<VerificationKey>(
-      std::move(json), {"kty", "crv", "alg", "use", "x", algorithm, version}, SameId::kFirstKeyCounts, make);
-  if (!read.ok()) return read.status();
+  ABSL_ASSIGN_OR_RETURN(
+      JwkSet<VerificationKey> read,
+      ReadJwkSet<VerificationKey>(std::move(json), {"kty", "crv", "alg", "use", "x", algorithm, version},
+                                  SameId::kFirstKeyCounts, make));
   KeySet set;
-  for (JwkSet<VerificationKey>::Entry& entry : read->keys) {
+  for (JwkSet<VerificationKey>::Entry& entry : read.keys) {
     set.keys_.emplace(*std::move(entry.key_id), std::move(entry.key));
   }
-  set.refused_ = std::move(read->refused);
+  set.refused_ = std::move(read.refused);
   return set;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 
 namespace stampgate {
@@ -12,11 +13,10 @@ constexpr EventReader::Limits kBatch = {.max_events = 512, .max_bytes = 1 << 20,
 
 absl::Status CopyIds(LogSource& source, LogTarget& target) {
   for (Position after = 0;;) {
-    const absl::StatusOr<std::vector<StoredId>> ids = source.IdsAfter(after);
-    if (!ids.ok()) return ids.status();
-    if (ids->empty()) return absl::OkStatus();
-    if (absl::Status status = target.AddIds(*ids); !status.ok()) return status;
-    after = ids->back().position;
+    ABSL_ASSIGN_OR_RETURN(const std::vector<StoredId> ids, source.IdsAfter(after));
+    if (ids.empty()) return absl::OkStatus();
+    ABSL_RETURN_IF_ERROR(target.AddIds(ids));
+    after = ids.back().position;
   }
 }
 
@@ -40,7 +40,7 @@ absl::Status CopyBatch(const std::vector<LoggedEvent>& batch, const LogIdentity&
     events.push_back({row, logged.digest, logged.event.body});
     previous = &logged.digest;
   }
-  if (absl::Status status = target.AddEvents(events); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(target.AddEvents(events));
   *end = {batch.back().position, batch.back().digest};
   return absl::OkStatus();
 }
@@ -48,16 +48,15 @@ absl::Status CopyBatch(const std::vector<LoggedEvent>& batch, const LogIdentity&
 }  // namespace
 
 absl::Status CopyLog(LogSource& source, LogTarget& target, const std::function<void(Position)>& on_progress) {
-  if (absl::Status status = CopyIds(source, target); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(CopyIds(source, target));
   const LogRecord& record = source.record();
   EventPlace end = {record.earliest - 1, record.digest_before};
   while (end.position < record.latest) {
-    const absl::StatusOr<EventReader::Batch> batch = source.reader().Read({end.position}, {}, kBatch);
-    if (!batch.ok()) return batch.status();
-    if (batch->events.empty()) {
+    ABSL_ASSIGN_OR_RETURN(const EventReader::Batch batch, source.reader().Read({end.position}, {}, kBatch));
+    if (batch.events.empty()) {
       return absl::DataLossError(absl::StrCat("the log ends before its last event, ", record.latest));
     }
-    if (absl::Status status = CopyBatch(batch->events, record.identity, target, &end); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CopyBatch(batch.events, record.identity, target, &end));
     on_progress(end.position);
   }
   if (end.digest != record.latest_digest) {

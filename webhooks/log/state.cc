@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/big_endian.h"
 #include "base/secret/sha256.h"
@@ -74,37 +75,37 @@ const char kCreateLogRecord[] =
     ") STRICT";
 
 absl::StatusOr<LogRecord> ReadLogRecordOfVersion1(const SqliteConnection& connection) {
-  absl::StatusOr<SqliteStatement> read = SqliteStatement::Prepare(
-      connection, "SELECT id, cursor_key, earliest, latest, latest_commit_us, checksum FROM log");
-  if (!read.ok()) return read.status();
-  absl::StatusOr<bool> row = read->Step();
-  if (!row.ok()) return row.status();
-  if (!*row) return MissingRow();
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement read,
+      SqliteStatement::Prepare(connection,
+                               "SELECT id, cursor_key, earliest, latest, latest_commit_us, checksum FROM log"));
+  ABSL_ASSIGN_OR_RETURN(bool row, read.Step());
+  if (!row) return MissingRow();
   LogRecord record;
-  const bool sized = Fill(read->Bytes(0), &record.identity.id) && Fill(read->Bytes(1), &record.identity.cursor_key);
-  record.earliest = read->Number(2);
-  record.latest = read->Number(3);
-  record.latest_commit_us = read->Number(4);
-  if (!sized || read->Bytes(5) != AsText(ChecksumOfVersion1(record))) return DamagedRow();
+  const bool sized = Fill(read.Bytes(0), &record.identity.id) && Fill(read.Bytes(1), &record.identity.cursor_key);
+  record.earliest = read.Number(2);
+  record.latest = read.Number(3);
+  record.latest_commit_us = read.Number(4);
+  if (!sized || read.Bytes(5) != AsText(ChecksumOfVersion1(record))) return DamagedRow();
   return record;
 }
 
 absl::StatusOr<LogRecordReader> LogRecordReader::Open(const SqliteConnection& connection) {
-  absl::StatusOr<SqliteStatement> read = SqliteStatement::Prepare(
-      connection,
-      "SELECT id, cursor_key, earliest, latest, latest_commit_us, latest_digest, digest_before, age_us, wall_us,"
-      " checksum FROM log");
-  if (!read.ok()) return read.status();
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement read,
+      SqliteStatement::Prepare(
+          connection,
+          "SELECT id, cursor_key, earliest, latest, latest_commit_us, latest_digest, digest_before, age_us, wall_us,"
+          " checksum FROM log"));
   LogRecordReader reader;
-  reader.read_ = *std::move(read);
+  reader.read_ = std::move(read);
   return reader;
 }
 
 absl::StatusOr<LogRecord> LogRecordReader::Read() {
   SqliteReset reset(read_);
-  absl::StatusOr<bool> row = read_.Step();
-  if (!row.ok()) return row.status();
-  if (!*row) return MissingRow();
+  ABSL_ASSIGN_OR_RETURN(bool row, read_.Step());
+  if (!row) return MissingRow();
   LogRecord record;
   const bool sized = Fill(read_.Bytes(0), &record.identity.id) && Fill(read_.Bytes(1), &record.identity.cursor_key) &&
                      Fill(read_.Bytes(5), &record.latest_digest) && Fill(read_.Bytes(6), &record.digest_before);
@@ -117,13 +118,14 @@ absl::StatusOr<LogRecord> LogRecordReader::Read() {
 }
 
 absl::StatusOr<LogRecordWriter> LogRecordWriter::Open(const SqliteConnection& connection) {
-  absl::StatusOr<SqliteStatement> write = SqliteStatement::Prepare(
-      connection,
-      "INSERT OR REPLACE INTO log (one, id, cursor_key, earliest, latest, latest_commit_us, latest_digest,"
-      " digest_before, age_us, wall_us, checksum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)");
-  if (!write.ok()) return write.status();
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement write,
+      SqliteStatement::Prepare(
+          connection,
+          "INSERT OR REPLACE INTO log (one, id, cursor_key, earliest, latest, latest_commit_us, latest_digest,"
+          " digest_before, age_us, wall_us, checksum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"));
   LogRecordWriter writer;
-  writer.write_ = *std::move(write);
+  writer.write_ = std::move(write);
   return writer;
 }
 

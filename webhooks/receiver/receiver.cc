@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/http/acceptor.h"
@@ -39,7 +40,7 @@ class AsioReceiver final : public Receiver {
   }
 
   absl::Status Listen() {
-    if (absl::Status listening = acceptor_.Listen(state_->options.listen_address); !listening.ok()) return listening;
+    ABSL_RETURN_IF_ERROR(acceptor_.Listen(state_->options.listen_address));
     url_ = absl::StrCat(state_->tls == nullptr ? "http://" : "https://", acceptor_.address());
     return absl::OkStatus();
   }
@@ -107,19 +108,19 @@ absl::Status CheckOptions(const ReceiverOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Receiver>> Receiver::Start(ReceiverOptions options, std::shared_ptr<EventLoops> loops,
                                                           TakeDelivery take) {
-  if (absl::Status checked = CheckOptions(options); !checked.ok()) return checked;
+  ABSL_RETURN_IF_ERROR(CheckOptions(options));
   std::unique_ptr<CurrentTls> tls;
   if (!options.tls_certificate_file.empty()) {
-    auto loaded =
+    ABSL_ASSIGN_OR_RETURN(
+        auto loaded,
         CurrentTls::Load({options.tls_certificate_file, options.tls_private_key_file, "", options.secret_owners},
-                         TlsProtocol::kHttp11, absl::Now(), options.on_shrunk_file, options.steady_now);
-    if (!loaded.ok()) return loaded.status();
-    tls = *std::move(loaded);
+                         TlsProtocol::kHttp11, absl::Now(), options.on_shrunk_file, options.steady_now));
+    tls = std::move(loaded);
   }
   try {  // the constructors throw if memory is short
     auto state = std::make_shared<ReceiverState>(std::move(options), std::move(take), std::move(tls));
     auto receiver = std::make_unique<AsioReceiver>(std::move(state), std::move(loops));
-    if (absl::Status listening = receiver->Listen(); !listening.ok()) return listening;
+    ABSL_RETURN_IF_ERROR(receiver->Listen());
     receiver->Accept();
     return receiver;
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/store/postgres/submit_rows.h"
 #include "gateway/store/postgres/submit_seal.h"
@@ -19,11 +20,11 @@ class PostgresCallSource final : public CallSource {
       : connection_(connection), seals_(store_key) {}
 
   absl::Status Open() {
-    const absl::StatusOr<std::vector<PostgresResult>> results =
+    ABSL_ASSIGN_OR_RETURN(
+        const std::vector<PostgresResult> results,
         connection_.Run({{"SELECT age_us, wall_us, distrusted_age_us, (SELECT max(through_ms) FROM leases),"
-                          " keys_unsealed_through_us FROM submit_clock, bounds"}});
-    if (!results.ok()) return results.status();
-    const PostgresResult& row = results->front();
+                          " keys_unsealed_through_us FROM submit_clock, bounds"}}));
+    const PostgresResult& row = results.front();
     outline_.clock = {.age_us = row.Number(0, 0), .wall_us = row.Number(0, 1)};
     outline_.distrusted_age_us = row.Number(0, 2);
     outline_.timestamp_bound_ms = static_cast<uint64_t>(row.Number(0, 3));
@@ -34,12 +35,14 @@ class PostgresCallSource final : public CallSource {
   const CallStoreOutline& outline() const override { return outline_; }
 
   absl::StatusOr<std::vector<CallRow>> Next() override {
-    absl::StatusOr<std::vector<PostgresResult>> results = connection_.Run(
-        {{absl::StrCat("SELECT ", kSubmitColumns, " FROM submits s WHERE (stored_age_us, caller, key) > ($1, $2, $3)",
-                       " ORDER BY stored_age_us, caller, key LIMIT $4"),
-          PostgresParameters().Bigint(last_age_us_).Bytes(last_caller_).Bytes(last_key_).Bigint(kCopiedRows)}});
-    if (!results.ok()) return results.status();
-    absl::StatusOr<std::vector<CallRow>> rows = RowsOf(results->front(), check_);
+    ABSL_ASSIGN_OR_RETURN(
+        std::vector<PostgresResult> results,
+        connection_.Run(
+            {{absl::StrCat("SELECT ", kSubmitColumns,
+                           " FROM submits s WHERE (stored_age_us, caller, key) > ($1, $2, $3)",
+                           " ORDER BY stored_age_us, caller, key LIMIT $4"),
+              PostgresParameters().Bigint(last_age_us_).Bytes(last_caller_).Bytes(last_key_).Bigint(kCopiedRows)}}));
+    absl::StatusOr<std::vector<CallRow>> rows = RowsOf(results.front(), check_);
     if (rows.ok() && !rows->empty()) {
       last_age_us_ = rows->back().stored_age_us;
       last_caller_ = rows->back().submit.caller;
@@ -99,7 +102,7 @@ class PostgresCallTarget final : public CallTarget {
 absl::StatusOr<std::unique_ptr<CallSource>> OpenPostgresCallSource(PostgresConnection& connection,
                                                                    const SecretBytes& store_key) {
   auto source = std::make_unique<PostgresCallSource>(connection, store_key);
-  if (absl::Status status = source->Open(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(source->Open());
   return source;
 }
 

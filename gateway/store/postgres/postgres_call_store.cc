@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/postgres/connection.h"
 #include "base/postgres/primary_check.h"
@@ -146,23 +147,23 @@ class PostgresBackend final : public CallBackend {
   absl::Status TakeLease(PostgresConnection& connection) {
     // While the COMMIT waits for the standby, its lease is locked, and the next attempt would wait with another lease.
     if (!options_.address.allow_single_server) {
-      if (absl::Status status = connection.Prove(); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(connection.Prove());
     }
-    absl::StatusOr<std::vector<PostgresResult>> results =
+    ABSL_ASSIGN_OR_RETURN(
+        std::vector<PostgresResult> results,
         CommitAt(options_.now, connection,
-                 {{"SELECT lease, floor_ms FROM begin_lease($1)", PostgresParameters().Bytes(secret_)}});
-    if (!results.ok()) return results.status();
-    if (results->front().IsNull(0, 0)) {
+                 {{"SELECT lease, floor_ms FROM begin_lease($1)", PostgresParameters().Bytes(secret_)}}));
+    if (results.front().IsNull(0, 0)) {
       return absl::ResourceExhaustedError(absl::StrCat(kLeases, " gateways use the store already"));
     }
-    const int64_t lease = results->front().Number(0, 0);
+    const int64_t lease = results.front().Number(0, 0);
     // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
     if (absl::Status status = CheckStore(connection); !status.ok()) {
       EndLease(connection, lease, std::numeric_limits<int64_t>::max());  // keeps the bound, which the copy can have set
       return status;
     }
     lease_ = lease;
-    floor_ms_ = static_cast<uint64_t>(results->front().Number(0, 1));
+    floor_ms_ = static_cast<uint64_t>(results.front().Number(0, 1));
     raised_ms_ = 0;
     commits_ = 0;
     return CountKeys(connection);
@@ -181,13 +182,13 @@ class PostgresBackend final : public CallBackend {
   // the lease.
   absl::Status FindLoss(PostgresConnection& connection) {
     if (!lease_.has_value()) return absl::OkStatus();
-    absl::StatusOr<std::vector<PostgresResult>> results =
+    ABSL_ASSIGN_OR_RETURN(
+        std::vector<PostgresResult> results,
         connection.Run({{"SELECT holder IS NOT DISTINCT FROM $2, CASE WHEN holder = $2 THEN commits"
                          " WHEN previous_holder = $2 THEN previous_commits ELSE 0 END FROM leases WHERE index = $1",
-                         PostgresParameters().Bigint(lease_).Bytes(HolderNameOf(secret_))}});
-    if (!results.ok()) return results.status();
-    const bool held = results->front().Number(0, 0) != 0;
-    const int64_t commits = results->front().Number(0, 1);
+                         PostgresParameters().Bigint(lease_).Bytes(HolderNameOf(secret_))}}));
+    const bool held = results.front().Number(0, 0) != 0;
+    const int64_t commits = results.front().Number(0, 1);
     if (commits < commits_) {
       const absl::Status loss = absl::DataLossError(
           absl::StrCat("the server has lost ", commits_ - commits, " transactions of this gateway"));
@@ -204,10 +205,10 @@ class PostgresBackend final : public CallBackend {
   }
 
   absl::Status CountKeys(PostgresConnection& connection) {
-    absl::StatusOr<std::vector<PostgresResult>> results =
-        connection.Run({{"SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'submits'::regclass"}});
-    if (!results.ok()) return results.status();
-    keys_ = results->front().Number(0, 0);
+    ABSL_ASSIGN_OR_RETURN(
+        std::vector<PostgresResult> results,
+        connection.Run({{"SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'submits'::regclass"}}));
+    keys_ = results.front().Number(0, 0);
     count_at_ = SteadyClock::now() + kKeysInterval;
     return EstimateShares(connection);
   }
@@ -217,13 +218,13 @@ class PostgresBackend final : public CallBackend {
   absl::Status EstimateShares(PostgresConnection& connection) {
     shares_ = {};
     if (keys_ < options_.max_keys) return absl::OkStatus();
-    absl::StatusOr<std::vector<PostgresResult>> results =
+    ABSL_ASSIGN_OR_RETURN(
+        std::vector<PostgresResult> results,
         connection.Run({{"WITH sample AS (SELECT caller, count(*) AS keys FROM submits TABLESAMPLE SYSTEM"
                          " (least(100, 100.0 * $1 / $2)) GROUP BY caller) SELECT caller, ceil(keys * $2 / (SELECT "
                          "sum(keys) FROM sample))::bigint FROM sample",
-                         PostgresParameters().Bigint(kSampledKeys).Bigint(keys_)}});
-    if (!results.ok()) return results.status();
-    const PostgresResult& result = results->front();
+                         PostgresParameters().Bigint(kSampledKeys).Bigint(keys_)}}));
+    const PostgresResult& result = results.front();
     for (int i = 0; i < result.rows(); ++i) shares_.Add(result.Bytes(i, 0), result.Number(i, 1));
     return absl::OkStatus();
   }
@@ -231,7 +232,7 @@ class PostgresBackend final : public CallBackend {
   absl::Status TryToStore(const std::vector<const CallStep*>& steps, OnDecided on_decided,
                           std::vector<Answer>* answers) {
     answers->assign(steps.size(), CallStore::Begun());
-    if (absl::Status status = Connect(); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(Connect());
     SubmitRows rows;
     for (const CallStep* step : steps) {
       if (const auto* submit = std::get_if<KeyedSubmit>(step)) {
@@ -241,15 +242,15 @@ class PostgresBackend final : public CallBackend {
         rows[{ended.caller, ended.key}];
       }
     }
-    absl::StatusOr<std::vector<PostgresResult>> read =
+    ABSL_ASSIGN_OR_RETURN(
+        std::vector<PostgresResult> read,
         RunAt(options_.now, *connection_,
               {ReadSubmits(rows),
-               {"SELECT age_of_keys(), distrusted_age_us, keys_unsealed_through_us FROM submit_clock, bounds"}});
-    if (!read.ok()) return read.status();
+               {"SELECT age_of_keys(), distrusted_age_us, keys_unsealed_through_us FROM submit_clock, bounds"}}));
     SubmitCheck check{seals_, std::nullopt};
-    if (!read->back().IsNull(0, 2)) check.unsealed_through_us = read->back().Number(0, 2);
-    AddSubmits(read->front(), check, &rows);
-    Apply(steps, read->back(), &rows, answers);
+    if (!read.back().IsNull(0, 2)) check.unsealed_through_us = read.back().Number(0, 2);
+    AddSubmits(read.front(), check, &rows);
+    Apply(steps, read.back(), &rows, answers);
     if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return row.second.changed; })) {
       // An old primary lacks the attempts that the new one knows. A commit would find that out.
       return std::all_of(answers->begin(), answers->end(), IsFinal) ? absl::OkStatus()

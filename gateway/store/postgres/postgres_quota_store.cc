@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "base/postgres/connection.h"
 #include "gateway/store/postgres/holder_secret.h"
 #include "gateway/store/postgres/lasting_connection.h"
@@ -20,10 +21,10 @@ class PostgresQuotaStore final : public QuotaStore {
         connection_(std::move(options.address)) {}
 
   absl::StatusOr<QuotaBlock> Take(const QuotaLimit& limit, int64_t wanted) override {
-    const absl::StatusOr<PostgresConnection*> connection = connection_.Get();
-    if (!connection.ok()) return connection.status();
-    const absl::StatusOr<std::vector<PostgresResult>> results =
-        CommitAt(now_, **connection,
+    ABSL_ASSIGN_OR_RETURN(PostgresConnection * connection, connection_.Get());
+    ABSL_ASSIGN_OR_RETURN(
+        const std::vector<PostgresResult> results,
+        CommitAt(now_, *connection,
                  {{"SELECT calls, this_part, left_us, used, freed_us FROM take_calls($1, $2, $3, $4, $5, $6)",
                    PostgresParameters()
                        .Bool(!allow_single_server_)
@@ -31,9 +32,8 @@ class PostgresQuotaStore final : public QuotaStore {
                        .Bytes(limit.quota)
                        .Bigint(absl::ToInt64Microseconds(limit.window))
                        .Bigint(limit.calls)
-                       .Bigint(wanted)}});
-    if (!results.ok()) return results.status();
-    const PostgresResult& row = results->front();
+                       .Bigint(wanted)}}));
+    const PostgresResult& row = results.front();
     return QuotaBlock{row.Number(0, 0), row.Number(0, 1), absl::Microseconds(row.Number(0, 2)), row.Number(0, 3),
                       absl::Microseconds(row.Number(0, 4))};
   }

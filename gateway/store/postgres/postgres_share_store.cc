@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/string_view.h"
 #include "base/postgres/connection.h"
 #include "gateway/shares/rate_demand.h"
@@ -86,19 +87,18 @@ class PostgresShareStore final : public ShareStore {
   explicit PostgresShareStore(const PostgresAddress& address) : connection_(WithoutStandby(address)) {}
 
   absl::StatusOr<ShareAnswer> Renew(const ShareRenewal& renewal) override {
-    const absl::StatusOr<PostgresConnection*> connection = connection_.Get();
-    if (!connection.ok()) return connection.status();
-    const absl::StatusOr<std::vector<PostgresResult>> results =
-        (*connection)
-            ->Run({{"SELECT renew_rates($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", ArgumentsOf(renewal)},
-                   {"SELECT r.replica, r.number, d.rate, d.caller, d.weight, d.wanted FROM replicas r LEFT JOIN LATERAL"
-                    " unnest(r.demand_rates, r.demand_callers, r.weights, r.wanted) AS d (rate, caller, weight, "
-                    "wanted) ON true"
-                    " WHERE r.replica <> $1 ORDER BY r.replica, d.rate",
-                    PostgresParameters().Bytes(HolderNameOf(renewal.replica))}});
-    if (!results.ok()) return results.status();
-    if (results->front().IsNull(0, 0)) return absl::AbortedError("the replica has already made a later renewal");
-    return ShareAnswer{results->front().Numbers(0, 0), OthersOf(results->back())};
+    ABSL_ASSIGN_OR_RETURN(PostgresConnection * connection, connection_.Get());
+    ABSL_ASSIGN_OR_RETURN(
+        const std::vector<PostgresResult> results,
+        connection->Run(
+            {{"SELECT renew_rates($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)", ArgumentsOf(renewal)},
+             {"SELECT r.replica, r.number, d.rate, d.caller, d.weight, d.wanted FROM replicas r LEFT JOIN LATERAL"
+              " unnest(r.demand_rates, r.demand_callers, r.weights, r.wanted) AS d (rate, caller, weight, "
+              "wanted) ON true"
+              " WHERE r.replica <> $1 ORDER BY r.replica, d.rate",
+              PostgresParameters().Bytes(HolderNameOf(renewal.replica))}}));
+    if (results.front().IsNull(0, 0)) return absl::AbortedError("the replica has already made a later renewal");
+    return ShareAnswer{results.front().Numbers(0, 0), OthersOf(results.back())};
   }
 
   absl::Status Release(const std::string& replica) override {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/disk/database_settings.h"
@@ -24,11 +25,10 @@ absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record)
        {std::string("BEGIN IMMEDIATE"), std::string(kCreateStoreRecord), std::string(kCreateCalls),
         std::string(kIndexCalls), absl::StrCat("PRAGMA application_id = ", kFormat.application_id),
         absl::StrCat("PRAGMA user_version = ", kFormat.version)}) {
-    if (absl::Status status = connection.Run(sql.c_str()); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(connection.Run(sql.c_str()));
   }
-  absl::StatusOr<StoreRecordRow> row = StoreRecordRow::Open(connection);
-  if (!row.ok()) return row.status();
-  if (absl::Status status = row->Write(record); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(StoreRecordRow row, StoreRecordRow::Open(connection));
+  ABSL_RETURN_IF_ERROR(row.Write(record));
   return connection.Run("COMMIT");
 }
 
@@ -39,7 +39,7 @@ absl::Status CheckCallFileHeader(const std::string& path) { return CheckDatabase
 absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path) {
   absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, kCompanions);
   if (!file.ok()) return file;
-  if (absl::Status status = RefuseOtherNames(path); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(RefuseOtherNames(path));
   return file;
 }
 
@@ -52,15 +52,14 @@ absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std
   absl::StatusOr<SqliteConnection> connection =
       SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
   if (!connection.ok()) return connection;
-  if (absl::Status status = SetUntrusting(*connection, kCallFileBusyMs); !status.ok()) return status;
-  const absl::StatusOr<int64_t> version = VersionOfDatabase(*connection, kFormat);
-  if (!version.ok()) return version.status();
-  if (absl::Status status = SetDurable(*connection, synchronous_full); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(SetUntrusting(*connection, kCallFileBusyMs));
+  ABSL_ASSIGN_OR_RETURN(const int64_t version, VersionOfDatabase(*connection, kFormat));
+  ABSL_RETURN_IF_ERROR(SetDurable(*connection, synchronous_full));
   int growth = kCallFileGrowthBytes;
   sqlite3_file_control(connection->get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
-  if (absl::Status status = connection->Run("PRAGMA cache_size = -16384"); !status.ok()) return status;  // KiB
-  if (*version == 0) {
-    if (absl::Status status = MakeTables(*connection, record_of_new); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(connection->Run("PRAGMA cache_size = -16384"));  // KiB
+  if (version == 0) {
+    ABSL_RETURN_IF_ERROR(MakeTables(*connection, record_of_new));
   }
   return connection;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "gateway/store/sqlite/row_checksum.h"
 
 namespace stampgate {
@@ -67,9 +68,8 @@ absl::StatusOr<CallTable> CallTable::Open(const SqliteConnection& connection, co
       {&table.remove_, "DELETE FROM calls WHERE number <= ?1"},
   };
   for (const auto& [statement, sql] : statements) {
-    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(connection, sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = *std::move(prepared);
+    ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(connection, sql));
+    *statement = std::move(prepared);
   }
   return table;
 }
@@ -100,17 +100,15 @@ absl::StatusOr<FoundCall> CallTable::Find(absl::string_view caller, absl::string
   SqliteReset reset(find_);
   find_.BindText(1, caller);
   find_.BindText(2, key);
-  const absl::StatusOr<bool> there = find_.Step();
-  if (!there.ok()) return there.status();
-  return *there ? Read(find_) : FoundCall();
+  ABSL_ASSIGN_OR_RETURN(const bool there, find_.Step());
+  return there ? Read(find_) : FoundCall();
 }
 
 absl::StatusOr<FoundCall> CallTable::FindNumber(int64_t number) {
   SqliteReset reset(find_number_);
   find_number_.Bind(1, number);
-  const absl::StatusOr<bool> there = find_number_.Step();
-  if (!there.ok()) return there.status();
-  return *there ? Read(find_number_) : FoundCall();
+  ABSL_ASSIGN_OR_RETURN(const bool there, find_number_.Step());
+  return there ? Read(find_number_) : FoundCall();
 }
 
 absl::Status CallTable::Put(const CallRow& row) {
@@ -138,9 +136,8 @@ absl::StatusOr<std::vector<CallRow>> CallTable::RowsAfter(int64_t number, int ma
   SqliteReset reset(after_);
   after_.Bind(1, number);
   while (static_cast<int>(rows.size()) < max_rows) {
-    const absl::StatusOr<bool> there = after_.Step();
-    if (!there.ok()) return there.status();
-    if (!*there) break;
+    ABSL_ASSIGN_OR_RETURN(const bool there, after_.Step());
+    if (!there) break;
     FoundCall found = Read(after_);
     if (found.kind == FoundCall::Kind::kDamaged) return absl::DataLossError("an idempotency key is damaged");
     rows.push_back(std::move(found.row));
@@ -153,9 +150,8 @@ absl::StatusOr<int64_t> CallTable::LastStoredBefore(int64_t age_us, int max_rows
   SqliteReset reset(after_);
   after_.Bind(1, 0);
   for (int rows = 0; rows < max_rows; ++rows) {
-    const absl::StatusOr<bool> there = after_.Step();
-    if (!there.ok()) return there.status();
-    if (!*there) break;
+    ABSL_ASSIGN_OR_RETURN(const bool there, after_.Step());
+    if (!there) break;
     const FoundCall found = Read(after_);
     if (found.kind == FoundCall::Kind::kDamaged) continue;
     if (found.row.stored_age_us >= age_us) break;
@@ -175,16 +171,15 @@ absl::StatusOr<CallTable::CallerCounts> CallTable::ReadCounts(SqliteStatement& s
   CallerCounts counts;
   SqliteReset reset(statement);
   while (true) {
-    const absl::StatusOr<bool> there = statement.Step();
-    if (!there.ok()) return there.status();
-    if (!*there) return counts;
+    ABSL_ASSIGN_OR_RETURN(const bool there, statement.Step());
+    if (!there) return counts;
     counts.emplace_back(statement.Bytes(0), statement.Number(1));
   }
 }
 
 absl::StatusOr<int64_t> CallTable::RemoveThrough(int64_t number) {
   remove_.Bind(1, number);
-  if (absl::Status status = remove_.Run(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(remove_.Run());
   return sqlite3_changes(connection_);
 }
 

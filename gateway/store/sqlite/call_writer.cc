@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/vfs_file.h"
 #include "gateway/store/sqlite/call_file.h"
@@ -26,12 +27,10 @@ constexpr size_t kMarkFileBytes = 8192;
 
 // Returns whether any store has ever written to the mark file.
 absl::StatusOr<bool> HadMark(const std::string& path, Disk& disk) {
-  if (absl::Status status = disk.Settle(path); !status.ok()) return status;
-  absl::StatusOr<VfsFile> file = VfsFile::Open(path, disk.vfs());
-  if (!file.ok()) return file.status();
-  const absl::StatusOr<std::string> bytes = file->Read(0, kMarkFileBytes);
-  if (!bytes.ok()) return bytes.status();
-  return bytes->find_first_not_of('\0') != std::string::npos;
+  ABSL_RETURN_IF_ERROR(disk.Settle(path));
+  ABSL_ASSIGN_OR_RETURN(VfsFile file, VfsFile::Open(path, disk.vfs()));
+  ABSL_ASSIGN_OR_RETURN(const std::string bytes, file.Read(0, kMarkFileBytes));
+  return bytes.find_first_not_of('\0') != std::string::npos;
 }
 
 HighWaterMark MarkOf(const StoreRecord& record) {
@@ -43,21 +42,19 @@ HighWaterMark MarkOf(const StoreRecord& record) {
 absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Options& options, absl::Time now) {
   if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
   for (const char* suffix : {"", "-wal"}) {
-    if (absl::Status status = options.disk->Settle(absl::StrCat(options.path, suffix)); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(options.disk->Settle(absl::StrCat(options.path, suffix)));
   }
   const std::string mark_path = absl::StrCat(options.path, kCommitMarkSuffix);
-  const absl::StatusOr<bool> had_mark = HadMark(mark_path, *options.disk);
-  if (!had_mark.ok()) return had_mark.status();
+  ABSL_ASSIGN_OR_RETURN(const bool had_mark, HadMark(mark_path, *options.disk));
   // If the mark file was written but the database has no table, a store has been lost.
-  absl::StatusOr<SqliteConnection> connection = OpenCallFile(
-      options.path, options.disk->vfs(), options.synchronous_full, MakeStoreRecord(now, /*distrusted=*/*had_mark));
-  if (!connection.ok()) return connection.status();
+  ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
+                        OpenCallFile(options.path, options.disk->vfs(), options.synchronous_full,
+                                     MakeStoreRecord(now, /*distrusted=*/had_mark)));
   std::unique_ptr<CallWriter> writer(new CallWriter(options));
-  writer->connection_ = *std::move(connection);
-  if (absl::Status status = writer->Prepare(); !status.ok()) return status;
-  absl::StatusOr<MarkFile> mark = MarkFile::Open(mark_path, writer->record_.id, *options.disk);
-  if (!mark.ok()) return mark.status();
-  writer->mark_ = *std::move(mark);
+  writer->connection_ = std::move(connection);
+  ABSL_RETURN_IF_ERROR(writer->Prepare());
+  ABSL_ASSIGN_OR_RETURN(MarkFile mark, MarkFile::Open(mark_path, writer->record_.id, *options.disk));
+  writer->mark_ = std::move(mark);
   writer->loss_ = writer->FindLoss();
   writer->is_new_ = writer->loss_.ok() && writer->record_.commit == 0;
   writer->checkpointer_.emplace(*writer->connection_, options.checkpoint_pages, kCallFileBusyMs);
@@ -72,23 +69,18 @@ absl::Status CallWriter::Prepare() {
       {&page_count_, "PRAGMA page_count"},
   };
   for (const auto& [statement, sql] : statements) {
-    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(*connection_, sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = *std::move(prepared);
+    ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(*connection_, sql));
+    *statement = std::move(prepared);
   }
-  absl::StatusOr<StoreRecordRow> record_row = StoreRecordRow::Open(*connection_);
-  if (!record_row.ok()) return record_row.status();
-  record_row_ = *std::move(record_row);
-  const absl::StatusOr<StoreRecord> record = record_row_.Read();
-  if (!record.ok()) return record.status();
-  record_ = *record;
+  ABSL_ASSIGN_OR_RETURN(StoreRecordRow record_row, StoreRecordRow::Open(*connection_));
+  record_row_ = std::move(record_row);
+  ABSL_ASSIGN_OR_RETURN(const StoreRecord record, record_row_.Read());
+  record_ = record;
   written_age_us_ = record_.clock.age_us;
-  absl::StatusOr<CallTable> calls = CallTable::Open(*connection_, record_.id);
-  if (!calls.ok()) return calls.status();
-  calls_ = *std::move(calls);
-  const absl::StatusOr<int64_t> page_bytes = connection_->Number("PRAGMA page_size");
-  if (!page_bytes.ok()) return page_bytes.status();
-  page_bytes_ = *page_bytes;
+  ABSL_ASSIGN_OR_RETURN(CallTable calls, CallTable::Open(*connection_, record_.id));
+  calls_ = std::move(calls);
+  ABSL_ASSIGN_OR_RETURN(const int64_t page_bytes, connection_->Number("PRAGMA page_size"));
+  page_bytes_ = page_bytes;
   return absl::OkStatus();
 }
 
@@ -118,7 +110,7 @@ absl::Status CallWriter::Start(absl::Time now) {
   if (!is_new_) return absl::OkStatus();
   // Writes the mark to both of its places in the file, which reserves their disk space.
   for (int place = 0; place < 2; ++place) {
-    if (absl::Status status = mark_->Replace(MarkOf(record_)); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(mark_->Replace(MarkOf(record_)));
   }
   return CommitRecord(Next());
 }
@@ -129,9 +121,9 @@ absl::Status CallWriter::Distrust(absl::Time now) {
   if (mark_->mark().has_value()) next.commit = std::max(next.commit, static_cast<int64_t>(mark_->mark()->number) + 1);
   next.distrusted_age_us = next.clock.age_us;
   next.distrusted_through = next.last_number;
-  if (absl::Status status = CommitRecord(next); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(CommitRecord(next));
   for (int place = 0; place < 2; ++place) {
-    if (absl::Status status = mark_->Replace(MarkOf(record_)); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(mark_->Replace(MarkOf(record_)));
   }
   return absl::OkStatus();
 }
@@ -143,28 +135,25 @@ absl::Duration CallWriter::UntilTrusted() const {
 }
 
 absl::StatusOr<CallDecision> CallWriter::Decide(const KeyedSubmit& submit, const StoreRecord& record) {
-  absl::StatusOr<FoundCall> found = calls_.Find(submit.caller, submit.key);
-  if (!found.ok()) return found.status();
-  if (found->kind == FoundCall::Kind::kDamaged) return CallDecision::Record(RecordOfDamaged(submit));
-  const CallRow* row = found->kind == FoundCall::Kind::kRow ? &found->row : nullptr;
-  const absl::StatusOr<bool> is_full = row == nullptr ? IsFullFor(submit.caller, record) : false;
-  if (!is_full.ok()) return is_full.status();
+  ABSL_ASSIGN_OR_RETURN(FoundCall found, calls_.Find(submit.caller, submit.key));
+  if (found.kind == FoundCall::Kind::kDamaged) return CallDecision::Record(RecordOfDamaged(submit));
+  const CallRow* row = found.kind == FoundCall::Kind::kRow ? &found.row : nullptr;
+  ABSL_ASSIGN_OR_RETURN(const bool is_full, row == nullptr ? IsFullFor(submit.caller, record) : false);
   return DecideCall(submit, row,
                     {.age_us = record.clock.age_us,
                      .key_retention = options_.key_retention,
                      .until_trusted = UntilTrusted(),
                      .row_is_distrusted = row != nullptr && row->number <= record.distrusted_through,
-                     .is_full = *is_full,
+                     .is_full = is_full,
                      .next_number = record.last_number + 1});
 }
 
 absl::StatusOr<bool> CallWriter::IsFullFor(const std::string& caller, const StoreRecord& record) {
   if (record.keys < options_.max_keys) return false;
   if (!key_shares_.has_value()) {
-    const absl::StatusOr<CallTable::CallerCounts> counts = calls_.CountByCaller();
-    if (!counts.ok()) return counts.status();
+    ABSL_ASSIGN_OR_RETURN(const CallTable::CallerCounts counts, calls_.CountByCaller());
     key_shares_.emplace();
-    for (const auto& [name, keys] : *counts) key_shares_->Add(name, keys);
+    for (const auto& [name, keys] : counts) key_shares_->Add(name, keys);
   }
   return key_shares_->HasShare(caller, options_.max_keys);
 }
@@ -176,27 +165,25 @@ void CallWriter::AddKeys(const std::string& caller, int64_t keys) {
 }
 
 absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreRecord* next, Answer* answer) {
-  absl::StatusOr<CallDecision> decision = Decide(submit, *next);
-  if (!decision.ok()) return decision.status();
-  if (decision->row.has_value()) {
-    if (absl::Status status = calls_.Put(*decision->row); !status.ok()) return status;
-    next->last_number = std::max(next->last_number, decision->row->number);
-    if (decision->is_new_key) {
+  ABSL_ASSIGN_OR_RETURN(CallDecision decision, Decide(submit, *next));
+  if (decision.row.has_value()) {
+    ABSL_RETURN_IF_ERROR(calls_.Put(*decision.row));
+    next->last_number = std::max(next->last_number, decision.row->number);
+    if (decision.is_new_key) {
       ++next->keys;
       AddKeys(submit.caller, 1);
     }
   }
-  *answer = std::move(decision->answer);
+  *answer = std::move(decision.answer);
   return absl::OkStatus();
 }
 
 absl::Status CallWriter::End(const EndedAttempt& ended) {
-  absl::StatusOr<FoundCall> found = calls_.FindNumber(ended.number);
-  if (!found.ok()) return found.status();
+  ABSL_ASSIGN_OR_RETURN(FoundCall found, calls_.FindNumber(ended.number));
   // If retention has deleted the row or the row is damaged, there is nothing to update.
-  if (found->kind != FoundCall::Kind::kRow) return absl::OkStatus();
-  EndAttempt(ended.end, &found->row);
-  return calls_.Put(found->row);
+  if (found.kind != FoundCall::Kind::kRow) return absl::OkStatus();
+  EndAttempt(ended.end, &found.row);
+  return calls_.Put(found.row);
 }
 
 absl::Status CallWriter::Apply(const std::vector<const CallStep*>& steps, StoreRecord* next,
@@ -207,9 +194,8 @@ absl::Status CallWriter::Apply(const std::vector<const CallStep*>& steps, StoreR
   }
   for (size_t i = 0; i < steps.size(); ++i) {
     const auto* submit = std::get_if<KeyedSubmit>(steps[i]);
-    absl::Status status =
-        submit != nullptr ? Begin(*submit, next, &(*answers)[i]) : End(std::get<EndedAttempt>(*steps[i]));
-    if (!status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(submit != nullptr ? Begin(*submit, next, &(*answers)[i])
+                                           : End(std::get<EndedAttempt>(*steps[i])));
   }
   return absl::OkStatus();
 }
@@ -271,9 +257,9 @@ StoreRecord CallWriter::Next() const {
 
 // Commits the open transaction.
 absl::Status CallWriter::Commit(StoreRecord next) {
-  if (absl::Status status = record_row_.Write(next); !status.ok()) return status;
-  if (absl::Status status = Reserve(); !status.ok()) return status;
-  if (absl::Status status = commit_.Run(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(record_row_.Write(next));
+  ABSL_RETURN_IF_ERROR(Reserve());
+  ABSL_RETURN_IF_ERROR(commit_.Run());
   uncommitted_.clear();
   record_ = next;
   written_age_us_ = next.clock.age_us;
@@ -290,8 +276,7 @@ absl::Status CallWriter::CommitRecord(const StoreRecord& next) {
 // the disk is full. After this checkpoint, later transactions can overwrite the write-ahead log from its beginning.
 absl::Status CallWriter::Reserve() {
   SqliteReset reset(page_count_);
-  const absl::StatusOr<bool> row = page_count_.Step();
-  if (!row.ok()) return row.status();
+  ABSL_RETURN_IF_ERROR(page_count_.Step().status());
   int64_t bytes = page_count_.Number(0) * page_bytes_;
   if (bytes <= reserved_bytes_) return absl::OkStatus();
   if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
@@ -318,25 +303,22 @@ absl::Status CallWriter::Abandon(absl::Status why) {
   }
   // After a complete checkpoint, later transactions overwrite the write-ahead log from its beginning, which needs no
   // space.
-  if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(checkpointer_->RunNow());
   return why;
 }
 
 // Removes some of the expired keys. Returns whether it removed any.
 absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
   const int64_t oldest_us = record_.clock.age_us - absl::ToInt64Microseconds(options_.key_retention);
-  const absl::StatusOr<int64_t> last = calls_.LastStoredBefore(oldest_us, max_rows);
-  if (!last.ok()) return last.status();
-  if (*last == 0) return false;
+  ABSL_ASSIGN_OR_RETURN(const int64_t last, calls_.LastStoredBefore(oldest_us, max_rows));
+  if (last == 0) return false;
   StoreRecord next = Next();
-  if (absl::Status status = begin_.Run(); !status.ok()) return status;
-  const absl::StatusOr<CallTable::CallerCounts> counts = calls_.CountByCallerThrough(*last);
-  if (!counts.ok()) return counts.status();
-  const absl::StatusOr<int64_t> removed = calls_.RemoveThrough(*last);
-  if (!removed.ok()) return removed.status();
-  for (const auto& [caller, keys] : *counts) AddKeys(caller, -keys);
-  next.keys -= *removed;
-  if (absl::Status status = Commit(next); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(begin_.Run());
+  ABSL_ASSIGN_OR_RETURN(const CallTable::CallerCounts counts, calls_.CountByCallerThrough(last));
+  ABSL_ASSIGN_OR_RETURN(const int64_t removed, calls_.RemoveThrough(last));
+  for (const auto& [caller, keys] : counts) AddKeys(caller, -keys);
+  next.keys -= removed;
+  ABSL_RETURN_IF_ERROR(Commit(next));
   return true;
 }
 
@@ -353,7 +335,7 @@ absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
   const bool age_is_written = record_.clock.age_us - written_age_us_ < absl::ToInt64Microseconds(kAgeAhead);
   if (age_is_written && not_given_.empty()) return false;
   if (not_given_.empty()) {
-    if (absl::Status status = CommitRecord(Next()); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CommitRecord(Next()));
   } else {
     std::vector<Answer> none;
     const absl::Status status = Store(

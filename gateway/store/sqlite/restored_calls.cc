@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/disk.h"
@@ -26,23 +27,21 @@ absl::Status RemoveIfDamaged(const std::string& mark_path) {
 absl::Status Mark(const std::string& path, absl::Time now) {
   // Checks the file first, because ClaimCallFile creates a lock file, and also creates the file at `path` if it does
   // not exist.
-  if (absl::Status status = CheckCallFileHeader(path); !status.ok()) return status;
-  const absl::StatusOr<ExclusiveFile> file = ClaimCallFile(path);
-  if (!file.ok()) return file.status();
+  ABSL_RETURN_IF_ERROR(CheckCallFileHeader(path));
+  ABSL_ASSIGN_OR_RETURN(const ExclusiveFile file, ClaimCallFile(path));
   const std::string timestamp_path = absl::StrCat(path, kTimestampMarkSuffix);
   for (const std::string& mark_path : {absl::StrCat(path, kCommitMarkSuffix), timestamp_path}) {
-    if (absl::Status status = RemoveIfDamaged(mark_path); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(RemoveIfDamaged(mark_path));
   }
   CallWriter::Options options;
   options.path = path;
   options.disk = &Disk::System();
-  absl::StatusOr<std::unique_ptr<CallWriter>> writer = CallWriter::Open(options, now);
-  if (!writer.ok()) return writer.status();
-  const absl::StatusOr<TimestampMark> timestamps =
-      TimestampMark::Open(timestamp_path, (*writer)->record().id, Disk::System(), TimestampMark::Past::kUnknown, now);
-  if (!timestamps.ok()) return timestamps.status();
-  if (absl::Status status = (*writer)->Distrust(now); !status.ok()) return status;
-  return (*writer)->CheckpointAll();
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallWriter> writer, CallWriter::Open(options, now));
+  ABSL_ASSIGN_OR_RETURN(
+      const TimestampMark timestamps,
+      TimestampMark::Open(timestamp_path, writer->record().id, Disk::System(), TimestampMark::Past::kUnknown, now));
+  ABSL_RETURN_IF_ERROR(writer->Distrust(now));
+  return writer->CheckpointAll();
 }
 
 }  // namespace

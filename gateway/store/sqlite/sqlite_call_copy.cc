@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/disk.h"
 #include "base/disk/exclusive_file.h"
@@ -25,28 +26,24 @@ class SqliteCallSource final : public CallSource {
  public:
   static absl::StatusOr<std::unique_ptr<CallSource>> Open(const std::string& path, absl::Time now) {
     // Before ClaimCallFile, which creates other files beside the file.
-    if (absl::Status status = CheckCallFileHeader(path); !status.ok()) return status;
-    absl::StatusOr<ExclusiveFile> file = ClaimCallFile(path);
-    if (!file.ok()) return file.status();
+    ABSL_RETURN_IF_ERROR(CheckCallFileHeader(path));
+    ABSL_ASSIGN_OR_RETURN(ExclusiveFile file, ClaimCallFile(path));
     CallWriter::Options options;
     options.path = path;
     options.disk = &Disk::System();
-    absl::StatusOr<std::unique_ptr<CallWriter>> writer = CallWriter::Open(options, now);
-    if (!writer.ok()) return writer.status();
-    const TimestampMark::Past past =
-        (*writer)->loss().ok() ? TimestampMark::Past::kMarked : TimestampMark::Past::kUnknown;
-    const absl::StatusOr<TimestampMark> timestamps = TimestampMark::Open(
-        absl::StrCat(path, kTimestampMarkSuffix), (*writer)->record().id, Disk::System(), past, now);
-    if (!timestamps.ok()) return timestamps.status();
-    if (absl::Status status = (*writer)->Start(now); !status.ok()) return status;
-    const StoreRecord record = (*writer)->record();
-    absl::StatusOr<SqliteConnection> connection = OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, record);
-    if (!connection.ok()) return connection.status();
-    absl::StatusOr<CallTable> table = CallTable::Open(*connection, record.id);
-    if (!table.ok()) return table.status();
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallWriter> writer, CallWriter::Open(options, now));
+    const TimestampMark::Past past = writer->loss().ok() ? TimestampMark::Past::kMarked : TimestampMark::Past::kUnknown;
+    ABSL_ASSIGN_OR_RETURN(
+        const TimestampMark timestamps,
+        TimestampMark::Open(absl::StrCat(path, kTimestampMarkSuffix), writer->record().id, Disk::System(), past, now));
+    ABSL_RETURN_IF_ERROR(writer->Start(now));
+    const StoreRecord record = writer->record();
+    ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
+                          OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, record));
+    ABSL_ASSIGN_OR_RETURN(CallTable table, CallTable::Open(connection, record.id));
     std::unique_ptr<SqliteCallSource> source(
-        new SqliteCallSource(*std::move(file), *std::move(connection), *std::move(table)));
-    source->outline_ = {record.clock, record.distrusted_age_us, timestamps->ms()};
+        new SqliteCallSource(std::move(file), std::move(connection), std::move(table)));
+    source->outline_ = {record.clock, record.distrusted_age_us, timestamps.ms()};
     return source;
   }
 
@@ -74,16 +71,14 @@ class SqliteCallTarget final : public CallTarget {
  public:
   static absl::StatusOr<std::unique_ptr<CallTarget>> Create(const std::string& path, absl::Time now) {
     if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
-    absl::StatusOr<ExclusiveFile> file = ClaimCallFileForCopy(path);
-    if (!file.ok()) return file.status();
+    ABSL_ASSIGN_OR_RETURN(ExclusiveFile file, ClaimCallFileForCopy(path));
     const StoreRecord record = MakeStoreRecord(now, /*distrusted=*/true);
-    absl::StatusOr<SqliteConnection> connection = OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, record);
-    if (!connection.ok()) return connection.status();
-    absl::StatusOr<CallTable> table = CallTable::Open(*connection, record.id);
-    if (!table.ok()) return table.status();
-    if (absl::Status status = connection->Run("BEGIN IMMEDIATE"); !status.ok()) return status;
+    ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
+                          OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, record));
+    ABSL_ASSIGN_OR_RETURN(CallTable table, CallTable::Open(connection, record.id));
+    ABSL_RETURN_IF_ERROR(connection.Run("BEGIN IMMEDIATE"));
     return std::unique_ptr<CallTarget>(
-        new SqliteCallTarget(path, *std::move(file), *std::move(connection), *std::move(table), record.id, now));
+        new SqliteCallTarget(path, std::move(file), std::move(connection), std::move(table), record.id, now));
   }
 
   absl::Status Add(const std::vector<CallRow>& rows) override {
@@ -91,7 +86,7 @@ class SqliteCallTarget final : public CallTarget {
       // Retention deletes the rows with the lowest numbers, so the numbers follow the ages.
       row.number = static_cast<int64_t>(ages_us_.size()) + 1;
       ages_us_.push_back(row.stored_age_us);
-      if (absl::Status status = table_.Put(row); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(table_.Put(row));
     }
     return absl::OkStatus();
   }
@@ -106,18 +101,16 @@ class SqliteCallTarget final : public CallTarget {
     record.distrusted_age_us = outline.distrusted_age_us;
     record.distrusted_through =
         std::upper_bound(ages_us_.begin(), ages_us_.end(), outline.distrusted_age_us) - ages_us_.begin();
-    absl::StatusOr<StoreRecordRow> row = StoreRecordRow::Open(connection_);
-    if (!row.ok()) return row.status();
-    if (absl::Status status = row->Write(record); !status.ok()) return status;
-    absl::StatusOr<TimestampMark> timestamps = TimestampMark::Open(absl::StrCat(path_, kTimestampMarkSuffix), id_,
-                                                                   Disk::System(), TimestampMark::Past::kNone, now_);
-    if (!timestamps.ok()) return timestamps.status();
-    if (absl::Status status = timestamps->Set(outline.timestamp_bound_ms); !status.ok()) return status;
-    absl::StatusOr<MarkFile> mark = MarkFile::Open(absl::StrCat(path_, kCommitMarkSuffix), id_, Disk::System());
-    if (!mark.ok()) return mark.status();
+    ABSL_ASSIGN_OR_RETURN(StoreRecordRow row, StoreRecordRow::Open(connection_));
+    ABSL_RETURN_IF_ERROR(row.Write(record));
+    ABSL_ASSIGN_OR_RETURN(TimestampMark timestamps,
+                          TimestampMark::Open(absl::StrCat(path_, kTimestampMarkSuffix), id_, Disk::System(),
+                                              TimestampMark::Past::kNone, now_));
+    ABSL_RETURN_IF_ERROR(timestamps.Set(outline.timestamp_bound_ms));
+    ABSL_ASSIGN_OR_RETURN(MarkFile mark, MarkFile::Open(absl::StrCat(path_, kCommitMarkSuffix), id_, Disk::System()));
     // Writes the mark to both of its places in the file, which reserves their disk space.
     for (int place = 0; place < 2; ++place) {
-      const absl::Status status = mark->Replace({static_cast<uint64_t>(record.commit), record.commit_id});
+      const absl::Status status = mark.Replace({static_cast<uint64_t>(record.commit), record.commit_id});
       if (!status.ok()) return status;
     }
     return connection_.Run("COMMIT");

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/exclusive_file.h"
 #include "gateway/store/call_step.h"
@@ -42,7 +43,7 @@ class SqliteBackend final : public CallBackend {
   }
 
   absl::Status Close(uint64_t next_timestamp_ms) override {
-    if (absl::Status status = writer_->CheckpointAll(); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(writer_->CheckpointAll());
     if (next_timestamp_ms >= timestamps_.ms()) return absl::OkStatus();
     const absl::Status status = timestamps_.Set(next_timestamp_ms);
     return CanGoOn(status) ? absl::OkStatus() : status;
@@ -59,9 +60,8 @@ class SqliteBackend final : public CallBackend {
 absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) {
   std::optional<ExclusiveFile> file;
   if (options.disk->vfs().empty()) {
-    absl::StatusOr<ExclusiveFile> claimed = ClaimCallFile(options.path);
-    if (!claimed.ok()) return claimed.status();
-    file = *std::move(claimed);
+    ABSL_ASSIGN_OR_RETURN(ExclusiveFile claimed, ClaimCallFile(options.path));
+    file = std::move(claimed);
   }
   CallWriter::Options settings;
   settings.path = options.path;
@@ -71,21 +71,19 @@ absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) 
   settings.checkpoint_pages = options.checkpoint_pages;
   settings.synchronous_full = options.synchronous_full;
   const absl::Time now = options.now();
-  absl::StatusOr<std::unique_ptr<CallWriter>> writer = CallWriter::Open(settings, now);
-  if (!writer.ok()) return writer.status();
-  const absl::Status loss = (*writer)->loss();
-  const TimestampMark::Past past = !loss.ok()            ? TimestampMark::Past::kUnknown
-                                   : (*writer)->is_new() ? TimestampMark::Past::kNone
-                                                         : TimestampMark::Past::kMarked;
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallWriter> writer, CallWriter::Open(settings, now));
+  const absl::Status loss = writer->loss();
+  const TimestampMark::Past past = !loss.ok()         ? TimestampMark::Past::kUnknown
+                                   : writer->is_new() ? TimestampMark::Past::kNone
+                                                      : TimestampMark::Past::kMarked;
   // The timestamps are opened before Start, because no later Open detects a loss once Start has recorded it. If the
   // timestamps cannot be opened, the next Open must detect the loss again.
-  absl::StatusOr<TimestampMark> timestamps = TimestampMark::Open(absl::StrCat(options.path, kTimestampMarkSuffix),
-                                                                 (*writer)->record().id, *options.disk, past, now);
-  if (!timestamps.ok()) return timestamps.status();
-  if (absl::Status status = (*writer)->Start(now); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(TimestampMark timestamps, TimestampMark::Open(absl::StrCat(options.path, kTimestampMarkSuffix),
+                                                                      writer->record().id, *options.disk, past, now));
+  ABSL_RETURN_IF_ERROR(writer->Start(now));
   if (!loss.ok() && options.on_loss) options.on_loss(loss);
   auto backend =
-      std::make_unique<SqliteBackend>(std::move(file), *std::move(writer), *std::move(timestamps), options.now);
+      std::make_unique<SqliteBackend>(std::move(file), std::move(writer), std::move(timestamps), options.now);
   return MakeQueuedCallStore(std::move(options.queue), std::move(backend));
 }
 

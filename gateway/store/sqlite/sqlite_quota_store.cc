@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/database_settings.h"
 #include "base/disk/exclusive_file.h"
@@ -35,9 +36,8 @@ class SqliteQuotaStore final : public QuotaStore {
   absl::Status Prepare() {
     const std::string parts = absl::StrCat(QuotaLimit::kParts);
     const auto prepare = [this](SqliteStatement* statement, const std::string& sql) -> absl::Status {
-      absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(connection_, sql.c_str());
-      if (!prepared.ok()) return prepared.status();
-      *statement = *std::move(prepared);
+      ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(connection_, sql.c_str()));
+      *statement = std::move(prepared);
       return absl::OkStatus();
     };
     for (const auto& [statement, sql] : std::initializer_list<std::pair<SqliteStatement*, std::string>>{
@@ -51,7 +51,7 @@ class SqliteQuotaStore final : public QuotaStore {
               " DO UPDATE SET taken = taken + excluded.taken"},
              {&give_back_,
               "UPDATE quotas SET taken = max(taken - ?4, 0) WHERE quota = ?1 AND window_us = ?2 AND part = ?3"}}) {
-      if (absl::Status status = prepare(statement, sql); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(prepare(statement, sql));
     }
     return absl::OkStatus();
   }
@@ -75,9 +75,8 @@ class SqliteQuotaStore final : public QuotaStore {
 
   static absl::StatusOr<int64_t> NumberOf(SqliteStatement& statement) {
     const SqliteReset reset(statement);
-    const absl::StatusOr<bool> row = statement.Step();
-    if (!row.ok()) return row.status();
-    return *row ? statement.Number(0) : 0;
+    ABSL_ASSIGN_OR_RETURN(const bool row, statement.Step());
+    return row ? statement.Number(0) : 0;
   }
 
   static absl::Status Change(SqliteStatement& statement, const QuotaLimit& limit, int64_t part, int64_t calls) {
@@ -91,19 +90,17 @@ class SqliteQuotaStore final : public QuotaStore {
     const int64_t now_us = absl::ToUnixMicros(now_());
     const int64_t part_us = absl::ToInt64Microseconds(limit.window) / QuotaLimit::kParts;
     forget_.Bind(1, now_us);
-    if (absl::Status status = forget_.Run(); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(forget_.Run());
     Name(latest_, limit);
-    const absl::StatusOr<int64_t> latest = NumberOf(latest_);
-    if (!latest.ok()) return latest.status();
-    block->part = std::max(*latest, now_us / part_us);
+    ABSL_ASSIGN_OR_RETURN(const int64_t latest, NumberOf(latest_));
+    block->part = std::max(latest, now_us / part_us);
     Name(sum_, limit);
     sum_.Bind(3, block->part - QuotaLimit::kParts);
     sum_.Bind(4, block->part);
     int64_t oldest = 0;
     {
       const SqliteReset reset(sum_);
-      const absl::StatusOr<bool> row = sum_.Step();
-      if (!row.ok()) return row.status();
+      ABSL_RETURN_IF_ERROR(sum_.Step().status());
       block->used = sum_.Number(0);
       oldest = sum_.Number(1);
     }
@@ -141,33 +138,32 @@ class SqliteQuotaStore final : public QuotaStore {
 absl::StatusOr<std::unique_ptr<QuotaStore>> Open(SqliteQuotaStoreOptions options) {
   std::optional<ExclusiveFile> file;
   if (options.disk->vfs().empty()) {
-    absl::StatusOr<ExclusiveFile> claimed = ExclusiveFile::Claim(options.path, {kJournal});
-    if (!claimed.ok()) return claimed.status();
-    file = *std::move(claimed);
-    if (absl::Status status = RefuseOtherNames(options.path); !status.ok()) return status;
+    ABSL_ASSIGN_OR_RETURN(ExclusiveFile claimed, ExclusiveFile::Claim(options.path, {kJournal}));
+    file = std::move(claimed);
+    ABSL_RETURN_IF_ERROR(RefuseOtherNames(options.path));
   }
   for (const char* suffix : {"", kJournal}) {
-    if (absl::Status status = options.disk->Settle(options.path + suffix); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(options.disk->Settle(options.path + suffix));
   }
-  absl::StatusOr<SqliteConnection> connection = SqliteConnection::Open(
-      options.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, options.disk->vfs());
-  if (!connection.ok()) return connection.status();
-  if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
-  const absl::StatusOr<int64_t> version = VersionOfDatabase(*connection, kFormat);
-  if (!version.ok()) return version.status();
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteConnection connection,
+      SqliteConnection::Open(options.path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                             options.disk->vfs()));
+  ABSL_RETURN_IF_ERROR(SetUntrusting(connection, kBusyMs));
+  ABSL_ASSIGN_OR_RETURN(const int64_t version, VersionOfDatabase(connection, kFormat));
   // Without a write-ahead log, because the file is small, and because a checkpoint then need not be requested.
   for (const char* setting : {"PRAGMA journal_mode = TRUNCATE", "PRAGMA synchronous = FULL"}) {
-    if (absl::Status status = connection->Run(setting); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(connection.Run(setting));
   }
-  if (*version == 0) {
+  if (version == 0) {
     for (const std::string& sql : {std::string("BEGIN IMMEDIATE"), std::string(kCreate),
                                    absl::StrCat("PRAGMA application_id = ", kFormat.application_id),
                                    absl::StrCat("PRAGMA user_version = ", kFormat.version), std::string("COMMIT")}) {
-      if (absl::Status status = connection->Run(sql.c_str()); !status.ok()) return status;
+      ABSL_RETURN_IF_ERROR(connection.Run(sql.c_str()));
     }
   }
-  auto store = std::make_unique<SqliteQuotaStore>(std::move(file), *std::move(connection), std::move(options.now));
-  if (absl::Status status = store->Prepare(); !status.ok()) return status;
+  auto store = std::make_unique<SqliteQuotaStore>(std::move(file), std::move(connection), std::move(options.now));
+  ABSL_RETURN_IF_ERROR(store->Prepare());
   return store;
 }
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "gateway/store/sqlite/row_checksum.h"
 
 namespace stampgate {
@@ -46,27 +47,27 @@ const char kCreateStoreRecord[] =
     ") STRICT";
 
 absl::StatusOr<StoreRecordRow> StoreRecordRow::Open(const SqliteConnection& connection) {
-  absl::StatusOr<SqliteStatement> read =
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement read,
       SqliteStatement::Prepare(connection,
                                "SELECT id, commits, commit_id, keys, last_number, age_us, wall_us, distrusted_age_us,"
-                               " distrusted_through, checksum FROM store");
-  if (!read.ok()) return read.status();
-  absl::StatusOr<SqliteStatement> write = SqliteStatement::Prepare(
-      connection,
-      "INSERT OR REPLACE INTO store (one, id, commits, commit_id, keys, last_number, age_us, wall_us,"
-      " distrusted_age_us, distrusted_through, checksum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)");
-  if (!write.ok()) return write.status();
+                               " distrusted_through, checksum FROM store"));
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement write,
+      SqliteStatement::Prepare(
+          connection,
+          "INSERT OR REPLACE INTO store (one, id, commits, commit_id, keys, last_number, age_us, wall_us,"
+          " distrusted_age_us, distrusted_through, checksum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"));
   StoreRecordRow row;
-  row.read_ = *std::move(read);
-  row.write_ = *std::move(write);
+  row.read_ = std::move(read);
+  row.write_ = std::move(write);
   return row;
 }
 
 absl::StatusOr<StoreRecord> StoreRecordRow::Read() {
   SqliteReset reset(read_);
-  const absl::StatusOr<bool> row = read_.Step();
-  if (!row.ok()) return row.status();
-  if (!*row) return absl::DataLossError("the store's state row is missing");
+  ABSL_ASSIGN_OR_RETURN(const bool row, read_.Step());
+  if (!row) return absl::DataLossError("the store's state row is missing");
   StoreRecord record;
   const bool sized = FillWith(read_.Bytes(0), &record.id) && FillWith(read_.Bytes(2), &record.commit_id);
   record.commit = read_.Number(1);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/postgres/commit_terms.h"
 #include "base/postgres/connection.h"
@@ -59,22 +60,21 @@ struct LogHead {
 // Reads the head of the log. Creates the log if the store has none.
 absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretBytes& store_key) {
   const LogIdentity fresh = MakeLogIdentity();
-  absl::StatusOr<std::vector<PostgresResult>> results =
+  ABSL_ASSIGN_OR_RETURN(
+      std::vector<PostgresResult> results,
       connection.Commit({{"SELECT create_log($1, $2)",
                           PostgresParameters().Bytes(AsText(fresh.id)).Bytes(SealKey(fresh.cursor_key, store_key))},
                          {"SELECT id, sealed_cursor_key, latest, latest_digest, wall_us FROM log"},
-                         {kReadCommitTerms}});
-  if (!results.ok()) return results.status();
+                         {kReadCommitTerms}}));
   // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
-  if (absl::Status status = CheckStore(connection); !status.ok()) return status;
-  const PostgresResult& row = (*results)[1];
+  ABSL_RETURN_IF_ERROR(CheckStore(connection));
+  const PostgresResult& row = results[1];
   LogHead head;
   const absl::string_view id = row.Bytes(0, 0);
   std::copy_n(id.begin(), std::min(id.size(), head.identity.id.size()), head.identity.id.begin());
-  absl::StatusOr<std::array<uint8_t, 32>> key = OpenSealedKey(row.Bytes(0, 1), store_key);
-  if (!key.ok()) return key.status();
-  head.identity.cursor_key = *key;
-  if (connection.ProveRead(CommitTermsOf(results->back()), row.Number(0, 4)).ok()) head.end = PlaceOf(row, 2);
+  ABSL_ASSIGN_OR_RETURN(auto key, OpenSealedKey(row.Bytes(0, 1), store_key));
+  head.identity.cursor_key = key;
+  if (connection.ProveRead(CommitTermsOf(results.back()), row.Number(0, 4)).ok()) head.end = PlaceOf(row, 2);
   return head;
 }
 
@@ -227,11 +227,10 @@ class PostgresEventLog final : public EventLog {
   absl::Status Reconnect() {
     if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
     connection_ = nullptr;
-    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(options_.address);
-    if (!connection.ok()) return connection.status();
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection, ConnectToStore(options_.address));
     // Before this gateway stores events on the new connection: later it could not see that the log had lost others.
-    if (absl::Status status = CompareEnd(**connection, /*listen=*/false); !status.ok()) return status;
-    connection_ = *std::move(connection);
+    ABSL_RETURN_IF_ERROR(CompareEnd(*connection, /*listen=*/false));
+    connection_ = std::move(connection);
     return absl::OkStatus();
   }
 
@@ -336,20 +335,19 @@ class PostgresEventLog final : public EventLog {
          " (SELECT digest FROM events WHERE position = $1) <> $2), wall_us FROM log",
          PostgresParameters().Bigint(had.position).Bytes(AsText(had.digest))});
     statements.push_back({kReadCommitTerms});
-    absl::StatusOr<std::vector<PostgresResult>> results = connection.Run(statements);
-    if (!results.ok()) return results.status();
-    const PostgresResult& row = (*results)[results->size() - 2];
+    ABSL_ASSIGN_OR_RETURN(std::vector<PostgresResult> results, connection.Run(statements));
+    const PostgresResult& row = results[results.size() - 2];
     if (row.rows() != 1 || row.Bytes(0, 2) != AsText(identity_.id)) return OfAnotherLog();
     const EventPlace end = PlaceOf(row, 0);
     if (row.Number(0, 3) == 0) {
       if (end.position <= had.position) return absl::OkStatus();
       // Readers may now see the events that other gateways have stored.
-      const absl::Status durable = connection.ProveRead(CommitTermsOf(results->back()), row.Number(0, 4));
+      const absl::Status durable = connection.ProveRead(CommitTermsOf(results.back()), row.Number(0, 4));
       if (durable.ok()) growth_->Grow(end);
       return durable;
     }
     // Before an operator looks for lost events.
-    if (absl::Status status = PrimaryCheck(options_.address).Confirm(connection); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(PrimaryCheck(options_.address).Confirm(connection));
     if (growth_->TakeBack(had, end) && options_.on_taken_back) options_.on_taken_back(had.position, end.position);
     return absl::OkStatus();
   }
@@ -392,11 +390,9 @@ class PostgresEventLog final : public EventLog {
 };
 
 absl::StatusOr<std::unique_ptr<EventLog>> Open(PostgresEventLogOptions options) {
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(options.address);
-  if (!connection.ok()) return connection.status();
-  absl::StatusOr<LogHead> head = ReadHead(**connection, *options.store_key);
-  if (!head.ok()) return head.status();
-  return std::make_unique<PostgresEventLog>(std::move(options), *std::move(connection), *std::move(head));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection, ConnectToStore(options.address));
+  ABSL_ASSIGN_OR_RETURN(LogHead head, ReadHead(*connection, *options.store_key));
+  return std::make_unique<PostgresEventLog>(std::move(options), std::move(connection), head);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/log/postgres/event_seal.h"
 #include "webhooks/log/postgres/growth.h"
@@ -34,15 +35,14 @@ class PostgresLogSource final : public LogSource {
   explicit PostgresLogSource(PostgresConnection& connection) : connection_(connection) {}
 
   absl::Status Open(const PostgresAddress& address, const SecretBytes& store_key) {
-    absl::StatusOr<std::vector<PostgresResult>> results =
+    ABSL_ASSIGN_OR_RETURN(
+        std::vector<PostgresResult> results,
         connection_.Run({{"SELECT id, sealed_cursor_key, earliest, latest, latest_commit_us, latest_digest,"
-                          " digest_before, age_us, wall_us, (SELECT min(position) FROM seen) FROM log"}});
-    if (!results.ok()) return results.status();
-    const PostgresResult& row = results->front();
+                          " digest_before, age_us, wall_us, (SELECT min(position) FROM seen) FROM log"}}));
+    const PostgresResult& row = results.front();
     if (row.rows() != 1) return absl::FailedPreconditionError("the store on the server has no event log");
-    const absl::StatusOr<std::array<uint8_t, 32>> key = OpenSealedKey(row.Bytes(0, 1), store_key);
-    if (!key.ok()) return key.status();
-    record_.identity = {ArrayOf<16>(row.Bytes(0, 0)), *key};
+    ABSL_ASSIGN_OR_RETURN(const auto key, OpenSealedKey(row.Bytes(0, 1), store_key));
+    record_.identity = {ArrayOf<16>(row.Bytes(0, 0)), key};
     record_.earliest = row.Number(0, 2);
     record_.latest = row.Number(0, 3);
     record_.latest_commit_us = row.Number(0, 4);
@@ -50,10 +50,9 @@ class PostgresLogSource final : public LogSource {
     record_.digest_before = ArrayOf<32>(row.Bytes(0, 6));
     record_.clock = {.age_us = row.Number(0, 7), .wall_us = row.Number(0, 8)};
     first_id_ = row.Number(0, 9);
-    absl::StatusOr<std::unique_ptr<PostgresReader>> reader =
-        PostgresReader::Open(address, record_.identity, std::make_shared<LogGrowth>(record_.end()));
-    if (!reader.ok()) return reader.status();
-    reader_ = *std::move(reader);
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresReader> reader,
+                          PostgresReader::Open(address, record_.identity, std::make_shared<LogGrowth>(record_.end())));
+    reader_ = std::move(reader);
     return absl::OkStatus();
   }
 
@@ -65,13 +64,14 @@ class PostgresLogSource final : public LogSource {
   absl::StatusOr<std::vector<StoredId>> IdsAfter(Position after) override {
     std::vector<StoredId> ids;
     for (after = std::max(after, first_id_ - 1); ids.empty() && after < record_.latest; after += kIdsPerBatch) {
-      absl::StatusOr<std::vector<PostgresResult>> results = connection_.Run(
-          {{"SELECT s.event_id, s.scope, s.position, s.body_sha256, coalesce((SELECT p.ended_age_us FROM parts p"
-            " WHERE p.last_position >= s.position ORDER BY p.part LIMIT 1), log.latest_age_us)"
-            " FROM seen s, log WHERE s.position > $1 AND s.position <= $1 + $2 ORDER BY s.position",
-            PostgresParameters().Bigint(after).Bigint(kIdsPerBatch)}});
-      if (!results.ok()) return results.status();
-      const PostgresResult& rows = results->front();
+      ABSL_ASSIGN_OR_RETURN(
+          std::vector<PostgresResult> results,
+          connection_.Run(
+              {{"SELECT s.event_id, s.scope, s.position, s.body_sha256, coalesce((SELECT p.ended_age_us FROM parts p"
+                " WHERE p.last_position >= s.position ORDER BY p.part LIMIT 1), log.latest_age_us)"
+                " FROM seen s, log WHERE s.position > $1 AND s.position <= $1 + $2 ORDER BY s.position",
+                PostgresParameters().Bigint(after).Bigint(kIdsPerBatch)}}));
+      const PostgresResult& rows = results.front();
       for (int row = 0; row < rows.rows(); ++row) {
         ids.push_back({std::string(rows.Bytes(row, 0)), std::string(rows.Bytes(row, 1)), rows.Number(row, 2),
                        ArrayOf<32>(rows.Bytes(row, 3)), rows.Number(row, 4)});
@@ -257,7 +257,7 @@ absl::StatusOr<std::unique_ptr<LogSource>> OpenPostgresLogSource(PostgresConnect
                                                                  const PostgresAddress& address,
                                                                  const SecretBytes& store_key) {
   auto source = std::make_unique<PostgresLogSource>(connection);
-  if (absl::Status status = source->Open(address, store_key); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(source->Open(address, store_key));
   return source;
 }
 
@@ -265,7 +265,7 @@ absl::StatusOr<std::unique_ptr<LogTarget>> CreatePostgresLogTarget(PostgresConne
                                                                    const LogRecord& record,
                                                                    const SecretBytes& store_key) {
   auto target = std::make_unique<PostgresLogTarget>(connection, record, store_key);
-  if (absl::Status status = target->Create(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(target->Create());
   return target;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/secret/sha256.h"
 #include "webhooks/log/state.h"
@@ -170,22 +171,23 @@ absl::StatusOr<std::vector<LoggedEvent>> PostgresReader::ReadBodies(const Postgr
   for (const int row : wanted) positions.push_back(rows.Number(row, 0));
   // The range lets the server use the index. Without statistics, as after a copy, it would read all events for the
   // list.
-  absl::StatusOr<Snapshot> bodies = Look(
-      {"SELECT position, body FROM events WHERE position BETWEEN $2 AND $3 AND position = ANY ($1) ORDER BY position",
-       PostgresParameters().Bigints(positions).Bigint(positions.front()).Bigint(positions.back())});
-  if (!bodies.ok()) return bodies.status();
-  if (positions.front() < bodies->head.earliest) return absl::OutOfRangeError("retention has deleted the next events");
+  ABSL_ASSIGN_OR_RETURN(
+      Snapshot bodies,
+      Look({"SELECT position, body FROM events WHERE position BETWEEN $2 AND $3 AND position = ANY ($1) ORDER BY "
+            "position",
+            PostgresParameters().Bigints(positions).Bigint(positions.front()).Bigint(positions.back())}));
+  if (positions.front() < bodies.head.earliest) return absl::OutOfRangeError("retention has deleted the next events");
   for (size_t i = 0; i < wanted.size(); ++i) {
     const EventRow row = RowOf(rows, wanted[i]);
     const int found = static_cast<int>(i);
     absl::Status damage;
     std::optional<LoggedEvent> event;
-    if (found >= bodies->result.rows() || bodies->result.Number(found, 0) != row.position) {
+    if (found >= bodies.result.rows() || bodies.result.Number(found, 0) != row.position) {
       damage = Damaged(row.position, "it is missing");
-    } else if (row.body_sha256 != AsText(Sha256(bodies->result.Bytes(found, 1)))) {
+    } else if (row.body_sha256 != AsText(Sha256(bodies.result.Bytes(found, 1)))) {
       damage = Damaged(row.position, "its body does not match its SHA-256");
     } else {
-      event = EventOf(row, DigestOf(rows.Bytes(wanted[i], kDigestColumn)), std::string(bodies->result.Bytes(found, 1)));
+      event = EventOf(row, DigestOf(rows.Bytes(wanted[i], kDigestColumn)), std::string(bodies.result.Bytes(found, 1)));
       if (!event) damage = Damaged(row.position, "its headers are malformed");
     }
     if (!event) return events.empty() ? absl::StatusOr<std::vector<LoggedEvent>>(damage) : std::move(events);
@@ -195,18 +197,16 @@ absl::StatusOr<std::vector<LoggedEvent>> PostgresReader::ReadBodies(const Postgr
 }
 
 absl::StatusOr<LogExtent> PostgresReader::Extent() {
-  absl::StatusOr<Snapshot> snapshot = Look({"SELECT 1"});
-  if (!snapshot.ok()) return snapshot.status();
-  return LogExtent{snapshot->head.earliest, snapshot->head.latest};
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Look({"SELECT 1"}));
+  return LogExtent{snapshot.head.earliest, snapshot.head.latest};
 }
 
 absl::StatusOr<LogUsage> PostgresReader::Usage() {
-  absl::StatusOr<Snapshot> snapshot =
-      Look({"SELECT bytes_of_log(), (SELECT commit_us FROM events ORDER BY position LIMIT 1)"});
-  if (!snapshot.ok()) return snapshot.status();
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot,
+                        Look({"SELECT bytes_of_log(), (SELECT commit_us FROM events ORDER BY position LIMIT 1)"}));
   LogUsage usage;
-  usage.bytes = snapshot->result.Number(0, 0);
-  if (!snapshot->result.IsNull(0, 1)) usage.oldest = absl::FromUnixMicros(snapshot->result.Number(0, 1));
+  usage.bytes = snapshot.result.Number(0, 0);
+  if (!snapshot.result.IsNull(0, 1)) usage.oldest = absl::FromUnixMicros(snapshot.result.Number(0, 1));
   return usage;
 }
 
@@ -222,12 +222,12 @@ absl::StatusOr<EventReader::Batch> PostgresReader::ReadOnce(const EventPlace& af
   constexpr ChainDigest kUnknown = {};
   // If each row is an event of the batch, there is no use for more rows than events.
   const size_t most = filter.MatchesAll() ? std::min(limits.max_events, limits.max_looked_at) : limits.max_looked_at;
-  absl::StatusOr<Snapshot> snapshot =
+  ABSL_ASSIGN_OR_RETURN(
+      Snapshot snapshot,
       Look({absl::StrCat("SELECT ", kColumns, " FROM events e WHERE e.position > $1 ORDER BY e.position LIMIT $2"),
-            PostgresParameters().Bigint(after.position).Bigint(static_cast<int64_t>(most))});
-  if (!snapshot.ok()) return snapshot.status();
-  const Head& head = snapshot->head;
-  const PostgresResult& rows = snapshot->result;
+            PostgresParameters().Bigint(after.position).Bigint(static_cast<int64_t>(most))}));
+  const Head& head = snapshot.head;
+  const PostgresResult& rows = snapshot.result;
   Batch batch;
   batch.through = after.position;
   if (after.digest != kUnknown) {
@@ -299,17 +299,17 @@ absl::StatusOr<ChainDigest> PostgresReader::DigestAt(Position position) {
 }
 
 absl::StatusOr<ChainDigest> PostgresReader::DigestOnce(Position position) {
-  absl::StatusOr<Snapshot> snapshot =
+  ABSL_ASSIGN_OR_RETURN(
+      Snapshot snapshot,
       Look({absl::StrCat("SELECT ", kColumns, " FROM events e WHERE e.position IN ($1, $1 + 1) ORDER BY e.position"),
-            PostgresParameters().Bigint(position)});
-  if (!snapshot.ok()) return snapshot.status();
-  const Head& head = snapshot->head;
+            PostgresParameters().Bigint(position)}));
+  const Head& head = snapshot.head;
   if (position == head.latest) return head.latest_digest;
   if (position == head.earliest - 1) return head.digest_before;
   if (position < head.earliest || position > head.latest) {
     return absl::OutOfRangeError(absl::StrCat("the log does not have the event ", position));
   }
-  const PostgresResult& rows = snapshot->result;
+  const PostgresResult& rows = snapshot.result;
   if (CheckRow(rows, 0, position).ok()) return DigestOf(rows.Bytes(0, kDigestColumn));
   const int next = rows.rows() - 1;
   if (next >= 0 && CheckRow(rows, next, position + 1).ok()) return DigestOf(RowOf(rows, next).previous);
@@ -325,21 +325,20 @@ absl::StatusOr<std::optional<LoggedEvent>> PostgresReader::Find(const EventName&
 }
 
 absl::StatusOr<std::optional<LoggedEvent>> PostgresReader::FindOnce(const EventName& name, const EventFilter& filter) {
-  absl::StatusOr<Snapshot> snapshot =
-      Look({absl::StrCat("SELECT ", kColumns,
-                         ", s.position FROM seen s LEFT JOIN events e ON e.position = s.position"
-                         " WHERE s.event_id = $1 AND ($2 OR s.scope = $3) ORDER BY s.position"),
-            PostgresParameters()
-                .Bytes(name.event_id)
-                .Bool(!name.organization_id.has_value())
-                .Bytes(name.organization_id.value_or(""))});
-  if (!snapshot.ok()) return snapshot.status();
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot,
+                        Look({absl::StrCat("SELECT ", kColumns,
+                                           ", s.position FROM seen s LEFT JOIN events e ON e.position = s.position"
+                                           " WHERE s.event_id = $1 AND ($2 OR s.scope = $3) ORDER BY s.position"),
+                              PostgresParameters()
+                                  .Bytes(name.event_id)
+                                  .Bool(!name.organization_id.has_value())
+                                  .Bytes(name.organization_id.value_or(""))}));
   constexpr int kPositionColumn = kBodySizeColumn + 1;
-  const PostgresResult& rows = snapshot->result;
+  const PostgresResult& rows = snapshot.result;
   absl::Status damage;
   for (int row = 0; row < rows.rows(); ++row) {
     const Position position = rows.Number(row, kPositionColumn);
-    if (position < snapshot->head.earliest || position > snapshot->head.latest) continue;
+    if (position < snapshot.head.earliest || position > snapshot.head.latest) continue;
     absl::Status status = CheckRow(rows, row, position);
     if (status.ok() && rows.Bytes(row, 2) != name.event_id) {
       status = Damaged(position, "its id differs from its id in the index");
@@ -363,9 +362,8 @@ absl::StatusOr<Position> PostgresReader::PlaceOf(absl::Time time) {
   // Rounds up, because the commit times have no fractions of a microsecond.
   const int64_t floor_us = absl::ToUnixMicros(time);
   const int64_t time_us = absl::FromUnixMicros(floor_us) < time && floor_us < INT64_MAX ? floor_us + 1 : floor_us;
-  absl::StatusOr<Snapshot> snapshot = Look({"SELECT position_before($1)", PostgresParameters().Bigint(time_us)});
-  if (!snapshot.ok()) return snapshot.status();
-  return std::min(snapshot->result.Number(0, 0), snapshot->head.latest);
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Look({"SELECT position_before($1)", PostgresParameters().Bigint(time_us)}));
+  return std::min(snapshot.result.Number(0, 0), snapshot.head.latest);
 }
 
 }  // namespace stampgate

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/log/sqlite/seen_table.h"
 
@@ -19,9 +20,8 @@ absl::StatusOr<EventTable> EventTable::Open(const SqliteConnection& connection) 
        "INSERT INTO seen (event_id, scope, seq, body_sha256, stored_us) VALUES (?1, ?2, ?3, ?4, ?5)"},
   };
   for (const auto& [statement, sql] : statements) {
-    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(connection, sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = *std::move(prepared);
+    ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(connection, sql));
+    *statement = std::move(prepared);
   }
   return table;
 }
@@ -56,8 +56,7 @@ absl::Status EventTable::AddId(const StoredId& id) {
 
 absl::Status SetLastPosition(SqliteConnection& connection, Position latest) {
   // Deletes and inserts the row, because a log that never had an event has no row to update.
-  absl::Status status = connection.Run("DELETE FROM sqlite_sequence WHERE name = 'events'");
-  if (!status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(connection.Run("DELETE FROM sqlite_sequence WHERE name = 'events'"));
   return connection.Run(
       absl::StrCat("INSERT INTO sqlite_sequence (name, seq) VALUES ('events', ", latest, ")").c_str());
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/status/status_macros.h"
+
 namespace stampgate {
 
 const char kCreateHoles[] =
@@ -12,31 +14,30 @@ const char kCreateHoles[] =
     ") STRICT";
 
 absl::StatusOr<HoleTable> HoleTable::Open(const SqliteConnection& connection) {
-  absl::StatusOr<SqliteStatement> find = SqliteStatement::Prepare(
-      connection, "SELECT first, last FROM holes WHERE first <= ?1 ORDER BY first DESC LIMIT 1");
-  if (!find.ok()) return find.status();
+  ABSL_ASSIGN_OR_RETURN(SqliteStatement find,
+                        SqliteStatement::Prepare(
+                            connection, "SELECT first, last FROM holes WHERE first <= ?1 ORDER BY first DESC LIMIT 1"));
   HoleTable table;
-  table.find_ = *std::move(find);
+  table.find_ = std::move(find);
   return table;
 }
 
 absl::StatusOr<std::optional<LostEvents>> HoleTable::Find(Position position) {
   SqliteReset reset(find_);
   find_.Bind(1, position);
-  absl::StatusOr<bool> row = find_.Step();
-  if (!row.ok()) return row.status();
-  if (!*row || find_.Number(1) < position) return std::nullopt;
+  ABSL_ASSIGN_OR_RETURN(bool row, find_.Step());
+  if (!row || find_.Number(1) < position) return std::nullopt;
   return LostEvents{find_.Number(0), find_.Number(1), /*gone=*/true};
 }
 
 absl::Status AddHole(const SqliteConnection& connection, Position first, Position last, absl::Time now) {
-  absl::StatusOr<SqliteStatement> add =
-      SqliteStatement::Prepare(connection, "INSERT INTO holes (first, last, found_us) VALUES (?1, ?2, ?3)");
-  if (!add.ok()) return add.status();
-  add->Bind(1, first);
-  add->Bind(2, last);
-  add->Bind(3, absl::ToUnixMicros(now));
-  return add->Run();
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement add,
+      SqliteStatement::Prepare(connection, "INSERT INTO holes (first, last, found_us) VALUES (?1, ?2, ?3)"));
+  add.Bind(1, first);
+  add.Bind(2, last);
+  add.Bind(3, absl::ToUnixMicros(now));
+  return add.Run();
 }
 
 }  // namespace stampgate

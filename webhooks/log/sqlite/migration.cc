@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
 #include "webhooks/log/sqlite/hole_table.h"
 #include "webhooks/log/sqlite/seen_table.h"
@@ -12,14 +13,12 @@ namespace {
 
 // Returns the checksum of the last event, or zeros if there are no events.
 absl::StatusOr<ChainDigest> LastChecksum(const SqliteConnection& connection) {
-  absl::StatusOr<SqliteStatement> last =
-      SqliteStatement::Prepare(connection, "SELECT checksum FROM events ORDER BY seq DESC LIMIT 1");
-  if (!last.ok()) return last.status();
-  absl::StatusOr<bool> row = last->Step();
-  if (!row.ok()) return row.status();
+  ABSL_ASSIGN_OR_RETURN(SqliteStatement last,
+                        SqliteStatement::Prepare(connection, "SELECT checksum FROM events ORDER BY seq DESC LIMIT 1"));
+  ABSL_ASSIGN_OR_RETURN(bool row, last.Step());
   ChainDigest digest = {};
-  if (!*row) return digest;
-  const absl::string_view checksum = last->Bytes(0);
+  if (!row) return digest;
+  const absl::string_view checksum = last.Bytes(0);
   if (checksum.size() != digest.size()) return absl::DataLossError("the checksum of the last event is damaged");
   std::copy(checksum.begin(), checksum.end(), digest.begin());
   return digest;
@@ -28,28 +27,25 @@ absl::StatusOr<ChainDigest> LastChecksum(const SqliteConnection& connection) {
 }  // namespace
 
 absl::Status MigrateFromVersion1(SqliteConnection& connection) {
-  absl::StatusOr<LogRecord> record = ReadLogRecordOfVersion1(connection);
-  if (!record.ok()) return record.status();
-  absl::StatusOr<ChainDigest> last = LastChecksum(connection);
-  if (!last.ok()) return last.status();
-  record->latest_digest = *last;
-  if (record->earliest == record->latest + 1) record->digest_before = *last;
+  ABSL_ASSIGN_OR_RETURN(LogRecord record, ReadLogRecordOfVersion1(connection));
+  ABSL_ASSIGN_OR_RETURN(ChainDigest last, LastChecksum(connection));
+  record.latest_digest = last;
+  if (record.earliest == record.latest + 1) record.digest_before = last;
   // Version 1 stored ids with the system's time, so the AgeClock of the migrated log continues from the commit time of
   // the latest event.
-  record->clock = {.age_us = record->latest_commit_us, .wall_us = record->latest_commit_us};
+  record.clock = {.age_us = record.latest_commit_us, .wall_us = record.latest_commit_us};
   for (const char* sql : {"ALTER TABLE events ADD COLUMN previous BLOB NOT NULL DEFAULT x''", "DROP TABLE log",
                           kCreateLogRecord, kCreateHoles, "PRAGMA user_version = 2"}) {
-    if (absl::Status status = connection.Run(sql); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(connection.Run(sql));
   }
-  absl::StatusOr<LogRecordWriter> writer = LogRecordWriter::Open(connection);
-  if (!writer.ok()) return writer.status();
-  return writer->Write(*record);
+  ABSL_ASSIGN_OR_RETURN(LogRecordWriter writer, LogRecordWriter::Open(connection));
+  return writer.Write(record);
 }
 
 absl::Status MigrateFromVersion2(SqliteConnection& connection) {
   for (const char* sql : {"DROP INDEX seen_by_seq", "ALTER TABLE seen RENAME TO seen_of_version_2", kCreateSeen,
                           kCopySeenOfVersion2, kIndexSeen, "DROP TABLE seen_of_version_2", "PRAGMA user_version = 3"}) {
-    if (absl::Status status = connection.Run(sql); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(connection.Run(sql));
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/secret/sha256.h"
 #include "webhooks/log/sqlite/schema.h"
@@ -104,16 +105,13 @@ absl::Status LogReader::Prepare() {
       {&find_seen_, "SELECT seq, scope FROM seen WHERE event_id = ?1 ORDER BY seq"},
   };
   for (const auto& [statement, sql] : statements) {
-    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(connection_, sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = *std::move(prepared);
+    ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(connection_, sql));
+    *statement = std::move(prepared);
   }
-  absl::StatusOr<LogRecordReader> record = LogRecordReader::Open(connection_);
-  if (!record.ok()) return record.status();
-  record_ = *std::move(record);
-  absl::StatusOr<HoleTable> holes = HoleTable::Open(connection_);
-  if (!holes.ok()) return holes.status();
-  holes_ = *std::move(holes);
+  ABSL_ASSIGN_OR_RETURN(LogRecordReader record, LogRecordReader::Open(connection_));
+  record_ = std::move(record);
+  ABSL_ASSIGN_OR_RETURN(HoleTable holes, HoleTable::Open(connection_));
+  holes_ = std::move(holes);
   return absl::OkStatus();
 }
 
@@ -123,22 +121,19 @@ absl::Status LogReader::Damaged(Position position, absl::string_view how) {
 }
 
 absl::Status LogReader::Missing(Position position) {
-  absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
-  if (!hole.ok()) return hole.status();
-  if (!*hole) return Damaged(position, "it is missing");
-  lost_ = **hole;
+  ABSL_ASSIGN_OR_RETURN(std::optional<LostEvents> hole, holes_.Find(position));
+  if (!hole) return Damaged(position, "it is missing");
+  lost_ = *hole;
   return absl::DataLossError(absl::StrCat("the disk has lost the events ", lost_.first, " to ", lost_.last));
 }
 
 absl::StatusOr<LogExtent> LogReader::Extent() {
-  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
-  if (!snapshot.ok()) return snapshot.status();
-  return LogExtent{snapshot->record().earliest, snapshot->latest()};
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
+  return LogExtent{snapshot.record().earliest, snapshot.latest()};
 }
 
 absl::StatusOr<LogUsage> LogReader::Usage() {
-  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
-  if (!snapshot.ok()) return snapshot.status();
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
   LogUsage usage;
   int64_t pages = 0;
   int64_t free_pages = 0;
@@ -152,27 +147,25 @@ absl::StatusOr<LogUsage> LogReader::Usage() {
   }
   usage.bytes = (pages - free_pages) * page_bytes;
   SqliteReset reset(rows_);
-  const absl::StatusOr<std::optional<EventRow>> row =
-      NextGoodRow(snapshot->record().earliest, snapshot->latest() + 1, snapshot->record());
-  if (!row.ok()) return row.status();
-  if (*row) usage.oldest = absl::FromUnixMicros((*row)->commit_us);
+  ABSL_ASSIGN_OR_RETURN(const std::optional<EventRow> row,
+                        NextGoodRow(snapshot.record().earliest, snapshot.latest() + 1, snapshot.record()));
+  if (row) usage.oldest = absl::FromUnixMicros(row->commit_us);
   return usage;
 }
 
 absl::StatusOr<EventReader::Batch> LogReader::Read(const EventPlace& after, const EventFilter& filter,
                                                    const Limits& limits) {
-  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
-  if (!snapshot.ok()) return snapshot.status();
-  const LogRecord& record = snapshot->record();
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
+  const LogRecord& record = snapshot.record();
   Batch batch;
   batch.through = after.position;
-  if (after.position > snapshot->latest() && after.digest != ChainDigest{}) return OfAnotherHistory(after.position);
-  if (after.position >= snapshot->latest()) return batch;
+  if (after.position > snapshot.latest() && after.digest != ChainDigest{}) return OfAnotherHistory(after.position);
+  if (after.position >= snapshot.latest()) return batch;
   if (after.position + 1 < record.earliest) {
     return absl::OutOfRangeError(
         absl::StrCat("retention has deleted event ", after.position + 1, " and all others before ", record.earliest));
   }
-  absl::Status status = ReadInto(&batch, after, snapshot->latest(), record, filter, limits);
+  absl::Status status = ReadInto(&batch, after, snapshot.latest(), record, filter, limits);
   // First returns the events before the damage. The next Read returns the error.
   if (absl::IsDataLoss(status) && !batch.events.empty()) return batch;
   if (absl::IsDataLoss(status) || absl::IsFailedPrecondition(status)) return status;
@@ -194,16 +187,15 @@ absl::Status LogReader::ReadInto(Batch* batch, const EventPlace& after, Position
     if (!found.ok()) return found.status();
     if (!*found) return Missing(expected);
     const EventRow row = RowOf(rows_);
-    if (absl::Status status = CheckRow(row, expected, record); !status.ok()) return status;
-    if (absl::Status status = CheckChain(row, record); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CheckRow(row, expected, record));
+    ABSL_RETURN_IF_ERROR(CheckChain(row, record));
     const bool follows = after.digest == ChainDigest{} || row.previous.empty() || row.previous == AsText(after.digest);
     if (expected == after.position + 1 && !follows) return OfAnotherHistory(after.position);
     if (filter.Matches(row.organization_id, row.parent_organization_id, row.type)) {
       bytes += static_cast<size_t>(std::max<int64_t>(0, rows_.Number(kBodySizeColumn)));
       if (!batch->events.empty() && bytes > limits.max_bytes) break;
-      absl::StatusOr<LoggedEvent> event = ToEvent(row);
-      if (!event.ok()) return event.status();
-      batch->events.push_back(*std::move(event));
+      ABSL_ASSIGN_OR_RETURN(LoggedEvent event, ToEvent(row));
+      batch->events.push_back(std::move(event));
     }
     last_ = {expected, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
     batch->through = expected;
@@ -256,22 +248,20 @@ absl::StatusOr<std::string> LogReader::ReadBody(const EventRow& row) {
 
 // Makes the event of a row. Requires a row with a correct checksum.
 absl::StatusOr<LoggedEvent> LogReader::ToEvent(const EventRow& row) {
-  absl::StatusOr<std::string> body = ReadBody(row);
-  if (!body.ok()) return body.status();
-  std::optional<LoggedEvent> event = EventOf(row, ArrayOf<32>(rows_.Bytes(kChecksumColumn)), *std::move(body));
+  ABSL_ASSIGN_OR_RETURN(std::string body, ReadBody(row));
+  std::optional<LoggedEvent> event = EventOf(row, ArrayOf<32>(rows_.Bytes(kChecksumColumn)), std::move(body));
   if (!event) return Damaged(row.position, "its headers are malformed");
   return *std::move(event);
 }
 
 absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(const EventName& name, const EventFilter& filter) {
-  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
-  if (!snapshot.ok()) return snapshot.status();
-  const LogRecord& record = snapshot->record();
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
+  const LogRecord& record = snapshot.record();
   const absl::StatusOr<std::vector<Position>> positions = PositionsOf(name);
   if (!positions.ok()) return Unreadable(positions.status());
   absl::Status damage;
   for (const Position position : *positions) {
-    if (position < record.earliest || position > snapshot->latest()) continue;
+    if (position < record.earliest || position > snapshot.latest()) continue;
     absl::StatusOr<std::optional<LoggedEvent>> event = EventAt(position, name.event_id, filter, record);
     if (event.ok() && !event->has_value()) continue;
     if (event.ok() || !absl::IsDataLoss(event.status())) return event;
@@ -287,9 +277,8 @@ absl::StatusOr<std::vector<Position>> LogReader::PositionsOf(const EventName& na
   SqliteReset reset(find_seen_);
   find_seen_.BindText(1, name.event_id);
   for (;;) {
-    const absl::StatusOr<bool> row = find_seen_.Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return positions;
+    ABSL_ASSIGN_OR_RETURN(const bool row, find_seen_.Step());
+    if (!row) return positions;
     const bool named = !name.organization_id.has_value() || find_seen_.Bytes(1) == EncodeScope(*name.organization_id);
     if (named) positions.push_back(find_seen_.Number(0));
   }
@@ -305,7 +294,7 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position,
   if (!found.ok()) return Unreadable(found.status());
   if (!*found) return Missing(position);
   const EventRow row = RowOf(rows_);
-  if (absl::Status status = CheckRow(row, position, record); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(CheckRow(row, position, record));
   if (row.event_id != event_id) return Damaged(position, "its id differs from its id in the index");
   if (!filter.Matches(row.organization_id, row.parent_organization_id, row.type)) return std::nullopt;
   absl::StatusOr<LoggedEvent> event = ToEvent(row);
@@ -314,12 +303,11 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position,
 }
 
 absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
-  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
-  if (!snapshot.ok()) return snapshot.status();
-  const LogRecord& record = snapshot->record();
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
+  const LogRecord& record = snapshot.record();
   if (position == record.latest) return record.latest_digest;
   if (position == record.earliest - 1) return record.digest_before;
-  if (position < record.earliest || position > snapshot->latest()) {
+  if (position < record.earliest || position > snapshot.latest()) {
     return absl::OutOfRangeError(absl::StrCat("the log does not have the event ", position));
   }
   SqliteReset reset(rows_);
@@ -359,19 +347,17 @@ absl::StatusOr<std::optional<EventRow>> LogReader::NextGoodRow(Position from, Po
 }
 
 absl::StatusOr<Position> LogReader::PlaceOf(absl::Time time) {
-  absl::StatusOr<Snapshot> snapshot = Snapshot::Begin(*this);
-  if (!snapshot.ok()) return snapshot.status();
+  ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
   SqliteReset reset(rows_);
   // A binary search works, because commit times never decrease. The position of the first event that was committed at
   // or after `time` is always in [first, last].
-  Position first = snapshot->record().earliest;
-  Position last = snapshot->latest() + 1;
+  Position first = snapshot.record().earliest;
+  Position last = snapshot.latest() + 1;
   while (first < last) {
     const Position middle = first + (last - first) / 2;
-    absl::StatusOr<std::optional<EventRow>> row = NextGoodRow(middle, last, snapshot->record());
-    if (!row.ok()) return row.status();
-    if (*row && absl::FromUnixMicros((*row)->commit_us) < time) {
-      first = (*row)->position + 1;
+    ABSL_ASSIGN_OR_RETURN(std::optional<EventRow> row, NextGoodRow(middle, last, snapshot.record()));
+    if (row && absl::FromUnixMicros(row->commit_us) < time) {
+      first = row->position + 1;
     } else {
       last = middle;
     }

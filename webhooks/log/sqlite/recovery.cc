@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/mark_file.h"
@@ -40,21 +41,20 @@ class LossReport {
 };
 
 absl::Status CheckNewest(const RecoveryReports& reports, LogReader& reader, LogWriter& writer) {
-  absl::StatusOr<Position> after = writer.BeforeNewest(kCheckedEvents, kCheckedBytes);
-  if (!after.ok()) return after.status();
+  ABSL_ASSIGN_OR_RETURN(Position after, writer.BeforeNewest(kCheckedEvents, kCheckedBytes));
   LossReport report(reports.on_loss);
   std::optional<EventPlace> last;
-  while (*after < writer.record().latest) {
-    const absl::StatusOr<EventReader::Batch> batch = reader.Read({*after}, {}, {});
+  while (after < writer.record().latest) {
+    const absl::StatusOr<EventReader::Batch> batch = reader.Read({after}, {}, {});
     if (batch.ok()) {
-      *after = batch->through;
+      after = batch->through;
       if (!batch->events.empty()) last = {batch->events.back().position, batch->events.back().digest};
       continue;
     }
     if (!absl::IsDataLoss(batch.status())) return batch.status();
     const LostEvents lost = reader.Lost();
     if (!lost.gone) report.Add(lost);  // a hole was reported when it was recorded
-    *after = lost.last;
+    after = lost.last;
   }
   report.End();
   if (last && last->position == writer.record().latest && last->digest != writer.record().latest_digest) {
@@ -92,10 +92,10 @@ absl::Status CompareWithMark(const RecoveryReports& reports, absl::Time now, Log
 absl::Status RecoverLog(const LogSafeguards& safeguards, const RecoveryReports& reports, absl::Time now,
                         LogReader& reader, LogWriter& writer) {
   if (safeguards.check_at_open) {
-    if (absl::Status status = CheckNewest(reports, reader, writer); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CheckNewest(reports, reader, writer));
   }
   if (safeguards.high_water_mark) {
-    if (absl::Status status = CompareWithMark(reports, now, reader, writer); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CompareWithMark(reports, now, reader, writer));
   }
   return writer.Mark();
 }

@@ -1,5 +1,6 @@
 #include "webhooks/log/sqlite/restored.h"
 
+#include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/disk.h"
@@ -15,27 +16,21 @@ namespace {
 absl::Status Mark(const std::string& path) {
   // Checks the file first, because ClaimLogFile creates a lock file and, if the log's file does not exist, also an
   // empty log file.
-  if (absl::Status status = CheckLogFileHeader(path); !status.ok()) return status;
-  const absl::StatusOr<ExclusiveFile> file = ClaimLogFile(path);
-  if (!file.ok()) return file.status();
-  if (absl::Status status = SettleLogFile(path, Disk::System()); !status.ok()) return status;
-  absl::StatusOr<SqliteConnection> connection = OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true);
-  if (!connection.ok()) return connection.status();
+  ABSL_RETURN_IF_ERROR(CheckLogFileHeader(path));
+  ABSL_ASSIGN_OR_RETURN(const ExclusiveFile file, ClaimLogFile(path));
+  ABSL_RETURN_IF_ERROR(SettleLogFile(path, Disk::System()));
+  ABSL_ASSIGN_OR_RETURN(SqliteConnection connection, OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true));
   // After an error, the connection is closed, which rolls the transaction back.
-  if (absl::Status status = connection->Run("BEGIN IMMEDIATE"); !status.ok()) return status;
-  absl::StatusOr<LogRecordReader> reader = LogRecordReader::Open(*connection);
-  if (!reader.ok()) return reader.status();
-  absl::StatusOr<LogRecord> record = reader->Read();
-  if (!record.ok()) return record.status();
-  record->identity.cursor_key = MakeLogIdentity().cursor_key;
-  absl::StatusOr<LogRecordWriter> writer = LogRecordWriter::Open(*connection);
-  if (!writer.ok()) return writer.status();
-  if (absl::Status status = writer->Write(*record); !status.ok()) return status;
-  if (absl::Status status = connection->Run("COMMIT"); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(connection.Run("BEGIN IMMEDIATE"));
+  ABSL_ASSIGN_OR_RETURN(LogRecordReader reader, LogRecordReader::Open(connection));
+  ABSL_ASSIGN_OR_RETURN(LogRecord record, reader.Read());
+  record.identity.cursor_key = MakeLogIdentity().cursor_key;
+  ABSL_ASSIGN_OR_RETURN(LogRecordWriter writer, LogRecordWriter::Open(connection));
+  ABSL_RETURN_IF_ERROR(writer.Write(record));
+  ABSL_RETURN_IF_ERROR(connection.Run("COMMIT"));
   // Replaces the old mark, so that the next start does not report the events that the copy lacks as lost.
-  absl::StatusOr<MarkFile> marks = MarkFile::Open(path + "-mark", record->identity.id, Disk::System());
-  if (!marks.ok()) return marks.status();
-  return marks->Replace({static_cast<uint64_t>(record->latest), record->latest_digest});
+  ABSL_ASSIGN_OR_RETURN(MarkFile marks, MarkFile::Open(path + "-mark", record.identity.id, Disk::System()));
+  return marks.Replace({static_cast<uint64_t>(record.latest), record.latest_digest});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/disk/database_settings.h"
@@ -45,7 +46,7 @@ constexpr char kCreateEvents[] =
     ") STRICT";
 
 absl::Status SetWriting(SqliteConnection& connection, bool synchronous_full) {
-  if (absl::Status status = SetDurable(connection, synchronous_full); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(SetDurable(connection, synchronous_full));
   int growth = kGrowthBytes;
   sqlite3_file_control(connection.get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
   // With secure_delete, SQLite overwrites deleted rows, which can contain secrets.
@@ -66,9 +67,8 @@ absl::Status MakeTables(SqliteConnection& connection) {
   }
   LogRecord record;
   record.identity = MakeLogIdentity();
-  absl::StatusOr<LogRecordWriter> writer = LogRecordWriter::Open(connection);
-  if (!writer.ok()) return writer.status();
-  if (status = writer->Write(record); !status.ok()) return status;
+  ABSL_ASSIGN_OR_RETURN(LogRecordWriter writer, LogRecordWriter::Open(connection));
+  if (status = writer.Write(record); !status.ok()) return status;
   return connection.Run("COMMIT");
 }
 
@@ -88,7 +88,7 @@ absl::Status CheckLogFileHeader(const std::string& path) { return CheckDatabaseH
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path) {
   absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, kCompanions);
   if (!file.ok()) return file;
-  if (absl::Status status = RefuseOtherNames(path); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(RefuseOtherNames(path));
   return file;
 }
 
@@ -98,7 +98,7 @@ absl::StatusOr<ExclusiveFile> ClaimLogFileForCopy(const std::string& path) {
 
 absl::Status SettleLogFile(const std::string& path, Disk& disk) {
   for (const char* suffix : {"", "-wal", "-journal"}) {
-    if (absl::Status status = disk.Settle(path + suffix); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(disk.Settle(path + suffix));
   }
   return absl::OkStatus();
 }
@@ -109,15 +109,14 @@ absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, con
   absl::StatusOr<SqliteConnection> connection =
       SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
   if (!connection.ok()) return connection;
-  if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
-  const absl::StatusOr<int64_t> version = VersionOfDatabase(*connection, kFormat);
-  if (!version.ok()) return version.status();
-  if (absl::Status status = SetWriting(*connection, synchronous_full); !status.ok()) return status;
-  if (*version == 0) {
-    if (absl::Status status = MakeTables(*connection); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(SetUntrusting(*connection, kBusyMs));
+  ABSL_ASSIGN_OR_RETURN(const int64_t version, VersionOfDatabase(*connection, kFormat));
+  ABSL_RETURN_IF_ERROR(SetWriting(*connection, synchronous_full));
+  if (version == 0) {
+    ABSL_RETURN_IF_ERROR(MakeTables(*connection));
   }
-  if (*version > 0 && *version < kFormat.version) {
-    if (absl::Status status = Migrate(*connection, *version); !status.ok()) return status;
+  if (version > 0 && version < kFormat.version) {
+    ABSL_RETURN_IF_ERROR(Migrate(*connection, version));
   }
   return connection;
 }
@@ -126,7 +125,7 @@ absl::StatusOr<SqliteConnection> OpenLogFileToRead(const std::string& path, cons
   absl::StatusOr<SqliteConnection> connection =
       SqliteConnection::Open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs);
   if (!connection.ok()) return connection;
-  if (absl::Status status = SetUntrusting(*connection, kBusyMs); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(SetUntrusting(*connection, kBusyMs));
   // Each reader gets only a small cache, because there can be many readers, and they share the system's page cache.
   absl::Status status = connection->Run("PRAGMA query_only = ON; PRAGMA cache_size = -512");
   if (!status.ok()) return status;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/exclusive_file.h"
 #include "base/threads/start_thread.h"
@@ -235,11 +236,10 @@ class SqliteEventLog final : public EventLog {
 absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
   std::optional<ExclusiveFile> file;
   if (options.disk == &Disk::System()) {
-    absl::StatusOr<ExclusiveFile> claimed = ClaimLogFile(options.path);
-    if (!claimed.ok()) return claimed.status();
-    file = *std::move(claimed);
+    ABSL_ASSIGN_OR_RETURN(ExclusiveFile claimed, ClaimLogFile(options.path));
+    file = std::move(claimed);
   }
-  if (absl::Status status = SettleLogFile(options.path, *options.disk); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(SettleLogFile(options.path, *options.disk));
   options.max_queued_bytes = std::min(options.max_queued_bytes, kMaxQueuedBytes);
   options.retention_interval = std::min(options.retention_interval, kMaxInterval);
   LogWriter::Options settings;
@@ -252,17 +252,15 @@ absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
   settings.deduplication_age = std::max(options.deduplication_age, options.retention_age);
   settings.checkpoint_pages = options.checkpoint_pages;
   const absl::Time now = options.now();
-  absl::StatusOr<std::unique_ptr<LogWriter>> writer = LogWriter::Open(settings, now);
-  if (!writer.ok()) return writer.status();
-  absl::StatusOr<std::unique_ptr<LogReader>> reader =
-      LogReader::Open(options.path, options.disk->vfs(), /*visible=*/nullptr);
-  if (!reader.ok()) return reader.status();
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer, LogWriter::Open(settings, now));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogReader> reader,
+                        LogReader::Open(options.path, options.disk->vfs(), /*visible=*/nullptr));
   if (absl::Status status =
-          RecoverLog(options.safeguards, {options.on_loss, options.on_mark_missing}, now, **reader, **writer);
+          RecoverLog(options.safeguards, {options.on_loss, options.on_mark_missing}, now, *reader, *writer);
       !status.ok()) {
     return status;
   }
-  return std::make_unique<SqliteEventLog>(std::move(options), std::move(file), *std::move(writer));
+  return std::make_unique<SqliteEventLog>(std::move(options), std::move(file), std::move(writer));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/disk/disk.h"
@@ -27,29 +28,26 @@ class SqliteLogSource final : public LogSource {
  public:
   static absl::StatusOr<std::unique_ptr<LogSource>> Open(const std::string& path, absl::Time now) {
     // Before ClaimLogFile, which creates other files beside the file.
-    if (absl::Status status = CheckLogFileHeader(path); !status.ok()) return status;
-    absl::StatusOr<ExclusiveFile> file = ClaimLogFile(path);
-    if (!file.ok()) return file.status();
-    if (absl::Status status = SettleLogFile(path, Disk::System()); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CheckLogFileHeader(path));
+    ABSL_ASSIGN_OR_RETURN(ExclusiveFile file, ClaimLogFile(path));
+    ABSL_RETURN_IF_ERROR(SettleLogFile(path, Disk::System()));
     LogWriter::Options options;
     options.path = path;
     options.disk = &Disk::System();
-    absl::StatusOr<std::unique_ptr<LogWriter>> writer = LogWriter::Open(options, now);
-    if (!writer.ok()) return writer.status();
-    absl::StatusOr<std::unique_ptr<LogReader>> reader = LogReader::Open(path, /*vfs=*/"", /*visible=*/nullptr);
-    if (!reader.ok()) return reader.status();
-    const absl::Status recovered = RecoverLog(options.safeguards, {}, now, **reader, **writer);
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogWriter> writer, LogWriter::Open(options, now));
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogReader> reader, LogReader::Open(path, /*vfs=*/"", /*visible=*/nullptr));
+    const absl::Status recovered = RecoverLog(options.safeguards, {}, now, *reader, *writer);
     if (!recovered.ok()) return recovered;
-    absl::StatusOr<SqliteConnection> connection = OpenLogFileToRead(path, /*vfs=*/"");
-    if (!connection.ok()) return connection.status();
-    absl::StatusOr<SqliteStatement> ids = SqliteStatement::Prepare(
-        *connection,
-        "SELECT event_id, scope, seq, body_sha256, stored_us FROM seen WHERE seq > ?1 ORDER BY seq LIMIT ?2");
-    if (!ids.ok()) return ids.status();
-    std::unique_ptr<SqliteLogSource> source(new SqliteLogSource(*std::move(file), *std::move(connection)));
-    source->record_ = (*writer)->record();
-    source->reader_ = *std::move(reader);
-    source->ids_ = *std::move(ids);
+    ABSL_ASSIGN_OR_RETURN(SqliteConnection connection, OpenLogFileToRead(path, /*vfs=*/""));
+    ABSL_ASSIGN_OR_RETURN(
+        SqliteStatement ids,
+        SqliteStatement::Prepare(
+            connection,
+            "SELECT event_id, scope, seq, body_sha256, stored_us FROM seen WHERE seq > ?1 ORDER BY seq LIMIT ?2"));
+    std::unique_ptr<SqliteLogSource> source(new SqliteLogSource(std::move(file), std::move(connection)));
+    source->record_ = writer->record();
+    source->reader_ = std::move(reader);
+    source->ids_ = std::move(ids);
     return source;
   }
 
@@ -62,9 +60,8 @@ class SqliteLogSource final : public LogSource {
     ids_.Bind(1, after);
     ids_.Bind(2, kIdsPerBatch);
     for (;;) {
-      const absl::StatusOr<bool> row = ids_.Step();
-      if (!row.ok()) return row.status();
-      if (!*row) return ids;
+      ABSL_ASSIGN_OR_RETURN(const bool row, ids_.Step());
+      if (!row) return ids;
       StoredId id;
       id.event_id = std::string(ids_.Bytes(0));
       id.position = ids_.Number(2);
@@ -97,43 +94,38 @@ class SqliteLogSource final : public LogSource {
 class SqliteLogTarget final : public LogTarget {
  public:
   static absl::StatusOr<std::unique_ptr<LogTarget>> Create(const std::string& path) {
-    absl::StatusOr<ExclusiveFile> file = ClaimLogFileForCopy(path);
-    if (!file.ok()) return file.status();
-    absl::StatusOr<SqliteConnection> connection = OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true);
-    if (!connection.ok()) return connection.status();
-    absl::StatusOr<EventTable> table = EventTable::Open(*connection);
-    if (!table.ok()) return table.status();
+    ABSL_ASSIGN_OR_RETURN(ExclusiveFile file, ClaimLogFileForCopy(path));
+    ABSL_ASSIGN_OR_RETURN(SqliteConnection connection, OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true));
+    ABSL_ASSIGN_OR_RETURN(EventTable table, EventTable::Open(connection));
     return std::unique_ptr<LogTarget>(
-        new SqliteLogTarget(path, *std::move(file), *std::move(connection), *std::move(table)));
+        new SqliteLogTarget(path, std::move(file), std::move(connection), std::move(table)));
   }
 
   absl::Status AddIds(const std::vector<StoredId>& ids) override {
-    return InTransaction([this, &ids] {
+    return InTransaction([this, &ids]() -> absl::Status {
       for (const StoredId& id : ids) {
-        if (absl::Status status = table_.AddId(id); !status.ok()) return status;
+        ABSL_RETURN_IF_ERROR(table_.AddId(id));
       }
       return absl::OkStatus();
     });
   }
 
   absl::Status AddEvents(const std::vector<CopiedEvent>& events) override {
-    return InTransaction([this, &events] {
+    return InTransaction([this, &events]() -> absl::Status {
       for (const CopiedEvent& event : events) {
-        if (absl::Status status = table_.Add(event.row, event.digest, event.body); !status.ok()) return status;
+        ABSL_RETURN_IF_ERROR(table_.Add(event.row, event.digest, event.body));
       }
       return absl::OkStatus();
     });
   }
 
   absl::Status Finish(const LogRecord& record) override {
-    absl::StatusOr<MarkFile> marks = MarkFile::Open(path_ + "-mark", record.identity.id, Disk::System());
-    if (!marks.ok()) return marks.status();
-    const absl::Status status = marks->Replace({static_cast<uint64_t>(record.latest), record.latest_digest});
+    ABSL_ASSIGN_OR_RETURN(MarkFile marks, MarkFile::Open(path_ + "-mark", record.identity.id, Disk::System()));
+    const absl::Status status = marks.Replace({static_cast<uint64_t>(record.latest), record.latest_digest});
     if (!status.ok()) return status;
     return InTransaction([this, &record]() -> absl::Status {
-      absl::StatusOr<LogRecordWriter> writer = LogRecordWriter::Open(connection_);
-      if (!writer.ok()) return writer.status();
-      if (absl::Status status = writer->Write(record); !status.ok()) return status;
+      ABSL_ASSIGN_OR_RETURN(LogRecordWriter writer, LogRecordWriter::Open(connection_));
+      ABSL_RETURN_IF_ERROR(writer.Write(record));
       return SetLastPosition(connection_, record.latest);
     });
   }
@@ -145,8 +137,8 @@ class SqliteLogTarget final : public LogTarget {
   // After an error, nobody uses the file.
   template <typename Change>
   absl::Status InTransaction(Change change) {
-    if (absl::Status status = connection_.Run("BEGIN IMMEDIATE"); !status.ok()) return status;
-    if (absl::Status status = change(); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(connection_.Run("BEGIN IMMEDIATE"));
+    ABSL_RETURN_IF_ERROR(change());
     return connection_.Run("COMMIT");
   }
 

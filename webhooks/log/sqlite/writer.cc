@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/log/row.h"
 #include "webhooks/log/sqlite/schema.h"
@@ -25,21 +26,20 @@ constexpr int64_t kIdBytes = 256;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Options& options, absl::Time now) {
-  absl::StatusOr<SqliteConnection> connection =
-      OpenLogFileToWrite(options.path, options.disk->vfs(), options.safeguards.synchronous_full);
-  if (!connection.ok()) return connection.status();
+  ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
+                        OpenLogFileToWrite(options.path, options.disk->vfs(), options.safeguards.synchronous_full));
   std::unique_ptr<LogWriter> writer(new LogWriter(options));
-  writer->connection_ = *std::move(connection);
-  if (absl::Status status = writer->Prepare(); !status.ok()) return status;
-  if (absl::Status status = writer->Check(); !status.ok()) return status;
+  writer->connection_ = std::move(connection);
+  ABSL_RETURN_IF_ERROR(writer->Prepare());
+  ABSL_RETURN_IF_ERROR(writer->Check());
   writer->clock_ = writer->record_.clock;
   if (writer->clock_.wall_us == 0) writer->clock_ = {absl::ToUnixMicros(now), absl::ToUnixMicros(now)};
   writer->clock_.Advance(now);
   if (options.safeguards.high_water_mark) {
-    absl::StatusOr<MarkFile> marks = MarkFile::Open(options.path + "-mark", writer->record_.identity.id, *options.disk);
-    if (!marks.ok()) return marks.status();
-    writer->mark_found_ = marks->mark();
-    writer->mark_file_ = *std::move(marks);
+    ABSL_ASSIGN_OR_RETURN(MarkFile marks,
+                          MarkFile::Open(options.path + "-mark", writer->record_.identity.id, *options.disk));
+    writer->mark_found_ = marks.mark();
+    writer->mark_file_ = std::move(marks);
   }
   writer->checkpointer_.emplace(*writer->connection_, options.checkpoint_pages, kBusyMs);
   return writer;
@@ -61,47 +61,37 @@ absl::Status LogWriter::Prepare() {
       {&delete_seen_, "DELETE FROM seen WHERE seq <= ?1"},
   };
   for (const auto& [statement, sql] : statements) {
-    absl::StatusOr<SqliteStatement> prepared = SqliteStatement::Prepare(*connection_, sql);
-    if (!prepared.ok()) return prepared.status();
-    *statement = *std::move(prepared);
+    ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(*connection_, sql));
+    *statement = std::move(prepared);
   }
-  absl::StatusOr<HoleTable> holes = HoleTable::Open(*connection_);
-  if (!holes.ok()) return holes.status();
-  holes_ = *std::move(holes);
-  absl::StatusOr<EventTable> table = EventTable::Open(*connection_);
-  if (!table.ok()) return table.status();
-  table_ = *std::move(table);
-  absl::StatusOr<LogRecordReader> read_record = LogRecordReader::Open(*connection_);
-  if (!read_record.ok()) return read_record.status();
-  read_record_ = *std::move(read_record);
-  absl::StatusOr<LogRecordWriter> write_record = LogRecordWriter::Open(*connection_);
-  if (!write_record.ok()) return write_record.status();
-  write_record_ = *std::move(write_record);
-  absl::StatusOr<int64_t> page_bytes = connection_->Number("PRAGMA page_size");
-  if (!page_bytes.ok()) return page_bytes.status();
-  page_bytes_ = *page_bytes;
+  ABSL_ASSIGN_OR_RETURN(HoleTable holes, HoleTable::Open(*connection_));
+  holes_ = std::move(holes);
+  ABSL_ASSIGN_OR_RETURN(EventTable table, EventTable::Open(*connection_));
+  table_ = std::move(table);
+  ABSL_ASSIGN_OR_RETURN(LogRecordReader read_record, LogRecordReader::Open(*connection_));
+  read_record_ = std::move(read_record);
+  ABSL_ASSIGN_OR_RETURN(LogRecordWriter write_record, LogRecordWriter::Open(*connection_));
+  write_record_ = std::move(write_record);
+  ABSL_ASSIGN_OR_RETURN(int64_t page_bytes, connection_->Number("PRAGMA page_size"));
+  page_bytes_ = page_bytes;
   return absl::OkStatus();
 }
 
 // Returns an error if new events would leave gaps or use a position twice. Reads only the ends of the tables.
 absl::Status LogWriter::Check() {
-  absl::StatusOr<LogRecord> record = read_record_.Read();
-  if (!record.ok()) return record.status();
-  record_ = *record;
-  absl::StatusOr<int64_t> given =
-      connection_->Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)");
-  if (!given.ok()) return given.status();
-  absl::StatusOr<int64_t> last_event = connection_->Number("SELECT coalesce(max(seq), 0) FROM events");
-  if (!last_event.ok()) return last_event.status();
-  absl::StatusOr<int64_t> last_seen = connection_->Number("SELECT coalesce(max(seq), 0) FROM seen");
-  if (!last_seen.ok()) return last_seen.status();
-  absl::StatusOr<Position> last = LastBeforeHoles(record_.latest);
-  if (!last.ok()) return last.status();
-  if (record_.earliest < 1 || record_.earliest > record_.latest + 1 || *given != record_.latest ||
-      *last_event != (*last < record_.earliest ? 0 : *last) || (*last_seen != *last && *last_seen != 0)) {
+  ABSL_ASSIGN_OR_RETURN(LogRecord record, read_record_.Read());
+  record_ = record;
+  ABSL_ASSIGN_OR_RETURN(
+      int64_t given,
+      connection_->Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"));
+  ABSL_ASSIGN_OR_RETURN(int64_t last_event, connection_->Number("SELECT coalesce(max(seq), 0) FROM events"));
+  ABSL_ASSIGN_OR_RETURN(int64_t last_seen, connection_->Number("SELECT coalesce(max(seq), 0) FROM seen"));
+  ABSL_ASSIGN_OR_RETURN(Position last, LastBeforeHoles(record_.latest));
+  if (record_.earliest < 1 || record_.earliest > record_.latest + 1 || given != record_.latest ||
+      last_event != (last < record_.earliest ? 0 : last) || (last_seen != last && last_seen != 0)) {
     return absl::DataLossError(absl::StrCat("it should have the events ", record_.earliest, " to ", record_.latest,
-                                            ", but its last event is ", *last_event, ", its last id belongs to event ",
-                                            *last_seen, ", and its position counter is ", *given));
+                                            ", but its last event is ", last_event, ", its last id belongs to event ",
+                                            last_seen, ", and its position counter is ", given));
   }
   return absl::OkStatus();
 }
@@ -109,10 +99,9 @@ absl::Status LogWriter::Check() {
 // Returns the highest position that is in no hole and is at most `position`. A hole is a range of lost events.
 absl::StatusOr<Position> LogWriter::LastBeforeHoles(Position position) {
   for (;;) {
-    absl::StatusOr<std::optional<LostEvents>> hole = holes_.Find(position);
-    if (!hole.ok()) return hole.status();
-    if (!*hole) return position;
-    position = (*hole)->first - 1;
+    ABSL_ASSIGN_OR_RETURN(std::optional<LostEvents> hole, holes_.Find(position));
+    if (!hole) return position;
+    position = hole->first - 1;
   }
 }
 
@@ -134,25 +123,24 @@ absl::Status LogWriter::AddHole(const EventPlace& end, absl::Time now) {
 absl::Status LogWriter::Mark() {
   const HighWaterMark mark = {static_cast<uint64_t>(record_.latest), record_.latest_digest};
   if (mark_file_ && mark_file_->mark() != mark) {
-    if (absl::Status status = mark_file_->Replace(mark); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(mark_file_->Replace(mark));
   }
   *marked_ = record_.latest;
   return absl::OkStatus();
 }
 
 absl::StatusOr<Position> LogWriter::BeforeNewest(int max_events, int64_t max_bytes) {
-  absl::StatusOr<SqliteStatement> newest =
-      SqliteStatement::Prepare(*connection_, "SELECT seq, length(body) FROM events ORDER BY seq DESC");
-  if (!newest.ok()) return newest.status();
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement newest,
+      SqliteStatement::Prepare(*connection_, "SELECT seq, length(body) FROM events ORDER BY seq DESC"));
   int64_t bytes = 0;
   for (int events = 0; events < max_events; ++events) {
-    absl::StatusOr<bool> row = newest->Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return record_.earliest - 1;
-    bytes += newest->Number(1);
-    if (bytes > max_bytes) return std::clamp(newest->Number(0), record_.earliest - 1, record_.latest);
+    ABSL_ASSIGN_OR_RETURN(bool row, newest.Step());
+    if (!row) return record_.earliest - 1;
+    bytes += newest.Number(1);
+    if (bytes > max_bytes) return std::clamp(newest.Number(0), record_.earliest - 1, record_.latest);
   }
-  return std::clamp(newest->Number(0) - 1, record_.earliest - 1, record_.latest);
+  return std::clamp(newest.Number(0) - 1, record_.earliest - 1, record_.latest);
 }
 
 void LogWriter::Age(absl::Time now) {
@@ -167,7 +155,7 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
   outcomes->assign(events.size(), std::nullopt);
   Age(now);
   // If the disk had no space for the mark of an earlier commit, writes this mark now.
-  if (absl::Status status = Mark(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(Mark());
   std::vector<bool> durable(events.size(), false);
   LogRecord next = record_;
   next.latest_commit_us = std::max(record_.latest_commit_us, absl::ToUnixMicros(now));
@@ -201,9 +189,8 @@ absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optio
     SqliteReset reset(find_seen_);
     find_seen_.BindText(1, event.event_id);
     find_seen_.BindText(2, scope);
-    absl::StatusOr<bool> seen = find_seen_.Step();
-    if (!seen.ok()) return seen.status();
-    if (*seen) {
+    ABSL_ASSIGN_OR_RETURN(bool seen, find_seen_.Step());
+    if (seen) {
       *outcome =
           find_seen_.Bytes(1) == AsText(event.body_sha256) ? AppendOutcome::kDuplicate : AppendOutcome::kConflict;
       *durable = find_seen_.Number(0) <= *marked_;
@@ -225,7 +212,7 @@ absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
   row.previous = AsText(previous);
   next->latest_digest = ChecksumOf(AsText(next->identity.id), row);
 
-  if (absl::Status status = table_.Add(row, next->latest_digest, event.body); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(table_.Add(row, next->latest_digest, event.body));
   return table_.AddId({event.event_id, IdScopeOf(event), row.position, event.body_sha256, clock_.age_us});
 }
 
@@ -233,9 +220,8 @@ absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
 // pages even if the disk is full. After such a checkpoint, later transactions, including those of retention, can
 // overwrite the write-ahead log from its beginning.
 absl::Status LogWriter::Reserve() {
-  absl::StatusOr<int64_t> pages = Count(page_count_);
-  if (!pages.ok()) return pages.status();
-  int64_t bytes = *pages * page_bytes_;
+  ABSL_ASSIGN_OR_RETURN(int64_t pages, Count(page_count_));
+  int64_t bytes = pages * page_bytes_;
   if (bytes <= reserved_bytes_) return absl::OkStatus();
   if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
     return absl::ResourceExhaustedError("the disk has no space for the file to grow");
@@ -258,38 +244,33 @@ absl::Status LogWriter::Abandon(absl::Status why) {
   record_ = *record;
   // After a complete checkpoint, later transactions overwrite the write-ahead log from its beginning, which needs no
   // space.
-  if (absl::Status status = checkpointer_->RunNow(); !status.ok()) return status;
+  ABSL_RETURN_IF_ERROR(checkpointer_->RunNow());
   return why;
 }
 
 absl::StatusOr<int64_t> LogWriter::Count(SqliteStatement& pragma) {
   SqliteReset reset(pragma);
-  absl::StatusOr<bool> row = pragma.Step();
-  if (!row.ok()) return row.status();
+  ABSL_RETURN_IF_ERROR(pragma.Step().status());
   return pragma.Number(0);
 }
 
 absl::StatusOr<int64_t> LogWriter::BytesInUse() {
-  absl::StatusOr<int64_t> pages = Count(page_count_);
-  if (!pages.ok()) return pages.status();
-  absl::StatusOr<int64_t> free = Count(free_pages_);
-  if (!free.ok()) return free.status();
-  return (*pages - *free) * page_bytes_;
+  ABSL_ASSIGN_OR_RETURN(int64_t pages, Count(page_count_));
+  ABSL_ASSIGN_OR_RETURN(int64_t free, Count(free_pages_));
+  return (pages - free) * page_bytes_;
 }
 
 // Returns the last event that retention must delete now, or position 0 if retention must delete no event now.
 absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
-  absl::StatusOr<int64_t> in_use = BytesInUse();
-  if (!in_use.ok()) return in_use.status();
-  int64_t excess = *in_use - options_.retention_bytes;
+  ABSL_ASSIGN_OR_RETURN(int64_t in_use, BytesInUse());
+  int64_t excess = in_use - options_.retention_bytes;
   int64_t taken = 0;
   const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.retention_age);
   EventPlace through;
   SqliteReset reset(oldest_events_);
   for (int rows = 0; rows < max_rows && taken < kTrimBytes; ++rows) {
-    absl::StatusOr<bool> row = oldest_events_.Step();
-    if (!row.ok()) return row.status();
-    if (!*row) break;
+    ABSL_ASSIGN_OR_RETURN(bool row, oldest_events_.Step());
+    if (!row) break;
     const bool old = oldest_events_.Number(1) < oldest_us;
     if (!old && excess <= 0) break;
     through.position = oldest_events_.Number(0);
@@ -311,9 +292,8 @@ absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
   Position through = 0;
   SqliteReset reset(oldest_seen_);
   for (int rows = 0; rows < max_rows; ++rows) {
-    absl::StatusOr<bool> row = oldest_seen_.Step();
-    if (!row.ok()) return row.status();
-    if (!*row) break;
+    ABSL_ASSIGN_OR_RETURN(bool row, oldest_seen_.Step());
+    if (!row) break;
     const Position position = oldest_seen_.Number(0);
     const bool old = oldest_seen_.Number(1) < oldest_us;
     const bool too_many = record_.latest - position >= max_ids;
@@ -324,23 +304,21 @@ absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
 }
 
 absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
-  absl::StatusOr<EventPlace> events = EventsToTrim(max_rows);
-  if (!events.ok()) return events.status();
-  absl::StatusOr<Position> ids = events->position == 0 ? IdsToForget(max_rows) : 0;
-  if (!ids.ok()) return ids.status();
-  if (events->position == 0 && *ids == 0) return false;
+  ABSL_ASSIGN_OR_RETURN(EventPlace events, EventsToTrim(max_rows));
+  ABSL_ASSIGN_OR_RETURN(Position ids, events.position == 0 ? IdsToForget(max_rows) : 0);
+  if (events.position == 0 && ids == 0) return false;
 
   LogRecord next = record_;
   next.clock = clock_;
   absl::Status status = begin_.Run();
-  if (status.ok() && events->position > 0) {
-    next.earliest = events->position + 1;
-    next.digest_before = events->digest;
-    delete_events_.Bind(1, events->position);
+  if (status.ok() && events.position > 0) {
+    next.earliest = events.position + 1;
+    next.digest_before = events.digest;
+    delete_events_.Bind(1, events.position);
     status = delete_events_.Run();
   }
-  if (status.ok() && *ids > 0) {
-    delete_seen_.Bind(1, *ids);
+  if (status.ok() && ids > 0) {
+    delete_seen_.Bind(1, ids);
     status = delete_seen_.Run();
   }
   if (status.ok()) status = write_record_.Write(next);
@@ -366,7 +344,7 @@ absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
   Age(now);
   if (absl::Status status = Mark(); !CanGoOn(status)) return status;
   if (clock_.age_us - record_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
-    if (absl::Status status = KeepClock(); !status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(KeepClock());
   }
   // If the disk is full, the disk can still have space for a smaller transaction.
   for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
