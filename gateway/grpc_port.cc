@@ -98,7 +98,10 @@ Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* 
   options.memory.max_bytes_per_connection = static_cast<int64_t>(config.memory().max_bytes_per_connection());
   options.max_unread_time = ToDuration(config.memory().max_unread_time());
   options.is_caller = [&access](const Peer& peer) { return !access.Get()->callers.Find(peer).empty(); };
-  options.on_failed_handshake = [&recorders](const FailedHandshake& failed) { LogHandshake(recorders, failed); };
+  options.on_failed_handshake = [&recorders](const FailedHandshake& failed) {
+    if (recorders.metrics != nullptr) recorders.metrics->CountFailedHandshake(static_cast<size_t>(failed.failure));
+    if (!failed.why.empty()) LogHandshake(recorders, failed);
+  };
   options.on_no_descriptor = [&recorders] {
     if (recorders.lines != nullptr) LogDescriptorsShort(*recorders.lines, "grpc");
   };

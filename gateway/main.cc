@@ -43,7 +43,6 @@
 #include "gateway/door/grpc_engine.h"
 #include "gateway/door/grpc_experiments.h"
 #include "gateway/door/grpc_release.h"
-#include "gateway/door/handshake_failures.h"
 #include "gateway/help_text.h"
 #include "gateway/measured_methods.h"
 #include "gateway/metrics/metrics.h"
@@ -153,14 +152,7 @@ struct Health {
   Liveness liveness;
 };
 
-ProcessNumbers NumbersOfProcess() {
-  ProcessNumbers numbers{ReadProcessUsage(), {}, DroppedLogLines()};
-  static_assert(numbers.failed_handshakes.size() == kHandshakeFailureCount);
-  for (size_t i = 0; i < kHandshakeFailureCount; ++i) {
-    numbers.failed_handshakes[i] = FailedHandshakes(static_cast<HandshakeFailure>(i));
-  }
-  return numbers;
-}
+ProcessNumbers NumbersOfProcess() { return {ReadProcessUsage(), DroppedLogLines()}; }
 
 // Starts the server of the admin port. Returns null if the config has no admin port.
 absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const Config& config, Health& health) {
@@ -424,7 +416,6 @@ int Main(int argc, char** argv) {
   LimitThreadCaches();
   SilenceLibraries();
   ChooseGrpcExperiments();
-  if (absl::Status status = CountFailedHandshakes(); !status.ok()) return Fail(status);
   // libcurl would write the keys of every TLS session to the file that this variable names.
   unsetenv("SSLKEYLOGFILE");
   // Turns off a check that Debian's build of Abseil makes: whether mutexes are always locked in the same order.

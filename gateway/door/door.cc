@@ -310,7 +310,6 @@ class PassiveDoor : public Door {
         });
         if (peer.has_value()) return Enter(guest->connection, *peer);
         guest->connection->Close();
-        if (status.ok()) CountWithoutHttp2();
         if (options_.on_failed_handshake) ReportFailure(*guest, failure, status);
       });
     });
@@ -318,7 +317,6 @@ class PassiveDoor : public Door {
 
   void ReportFailure(const Guest& guest, HandshakeFailure failure, const absl::Status& status) const {
     const unsigned long error = guest.connection->handshake_error();
-    if (failure == HandshakeFailure::kNoHello && error == 0) return;
     FailedHandshake failed{.address = guest.address, .failure = failure};
     if (const auto& refused = guest.check.refused(); refused.has_value()) {
       failed.peer = refused->peer;
@@ -326,7 +324,7 @@ class PassiveDoor : public Door {
       failed.why = absl::StrCat("the client's certificate is refused: ", refused->why);
     } else if (status.ok()) {
       failed.why = std::string(kNoHttp2);
-    } else {
+    } else if (failure != HandshakeFailure::kNoHello || error != 0) {
       failed.why = HandshakeFault(error);
     }
     options_.on_failed_handshake(failed);

@@ -24,7 +24,7 @@
 #include "gateway/callers/peer.h"
 #include "gateway/door/excess.h"
 #include "gateway/door/frame_meter.h"
-#include "gateway/door/handshake_failures.h"
+#include "gateway/door/handshake_failure.h"
 #include "gateway/memory/account.h"
 
 namespace stampgate {
@@ -35,7 +35,9 @@ struct FailedHandshake {
   HandshakeFailure failure = HandshakeFailure::kUnfinished;  // how far the handshake came
   Peer peer = {};                                            // the identity of a valid certificate of no caller
   std::string names = "";  // NamesForLog of the client's certificate; empty if the client has sent none
-  std::string why = "";    // the cause, and what the operator or the client can do
+  // The cause, and what the operator or the client can do. Empty if the client has closed the connection without
+  // sending a byte, as probes do.
+  std::string why = "";
 };
 
 // The port of one gRPC server. Thread-safe.
@@ -59,8 +61,7 @@ class Door {
     // Required with `tls`: whether the config in force has a caller with this identity. Other clients are refused in
     // the handshake. Must not block.
     std::function<bool(const Peer&)> is_caller = {};
-    // Called when the handshake of a client has failed, except if the client has closed the connection without sending
-    // a byte, as probes do. Must not block.
+    // Called when the handshake of a client has failed. Must not block.
     std::function<void(const FailedHandshake&)> on_failed_handshake = {};
     // Called when a connection is closed at once, because the process has no descriptor left, or none below
     // `max_descriptor`. Must not block.

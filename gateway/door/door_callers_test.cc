@@ -159,7 +159,8 @@ TEST_F(DoorForCallersTest, ReportsWhyAHandshakeFailed) {
     expect(failure(HandshakeFailure::kNoHello, "", "the first bytes are not TLS: the client speaks plaintext"));
     close(plaintext);
   }
-  close(ConnectTcp(port()));  // a probe, which has no report
+  close(ConnectTcp(port()));  // a probe
+  expect("127.0.0.1 0 () ");
   EXPECT_FALSE(RawTlsClient(port(), Issue("stranger")).HearsHttp2());
   expect(StartsWith("refused: spiffe spiffe://test/stranger"));
 }

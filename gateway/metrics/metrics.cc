@@ -490,9 +490,6 @@ std::vector<prometheus::MetricFamily> Metrics::Collect(const ProcessNumbers& pro
   std::lock_guard lock(mutex_);
   const std::chrono::duration<double> age = std::chrono::steady_clock::now() - oldest_detached_.load();
   oldest_detached_age_.Set(detached_exchanges_.Value() > 0 ? age.count() : 0);
-  for (size_t i = 0; i < failed_handshakes_.size(); ++i) {
-    Raise(*failed_handshakes_[i], static_cast<double>(process.failed_handshakes[i]));
-  }
   Raise(dropped_log_lines_, static_cast<double>(process.dropped_log_lines));
   const ProcessUsage& usage = process.usage;
   Raise(cpu_seconds_, usage.cpu_seconds);

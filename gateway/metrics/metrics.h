@@ -58,7 +58,6 @@ inline constexpr std::array<const char*, 3> kDurableWriteNames = {"decision", "i
 // Numbers about the process. Other code collects them and passes them to Collect.
 struct ProcessNumbers {
   ProcessUsage usage;
-  std::array<int64_t, kHandshakeFailures.size()> failed_handshakes{};
   uint64_t dropped_log_lines = 0;
 };
 
@@ -91,6 +90,8 @@ class Metrics {
   // Counts the end of a call with its status and its duration. Must be called between CallBegan and CallLeft.
   void CallEnded(absl::string_view method, const absl::Status& status, absl::Duration duration);
 
+  // Counts a failed TLS handshake of a caller: an index of kHandshakeFailures.
+  void CountFailedHandshake(size_t reason) { failed_handshakes_[reason]->Increment(); }
   // Counts a connection of a caller that was closed because it exceeded a bound: an index of kConnectionBounds.
   void CountClosedConnection(size_t bound) { closed_connections_[bound]->Increment(); }
   // Counts responses that ended because their clients have not read them.
