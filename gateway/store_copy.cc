@@ -68,7 +68,7 @@ class StoreCopy {
     ABSL_RETURN_IF_ERROR(ClaimEmptyStore(connection, server_.address.schema));
     if (log != nullptr) {
       ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogTarget> target,
-                            CreatePostgresLogTarget(connection, log->record(), server_.key));
+                            CreatePostgresLogTarget(connection, log->state(), server_.key));
       ABSL_RETURN_IF_ERROR(CopyEvents(*log, *target));
     }
     if (calls != nullptr) {
@@ -117,14 +117,14 @@ class StoreCopy {
   }
 
   absl::Status CopyEvents(LogSource& source, LogTarget& target) {
-    const LogRecord& record = source.record();
+    const LogState& state = source.state();
     absl::Time next = absl::Now() + kProgressInterval;
     absl::Status status = CopyLog(source, target, [&](Position last) {
       if (absl::Now() < next) return;
       next = absl::Now() + kProgressInterval;
-      on_progress_(absl::StrCat("copied event ", last, " of ", record.latest));
+      on_progress_(absl::StrCat("copied event ", last, " of ", state.latest));
     });
-    events_copied_ = record.latest - record.earliest + 1;
+    events_copied_ = state.latest - state.earliest + 1;
     return status;
   }
 

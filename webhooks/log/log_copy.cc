@@ -49,20 +49,20 @@ absl::Status CopyBatch(const std::vector<LoggedEvent>& batch, const LogIdentity&
 
 absl::Status CopyLog(LogSource& source, LogTarget& target, const std::function<void(Position)>& on_progress) {
   ABSL_RETURN_IF_ERROR(CopyIds(source, target));
-  const LogRecord& record = source.record();
-  EventPlace end = {record.earliest - 1, record.digest_before};
-  while (end.position < record.latest) {
+  const LogState& state = source.state();
+  EventPlace end = {state.earliest - 1, state.digest_before};
+  while (end.position < state.latest) {
     ABSL_ASSIGN_OR_RETURN(const EventReader::Batch batch, source.reader().Read({end.position}, {}, kBatch));
     if (batch.events.empty()) {
-      return absl::DataLossError(absl::StrCat("the log ends before its last event, ", record.latest));
+      return absl::DataLossError(absl::StrCat("the log ends before its last event, ", state.latest));
     }
-    ABSL_RETURN_IF_ERROR(CopyBatch(batch.events, record.identity, target, &end));
+    ABSL_RETURN_IF_ERROR(CopyBatch(batch.events, state.identity, target, &end));
     on_progress(end.position);
   }
-  if (end.digest != record.latest_digest) {
+  if (end.digest != state.latest_digest) {
     return absl::DataLossError(absl::StrCat("event ", end.position, " is not the one that the log has stored last"));
   }
-  return target.Finish(record);
+  return target.Finish(state);
 }
 
 }  // namespace stampgate

@@ -24,7 +24,7 @@ class LogSource {
  public:
   virtual ~LogSource() = default;
 
-  virtual const LogRecord& record() const = 0;
+  virtual const LogState& state() const = 0;
   virtual EventReader& reader() = 0;
 
   // Returns ids of positions after `after`, in the order of the positions, at most a few thousand. Returns none if
@@ -49,8 +49,8 @@ class LogTarget {
   virtual absl::Status AddIds(const std::vector<StoredId>& ids) = 0;
   virtual absl::Status AddEvents(const std::vector<CopiedEvent>& events) = 0;
 
-  // Gives the log the state of `record`.
-  virtual absl::Status Finish(const LogRecord& record) = 0;
+  // Gives the log this state.
+  virtual absl::Status Finish(const LogState& state) = 0;
 };
 
 // Copies the log. Calls `on_progress` after each batch of events, with the position of its last event. Errors:

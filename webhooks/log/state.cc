@@ -21,8 +21,8 @@ absl::string_view KeyText(const LogIdentity& identity) {
   return absl::string_view(reinterpret_cast<const char*>(identity.cursor_key.data()), identity.cursor_key.size());
 }
 
-std::string BytesOf(const LogRecord& record, std::initializer_list<int64_t> numbers) {
-  std::string bytes = absl::StrCat(AsText(record.identity.id), KeyText(record.identity));
+std::string BytesOf(const LogState& state, std::initializer_list<int64_t> numbers) {
+  std::string bytes = absl::StrCat(AsText(state.identity.id), KeyText(state.identity));
   for (int64_t number : numbers) {
     const std::array<char, 8> encoded = ToBigEndian(static_cast<uint64_t>(number));
     bytes.append(encoded.data(), encoded.size());
@@ -30,14 +30,14 @@ std::string BytesOf(const LogRecord& record, std::initializer_list<int64_t> numb
   return bytes;
 }
 
-Digest ChecksumOf(const LogRecord& record) {
-  return Sha256(absl::StrCat(BytesOf(record, {record.earliest, record.latest, record.latest_commit_us,
-                                              record.clock.age_us, record.clock.wall_us}),
-                             AsText(record.latest_digest), AsText(record.digest_before)));
+Digest ChecksumOf(const LogState& state) {
+  return Sha256(absl::StrCat(
+      BytesOf(state, {state.earliest, state.latest, state.latest_commit_us, state.clock.age_us, state.clock.wall_us}),
+      AsText(state.latest_digest), AsText(state.digest_before)));
 }
 
-Digest ChecksumOfVersion1(const LogRecord& record) {
-  return Sha256(BytesOf(record, {record.earliest, record.latest, record.latest_commit_us}));
+Digest ChecksumOfVersion1(const LogState& state) {
+  return Sha256(BytesOf(state, {state.earliest, state.latest, state.latest_commit_us}));
 }
 
 absl::Status MissingRow() { return absl::DataLossError("the log's state row is missing"); }
@@ -59,7 +59,7 @@ LogIdentity MakeLogIdentity() {
   return identity;
 }
 
-const char kCreateLogRecord[] =
+const char kCreateLogState[] =
     "CREATE TABLE log ("
     " one INTEGER PRIMARY KEY CHECK (one = 1),"
     " id BLOB NOT NULL,"
@@ -74,72 +74,72 @@ const char kCreateLogRecord[] =
     " checksum BLOB NOT NULL"
     ") STRICT";
 
-absl::StatusOr<LogRecord> ReadLogRecordOfVersion1(const SqliteConnection& connection) {
+absl::StatusOr<LogState> ReadLogStateOfVersion1(const SqliteConnection& connection) {
   ABSL_ASSIGN_OR_RETURN(
       SqliteStatement read,
       SqliteStatement::Prepare(connection,
                                "SELECT id, cursor_key, earliest, latest, latest_commit_us, checksum FROM log"));
   ABSL_ASSIGN_OR_RETURN(bool row, read.Step());
   if (!row) return MissingRow();
-  LogRecord record;
-  const bool sized = Fill(read.Bytes(0), &record.identity.id) && Fill(read.Bytes(1), &record.identity.cursor_key);
-  record.earliest = read.Number(2);
-  record.latest = read.Number(3);
-  record.latest_commit_us = read.Number(4);
-  if (!sized || read.Bytes(5) != AsText(ChecksumOfVersion1(record))) return DamagedRow();
-  return record;
+  LogState state;
+  const bool sized = Fill(read.Bytes(0), &state.identity.id) && Fill(read.Bytes(1), &state.identity.cursor_key);
+  state.earliest = read.Number(2);
+  state.latest = read.Number(3);
+  state.latest_commit_us = read.Number(4);
+  if (!sized || read.Bytes(5) != AsText(ChecksumOfVersion1(state))) return DamagedRow();
+  return state;
 }
 
-absl::StatusOr<LogRecordReader> LogRecordReader::Open(const SqliteConnection& connection) {
+absl::StatusOr<LogStateReader> LogStateReader::Open(const SqliteConnection& connection) {
   ABSL_ASSIGN_OR_RETURN(
       SqliteStatement read,
       SqliteStatement::Prepare(
           connection,
           "SELECT id, cursor_key, earliest, latest, latest_commit_us, latest_digest, digest_before, age_us, wall_us,"
           " checksum FROM log"));
-  LogRecordReader reader;
+  LogStateReader reader;
   reader.read_ = std::move(read);
   return reader;
 }
 
-absl::StatusOr<LogRecord> LogRecordReader::Read() {
+absl::StatusOr<LogState> LogStateReader::Read() {
   SqliteReset reset(read_);
   ABSL_ASSIGN_OR_RETURN(bool row, read_.Step());
   if (!row) return MissingRow();
-  LogRecord record;
-  const bool sized = Fill(read_.Bytes(0), &record.identity.id) && Fill(read_.Bytes(1), &record.identity.cursor_key) &&
-                     Fill(read_.Bytes(5), &record.latest_digest) && Fill(read_.Bytes(6), &record.digest_before);
-  record.earliest = read_.Number(2);
-  record.latest = read_.Number(3);
-  record.latest_commit_us = read_.Number(4);
-  record.clock = {.age_us = read_.Number(7), .wall_us = read_.Number(8)};
-  if (!sized || read_.Bytes(9) != AsText(ChecksumOf(record))) return DamagedRow();
-  return record;
+  LogState state;
+  const bool sized = Fill(read_.Bytes(0), &state.identity.id) && Fill(read_.Bytes(1), &state.identity.cursor_key) &&
+                     Fill(read_.Bytes(5), &state.latest_digest) && Fill(read_.Bytes(6), &state.digest_before);
+  state.earliest = read_.Number(2);
+  state.latest = read_.Number(3);
+  state.latest_commit_us = read_.Number(4);
+  state.clock = {.age_us = read_.Number(7), .wall_us = read_.Number(8)};
+  if (!sized || read_.Bytes(9) != AsText(ChecksumOf(state))) return DamagedRow();
+  return state;
 }
 
-absl::StatusOr<LogRecordWriter> LogRecordWriter::Open(const SqliteConnection& connection) {
+absl::StatusOr<LogStateWriter> LogStateWriter::Open(const SqliteConnection& connection) {
   ABSL_ASSIGN_OR_RETURN(
       SqliteStatement write,
       SqliteStatement::Prepare(
           connection,
           "INSERT OR REPLACE INTO log (one, id, cursor_key, earliest, latest, latest_commit_us, latest_digest,"
           " digest_before, age_us, wall_us, checksum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"));
-  LogRecordWriter writer;
+  LogStateWriter writer;
   writer.write_ = std::move(write);
   return writer;
 }
 
-absl::Status LogRecordWriter::Write(const LogRecord& record) {
-  const Digest checksum = ChecksumOf(record);
-  write_.BindBlob(1, AsText(record.identity.id));
-  write_.BindBlob(2, KeyText(record.identity));
-  write_.Bind(3, record.earliest);
-  write_.Bind(4, record.latest);
-  write_.Bind(5, record.latest_commit_us);
-  write_.BindBlob(6, AsText(record.latest_digest));
-  write_.BindBlob(7, AsText(record.digest_before));
-  write_.Bind(8, record.clock.age_us);
-  write_.Bind(9, record.clock.wall_us);
+absl::Status LogStateWriter::Write(const LogState& state) {
+  const Digest checksum = ChecksumOf(state);
+  write_.BindBlob(1, AsText(state.identity.id));
+  write_.BindBlob(2, KeyText(state.identity));
+  write_.Bind(3, state.earliest);
+  write_.Bind(4, state.latest);
+  write_.Bind(5, state.latest_commit_us);
+  write_.BindBlob(6, AsText(state.latest_digest));
+  write_.BindBlob(7, AsText(state.digest_before));
+  write_.Bind(8, state.clock.age_us);
+  write_.Bind(9, state.clock.wall_us);
   write_.BindBlob(10, AsText(checksum));
   return write_.Run();
 }

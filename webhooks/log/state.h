@@ -16,7 +16,7 @@ namespace stampgate {
 // The content of the state row. Every transaction that stores or deletes events also writes this row, so readers get
 // the extent without reading events. The row has the latest position and commit time even if retention has deleted all
 // events, so later events continue from these values.
-struct LogRecord {
+struct LogState {
   LogIdentity identity;
   Position earliest = 1;
   Position latest = 0;
@@ -36,31 +36,31 @@ inline absl::string_view AsText(const std::array<uint8_t, 16>& id) {
 }
 
 // SQL that creates the empty table of the state row.
-extern const char kCreateLogRecord[];
+extern const char kCreateLogState[];
 
-// Reads the state row of version 1, which has no digests and no clock. Errors: those of LogRecordReader::Read.
-absl::StatusOr<LogRecord> ReadLogRecordOfVersion1(const SqliteConnection& connection);
+// Reads the state row of version 1, which has no digests and no clock. Errors: those of LogStateReader::Read.
+absl::StatusOr<LogState> ReadLogStateOfVersion1(const SqliteConnection& connection);
 
 // Reads the state row through `connection`, which must outlive this object.
-class LogRecordReader {
+class LogStateReader {
  public:
-  static absl::StatusOr<LogRecordReader> Open(const SqliteConnection& connection);
+  static absl::StatusOr<LogStateReader> Open(const SqliteConnection& connection);
 
   // Returns the content of the state row. Errors: kDataLoss if the row is missing or damaged, and those of
   // SqliteStatus.
-  absl::StatusOr<LogRecord> Read();
+  absl::StatusOr<LogState> Read();
 
  private:
   SqliteStatement read_;
 };
 
 // Writes the state row through `connection`, which must outlive this object.
-class LogRecordWriter {
+class LogStateWriter {
  public:
-  static absl::StatusOr<LogRecordWriter> Open(const SqliteConnection& connection);
+  static absl::StatusOr<LogStateWriter> Open(const SqliteConnection& connection);
 
   // Errors: those of SqliteStatus.
-  absl::Status Write(const LogRecord& record);
+  absl::Status Write(const LogState& state);
 
  private:
   SqliteStatement write_;

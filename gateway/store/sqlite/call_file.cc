@@ -20,15 +20,15 @@ constexpr std::initializer_list<absl::string_view> kCompanions = {"-wal", "-shm"
                                                                   kTimestampMarkSuffix};
 
 // After an error, OpenCallFile closes the connection, which rolls the transaction back.
-absl::Status MakeTables(SqliteConnection& connection, const StoreRecord& record) {
+absl::Status MakeTables(SqliteConnection& connection, const StoreState& state) {
   for (const std::string& sql :
-       {std::string("BEGIN IMMEDIATE"), std::string(kCreateStoreRecord), std::string(kCreateCalls),
+       {std::string("BEGIN IMMEDIATE"), std::string(kCreateStoreState), std::string(kCreateCalls),
         std::string(kIndexCalls), absl::StrCat("PRAGMA application_id = ", kFormat.application_id),
         absl::StrCat("PRAGMA user_version = ", kFormat.version)}) {
     ABSL_RETURN_IF_ERROR(connection.Run(sql.c_str()));
   }
-  ABSL_ASSIGN_OR_RETURN(StoreRecordRow row, StoreRecordRow::Open(connection));
-  ABSL_RETURN_IF_ERROR(row.Write(record));
+  ABSL_ASSIGN_OR_RETURN(StoreStateRow row, StoreStateRow::Open(connection));
+  ABSL_RETURN_IF_ERROR(row.Write(state));
   return connection.Run("COMMIT");
 }
 
@@ -48,7 +48,7 @@ absl::StatusOr<ExclusiveFile> ClaimCallFileForCopy(const std::string& path) {
 }
 
 absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std::string& vfs, bool synchronous_full,
-                                              const StoreRecord& record_of_new) {
+                                              const StoreState& state_of_new) {
   absl::StatusOr<SqliteConnection> connection =
       SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
   if (!connection.ok()) return connection;
@@ -59,7 +59,7 @@ absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std
   sqlite3_file_control(connection->get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
   ABSL_RETURN_IF_ERROR(connection->Run("PRAGMA cache_size = -16384"));  // KiB
   if (version == 0) {
-    ABSL_RETURN_IF_ERROR(MakeTables(*connection, record_of_new));
+    ABSL_RETURN_IF_ERROR(MakeTables(*connection, state_of_new));
   }
   return connection;
 }

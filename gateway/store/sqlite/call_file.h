@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "base/disk/exclusive_file.h"
 #include "base/disk/sqlite.h"
-#include "gateway/store/sqlite/store_record.h"
+#include "gateway/store/sqlite/store_state.h"
 
 namespace stampgate {
 
@@ -35,12 +35,12 @@ absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path);
 // Does the same for a new file to which a store is being copied: see ExclusiveFile::ClaimForCopy.
 absl::StatusOr<ExclusiveFile> ClaimCallFileForCopy(const std::string& path);
 
-// Opens the only connection to the file. If the file is empty, creates the tables and stores `record_of_new`. Changes
+// Opens the only connection to the file. If the file is empty, creates the tables and stores `state_of_new`. Changes
 // the file only after it has verified that the file is empty or a call store.
 //
 // Errors: kFailedPrecondition if the file belongs to another program or a newer version, and those of SqliteStatus.
 absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std::string& vfs, bool synchronous_full,
-                                              const StoreRecord& record_of_new);
+                                              const StoreState& state_of_new);
 
 }  // namespace stampgate
 

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "base/disk/sqlite.h"
 #include "gateway/store/call_row.h"
-#include "gateway/store/sqlite/store_record.h"
+#include "gateway/store/sqlite/store_state.h"
 
 namespace stampgate {
 

@@ -33,8 +33,8 @@ absl::StatusOr<bool> HadMark(const std::string& path, Disk& disk) {
   return bytes.find_first_not_of('\0') != std::string::npos;
 }
 
-HighWaterMark MarkOf(const StoreRecord& record) {
-  return {.number = static_cast<uint64_t>(record.commit), .digest = record.commit_id};
+HighWaterMark MarkOf(const StoreState& state) {
+  return {.number = static_cast<uint64_t>(state.commit), .digest = state.commit_id};
 }
 
 }  // namespace
@@ -49,14 +49,14 @@ absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Options& opti
   // If the mark file was written but the database has no table, a store has been lost.
   ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
                         OpenCallFile(options.path, options.disk->vfs(), options.synchronous_full,
-                                     MakeStoreRecord(now, /*distrusted=*/had_mark)));
+                                     MakeStoreState(now, /*distrusted=*/had_mark)));
   std::unique_ptr<CallWriter> writer(new CallWriter(options));
   writer->connection_ = std::move(connection);
   ABSL_RETURN_IF_ERROR(writer->Prepare());
-  ABSL_ASSIGN_OR_RETURN(MarkFile mark, MarkFile::Open(mark_path, writer->record_.id, *options.disk));
+  ABSL_ASSIGN_OR_RETURN(MarkFile mark, MarkFile::Open(mark_path, writer->state_.id, *options.disk));
   writer->mark_ = std::move(mark);
   writer->loss_ = writer->FindLoss();
-  writer->is_new_ = writer->loss_.ok() && writer->record_.commit == 0;
+  writer->is_new_ = writer->loss_.ok() && writer->state_.commit == 0;
   writer->checkpointer_.emplace(*writer->connection_, options.checkpoint_pages, kCallFileBusyMs);
   return writer;
 }
@@ -72,12 +72,12 @@ absl::Status CallWriter::Prepare() {
     ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(*connection_, sql));
     *statement = std::move(prepared);
   }
-  ABSL_ASSIGN_OR_RETURN(StoreRecordRow record_row, StoreRecordRow::Open(*connection_));
-  record_row_ = std::move(record_row);
-  ABSL_ASSIGN_OR_RETURN(const StoreRecord record, record_row_.Read());
-  record_ = record;
-  written_age_us_ = record_.clock.age_us;
-  ABSL_ASSIGN_OR_RETURN(CallTable calls, CallTable::Open(*connection_, record_.id));
+  ABSL_ASSIGN_OR_RETURN(StoreStateRow state_row, StoreStateRow::Open(*connection_));
+  state_row_ = std::move(state_row);
+  ABSL_ASSIGN_OR_RETURN(const StoreState state, state_row_.Read());
+  state_ = state;
+  written_age_us_ = state_.clock.age_us;
+  ABSL_ASSIGN_OR_RETURN(CallTable calls, CallTable::Open(*connection_, state_.id));
   calls_ = std::move(calls);
   ABSL_ASSIGN_OR_RETURN(const int64_t page_bytes, connection_->Number("PRAGMA page_size"));
   page_bytes_ = page_bytes;
@@ -86,18 +86,18 @@ absl::Status CallWriter::Prepare() {
 
 absl::Status CallWriter::FindLoss() const {
   const std::optional<HighWaterMark>& mark = mark_->mark();
-  if (record_.commit == 0 && record_.distrusted_age_us >= 0) {
+  if (state_.commit == 0 && state_.distrusted_age_us >= 0) {
     return absl::DataLossError("the database is empty, but its mark file proves that it had commits");
   }
   if (!mark.has_value()) {
-    return record_.commit == 0 ? absl::OkStatus() : absl::DataLossError("the mark file is missing");
+    return state_.commit == 0 ? absl::OkStatus() : absl::DataLossError("the mark file is missing");
   }
-  const auto commit = static_cast<uint64_t>(record_.commit);
+  const auto commit = static_cast<uint64_t>(state_.commit);
   if (commit < mark->number) {
     return absl::DataLossError(
         absl::StrCat("the database ends with commit ", commit, ", but its mark file has commit ", mark->number));
   }
-  if (commit == mark->number && *mark != MarkOf(record_)) {
+  if (commit == mark->number && *mark != MarkOf(state_)) {
     return absl::DataLossError(
         absl::StrCat("commit ", commit, " of the database differs from the commit in the mark file"));
   }
@@ -106,50 +106,50 @@ absl::Status CallWriter::FindLoss() const {
 
 absl::Status CallWriter::Start(absl::Time now) {
   if (!loss_.ok()) return Distrust(now);
-  record_.clock.Advance(now);
+  state_.clock.Advance(now);
   if (!is_new_) return absl::OkStatus();
   // Writes the mark to both of its places in the file, which reserves their disk space.
   for (int place = 0; place < 2; ++place) {
-    ABSL_RETURN_IF_ERROR(mark_->Replace(MarkOf(record_)));
+    ABSL_RETURN_IF_ERROR(mark_->Replace(MarkOf(state_)));
   }
   return CommitRecord(Next());
 }
 
 absl::Status CallWriter::Distrust(absl::Time now) {
-  record_.clock.Advance(now);
-  StoreRecord next = Next();
+  state_.clock.Advance(now);
+  StoreState next = Next();
   if (mark_->mark().has_value()) next.commit = std::max(next.commit, static_cast<int64_t>(mark_->mark()->number) + 1);
   next.distrusted_age_us = next.clock.age_us;
   next.distrusted_through = next.last_number;
   ABSL_RETURN_IF_ERROR(CommitRecord(next));
   for (int place = 0; place < 2; ++place) {
-    ABSL_RETURN_IF_ERROR(mark_->Replace(MarkOf(record_)));
+    ABSL_RETURN_IF_ERROR(mark_->Replace(MarkOf(state_)));
   }
   return absl::OkStatus();
 }
 
 absl::Duration CallWriter::UntilTrusted() const {
-  if (record_.distrusted_age_us < 0) return absl::ZeroDuration();
-  const absl::Duration passed = absl::Microseconds(record_.clock.age_us - record_.distrusted_age_us);
+  if (state_.distrusted_age_us < 0) return absl::ZeroDuration();
+  const absl::Duration passed = absl::Microseconds(state_.clock.age_us - state_.distrusted_age_us);
   return std::max(options_.key_retention - passed, absl::ZeroDuration());
 }
 
-absl::StatusOr<CallDecision> CallWriter::Decide(const KeyedSubmit& submit, const StoreRecord& record) {
+absl::StatusOr<CallDecision> CallWriter::Decide(const KeyedSubmit& submit, const StoreState& state) {
   ABSL_ASSIGN_OR_RETURN(FoundCall found, calls_.Find(submit.caller, submit.key));
   if (found.kind == FoundCall::Kind::kDamaged) return CallDecision::Record(RecordOfDamaged(submit));
   const CallRow* row = found.kind == FoundCall::Kind::kRow ? &found.row : nullptr;
-  ABSL_ASSIGN_OR_RETURN(const bool is_full, row == nullptr ? IsFullFor(submit.caller, record) : false);
+  ABSL_ASSIGN_OR_RETURN(const bool is_full, row == nullptr ? IsFullFor(submit.caller, state) : false);
   return DecideCall(submit, row,
-                    {.age_us = record.clock.age_us,
+                    {.age_us = state.clock.age_us,
                      .key_retention = options_.key_retention,
                      .until_trusted = UntilTrusted(),
-                     .row_is_distrusted = row != nullptr && row->number <= record.distrusted_through,
+                     .row_is_distrusted = row != nullptr && row->number <= state.distrusted_through,
                      .is_full = is_full,
-                     .next_number = record.last_number + 1});
+                     .next_number = state.last_number + 1});
 }
 
-absl::StatusOr<bool> CallWriter::IsFullFor(const std::string& caller, const StoreRecord& record) {
-  if (record.keys < options_.max_keys) return false;
+absl::StatusOr<bool> CallWriter::IsFullFor(const std::string& caller, const StoreState& state) {
+  if (state.keys < options_.max_keys) return false;
   if (!key_shares_.has_value()) {
     ABSL_ASSIGN_OR_RETURN(const CallTable::CallerCounts counts, calls_.CountByCaller());
     key_shares_.emplace();
@@ -164,7 +164,7 @@ void CallWriter::AddKeys(const std::string& caller, int64_t keys) {
   if (key_shares_.has_value()) key_shares_->Add(caller, keys);
 }
 
-absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreRecord* next, Answer* answer) {
+absl::Status CallWriter::Begin(const KeyedSubmit& submit, StoreState* next, Answer* answer) {
   ABSL_ASSIGN_OR_RETURN(CallDecision decision, Decide(submit, *next));
   if (decision.row.has_value()) {
     ABSL_RETURN_IF_ERROR(calls_.Put(*decision.row));
@@ -186,7 +186,7 @@ absl::Status CallWriter::End(const EndedAttempt& ended) {
   return calls_.Put(found.row);
 }
 
-absl::Status CallWriter::Apply(const std::vector<const CallStep*>& steps, StoreRecord* next,
+absl::Status CallWriter::Apply(const std::vector<const CallStep*>& steps, StoreState* next,
                                std::vector<Answer>* answers) {
   for (int64_t number : not_given_) {
     absl::Status status = End({.number = number, .end = EndOfKind(AttemptEnd::Kind::kNotSent)});
@@ -203,8 +203,8 @@ absl::Status CallWriter::Apply(const std::vector<const CallStep*>& steps, StoreR
 absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::Time now, OnDecided on_decided,
                                std::vector<Answer>* answers) {
   answers->assign(steps.size(), CallStore::Begun());
-  record_.clock.Advance(now);
-  StoreRecord next = Next();
+  state_.clock.Advance(now);
+  StoreState next = Next();
   absl::Status status = begin_.Run();
   const int changes_before = sqlite3_total_changes(connection_->get());
   if (status.ok()) status = Apply(steps, &next, answers);
@@ -228,7 +228,7 @@ void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, cons
     (*answers)[i] = why;
     const auto* submit = std::get_if<KeyedSubmit>(steps[i]);
     if (submit == nullptr) continue;
-    absl::StatusOr<CallDecision> decision = Decide(*submit, record_);
+    absl::StatusOr<CallDecision> decision = Decide(*submit, state_);
     if (decision.ok() && !decision->row.has_value()) (*answers)[i] = std::move(decision->answer);
   }
 }
@@ -238,7 +238,7 @@ void CallWriter::AnswerUnchanged(const std::vector<const CallStep*>& steps, cons
 absl::Status CallWriter::MarkCommit(std::vector<Answer>* answers) {
   const auto has_begun = [](const Answer& answer) { return answer.ok() && answer->attempt.has_value(); };
   if (std::none_of(answers->begin(), answers->end(), has_begun)) return absl::OkStatus();
-  const absl::Status status = mark_->Replace(MarkOf(record_));
+  const absl::Status status = mark_->Replace(MarkOf(state_));
   if (!absl::IsResourceExhausted(status)) return status;
   for (Answer& answer : *answers) {
     if (!has_begun(answer)) continue;
@@ -248,25 +248,25 @@ absl::Status CallWriter::MarkCommit(std::vector<Answer>* answers) {
   return absl::OkStatus();
 }
 
-StoreRecord CallWriter::Next() const {
-  StoreRecord next = record_;
+StoreState CallWriter::Next() const {
+  StoreState next = state_;
   ++next.commit;
   randombytes_buf(next.commit_id.data(), next.commit_id.size());
   return next;
 }
 
 // Commits the open transaction.
-absl::Status CallWriter::Commit(StoreRecord next) {
-  ABSL_RETURN_IF_ERROR(record_row_.Write(next));
+absl::Status CallWriter::Commit(StoreState next) {
+  ABSL_RETURN_IF_ERROR(state_row_.Write(next));
   ABSL_RETURN_IF_ERROR(Reserve());
   ABSL_RETURN_IF_ERROR(commit_.Run());
   uncommitted_.clear();
-  record_ = next;
+  state_ = next;
   written_age_us_ = next.clock.age_us;
   return absl::OkStatus();
 }
 
-absl::Status CallWriter::CommitRecord(const StoreRecord& next) {
+absl::Status CallWriter::CommitRecord(const StoreState& next) {
   absl::Status status = begin_.Run();
   if (status.ok()) status = Commit(next);
   return status.ok() ? status : Abandon(status);
@@ -296,8 +296,8 @@ absl::Status CallWriter::Abandon(absl::Status why) {
   reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space
   if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
   if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
-  const absl::StatusOr<StoreRecord> record = record_row_.Read();
-  if (!record.ok() || record->commit_id != record_.commit_id) {
+  const absl::StatusOr<StoreState> state = state_row_.Read();
+  if (!state.ok() || state->commit_id != state_.commit_id) {
     return absl::UnavailableError(
         absl::StrCat("a failed transaction changed the file; it failed because: ", why.message()));
   }
@@ -309,10 +309,10 @@ absl::Status CallWriter::Abandon(absl::Status why) {
 
 // Removes some of the expired keys. Returns whether it removed any.
 absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
-  const int64_t oldest_us = record_.clock.age_us - absl::ToInt64Microseconds(options_.key_retention);
+  const int64_t oldest_us = state_.clock.age_us - absl::ToInt64Microseconds(options_.key_retention);
   ABSL_ASSIGN_OR_RETURN(const int64_t last, calls_.LastStoredBefore(oldest_us, max_rows));
   if (last == 0) return false;
-  StoreRecord next = Next();
+  StoreState next = Next();
   ABSL_RETURN_IF_ERROR(begin_.Run());
   ABSL_ASSIGN_OR_RETURN(const CallTable::CallerCounts counts, calls_.CountByCallerThrough(last));
   ABSL_ASSIGN_OR_RETURN(const int64_t removed, calls_.RemoveThrough(last));
@@ -323,7 +323,7 @@ absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
 }
 
 absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
-  record_.clock.Advance(now);
+  state_.clock.Advance(now);
   // If the disk is full, there may still be space for a smaller transaction.
   for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
     const absl::StatusOr<bool> trimmed = TrimStep(max_rows);
@@ -332,7 +332,7 @@ absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
     const absl::Status status = Abandon(trimmed.status());
     if (!absl::IsResourceExhausted(status) || max_rows == 1) return status;
   }
-  const bool age_is_written = record_.clock.age_us - written_age_us_ < absl::ToInt64Microseconds(kAgeAhead);
+  const bool age_is_written = state_.clock.age_us - written_age_us_ < absl::ToInt64Microseconds(kAgeAhead);
   if (age_is_written && not_given_.empty()) return false;
   if (not_given_.empty()) {
     ABSL_RETURN_IF_ERROR(CommitRecord(Next()));

@@ -21,7 +21,7 @@
 #include "gateway/store/call_store.h"
 #include "gateway/store/key_shares.h"
 #include "gateway/store/sqlite/call_table.h"
-#include "gateway/store/sqlite/store_record.h"
+#include "gateway/store/sqlite/store_state.h"
 
 namespace stampgate {
 
@@ -86,7 +86,7 @@ class CallWriter {
   absl::Status CheckpointAll();
 
   // Returns the state row of the file, but with the current clock instead of the stored clock.
-  const StoreRecord& record() const { return record_; }
+  const StoreState& state() const { return state_; }
 
  private:
   explicit CallWriter(const Options& options) : options_(options) {}
@@ -95,19 +95,19 @@ class CallWriter {
   absl::Status FindLoss() const;
   absl::Duration UntilTrusted() const;
 
-  absl::StatusOr<CallDecision> Decide(const KeyedSubmit& submit, const StoreRecord& record);
-  absl::StatusOr<bool> IsFullFor(const std::string& caller, const StoreRecord& record);
+  absl::StatusOr<CallDecision> Decide(const KeyedSubmit& submit, const StoreState& state);
+  absl::StatusOr<bool> IsFullFor(const std::string& caller, const StoreState& state);
   void AddKeys(const std::string& caller, int64_t keys);
-  absl::Status Begin(const KeyedSubmit& submit, StoreRecord* next, Answer* answer);
+  absl::Status Begin(const KeyedSubmit& submit, StoreState* next, Answer* answer);
   absl::Status End(const EndedAttempt& ended);
-  absl::Status Apply(const std::vector<const CallStep*>& steps, StoreRecord* next, std::vector<Answer>* answers);
+  absl::Status Apply(const std::vector<const CallStep*>& steps, StoreState* next, std::vector<Answer>* answers);
   void AnswerUnchanged(const std::vector<const CallStep*>& steps, const absl::Status& why,
                        std::vector<Answer>* answers);
   absl::Status MarkCommit(std::vector<Answer>* answers);
 
-  StoreRecord Next() const;
-  absl::Status Commit(StoreRecord next);
-  absl::Status CommitRecord(const StoreRecord& next);
+  StoreState Next() const;
+  absl::Status Commit(StoreState next);
+  absl::Status CommitRecord(const StoreState& next);
   absl::Status Reserve();
   absl::Status Abandon(absl::Status why);
   absl::StatusOr<bool> TrimStep(int max_rows);
@@ -118,7 +118,7 @@ class CallWriter {
   std::optional<MarkFile> mark_;
   bool is_new_ = false;
   absl::Status loss_;
-  StoreRecord record_;
+  StoreState state_;
   int64_t written_age_us_ = 0;  // the age in the file's state row
   int64_t page_bytes_ = 0;
   int64_t reserved_bytes_ = 0;  // the size that is reserved for the database file
@@ -132,7 +132,7 @@ class CallWriter {
   CallTable::CallerCounts uncommitted_;  // what the open transaction has added to them
 
   CallTable calls_;
-  StoreRecordRow record_row_;
+  StoreStateRow state_row_;
   SqliteStatement begin_;
   SqliteStatement commit_;
   SqliteStatement roll_back_;

@@ -46,7 +46,7 @@ class CallWriterTest : public testing::Test {
     std::vector<CallStep> steps;
     for (int i = 0; i < count; ++i) steps.push_back(MakeSubmit(absl::StrCat("key-", i), 1, 1));
     Store(steps, kStart);
-    EXPECT_EQ(writer_->record().keys, count);
+    EXPECT_EQ(writer_->state().keys, count);
   }
 
   TestDisk disk_;
@@ -63,7 +63,7 @@ TEST_F(CallWriterTest, RemovesAtMost500ExpiredKeysInOneTransaction) {
     const absl::StatusOr<bool> tidied = writer_->Tidy(later);
     ASSERT_TRUE(tidied.ok()) << tidied.status();
     more = *tidied;
-    if (more) left.push_back(writer_->record().keys);
+    if (more) left.push_back(writer_->state().keys);
   }
   EXPECT_EQ(left, (std::vector<int64_t>{701, 201, 0}));
 }
@@ -100,7 +100,7 @@ TEST_F(CallWriterTest, AFailedTransactionUsesNothingOfACallersShare) {
   }
   disk_.MakeRoom();
   EXPECT_EQ(begun(Store(honest(1000, 60), kStart)), 50);
-  EXPECT_EQ(writer_->record().keys, 150);
+  EXPECT_EQ(writer_->state().keys, 150);
 }
 
 TEST_F(CallWriterTest, RemovesExpiredKeysOnAFullDiskInSmallerTransactions) {
@@ -111,15 +111,15 @@ TEST_F(CallWriterTest, RemovesExpiredKeysOnAFullDiskInSmallerTransactions) {
     Store(steps, kStart);
     ASSERT_EQ(writer_->Checkpoint(), absl::OkStatus());
   }
-  ASSERT_EQ(writer_->record().keys, 1200);
+  ASSERT_EQ(writer_->state().keys, 1200);
   disk_.FillAtWrite(1, /*everywhere=*/false);
   const absl::Time later = kStart + absl::Minutes(31);
-  for (int pass = 0; pass < 200 && writer_->record().keys > 0; ++pass) {
+  for (int pass = 0; pass < 200 && writer_->state().keys > 0; ++pass) {
     const absl::StatusOr<bool> tidied = writer_->Tidy(later);
     ASSERT_TRUE(tidied.ok() || absl::IsResourceExhausted(tidied.status())) << tidied.status();
     ASSERT_EQ(writer_->Checkpoint(), absl::OkStatus());
   }
-  EXPECT_EQ(writer_->record().keys, 0);
+  EXPECT_EQ(writer_->state().keys, 0);
   EXPECT_GT(disk_.failures(), 0);
 }
 

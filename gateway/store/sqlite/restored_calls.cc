@@ -39,7 +39,7 @@ absl::Status Mark(const std::string& path, absl::Time now) {
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallWriter> writer, CallWriter::Open(options, now));
   ABSL_ASSIGN_OR_RETURN(
       const TimestampMark timestamps,
-      TimestampMark::Open(timestamp_path, writer->record().id, Disk::System(), TimestampMark::Past::kUnknown, now));
+      TimestampMark::Open(timestamp_path, writer->state().id, Disk::System(), TimestampMark::Past::kUnknown, now));
   ABSL_RETURN_IF_ERROR(writer->Distrust(now));
   return writer->CheckpointAll();
 }

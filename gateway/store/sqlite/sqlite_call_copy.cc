@@ -16,7 +16,7 @@
 #include "gateway/store/sqlite/call_file.h"
 #include "gateway/store/sqlite/call_table.h"
 #include "gateway/store/sqlite/call_writer.h"
-#include "gateway/store/sqlite/store_record.h"
+#include "gateway/store/sqlite/store_state.h"
 #include "gateway/store/sqlite/timestamp_mark.h"
 
 namespace stampgate {
@@ -35,15 +35,15 @@ class SqliteCallSource final : public CallSource {
     const TimestampMark::Past past = writer->loss().ok() ? TimestampMark::Past::kMarked : TimestampMark::Past::kUnknown;
     ABSL_ASSIGN_OR_RETURN(
         const TimestampMark timestamps,
-        TimestampMark::Open(absl::StrCat(path, kTimestampMarkSuffix), writer->record().id, Disk::System(), past, now));
+        TimestampMark::Open(absl::StrCat(path, kTimestampMarkSuffix), writer->state().id, Disk::System(), past, now));
     ABSL_RETURN_IF_ERROR(writer->Start(now));
-    const StoreRecord record = writer->record();
+    const StoreState state = writer->state();
     ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
-                          OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, record));
-    ABSL_ASSIGN_OR_RETURN(CallTable table, CallTable::Open(connection, record.id));
+                          OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, state));
+    ABSL_ASSIGN_OR_RETURN(CallTable table, CallTable::Open(connection, state.id));
     std::unique_ptr<SqliteCallSource> source(
         new SqliteCallSource(std::move(file), std::move(connection), std::move(table)));
-    source->outline_ = {record.clock, record.distrusted_age_us, timestamps.ms()};
+    source->outline_ = {state.clock, state.distrusted_age_us, timestamps.ms()};
     return source;
   }
 
@@ -72,13 +72,13 @@ class SqliteCallTarget final : public CallTarget {
   static absl::StatusOr<std::unique_ptr<CallTarget>> Create(const std::string& path, absl::Time now) {
     if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
     ABSL_ASSIGN_OR_RETURN(ExclusiveFile file, ClaimCallFileForCopy(path));
-    const StoreRecord record = MakeStoreRecord(now, /*distrusted=*/true);
+    const StoreState state = MakeStoreState(now, /*distrusted=*/true);
     ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
-                          OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, record));
-    ABSL_ASSIGN_OR_RETURN(CallTable table, CallTable::Open(connection, record.id));
+                          OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, state));
+    ABSL_ASSIGN_OR_RETURN(CallTable table, CallTable::Open(connection, state.id));
     ABSL_RETURN_IF_ERROR(connection.Run("BEGIN IMMEDIATE"));
     return std::unique_ptr<CallTarget>(
-        new SqliteCallTarget(path, std::move(file), std::move(connection), std::move(table), record.id, now));
+        new SqliteCallTarget(path, std::move(file), std::move(connection), std::move(table), state.id, now));
   }
 
   absl::Status Add(const std::vector<CallRow>& rows) override {
@@ -92,17 +92,17 @@ class SqliteCallTarget final : public CallTarget {
   }
 
   absl::Status Finish(const CallStoreOutline& outline) override {
-    StoreRecord record;
-    record.id = id_;
-    record.commit = 1;
-    randombytes_buf(record.commit_id.data(), record.commit_id.size());
-    record.keys = record.last_number = static_cast<int64_t>(ages_us_.size());
-    record.clock = outline.clock;
-    record.distrusted_age_us = outline.distrusted_age_us;
-    record.distrusted_through =
+    StoreState state;
+    state.id = id_;
+    state.commit = 1;
+    randombytes_buf(state.commit_id.data(), state.commit_id.size());
+    state.keys = state.last_number = static_cast<int64_t>(ages_us_.size());
+    state.clock = outline.clock;
+    state.distrusted_age_us = outline.distrusted_age_us;
+    state.distrusted_through =
         std::upper_bound(ages_us_.begin(), ages_us_.end(), outline.distrusted_age_us) - ages_us_.begin();
-    ABSL_ASSIGN_OR_RETURN(StoreRecordRow row, StoreRecordRow::Open(connection_));
-    ABSL_RETURN_IF_ERROR(row.Write(record));
+    ABSL_ASSIGN_OR_RETURN(StoreStateRow row, StoreStateRow::Open(connection_));
+    ABSL_RETURN_IF_ERROR(row.Write(state));
     ABSL_ASSIGN_OR_RETURN(TimestampMark timestamps,
                           TimestampMark::Open(absl::StrCat(path_, kTimestampMarkSuffix), id_, Disk::System(),
                                               TimestampMark::Past::kNone, now_));
@@ -110,7 +110,7 @@ class SqliteCallTarget final : public CallTarget {
     ABSL_ASSIGN_OR_RETURN(MarkFile mark, MarkFile::Open(absl::StrCat(path_, kCommitMarkSuffix), id_, Disk::System()));
     // Writes the mark to both of its places in the file, which reserves their disk space.
     for (int place = 0; place < 2; ++place) {
-      const absl::Status status = mark.Replace({static_cast<uint64_t>(record.commit), record.commit_id});
+      const absl::Status status = mark.Replace({static_cast<uint64_t>(state.commit), state.commit_id});
       if (!status.ok()) return status;
     }
     return connection_.Run("COMMIT");

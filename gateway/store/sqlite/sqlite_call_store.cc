@@ -27,7 +27,7 @@ class SqliteBackend final : public CallBackend {
 
   uint64_t timestamp_floor_ms() const override { return floor_ms_; }
   std::optional<TimestampLease> lease() const override { return std::nullopt; }
-  int64_t keys() const override { return writer_->record().keys; }
+  int64_t keys() const override { return writer_->state().keys; }
 
   absl::Status Store(const std::vector<const CallStep*>& steps, OnDecided on_decided,
                      std::vector<Answer>* answers) override {
@@ -79,7 +79,7 @@ absl::StatusOr<std::unique_ptr<CallStore>> Open(SqliteCallStoreOptions options) 
   // The timestamps are opened before Start, because no later Open detects a loss once Start has recorded it. If the
   // timestamps cannot be opened, the next Open must detect the loss again.
   ABSL_ASSIGN_OR_RETURN(TimestampMark timestamps, TimestampMark::Open(absl::StrCat(options.path, kTimestampMarkSuffix),
-                                                                      writer->record().id, *options.disk, past, now));
+                                                                      writer->state().id, *options.disk, past, now));
   ABSL_RETURN_IF_ERROR(writer->Start(now));
   if (!loss.ok() && options.on_loss) options.on_loss(loss);
   auto backend =

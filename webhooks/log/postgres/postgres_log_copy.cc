@@ -42,28 +42,28 @@ class PostgresLogSource final : public LogSource {
     const PostgresResult& row = results.front();
     if (row.rows() != 1) return absl::FailedPreconditionError("the store on the server has no event log");
     ABSL_ASSIGN_OR_RETURN(const auto key, OpenSealedKey(row.Bytes(0, 1), store_key));
-    record_.identity = {ArrayOf<16>(row.Bytes(0, 0)), key};
-    record_.earliest = row.Number(0, 2);
-    record_.latest = row.Number(0, 3);
-    record_.latest_commit_us = row.Number(0, 4);
-    record_.latest_digest = ArrayOf<32>(row.Bytes(0, 5));
-    record_.digest_before = ArrayOf<32>(row.Bytes(0, 6));
-    record_.clock = {.age_us = row.Number(0, 7), .wall_us = row.Number(0, 8)};
+    state_.identity = {ArrayOf<16>(row.Bytes(0, 0)), key};
+    state_.earliest = row.Number(0, 2);
+    state_.latest = row.Number(0, 3);
+    state_.latest_commit_us = row.Number(0, 4);
+    state_.latest_digest = ArrayOf<32>(row.Bytes(0, 5));
+    state_.digest_before = ArrayOf<32>(row.Bytes(0, 6));
+    state_.clock = {.age_us = row.Number(0, 7), .wall_us = row.Number(0, 8)};
     first_id_ = row.Number(0, 9);
     ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresReader> reader,
-                          PostgresReader::Open(address, record_.identity, std::make_shared<LogGrowth>(record_.end())));
+                          PostgresReader::Open(address, state_.identity, std::make_shared<LogGrowth>(state_.end())));
     reader_ = std::move(reader);
     return absl::OkStatus();
   }
 
-  const LogRecord& record() const override { return record_; }
+  const LogState& state() const override { return state_; }
   EventReader& reader() override { return *reader_; }
 
   // The server stores no age for an id. It gets the age of the last event of its part, so that the copy forgets it a
   // little later, as the server would have.
   absl::StatusOr<std::vector<StoredId>> IdsAfter(Position after) override {
     std::vector<StoredId> ids;
-    for (after = std::max(after, first_id_ - 1); ids.empty() && after < record_.latest; after += kIdsPerBatch) {
+    for (after = std::max(after, first_id_ - 1); ids.empty() && after < state_.latest; after += kIdsPerBatch) {
       ABSL_ASSIGN_OR_RETURN(
           std::vector<PostgresResult> results,
           connection_.Run(
@@ -82,7 +82,7 @@ class PostgresLogSource final : public LogSource {
 
  private:
   PostgresConnection& connection_;
-  LogRecord record_;
+  LogState state_;
   Position first_id_ = 0;  // the position of the first id
   std::unique_ptr<PostgresReader> reader_;
 };
@@ -113,17 +113,17 @@ class Columns {
 
 class PostgresLogTarget final : public LogTarget {
  public:
-  PostgresLogTarget(PostgresConnection& connection, const LogRecord& record, const SecretBytes& store_key)
-      : connection_(connection), store_key_(store_key), seals_(record.identity) {
-    const Position count = record.latest - record.earliest + 1;
+  PostgresLogTarget(PostgresConnection& connection, const LogState& state, const SecretBytes& store_key)
+      : connection_(connection), store_key_(store_key), seals_(state.identity) {
+    const Position count = state.latest - state.earliest + 1;
     const Position size = std::max<Position>(1, (count + kParts - 1) / kParts);
     // The part 0 has no events: it stands for the ids of events that retention has deleted.
-    parts_.push_back({.first = 1, .last = record.earliest - 1, .digest = record.digest_before});
-    for (Position first = record.earliest; first <= record.latest; first += size) {
-      parts_.push_back({.first = first, .last = std::min(first + size - 1, record.latest)});
+    parts_.push_back({.first = 1, .last = state.earliest - 1, .digest = state.digest_before});
+    for (Position first = state.earliest; first <= state.latest; first += size) {
+      parts_.push_back({.first = first, .last = std::min(first + size - 1, state.latest)});
     }
     // A log without events has one part, which begins at its next position.
-    if (count <= 0) parts_.push_back({.first = record.earliest, .last = record.latest});
+    if (count <= 0) parts_.push_back({.first = state.earliest, .last = state.latest});
   }
 
   absl::Status Create() {
@@ -183,10 +183,10 @@ class PostgresLogTarget final : public LogTarget {
         .status();
   }
 
-  absl::Status Finish(const LogRecord& record) override {
+  absl::Status Finish(const LogState& state) override {
     std::vector<PostgresStatement> statements;
     const size_t current = parts_.size() - 1;
-    for (size_t number = record.earliest > 1 ? 0 : 1; number < parts_.size(); ++number) {
+    for (size_t number = state.earliest > 1 ? 0 : 1; number < parts_.size(); ++number) {
       const Part& part = parts_[number];
       // Nothing ends the part that gets the next events.
       const bool ended = number < current;
@@ -210,17 +210,17 @@ class PostgresLogTarget final : public LogTarget {
          " latest_age_us, latest_digest, digest_before, age_us, wall_us)"
          " VALUES ($1, $2, $3::integer, $4, $5, $6, $7, $8, $9, $10, $11)",
          PostgresParameters()
-             .Bytes(AsText(record.identity.id))
-             .Bytes(SealKey(record.identity.cursor_key, store_key_))
+             .Bytes(AsText(state.identity.id))
+             .Bytes(SealKey(state.identity.cursor_key, store_key_))
              .Bigint(AsNumber(current))
-             .Bigint(record.earliest)
-             .Bigint(record.latest)
-             .Bigint(record.latest_commit_us)
+             .Bigint(state.earliest)
+             .Bigint(state.latest)
+             .Bigint(state.latest_commit_us)
              .Bigint(parts_[current].ended_age_us)
-             .Bytes(AsText(record.latest_digest))
-             .Bytes(AsText(record.digest_before))
-             .Bigint(record.clock.age_us)
-             .Bigint(record.clock.wall_us)});
+             .Bytes(AsText(state.latest_digest))
+             .Bytes(AsText(state.digest_before))
+             .Bigint(state.clock.age_us)
+             .Bigint(state.clock.wall_us)});
     return connection_.Commit(std::move(statements)).status();
   }
 
@@ -262,9 +262,9 @@ absl::StatusOr<std::unique_ptr<LogSource>> OpenPostgresLogSource(PostgresConnect
 }
 
 absl::StatusOr<std::unique_ptr<LogTarget>> CreatePostgresLogTarget(PostgresConnection& connection,
-                                                                   const LogRecord& record,
+                                                                   const LogState& state,
                                                                    const SecretBytes& store_key) {
-  auto target = std::make_unique<PostgresLogTarget>(connection, record, store_key);
+  auto target = std::make_unique<PostgresLogTarget>(connection, state, store_key);
   ABSL_RETURN_IF_ERROR(target->Create());
   return target;
 }

@@ -125,7 +125,7 @@ class PostgresLogCopyTest : public testing::Test {
     absl::StatusOr<std::unique_ptr<LogSource>> source = OpenSqliteLogSource(file_, absl::FromUnixMicros(now_us_));
     if (!source.ok()) return source.status();
     if (absl::Status status = ClaimEmptyStore(*connection, store_.schema); !status.ok()) return status;
-    absl::StatusOr<std::unique_ptr<LogTarget>> target = CreatePostgresLogTarget(*connection, (*source)->record(), key_);
+    absl::StatusOr<std::unique_ptr<LogTarget>> target = CreatePostgresLogTarget(*connection, (*source)->state(), key_);
     if (!target.ok()) return target.status();
     if (absl::Status status = CopyLog(**source, **target, [](Position) {}); !status.ok()) return status;
     return OpenClaimedStore(*connection);

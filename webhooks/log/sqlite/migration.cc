@@ -27,19 +27,19 @@ absl::StatusOr<ChainDigest> LastChecksum(const SqliteConnection& connection) {
 }  // namespace
 
 absl::Status MigrateFromVersion1(SqliteConnection& connection) {
-  ABSL_ASSIGN_OR_RETURN(LogRecord record, ReadLogRecordOfVersion1(connection));
+  ABSL_ASSIGN_OR_RETURN(LogState state, ReadLogStateOfVersion1(connection));
   ABSL_ASSIGN_OR_RETURN(ChainDigest last, LastChecksum(connection));
-  record.latest_digest = last;
-  if (record.earliest == record.latest + 1) record.digest_before = last;
+  state.latest_digest = last;
+  if (state.earliest == state.latest + 1) state.digest_before = last;
   // Version 1 stored ids with the system's time, so the AgeClock of the migrated log continues from the commit time of
   // the latest event.
-  record.clock = {.age_us = record.latest_commit_us, .wall_us = record.latest_commit_us};
+  state.clock = {.age_us = state.latest_commit_us, .wall_us = state.latest_commit_us};
   for (const char* sql : {"ALTER TABLE events ADD COLUMN previous BLOB NOT NULL DEFAULT x''", "DROP TABLE log",
-                          kCreateLogRecord, kCreateHoles, "PRAGMA user_version = 2"}) {
+                          kCreateLogState, kCreateHoles, "PRAGMA user_version = 2"}) {
     ABSL_RETURN_IF_ERROR(connection.Run(sql));
   }
-  ABSL_ASSIGN_OR_RETURN(LogRecordWriter writer, LogRecordWriter::Open(connection));
-  return writer.Write(record);
+  ABSL_ASSIGN_OR_RETURN(LogStateWriter writer, LogStateWriter::Open(connection));
+  return writer.Write(state);
 }
 
 absl::Status MigrateFromVersion2(SqliteConnection& connection) {

@@ -53,18 +53,18 @@ class LogReader::Snapshot {
   static absl::StatusOr<Snapshot> Begin(LogReader& reader) {
     Snapshot snapshot(reader);
     if (absl::Status status = reader.begin_.Run(); !status.ok()) return Unreadable(status);
-    absl::StatusOr<LogRecord> record = reader.record_.Read();
-    if (!record.ok()) return Unreadable(record.status());
-    snapshot.record_ = *record;
-    snapshot.latest_ = record->latest;
+    absl::StatusOr<LogState> state = reader.state_.Read();
+    if (!state.ok()) return Unreadable(state.status());
+    snapshot.state_ = *state;
+    snapshot.latest_ = state->latest;
     if (reader.visible_ != nullptr) {
-      snapshot.latest_ = std::max(std::min(record->latest, reader.visible_->load()), record->earliest - 1);
+      snapshot.latest_ = std::max(std::min(state->latest, reader.visible_->load()), state->earliest - 1);
     }
     return snapshot;
   }
 
   Snapshot(Snapshot&& other) noexcept
-      : reader_(std::exchange(other.reader_, nullptr)), record_(other.record_), latest_(other.latest_) {}
+      : reader_(std::exchange(other.reader_, nullptr)), state_(other.state_), latest_(other.latest_) {}
   Snapshot& operator=(Snapshot&&) = delete;
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
@@ -72,7 +72,7 @@ class LogReader::Snapshot {
     if (reader_ != nullptr && reader_->connection_.in_transaction()) reader_->end_.Run().IgnoreError();
   }
 
-  const LogRecord& record() const { return record_; }
+  const LogState& state() const { return state_; }
 
   // Returns the position of the last visible event.
   Position latest() const { return latest_; }
@@ -81,7 +81,7 @@ class LogReader::Snapshot {
   explicit Snapshot(LogReader& reader) : reader_(&reader) {}
 
   LogReader* reader_;
-  LogRecord record_;
+  LogState state_;
   Position latest_ = 0;
 };
 
@@ -108,8 +108,8 @@ absl::Status LogReader::Prepare() {
     ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(connection_, sql));
     *statement = std::move(prepared);
   }
-  ABSL_ASSIGN_OR_RETURN(LogRecordReader record, LogRecordReader::Open(connection_));
-  record_ = std::move(record);
+  ABSL_ASSIGN_OR_RETURN(LogStateReader state, LogStateReader::Open(connection_));
+  state_ = std::move(state);
   ABSL_ASSIGN_OR_RETURN(HoleTable holes, HoleTable::Open(connection_));
   holes_ = std::move(holes);
   return absl::OkStatus();
@@ -129,7 +129,7 @@ absl::Status LogReader::Missing(Position position) {
 
 absl::StatusOr<LogExtent> LogReader::Extent() {
   ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
-  return LogExtent{snapshot.record().earliest, snapshot.latest()};
+  return LogExtent{snapshot.state().earliest, snapshot.latest()};
 }
 
 absl::StatusOr<LogUsage> LogReader::Usage() {
@@ -148,7 +148,7 @@ absl::StatusOr<LogUsage> LogReader::Usage() {
   usage.bytes = (pages - free_pages) * page_bytes;
   SqliteReset reset(rows_);
   ABSL_ASSIGN_OR_RETURN(const std::optional<EventRow> row,
-                        NextGoodRow(snapshot.record().earliest, snapshot.latest() + 1, snapshot.record()));
+                        NextGoodRow(snapshot.state().earliest, snapshot.latest() + 1, snapshot.state()));
   if (row) usage.oldest = absl::FromUnixMicros(row->commit_us);
   return usage;
 }
@@ -156,16 +156,16 @@ absl::StatusOr<LogUsage> LogReader::Usage() {
 absl::StatusOr<EventReader::Batch> LogReader::Read(const EventPlace& after, const EventFilter& filter,
                                                    const Limits& limits) {
   ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
-  const LogRecord& record = snapshot.record();
+  const LogState& state = snapshot.state();
   Batch batch;
   batch.through = after.position;
   if (after.position > snapshot.latest() && after.digest != ChainDigest{}) return OfAnotherHistory(after.position);
   if (after.position >= snapshot.latest()) return batch;
-  if (after.position + 1 < record.earliest) {
+  if (after.position + 1 < state.earliest) {
     return absl::OutOfRangeError(
-        absl::StrCat("retention has deleted event ", after.position + 1, " and all others before ", record.earliest));
+        absl::StrCat("retention has deleted event ", after.position + 1, " and all others before ", state.earliest));
   }
-  absl::Status status = ReadInto(&batch, after, snapshot.latest(), record, filter, limits);
+  absl::Status status = ReadInto(&batch, after, snapshot.latest(), state, filter, limits);
   // First returns the events before the damage. The next Read returns the error.
   if (absl::IsDataLoss(status) && !batch.events.empty()) return batch;
   if (absl::IsDataLoss(status) || absl::IsFailedPrecondition(status)) return status;
@@ -173,9 +173,9 @@ absl::StatusOr<EventReader::Batch> LogReader::Read(const EventPlace& after, cons
   return batch;
 }
 
-absl::Status LogReader::ReadInto(Batch* batch, const EventPlace& after, Position latest, const LogRecord& record,
+absl::Status LogReader::ReadInto(Batch* batch, const EventPlace& after, Position latest, const LogState& state,
                                  const EventFilter& filter, const Limits& limits) {
-  if (last_.position != after.position) last_ = FindLast(after.position, record);
+  if (last_.position != after.position) last_ = FindLast(after.position, state);
   size_t bytes = 0;
   size_t looked_at = 0;
   SqliteReset reset(rows_);
@@ -187,8 +187,8 @@ absl::Status LogReader::ReadInto(Batch* batch, const EventPlace& after, Position
     if (!found.ok()) return found.status();
     if (!*found) return Missing(expected);
     const EventRow row = RowOf(rows_);
-    ABSL_RETURN_IF_ERROR(CheckRow(row, expected, record));
-    ABSL_RETURN_IF_ERROR(CheckChain(row, record));
+    ABSL_RETURN_IF_ERROR(CheckRow(row, expected, state));
+    ABSL_RETURN_IF_ERROR(CheckChain(row, state));
     const bool follows = after.digest == ChainDigest{} || row.previous.empty() || row.previous == AsText(after.digest);
     if (expected == after.position + 1 && !follows) return OfAnotherHistory(after.position);
     if (filter.Matches(row.organization_id, row.parent_organization_id, row.type)) {
@@ -206,29 +206,29 @@ absl::Status LogReader::ReadInto(Batch* batch, const EventPlace& after, Position
 
 // Returns the position and digest of the event at `position`. Returns position 0 if there is no such event or the event
 // is damaged.
-EventPlace LogReader::FindLast(Position position, const LogRecord& record) {
+EventPlace LogReader::FindLast(Position position, const LogState& state) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
   const absl::StatusOr<bool> found = rows_.Step();
-  if (!found.ok() || !*found || !CheckRow(RowOf(rows_), position, record).ok()) return {};
+  if (!found.ok() || !*found || !CheckRow(RowOf(rows_), position, state).ok()) return {};
   return {position, ArrayOf<32>(rows_.Bytes(kChecksumColumn))};
 }
 
 // Checks that the previous row is still the row that preceded `row` when `row` was stored: `row.previous` must equal
 // the previous row's checksum, if this checksum is known. Requires that `row` has a correct checksum.
-absl::Status LogReader::CheckChain(const EventRow& row, const LogRecord& record) {
+absl::Status LogReader::CheckChain(const EventRow& row, const LogState& state) {
   if (row.previous.empty()) return absl::OkStatus();  // a row of version 1
   const ChainDigest* before = nullptr;
   if (last_.position > 0 && last_.position == row.position - 1) before = &last_.digest;
-  if (record.earliest == row.position) before = &record.digest_before;
+  if (state.earliest == row.position) before = &state.digest_before;
   if (before == nullptr || row.previous == AsText(*before)) return absl::OkStatus();
   return Damaged(row.position, "it does not follow the event before it");
 }
 
-absl::Status LogReader::CheckRow(const EventRow& row, Position expected, const LogRecord& record) {
+absl::Status LogReader::CheckRow(const EventRow& row, Position expected, const LogState& state) {
   // Positions have no gaps. If the row has another position, the expected event is lost.
   if (row.position != expected) return Missing(expected);
-  if (rows_.Bytes(kChecksumColumn) != AsText(ChecksumOf(AsText(record.identity.id), row))) {
+  if (rows_.Bytes(kChecksumColumn) != AsText(ChecksumOf(AsText(state.identity.id), row))) {
     return Damaged(expected, "its checksum is wrong");
   }
   return absl::OkStatus();
@@ -256,13 +256,13 @@ absl::StatusOr<LoggedEvent> LogReader::ToEvent(const EventRow& row) {
 
 absl::StatusOr<std::optional<LoggedEvent>> LogReader::Find(const EventName& name, const EventFilter& filter) {
   ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
-  const LogRecord& record = snapshot.record();
+  const LogState& state = snapshot.state();
   const absl::StatusOr<std::vector<Position>> positions = PositionsOf(name);
   if (!positions.ok()) return Unreadable(positions.status());
   absl::Status damage;
   for (const Position position : *positions) {
-    if (position < record.earliest || position > snapshot.latest()) continue;
-    absl::StatusOr<std::optional<LoggedEvent>> event = EventAt(position, name.event_id, filter, record);
+    if (position < state.earliest || position > snapshot.latest()) continue;
+    absl::StatusOr<std::optional<LoggedEvent>> event = EventAt(position, name.event_id, filter, state);
     if (event.ok() && !event->has_value()) continue;
     if (event.ok() || !absl::IsDataLoss(event.status())) return event;
     damage.Update(event.status());
@@ -286,7 +286,7 @@ absl::StatusOr<std::vector<Position>> LogReader::PositionsOf(const EventName& na
 
 // Returns the event at `position`, or nothing if it does not pass `filter`.
 absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position, absl::string_view event_id,
-                                                              const EventFilter& filter, const LogRecord& record) {
+                                                              const EventFilter& filter, const LogState& state) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
   absl::StatusOr<bool> found = rows_.Step();
@@ -294,7 +294,7 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position,
   if (!found.ok()) return Unreadable(found.status());
   if (!*found) return Missing(position);
   const EventRow row = RowOf(rows_);
-  ABSL_RETURN_IF_ERROR(CheckRow(row, position, record));
+  ABSL_RETURN_IF_ERROR(CheckRow(row, position, state));
   if (row.event_id != event_id) return Damaged(position, "its id differs from its id in the index");
   if (!filter.Matches(row.organization_id, row.parent_organization_id, row.type)) return std::nullopt;
   absl::StatusOr<LoggedEvent> event = ToEvent(row);
@@ -304,10 +304,10 @@ absl::StatusOr<std::optional<LoggedEvent>> LogReader::EventAt(Position position,
 
 absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
   ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
-  const LogRecord& record = snapshot.record();
-  if (position == record.latest) return record.latest_digest;
-  if (position == record.earliest - 1) return record.digest_before;
-  if (position < record.earliest || position > snapshot.latest()) {
+  const LogState& state = snapshot.state();
+  if (position == state.latest) return state.latest_digest;
+  if (position == state.earliest - 1) return state.digest_before;
+  if (position < state.earliest || position > snapshot.latest()) {
     return absl::OutOfRangeError(absl::StrCat("the log does not have the event ", position));
   }
   SqliteReset reset(rows_);
@@ -321,7 +321,7 @@ absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
     if (!found.ok() || !*found) break;
     EventRow row = RowOf(rows_);
     if (row.position == position + 1) at = position + 1;
-    status = CheckRow(row, at, record);
+    status = CheckRow(row, at, state);
     if (status.ok() && at == position) return ArrayOf<32>(rows_.Bytes(kChecksumColumn));
     if (status.ok() && !row.previous.empty()) return ArrayOf<32>(row.previous);
   }
@@ -331,8 +331,7 @@ absl::StatusOr<ChainDigest> LogReader::DigestAt(Position position) {
 
 // Returns the first row that has a correct checksum and a position from `from` to `before - 1`, or nothing if there is
 // no such row.
-absl::StatusOr<std::optional<EventRow>> LogReader::NextGoodRow(Position from, Position before,
-                                                               const LogRecord& record) {
+absl::StatusOr<std::optional<EventRow>> LogReader::NextGoodRow(Position from, Position before, const LogState& state) {
   for (; from < before; ++from) {
     rows_.Reset();
     rows_.Bind(1, from);
@@ -341,7 +340,7 @@ absl::StatusOr<std::optional<EventRow>> LogReader::NextGoodRow(Position from, Po
     if (!found.ok()) return Unreadable(found.status());
     if (!*found) return std::nullopt;
     const EventRow row = RowOf(rows_);
-    if (row.position == from && CheckRow(row, from, record).ok()) return row;
+    if (row.position == from && CheckRow(row, from, state).ok()) return row;
   }
   return std::nullopt;
 }
@@ -351,11 +350,11 @@ absl::StatusOr<Position> LogReader::PlaceOf(absl::Time time) {
   SqliteReset reset(rows_);
   // A binary search works, because commit times never decrease. The position of the first event that was committed at
   // or after `time` is always in [first, last].
-  Position first = snapshot.record().earliest;
+  Position first = snapshot.state().earliest;
   Position last = snapshot.latest() + 1;
   while (first < last) {
     const Position middle = first + (last - first) / 2;
-    ABSL_ASSIGN_OR_RETURN(std::optional<EventRow> row, NextGoodRow(middle, last, snapshot.record()));
+    ABSL_ASSIGN_OR_RETURN(std::optional<EventRow> row, NextGoodRow(middle, last, snapshot.state()));
     if (row && absl::FromUnixMicros(row->commit_us) < time) {
       first = row->position + 1;
     } else {

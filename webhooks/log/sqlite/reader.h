@@ -45,23 +45,23 @@ class LogReader : public EventReader {
       : connection_(std::move(connection)), visible_(std::move(visible)) {}
 
   absl::Status Prepare();
-  absl::Status ReadInto(Batch* batch, const EventPlace& after, Position latest, const LogRecord& record,
+  absl::Status ReadInto(Batch* batch, const EventPlace& after, Position latest, const LogState& state,
                         const EventFilter& filter, const Limits& limits);
   absl::StatusOr<std::vector<Position>> PositionsOf(const EventName& name);
   absl::StatusOr<std::optional<LoggedEvent>> EventAt(Position position, absl::string_view event_id,
-                                                     const EventFilter& filter, const LogRecord& record);
-  absl::Status CheckRow(const EventRow& row, Position expected, const LogRecord& record);
+                                                     const EventFilter& filter, const LogState& state);
+  absl::Status CheckRow(const EventRow& row, Position expected, const LogState& state);
   absl::StatusOr<std::string> ReadBody(const EventRow& row);
-  EventPlace FindLast(Position position, const LogRecord& record);
-  absl::Status CheckChain(const EventRow& row, const LogRecord& record);
+  EventPlace FindLast(Position position, const LogState& state);
+  absl::Status CheckChain(const EventRow& row, const LogState& state);
   absl::StatusOr<LoggedEvent> ToEvent(const EventRow& row);
-  absl::StatusOr<std::optional<EventRow>> NextGoodRow(Position from, Position before, const LogRecord& record);
+  absl::StatusOr<std::optional<EventRow>> NextGoodRow(Position from, Position before, const LogState& state);
   absl::Status Damaged(Position position, absl::string_view how);
   absl::Status Missing(Position position);
 
   SqliteConnection connection_;
   const std::shared_ptr<const std::atomic<Position>> visible_;
-  LogRecordReader record_;
+  LogStateReader state_;
   SqliteStatement begin_;
   SqliteStatement end_;
   SqliteStatement rows_;

@@ -44,7 +44,7 @@ absl::Status CheckNewest(const RecoveryReports& reports, LogReader& reader, LogW
   ABSL_ASSIGN_OR_RETURN(Position after, writer.BeforeNewest(kCheckedEvents, kCheckedBytes));
   LossReport report(reports.on_loss);
   std::optional<EventPlace> last;
-  while (after < writer.record().latest) {
+  while (after < writer.state().latest) {
     const absl::StatusOr<EventReader::Batch> batch = reader.Read({after}, {}, {});
     if (batch.ok()) {
       after = batch->through;
@@ -57,7 +57,7 @@ absl::Status CheckNewest(const RecoveryReports& reports, LogReader& reader, LogW
     after = lost.last;
   }
   report.End();
-  if (last && last->position == writer.record().latest && last->digest != writer.record().latest_digest) {
+  if (last && last->position == writer.state().latest && last->digest != writer.state().latest_digest) {
     return absl::DataLossError("the last event in the file is not the event that was stored last");
   }
   return absl::OkStatus();
@@ -66,14 +66,14 @@ absl::Status CheckNewest(const RecoveryReports& reports, LogReader& reader, LogW
 absl::Status CompareWithMark(const RecoveryReports& reports, absl::Time now, LogReader& reader, LogWriter& writer) {
   const std::optional<HighWaterMark>& mark = writer.mark_found();
   if (!mark) {
-    if (writer.record().latest > 0 && reports.on_mark_missing) reports.on_mark_missing();
+    if (writer.state().latest > 0 && reports.on_mark_missing) reports.on_mark_missing();
     return absl::OkStatus();
   }
   const auto marked = static_cast<Position>(mark->number);
-  if (marked > writer.record().latest) {
+  if (marked > writer.state().latest) {
     // Reports the loss before it stores the hole. If the process dies before the hole is stored, the next start reports
     // the loss again.
-    if (reports.on_loss) reports.on_loss({writer.record().latest + 1, marked, /*gone=*/true});
+    if (reports.on_loss) reports.on_loss({writer.state().latest + 1, marked, /*gone=*/true});
     return writer.AddHole({marked, mark->digest}, now);
   }
   const absl::StatusOr<ChainDigest> there = reader.DigestAt(marked);

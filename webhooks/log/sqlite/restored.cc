@@ -22,15 +22,15 @@ absl::Status Mark(const std::string& path) {
   ABSL_ASSIGN_OR_RETURN(SqliteConnection connection, OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true));
   // After an error, the connection is closed, which rolls the transaction back.
   ABSL_RETURN_IF_ERROR(connection.Run("BEGIN IMMEDIATE"));
-  ABSL_ASSIGN_OR_RETURN(LogRecordReader reader, LogRecordReader::Open(connection));
-  ABSL_ASSIGN_OR_RETURN(LogRecord record, reader.Read());
-  record.identity.cursor_key = MakeLogIdentity().cursor_key;
-  ABSL_ASSIGN_OR_RETURN(LogRecordWriter writer, LogRecordWriter::Open(connection));
-  ABSL_RETURN_IF_ERROR(writer.Write(record));
+  ABSL_ASSIGN_OR_RETURN(LogStateReader reader, LogStateReader::Open(connection));
+  ABSL_ASSIGN_OR_RETURN(LogState state, reader.Read());
+  state.identity.cursor_key = MakeLogIdentity().cursor_key;
+  ABSL_ASSIGN_OR_RETURN(LogStateWriter writer, LogStateWriter::Open(connection));
+  ABSL_RETURN_IF_ERROR(writer.Write(state));
   ABSL_RETURN_IF_ERROR(connection.Run("COMMIT"));
   // Replaces the old mark, so that the next start does not report the events that the copy lacks as lost.
-  ABSL_ASSIGN_OR_RETURN(MarkFile marks, MarkFile::Open(path + "-mark", record.identity.id, Disk::System()));
-  return marks.Replace({static_cast<uint64_t>(record.latest), record.latest_digest});
+  ABSL_ASSIGN_OR_RETURN(MarkFile marks, MarkFile::Open(path + "-mark", state.identity.id, Disk::System()));
+  return marks.Replace({static_cast<uint64_t>(state.latest), state.latest_digest});
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr std::initializer_list<absl::string_view> kCompanions = {"-wal", "-shm"
 
 // Columns that filters use come first, and the body last, because SQLite reads a row only up to the last column that it
 // needs. AUTOINCREMENT prevents SQLite from using a position twice. LogWriter::Check compares AUTOINCREMENT's counter
-// with LogRecord::latest.
+// with LogState::latest.
 constexpr char kCreateEvents[] =
     "CREATE TABLE events ("
     " seq INTEGER PRIMARY KEY AUTOINCREMENT,"
@@ -60,15 +60,15 @@ absl::Status MakeTables(SqliteConnection& connection) {
   absl::Status status = connection.Run("BEGIN IMMEDIATE");
   if (!status.ok()) return status;
   for (const std::string& sql :
-       {std::string(kCreateLogRecord), std::string(kCreateEvents), std::string(kCreateSeen), std::string(kIndexSeen),
+       {std::string(kCreateLogState), std::string(kCreateEvents), std::string(kCreateSeen), std::string(kIndexSeen),
         std::string(kCreateHoles), absl::StrCat("PRAGMA application_id = ", kFormat.application_id),
         absl::StrCat("PRAGMA user_version = ", kFormat.version)}) {
     if (status = connection.Run(sql.c_str()); !status.ok()) return status;
   }
-  LogRecord record;
-  record.identity = MakeLogIdentity();
-  ABSL_ASSIGN_OR_RETURN(LogRecordWriter writer, LogRecordWriter::Open(connection));
-  if (status = writer.Write(record); !status.ok()) return status;
+  LogState state;
+  state.identity = MakeLogIdentity();
+  ABSL_ASSIGN_OR_RETURN(LogStateWriter writer, LogStateWriter::Open(connection));
+  if (status = writer.Write(state); !status.ok()) return status;
   return connection.Run("COMMIT");
 }
 

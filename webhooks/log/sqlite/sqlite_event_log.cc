@@ -38,7 +38,7 @@ class SqliteEventLog final : public EventLog {
   SqliteEventLog(SqliteEventLogOptions options, std::optional<ExclusiveFile> file, std::unique_ptr<LogWriter> writer)
       : options_(std::move(options)),
         file_(std::move(file)),
-        identity_(writer->record().identity),
+        identity_(writer->state().identity),
         reported_(*writer->marked()),
         marked_(writer->marked()),
         writer_(std::move(writer)),

@@ -45,13 +45,13 @@ class SqliteLogSource final : public LogSource {
             connection,
             "SELECT event_id, scope, seq, body_sha256, stored_us FROM seen WHERE seq > ?1 ORDER BY seq LIMIT ?2"));
     std::unique_ptr<SqliteLogSource> source(new SqliteLogSource(std::move(file), std::move(connection)));
-    source->record_ = writer->record();
+    source->state_ = writer->state();
     source->reader_ = std::move(reader);
     source->ids_ = std::move(ids);
     return source;
   }
 
-  const LogRecord& record() const override { return record_; }
+  const LogState& state() const override { return state_; }
   EventReader& reader() override { return *reader_; }
 
   absl::StatusOr<std::vector<StoredId>> IdsAfter(Position after) override {
@@ -86,7 +86,7 @@ class SqliteLogSource final : public LogSource {
 
   const ExclusiveFile file_;
   SqliteConnection connection_;
-  LogRecord record_;
+  LogState state_;
   std::unique_ptr<LogReader> reader_;
   SqliteStatement ids_;
 };
@@ -119,14 +119,14 @@ class SqliteLogTarget final : public LogTarget {
     });
   }
 
-  absl::Status Finish(const LogRecord& record) override {
-    ABSL_ASSIGN_OR_RETURN(MarkFile marks, MarkFile::Open(path_ + "-mark", record.identity.id, Disk::System()));
-    const absl::Status status = marks.Replace({static_cast<uint64_t>(record.latest), record.latest_digest});
+  absl::Status Finish(const LogState& state) override {
+    ABSL_ASSIGN_OR_RETURN(MarkFile marks, MarkFile::Open(path_ + "-mark", state.identity.id, Disk::System()));
+    const absl::Status status = marks.Replace({static_cast<uint64_t>(state.latest), state.latest_digest});
     if (!status.ok()) return status;
-    return InTransaction([this, &record]() -> absl::Status {
-      ABSL_ASSIGN_OR_RETURN(LogRecordWriter writer, LogRecordWriter::Open(connection_));
-      ABSL_RETURN_IF_ERROR(writer.Write(record));
-      return SetLastPosition(connection_, record.latest);
+    return InTransaction([this, &state]() -> absl::Status {
+      ABSL_ASSIGN_OR_RETURN(LogStateWriter writer, LogStateWriter::Open(connection_));
+      ABSL_RETURN_IF_ERROR(writer.Write(state));
+      return SetLastPosition(connection_, state.latest);
     });
   }
 

@@ -32,12 +32,12 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Options& option
   writer->connection_ = std::move(connection);
   ABSL_RETURN_IF_ERROR(writer->Prepare());
   ABSL_RETURN_IF_ERROR(writer->Check());
-  writer->clock_ = writer->record_.clock;
+  writer->clock_ = writer->state_.clock;
   if (writer->clock_.wall_us == 0) writer->clock_ = {absl::ToUnixMicros(now), absl::ToUnixMicros(now)};
   writer->clock_.Advance(now);
   if (options.safeguards.high_water_mark) {
     ABSL_ASSIGN_OR_RETURN(MarkFile marks,
-                          MarkFile::Open(options.path + "-mark", writer->record_.identity.id, *options.disk));
+                          MarkFile::Open(options.path + "-mark", writer->state_.identity.id, *options.disk));
     writer->mark_found_ = marks.mark();
     writer->mark_file_ = std::move(marks);
   }
@@ -68,9 +68,9 @@ absl::Status LogWriter::Prepare() {
   holes_ = std::move(holes);
   ABSL_ASSIGN_OR_RETURN(EventTable table, EventTable::Open(*connection_));
   table_ = std::move(table);
-  ABSL_ASSIGN_OR_RETURN(LogRecordReader read_record, LogRecordReader::Open(*connection_));
+  ABSL_ASSIGN_OR_RETURN(LogStateReader read_record, LogStateReader::Open(*connection_));
   read_record_ = std::move(read_record);
-  ABSL_ASSIGN_OR_RETURN(LogRecordWriter write_record, LogRecordWriter::Open(*connection_));
+  ABSL_ASSIGN_OR_RETURN(LogStateWriter write_record, LogStateWriter::Open(*connection_));
   write_record_ = std::move(write_record);
   ABSL_ASSIGN_OR_RETURN(int64_t page_bytes, connection_->Number("PRAGMA page_size"));
   page_bytes_ = page_bytes;
@@ -79,17 +79,17 @@ absl::Status LogWriter::Prepare() {
 
 // Returns an error if new events would leave gaps or use a position twice. Reads only the ends of the tables.
 absl::Status LogWriter::Check() {
-  ABSL_ASSIGN_OR_RETURN(LogRecord record, read_record_.Read());
-  record_ = record;
+  ABSL_ASSIGN_OR_RETURN(LogState state, read_record_.Read());
+  state_ = state;
   ABSL_ASSIGN_OR_RETURN(
       int64_t given,
       connection_->Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"));
   ABSL_ASSIGN_OR_RETURN(int64_t last_event, connection_->Number("SELECT coalesce(max(seq), 0) FROM events"));
   ABSL_ASSIGN_OR_RETURN(int64_t last_seen, connection_->Number("SELECT coalesce(max(seq), 0) FROM seen"));
-  ABSL_ASSIGN_OR_RETURN(Position last, LastBeforeHoles(record_.latest));
-  if (record_.earliest < 1 || record_.earliest > record_.latest + 1 || given != record_.latest ||
-      last_event != (last < record_.earliest ? 0 : last) || (last_seen != last && last_seen != 0)) {
-    return absl::DataLossError(absl::StrCat("it should have the events ", record_.earliest, " to ", record_.latest,
+  ABSL_ASSIGN_OR_RETURN(Position last, LastBeforeHoles(state_.latest));
+  if (state_.earliest < 1 || state_.earliest > state_.latest + 1 || given != state_.latest ||
+      last_event != (last < state_.earliest ? 0 : last) || (last_seen != last && last_seen != 0)) {
+    return absl::DataLossError(absl::StrCat("it should have the events ", state_.earliest, " to ", state_.latest,
                                             ", but its last event is ", last_event, ", its last id belongs to event ",
                                             last_seen, ", and its position counter is ", given));
   }
@@ -106,26 +106,26 @@ absl::StatusOr<Position> LogWriter::LastBeforeHoles(Position position) {
 }
 
 absl::Status LogWriter::AddHole(const EventPlace& end, absl::Time now) {
-  LogRecord next = record_;
+  LogState next = state_;
   next.latest = end.position;
   next.latest_digest = end.digest;
   next.clock = clock_;
   absl::Status status = begin_.Run();
-  if (status.ok()) status = stampgate::AddHole(*connection_, record_.latest + 1, end.position, now);
+  if (status.ok()) status = stampgate::AddHole(*connection_, state_.latest + 1, end.position, now);
   if (status.ok()) status = write_record_.Write(next);
   if (status.ok()) status = SetLastPosition(*connection_, end.position);
   if (status.ok()) status = commit_.Run();
   if (!status.ok()) return status;
-  record_ = next;
+  state_ = next;
   return absl::OkStatus();
 }
 
 absl::Status LogWriter::Mark() {
-  const HighWaterMark mark = {static_cast<uint64_t>(record_.latest), record_.latest_digest};
+  const HighWaterMark mark = {static_cast<uint64_t>(state_.latest), state_.latest_digest};
   if (mark_file_ && mark_file_->mark() != mark) {
     ABSL_RETURN_IF_ERROR(mark_file_->Replace(mark));
   }
-  *marked_ = record_.latest;
+  *marked_ = state_.latest;
   return absl::OkStatus();
 }
 
@@ -136,11 +136,11 @@ absl::StatusOr<Position> LogWriter::BeforeNewest(int max_events, int64_t max_byt
   int64_t bytes = 0;
   for (int events = 0; events < max_events; ++events) {
     ABSL_ASSIGN_OR_RETURN(bool row, newest.Step());
-    if (!row) return record_.earliest - 1;
+    if (!row) return state_.earliest - 1;
     bytes += newest.Number(1);
-    if (bytes > max_bytes) return std::clamp(newest.Number(0), record_.earliest - 1, record_.latest);
+    if (bytes > max_bytes) return std::clamp(newest.Number(0), state_.earliest - 1, state_.latest);
   }
-  return std::clamp(newest.Number(0) - 1, record_.earliest - 1, record_.latest);
+  return std::clamp(newest.Number(0) - 1, state_.earliest - 1, state_.latest);
 }
 
 void LogWriter::Age(absl::Time now) {
@@ -157,8 +157,8 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
   // If the disk had no space for the mark of an earlier commit, writes this mark now.
   ABSL_RETURN_IF_ERROR(Mark());
   std::vector<bool> durable(events.size(), false);
-  LogRecord next = record_;
-  next.latest_commit_us = std::max(record_.latest_commit_us, absl::ToUnixMicros(now));
+  LogState next = state_;
+  next.latest_commit_us = std::max(state_.latest_commit_us, absl::ToUnixMicros(now));
   next.clock = clock_;
   absl::Status status = begin_.Run();
   for (size_t i = 0; i < events.size() && status.ok(); ++i) {
@@ -166,13 +166,13 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
     status = StoreOne(*events[i], &next, &(*outcomes)[i], &before);
     durable[i] = before;
   }
-  const bool grown = next.latest != record_.latest;
+  const bool grown = next.latest != state_.latest;
   if (status.ok() && grown) status = write_record_.Write(next);
   if (status.ok() && grown) status = Reserve();
   if (status.ok()) status = commit_.Run();
   const bool committed = status.ok();
   if (committed && grown) {
-    record_ = next;
+    state_ = next;
     status = Mark();
   }
   if (status.ok()) return status;
@@ -182,7 +182,7 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
   return committed ? status : Abandon(status);
 }
 
-absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optional<AppendOutcome>* outcome,
+absl::Status LogWriter::StoreOne(const Event& event, LogState* next, std::optional<AppendOutcome>* outcome,
                                  bool* durable) {
   {
     const std::string scope = EncodeScope(IdScopeOf(event));
@@ -203,7 +203,7 @@ absl::Status LogWriter::StoreOne(const Event& event, LogRecord* next, std::optio
 }
 
 // Inserts the event at the position next->latest.
-absl::Status LogWriter::Insert(const Event& event, LogRecord* next) {
+absl::Status LogWriter::Insert(const Event& event, LogState* next) {
   const std::string headers = EncodeHeaders(event.headers);
   EventRow row = RowOf(event, headers);
   row.position = next->latest;
@@ -237,11 +237,11 @@ absl::Status LogWriter::Abandon(absl::Status why) {
   reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space
   if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
   if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
-  absl::StatusOr<LogRecord> record = read_record_.Read();
-  if (!record.ok())
+  absl::StatusOr<LogState> state = read_record_.Read();
+  if (!state.ok())
     return absl::UnavailableError(
-        absl::StrCat("after the error: ", why.message(), ", reading failed: ", record.status().message()));
-  record_ = *record;
+        absl::StrCat("after the error: ", why.message(), ", reading failed: ", state.status().message()));
+  state_ = *state;
   // After a complete checkpoint, later transactions overwrite the write-ahead log from its beginning, which needs no
   // space.
   ABSL_RETURN_IF_ERROR(checkpointer_->RunNow());
@@ -296,8 +296,8 @@ absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
     if (!row) break;
     const Position position = oldest_seen_.Number(0);
     const bool old = oldest_seen_.Number(1) < oldest_us;
-    const bool too_many = record_.latest - position >= max_ids;
-    if (position >= record_.earliest || (!old && !too_many)) break;
+    const bool too_many = state_.latest - position >= max_ids;
+    if (position >= state_.earliest || (!old && !too_many)) break;
     through = position;
   }
   return through;
@@ -308,7 +308,7 @@ absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
   ABSL_ASSIGN_OR_RETURN(Position ids, events.position == 0 ? IdsToForget(max_rows) : 0);
   if (events.position == 0 && ids == 0) return false;
 
-  LogRecord next = record_;
+  LogState next = state_;
   next.clock = clock_;
   absl::Status status = begin_.Run();
   if (status.ok() && events.position > 0) {
@@ -324,26 +324,26 @@ absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
   if (status.ok()) status = write_record_.Write(next);
   if (status.ok()) status = commit_.Run();
   if (!status.ok()) return status;
-  record_ = next;
+  state_ = next;
   return true;
 }
 
 // Stores the current clock in a transaction of its own.
 absl::Status LogWriter::KeepClock() {
-  LogRecord next = record_;
+  LogState next = state_;
   next.clock = clock_;
   absl::Status status = begin_.Run();
   if (status.ok()) status = write_record_.Write(next);
   if (status.ok()) status = commit_.Run();
   if (!status.ok()) return Abandon(status);
-  record_ = next;
+  state_ = next;
   return absl::OkStatus();
 }
 
 absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
   Age(now);
   if (absl::Status status = Mark(); !CanGoOn(status)) return status;
-  if (clock_.age_us - record_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
+  if (clock_.age_us - state_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
     ABSL_RETURN_IF_ERROR(KeepClock());
   }
   // If the disk is full, the disk can still have space for a smaller transaction.
@@ -358,7 +358,7 @@ absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
 absl::Status LogWriter::Checkpoint() { return checkpointer_->Run(); }
 
 absl::Status LogWriter::CheckpointAll() {
-  if (clock_.age_us != record_.clock.age_us) {
+  if (clock_.age_us != state_.clock.age_us) {
     if (absl::Status status = KeepClock(); !CanGoOn(status)) return status;
   }
   return checkpointer_->Finish();

@@ -79,7 +79,7 @@ class LogWriter {
   absl::Status CheckpointAll();
 
   // Returns the state row of the file.
-  const LogRecord& record() const { return record_; }
+  const LogState& state() const { return state_; }
 
   // Returns the mark that the mark file contained when it was opened, or nothing if the file contained no mark of this
   // log.
@@ -102,8 +102,8 @@ class LogWriter {
 
   absl::Status Prepare();
   absl::Status Check();
-  absl::Status StoreOne(const Event& event, LogRecord* next, std::optional<AppendOutcome>* outcome, bool* durable);
-  absl::Status Insert(const Event& event, LogRecord* next);
+  absl::Status StoreOne(const Event& event, LogState* next, std::optional<AppendOutcome>* outcome, bool* durable);
+  absl::Status Insert(const Event& event, LogState* next);
   absl::Status Reserve();
   absl::Status Abandon(absl::Status why);
 
@@ -121,13 +121,13 @@ class LogWriter {
   const std::shared_ptr<std::atomic<Position>> marked_ = std::make_shared<std::atomic<Position>>(0);
   int64_t page_bytes_ = 0;
   int64_t reserved_bytes_ = 0;  // the size that is reserved for the database file
-  LogRecord record_;
-  AgeClock clock_;  // the clock of `record_`, advanced to the current time
+  LogState state_;
+  AgeClock clock_;  // the clock of `state_`, advanced to the current time
 
   HoleTable holes_;
   EventTable table_;
-  LogRecordReader read_record_;
-  LogRecordWriter write_record_;
+  LogStateReader read_record_;
+  LogStateWriter write_record_;
   SqliteStatement begin_;
   SqliteStatement commit_;
   SqliteStatement roll_back_;

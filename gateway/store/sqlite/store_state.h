@@ -1,6 +1,6 @@
 // The state row of a call store: the store's identity, last commit and clock.
-#ifndef STAMPGATE_GATEWAY_STORE_SQLITE_STORE_RECORD_H_
-#define STAMPGATE_GATEWAY_STORE_SQLITE_STORE_RECORD_H_
+#ifndef STAMPGATE_GATEWAY_STORE_SQLITE_STORE_STATE_H_
+#define STAMPGATE_GATEWAY_STORE_SQLITE_STORE_STATE_H_
 
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace stampgate {
 using StoreId = std::array<uint8_t, 16>;
 
 // The content of the state row. Every transaction writes it.
-struct StoreRecord {
+struct StoreState {
   StoreId id = {};                         // random, different for each store
   int64_t commit = 0;                      // number of transactions; 0 before the first Start
   std::array<uint8_t, 32> commit_id = {};  // random, different for each transaction
@@ -28,22 +28,22 @@ struct StoreRecord {
   int64_t distrusted_through = 0;  // `last_number` when `distrusted_age_us` was set
 };
 
-// Returns the record of a new store. If `distrusted` is true, an earlier store existed at the same path and was lost.
-StoreRecord MakeStoreRecord(absl::Time now, bool distrusted);
+// Returns the state of a new store. If `distrusted` is true, an earlier store existed at the same path and was lost.
+StoreState MakeStoreState(absl::Time now, bool distrusted);
 
 // SQL that creates the empty table.
-extern const char kCreateStoreRecord[];
+extern const char kCreateStoreState[];
 
 // Reads and writes the state row through `connection`, which must outlive this object.
-class StoreRecordRow {
+class StoreStateRow {
  public:
-  static absl::StatusOr<StoreRecordRow> Open(const SqliteConnection& connection);
+  static absl::StatusOr<StoreStateRow> Open(const SqliteConnection& connection);
 
   // Errors: kDataLoss if the row is missing or damaged, and those of SqliteStatus.
-  absl::StatusOr<StoreRecord> Read();
+  absl::StatusOr<StoreState> Read();
 
   // Errors: those of SqliteStatus.
-  absl::Status Write(const StoreRecord& record);
+  absl::Status Write(const StoreState& state);
 
  private:
   SqliteStatement read_;
@@ -52,4 +52,4 @@ class StoreRecordRow {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_STORE_SQLITE_STORE_RECORD_H_
+#endif  // STAMPGATE_GATEWAY_STORE_SQLITE_STORE_STATE_H_
