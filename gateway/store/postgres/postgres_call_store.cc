@@ -32,8 +32,9 @@ namespace {
 // The number of leases: see schema.sql.
 constexpr uint64_t kLeases = 64;
 
-// How often a group decides again because another gateway has changed one of its keys.
-constexpr int kTries = 5;
+// How often a group decides again because another gateway has changed one of its keys. Each time, that gateway has made
+// progress with the key, so only many calls with one key at several gateways can need as many.
+constexpr int kTries = 20;
 
 // After a failed attempt to connect, the store refuses submits for this time, so that they do not wait in turn.
 constexpr std::chrono::milliseconds kRefuseFor(250);
