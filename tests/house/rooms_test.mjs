@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
 import { wholeTree } from '../paths.mjs';
 import { fileTable, listed } from './file_tables.mjs';
-import { faultsOf, readTree } from './rooms.mjs';
+import { faultsOf, readTree, writtenFiles } from './rooms.mjs';
 
 const files = readTree(wholeTree());
 
@@ -67,6 +67,23 @@ describe('the check of the folders', () => {
     assert.ok(faults.includes('a page lets gateway/store use gateway/audit, which it does not'), faults.join('\n'));
     assert.ok(faults.includes('gateway/store uses base/threads, which no page allows'), faults.join('\n'));
   });
+});
+
+describe('rooms.mjs --write', () => {
+  it('changes nothing in the tree', () => assert.deepEqual([...writtenFiles(files).keys()], []));
+
+  for (const [what, path, change] of [
+    ['a missing dependency', 'gateway/audit/BUILD.bazel', (text) => text.replace('        ":record",\n', '')],
+    ['an unused one', 'gateway/audit/BUILD.bazel', (text) => text.replace('        ":record",\n', '$&        ":scan",\n')],
+    ['a missing library', 'gateway/audit/BUILD.bazel', (text) => text.replace('        "//third_party:absl",\n', '')],
+    ['a column of a table', 'gateway/README.md', (text) => text.replace(/^(\| \[`gateway\/store`\].*\|).*\|$/m, '$1 nothing |')],
+  ]) {
+    it(`restores ${what}`, () => {
+      const text = change(files.get(path));
+      assert.notEqual(text, files.get(path));
+      assert.equal(writtenFiles(new Map(files).set(path, text)).get(path), files.get(path));
+    });
+  }
 });
 
 describe('the READMEs of the folders', () => {
