@@ -49,7 +49,7 @@ void EventBodyRead::Begin(const grpc::ByteBuffer& bytes) {
   }
   name_ = NameOf(messages.read_event_body(), *request);
   offset_ = request->Number(messages.offset_bytes());
-  absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.body_reads->Take(access_.caller.caller->name());
+  absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.log->body_reads->Take(access_.caller.caller->name());
   if (!slot.ok()) return End(slot.status());
   slot_ = *std::move(slot);
   ReadOn();
@@ -61,14 +61,14 @@ void EventBodyRead::ReadOn() {
     return End(ConnectionTooOld("offset_bytes", absl::StrCat(offset_)));
   }
   if (access_.HasTokenEnded(environment_.now())) return End(ExpiredAtOffset());
-  environment_.source->Run([self = shared_from_this()](absl::StatusOr<EventReader*> reader) {
+  environment_.log->source->Run([self = shared_from_this()](absl::StatusOr<EventReader*> reader) {
     if (!reader.ok()) return self->End(ShuttingDown());
     self->OnEvent((*reader)->Find(self->name_, self->access_.Filter()), **reader);
   });
 }
 
 void EventBodyRead::OnEvent(absl::StatusOr<std::optional<LoggedEvent>> found, EventReader& reader) {
-  if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log));
+  if (!found.ok()) return End(ToCallerError(found.status(), reader, environment_.log->identity));
   if (environment_.access.Get() != access_.caller.access) return Reauthorize();
   if (!found->has_value()) return End(EventNotFound());
   const Event& event = (*found)->event;

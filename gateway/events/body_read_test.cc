@@ -166,8 +166,7 @@ TEST_F(EventBodyReadTest, ARequestWithoutAnEventIsRejected) {
 }
 
 TEST_F(EventBodyReadTest, WithoutALogEveryCallIsRejected) {
-  environment_.source = nullptr;
-  environment_.body_reads = nullptr;
+  environment_.log = nullptr;
   Start("event_id: 'event-1'");
   EXPECT_EQ(Reason(), "EVENTS_NOT_CONFIGURED");
 }
@@ -396,7 +395,7 @@ TEST_F(EventBodyReadTest, WholeBodiesAreReadWhileThePolicyIsReloaded) {
   const std::string body = BodyOf(2 * kPiece + 7);
   PutBody(3, body);
   const std::unique_ptr<EventFeed> feed = *EventFeed::Start(log_, *encoder_, 2);
-  environment_.source = feed.get();
+  served_.source = feed.get();
   std::thread reloads([this] {
     for (int i = 0; i < 200; ++i) Grant("'odd'");
   });

@@ -22,17 +22,21 @@
 
 namespace stampgate {
 
+// The objects of an open event log. No pointer is null.
+struct ServedEventLog {
+  EventSource* source;
+  const EventEncoder* encoder;
+  StreamSlots* subscriptions;
+  StreamSlots* body_reads;
+  CallerQuota* queries;  // the calls of GetEvent and ListEvents in progress
+  LogIdentity identity;
+};
+
 // The environment, and every object to which it points, must outlive all calls.
 struct EventEnvironment {
-  // The next five pointers are the objects of the event log. If no event log is configured, they are null, and every
-  // call ends with EVENTS_NOT_CONFIGURED. They are also null as long as a configured log is not open; every call then
-  // ends with EVENT_LOG_UNAVAILABLE.
-  EventSource* source = nullptr;
-  const EventEncoder* encoder = nullptr;
-  StreamSlots* subscriptions = nullptr;
-  StreamSlots* body_reads = nullptr;
-  CallerQuota* queries = nullptr;  // the calls of GetEvent and ListEvents in progress
-  LogIdentity log = {};
+  // If no event log is configured, this is null, and every call ends with EVENTS_NOT_CONFIGURED. It is also null as
+  // long as a configured log is not open; every call then ends with EVENT_LOG_UNAVAILABLE.
+  const ServedEventLog* log = nullptr;
   bool is_configured = false;
 
   const CurrentAccess& access;

@@ -47,20 +47,20 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
     absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(fields, *request, access_.visible);
     if (!filter.ok()) return End(filter.status());
     if (absl::Status status = response_.held.Resize((*filter)->bytes()); !status.ok()) return End(status);
-    absl::StatusOr<EventStart> start = StartOf(environment_.log, fields, *request);
+    absl::StatusOr<EventStart> start = StartOf(environment_.log->identity, fields, *request);
     if (!start.ok()) return End(start.status());
     EventSource::Request read;
     read.filter = *std::move(filter);
     const FieldPlan& page_size = environment_.messages.page_size();
     read.limits.max_events = request->Has(page_size) ? request->Number(page_size) : kDefaultPageSize;
     read.limits.max_bytes = kMaxEventMessageBytes - kMessageOverheadBytes;
-    environment_.source->Run([self = shared_from_this(), start = *std::move(start),
-                              read = std::move(read)](absl::StatusOr<EventReader*> reader) mutable {
+    environment_.log->source->Run([self = shared_from_this(), start = *std::move(start),
+                                   read = std::move(read)](absl::StatusOr<EventReader*> reader) mutable {
       if (!reader.ok()) return self->End(ShuttingDown());
       const absl::StatusOr<EventPlace> place = Locate(start, **reader);
-      if (!place.ok()) return self->End(ToCallerError(place.status(), **reader, self->environment_.log));
+      if (!place.ok()) return self->End(ToCallerError(place.status(), **reader, self->environment_.log->identity));
       read.after = *place;
-      EventSource& source = *self->environment_.source;
+      EventSource& source = *self->environment_.log->source;
       source.Next(source.NewReaderId(), std::move(read),
                   [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
     });
@@ -70,13 +70,13 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
     const NameFields& fields = environment_.messages.get_event();
     EventRequest request;
     if (absl::Status status = Read(bytes, *fields.plan, request); !status.ok()) return End(status);
-    environment_.source->Run(
+    environment_.log->source->Run(
         [self = shared_from_this(), name = NameOf(fields, *request)](absl::StatusOr<EventReader*> reader) {
           if (!reader.ok()) return self->End(ShuttingDown());
           absl::StatusOr<std::optional<LoggedEvent>> found = (*reader)->Find(name, self->access_.Filter());
-          if (!found.ok()) return self->End(ToCallerError(found.status(), **reader, self->environment_.log));
+          if (!found.ok()) return self->End(ToCallerError(found.status(), **reader, self->environment_.log->identity));
           if (!found->has_value()) return self->End(EventNotFound());
-          const EncodedEvent event = self->environment_.encoder->Encode(*std::move(*found));
+          const EncodedEvent event = self->environment_.log->encoder->Encode(*std::move(*found));
           self->End(grpc::ByteBuffer(&event.field, 1));
         });
   }
@@ -84,7 +84,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
  private:
   absl::Status Read(const grpc::ByteBuffer& bytes, const MessagePlan& plan, EventRequest& request) {
     ABSL_RETURN_IF_ERROR(request.Read(environment_, bytes, plan));
-    ABSL_ASSIGN_OR_RETURN(CallerShare query, environment_.queries->TakeFor(access_.caller.caller->name()));
+    ABSL_ASSIGN_OR_RETURN(CallerShare query, environment_.log->queries->TakeFor(access_.caller.caller->name()));
     response_.query = std::move(query);
     return absl::OkStatus();
   }
@@ -92,7 +92,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
   void OnPage(absl::StatusOr<EventPage> page) {
     if (absl::IsAborted(page.status())) return End(ShuttingDown());
     if (!page.ok()) return End(page.status());
-    End(EncodePage(*environment_.encoder, *page, page->through.position >= environment_.source->latest()));
+    End(EncodePage(*environment_.log->encoder, *page, page->through.position >= environment_.log->source->latest()));
   }
 
   void End(const absl::StatusOr<grpc::ByteBuffer>& message) {

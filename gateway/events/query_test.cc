@@ -289,8 +289,7 @@ TEST_F(EventQueryTest, AResponseForWhichThereIsNoMemoryIsRejected) {
 }
 
 TEST_F(EventQueryTest, WithoutALogEveryCallIsRejected) {
-  environment_.source = nullptr;
-  environment_.encoder = nullptr;
+  environment_.log = nullptr;
   Get("event_id: 'event-3'");
   EXPECT_EQ(Reason(), "EVENTS_NOT_CONFIGURED");
 }
@@ -317,7 +316,7 @@ TEST_F(EventQueryTest, ASourceThatEndsEndsAGet) {
 TEST_F(EventQueryTest, ADrainedFeedStillServesPages) {
   Grant("'odd'");
   const std::unique_ptr<EventFeed> feed = *EventFeed::Start(log_, *encoder_, 1);
-  environment_.source = feed.get();
+  served_.source = feed.get();
   feed->Drain();
   std::promise<void> responded;
   request_ = RequestBytes("ListEventsRequest", kEarliest);

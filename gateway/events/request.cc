@@ -68,7 +68,7 @@ absl::Status EventRequest::Read(const EventEnvironment& environment, const grpc:
   Violations violations;
   Validate(parsed, violations);
   if (!violations.empty()) return ViolationError(std::move(violations));
-  if (environment.source != nullptr) return absl::OkStatus();
+  if (environment.log != nullptr) return absl::OkStatus();
   if (environment.is_configured) return LogUnavailable();
   return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_EVENTS_NOT_CONFIGURED,
                                "this gateway has no event log"));

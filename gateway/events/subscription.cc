@@ -27,7 +27,7 @@ Subscription::Subscription(const EventEnvironment& environment, CallIdentity ide
       identity_(std::move(identity)),
       output_(output),
       record_(environment.recorders, kSubscribe, trace),
-      reader_(environment.source == nullptr ? 0 : environment.source->NewReaderId()) {}
+      reader_(environment.log == nullptr ? 0 : environment.log->source->NewReaderId()) {}
 
 void Subscription::Start(const grpc::ByteBuffer& request) {
   BeginEvents(identity_, record_, weak_from_this(),
@@ -46,21 +46,23 @@ void Subscription::Read(const grpc::ByteBuffer& bytes) {
   if (!filter.ok()) return End(filter.status());
   filter_ = *std::move(filter);
   if (absl::Status status = held_.Resize(filter_->bytes()); !status.ok()) return End(status);
-  absl::StatusOr<EventStart> start = StartOf(environment_.log, fields, *request);
+  absl::StatusOr<EventStart> start = StartOf(environment_.log->identity, fields, *request);
   if (!start.ok()) return End(start.status());
-  absl::StatusOr<std::unique_ptr<StreamSlot>> slot = environment_.subscriptions->Take(access_.caller.caller->name());
+  absl::StatusOr<std::unique_ptr<StreamSlot>> slot =
+      environment_.log->subscriptions->Take(access_.caller.caller->name());
   if (!slot.ok()) return End(slot.status());
   slot_ = *std::move(slot);
-  environment_.source->Run([self = shared_from_this(), start = *std::move(start),
-                            cursor = std::string(request->Text(*fields.cursor))](absl::StatusOr<EventReader*> reader) {
-    if (!reader.ok()) return self->End(ShuttingDown(cursor));
-    self->Begin(start, **reader);
-  });
+  environment_.log->source->Run(
+      [self = shared_from_this(), start = *std::move(start),
+       cursor = std::string(request->Text(*fields.cursor))](absl::StatusOr<EventReader*> reader) {
+        if (!reader.ok()) return self->End(ShuttingDown(cursor));
+        self->Begin(start, **reader);
+      });
 }
 
 void Subscription::Begin(const EventStart& start, EventReader& reader) {
   const absl::StatusOr<EventPlace> place = Locate(start, reader);
-  if (!place.ok()) return End(ToCallerError(place.status(), reader, environment_.log));
+  if (!place.ok()) return End(ToCallerError(place.status(), reader, environment_.log->identity));
   slot_->SetPosition(place->position);
   Send({{}, *place});
 }
@@ -85,14 +87,14 @@ void Subscription::ReadOn() {
   // `self` keeps this object alive until Next has returned, because the page can arrive, and the call can end, before
   // that.
   const std::shared_ptr<Subscription> self = shared_from_this();
-  environment_.source->Next(reader_, std::move(request),
-                            [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
+  environment_.log->source->Next(reader_, std::move(request),
+                                 [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });
   // If Cancel or Dismiss ran before Next, it had no Next that it could end. So ReadOn cancels the Next.
-  if (cancelled_ || dismissed_) environment_.source->Cancel(reader_);
+  if (cancelled_ || dismissed_) environment_.log->source->Cancel(reader_);
 }
 
 void Subscription::OnPage(absl::StatusOr<EventPage> page) {
-  if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log, place_)));
+  if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log->identity, place_)));
   // A Dismiss can cancel a Next that began after the authorization which this Dismiss wants.
   if (!cancelled_ && (dismissed_.exchange(false) || absl::IsCancelled(page.status()))) return Reauthorize();
   if (!page.ok()) return End(page.status());
@@ -125,7 +127,7 @@ void Subscription::Reauthorize() {
 // Only Send moves `place_` past events that this caller receives. So if an error ends the call before the message is
 // sent, the cursor in the error is the place up to which the caller has received its events.
 void Subscription::Send(const EventPage& page) {
-  const grpc::ByteBuffer message = EncodePage(*environment_.encoder, page);
+  const grpc::ByteBuffer message = EncodePage(*environment_.log->encoder, page);
   if (absl::Status status = unsent_.Resize(message.Length()); !status.ok()) return End(status);
   place_ = page.through;
   output_.Send(message);
@@ -134,23 +136,23 @@ void Subscription::Send(const EventPage& page) {
 absl::Status Subscription::EndOfTime() const {
   if (HasTokenEnded()) return ExpiredAtPlace();
   if (environment_.steady_now() < identity_.stream_end) return absl::OkStatus();
-  return ConnectionTooOld("cursor", EncodeCursor(environment_.log, place_));
+  return ConnectionTooOld("cursor", EncodeCursor(environment_.log->identity, place_));
 }
 
 absl::Status Subscription::ExpiredAtPlace() const {
   Error error = TokenExpired();
-  error.metadata.emplace_back("cursor", EncodeCursor(environment_.log, place_));
+  error.metadata.emplace_back("cursor", EncodeCursor(environment_.log->identity, place_));
   return ToStatus(error);
 }
 
 void Subscription::Cancel() {
   cancelled_ = true;
-  if (environment_.source != nullptr) environment_.source->Cancel(reader_);
+  if (environment_.log != nullptr) environment_.log->source->Cancel(reader_);
 }
 
 void Subscription::Dismiss() {
   dismissed_ = true;
-  if (environment_.source != nullptr) environment_.source->Cancel(reader_);
+  if (environment_.log != nullptr) environment_.log->source->Cancel(reader_);
 }
 
 void Subscription::End(const absl::Status& status) {
@@ -164,14 +166,14 @@ void Subscription::End(const absl::Status& status) {
 
 absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc::ByteBuffer& request,
                                  const absl::Status& why) {
-  if (!absl::IsUnavailable(why) || environment.source == nullptr) return why;
+  if (!absl::IsUnavailable(why) || environment.log == nullptr) return why;
   const StartFields& fields = environment.messages.subscribe();
   grpc::Slice joined;
   RequestMemory memory;
   const absl::StatusOr<ParsedMessage> message = ParseRequest(request, *fields.plan, joined, memory);
   if (!message.ok()) return why;
   const std::string cursor(message->Text(*fields.cursor));
-  return DecodeCursor(environment.log, cursor).ok() ? ShuttingDown(cursor) : why;
+  return DecodeCursor(environment.log->identity, cursor).ok() ? ShuttingDown(cursor) : why;
 }
 
 }  // namespace stampgate

@@ -235,8 +235,7 @@ TEST_F(SubscriptionTest, BytesThatAreNoRequestAreRejected) {
 }
 
 TEST_F(SubscriptionTest, WithoutALogEveryCallIsRejected) {
-  environment_.source = nullptr;
-  environment_.subscriptions = nullptr;
+  environment_.log = nullptr;
   Start(kEarliest);
   EXPECT_EQ(Reason(), "EVENTS_NOT_CONFIGURED");
 }
@@ -607,7 +606,7 @@ TEST_F(SubscriptionTest, ARefusalContainsTheCursorOnlyIfItBelongsToThisLog) {
   EXPECT_EQ(cursor_of(environment_, CursorAt(7)), CursorAt(7));
   EXPECT_EQ(cursor_of(environment_, "something else"), "");
   EventEnvironment without = environment_;
-  without.source = nullptr;
+  without.log = nullptr;
   EXPECT_EQ(cursor_of(without, CursorAt(7)), "");
 }
 
@@ -723,9 +722,9 @@ TEST_F(SubscriptionTest, ACancelDuringAStretchWithoutEventsEndsTheSubscription) 
 // Runs subscriptions with the real feed and its threads.
 class SubscriptionThreadsTest : public EventCallTest {
  protected:
-  SubscriptionThreadsTest() { environment_.source = feed_.get(); }
+  SubscriptionThreadsTest() { served_.source = feed_.get(); }
   ~SubscriptionThreadsTest() override {
-    environment_.source = &source_;
+    served_.source = &source_;
     feed_ = nullptr;
   }
 
@@ -832,7 +831,7 @@ TEST_F(SubscriptionThreadsTest, AFeedThatIsDestroyedEndsASubscriptionThatItHasNo
   feed_ = nullptr;
   ASSERT_THAT(output.end(), Optional(StatusIs(Code::kUnavailable)));
   EXPECT_EQ(DetailsOf(*output.end()).reason, "SHUTTING_DOWN");
-  environment_.source = &source_;
+  served_.source = &source_;
 }
 
 // Cancels, reads, messages, growth of the log and reloads happen at random moments. FakeOutput checks the rules of a
@@ -841,7 +840,7 @@ TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
   constexpr int kThreads = 4;
   constexpr int kRounds = 100;
   StreamSlots slots(2 * kThreads, 2 * kThreads, "subscriptions");
-  environment_.subscriptions = &slots;
+  served_.subscriptions = &slots;
   std::atomic<bool> done = false;
   std::thread growth([this, &done] {
     for (Position latest = 1; !done; latest += 1 + latest % 5) {
@@ -884,7 +883,7 @@ TEST_F(SubscriptionThreadsTest, CancelsAtAnyMomentEndEachSubscriptionOnce) {
   growth.join();
   EXPECT_EQ(slots.taken(), 0u);
   EXPECT_THAT(lines(), SizeIs(kThreads * kRounds));
-  environment_.subscriptions = &subscriptions_;
+  served_.subscriptions = &subscriptions_;
 }
 
 }  // namespace

@@ -116,6 +116,7 @@ class EventCallTest : public ::testing::Test {
   std::function<void()> on_now_ = [] {};
   std::chrono::steady_clock::time_point steady_now_{};
   FakeEventSource source_{log_};  // destroyed before the objects to which its calls refer
+  ServedEventLog served_;
   EventEnvironment environment_;
 
   absl::Status stranger_;

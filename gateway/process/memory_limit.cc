@@ -64,4 +64,8 @@ std::optional<std::string> MemoryWarning(const std::optional<MemoryLimit>& limit
                       ": the system can end the gateway; raise the limit, or lower ", settings);
 }
 
+std::optional<std::string> MemoryWarning(const config::v1::Config& config) {
+  return MemoryWarning(LowestMemoryLimit(), static_cast<int64_t>(config.memory().max_bytes()), "memory.max_bytes");
+}
+
 }  // namespace stampgate

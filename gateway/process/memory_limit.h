@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 
@@ -32,6 +33,9 @@ std::optional<MemoryLimit> ControlGroupMemoryLimit(const std::string& root, cons
 // the settings that limit it.
 std::optional<std::string> MemoryWarning(const std::optional<MemoryLimit>& limit, int64_t held_bytes,
                                          absl::string_view settings);
+
+// The same for this process, with the limits of `config`. Requires that all defaults of `config` are set.
+std::optional<std::string> MemoryWarning(const config::v1::Config& config);
 
 }  // namespace stampgate
 

@@ -1,0 +1,26 @@
+// The settings of the gRPC port.
+#ifndef STAMPGATE_GATEWAY_SERVER_GRPC_PORT_H_
+#define STAMPGATE_GATEWAY_SERVER_GRPC_PORT_H_
+
+#include <grpcpp/server_builder.h>
+
+#include "base/http/current_tls.h"
+#include "gateway/callers/access.h"
+#include "gateway/calls/call_record.h"
+#include "gateway/door/door.h"
+#include "gateway/server/connection_ages.h"
+#include "proto/stampgate/config/v1/config.pb.h"
+
+namespace stampgate {
+
+// Sets gRPC's own limits, which protect against peers that are slow, send nothing, or use too much.
+void SetGrpcLimits(const config::v1::Config& config, const ConnectionAges& ages, grpc::ServerBuilder& builder);
+
+// Returns the options of the port's door: the limits of the config, and who is a caller. The connections that the door
+// refuses or closes are logged and counted. `tls`, `access` and `recorders` must outlive the door.
+Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* tls, const CurrentAccess& access,
+                            const CallRecorders& recorders);
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_SERVER_GRPC_PORT_H_

@@ -1,0 +1,40 @@
+#include "gateway/server/tls_files.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "gateway/config/named_files.h"
+#include "gateway/config/reloader.h"
+
+namespace stampgate {
+namespace {
+
+// Even if this returns an error, the served certificate can have changed, because a part of the reload can have
+// succeeded.
+ReloadedMore ReloadCallersTls(CurrentTls* tls, bool asked, Metrics& metrics) {
+  if (tls == nullptr) return {};
+  const absl::StatusOr<bool> changed = tls->Reload(absl::Now(), asked);
+  if (!changed.ok() || *changed) metrics.CountReload("certificates", changed.ok());
+  metrics.SetCertificateNotAfter(tls->not_after());
+  return {changed.status(), absl::FromChrono(tls->wait())};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CurrentTls>> LoadTls(const Config& config) {
+  if (!config->has_tls()) return nullptr;
+  return CurrentTls::Load(FilesOf(*config), TlsProtocol::kHttp2, absl::Now(), [](const SettledFile& file) {
+    LogShrunk({file.path(), true, file.former_size(), file.size()});
+  });
+}
+
+ReloadedMore ReloadTls(CurrentTls* tls, Server& server, bool asked, Metrics& metrics) {
+  const ReloadedMore callers = ReloadCallersTls(tls, asked, metrics);
+  const ReloadedMore webhooks = server.ReloadWebhookTls(asked);
+  const absl::Duration wait = ShorterWait(callers.wait, webhooks.wait);
+  if (callers.status.ok()) return {webhooks.status, wait};
+  if (webhooks.status.ok()) return {callers.status, wait};
+  return {absl::Status(callers.status.code(), absl::StrCat(callers.status.message(), "; ", webhooks.status.message())),
+          wait};
+}
+
+}  // namespace stampgate
