@@ -146,8 +146,8 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   return absl::OkStatus();
 }
 
-// Upstream carries out every version of an activity type at the same path. Such versions are operations of their own,
-// which must have the same rules, so that a grant that does not allow one of them cannot be avoided with another.
+// Upstream carries out every version of an activity type at the same path. All versions must have the same rules:
+// otherwise a caller could use another version to get round its grant.
 absl::Status OperationTable::ClaimPath(const Operation& operation) {
   if (!operation.activity_type.empty() && !typed_.emplace(operation.activity_type, operations_.size()).second) {
     return Fault(operation.method, "has the activity type of another operation");

@@ -324,7 +324,7 @@ absl::Status ErrorFromFailure(const TransportFailure& failure, const SentCall& c
     }
   }
   switch (failure.cause) {
-    case Cause::kNoPlace:
+    case Cause::kNoSlot:
       return ToStatus(Repeatable(StatusCode::kResourceExhausted, v1::ERROR_REASON_UPSTREAM_BUSY,
                                  "the call timed out before a connection to upstream was free; nothing was sent"));
     case Cause::kTimeout:

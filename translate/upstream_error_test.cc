@@ -98,7 +98,7 @@ TEST_P(TransportFailureTest, GivesTheExpectedCodeAndReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     NoByteWasSent, TransportFailureTest,
-    ::testing::Values(FailureCase{kSubmit, Cause::kNoPlace, false, Code::kResourceExhausted, "UPSTREAM_BUSY", true},
+    ::testing::Values(FailureCase{kSubmit, Cause::kNoSlot, false, Code::kResourceExhausted, "UPSTREAM_BUSY", true},
                       FailureCase{kSubmit, Cause::kUnreachable, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE",
                                   true},
                       FailureCase{kSubmit, Cause::kTls, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE", true},
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
                       FailureCase{kSubmit, Cause::kBroken, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE", true},
                       FailureCase{kSubmit, Cause::kTooLarge, false, Code::kInternal, "UPSTREAM_ANSWER_UNREADABLE"},
                       FailureCase{kSubmit, Cause::kShutdown, false, Code::kUnavailable, "SHUTTING_DOWN"},
-                      FailureCase{kQuery, Cause::kNoPlace, false, Code::kResourceExhausted, "UPSTREAM_BUSY", true},
+                      FailureCase{kQuery, Cause::kNoSlot, false, Code::kResourceExhausted, "UPSTREAM_BUSY", true},
                       FailureCase{kQuery, Cause::kUnreachable, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE", true},
                       FailureCase{kQuery, Cause::kTls, false, Code::kUnavailable, "UPSTREAM_UNREACHABLE", true},
                       FailureCase{kQuery, Cause::kTimeout, false, Code::kDeadlineExceeded, "UPSTREAM_TIMEOUT"},

@@ -34,7 +34,7 @@ struct HttpAnswer {
 // The failure of an exchange from which the caller gets no complete response.
 struct TransportFailure {
   enum class Cause {
-    kNoPlace,      // the call timed out while it waited for a free connection; nothing was sent
+    kNoSlot,       // the call timed out while it waited for a free connection; nothing was sent
     kUnreachable,  // the name was not resolved, the connection was refused, or the connect timed out
     kTls,          // the TLS handshake failed, for example because of the certificate, the host name or the version
     kTimeout,      // the call timed out while the exchange was in progress

@@ -11,13 +11,13 @@
 namespace stampgate {
 namespace {
 
-// The distance between the two places. The places are in different blocks, so that a write to one place cannot damage
+// The distance between the two slots. The slots are in different blocks, so that a write to one slot cannot damage
 // the other.
-constexpr size_t kPlaceBytes = 4096;
-constexpr int kPlaces = 2;
+constexpr size_t kSlotBytes = 4096;
+constexpr int kSlots = 2;
 
-// The layout of a place: a magic text, the log's id, the number of the write, the mark's number and digest, and a
-// checksum of all these fields. A place fits into one sector of the disk.
+// The layout of a slot: a magic text, the log's id, the number of the write, the mark's number and digest, and a
+// checksum of all these fields. A slot fits into one sector of the disk.
 constexpr absl::string_view kName = "stgmark1";
 constexpr size_t kLogAt = kName.size();
 constexpr size_t kWritesAt = kLogAt + 16;
@@ -59,12 +59,12 @@ absl::StatusOr<MarkFile> MarkFile::Open(const std::string& path, const LogId& lo
 
 absl::Status MarkFile::Read() {
   int damaged = 0;
-  for (int place = 0; place < kPlaces; ++place) {
-    const absl::StatusOr<std::string> bytes = file_.Read(place * static_cast<int64_t>(kPlaceBytes), kMarkBytes);
+  for (int slot = 0; slot < kSlots; ++slot) {
+    const absl::StatusOr<std::string> bytes = file_.Read(slot * static_cast<int64_t>(kSlotBytes), kMarkBytes);
     if (!bytes.ok()) return bytes.status();
     if (*bytes == std::string(kMarkBytes, '\0')) {
-      // Writes zeros to reserve the disk space of the place, so that later writes succeed on a full disk.
-      ABSL_RETURN_IF_ERROR(file_.Write(place * static_cast<int64_t>(kPlaceBytes), *bytes));
+      // Writes zeros to reserve the disk space of the slot, so that later writes succeed on a full disk.
+      ABSL_RETURN_IF_ERROR(file_.Write(slot * static_cast<int64_t>(kSlotBytes), *bytes));
       continue;
     }
     const absl::string_view text = *bytes;
@@ -79,13 +79,13 @@ absl::Status MarkFile::Read() {
     mark_->number = FromBigEndian(text.data() + kNumberAt);
     std::copy_n(text.begin() + kDigestAt, mark_->digest.size(), mark_->digest.begin());
   }
-  // A crash during a write damages at most one of the two places, and the other place has the previous mark.
-  return damaged < kPlaces ? absl::OkStatus() : absl::DataLossError("the high-water mark is damaged");
+  // A crash during a write damages at most one of the two slots, and the other slot has the previous mark.
+  return damaged < kSlots ? absl::OkStatus() : absl::DataLossError("the high-water mark is damaged");
 }
 
 absl::Status MarkFile::Replace(const HighWaterMark& mark) {
   const uint64_t writes = writes_ + 1;
-  const int64_t offset = static_cast<int64_t>(writes % kPlaces) * static_cast<int64_t>(kPlaceBytes);
+  const int64_t offset = static_cast<int64_t>(writes % kSlots) * static_cast<int64_t>(kSlotBytes);
   ABSL_RETURN_IF_ERROR(file_.Write(offset, Encode(log_, writes, mark)));
   ABSL_RETURN_IF_ERROR(file_.Sync());
   writes_ = writes;

@@ -24,7 +24,7 @@ struct HighWaterMark {
   friend bool operator==(const HighWaterMark&, const HighWaterMark&) = default;
 };
 
-// The file of a mark. The file has two places for a mark, and writes alternate between these places, so that a torn
+// The file of a mark. The file has two slots for a mark, and writes alternate between these slots, so that a torn
 // write does not damage the previous mark. Only one thread at a time may use a MarkFile.
 class MarkFile {
  public:
@@ -35,7 +35,7 @@ class MarkFile {
   // id. `disk` must outlive this object.
   //
   // Errors: kUnavailable if the mark file cannot be read or written; kResourceExhausted if the disk has no space for
-  // the mark file; kDataLoss if both places are damaged.
+  // the mark file; kDataLoss if both slots are damaged.
   static absl::StatusOr<MarkFile> Open(const std::string& path, const LogId& log, Disk& disk);
 
   // Returns the mark on the disk, or nothing if the disk has no mark of this log.
@@ -54,7 +54,7 @@ class MarkFile {
   VfsFile file_;
   LogId log_;
   std::optional<HighWaterMark> mark_;
-  uint64_t writes_ = 0;  // number of the write that wrote the current mark, to place writes_ % 2
+  uint64_t writes_ = 0;  // number of the write that wrote the current mark, to slot writes_ % 2
 };
 
 }  // namespace stampgate

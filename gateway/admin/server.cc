@@ -134,8 +134,8 @@ class AsioAdminServer final : public AdminServer {
   ~AsioAdminServer() override {
     acceptor_.Close();
     loops_[0].Run([this] {
-      for (const Place& place : places_) {
-        if (const auto connection = place.connection.lock()) connection->Close();
+      for (const Open& open : open_) {
+        if (const auto connection = open.connection.lock()) connection->Close();
       }
     });
   }
@@ -153,33 +153,33 @@ class AsioAdminServer final : public AdminServer {
   const std::string& url() const override { return url_; }
 
  private:
-  struct Place {
+  struct Open {
     asio::ip::address source;
     std::weak_ptr<AdminConnection> connection;
   };
 
   void Welcome(PeerStream::Socket socket) {
-    places_.remove_if([](const Place& place) { return place.connection.expired(); });
-    if (places_.size() >= options_.max_connections) CloseOne();
+    open_.remove_if([](const Open& open) { return open.connection.expired(); });
+    if (open_.size() >= options_.max_connections) CloseOne();
     const asio::ip::address source = SourceOf(socket);
     const auto connection = std::make_shared<AdminConnection>(pages_, std::move(socket));
-    places_.push_back({source, connection});
+    open_.push_back({source, connection});
     connection->Start(options_.connection_timeout);
   }
 
   // Closes the oldest connection of the source that has the most connections.
   void CloseOne() {
     std::map<asio::ip::address, size_t> counts;
-    for (const Place& place : places_) ++counts[place.source];
+    for (const Open& open : open_) ++counts[open.source];
     const auto most = absl::c_max_element(counts, [](const auto& a, const auto& b) { return a.second < b.second; });
-    const auto oldest = absl::c_find_if(places_, [&](const Place& place) { return place.source == most->first; });
+    const auto oldest = absl::c_find_if(open_, [&](const Open& open) { return open.source == most->first; });
     if (const auto connection = oldest->connection.lock()) connection->Close();
-    places_.erase(oldest);
+    open_.erase(oldest);
   }
 
   const Options options_;
   const AdminPages pages_;
-  std::list<Place> places_;  // in order of arrival; used only on the loop
+  std::list<Open> open_;  // in order of arrival; used only on the loop
   std::string url_;
   // A loop of its own, because the pages report whether the loops of the calls respond. It waits for the connections,
   // which use the members above.

@@ -22,7 +22,7 @@ std::optional<bool> HasFailed(const UpstreamOutcome& outcome, absl::Duration dur
     case Cause::kTooLarge:
     case Cause::kNoMemory:
       return false;
-    case Cause::kNoPlace:
+    case Cause::kNoSlot:
     case Cause::kCancelled:
     case Cause::kShutdown:
       break;

@@ -79,7 +79,7 @@ TEST_F(BreakerTest, NoRefusalOfUpstreamOpensIt) {
 TEST_F(BreakerTest, NoShortDeadlineOpensIt) {
   Fail(Cause::kTimeout, 100, Breaker::kPatience - absl::Milliseconds(1));
   Fail(Cause::kCancelled, 100, absl::Seconds(20));
-  Fail(Cause::kNoPlace, 100, absl::Seconds(20));
+  Fail(Cause::kNoSlot, 100, absl::Seconds(20));
   EXPECT_THAT(changes_, IsEmpty());
   Fail(Cause::kTimeout, 20, Breaker::kPatience);
   EXPECT_TRUE(IsOpen());

@@ -16,7 +16,7 @@ constexpr absl::Duration kMemory = absl::Seconds(1);
 
 class FairQueue::Flow {
  public:
-  Flow(Lane& lane, absl::string_view caller) : lane(lane), caller(caller) {}
+  Flow(ClassQueue& queue, absl::string_view caller) : queue(queue), caller(caller) {}
 
   // Returns how many calls wait, and will arrive within so many seconds, as a mean of the last kMemory.
   double Demand(double seconds, absl::Time now) const {
@@ -24,7 +24,7 @@ class FairQueue::Flow {
     return static_cast<double>(waiting + elsewhere) + recent / absl::ToDoubleSeconds(kMemory) * seconds;
   }
 
-  Lane& lane;
+  ClassQueue& queue;
   const std::string caller;
   double weight = 1;
   double time = 0;  // the virtual time of the next call
@@ -35,8 +35,8 @@ class FairQueue::Flow {
 };
 
 // The callers of one class.
-struct FairQueue::Lane {
-  explicit Lane(size_t index) : index(index) {}
+struct FairQueue::ClassQueue {
+  explicit ClassQueue(size_t index) : index(index) {}
 
   // No flow is earlier than the present.
   double TimeOf(const Flow& flow) const { return std::max(now, flow.time); }
@@ -47,18 +47,18 @@ struct FairQueue::Lane {
 };
 
 FairQueue::FairQueue() {
-  for (size_t i = 0; i < lanes_.size(); ++i) lanes_[i] = std::make_unique<Lane>(i);
+  for (size_t i = 0; i < queues_.size(); ++i) queues_[i] = std::make_unique<ClassQueue>(i);
 }
 
 FairQueue::~FairQueue() = default;
 
 FairQueue::Flow& FairQueue::Arrive(CallClass call_class, absl::string_view caller, double weight, absl::Time now) {
-  Lane& lane = *lanes_[static_cast<size_t>(call_class)];
-  auto found = lane.flows.find(caller);
-  if (found == lane.flows.end()) found = lane.flows.emplace(caller, std::make_unique<Flow>(lane, caller)).first;
+  ClassQueue& queue = *queues_[static_cast<size_t>(call_class)];
+  auto found = queue.flows.find(caller);
+  if (found == queue.flows.end()) found = queue.flows.emplace(caller, std::make_unique<Flow>(queue, caller)).first;
   Flow& flow = *found->second;
   // The calls by which the flow is ahead remain: their virtual time changes with the weight.
-  if (flow.time > lane.now) flow.time = lane.now + (flow.time - lane.now) * flow.weight / weight;
+  if (flow.time > queue.now) flow.time = queue.now + (flow.time - queue.now) * flow.weight / weight;
   flow.weight = weight;
   flow.arrivals = flow.arrivals * std::exp(-absl::FDivDuration(now - flow.counted_at, kMemory)) + 1;
   flow.counted_at = now;
@@ -68,8 +68,8 @@ FairQueue::Flow& FairQueue::Arrive(CallClass call_class, absl::string_view calle
 absl::string_view FairQueue::CallerOf(const Flow& flow) { return flow.caller; }
 
 void FairQueue::Continue(Flow& flow) {
-  flow.lane.now = flow.lane.TimeOf(flow);
-  flow.time = flow.lane.now + 1 / flow.weight;
+  flow.queue.now = flow.queue.TimeOf(flow);
+  flow.time = flow.queue.now + 1 / flow.weight;
 }
 
 void FairQueue::Add(Flow& flow, bool elsewhere) { ++(elsewhere ? flow.elsewhere : flow.waiting); }
@@ -77,22 +77,22 @@ void FairQueue::Add(Flow& flow, bool elsewhere) { ++(elsewhere ? flow.elsewhere 
 void FairQueue::Remove(Flow& flow, bool elsewhere) { --(elsewhere ? flow.elsewhere : flow.waiting); }
 
 bool FairQueue::Precedes(const Flow& flow, const Flow& other) {
-  if (flow.lane.index != other.lane.index) return flow.lane.index < other.lane.index;
-  return flow.lane.TimeOf(flow) < other.lane.TimeOf(other);
+  if (flow.queue.index != other.queue.index) return flow.queue.index < other.queue.index;
+  return flow.queue.TimeOf(flow) < other.queue.TimeOf(other);
 }
 
 int64_t FairQueue::Ahead(const Flow& flow, absl::Duration horizon, absl::Time now) const {
   const double seconds = absl::ToDoubleSeconds(horizon);
   auto ahead = static_cast<double>(flow.waiting);
-  for (size_t i = 0; i < flow.lane.index; ++i) {
-    for (const auto& [name, other] : lanes_[i]->flows) ahead += other->Demand(seconds, now);
+  for (size_t i = 0; i < flow.queue.index; ++i) {
+    for (const auto& [name, other] : queues_[i]->flows) ahead += other->Demand(seconds, now);
   }
-  const Lane& lane = flow.lane;
-  const double own = lane.TimeOf(flow) + static_cast<double>(flow.waiting) / flow.weight;
-  for (const auto& [name, other] : lane.flows) {
+  const ClassQueue& queue = flow.queue;
+  const double own = queue.TimeOf(flow) + static_cast<double>(flow.waiting) / flow.weight;
+  for (const auto& [name, other] : queue.flows) {
     if (other.get() == &flow) continue;
     // So many calls of the other caller have an earlier virtual time. A waiting call with the same time is earlier too.
-    const double earlier = (own - lane.TimeOf(*other)) * other->weight;
+    const double earlier = (own - queue.TimeOf(*other)) * other->weight;
     if (earlier < 0 || (earlier == 0 && other->waiting == 0)) continue;
     const double turns = other->waiting == 0 ? std::ceil(earlier) : std::floor(earlier) + 1;
     ahead += std::min(turns, other->Demand(seconds, now));

@@ -52,15 +52,15 @@ class FairQueue {
   // returns false.
   static bool Precedes(const Flow& flow, const Flow& other);
 
-  // Returns how many calls would continue before a further call of `flow` if that waited: those that wait now and, if
-  // the callers continue to call as often as they did, those that arrive within `horizon` and overtake it. The calls
-  // that wait elsewhere count like the others, except those of the flow's own caller.
+  // Estimates how many calls go before a new call of `flow`: those that wait now, and those that arrive within
+  // `horizon` and overtake it if the callers continue to call as often as they did. The calls that wait elsewhere count
+  // like the others, except those of the flow's own caller.
   int64_t Ahead(const Flow& flow, absl::Duration horizon, absl::Time now) const;
 
  private:
-  struct Lane;
+  struct ClassQueue;
 
-  std::array<std::unique_ptr<Lane>, kCallClasses> lanes_;
+  std::array<std::unique_ptr<ClassQueue>, kCallClasses> queues_;
 };
 
 }  // namespace stampgate

@@ -13,9 +13,9 @@ namespace stampgate {
 // Times are of a clock that never goes back. Not thread-safe.
 class HeldPlaces {
  public:
-  // HoldTime until a call has given its place back, and the largest value of HoldTime: a caller that is refused should
-  // not stay away for long because of an estimate.
+  // The value of HoldTime before the first call has given its place back.
   static constexpr absl::Duration kFirstHoldTime = absl::Milliseconds(100);
+  // The largest value of HoldTime. It bounds how long a refused caller stays away because of an estimate.
   static constexpr absl::Duration kLongestHoldTime = absl::Seconds(10);
 
   void Take(absl::Time now) {
@@ -34,8 +34,8 @@ class HeldPlaces {
 
   size_t count() const { return count_; }
 
-  // Returns for how long a call holds its place: the mean of about the last kMemory calls or, if that is longer, of the
-  // times for which the present calls hold theirs already.
+  // Returns the larger of two means: for how long about the last kMemory calls held their places, and for how long the
+  // calls in flight have held theirs.
   absl::Duration HoldTime(absl::Time now) const {
     absl::Duration time = mean_;
     if (count_ > 0) time = std::max(time, now - absl::UnixEpoch() - taken_ / static_cast<int64_t>(count_));

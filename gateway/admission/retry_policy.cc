@@ -23,7 +23,7 @@ std::optional<RetryCause> CauseOf(const TransportFailure& failure) {
     case Cause::kBroken:
     case Cause::kTimeout:
       return failure.body_sent ? RetryCause::kBroken : RetryCause::kUnreachable;
-    case Cause::kNoPlace:
+    case Cause::kNoSlot:
     case Cause::kCancelled:
     case Cause::kTooLarge:
     case Cause::kNoMemory:

@@ -90,7 +90,7 @@ TEST(RetryPolicyTest, EachOutcomeHasItsNumberOfAttempts) {
       {"408", Answer(408), 1, 1, 1},
       {"501", Answer(501), 1, 1, 1},
       {"too large", Failure(Cause::kTooLarge, true), 1, 1, 1},
-      {"no free connection", Failure(Cause::kNoPlace, false), 1, 1, 1},
+      {"no free connection", Failure(Cause::kNoSlot, false), 1, 1, 1},
       {"the caller has left", Failure(Cause::kCancelled, true), 1, 1, 1},
       {"the gateway stops", Failure(Cause::kShutdown, false), 1, 1, 1},
       {"detached", Failure(Cause::kTimeout, true, /*goes_on=*/true), 1, 1, 1},

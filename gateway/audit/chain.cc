@@ -19,9 +19,9 @@ namespace {
 using State = crypto_auth_hmacsha256_state;
 
 constexpr absl::string_view kBeforeMac = ",\"mac\":\"";
-constexpr absl::string_view kBehindMac = "\"}";
+constexpr absl::string_view kAfterMac = "\"}";
 constexpr size_t kHexBytes = 2 * sizeof(AuditMac);
-constexpr size_t kEndBytes = kBeforeMac.size() + kHexBytes + kBehindMac.size();
+constexpr size_t kEndBytes = kBeforeMac.size() + kHexBytes + kAfterMac.size();
 
 static_assert(sizeof(AuditMac) == crypto_auth_hmacsha256_BYTES);
 
@@ -86,11 +86,11 @@ void AuditChain::AppendLine(absl::string_view members, AuditPosition* position, 
   ++position->sequence;
   absl::StrAppend(&out, "{\"seq\":", position->sequence, ",", members);
   position->mac = MacOf(position->mac, absl::string_view(out).substr(begin));
-  absl::StrAppend(&out, kBeforeMac, MacHex(position->mac), kBehindMac, "\n");
+  absl::StrAppend(&out, kBeforeMac, MacHex(position->mac), kAfterMac, "\n");
 }
 
 bool AuditChain::HasForm(absl::string_view line) {
-  if (line.size() <= kEndBytes || !absl::EndsWith(line, kBehindMac)) return false;
+  if (line.size() <= kEndBytes || !absl::EndsWith(line, kAfterMac)) return false;
   const absl::string_view end = line.substr(line.size() - kEndBytes);
   return absl::StartsWith(end, kBeforeMac) && IsLowerHex(end.substr(kBeforeMac.size(), kHexBytes));
 }
@@ -99,7 +99,7 @@ bool AuditChain::Follows(absl::string_view line, const AuditMac& previous, Audit
   if (!HasForm(line)) return false;
   *mac = MacOf(previous, line.substr(0, line.size() - kEndBytes));
   const std::string hex = MacHex(*mac);
-  const absl::string_view stands = line.substr(line.size() - kBehindMac.size() - kHexBytes, kHexBytes);
+  const absl::string_view stands = line.substr(line.size() - kAfterMac.size() - kHexBytes, kHexBytes);
   return sodium_memcmp(hex.data(), stands.data(), hex.size()) == 0;
 }
 

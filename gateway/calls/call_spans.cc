@@ -14,7 +14,7 @@ constexpr size_t kUsualSteps = 12;
 const char* NameOf(TransportFailure::Cause cause) {
   using Cause = TransportFailure::Cause;
   switch (cause) {
-    case Cause::kNoPlace:
+    case Cause::kNoSlot:
       return "no_connection";
     case Cause::kUnreachable:
       return "unreachable";

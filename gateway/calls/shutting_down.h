@@ -15,9 +15,9 @@ namespace stampgate {
 // that the subscriber can resume after it.
 absl::Status ShuttingDown(std::string cursor = "");
 
-// Returns the same error for a stream that ends because its connection has reached its age. If `place` is not empty,
-// ErrorInfo.metadata contains it with the name `name`: the place at which the caller can continue.
-absl::Status ConnectionTooOld(absl::string_view name = "", std::string place = "");
+// Returns the same error for a stream that ends because its connection has reached its age. If `point` is not empty,
+// ErrorInfo.metadata contains it with the name `name`: the point at which the caller can continue.
+absl::Status ConnectionTooOld(absl::string_view name = "", std::string point = "");
 
 }  // namespace stampgate
 

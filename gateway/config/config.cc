@@ -605,9 +605,9 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   const absl::StatusOr<std::string>& text = snapshot.contents.Public(snapshot.path);
   if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat(snapshot.path, ": ", text.status().message()));
   config::v1::Config config = Defaults();
-  Places places;
-  std::vector<Fault> faults = ReadYaml(*text, &config, &places);
-  ConfigReport report(snapshot.path, std::move(faults), std::move(places));
+  Locations locations;
+  std::vector<Fault> faults = ReadYaml(*text, &config, &locations);
+  ConfigReport report(snapshot.path, std::move(faults), std::move(locations));
   CheckFields(config, "", report);
   CheckListenAddress(config, report);
   CheckRange(config.reload_interval(), absl::Milliseconds(100), "reload_interval", report);

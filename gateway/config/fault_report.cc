@@ -16,19 +16,19 @@ absl::string_view Parent(absl::string_view path) {
 
 }  // namespace
 
-ConfigReport::ConfigReport(std::string file, std::vector<Fault> faults, Places places)
-    : file_(std::move(file)), faults_(std::move(faults)), places_(std::move(places)) {
+ConfigReport::ConfigReport(std::string file, std::vector<Fault> faults, Locations locations)
+    : file_(std::move(file)), faults_(std::move(faults)), locations_(std::move(locations)) {
   for (const Fault& fault : faults_) faulty_.insert(fault.path);
 }
 
 void ConfigReport::Add(const std::string& path, absl::string_view message) {
   if (IsFaulty(path)) return;
   faulty_.insert(path);
-  faults_.push_back({PlaceOf(path), path, std::string(message)});
+  faults_.push_back({LocationOf(path), path, std::string(message)});
 }
 
 void ConfigReport::Warn(const std::string& path, absl::string_view message) {
-  warnings_.push_back({PlaceOf(path), path, std::string(message)});
+  warnings_.push_back({LocationOf(path), path, std::string(message)});
 }
 
 bool ConfigReport::IsFaulty(absl::string_view path) const {
@@ -48,23 +48,23 @@ std::vector<std::string> ConfigReport::Lines(const std::vector<Fault>& faults) c
   std::vector<const Fault*> ordered;
   for (const Fault& fault : faults) ordered.push_back(&fault);
   std::stable_sort(ordered.begin(), ordered.end(), [](const Fault* a, const Fault* b) {
-    return std::pair(a->place.line, a->place.column) < std::pair(b->place.line, b->place.column);
+    return std::pair(a->location.line, a->location.column) < std::pair(b->location.line, b->location.column);
   });
   std::vector<std::string> lines;
   for (const Fault* fault : ordered) {
-    lines.push_back(absl::StrCat(file_, ":", fault->place.line, ":", fault->place.column, ": ", fault->path,
+    lines.push_back(absl::StrCat(file_, ":", fault->location.line, ":", fault->location.column, ": ", fault->path,
                                  fault->path.empty() ? "" : ": ", fault->message));
   }
   return lines;
 }
 
-Place ConfigReport::PlaceOf(absl::string_view path) const {
+Location ConfigReport::LocationOf(absl::string_view path) const {
   while (!path.empty()) {
-    const auto place = places_.find(path);
-    if (place != places_.end()) return place->second;
+    const auto location = locations_.find(path);
+    if (location != locations_.end()) return location->second;
     path = Parent(path);
   }
-  return Place{};
+  return Location{};
 }
 
 }  // namespace stampgate

@@ -16,8 +16,8 @@ namespace stampgate {
 // rules would check a value that was not read.
 class ConfigReport {
  public:
-  // `faults` and `places` are what ReadYaml returned for `file`.
-  ConfigReport(std::string file, std::vector<Fault> faults, Places places);
+  // `faults` and `locations` are what ReadYaml returned for `file`.
+  ConfigReport(std::string file, std::vector<Fault> faults, Locations locations);
 
   // Adds a fault. `path` and `message` have the form of the members of Fault.
   void Add(const std::string& path, absl::string_view message);
@@ -28,7 +28,7 @@ class ConfigReport {
   bool IsFaulty(absl::string_view path) const;
 
   // Whether the config's text has a value at `path`, even an empty one.
-  bool IsGiven(absl::string_view path) const { return places_.find(path) != places_.end(); }
+  bool IsGiven(absl::string_view path) const { return locations_.find(path) != locations_.end(); }
 
   // Returns an error that contains all faults, one in each line, in the order of the file. Returns OK if there are no
   // faults.
@@ -39,12 +39,12 @@ class ConfigReport {
 
  private:
   std::vector<std::string> Lines(const std::vector<Fault>& faults) const;
-  Place PlaceOf(absl::string_view path) const;
+  Location LocationOf(absl::string_view path) const;
 
   const std::string file_;
   std::vector<Fault> faults_;
   std::vector<Fault> warnings_;
-  const Places places_;
+  const Locations locations_;
   std::set<std::string, std::less<>> faulty_;
 };
 

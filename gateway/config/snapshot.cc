@@ -19,8 +19,8 @@ namespace {
 // `text` names. ParseConfig reports the faults later.
 std::vector<NamedFile> FilesNamedIn(const std::string& text, const std::string& path, ConfigFiles files) {
   config::v1::Config config;
-  Places places;
-  ReadYaml(text, &config, &places);
+  Locations locations;
+  ReadYaml(text, &config, &locations);
   ResolveFiles(path, config);
   return FilesToRead(std::move(config), files);
 }

@@ -28,8 +28,8 @@ ConfigSnapshot TestSnapshot(absl::string_view text, const std::string& path, Con
   snapshot.now = absl::Now();
   snapshot.contents.PutPublic(path, std::string(text));
   config::v1::Config config;
-  Places places;
-  ReadYaml(text, &config, &places);
+  Locations locations;
+  ReadYaml(text, &config, &locations);
   ResolveFiles(path, config);
   for (const NamedFile& named : FilesToRead(config, files)) {
     switch (named.kind) {

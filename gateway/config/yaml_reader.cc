@@ -38,14 +38,16 @@ using google::protobuf::Reflection;
 // The limit for durations whose field has no limit of its own. In nanoseconds, it fits into 64 bits.
 constexpr absl::Duration kMaxDuration = absl::Hours(24 * 365 * 100);
 
-Place PlaceOf(const YAML::Mark& mark) { return mark.is_null() ? Place{} : Place{mark.line + 1, mark.column + 1}; }
+Location LocationOf(const YAML::Mark& mark) {
+  return mark.is_null() ? Location{} : Location{mark.line + 1, mark.column + 1};
+}
 
 // A YAML node. Unlike yaml-cpp's own node, it keeps aliases, anchors, tags and repeated keys.
 struct Node {
   enum class Kind { kNull, kScalar, kSequence, kMap, kAlias };
 
   Kind kind = Kind::kNull;
-  Place place;
+  Location location;
   bool anchored = false;
   bool tagged = false;
   bool quoted = false;
@@ -57,9 +59,9 @@ struct Node {
 class TreeBuilder final : public YAML::EventHandler {
  public:
   Node TakeRoot() { return std::move(root_); }
-  Place start() const { return start_; }
+  Location start() const { return start_; }
 
-  void OnDocumentStart(const YAML::Mark& mark) override { start_ = PlaceOf(mark); }
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = LocationOf(mark); }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -88,7 +90,7 @@ class TreeBuilder final : public YAML::EventHandler {
   static Node MakeNode(Node::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     Node node;
     node.kind = kind;
-    node.place = PlaceOf(mark);
+    node.location = LocationOf(mark);
     node.anchored = anchor != YAML::NullAnchor;
     node.tagged = tag != "?" && tag != "!";
     node.quoted = tag == "!";
@@ -101,9 +103,10 @@ class TreeBuilder final : public YAML::EventHandler {
       return;
     }
     Node& parent = open_.back();
-    // yaml-cpp gives an empty value the place of the next token. The place of the value's key helps the operator more.
+    // yaml-cpp gives an empty value the location of the next token. The location of the value's key helps the operator
+    // more.
     const bool is_value = parent.kind == Node::Kind::kMap && parent.children.size() % 2 == 1;
-    if (is_value && node.kind == Node::Kind::kNull) node.place = parent.children.back().place;
+    if (is_value && node.kind == Node::Kind::kNull) node.location = parent.children.back().location;
     parent.children.push_back(std::move(node));
   }
 
@@ -113,7 +116,7 @@ class TreeBuilder final : public YAML::EventHandler {
     Add(std::move(node));
   }
 
-  Place start_;
+  Location start_;
   Node root_;
   std::vector<Node> open_;
 };
@@ -149,7 +152,7 @@ std::string ShortName(const EnumValueDescriptor& value) {
 // Fills a protobuf message from a tree of YAML nodes, and collects the faults.
 class Filler {
  public:
-  Filler(std::vector<Fault>* faults, Places* places) : faults_(*faults), places_(*places) {}
+  Filler(std::vector<Fault>* faults, Locations* locations) : faults_(*faults), locations_(*locations) {}
 
   void FillMessage(const Node& node, const std::string& path, Message* out) {
     if (!Expect(node, Node::Kind::kMap, path, "must be a mapping")) return;
@@ -162,13 +165,13 @@ class Filler {
       const FieldDescriptor* field = out->GetDescriptor()->FindFieldByName(key.text);
       if (field == nullptr) {
         const absl::string_view nearest = NearestField(*out->GetDescriptor(), key.text);
-        Add(key.place, field_path,
+        Add(key.location, field_path,
             nearest.empty() ? "unknown key" : absl::StrCat("unknown key; did you mean ", nearest, "?"));
         continue;
       }
-      const auto [first, is_first] = first_lines.emplace(key.text, key.place.line);
+      const auto [first, is_first] = first_lines.emplace(key.text, key.location.line);
       if (!is_first) {
-        Add(key.place, field_path, absl::StrCat("is given twice, first in line ", first->second));
+        Add(key.location, field_path, absl::StrCat("is given twice, first in line ", first->second));
         continue;
       }
       FillField(value, field_path, *field, out);
@@ -177,12 +180,12 @@ class Filler {
 
  private:
   void FillField(const Node& node, const std::string& path, const FieldDescriptor& field, Message* out) {
-    places_[path] = node.place;
+    locations_[path] = node.location;
     if (!field.is_repeated()) return FillValue(node, path, field, out);
     if (!Expect(node, Node::Kind::kSequence, path, "must be a list")) return;
     for (size_t i = 0; i < node.children.size(); ++i) {
       const std::string element_path = absl::StrCat(path, "[", i, "]");
-      places_[element_path] = node.children[i].place;
+      locations_[element_path] = node.children[i].location;
       FillValue(node.children[i], element_path, field, out);
     }
   }
@@ -219,7 +222,7 @@ class Filler {
         return FillMessage(node, path, message);
       }
       default:
-        Add(node.place, path, "has a type that the YAML reader does not support");
+        Add(node.location, path, "has a type that the YAML reader does not support");
     }
   }
 
@@ -242,13 +245,13 @@ class Filler {
     // in another form.
     if (field.is_repeated() && !node.quoted && !node.text.empty() &&
         std::all_of(node.text.begin(), node.text.end(), absl::ascii_isdigit)) {
-      Add(node.place, path, "is a number where a name belongs: a name that consists of digits needs quotes");
+      Add(node.location, path, "is a number where a name belongs: a name that consists of digits needs quotes");
       return std::nullopt;
     }
     // Quoted YAML text can contain every control character. If a path contained a zero byte, the system would open
     // another file.
     if (!std::any_of(node.text.begin(), node.text.end(), absl::ascii_iscntrl)) return node.text;
-    Add(node.place, path, "has a control character");
+    Add(node.location, path, "has a control character");
     return std::nullopt;
   }
 
@@ -257,7 +260,7 @@ class Filler {
     if (!Expect(node, Node::Kind::kScalar, path, kWanted)) return std::nullopt;
     if (!node.quoted && node.text == "true") return true;
     if (!node.quoted && node.text == "false") return false;
-    Add(node.place, path, kWanted);
+    Add(node.location, path, kWanted);
     return std::nullopt;
   }
 
@@ -273,7 +276,7 @@ class Filler {
     const absl::string_view digits = absl::StripPrefix(node.text, "-");
     const bool leading_zero = digits.size() > 1 && digits[0] == '0';
     if (error == std::errc() && parsed == end && !leading_zero && !node.quoted) return value;
-    Add(node.place, path, wanted);
+    Add(node.location, path, wanted);
     return std::nullopt;
   }
 
@@ -284,7 +287,7 @@ class Filler {
     const bool consists_of_digits =
         std::all_of(node.text.begin(), node.text.end(), [](char c) { return absl::ascii_isdigit(c) || c == '.'; });
     if (consists_of_digits && !node.quoted && absl::SimpleAtod(node.text, &value)) return value;
-    Add(node.place, path, kWanted);
+    Add(node.location, path, kWanted);
     return std::nullopt;
   }
 
@@ -300,7 +303,7 @@ class Filler {
     }
     const std::string wanted = absl::StrCat("must be one of ", absl::StrJoin(names, ", "));
     if (!Expect(node, Node::Kind::kScalar, path, wanted)) return std::nullopt;
-    if (!number.has_value()) Add(node.place, path, wanted);
+    if (!number.has_value()) Add(node.location, path, wanted);
     return number;
   }
 
@@ -309,7 +312,7 @@ class Filler {
     if (!Expect(node, Node::Kind::kScalar, path, kWanted)) return;
     absl::Duration value;
     if (!absl::ParseDuration(node.text, &value) || absl::AbsDuration(value) > kMaxDuration) {
-      return Add(node.place, path, kWanted);
+      return Add(node.location, path, kWanted);
     }
     *out = google::protobuf::util::TimeUtil::NanosecondsToDuration(absl::ToInt64Nanoseconds(value));
   }
@@ -318,34 +321,34 @@ class Filler {
   // false.
   bool Expect(const Node& node, Node::Kind kind, const std::string& path, absl::string_view wanted) {
     if (node.kind == Node::Kind::kAlias) {
-      Add(node.place, path, "is an alias, which is refused");
+      Add(node.location, path, "is an alias, which is refused");
     } else if (node.anchored) {
-      Add(node.place, path, "has an anchor, which is refused");
+      Add(node.location, path, "has an anchor, which is refused");
     } else if (node.tagged) {
-      Add(node.place, path, "has a tag, which is refused");
+      Add(node.location, path, "has a tag, which is refused");
     } else if (node.kind == Node::Kind::kNull) {
-      Add(node.place, path, "has no value");
+      Add(node.location, path, "has no value");
     } else if (node.kind != kind) {
-      Add(node.place, path, wanted);
+      Add(node.location, path, wanted);
     } else {
       return true;
     }
     return false;
   }
 
-  void Add(Place place, absl::string_view path, absl::string_view message) {
-    faults_.push_back({place, std::string(path), std::string(message)});
+  void Add(Location location, absl::string_view path, absl::string_view message) {
+    faults_.push_back({location, std::string(path), std::string(message)});
   }
 
   std::vector<Fault>& faults_;
-  Places& places_;
+  Locations& locations_;
 };
 
 // Finds faults that yaml-cpp does not report: a text that is too long, invalid UTF-8 and control characters. yaml-cpp
 // would take the control character U+0004 as the end of the text.
 std::vector<Fault> CheckBytes(absl::string_view text) {
   if (text.size() > kMaxYamlBytes) {
-    return {{Place{}, "", absl::StrCat("is larger than ", kMaxYamlBytes, " bytes")}};
+    return {{Location{}, "", absl::StrCat("is larger than ", kMaxYamlBytes, " bytes")}};
   }
   std::vector<Fault> faults;
   int line_number = 0;
@@ -364,7 +367,7 @@ std::vector<Fault> CheckBytes(absl::string_view text) {
 
 }  // namespace
 
-std::vector<Fault> ReadYaml(absl::string_view text, Message* out, Places* places) {
+std::vector<Fault> ReadYaml(absl::string_view text, Message* out, Locations* locations) {
   std::vector<Fault> faults = CheckBytes(text);
   if (!faults.empty()) return faults;
   try {
@@ -374,14 +377,14 @@ std::vector<Fault> ReadYaml(absl::string_view text, Message* out, Places* places
     if (!parser.HandleNextDocument(first)) return {};
     TreeBuilder second;
     if (parser.HandleNextDocument(second)) return {{second.start(), "", "has a second document"}};
-    Filler(&faults, places).FillMessage(first.TakeRoot(), "", out);
+    Filler(&faults, locations).FillMessage(first.TakeRoot(), "", out);
   } catch (const YAML::DeepRecursion&) {
-    return {{Place{}, "", "is nested too deeply"}};
+    return {{Location{}, "", "is nested too deeply"}};
   } catch (const YAML::Exception& error) {
-    return {{PlaceOf(error.mark), "", absl::StrCat("is not YAML: ", Quoted(error.msg))}};
+    return {{LocationOf(error.mark), "", absl::StrCat("is not YAML: ", Quoted(error.msg))}};
   }
   std::stable_sort(faults.begin(), faults.end(), [](const Fault& a, const Fault& b) {
-    return std::pair(a.place.line, a.place.column) < std::pair(b.place.line, b.place.column);
+    return std::pair(a.location.line, a.location.column) < std::pair(b.location.line, b.location.column);
   });
   return faults;
 }

@@ -14,22 +14,22 @@
 namespace stampgate {
 
 // A position in a text. Lines and columns count from 1; columns count bytes.
-struct Place {
+struct Location {
   int line = 1;
   int column = 1;
 };
 
-// A fault in a text, and its place.
+// A fault in a text, and its location.
 struct Fault {
-  Place place;
+  Location location;
   // The path of the field, such as "keys[1].file". Empty if the fault concerns the whole text.
   std::string path;
   // A phrase about the field, such as "is required". The phrase quotes no values. It quotes at most 64 bytes of a key.
   std::string message;
 };
 
-// The place of each value in a text. The map's key is the path of the value.
-using Places = std::map<std::string, Place, std::less<>>;
+// The location of each value in a text. The map's key is the path of the value.
+using Locations = std::map<std::string, Location, std::less<>>;
 
 // The maximum size of a text. ReadYaml returns a single fault for a longer text.
 inline constexpr size_t kMaxYamlBytes = 1 << 20;
@@ -51,7 +51,7 @@ inline constexpr size_t kMaxYamlBytes = 1 << 20;
 //
 // A field with a fault keeps its former value. A list element with a fault gets the default value. ReadYaml reads an
 // empty text as an empty mapping.
-std::vector<Fault> ReadYaml(absl::string_view text, google::protobuf::Message* out, Places* places);
+std::vector<Fault> ReadYaml(absl::string_view text, google::protobuf::Message* out, Locations* locations);
 
 }  // namespace stampgate
 

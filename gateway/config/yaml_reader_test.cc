@@ -24,10 +24,10 @@ using google::protobuf::UninterpretedOption;
 template <typename M = config::v1::Config>
 std::string FaultsOf(absl::string_view text, M* out = nullptr) {
   M unused;
-  Places places;
+  Locations locations;
   return absl::StrJoin(
-      ReadYaml(text, out == nullptr ? &unused : out, &places), "\n", [](std::string* line, const Fault& fault) {
-        absl::StrAppend(line, fault.place.line, ":", fault.place.column, " ", fault.path, ": ", fault.message);
+      ReadYaml(text, out == nullptr ? &unused : out, &locations), "\n", [](std::string* line, const Fault& fault) {
+        absl::StrAppend(line, fault.location.line, ":", fault.location.column, " ", fault.path, ": ", fault.message);
       });
 }
 
@@ -114,9 +114,9 @@ TEST(ConfigReaderTest, AnEmptyTextIsAnEmptyMapping) {
   }
 }
 
-TEST(ConfigReaderTest, ThePlaceOfEachValueIsReturned) {
+TEST(ConfigReaderTest, TheLocationOfEachValueIsReturned) {
   config::v1::Config config;
-  Places places;
+  Locations locations;
   ASSERT_TRUE(ReadYaml("upstream:\n"
                        "  base_url: x\n"
                        "keys:\n"
@@ -124,10 +124,11 @@ TEST(ConfigReaderTest, ThePlaceOfEachValueIsReturned) {
                        "    organizations:\n"
                        "      - first\n"
                        "      - second\n",
-                       &config, &places)
+                       &config, &locations)
                   .empty());
   std::string found;
-  for (const auto& [path, place] : places) absl::StrAppend(&found, path, "=", place.line, ":", place.column, " ");
+  for (const auto& [path, location] : locations)
+    absl::StrAppend(&found, path, "=", location.line, ":", location.column, " ");
   EXPECT_EQ(found,
             "keys=4:3 keys[0]=4:5 keys[0].name=4:11 keys[0].organizations=6:7 keys[0].organizations[0]=6:9 "
             "keys[0].organizations[1]=7:9 upstream=2:3 upstream.base_url=2:13 ");

@@ -201,7 +201,7 @@ class PassiveDoor : public Door {
 
  private:
   // A handshake in progress, and its time limit.
-  struct Guest {
+  struct PendingHandshake {
     std::shared_ptr<Connection> connection;
     Connection::Socket::executor_type executor;
     std::string address;
@@ -285,40 +285,40 @@ class PassiveDoor : public Door {
       return Enter(std::move(connection),
                    Peer{.plaintext_loopback = IsLoopbackIp(PlainText(remote)), .spiffe_id = {}, .dns_names = {}});
     }
-    auto guest =
-        std::make_shared<Guest>(Guest{connection, executor, PlainText(remote), CallerCheck(options_.is_caller)});
+    auto pending = std::make_shared<PendingHandshake>(
+        PendingHandshake{connection, executor, PlainText(remote), CallerCheck(options_.is_caller)});
     handshakes_.Add(connection, SourceOf(remote));
-    connection->Inspect([&guest](SSL* ssl) { guest->check.Begin(ssl); });
-    asio::post(executor, [this, guest] {
-      guest->timer.expires_after(absl::ToChronoNanoseconds(options_.handshake_timeout));
-      // The guest does not outlive the handshake, and both callbacks run on one thread.
-      guest->timer.async_wait([slow = std::weak_ptr<Guest>(guest)](error_code) {
-        if (const std::shared_ptr<Guest> left = slow.lock(); left != nullptr && !left->has_ended) {
+    connection->Inspect([&pending](SSL* ssl) { pending->check.Begin(ssl); });
+    asio::post(executor, [this, pending] {
+      pending->timer.expires_after(absl::ToChronoNanoseconds(options_.handshake_timeout));
+      // The object does not outlive the handshake, and both callbacks run on one thread.
+      pending->timer.async_wait([slow = std::weak_ptr<PendingHandshake>(pending)](error_code) {
+        if (const std::shared_ptr<PendingHandshake> left = slow.lock(); left != nullptr && !left->has_ended) {
           left->connection->Close();
         }
       });
-      guest->connection->Handshake([this, guest](const absl::Status& status) {
-        guest->has_ended = true;
-        guest->timer.cancel();
-        handshakes_.Remove(guest->connection.get());
+      pending->connection->Handshake([this, pending](const absl::Status& status) {
+        pending->has_ended = true;
+        pending->timer.cancel();
+        handshakes_.Remove(pending->connection.get());
         std::optional<Peer> peer;
         HandshakeFailure failure = HandshakeFailure::kUnfinished;
-        guest->connection->Inspect([&](SSL* ssl) {
+        pending->connection->Inspect([&](SSL* ssl) {
           CallerCheck::End(ssl);
           if (status.ok()) peer = VerifiedPeer(ssl);
           if (!peer.has_value()) failure = FailureOf(*ssl);
         });
-        if (peer.has_value()) return Enter(guest->connection, *peer);
-        guest->connection->Close();
-        if (options_.on_failed_handshake) ReportFailure(*guest, failure, status);
+        if (peer.has_value()) return Enter(pending->connection, *peer);
+        pending->connection->Close();
+        if (options_.on_failed_handshake) ReportFailure(*pending, failure, status);
       });
     });
   }
 
-  void ReportFailure(const Guest& guest, HandshakeFailure failure, const absl::Status& status) const {
-    const unsigned long error = guest.connection->handshake_error();
-    FailedHandshake failed{.address = guest.address, .failure = failure};
-    if (const auto& refused = guest.check.refused(); refused.has_value()) {
+  void ReportFailure(const PendingHandshake& pending, HandshakeFailure failure, const absl::Status& status) const {
+    const unsigned long error = pending.connection->handshake_error();
+    FailedHandshake failed{.address = pending.address, .failure = failure};
+    if (const auto& refused = pending.check.refused(); refused.has_value()) {
       failed.peer = refused->peer;
       failed.names = refused->names;
       failed.why = absl::StrCat("the client's certificate is refused: ", refused->why);

@@ -1,4 +1,4 @@
-// The way of an accepted connection into the gRPC server.
+// Hands accepted connections to gRPC.
 #ifndef STAMPGATE_GATEWAY_DOOR_ENTRANCE_H_
 #define STAMPGATE_GATEWAY_DOOR_ENTRANCE_H_
 

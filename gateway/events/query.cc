@@ -57,9 +57,9 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
     environment_.log->source->Run([self = shared_from_this(), start = *std::move(start),
                                    read = std::move(read)](absl::StatusOr<EventReader*> reader) mutable {
       if (!reader.ok()) return self->End(ShuttingDown());
-      const absl::StatusOr<EventPlace> place = Locate(start, **reader);
-      if (!place.ok()) return self->End(ToCallerError(place.status(), **reader, self->environment_.log->identity));
-      read.after = *place;
+      const absl::StatusOr<LogPoint> point = Locate(start, **reader);
+      if (!point.ok()) return self->End(ToCallerError(point.status(), **reader, self->environment_.log->identity));
+      read.after = *point;
       EventSource& source = *self->environment_.log->source;
       source.Next(source.NewReaderId(), std::move(read),
                   [self](absl::StatusOr<EventPage> page) { self->OnPage(std::move(page)); });

@@ -35,14 +35,14 @@ absl::Time TimeOf(const Timestamp& timestamp) {
   return absl::FromUnixSeconds(timestamp.seconds) + absl::Nanoseconds(timestamp.nanos);
 }
 
-absl::StatusOr<EventPlace> LocateOnce(const EventStart& start, EventReader& reader) {
+absl::StatusOr<LogPoint> LocateOnce(const EventStart& start, EventReader& reader) {
   if (const auto* time = std::get_if<absl::Time>(&start)) {
-    ABSL_ASSIGN_OR_RETURN(const Position position, reader.PlaceOf(*time));
-    return PlaceAt(reader, position);
+    ABSL_ASSIGN_OR_RETURN(const Position position, reader.PositionBefore(*time));
+    return PointAt(reader, position);
   }
   ABSL_ASSIGN_OR_RETURN(const LogExtent extent, reader.Extent());
   if (const auto* end = std::get_if<LogEnd>(&start)) {
-    return PlaceAt(reader, *end == LogEnd::kLatest ? extent.latest : extent.earliest - 1);
+    return PointAt(reader, *end == LogEnd::kLatest ? extent.latest : extent.earliest - 1);
   }
   const Cursor cursor = std::get<Cursor>(start);
   if (cursor.position < extent.earliest - 1) return absl::OutOfRangeError("trimmed");
@@ -52,11 +52,11 @@ absl::StatusOr<EventPlace> LocateOnce(const EventStart& start, EventReader& read
   const absl::StatusOr<ChainDigest> there = reader.DigestAt(cursor.position);
   // A cursor at a damaged event is valid: the subscriber continues after the damaged event. If the log no longer has
   // the event, the cursor is an error.
-  if (absl::IsDataLoss(there.status()) && !reader.Lost().gone) return EventPlace{cursor.position, {}};
+  if (absl::IsDataLoss(there.status()) && !reader.Lost().gone) return LogPoint{cursor.position, {}};
   if (!there.ok()) return there.status();
-  if (cursor.Fits(*there)) return EventPlace{cursor.position, *there};
+  if (cursor.Fits(*there)) return LogPoint{cursor.position, *there};
   return NotOfThisHistory(
-      "the event log has another event at the cursor's place: the log was restored to an earlier state");
+      "the event log has another event at the cursor's position: the log was restored to an earlier state");
 }
 
 }  // namespace
@@ -96,13 +96,13 @@ EventName NameOf(const NameFields& fields, const ParsedMessage& request) {
   return name;
 }
 
-absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader) {
+absl::StatusOr<LogPoint> Locate(const EventStart& start, EventReader& reader) {
   for (int i = 0; i < kTries; ++i) {
-    absl::StatusOr<EventPlace> place = LocateOnce(start, reader);
-    if (!absl::IsDataLoss(place.status())) return place;
+    absl::StatusOr<LogPoint> point = LocateOnce(start, reader);
+    if (!absl::IsDataLoss(point.status())) return point;
     // The log can have moved to another server, which has the cursor's event.
     const absl::Status status = reader.Confirm();
-    if (status.ok()) return place;
+    if (status.ok()) return point;
     if (!absl::IsAborted(status)) return status;
   }
   return absl::UnavailableError("the log moves from server to server");

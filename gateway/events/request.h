@@ -1,4 +1,4 @@
-// Checks the requests of the event service, and finds the place in the log at which they start.
+// Checks the requests of the event service, and finds the point in the log at which they start.
 #ifndef STAMPGATE_GATEWAY_EVENTS_REQUEST_H_
 #define STAMPGATE_GATEWAY_EVENTS_REQUEST_H_
 
@@ -42,16 +42,16 @@ class EventRequest {
 // An end of the event log.
 enum class LogEnd { kEarliest, kLatest };
 
-// The form in which a request names a place in the log.
+// The form in which a request names a point in the log.
 using EventStart = std::variant<Cursor, absl::Time, LogEnd>;
 
 // Returns the start that `request` names. Errors: INVALID_ARGUMENT (INVALID_REQUEST, CURSOR_INVALID),
 // FAILED_PRECONDITION (CURSOR_OF_ANOTHER_LOG).
 absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const StartFields& fields, const ParsedMessage& request);
 
-// Returns the place that `start` means; the call must read the events after this place. Errors: those of the reader,
+// Returns the point that `start` means; the call must read the events after this point. Errors: those of the reader,
 // and DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log does not have the event for which the cursor was made.
-absl::StatusOr<EventPlace> Locate(const EventStart& start, EventReader& reader);
+absl::StatusOr<LogPoint> Locate(const EventStart& start, EventReader& reader);
 
 // Returns the name of the event for which `request` asks.
 EventName NameOf(const NameFields& fields, const ParsedMessage& request);

@@ -61,10 +61,10 @@ void Subscription::Read(const grpc::ByteBuffer& bytes) {
 }
 
 void Subscription::Begin(const EventStart& start, EventReader& reader) {
-  const absl::StatusOr<EventPlace> place = Locate(start, reader);
-  if (!place.ok()) return End(ToCallerError(place.status(), reader, environment_.log->identity));
-  slot_->SetPosition(place->position);
-  Send({{}, *place});
+  const absl::StatusOr<LogPoint> point = Locate(start, reader);
+  if (!point.ok()) return End(ToCallerError(point.status(), reader, environment_.log->identity));
+  slot_->SetPosition(point->position);
+  Send({{}, *point});
 }
 
 void Subscription::OnSent(bool ok) {
@@ -76,9 +76,9 @@ void Subscription::OnSent(bool ok) {
 
 void Subscription::ReadOn() {
   if (absl::Status end = EndOfTime(); !end.ok()) return End(end);
-  slot_->SetPosition(place_.position);
+  slot_->SetPosition(point_.position);
   EventSource::Request request;
-  request.after = place_;
+  request.after = point_;
   request.filter = filter_;
   const absl::Duration to_heartbeat = environment_.heartbeat_interval - SinceSent();
   const absl::Duration to_token_end = access_.caller.until - environment_.now();
@@ -94,18 +94,18 @@ void Subscription::ReadOn() {
 }
 
 void Subscription::OnPage(absl::StatusOr<EventPage> page) {
-  if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log->identity, place_)));
+  if (absl::IsAborted(page.status())) return End(ShuttingDown(EncodeCursor(environment_.log->identity, point_)));
   // A Dismiss can cancel a Next that began after the authorization which this Dismiss wants.
   if (!cancelled_ && (dismissed_.exchange(false) || absl::IsCancelled(page.status()))) return Reauthorize();
   if (!page.ok()) return End(page.status());
   if (cancelled_) return End(CallerGone());
   if (absl::Status end = EndOfTime(); !end.ok()) return End(end);
   if (environment_.access.Get() != access_.caller.access) return Reauthorize();
-  // If the page has no events for this caller and only moves the place, the call sends the page only when a heartbeat
+  // If the page has no events for this caller and only moves the point, the call sends the page only when a heartbeat
   // is due.
-  const bool silent = page->events.empty() && page->through.position > place_.position;
+  const bool silent = page->events.empty() && page->through.position > point_.position;
   if (silent && SinceSent() < environment_.heartbeat_interval) {
-    place_ = page->through;
+    point_ = page->through;
     return ReadOn();
   }
   Send(*page);
@@ -115,7 +115,7 @@ void Subscription::OnPage(absl::StatusOr<EventPage> page) {
 // that the caller may no longer see, so the call discards the page and reads it again.
 void Subscription::Reauthorize() {
   AuthorizeEvents(identity_, record_, [self = shared_from_this()](absl::StatusOr<EventAccess> access) {
-    if (!access.ok()) return self->End(self->HasTokenEnded() ? self->ExpiredAtPlace() : access.status());
+    if (!access.ok()) return self->End(self->HasTokenEnded() ? self->ExpiredAtPoint() : access.status());
     self->access_ = *std::move(access);
     auto filter = std::make_shared<EventFilter>(*self->filter_);
     filter->visible = self->access_.visible;
@@ -124,24 +124,24 @@ void Subscription::Reauthorize() {
   });
 }
 
-// Only Send moves `place_` past events that this caller receives. So if an error ends the call before the message is
-// sent, the cursor in the error is the place up to which the caller has received its events.
+// Only Send moves `point_` past events that this caller receives. So if an error ends the call before the message is
+// sent, the cursor in the error is the point up to which the caller has received its events.
 void Subscription::Send(const EventPage& page) {
   const grpc::ByteBuffer message = EncodePage(*environment_.log->encoder, page);
   if (absl::Status status = unsent_.Resize(message.Length()); !status.ok()) return End(status);
-  place_ = page.through;
+  point_ = page.through;
   output_.Send(message);
 }
 
 absl::Status Subscription::EndOfTime() const {
-  if (HasTokenEnded()) return ExpiredAtPlace();
+  if (HasTokenEnded()) return ExpiredAtPoint();
   if (environment_.steady_now() < identity_.stream_end) return absl::OkStatus();
-  return ConnectionTooOld("cursor", EncodeCursor(environment_.log->identity, place_));
+  return ConnectionTooOld("cursor", EncodeCursor(environment_.log->identity, point_));
 }
 
-absl::Status Subscription::ExpiredAtPlace() const {
+absl::Status Subscription::ExpiredAtPoint() const {
   Error error = TokenExpired();
-  error.metadata.emplace_back("cursor", EncodeCursor(environment_.log->identity, place_));
+  error.metadata.emplace_back("cursor", EncodeCursor(environment_.log->identity, point_));
   return ToStatus(error);
 }
 

@@ -30,7 +30,7 @@
 namespace stampgate {
 
 // Must be made with std::make_shared, because the call keeps itself alive while a callback can still use it. No
-// function blocks. A slow caller occupies the memory of one place and one page.
+// function blocks. A slow caller occupies the memory of one point and one page.
 class Subscription : public StreamCall, public Dismissable, public std::enable_shared_from_this<Subscription> {
  public:
   // `environment` and the objects to which `identity` refers must outlive the call. Each record of the call contains
@@ -56,7 +56,7 @@ class Subscription : public StreamCall, public Dismissable, public std::enable_s
   bool HasTokenEnded() const { return access_.HasTokenEnded(environment_.now()); }
   // Returns the error with which the call must end now; OK if it may continue.
   absl::Status EndOfTime() const;
-  absl::Status ExpiredAtPlace() const;
+  absl::Status ExpiredAtPoint() const;
   void End(const absl::Status& status);
 
   const EventEnvironment& environment_;
@@ -67,7 +67,7 @@ class Subscription : public StreamCall, public Dismissable, public std::enable_s
   std::shared_ptr<const EventFilter> filter_;
   std::unique_ptr<StreamSlot> slot_;
   EventSource::ReaderId reader_ = 0;
-  EventPlace place_;                    // the caller has received every event up to this place that passes `filter_`
+  LogPoint point_;                      // the caller has received every event up to this point that passes `filter_`
   Clock::time_point sent_;              // when the last message was sent
   HeldBytes held_{identity_.holder};    // the filter
   HeldBytes unsent_{identity_.holder};  // the message that is being sent

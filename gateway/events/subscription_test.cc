@@ -193,7 +193,7 @@ TEST_F(SubscriptionTest, AFaultyRequestIsRejected) {
       {absl::StrCat("cursor: '", std::string(257, 'c'), "'"), "INVALID_REQUEST"},
       {absl::StrCat(kEarliest, " filter {", many, "}"), "INVALID_REQUEST"},
       {"cursor: 'none'", "CURSOR_INVALID"},
-      {absl::StrCat("cursor: '", EncodeCursor(other, PlaceAt(0)), "'"), "CURSOR_OF_ANOTHER_LOG"},
+      {absl::StrCat("cursor: '", EncodeCursor(other, PointAt(0)), "'"), "CURSOR_OF_ANOTHER_LOG"},
   };
   for (const auto& [text, reason] : requests) {
     FakeOutput output;
@@ -297,9 +297,9 @@ TEST_F(SubscriptionTest, AStartThatRetentionHasDeletedIsAnError) {
 
 TEST_F(SubscriptionTest, ACursorOfAnotherHistoryIsAnError) {
   log_.Grow(3);
-  for (const EventPlace& place : {PlaceAt(4), EventPlace{2, FakeEventLog::DigestOf(99)}}) {
+  for (const LogPoint& point : {PointAt(4), LogPoint{2, FakeEventLog::DigestOf(99)}}) {
     FakeOutput output;
-    const std::string cursor = absl::StrCat("cursor: '", EncodeCursorAt(place), "'");
+    const std::string cursor = absl::StrCat("cursor: '", EncodeCursorAt(point), "'");
     const grpc::ByteBuffer request = RequestBytes("SubscribeRequest", cursor);
     std::make_shared<Subscription>(environment_, Identity(), Trace(), output)->Start(request);
     source_.Serve();

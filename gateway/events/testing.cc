@@ -99,13 +99,11 @@ absl::StatusOr<KnownCaller> EventCallTest::Find() {
   return caller;
 }
 
-std::string EventCallTest::EncodeCursorAt(const EventPlace& place) const {
-  return EncodeCursor(log_.identity(), place);
-}
+std::string EventCallTest::EncodeCursorAt(const LogPoint& point) const { return EncodeCursor(log_.identity(), point); }
 
 EventPage EventCallTest::PageOf(Position first, Position last) {
   EventPage page;
-  page.through = PlaceAt(last);
+  page.through = PointAt(last);
   if (last < first) return page;
   const std::unique_ptr<EventReader> reader = *log_.NewReader();
   EventReader::Limits limits;

@@ -80,10 +80,10 @@ class EventCallTest : public ::testing::Test {
     steady_now_ += absl::ToChronoNanoseconds(time);
   }
 
-  // PlaceAt returns the place at `position`. CursorAt returns the cursor for this place.
-  EventPlace PlaceAt(Position position) const { return {position, FakeEventLog::DigestOf(position)}; }
-  std::string CursorAt(Position position) const { return EncodeCursorAt(PlaceAt(position)); }
-  std::string EncodeCursorAt(const EventPlace& place) const;
+  // PointAt returns the point at `position`. CursorAt returns the cursor for this point.
+  LogPoint PointAt(Position position) const { return {position, FakeEventLog::DigestOf(position)}; }
+  std::string CursorAt(Position position) const { return EncodeCursorAt(PointAt(position)); }
+  std::string EncodeCursorAt(const LogPoint& point) const;
 
   // Returns a page with the events of the log from position `first` to position `last`. If `last` is before `first`,
   // the page has no events, and its `through` is at `last`.

@@ -15,7 +15,7 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
     if (const absl::StatusOr<LogExtent> extent = reader.Extent(); extent.ok()) {
       Error error = GatewayError(StatusCode::kOutOfRange, v1::ERROR_REASON_EVENTS_TRIMMED,
                                  "retention has deleted the next events");
-      error.metadata.emplace_back("earliest_cursor", EncodeCursor(log, PlaceAt(reader, extent->earliest - 1)));
+      error.metadata.emplace_back("earliest_cursor", EncodeCursor(log, PointAt(reader, extent->earliest - 1)));
       return ToStatus(error);
     }
   }
@@ -28,7 +28,7 @@ absl::Status ToCallerError(const absl::Status& status, EventReader& reader, cons
                                                   " events, ", lost.first, " to ", lost.last))
                       : GatewayError(StatusCode::kDataLoss, v1::ERROR_REASON_EVENT_DAMAGED,
                                      "the next event is damaged on the gateway's disk");
-    error.metadata.emplace_back("next_cursor", EncodeCursor(log, PlaceAt(reader, lost.last)));
+    error.metadata.emplace_back("next_cursor", EncodeCursor(log, PointAt(reader, lost.last)));
     return ToStatus(error);
   }
   return LogUnavailable();
@@ -41,7 +41,7 @@ absl::Status LogUnavailable() {
   return ToStatus(error);
 }
 
-EventPlace PlaceAt(EventReader& reader, Position position) {
+LogPoint PointAt(EventReader& reader, Position position) {
   const absl::StatusOr<ChainDigest> digest = reader.DigestAt(position);
   return {position, digest.ok() ? *digest : ChainDigest{}};
 }

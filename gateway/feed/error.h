@@ -24,13 +24,13 @@ absl::Status NotOfThisHistory(absl::string_view why);
 absl::Status EventNotFound();
 
 // Returns UNAVAILABLE (TOKEN_EXPIRED) for a stream whose token has expired. The code is not UNAUTHENTICATED, because
-// the caller can start the stream again with a newer token. The stream must add to the error the place at which the
+// the caller can start the stream again with a newer token. The stream must add to the error the point at which the
 // caller can continue.
 Error TokenExpired();
 
-// Returns the place at `position`, from which a cursor can be made. If the log does not know the digest of the event at
-// `position`, the place has the digest zero.
-EventPlace PlaceAt(EventReader& reader, Position position);
+// Returns the point at `position`, from which a cursor can be made. If the log does not know the digest of the event at
+// `position`, the point has the digest zero.
+LogPoint PointAt(EventReader& reader, Position position);
 
 }  // namespace stampgate
 

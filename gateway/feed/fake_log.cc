@@ -24,8 +24,8 @@ class FakeEventLog::Reader : public EventReader {
     return LogUsage{1000 * (extent.latest - extent.earliest + 1), absl::FromUnixSeconds(extent.earliest)};
   }
 
-  absl::StatusOr<Batch> Read(const EventPlace& place, const EventFilter& filter, const Limits& limits) override {
-    const Position after = place.position;
+  absl::StatusOr<Batch> Read(const LogPoint& point, const EventFilter& filter, const Limits& limits) override {
+    const Position after = point.position;
     CallOnRead();
     std::lock_guard lock(log_.mutex_);
     ++log_.reads_;
@@ -78,7 +78,7 @@ class FakeEventLog::Reader : public EventReader {
     return std::nullopt;
   }
 
-  absl::StatusOr<Position> PlaceOf(absl::Time time) override {
+  absl::StatusOr<Position> PositionBefore(absl::Time time) override {
     std::lock_guard lock(log_.mutex_);
     if (log_.fails_) return absl::UnavailableError("the file cannot be read");
     const Position before = absl::ToUnixSeconds(time - absl::Nanoseconds(1));

@@ -214,7 +214,7 @@ absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReade
     latest = latest_;
   }
   if (tail->Read(request.after, *request.filter, request.limits, page)) return page;
-  // The request begins at a place that was in the log. If the place is after the log's end, the log has grown without a
+  // The request begins at a point that was in the log. If the point is after the log's end, the log has grown without a
   // report yet, or was restored to an earlier state.
   if (after == latest) return page;
   const bool near = latest - after <= kNear;

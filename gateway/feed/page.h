@@ -17,8 +17,8 @@ namespace stampgate {
 // The events that one read has found and that pass the filter of the read.
 struct EventPage {
   std::vector<std::shared_ptr<const EncodedEvent>> events;
-  // The place of the last event that the read compared with the filter, whether or not the event passed.
-  EventPlace through;
+  // The point of the last event that the read compared with the filter, whether or not the event passed.
+  LogPoint through;
 };
 
 struct PageLimits {

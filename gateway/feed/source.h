@@ -24,7 +24,7 @@ class EventSource {
   using OnReader = absl::AnyInvocable<void(absl::StatusOr<EventReader*>)>;
 
   struct Request {
-    EventPlace after;
+    LogPoint after;
     std::shared_ptr<const EventFilter> filter;
     PageLimits limits;
     // How long Next waits if the log has no event after `after`. If `patience` is zero, Next does not wait.

@@ -2,15 +2,15 @@
 
 namespace stampgate {
 
-bool EventTail::Has(const EventPlace& place) const {
-  if (window_.empty() || place.position < before_.position || place.position > window_.back()->position) return false;
+bool EventTail::Has(const LogPoint& point) const {
+  if (window_.empty() || point.position < before_.position || point.position > window_.back()->position) return false;
   const ChainDigest& there =
-      place.position == before_.position ? before_.digest : window_[place.position - before_.position - 1]->digest;
+      point.position == before_.position ? before_.digest : window_[point.position - before_.position - 1]->digest;
   constexpr ChainDigest kUnknown = {};
-  return there == place.digest || there == kUnknown || place.digest == kUnknown;
+  return there == point.digest || there == kUnknown || point.digest == kUnknown;
 }
 
-bool EventTail::Read(const EventPlace& after, const EventFilter& filter, const PageLimits& limits,
+bool EventTail::Read(const LogPoint& after, const EventFilter& filter, const PageLimits& limits,
                      EventPage& page) const {
   std::lock_guard lock(mutex_);
   if (!Has(after) || after.position == window_.back()->position) return false;
@@ -21,7 +21,7 @@ bool EventTail::Read(const EventPlace& after, const EventFilter& filter, const P
   return true;
 }
 
-void EventTail::Add(const EventPlace& after, const std::vector<std::shared_ptr<const EncodedEvent>>& events,
+void EventTail::Add(const LogPoint& after, const std::vector<std::shared_ptr<const EncodedEvent>>& events,
                     Position latest) {
   if (events.empty()) return;
   std::lock_guard lock(mutex_);

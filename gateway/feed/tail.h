@@ -22,21 +22,21 @@ class EventTail {
 
   // Adds to `page` the events after `after` that pass `filter`, within `limits`. If the window does not contain the
   // event that follows `after`, does nothing and returns false.
-  bool Read(const EventPlace& after, const EventFilter& filter, const PageLimits& limits, EventPage& page) const;
+  bool Read(const LogPoint& after, const EventFilter& filter, const PageLimits& limits, EventPage& page) const;
 
   // Adds the consecutive events `events`, which follow `after`, to the window if they continue it. If they do not
   // continue it, but contain the log's newest event, whose position is `latest`, replaces the window by them. In all
   // other cases, does nothing.
-  void Add(const EventPlace& after, const std::vector<std::shared_ptr<const EncodedEvent>>& events, Position latest);
+  void Add(const LogPoint& after, const std::vector<std::shared_ptr<const EncodedEvent>>& events, Position latest);
 
  private:
-  // Whether the window contains, or begins after, the event at this place. A restored log can have another event there.
+  // Whether the window contains, or begins after, the event at this point. A restored log can have another event there.
   // The caller must hold the lock.
-  bool Has(const EventPlace& place) const;
+  bool Has(const LogPoint& point) const;
 
   const size_t max_bytes_;
   mutable std::mutex mutex_;
-  EventPlace before_;  // the event before the window
+  LogPoint before_;  // the event before the window
   std::deque<std::shared_ptr<const EncodedEvent>> window_;
   size_t bytes_ = 0;
 };

@@ -116,47 +116,47 @@ std::vector<std::shared_ptr<const EncodedEvent>> EventsOf(uint8_t history, Posit
   }
   return events;
 }
-EventPlace PlaceIn(uint8_t history, Position position) {
+LogPoint PointIn(uint8_t history, Position position) {
   return {position, EventsOf(history, position, position)[0]->digest};
 }
 
 TEST(EventTailTest, AReaderOfAnotherHistoryFindsNothing) {
   EventTail tail(1 << 20);
-  tail.Add(PlaceIn(1, 1), EventsOf(1, 2, 5), 5);
+  tail.Add(PointIn(1, 1), EventsOf(1, 2, 5), 5);
   EventPage page;
-  EXPECT_FALSE(tail.Read(PlaceIn(2, 3), {}, {}, page));
-  EXPECT_FALSE(tail.Read(PlaceIn(2, 4), {}, {}, page));
-  ASSERT_TRUE(tail.Read(PlaceIn(2, 2), {}, {}, page)) << "both histories have event 2";
+  EXPECT_FALSE(tail.Read(PointIn(2, 3), {}, {}, page));
+  EXPECT_FALSE(tail.Read(PointIn(2, 4), {}, {}, page));
+  ASSERT_TRUE(tail.Read(PointIn(2, 2), {}, {}, page)) << "both histories have event 2";
   EXPECT_THAT(PositionsOf(page), ElementsAre(3, 4, 5));
   page = {};
-  ASSERT_TRUE(tail.Read(PlaceIn(1, 3), {}, {}, page));
+  ASSERT_TRUE(tail.Read(PointIn(1, 3), {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(4, 5));
 }
 
 TEST(EventTailTest, AReaderWithoutADigestIsOfEachHistory) {
   EventTail tail(1 << 20);
-  tail.Add(PlaceIn(1, 1), EventsOf(1, 2, 5), 5);
+  tail.Add(PointIn(1, 1), EventsOf(1, 2, 5), 5);
   EventPage page;
   EXPECT_TRUE(tail.Read({3}, {}, {}, page)) << "the digest of a damaged event is unknown";
 }
 
 TEST(EventTailTest, EventsOfAnotherHistoryReplaceTheWindow) {
   EventTail tail(1 << 20);
-  tail.Add(PlaceIn(1, 3), EventsOf(1, 4, 5), 5);
-  tail.Add(PlaceIn(2, 5), EventsOf(2, 6, 7), 7);
+  tail.Add(PointIn(1, 3), EventsOf(1, 4, 5), 5);
+  tail.Add(PointIn(2, 5), EventsOf(2, 6, 7), 7);
   EventPage page;
-  EXPECT_FALSE(tail.Read(PlaceIn(1, 4), {}, {}, page));
-  EXPECT_FALSE(tail.Read(PlaceIn(1, 5), {}, {}, page));
-  ASSERT_TRUE(tail.Read(PlaceIn(2, 5), {}, {}, page));
+  EXPECT_FALSE(tail.Read(PointIn(1, 4), {}, {}, page));
+  EXPECT_FALSE(tail.Read(PointIn(1, 5), {}, {}, page));
+  ASSERT_TRUE(tail.Read(PointIn(2, 5), {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(6, 7));
 }
 
-TEST(EventTailTest, TheFirstPlaceOfTheWindowHasADigestToo) {
+TEST(EventTailTest, TheFirstPointOfTheWindowHasADigestToo) {
   EventTail tail(2 * kEventBytes);
-  tail.Add(PlaceIn(1, 2), EventsOf(1, 3, 6), 6);  // the window now begins after event 4
+  tail.Add(PointIn(1, 2), EventsOf(1, 3, 6), 6);  // the window now begins after event 4
   EventPage page;
-  EXPECT_FALSE(tail.Read(PlaceIn(2, 4), {}, {}, page));
-  ASSERT_TRUE(tail.Read(PlaceIn(1, 4), {}, {}, page));
+  EXPECT_FALSE(tail.Read(PointIn(2, 4), {}, {}, page));
+  ASSERT_TRUE(tail.Read(PointIn(1, 4), {}, {}, page));
   EXPECT_THAT(PositionsOf(page), ElementsAre(5, 6));
 }
 

@@ -163,7 +163,7 @@ void Dispatch::Send() {
   const Owner owner = owner_;  // the exchange can end before Post returns
   if (attempts_++ == 0 && environment_.retries != nullptr) environment_.retries->CountRequest(SteadyNow());
   last_.reset();
-  placed_at_.reset();
+  slot_at_.reset();
   const UpstreamClient::CallOptions options = OptionsOfAttempt();
   const uint64_t wait = EndWait();
   auto done = [this](UpstreamOutcome outcome) { OnOutcome(std::move(outcome)); };
@@ -188,8 +188,8 @@ UpstreamClient::CallOptions Dispatch::OptionsOfAttempt() {
   }
   const bool sampled = spans_ != nullptr && spans_->sampled();
   if (sampled) spans_->Begin(CallStage::kQueue);
-  options.on_place = [this, sampled] {
-    placed_at_ = Clock::now();
+  options.on_slot = [this, sampled] {
+    slot_at_ = Clock::now();
     probe_.Use();
     if (sampled) spans_->Begin(CallStage::kUpstream);
   };
@@ -224,8 +224,8 @@ void Dispatch::OnLate(UpstreamOutcome outcome) {
 // Learns from the end of an exchange, and gives its place back.
 void Dispatch::Observe(const UpstreamOutcome& outcome) {
   // A call without a place has learned nothing about upstream, however long it has waited.
-  if (Breaker* const breaker = BreakerOfCall(); breaker != nullptr && placed_at_.has_value()) {
-    breaker->Count(outcome, absl::FromChrono(Clock::now() - *placed_at_), SteadyNow());
+  if (Breaker* const breaker = BreakerOfCall(); breaker != nullptr && slot_at_.has_value()) {
+    breaker->Count(outcome, absl::FromChrono(Clock::now() - *slot_at_), SteadyNow());
   }
   probe_.Return();  // of a request that got no connection
   if (!permit_.is_counted()) return;

@@ -74,8 +74,7 @@ class Dispatch {
 
   // The number of attempts so far.
   int attempts() const { return attempts_; }
-  // Whether an attempt of a submit before the last one may have reached upstream, without a response that
-  // shows what upstream did.
+  // Whether upstream may have carried out an earlier attempt of a submit without an answer.
   bool earlier_unknown() const { return earlier_unknown_; }
 
  private:
@@ -120,7 +119,7 @@ class Dispatch {
   RequestKind kind_ = RequestKind::kQuery;  // of request_
   Done done_;
   Done late_;
-  std::optional<Clock::time_point> placed_at_;  // when the last attempt got its place
+  std::optional<Clock::time_point> slot_at_;  // when the last attempt got its slot
   int attempts_ = 0;
   bool earlier_unknown_ = false;
   std::optional<UpstreamOutcome> last_;  // of the last attempt, while the next one is planned

@@ -343,13 +343,13 @@ TEST_F(DispatchTest, QueriesDoNotOpenTheBreakerOfSubmits) {
 // A call without a place has not tried to reach upstream. retries_test.mjs lets calls wait for long.
 TEST_F(DispatchTest, ACallThatGetsNoPlaceDoesNotCountForTheBreaker) {
   UseRetries();
-  upstream_.places = false;
+  upstream_.gives_slots = false;
   for (size_t i = 1; i <= 30; ++i) {
     const Call call = Submit(kSubmit);
     End(i, TransportFailure{Cause::kBroken, /*body_sent=*/true, "the request cannot be sent"});
     EXPECT_FALSE(call.Wait().ok());
   }
-  upstream_.places = true;
+  upstream_.gives_slots = true;
   const Call call = Submit(kSubmit);
   End(31, AnswerOf(200, kActivity));
   EXPECT_TRUE(call.Wait().ok());

@@ -109,7 +109,7 @@ TEST_F(OperationCallSpansTest, ACallThatIsNotSampledHasNoSpansAndUpstreamReceive
   const std::string traceparent = std::string(kTraceparent).replace(53, 2, "00");
   const Replies replies = Start("GetPolicy", kGet, traceparent);
   const FakeUpstream::Sent sent = upstream_.WaitForSent();
-  EXPECT_FALSE(sent.options.on_place);
+  EXPECT_FALSE(sent.options.on_slot);
   EXPECT_TRUE(sent.options.traceparent.ends_with("-00"));
   upstream_.End(sent.id, AnswerOf(200, kPolicy));
   EXPECT_EQ(replies.Wait(), absl::OkStatus());

@@ -66,7 +66,7 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
   }
 
  private:
-  enum class Place { kNone, kAdmitted, kRefused };
+  enum class Counted { kNone, kAdmitted, kRefused };
 
   absl::string_view method() const {
     if (operation_ == nullptr) return kPrepare;
@@ -87,7 +87,7 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
 
   void Handle() {
     const absl::Status admitted = environment_.in_flight.Begin(context_);
-    place_ = admitted.ok() ? Place::kAdmitted : Place::kRefused;
+    counted_ = admitted.ok() ? Counted::kAdmitted : Counted::kRefused;
     if (!admitted.ok()) return Refuse(StrangerName(PeerOf(context_)), admitted);
     handler_ = MakeHandler();
     CancelIfSecond();
@@ -133,8 +133,8 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
   }
 
   void OnDone() override {
-    if (place_ == Place::kAdmitted) environment_.in_flight.End(context_);
-    if (place_ == Place::kRefused) environment_.in_flight.EndRefused();
+    if (counted_ == Counted::kAdmitted) environment_.in_flight.End(context_);
+    if (counted_ == Counted::kRefused) environment_.in_flight.EndRefused();
     delete this;
   }
 
@@ -149,7 +149,7 @@ class UnaryCall final : public grpc::ServerGenericBidiReactor {
   const TraceContext trace_;
   grpc::ByteBuffer request_;
   UnaryResponse response_;  // until gRPC has sent it
-  Place place_ = Place::kNone;
+  Counted counted_ = Counted::kNone;
   std::shared_ptr<UnaryHandler> handler_;  // null until the request has been read
   std::atomic<bool> first_happened_ = false;
 };

@@ -100,11 +100,11 @@ UpstreamClient::CallId FakeUpstream::Get(DiscoveryRequest request, const CallOpt
 }
 
 UpstreamClient::CallId FakeUpstream::Begin(Sent sent, Done done, Done late) {
-  // Each call gets its place, and is sent, at once. The stored options must not own the call.
-  const auto on_place = std::exchange(sent.options.on_place, nullptr);
+  // Each call gets its slot, and is sent, at once. The stored options must not own the call.
+  const auto on_slot = std::exchange(sent.options.on_slot, nullptr);
   const auto on_sending = std::exchange(sent.options.on_sending, nullptr);
-  if (places && on_place) on_place();
-  if (places && on_sending) on_sending();
+  if (gives_slots && on_slot) on_slot();
+  if (gives_slots && on_sending) on_sending();
   CallId id = 0;
   bool shut_down = false;
   {

@@ -63,8 +63,8 @@ class FakeUpstream final : public UpstreamClient {
     CallOptions options = {};
   };
 
-  // Whether a request gets its place, and is sent, at once. Otherwise it waits until the test ends its exchange.
-  bool places = true;
+  // Whether a request gets its slot, and is sent, at once. Otherwise it waits until the test ends its exchange.
+  bool gives_slots = true;
 
   // Post and Get call this function after they have stored the exchange and before they return. The test must set it
   // before the call starts.

@@ -18,10 +18,10 @@ inline constexpr Millionths kReserve = 20'000;
 // The name under which the replicas divide the reserve. It is no name of a rate.
 inline constexpr char kReserveRate[] = "";
 
-// While the shares are in force, the replica has what the store has granted. Afterwards, other replicas may get these
-// shares, but the replica does not stop: it uses the granted share of each rate or 1/n of the rate, whichever is
-// smaller, if it last saw n replicas including itself. After kAbsence it uses 1/n of every rate, because the callers of
-// a rate can have changed. Times are of the clock of RateSharesOptions.
+// While the shares are in force, the replica uses what the store has granted. Afterwards, other replicas may get these
+// shares, and the replica uses min(granted, 1/n) of each rate, where n is the number of replicas that it last saw,
+// including itself. After kAbsence it uses 1/n of every rate, because the callers of a rate can have changed. Times are
+// of the clock of RateSharesOptions.
 class HeldShares {
  public:
   static constexpr absl::Duration kAbsence = absl::Seconds(5);

@@ -182,10 +182,10 @@ TEST_F(TokenIssuersTest, NamesTheRuleThatAClaimBreaks) {
       {Claims("https://file/"), "UNAUTHENTICATED: the token's issuer is not known"},
       {Claims("file"), "UNAUTHENTICATED: the token's issuer is not known"},
       {"{}", "UNAUTHENTICATED: the token's claim iss is missing or malformed"},
-      {"[]", "UNAUTHENTICATED: the token is no JSON Web Token"},
+      {"[]", "UNAUTHENTICATED: the token is not a JSON Web Token"},
   };
   for (const auto& one : cases) EXPECT_EQ(Verify(Ec().Token(header, one.claims)), one.why);
-  EXPECT_EQ(Verify("a static token"), "UNAUTHENTICATED: the token is no JSON Web Token");
+  EXPECT_EQ(Verify("a static token"), "UNAUTHENTICATED: the token is not a JSON Web Token");
   EXPECT_EQ(Verify(std::string(9 << 10, 'x')), "UNAUTHENTICATED: the token is too long");
 }
 

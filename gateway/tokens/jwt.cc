@@ -19,7 +19,7 @@ constexpr size_t kMaxKeyIdBytes = 128;
 
 absl::Status Refuse(absl::string_view why) { return absl::UnauthenticatedError(why); }
 
-absl::Status NoToken() { return Refuse("the token is no JSON Web Token"); }
+absl::Status NoToken() { return Refuse("the token is not a JSON Web Token"); }
 
 absl::Status BadClaim(absl::string_view name) {
   return Refuse(absl::StrCat("the token's claim ", name, " is missing or malformed"));

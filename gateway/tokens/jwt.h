@@ -1,9 +1,9 @@
 // Parses JSON Web Tokens (RFC 7519, compact form) strictly. Does not check signatures.
 //
-// The gateway uses its own JSON reader and OpenSSL's signature functions instead of a library for tokens. Of the
-// libraries in Debian 12, libjwt and cpp-jwt do not support key sets. Tests showed that cjose accepts keys with
-// duplicate members, RSA keys of any size, and padded or non-canonical base64url. So cjose and another program could
-// read the same token differently.
+// The gateway uses its own JSON reader and OpenSSL's signature functions instead of a library for tokens, because
+// another program must not read the same token differently. Tests showed that cjose accepts keys with duplicate
+// members, RSA keys of any size, and padded or non-canonical base64url. Since libjwt 3 (2025), libjwt reads key sets
+// too; it was not tested.
 #ifndef STAMPGATE_GATEWAY_TOKENS_JWT_H_
 #define STAMPGATE_GATEWAY_TOKENS_JWT_H_
 

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 constexpr char kGoodHeader[] = R"({"alg":"RS256","kid":"a"})";
 constexpr char kGoodClaims[] = R"({"iss":"https://issuer","sub":"someone","aud":"gate","exp":2000000000})";
 
-constexpr char kNoToken[] = "the token is no JSON Web Token";
+constexpr char kNoToken[] = "the token is not a JSON Web Token";
 
 std::string TokenOf(absl::string_view header, absl::string_view payload = kGoodClaims,
                     absl::string_view signature = "signature") {

@@ -900,7 +900,7 @@ TEST(UpstreamClientTest, EndsCallsThatWaitForAConnection) {
       client->Post(Stamper::Make("/cancelled", "{}"), {.lane = Lane::kSubmit}, cancelled.callback(), nullptr);
   Slot last;
   client->Post(Stamper::Make("/last", "{}"), {}, last.callback(), nullptr);
-  EXPECT_THAT(Post(*client, "{}", {.deadline = In(kShort)}), Failed(Cause::kNoPlace, false));
+  EXPECT_THAT(Post(*client, "{}", {.deadline = In(kShort)}), Failed(Cause::kNoSlot, false));
   client->Cancel(id);
   EXPECT_THAT(cancelled.Wait(), Failed(Cause::kCancelled, false));
   hanging.release.Set();
@@ -929,7 +929,7 @@ TEST(UpstreamClientTest, AFullLaneDelaysNoOtherLane) {
     holding.WaitUntilHeld(2);
     Slot waiting;
     client->Post(Stamper::Make("/waiting", "{}"), {.lane = full}, waiting.callback(), nullptr);
-    EXPECT_THAT(PostQuick(*client, full, kShort), Failed(Cause::kNoPlace, false));
+    EXPECT_THAT(PostQuick(*client, full, kShort), Failed(Cause::kNoSlot, false));
     for (const Lane lane : kLanes) {
       if (lane != full) {
         EXPECT_THAT(PostQuick(*client, lane), IsAnswer(200, "{}")) << static_cast<int>(lane);
@@ -960,7 +960,7 @@ TEST(UpstreamClientTest, ReportsTheStateOfItsLanes) {
   Slot first;
   const auto id = client->Post(Stamper::Make("/hold", "{}"), {.lane = Lane::kQuery}, first.callback(), nullptr);
   holding.WaitUntilHeld(1);
-  EXPECT_THAT(PostQuick(*client, Lane::kQuery, kShort), Failed(Cause::kNoPlace, false));
+  EXPECT_THAT(PostQuick(*client, Lane::kQuery, kShort), Failed(Cause::kNoSlot, false));
   client->Cancel(id);
   EXPECT_THAT(first.Wait(), Failed(Cause::kCancelled, true));
   EXPECT_THAT(PostQuick(*client, Lane::kQuery), IsAnswer(200, "{}"));
@@ -993,19 +993,19 @@ TEST(UpstreamClientTest, BeginsNoSubmitWhileDetachedSubmitsFillTheirPlaces) {
     }
     holding.WaitUntilHeld(static_cast<int>(ids.size()));
   };
-  // When a submit is detached, its place in the submit lane is free for the next submit.
+  // When a submit is detached, its slot in the submit lane is free for the next submit.
   begin_two();
-  EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoPlace, false));
+  EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoSlot, false));
   for (int i = 0; i < 2; ++i) client->Cancel(ids[i]);
   begin_two();
-  // The third detached submit takes the last place of detached submits. So no submit begins, although the submit lane
-  // has a free place.
+  // The third detached submit takes the last slot of detached submits. So no submit begins, although the submit lane
+  // has a free slot.
   client->Cancel(ids[2]);
-  EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoPlace, false));
+  EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoSlot, false));
   // A submit that has already begun can still be detached.
   client->Cancel(ids[3]);
   for (Slot& slot : done) EXPECT_THAT(slot.Wait(), Detached(Cause::kCancelled));
-  EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoPlace, false));
+  EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoSlot, false));
   std::vector<Slot> waiting(5);
   for (size_t i = 0; i < waiting.size(); ++i) {
     client->Post(Stamper::Make(absl::StrCat("/waiting", i), "{}"), {}, waiting[i].callback(), nullptr);
@@ -1065,7 +1065,7 @@ TEST(UpstreamClientTest, EachCallerGetsItsOwnOutcomeOnce) {
       } else {
         const Cause cause = c % 5 == 1 ? Cause::kTimeout : Cause::kCancelled;
         EXPECT_THAT(done[t][c].Wait(), AnyOf(IsAnswer(200, body), Failed(cause, true), Failed(cause, false),
-                                             Detached(cause), Failed(Cause::kNoPlace, false)));
+                                             Detached(cause), Failed(Cause::kNoSlot, false)));
       }
       EXPECT_EQ(late[t][c].calls(), GoesOn(done[t][c].Wait()) ? 1 : 0);
       if (late[t][c].calls() == 1) {

@@ -42,7 +42,7 @@ class UpstreamConnection : public std::enable_shared_from_this<UpstreamConnectio
   void WhenReadable(OnReady ready) { Wait(reading_, Descriptor::wait_read, std::move(ready)); }
   void WhenWritable(OnReady ready) { Wait(writing_, Descriptor::wait_write, std::move(ready)); }
 
-  // Calls `ready` in place of the function of WhenReadable, after the handlers that are ready to run.
+  // Calls `ready` in slot of the function of WhenReadable, after the handlers that are ready to run.
   void ReadLater(OnReady ready);
 
   // Destroys the functions of WhenReadable and WhenWritable that were not called.

@@ -26,7 +26,7 @@ std::atomic<int> resolutions = 0;
 
 }  // namespace
 
-// libcurl calls this function in place of the one of the C library.
+// libcurl calls this function in slot of the one of the C library.
 extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints, addrinfo** result) {
   static const auto next = reinterpret_cast<decltype(&getaddrinfo)>(dlsym(RTLD_NEXT, "getaddrinfo"));
   if (node == nullptr || std::strcmp(node, kHost) != 0) return next(node, service, hints, result);

@@ -5,15 +5,15 @@
 namespace stampgate {
 namespace {
 
-// The number of places in the lane of key sets.
-constexpr int kKeySetPlaces = 2;
+// The number of slots in the lane of key sets.
+constexpr int kKeySetSlots = 2;
 
 }  // namespace
 
 UpstreamLanes::UpstreamLanes(const UpstreamOptions& options) : options_(options) {
-  Of(UpstreamLane::kSubmit).places = options.max_connections;
-  Of(UpstreamLane::kQuery).places = options.max_connections;
-  Of(UpstreamLane::kKeySet).places = kKeySetPlaces;
+  Of(UpstreamLane::kSubmit).slots = options.max_connections;
+  Of(UpstreamLane::kQuery).slots = options.max_connections;
+  Of(UpstreamLane::kKeySet).slots = kKeySetSlots;
 }
 
 bool UpstreamLanes::Enter(UpstreamLane lane, absl::string_view caller, double weight, Ticket& ticket, Turn turn) {
@@ -22,8 +22,8 @@ bool UpstreamLanes::Enter(UpstreamLane lane, absl::string_view caller, double we
   Caller& of = CallerOf(own, caller);
   of.weight = weight;
   ticket = {lane, ++last_number_, &of};
-  // A place is free only if no waiting call may begin.
-  const bool enters = own.begun < own.places && of.waiting.empty() && MayBegin(lane, of);
+  // A slot is free only if no waiting call may begin.
+  const bool enters = own.begun < own.slots && of.waiting.empty() && MayBegin(lane, of);
   if (enters) {
     ++of.begun;
     ++own.begun;
@@ -99,7 +99,7 @@ void UpstreamLanes::Update(UpstreamLane lane, const Caller& changed) {
   if (changed.begun == 0 && changed.detached == 0 && changed.waiting.empty()) {
     own.callers.erase(own.callers.find(changed.name));
   }
-  while (own.waiting > 0 && own.begun < own.places) {
+  while (own.waiting > 0 && own.begun < own.slots) {
     Caller* const next = Next(lane);
     if (next == nullptr) break;
     ++next->begun;

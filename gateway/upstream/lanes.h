@@ -1,4 +1,4 @@
-// The places of the calls to upstream.
+// The slots of the calls to upstream.
 #ifndef STAMPGATE_GATEWAY_UPSTREAM_LANES_H_
 #define STAMPGATE_GATEWAY_UPSTREAM_LANES_H_
 
@@ -19,17 +19,17 @@
 
 namespace stampgate {
 
-// Divides the places of each lane among the calls of all event loops (see UpstreamLane and UpstreamOptions).
+// Divides the slots of each lane among the calls of all event loops (see UpstreamLane and UpstreamOptions).
 // Thread-safe.
 class UpstreamLanes {
   struct Caller;
 
  public:
   using Clock = std::chrono::steady_clock;
-  // Called once when the call has got its place. Must not block, and must not call this object.
+  // Called once when the call has got its slot. Must not block, and must not call this object.
   using Turn = absl::AnyInvocable<void()>;
 
-  // A place, or a position in the queue of a lane.
+  // A slot, or a position in the queue of a lane.
   struct Ticket {
     UpstreamLane lane;
     uint64_t number;
@@ -39,17 +39,17 @@ class UpstreamLanes {
   // `options` must outlive this object.
   explicit UpstreamLanes(const UpstreamOptions& options);
 
-  // Takes a place for a call of `caller`, whose weight may change with each call, and returns true. If there is none,
+  // Takes a slot for a call of `caller`, whose weight may change with each call, and returns true. If there is none,
   // queues the call, and returns false; `turn` is then called later. Sets `ticket` before either.
   bool Enter(UpstreamLane lane, absl::string_view caller, double weight, Ticket& ticket, Turn turn);
 
-  // Removes the call from the queue, or frees its place.
+  // Removes the call from the queue, or frees its slot.
   void Leave(const Ticket& ticket);
 
-  // Frees the place of a submit, which now takes a place for detached submits. Returns that place's time.
+  // Frees the slot of a submit, which now takes a slot for detached submits. Returns that slot's time.
   Clock::time_point Detach(const Ticket& ticket);
 
-  // Frees the place for detached submits that Detach has taken for `ticket`. `detached_at` is the result of Detach.
+  // Frees the slot for detached submits that Detach has taken for `ticket`. `detached_at` is the result of Detach.
   void EndDetached(const Ticket& ticket, Clock::time_point detached_at);
 
  private:
@@ -64,7 +64,7 @@ class UpstreamLanes {
     std::map<uint64_t, Turn> waiting = {};  // by the numbers of the tickets, which is the order of arrival
   };
   struct Lane {
-    int places = 0;
+    int slots = 0;
     int begun = 0;
     int waiting = 0;
     absl::flat_hash_map<std::string, std::unique_ptr<Caller>> callers = {};
@@ -73,7 +73,7 @@ class UpstreamLanes {
   // Call these functions with the mutex held.
   Lane& Of(UpstreamLane lane) { return lanes_[static_cast<size_t>(lane)]; }
   Caller& CallerOf(Lane& lane, absl::string_view name);
-  // Whether a further call of the caller may begin, if a place is free.
+  // Whether a further call of the caller may begin, if a slot is free.
   bool MayBegin(UpstreamLane lane, const Caller& caller);
   // Returns the caller whose call is next; null if none may begin.
   Caller* Next(UpstreamLane lane);

@@ -30,7 +30,7 @@ class UpstreamLanesTest : public ::testing::Test {
     lanes_ = std::make_unique<UpstreamLanes>(options_);
   }
 
-  // Enters the call `name`. Returns its ticket; its name is in entered_ when it has a place.
+  // Enters the call `name`. Returns its ticket; its name is in entered_ when it has a slot.
   UpstreamLanes::Ticket Enter(const std::string& name, UpstreamLane lane = kSubmit, const std::string& caller = "one",
                               double weight = 1) {
     UpstreamLanes::Ticket ticket;
@@ -78,7 +78,7 @@ TEST_F(UpstreamLanesTest, DetachedSubmitsTakePlacesOfTheirOwn) {
   const auto b = Enter("b");
   Enter("c");
   const auto since = lanes_->Detach(a);
-  // The only place for detached submits is taken, so no submit begins.
+  // The only slot for detached submits is taken, so no submit begins.
   EXPECT_THAT(entered_, ElementsAre("a", "b"));
   lanes_->Leave(b);
   EXPECT_THAT(entered_, ElementsAre("a", "b"));
@@ -95,7 +95,7 @@ TEST_F(UpstreamLanesTest, ACallWaitsOnlyForAPlaceIfItsCallerHasNone) {
   EXPECT_EQ(entered_.size(), 2u);
   lanes_->Leave(greedy[0]);
   EXPECT_THAT(entered_, ElementsAre("greedy", "greedy", "honest"));
-  // Each of the two callers has one of the two places now, and the first call of both is next.
+  // Each of the two callers has one of the two slots now, and the first call of both is next.
   Enter("honest 2", kQuery, "honest");
   lanes_->Leave(honest);
   EXPECT_EQ(entered_.back(), "honest 2");
@@ -118,7 +118,7 @@ TEST_F(UpstreamLanesTest, CallersShareThePlacesByTheirWeights) {
     };
     if (lanes_->Enter(kQuery, caller, weights.at(caller), ticket, begin)) begin();
   };
-  // Every caller always wants more places than there are, and every call takes equally long.
+  // Every caller always wants more slots than there are, and every call takes equally long.
   const auto run = [&](const std::vector<std::string>& callers) {
     for (const std::string& caller : callers) {
       for (int i = 0; i < 3000; ++i) call(caller);
@@ -188,12 +188,12 @@ TEST_F(UpstreamLanesTest, NoPlaceIsLostWithManyThreads) {
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([this, t] {
       for (int i = 0; i < 5000; ++i) {
-        auto has_place = std::make_shared<std::atomic<bool>>(false);
+        auto has_slot = std::make_shared<std::atomic<bool>>(false);
         UpstreamLanes::Ticket ticket;
-        if (lanes_->Enter(kQuery, absl::StrCat("caller ", t, i % 7), 1, ticket, [has_place] { *has_place = true; }))
-          *has_place = true;
+        if (lanes_->Enter(kQuery, absl::StrCat("caller ", t, i % 7), 1, ticket, [has_slot] { *has_slot = true; }))
+          *has_slot = true;
         // A third of the calls leave before their turn.
-        while (i % 3 != 0 && !*has_place) std::this_thread::yield();
+        while (i % 3 != 0 && !*has_slot) std::this_thread::yield();
         lanes_->Leave(ticket);
       }
     });

@@ -15,14 +15,14 @@ using Cause = TransportFailure::Cause;
 // The maximum age of a connection. A new connection uses upstream's current address, which can have changed.
 constexpr std::chrono::seconds kMaxAge(300);
 
-// The number of idle connections that the clients of all loops keep together: about as many as there are places.
+// The number of idle connections that the clients of all loops keep together: about as many as there are slots.
 int MaxIdle(const UpstreamOptions& options) { return 2 * options.max_connections + options.max_detached; }
 
 TransportFailure Abandoned(Cause cause, bool body_sent) {
   switch (cause) {
     case Cause::kCancelled:
       return {cause, body_sent, "the caller has left"};
-    case Cause::kNoPlace:
+    case Cause::kNoSlot:
       return {cause, body_sent, "all connections that the call could use were in use until its deadline passed"};
     case Cause::kShutdown:
       return {cause, body_sent, "the client is shut down"};
@@ -41,12 +41,12 @@ struct LoopClient::Call {
   Done done;  // empty after the exchange was detached
   Done late;
   std::shared_ptr<MemoryHolder> holder;
-  std::function<void()> on_place;
+  std::function<void()> on_slot;
   std::function<void()> on_sending;
   UpstreamLanes::Ticket ticket = {};
   std::optional<TimerQueue::Id> timer = {};
-  bool has_place = false;
-  Clock::time_point begun_at = {};      // when the call got its place
+  bool has_slot = false;
+  Clock::time_point begun_at = {};      // when the call got its slot
   Clock::time_point exchange_end = {};  // when the exchange must have ended
   Clock::time_point detached_at = {};
   std::optional<Connector::AttemptId> connecting = {};
@@ -76,23 +76,23 @@ void LoopClient::Begin(CallId id, std::optional<HttpExchange::Request> request, 
     return shared_.on_call_ended();
   }
   auto call = std::make_unique<Call>(Call{id, *std::move(request), options.lane, options.deadline, std::move(done),
-                                          std::move(late), options.holder, options.on_place, options.on_sending});
+                                          std::move(late), options.holder, options.on_slot, options.on_sending});
   Call& raw = *call;
   calls_.emplace(id, std::move(call));
-  const bool has_place = shared_.lanes.Enter(options.lane, options.caller, options.weight, raw.ticket, [this, id] {
+  const bool has_slot = shared_.lanes.Enter(options.lane, options.caller, options.weight, raw.ticket, [this, id] {
     loop_.Run([this, id] {
-      // If the call has ended in the meantime, it has left its place too.
-      if (const auto found = calls_.find(id); found != calls_.end()) OnPlace(*found->second);
+      // If the call has ended in the meantime, it has left its slot too.
+      if (const auto found = calls_.find(id); found != calls_.end()) OnSlot(*found->second);
     });
   });
-  if (has_place) return OnPlace(raw);
+  if (has_slot) return OnSlot(raw);
   SetTimer(raw);
 }
 
-void LoopClient::OnPlace(Call& call) {
-  call.has_place = true;
+void LoopClient::OnSlot(Call& call) {
+  call.has_slot = true;
   call.begun_at = Clock::now();
-  if (call.on_place) call.on_place();
+  if (call.on_slot) call.on_slot();
   call.exchange_end =
       call.begun_at + absl::ToChronoNanoseconds(std::min(shared_.options.exchange_timeout, absl::Hours(24 * 365)));
   SetTimer(call);
@@ -139,7 +139,7 @@ void LoopClient::Cancel(CallId id) {
 // Called when the caller no longer waits, because its deadline has passed or because it has left.
 void LoopClient::Abandon(Call& call, Cause cause) {
   if (!call.done) return;  // the exchange is already detached
-  if (!call.has_place) return Stop(call, Abandoned(cause == Cause::kTimeout ? Cause::kNoPlace : cause, false));
+  if (!call.has_slot) return Stop(call, Abandoned(cause == Cause::kTimeout ? Cause::kNoSlot : cause, false));
   if (call.exchange != nullptr && call.lane == UpstreamLane::kSubmit) return Detach(call, cause);
   Stop(call, Abandoned(cause, call.exchange != nullptr));
 }
@@ -169,11 +169,11 @@ void LoopClient::Stop(Call& call, UpstreamOutcome outcome) {
   End(call.id, std::move(outcome));
 }
 
-// Frees the place of the call, deletes the call, and passes the outcome to its callback.
+// Frees the slot of the call, deletes the call, and passes the outcome to its callback.
 void LoopClient::End(CallId id, UpstreamOutcome outcome) {
   const std::unique_ptr<Call> call = std::move(calls_.extract(id).mapped());
   if (call->timer.has_value()) loop_.CancelTimer(*call->timer);
-  if (call->has_place && shared_.options.observe_exchange) {
+  if (call->has_slot && shared_.options.observe_exchange) {
     shared_.options.observe_exchange(call->lane, absl::FromChrono(Clock::now() - call->begun_at));
   }
   if (call->done) {
@@ -191,7 +191,7 @@ void LoopClient::SetTimer(Call& call) {
   if (call.timer.has_value()) loop_.CancelTimer(*call.timer);
   call.timer.reset();
   Clock::time_point next = call.done ? call.deadline : Clock::time_point::max();
-  if (call.has_place) next = std::min(next, call.exchange_end);
+  if (call.has_slot) next = std::min(next, call.exchange_end);
   if (next == Clock::time_point::max()) return;
   call.timer = loop_.RunAfter(absl::FromChrono(next - Clock::now()), [this, id = call.id] { OnTimer(id); });
 }
@@ -201,7 +201,7 @@ void LoopClient::OnTimer(CallId id) {
   if (found == calls_.end()) return;
   Call& call = *found->second;
   call.timer.reset();
-  if (!call.has_place || call.exchange_end > Clock::now()) return Abandon(call, Cause::kTimeout);
+  if (!call.has_slot || call.exchange_end > Clock::now()) return Abandon(call, Cause::kTimeout);
   const bool sent = call.exchange != nullptr;
   Stop(call, TransportFailure{sent ? Cause::kTimeout : Cause::kUnreachable, sent, "the exchange took too long"});
 }

@@ -64,7 +64,7 @@ class LoopClient {
     Clock::time_point since;
   };
 
-  void OnPlace(Call& call);
+  void OnSlot(Call& call);
   void Exchange(Call& call, std::shared_ptr<UpstreamConnection> connection);
   void OnEnded(CallId id, UpstreamOutcome outcome, std::shared_ptr<UpstreamConnection> connection);
   void Abandon(Call& call, TransportFailure::Cause cause);

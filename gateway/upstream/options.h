@@ -15,7 +15,7 @@
 
 namespace stampgate {
 
-// The kind of a call. The calls of each kind have a lane with its own places, so that no call waits for the calls of
+// The kind of a call. The calls of each kind have a lane with its own slots, so that no call waits for the calls of
 // another lane. When the caller leaves or its deadline passes, the client ends the call's exchange immediately. There
 // is one exception: if body bytes of a submit may have left, the client detaches the submit. The exchange of a detached
 // submit continues without the caller until it ends, at the latest after `exchange_timeout`.
@@ -29,13 +29,13 @@ struct UpstreamOptions {
   std::string ca_file;
   // The time limit for connecting, including TLS.
   absl::Duration connect_timeout = absl::Seconds(5);
-  // The time limit of each exchange, even of a detached one. The time in which a call waits for a place does not count.
+  // The time limit of each exchange, even of a detached one. The time in which a call waits for a slot does not count.
   absl::Duration exchange_timeout = absl::Seconds(30);
-  // The number of places in the lane of submits, and also in the lane of queries. A call needs a place, and has a
+  // The number of slots in the lane of submits, and also in the lane of queries. A call needs a slot, and has a
   // connection of its own then. Further calls wait in their lane, without a connection: the next one is of the caller
-  // that has the fewest places for its weight, and of the calls of one caller, or of several equal ones, the first.
+  // that has the fewest slots for its weight, and of the calls of one caller, or of several equal ones, the first.
   int max_connections = 64;
-  // The number of places for detached submits. While all of them are taken, a submit begins only if its caller has less
+  // The number of slots for detached submits. While all of them are taken, a submit begins only if its caller has less
   // than its share of them, by its weight among the callers that have calls in the lane or detached submits, or none at
   // all. So more submits can be detached: those that began earlier, and those of callers that come later. With n
   // callers of equal weight, these are fewer than the sum of `max_connections`, n, and `max_detached` times 1 + 1/2 +
@@ -49,10 +49,10 @@ struct UpstreamOptions {
   // and `oldest` is the time at which the oldest of them was detached. The client calls this function and the two below
   // on any thread, and the first two with a lock held. They must not block or call the client, and may be empty.
   std::function<void(int count, std::chrono::steady_clock::time_point oldest)> observe_detached;
-  // Called when one of these numbers has changed: `in_flight` is the number of calls that have a place of the lane, and
-  // `waiting` is the number of calls that wait for such a place. Detached submits do not count.
+  // Called when one of these numbers has changed: `in_flight` is the number of calls that have a slot of the lane, and
+  // `waiting` is the number of calls that wait for such a slot. Detached submits do not count.
   std::function<void(UpstreamLane lane, int in_flight, int waiting)> observe_lane;
-  // Called when an exchange has ended. `duration` is the time since its call got a place.
+  // Called when an exchange has ended. `duration` is the time since its call got a slot.
   std::function<void(UpstreamLane lane, absl::Duration duration)> observe_exchange;
   // Called before the first byte of a request may be sent. Must not block or call the client, and may be empty.
   std::function<void(UpstreamLane lane)> observe_sending;
@@ -65,12 +65,12 @@ inline size_t SubmitResponseBytes(size_t body_bytes) { return 3 * body_bytes; }
 
 struct UpstreamCallOptions {
   UpstreamLane lane = UpstreamLane::kSubmit;
-  // The name of the caller with whose other calls the call shares places, and the caller's weight, more than 0. Empty
+  // The name of the caller with whose other calls the call shares slots, and the caller's weight, more than 0. Empty
   // for the gateway itself.
   std::string caller = "";
   double weight = 1;
   // When the caller must have its outcome. A call whose deadline has already passed ends with kTimeout and sends
-  // nothing. A call that gets no free connection of its lane before its deadline ends with kNoPlace.
+  // nothing. A call that gets no free connection of its lane before its deadline ends with kNoSlot.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // The value of the request's traceparent header. If it is empty, the request has no such header.
   std::string traceparent = "";
@@ -78,9 +78,9 @@ struct UpstreamCallOptions {
   // kNoMemory. For the response to a submit, the caller must have reserved as many bytes as the request's body has.
   // Null if nothing need be reserved.
   std::shared_ptr<MemoryHolder> holder = nullptr;
-  // Called once when the call has got its place, on the thread of its loop. May be empty. Must not block or call the
+  // Called once when the call has got its slot, on the thread of its loop. May be empty. Must not block or call the
   // client.
-  std::function<void()> on_place = nullptr;
+  std::function<void()> on_slot = nullptr;
   // Called on the thread of the loop before the first byte of the request may be sent. May be empty.
   std::function<void()> on_sending = nullptr;
 };

@@ -111,7 +111,7 @@ class ActivityWait {
   ActivityWait(const ActivityWait&) = delete;
   ActivityWait& operator=(const ActivityWait&) = delete;
 
-  // Begins to wait. Must be called at most once. `caller` is the name of the caller: the callers share the places and
+  // Begins to wait. Must be called at most once. `caller` is the name of the caller: the callers share the slots and
   // the readings by their weights. `urgent` states that the activity must be read soon, because its status is old.
   // `on_end` may destroy this object.
   void Begin(absl::string_view caller, double weight, const ActivityName& activity, bool urgent,

@@ -44,9 +44,9 @@ void EventWatch::End() {
   if (run != 0) source_.Cancel(run);
 }
 
-void EventWatch::Read(uint64_t run, const EventPlace& place) {
+void EventWatch::Read(uint64_t run, const LogPoint& point) {
   EventSource::Request request;
-  request.after = place;
+  request.after = point;
   request.filter = filter_;
   request.patience = kPatience;
   source_.Next(run, std::move(request), [self = shared_from_this(), run](absl::StatusOr<EventPage> page) {

@@ -32,7 +32,7 @@ class EventWatch : public std::enable_shared_from_this<EventWatch> {
   void End();
 
  private:
-  void Read(uint64_t run, const EventPlace& place);
+  void Read(uint64_t run, const LogPoint& point);
   void OnPage(uint64_t run, absl::StatusOr<EventPage> page);
   void Restart(uint64_t run);
 

@@ -54,9 +54,9 @@ std::optional<WaitTable::WaitId> WaitTable::WaitToDisplace(absl::string_view cal
   double most = static_cast<double>(wanted) / weight;
   std::optional<WaitId> newest;
   for (const auto& [name, other] : callers_) {
-    const double places = static_cast<double>(other.waits.size()) / other.weight;
-    if (name == caller || places <= most) continue;
-    most = places;
+    const double slots = static_cast<double>(other.waits.size()) / other.weight;
+    if (name == caller || slots <= most) continue;
+    most = slots;
     newest = *other.waits.rbegin();
   }
   return newest;

@@ -47,10 +47,10 @@ enum class WaitEnd {
 // A reading in progress can take long, for example if its caller also has many calls that wait for upstream. So while
 // `max_polls_in_flight` are in progress, a caller that has less than its share of them, or none, may still begin one.
 //
-// At most `max_waiting` calls wait. A caller alone may use all these places. If a further call wants one, the caller
-// with the most places for its weight gives up its newest wait, unless the call's own caller would then have at least
+// At most `max_waiting` calls wait. A caller alone may use all these slots. If a further call wants one, the caller
+// with the most slots for its weight gives up its newest wait, unless the call's own caller would then have at least
 // as many for its weight: then the further call does not wait. So a caller whose calls use at most its share of the
-// places always waits, and no wait of it ends: its share is the part of its weight among the callers that wait or want
+// slots always waits, and no wait of it ends: its share is the part of its weight among the callers that wait or want
 // to wait.
 class WaitTable {
  public:
@@ -98,7 +98,7 @@ class WaitTable {
   // Begins an announced wait of a call of `caller`, whose weight is more than 0 and may change with each call. `urgent`
   // states that the activity must be read soon, because its status is old. A later wait must have a larger id. Returns
   // the end of this wait if it ends at once: kEvent, kFull or kDrain; or that of another wait that has given up its
-  // place: kFull.
+  // slot: kFull.
   std::optional<Ended> Begin(WaitId wait, absl::string_view caller, double weight, const ActivityName& activity,
                              bool urgent, Time deadline, Time now);
 
@@ -171,7 +171,7 @@ class WaitTable {
   std::optional<Time> TakeDue(const ActivityName& activity, Entry& entry);
   void AddWait(WaitId id, double weight, Wait wait, Entry& entry);
   void EraseWait(WaitId id);
-  // Returns the wait that must give up its place, so that a call of `caller` can wait; nothing if none must.
+  // Returns the wait that must give up its slot, so that a call of `caller` can wait; nothing if none must.
   std::optional<WaitId> WaitToDisplace(absl::string_view caller, double weight) const;
   void SetTurn(Caller& caller);
   // Whether a further reading of the caller may be in progress.

@@ -238,7 +238,7 @@ TEST(WaitTableTest, BeyondTheLimitACallDoesNotWait) {
 }
 
 // Returns how many waits have ended, by caller and end. The callers begin waits in turns, each as often as `demands`
-// states, and the waits end only for want of a place.
+// states, and the waits end only for want of a slot.
 std::map<std::pair<std::string, WaitEnd>, int> EndsAfter(
     WaitTable& table, const std::vector<std::tuple<std::string, double, int>>& demands) {
   std::map<std::pair<std::string, WaitEnd>, int> ends;
@@ -306,7 +306,7 @@ TEST(WaitTableTest, AWaitThatGivesUpItsPlaceEndsWithTheNewestReading) {
 TEST(WaitTableTest, CallersShareThePlacesByTheirWeights) {
   WaitTable table(OptionsOf(/*max_waiting=*/100));
   auto ends = EndsAfter(table, {{"light", 1, 500}, {"heavy", 3, 500}, {"modest", 1, 10}});
-  // 90 places remain for the two others.
+  // 90 slots remain for the two others.
   EXPECT_EQ((ends[{"light", WaitEnd::kFull}]), 500 - 22);
   EXPECT_EQ((ends[{"heavy", WaitEnd::kFull}]), 500 - 68);
   EXPECT_FALSE(ends.contains({"modest", WaitEnd::kFull})) << "within its share";

@@ -204,9 +204,9 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
       ['names the URL of its key', () => jwt(newEc, { header: { jku: server.url } }),
         'the token\'s header has a member that is refused'],
       ['names an unknown key', () => jwt(ec, { kid: 'unknown' }), 'the token\'s key is not known'],
-      ['is no token', () => remember(`not a token ${CANARY}`), 'the token is no JSON Web Token'],
-      ['is another static token', () => remember(randomBytes(32).toString('hex')), 'the token is no JSON Web Token'],
-      ['has a further part', () => remember(`${jwt(ec)}.x`), 'the token is no JSON Web Token'],
+      ['is no token', () => remember(`not a token ${CANARY}`), 'the token is not a JSON Web Token'],
+      ['is another static token', () => remember(randomBytes(32).toString('hex')), 'the token is not a JSON Web Token'],
+      ['has a further part', () => remember(`${jwt(ec)}.x`), 'the token is not a JSON Web Token'],
     ]) { // prettier-ignore
       it(`are refused if one ${title}`, async () => {
           assert.equal(await refused(gateway, bearer(token())), message);

@@ -61,14 +61,14 @@ void Mask(const LogIdentity& log, const uint8_t* mac, uint8_t* position_and_dige
 
 }  // namespace
 
-std::string EncodeCursor(const LogIdentity& log, const EventPlace& place) {
+std::string EncodeCursor(const LogIdentity& log, const LogPoint& point) {
   CursorBytes cursor;
   cursor[0] = kVersion;
   const Mac name = NameOf(log);
   std::copy_n(name.begin(), kNameBytes, cursor.begin() + kNameAt);
-  const std::array<char, 8> position = ToBigEndian(static_cast<uint64_t>(place.position));
+  const std::array<char, 8> position = ToBigEndian(static_cast<uint64_t>(point.position));
   std::copy(position.begin(), position.end(), cursor.begin() + kPositionAt);
-  std::copy_n(place.digest.begin(), kDigestBytes, cursor.begin() + kDigestAt);
+  std::copy_n(point.digest.begin(), kDigestBytes, cursor.begin() + kDigestAt);
   constexpr size_t kMacAt = kCursorBytes - kMacBytes;
   const Mac mac = MacOf(log, cursor.data(), kMacAt);
   std::copy_n(mac.begin(), kMacBytes, cursor.begin() + kMacAt);

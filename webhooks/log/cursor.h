@@ -14,12 +14,12 @@
 
 namespace stampgate {
 
-// Returns a cursor with which a subscriber resumes after `place`. The cursor is valid only for this event log, the
-// log's current cursor key and the event at `place`. The cursor is the base64url encoding of five parts: a version, a
+// Returns a cursor with which a subscriber resumes after `point`. The cursor is valid only for this event log, the
+// log's current cursor key and the event at `point`. The cursor is the base64url encoding of five parts: a version, a
 // name that is derived from the log's id and cursor key, the position, half of the event's digest, and an HMAC over the
-// other parts. A mask hides the position and the digest. All returned cursors have the same length, and equal places
+// other parts. A mask hides the position and the digest. All returned cursors have the same length, and equal points
 // have equal cursors.
-std::string EncodeCursor(const LogIdentity& log, const EventPlace& place);
+std::string EncodeCursor(const LogIdentity& log, const LogPoint& point);
 
 struct Cursor {
   Position position = 0;

@@ -24,12 +24,12 @@ LogIdentity LogNumber(uint8_t number) {
   return log;
 }
 
-// Returns a place with a digest that depends on the position.
-EventPlace At(Position position) {
-  EventPlace place = {.position = position, .digest = {}};
-  place.digest.fill(0x5a);
-  place.digest[3] = static_cast<uint8_t>(position);
-  return place;
+// Returns a point with a digest that depends on the position.
+LogPoint At(Position position) {
+  LogPoint point = {.position = position, .digest = {}};
+  point.digest.fill(0x5a);
+  point.digest[3] = static_cast<uint8_t>(position);
+  return point;
 }
 
 constexpr char kCursor[] = "AwjvFf7xyz-zVHKEio9-Rk12J49-CBOqNh2SIUu3mF-_m-c4UrPWGOul0rmpJVFF1YxImDll_HcI";
@@ -111,15 +111,15 @@ TEST(CursorTest, ACursorOfAnOlderCursorKeyCountsAsAnotherLogs) {
 TEST(CursorTest, AnAlteredCursorIsRejected) {
   const LogIdentity log = LogNumber(1);
   const std::string cursor = EncodeCursor(log, At(77));
-  for (size_t place = 0; place < cursor.size(); ++place) {
+  for (size_t at = 0; at < cursor.size(); ++at) {
     for (char letter : std::string(kAlphabet)) {
       std::string changed = cursor;
-      changed[place] = letter;
+      changed[at] = letter;
       if (changed == cursor) continue;
       const absl::StatusCode code = DecodeCursor(log, changed).status().code();
       EXPECT_TRUE(code == kNoCursor || code == kOtherLog) << changed;
       // Only a change in the log's name can cause the error for a cursor of another event log.
-      const bool in_id = place >= 1 && place <= 22;
+      const bool in_id = at >= 1 && at <= 22;
       EXPECT_TRUE(code == kNoCursor || in_id) << changed;
     }
   }

@@ -29,7 +29,7 @@ using ChainDigest = std::array<uint8_t, 32>;
 
 // A position, and the digest of the event at this position. The digest is all zeros at position 0, and for a damaged
 // event whose digest is unknown.
-struct EventPlace {
+struct LogPoint {
   Position position = 0;
   ChainDigest digest = {};
 };
@@ -120,7 +120,7 @@ class EventReader {
   // this position, because the log was restored to an earlier state; kDataLoss if the next events are damaged, are
   // lost, or differ from the events that were stored. After kDataLoss, Lost() returns the range of these events. If
   // readable events precede lost or damaged events, Read first returns the readable events without an error.
-  virtual absl::StatusOr<Batch> Read(const EventPlace& after, const EventFilter& filter, const Limits& limits) = 0;
+  virtual absl::StatusOr<Batch> Read(const LogPoint& after, const EventFilter& filter, const Limits& limits) = 0;
 
   // Returns the range of events that caused the latest kDataLoss. To continue, read after the range's `last`.
   virtual LostEvents Lost() const = 0;
@@ -138,7 +138,7 @@ class EventReader {
 
   // Returns the position of the last readable event that was committed before `time`. If there is no such event,
   // returns the position before the earliest event.
-  virtual absl::StatusOr<Position> PlaceOf(absl::Time time) = 0;
+  virtual absl::StatusOr<Position> PositionBefore(absl::Time time) = 0;
 
   // Makes sure that the log really lacks what the last call of a function above did not find. Call Confirm before a
   // caller hears that something is lost, unless the function has reported it: then the function has done this itself.

@@ -22,7 +22,7 @@ absl::Status CopyIds(LogSource& source, LogTarget& target) {
 
 // Copies the events of `batch`, which follow the event at `*end`, and moves `*end` to the last of them.
 absl::Status CopyBatch(const std::vector<LoggedEvent>& batch, const LogIdentity& log, LogTarget& target,
-                       EventPlace* end) {
+                       LogPoint* end) {
   std::vector<std::string> headers;
   headers.reserve(batch.size());
   std::vector<CopiedEvent> events;
@@ -50,7 +50,7 @@ absl::Status CopyBatch(const std::vector<LoggedEvent>& batch, const LogIdentity&
 absl::Status CopyLog(LogSource& source, LogTarget& target, const std::function<void(Position)>& on_progress) {
   ABSL_RETURN_IF_ERROR(CopyIds(source, target));
   const LogState& state = source.state();
-  EventPlace end = {state.earliest - 1, state.digest_before};
+  LogPoint end = {state.earliest - 1, state.digest_before};
   while (end.position < state.latest) {
     ABSL_ASSIGN_OR_RETURN(const EventReader::Batch batch, source.reader().Read({end.position}, {}, kBatch));
     if (batch.events.empty()) {

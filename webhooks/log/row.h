@@ -38,9 +38,9 @@ struct EventRow {
   absl::string_view previous;  // the checksum of the previous row; empty in rows of version 1
 };
 
-// Returns the bytes of the checksum that do not depend on the log and the event's place: all columns except the
+// Returns the bytes of the checksum that do not depend on the log and the event's position: all columns except the
 // position, the commit time and `previous`. The database server of a shared log gets these bytes, and computes the
-// checksum when it has chosen the place.
+// checksum when it has chosen the position.
 std::string EncodeContent(const EventRow& row);
 
 // Returns the checksum over the log's id and all columns with their lengths. If a row was altered, moved or copied from
@@ -48,7 +48,7 @@ std::string EncodeContent(const EventRow& row);
 // previous row was replaced.
 Digest ChecksumOf(absl::string_view log_id, const EventRow& row);
 
-// Returns the row of an event, without its place. `headers` are the event's headers, made by EncodeHeaders.
+// Returns the row of an event, without its position. `headers` are the event's headers, made by EncodeHeaders.
 EventRow RowOf(const Event& event, absl::string_view headers);
 
 // Returns the event of a row with this body, or nothing if its headers are malformed.

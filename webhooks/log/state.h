@@ -25,7 +25,7 @@ struct LogState {
   ChainDigest digest_before = {};  // digest of the event before `earliest`
   AgeClock clock;                  // all zeros in a new log; starts at the system's time when the log is first used
 
-  EventPlace end() const { return {latest, latest_digest}; }
+  LogPoint end() const { return {latest, latest_digest}; }
 };
 
 // Returns a random identity.

@@ -215,7 +215,7 @@ TEST_P(EventLogTest, ANewLogIsEmpty) {
   absl::StatusOr<EventReader::Batch> batch = reader_->Read({0}, {}, {});
   EXPECT_THAT(Positions(batch), IsEmpty());
   EXPECT_EQ(batch->through, 0);
-  EXPECT_EQ(reader_->PlaceOf(kStart).value(), 0);
+  EXPECT_EQ(reader_->PositionBefore(kStart).value(), 0);
   EXPECT_EQ(reader_->Find({"event-1", {}}, {}).value(), std::nullopt);
 }
 
@@ -419,15 +419,15 @@ TEST_P(EventLogTest, FindsThePositionOfATime) {
     Store(IdOf(i), "{}");
     if (i % 3 == 0) Pass(absl::Seconds(10));  // so three events have the same time
   }
-  EXPECT_EQ(reader_->PlaceOf(absl::InfinitePast()).value(), 0);
-  EXPECT_EQ(reader_->PlaceOf(kStart).value(), 0);
-  EXPECT_EQ(reader_->PlaceOf(kStart + absl::Nanoseconds(1)).value(), 3);
+  EXPECT_EQ(reader_->PositionBefore(absl::InfinitePast()).value(), 0);
+  EXPECT_EQ(reader_->PositionBefore(kStart).value(), 0);
+  EXPECT_EQ(reader_->PositionBefore(kStart + absl::Nanoseconds(1)).value(), 3);
   for (int group = 1; group < 10; ++group) {
-    EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(10 * group)).value(), 3 * group);
-    EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(10 * group - 1)).value(), 3 * group);
+    EXPECT_EQ(reader_->PositionBefore(kStart + absl::Seconds(10 * group)).value(), 3 * group);
+    EXPECT_EQ(reader_->PositionBefore(kStart + absl::Seconds(10 * group - 1)).value(), 3 * group);
   }
-  EXPECT_EQ(reader_->PlaceOf(kStart + absl::Hours(1)).value(), 30);
-  EXPECT_EQ(reader_->PlaceOf(absl::InfiniteFuture()).value(), 30);
+  EXPECT_EQ(reader_->PositionBefore(kStart + absl::Hours(1)).value(), 30);
+  EXPECT_EQ(reader_->PositionBefore(absl::InfiniteFuture()).value(), 30);
 }
 
 TEST_P(EventLogTest, ReportsGrowthBeforeAcknowledging) {
@@ -559,7 +559,7 @@ TEST_P(EventLogTest, PositionsAndTimesContinueAfterRetentionHasDeletedAllEvents)
   EXPECT_EQ(Extent().latest, 3);
   EXPECT_EQ(reader_->Read({2}, {}, {}).status().code(), kTrimmed);
   EXPECT_THAT(Positions(reader_->Read({3}, {}, {})), IsEmpty());
-  EXPECT_EQ(reader_->PlaceOf(kStart).value(), 3);
+  EXPECT_EQ(reader_->PositionBefore(kStart).value(), 3);
   // Only the state row still has the last position and commit time.
   SetTime(kStart - absl::Hours(1));
   Open();

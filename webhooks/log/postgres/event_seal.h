@@ -13,7 +13,7 @@ namespace stampgate {
 
 // A gateway seals an event after it has verified upstream's signature. The seal covers the log's id and the content of
 // the event, which has the event's id and scope, the signature and the SHA-256 of the body: see EncodeContent. It does
-// not cover the place of the event, which the server chooses. The key is derived from the log's cursor key.
+// not cover the position of the event, which the server chooses. The key is derived from the log's cursor key.
 // Thread-safe.
 class EventSeals {
  public:

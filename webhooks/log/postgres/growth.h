@@ -13,7 +13,7 @@ namespace stampgate {
 // Thread-safe.
 class LogGrowth {
  public:
-  explicit LogGrowth(EventPlace end) : end_(end) {}
+  explicit LogGrowth(LogPoint end) : end_(end) {}
 
   // If the end has changed since the constructor, reports it before SetOnGrowth returns.
   void SetOnGrowth(std::function<void(Position latest)> on_growth) {
@@ -23,20 +23,20 @@ class LogGrowth {
   }
 
   // Returns the end of the log as far as this gateway knows.
-  EventPlace end() const {
+  LogPoint end() const {
     const std::lock_guard lock(mutex_);
     return end_;
   }
 
   // Reports that the log ends at `end`, or later. Does nothing if the log was already known to end there or later.
-  void Grow(const EventPlace& end) {
+  void Grow(const LogPoint& end) {
     const std::lock_guard lock(mutex_);
     if (end.position > end_.position) Set(end);
   }
 
   // Reports that the log has lost the event at `had`, and now ends at `end`. Returns false, and does nothing, if the
   // log has grown since end() returned `had`.
-  bool TakeBack(const EventPlace& had, const EventPlace& end) {
+  bool TakeBack(const LogPoint& had, const LogPoint& end) {
     const std::lock_guard lock(mutex_);
     if (end_.position != had.position || end_.digest != had.digest) return false;
     // The log can have grown again since. A report of an earlier position shows that it has lost events.
@@ -47,14 +47,14 @@ class LogGrowth {
 
  private:
   // The caller must hold the lock.
-  void Set(const EventPlace& end) {
+  void Set(const LogPoint& end) {
     end_ = end;
     has_changed_ = true;
     if (on_growth_) on_growth_(end.position);
   }
 
   mutable std::mutex mutex_;
-  EventPlace end_;
+  LogPoint end_;
   bool has_changed_ = false;
   std::function<void(Position latest)> on_growth_;
 };

@@ -10,10 +10,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
-EventPlace At(Position position, uint8_t history = 1) {
-  EventPlace place = {position, {}};
-  place.digest[0] = history;
-  return place;
+LogPoint At(Position position, uint8_t history = 1) {
+  LogPoint point = {position, {}};
+  point.digest[0] = history;
+  return point;
 }
 
 class LogGrowthTest : public ::testing::Test {

@@ -44,17 +44,17 @@ absl::string_view AsBytes(const std::array<uint8_t, 64>& signature) {
   return {reinterpret_cast<const char*>(signature.data()), signature.size()};
 }
 
-EventPlace PlaceOf(const PostgresResult& result, int position_column) {
-  EventPlace place = {result.Number(0, position_column), {}};
+LogPoint PositionBefore(const PostgresResult& result, int position_column) {
+  LogPoint point = {result.Number(0, position_column), {}};
   const absl::string_view digest = result.Bytes(0, position_column + 1);
-  std::copy_n(digest.begin(), std::min(digest.size(), place.digest.size()), place.digest.begin());
-  return place;
+  std::copy_n(digest.begin(), std::min(digest.size(), point.digest.size()), point.digest.begin());
+  return point;
 }
 
 // The identity of a log, and its end as far as it is known to be durable.
 struct LogHead {
   LogIdentity identity;
-  EventPlace end;
+  LogPoint end;
 };
 
 // Reads the head of the log. Creates the log if the store has none.
@@ -74,7 +74,7 @@ absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretByt
   std::copy_n(id.begin(), std::min(id.size(), head.identity.id.size()), head.identity.id.begin());
   ABSL_ASSIGN_OR_RETURN(auto key, OpenSealedKey(row.Bytes(0, 1), store_key));
   head.identity.cursor_key = key;
-  if (connection.ProveRead(CommitTermsOf(results.back()), row.Number(0, 4)).ok()) head.end = PlaceOf(row, 2);
+  if (connection.ProveRead(CommitTermsOf(results.back()), row.Number(0, 4)).ok()) head.end = PositionBefore(row, 2);
   return head;
 }
 
@@ -247,7 +247,7 @@ class PostgresEventLog final : public EventLog {
       if (status.ok() && results->front().Bytes(0, 3) != AsText(identity_.id)) status = OfAnotherLog();
       if (status.ok()) {
         outcomes = results->front().Numbers(0, 0);
-        growth_->Grow(PlaceOf(results->front(), 1));  // before the acknowledgements, as SetOnGrowth requires
+        growth_->Grow(PositionBefore(results->front(), 1));  // before the acknowledgements, as SetOnGrowth requires
       }
     }
     if (status.ok() && outcomes.size() != batch->size())
@@ -327,7 +327,7 @@ class PostgresEventLog final : public EventLog {
   // Reads the end of the log, and reports whether the log has grown, or has lost the event that was its end. Runs on
   // both threads. With `listen`, the connection gets notifications from now on; to repeat LISTEN does no harm.
   absl::Status CompareEnd(PostgresConnection& connection, bool listen) {
-    const EventPlace had = growth_->end();
+    const LogPoint had = growth_->end();
     std::vector<PostgresStatement> statements;
     if (listen) statements.push_back({absl::StrCat("LISTEN \"stampgate.", options_.address.schema, "\"")});
     statements.push_back(
@@ -338,7 +338,7 @@ class PostgresEventLog final : public EventLog {
     ABSL_ASSIGN_OR_RETURN(std::vector<PostgresResult> results, connection.Run(statements));
     const PostgresResult& row = results[results.size() - 2];
     if (row.rows() != 1 || row.Bytes(0, 2) != AsText(identity_.id)) return OfAnotherLog();
-    const EventPlace end = PlaceOf(row, 0);
+    const LogPoint end = PositionBefore(row, 0);
     if (row.Number(0, 3) == 0) {
       if (end.position <= had.position) return absl::OkStatus();
       // Readers may now see the events that other gateways have stored.

@@ -424,7 +424,7 @@ TEST(PostgresEventLogTest, TheLeastRightsAreEnough) {
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
   EXPECT_EQ(ReadAll(*reader)->size(), 1);
   EXPECT_TRUE(reader->Usage().ok());
-  EXPECT_TRUE(reader->PlaceOf(absl::Now()).ok());
+  EXPECT_TRUE(reader->PositionBefore(absl::Now()).ok());
   EXPECT_TRUE(reader->Find({"event-1", {}}, {}).ok());
   now_us += absl::ToInt64Microseconds(absl::Hours(1));
   TrimPostgresLogNow(gateway.log());
@@ -697,7 +697,7 @@ TEST(PostgresEventLogTest, NothingIsCalledLostOnAnOldPrimary) {
   Gateway other(standby.address(store.schema));
   ASSERT_TRUE(other.Open().ok());
   EXPECT_EQ(other.Store(2).value(), AppendOutcome::kStored);
-  const EventPlace seen = {2, other.log().NewReader().value()->DigestAt(2).value()};
+  const LogPoint seen = {2, other.log().NewReader().value()->DigestAt(2).value()};
   primary.Continue();
 
   const absl::StatusOr<EventReader::Batch> batch = readers[0]->Read(seen, {}, {});
@@ -723,15 +723,15 @@ TEST(PostgresEventLogTest, AFailoverThatLosesEventsIsReported) {
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
   const std::vector<LoggedEvent> before = ReadAll(*reader).value();
   ASSERT_EQ(before.size(), 4);
-  const EventPlace seen = {4, before[3].digest};
-  const EventPlace common = {1, before[0].digest};
+  const LogPoint seen = {4, before[3].digest};
+  const LogPoint common = {1, before[0].digest};
   primary.Kill();
   standby.Start();
   standby.Promote();
 
   EXPECT_TRUE(Eventually([&] { return !gateway.taken_back().empty(); }));
   EXPECT_THAT(gateway.taken_back(), ElementsAre(std::pair<Position, Position>(4, 1)));
-  const auto read = [&](const EventPlace& after) {
+  const auto read = [&](const LogPoint& after) {
     absl::StatusOr<EventReader::Batch> batch = absl::UnavailableError("");
     EXPECT_TRUE(Eventually([&] {
       batch = reader->Read(after, {}, {});
@@ -739,12 +739,12 @@ TEST(PostgresEventLogTest, AFailoverThatLosesEventsIsReported) {
     }));
     return batch.status().code();
   };
-  EXPECT_EQ(read(seen), absl::StatusCode::kFailedPrecondition) << "the log ends before the reader's place";
+  EXPECT_EQ(read(seen), absl::StatusCode::kFailedPrecondition) << "the log ends before the reader's point";
   EXPECT_EQ(read(common), absl::StatusCode::kOk);
   for (int number = 11; number <= 13; ++number) gateway.StoreAtLast(number);
-  EXPECT_EQ(read(seen), absl::StatusCode::kFailedPrecondition) << "the log has another event at the reader's place";
+  EXPECT_EQ(read(seen), absl::StatusCode::kFailedPrecondition) << "the log has another event at the reader's point";
   gateway.StoreAtLast(14);
-  EXPECT_EQ(read(seen), absl::StatusCode::kFailedPrecondition) << "the next event does not follow the reader's place";
+  EXPECT_EQ(read(seen), absl::StatusCode::kFailedPrecondition) << "the next event does not follow the reader's point";
   EXPECT_EQ(read({4, {}}), absl::StatusCode::kOk) << "only the digest shows the difference";
   EXPECT_EQ(ReadAll(*reader)->size(), 5);
 }

@@ -159,7 +159,7 @@ class PostgresLogTarget final : public LogTarget {
     }
     PostgresParameters parameters;
     Columns(parameters)
-        .Numbers(part_of, [](const auto& place) { return AsNumber(place.second); })
+        .Numbers(part_of, [](const auto& entry) { return AsNumber(entry.second); })
         .Numbers(events, [](const CopiedEvent& event) { return event.row.position; })
         .Numbers(events, [](const CopiedEvent& event) { return event.row.commit_us; })
         .Bytes(events, [](const CopiedEvent& event) { return event.row.event_id; })

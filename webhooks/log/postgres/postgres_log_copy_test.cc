@@ -184,7 +184,7 @@ TEST_F(PostgresLogCopyTest, ACopyIsTheSameLogInBothDirections) {
     EXPECT_EQ(*AppendAndWait(*log, MakeVerifiedEvent(IdOf(7), R"({"organizationId":"org-1","text":"other"})")),
               AppendOutcome::kConflict);
     Store(*log, kEvents + 1, kEvents + 2);
-    // A subscriber continues from each of its places.
+    // A subscriber continues from each of its points.
     for (const LoggedEvent& event : logged) {
       const absl::StatusOr<EventReader::Batch> batch = reader->Read({event.position, event.digest}, {}, {});
       ASSERT_TRUE(batch.ok()) << event.position << ": " << batch.status();

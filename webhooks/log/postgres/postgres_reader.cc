@@ -121,7 +121,7 @@ absl::StatusOr<PostgresReader::Snapshot> PostgresReader::LookOnce(const Postgres
 
 void PostgresReader::Cut(const CommitTerms& terms, int64_t written_us, Head& head) {
   is_cut_ = false;
-  const EventPlace durable = durable_->end();
+  const LogPoint durable = durable_->end();
   if (head.latest <= durable.position || address_.allow_single_server) return;
   const auto now = std::chrono::steady_clock::now();
   if (now >= prove_at_) {
@@ -210,14 +210,14 @@ absl::StatusOr<LogUsage> PostgresReader::Usage() {
   return usage;
 }
 
-absl::StatusOr<EventReader::Batch> PostgresReader::Read(const EventPlace& after, const EventFilter& filter,
+absl::StatusOr<EventReader::Batch> PostgresReader::Read(const LogPoint& after, const EventFilter& filter,
                                                         const Limits& limits) {
   return Confirmed(
       *this, [&] { return ReadOnce(after, filter, limits); },
       [](const absl::StatusOr<Batch>& batch) { return ReportsLoss(batch.status()); });
 }
 
-absl::StatusOr<EventReader::Batch> PostgresReader::ReadOnce(const EventPlace& after, const EventFilter& filter,
+absl::StatusOr<EventReader::Batch> PostgresReader::ReadOnce(const LogPoint& after, const EventFilter& filter,
                                                             const Limits& limits) {
   constexpr ChainDigest kUnknown = {};
   // If each row is an event of the batch, there is no use for more rows than events.
@@ -249,7 +249,7 @@ absl::StatusOr<EventReader::Batch> PostgresReader::ReadOnce(const EventPlace& af
   }
   absl::Status damage;
   std::vector<int> wanted;
-  std::vector<EventPlace> places;  // of the rows that are whole
+  std::vector<LogPoint> points;  // of the rows that are whole
   size_t bytes = 0;
   const Position end = std::min<Position>(head.latest, after.position + static_cast<Position>(most));
   for (Position expected = after.position + 1; expected <= end && wanted.size() < limits.max_events; ++expected) {
@@ -268,7 +268,7 @@ absl::StatusOr<EventReader::Batch> PostgresReader::ReadOnce(const EventPlace& af
       wanted.push_back(row);
     }
     before = DigestOf(rows.Bytes(row, kDigestColumn));
-    places.push_back({expected, before});
+    points.push_back({expected, before});
   }
   absl::StatusOr<std::vector<LoggedEvent>> events = ReadBodies(rows, wanted);
   if (!events.ok() && !absl::IsDataLoss(events.status())) return events.status();
@@ -276,16 +276,16 @@ absl::StatusOr<EventReader::Batch> PostgresReader::ReadOnce(const EventPlace& af
     // The body of the row wanted[read] is damaged.
     const size_t read = events.ok() ? events->size() : 0;
     const Position damaged = rows.Number(wanted[read], 0);
-    places.resize(static_cast<size_t>(damaged - after.position - 1));
+    points.resize(static_cast<size_t>(damaged - after.position - 1));
     if (damage.ok()) damage = Damaged(damaged, "its body cannot be read");
     if (!events.ok()) damage = events.status();
   }
   // First returns the events before the damage. The next Read returns the error.
   if (!damage.ok() && (!events.ok() || events->empty())) return damage;
   batch.events = *std::move(events);
-  if (!places.empty()) {
-    batch.through = places.back().position;
-    batch.through_digest = places.back().digest;
+  if (!points.empty()) {
+    batch.through = points.back().position;
+    batch.through_digest = points.back().digest;
   }
   return batch;
 }
@@ -358,7 +358,7 @@ absl::StatusOr<std::optional<LoggedEvent>> PostgresReader::FindOnce(const EventN
   return std::nullopt;
 }
 
-absl::StatusOr<Position> PostgresReader::PlaceOf(absl::Time time) {
+absl::StatusOr<Position> PostgresReader::PositionBefore(absl::Time time) {
   // Rounds up, because the commit times have no fractions of a microsecond.
   const int64_t floor_us = absl::ToUnixMicros(time);
   const int64_t time_us = absl::FromUnixMicros(floor_us) < time && floor_us < INT64_MAX ? floor_us + 1 : floor_us;

@@ -44,11 +44,11 @@ class PostgresReader : public EventReader {
 
   absl::StatusOr<LogExtent> Extent() override;
   absl::StatusOr<LogUsage> Usage() override;
-  absl::StatusOr<Batch> Read(const EventPlace& after, const EventFilter& filter, const Limits& limits) override;
+  absl::StatusOr<Batch> Read(const LogPoint& after, const EventFilter& filter, const Limits& limits) override;
   LostEvents Lost() const override { return lost_; }
   absl::StatusOr<ChainDigest> DigestAt(Position position) override;
   absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) override;
-  absl::StatusOr<Position> PlaceOf(absl::Time time) override;
+  absl::StatusOr<Position> PositionBefore(absl::Time time) override;
   absl::Status Confirm() override;
 
  private:
@@ -73,7 +73,7 @@ class PostgresReader : public EventReader {
   // Removes events from `head` that are perhaps not durable. `written_us` is the time of the last transaction that
   // wrote the head.
   void Cut(const CommitTerms& terms, int64_t written_us, Head& head);
-  absl::StatusOr<Batch> ReadOnce(const EventPlace& after, const EventFilter& filter, const Limits& limits);
+  absl::StatusOr<Batch> ReadOnce(const LogPoint& after, const EventFilter& filter, const Limits& limits);
   absl::StatusOr<ChainDigest> DigestOnce(Position position);
   absl::StatusOr<std::optional<LoggedEvent>> FindOnce(const EventName& name, const EventFilter& filter);
   absl::Status CheckRow(const PostgresResult& rows, int row, Position expected);

@@ -154,7 +154,7 @@ TEST(BitFlipTest, DamageOfTheDatabaseIsNotReportedWithoutTheCheckAtOpen) {
   EXPECT_GT(Flip(kPath, {.check_at_open = false}).silent, 5);
 }
 
-// If one place of the mark file is damaged, the log uses the mark in the other place, which can be older. The log must
+// If one slot of the mark file is damaged, the log uses the mark in the other slot, which can be older. The log must
 // not report a loss.
 TEST(BitFlipTest, DamageOfTheMarkIsNotReportedAsALoss) {
   const Count count = Flip(absl::StrCat(kPath, "-mark"), {});

@@ -153,7 +153,7 @@ absl::StatusOr<LogUsage> LogReader::Usage() {
   return usage;
 }
 
-absl::StatusOr<EventReader::Batch> LogReader::Read(const EventPlace& after, const EventFilter& filter,
+absl::StatusOr<EventReader::Batch> LogReader::Read(const LogPoint& after, const EventFilter& filter,
                                                    const Limits& limits) {
   ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
   const LogState& state = snapshot.state();
@@ -173,7 +173,7 @@ absl::StatusOr<EventReader::Batch> LogReader::Read(const EventPlace& after, cons
   return batch;
 }
 
-absl::Status LogReader::ReadInto(Batch* batch, const EventPlace& after, Position latest, const LogState& state,
+absl::Status LogReader::ReadInto(Batch* batch, const LogPoint& after, Position latest, const LogState& state,
                                  const EventFilter& filter, const Limits& limits) {
   if (last_.position != after.position) last_ = FindLast(after.position, state);
   size_t bytes = 0;
@@ -206,7 +206,7 @@ absl::Status LogReader::ReadInto(Batch* batch, const EventPlace& after, Position
 
 // Returns the position and digest of the event at `position`. Returns position 0 if there is no such event or the event
 // is damaged.
-EventPlace LogReader::FindLast(Position position, const LogState& state) {
+LogPoint LogReader::FindLast(Position position, const LogState& state) {
   SqliteReset reset(rows_);
   rows_.Bind(1, position);
   const absl::StatusOr<bool> found = rows_.Step();
@@ -345,7 +345,7 @@ absl::StatusOr<std::optional<EventRow>> LogReader::NextGoodRow(Position from, Po
   return std::nullopt;
 }
 
-absl::StatusOr<Position> LogReader::PlaceOf(absl::Time time) {
+absl::StatusOr<Position> LogReader::PositionBefore(absl::Time time) {
   ABSL_ASSIGN_OR_RETURN(Snapshot snapshot, Snapshot::Begin(*this));
   SqliteReset reset(rows_);
   // A binary search works, because commit times never decrease. The position of the first event that was committed at

@@ -32,11 +32,11 @@ class LogReader : public EventReader {
 
   absl::StatusOr<LogExtent> Extent() override;
   absl::StatusOr<LogUsage> Usage() override;
-  absl::StatusOr<Batch> Read(const EventPlace& after, const EventFilter& filter, const Limits& limits) override;
+  absl::StatusOr<Batch> Read(const LogPoint& after, const EventFilter& filter, const Limits& limits) override;
   LostEvents Lost() const override { return lost_; }
   absl::StatusOr<ChainDigest> DigestAt(Position position) override;
   absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) override;
-  absl::StatusOr<Position> PlaceOf(absl::Time time) override;
+  absl::StatusOr<Position> PositionBefore(absl::Time time) override;
 
  private:
   class Snapshot;
@@ -45,14 +45,14 @@ class LogReader : public EventReader {
       : connection_(std::move(connection)), visible_(std::move(visible)) {}
 
   absl::Status Prepare();
-  absl::Status ReadInto(Batch* batch, const EventPlace& after, Position latest, const LogState& state,
+  absl::Status ReadInto(Batch* batch, const LogPoint& after, Position latest, const LogState& state,
                         const EventFilter& filter, const Limits& limits);
   absl::StatusOr<std::vector<Position>> PositionsOf(const EventName& name);
   absl::StatusOr<std::optional<LoggedEvent>> EventAt(Position position, absl::string_view event_id,
                                                      const EventFilter& filter, const LogState& state);
   absl::Status CheckRow(const EventRow& row, Position expected, const LogState& state);
   absl::StatusOr<std::string> ReadBody(const EventRow& row);
-  EventPlace FindLast(Position position, const LogState& state);
+  LogPoint FindLast(Position position, const LogState& state);
   absl::Status CheckChain(const EventRow& row, const LogState& state);
   absl::StatusOr<LoggedEvent> ToEvent(const EventRow& row);
   absl::StatusOr<std::optional<EventRow>> NextGoodRow(Position from, Position before, const LogState& state);
@@ -68,7 +68,7 @@ class LogReader : public EventReader {
   SqliteStatement body_;
   SqliteStatement find_seen_;
   HoleTable holes_;
-  EventPlace last_;  // the event that Read has examined last
+  LogPoint last_;  // the event that Read has examined last
   LostEvents lost_;
 };
 

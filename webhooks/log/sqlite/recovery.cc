@@ -43,7 +43,7 @@ class LossReport {
 absl::Status CheckNewest(const RecoveryReports& reports, LogReader& reader, LogWriter& writer) {
   ABSL_ASSIGN_OR_RETURN(Position after, writer.BeforeNewest(kCheckedEvents, kCheckedBytes));
   LossReport report(reports.on_loss);
-  std::optional<EventPlace> last;
+  std::optional<LogPoint> last;
   while (after < writer.state().latest) {
     const absl::StatusOr<EventReader::Batch> batch = reader.Read({after}, {}, {});
     if (batch.ok()) {

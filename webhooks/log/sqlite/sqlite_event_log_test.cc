@@ -232,7 +232,7 @@ TEST_F(SqliteEventLogTest, RetentionDeletesOldEvents) {
   EXPECT_EQ(Positions(reader_->Read({10}, {}, {})).front(), 11);
   EXPECT_EQ(reader_->Find({IdOf(10), {}}, {}).value(), std::nullopt);
   EXPECT_EQ(reader_->Find({IdOf(11), {}}, {}).value()->position, 11);
-  EXPECT_EQ(reader_->PlaceOf(absl::InfinitePast()).value(), 10);
+  EXPECT_EQ(reader_->PositionBefore(absl::InfinitePast()).value(), 10);
 }
 
 TEST_F(SqliteEventLogTest, RetentionDeletesTheOldestEventsOfATooLargeFile) {
@@ -494,8 +494,8 @@ TEST_F(SqliteEventLogTest, DetectsMovedChangedAndDeletedRows) {
     Open();
     ExpectAllBut(*reader_, 3, 5);
     EXPECT_EQ(reader_->Find({IdOf(3), {}}, {}).status().code(), kDamaged);
-    // PlaceOf works despite the damaged event.
-    EXPECT_EQ(reader_->PlaceOf(kStart + absl::Seconds(4)).value(), 4);
+    // PositionBefore works despite the damaged event.
+    EXPECT_EQ(reader_->PositionBefore(kStart + absl::Seconds(4)).value(), 4);
     CloseAll();
   }
 }
@@ -516,7 +516,7 @@ TEST_F(SqliteEventLogTest, DetectsRowsOfAnotherLog) {
   ExpectAllBut(*reader_, 2, 3);
 }
 
-// Zeroes a page, changes a byte or truncates the file, at many places. The log must refuse to open, or return correct
+// Zeroes a page, changes a byte or truncates the file, at many offsets. The log must refuse to open, or return correct
 // events and report the damaged events.
 TEST_F(SqliteEventLogTest, ReturnsNoWrongEventAfterAnyDamage) {
   Open();

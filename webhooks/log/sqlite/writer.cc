@@ -105,7 +105,7 @@ absl::StatusOr<Position> LogWriter::LastBeforeHoles(Position position) {
   }
 }
 
-absl::Status LogWriter::AddHole(const EventPlace& end, absl::Time now) {
+absl::Status LogWriter::AddHole(const LogPoint& end, absl::Time now) {
   LogState next = state_;
   next.latest = end.position;
   next.latest_digest = end.digest;
@@ -261,12 +261,12 @@ absl::StatusOr<int64_t> LogWriter::BytesInUse() {
 }
 
 // Returns the last event that retention must delete now, or position 0 if retention must delete no event now.
-absl::StatusOr<EventPlace> LogWriter::EventsToTrim(int max_rows) {
+absl::StatusOr<LogPoint> LogWriter::EventsToTrim(int max_rows) {
   ABSL_ASSIGN_OR_RETURN(int64_t in_use, BytesInUse());
   int64_t excess = in_use - options_.retention_bytes;
   int64_t taken = 0;
   const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.retention_age);
-  EventPlace through;
+  LogPoint through;
   SqliteReset reset(oldest_events_);
   for (int rows = 0; rows < max_rows && taken < kTrimBytes; ++rows) {
     ABSL_ASSIGN_OR_RETURN(bool row, oldest_events_.Step());
@@ -304,7 +304,7 @@ absl::StatusOr<Position> LogWriter::IdsToForget(int max_rows) {
 }
 
 absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
-  ABSL_ASSIGN_OR_RETURN(EventPlace events, EventsToTrim(max_rows));
+  ABSL_ASSIGN_OR_RETURN(LogPoint events, EventsToTrim(max_rows));
   ABSL_ASSIGN_OR_RETURN(Position ids, events.position == 0 ? IdsToForget(max_rows) : 0);
   if (events.position == 0 && ids == 0) return false;
 

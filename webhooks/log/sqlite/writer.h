@@ -55,7 +55,7 @@ class LogWriter {
   static absl::StatusOr<std::unique_ptr<LogWriter>> Open(const Options& options, absl::Time now);
 
   // Records the positions after the log's end, up to `end`, as a hole. `end` becomes the log's new end.
-  absl::Status AddHole(const EventPlace& end, absl::Time now);
+  absl::Status AddHole(const LogPoint& end, absl::Time now);
 
   // Sets the mark to the log's end. Writes nothing if the mark already has this value.
   absl::Status Mark();
@@ -109,7 +109,7 @@ class LogWriter {
 
   absl::StatusOr<int64_t> Count(SqliteStatement& pragma);
   absl::StatusOr<int64_t> BytesInUse();
-  absl::StatusOr<EventPlace> EventsToTrim(int max_rows);
+  absl::StatusOr<LogPoint> EventsToTrim(int max_rows);
   absl::StatusOr<Position> IdsToForget(int max_rows);
   absl::StatusOr<bool> TrimStep(int max_rows);
 
