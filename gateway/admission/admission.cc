@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <mutex>
 
@@ -279,7 +280,10 @@ struct Admission::State {
   }
 
   void Observe(CallClass call_class, std::optional<AdmissionRefusal> refusal, absl::Duration waited) {
-    if (options.observe) options.observe(call_class, refusal, waited);
+    AdmissionMetrics::OfClass& metrics = admission.metrics_[call_class];
+    if (refusal.has_value()) return metrics.refused[*refusal].Increment();
+    metrics.admitted.Increment();
+    metrics.wait.Observe(absl::ToDoubleSeconds(waited));
   }
 
   void CountWaiting(const Waiting& call, int change) {
@@ -291,7 +295,7 @@ struct Admission::State {
     }
     size_t& of_class = waiting_of_class[static_cast<size_t>(call.call_class)];
     of_class += change;
-    if (options.observe_waiting) options.observe_waiting(call.call_class, of_class);
+    admission.metrics_[call.call_class].waiting.Set(static_cast<double>(of_class));
   }
 
   // Returns how long a further call like `call` would have to wait if it waited at most `horizon`.
@@ -500,12 +504,13 @@ struct Admission::State {
   bool rate_delays = false;                 // whether upstream's rate delayed the waiting calls when the timer was set
 };
 
-std::shared_ptr<Admission> Admission::Create(AdmissionOptions options) {
-  return std::make_shared<Admission>(std::move(options));
+std::shared_ptr<Admission> Admission::Create(AdmissionOptions options, AdmissionMetrics& metrics) {
+  return std::make_shared<Admission>(std::move(options), metrics);
 }
 
-Admission::Admission(AdmissionOptions options)
+Admission::Admission(AdmissionOptions options, AdmissionMetrics& metrics)
     : options_(std::move(options)),
+      metrics_(metrics),
       limits_(!options_.rates.empty() || !options_.organization_rates.empty() || !options_.rates_of.empty() ||
               !options_.operation_rates.empty() || options_.max_in_flight_per_organization != kNoLimit),
       state_(std::make_unique<State>(*this, options_)) {}
@@ -668,6 +673,11 @@ size_t Admission::slowed_operations() const {
   for (Scope& scope : state_->limited_operations) slowed += scope.rate.is_slowed(now) ? 1 : 0;
   for (auto& [path, scope] : state_->operations) slowed += scope.learned->PerSecond(now).has_value() ? 1 : 0;
   return slowed;
+}
+
+void Admission::ShowRates() const {
+  if (const double rate = permitted_per_second(); std::isfinite(rate)) metrics_.upstream_rate.Set(rate);
+  if (limits_) metrics_.slowed_operations.Set(static_cast<double>(slowed_operations()));
 }
 
 Admission::Permit& Admission::Permit::operator=(Permit&& other) noexcept {

@@ -17,6 +17,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "gateway/admission/admission_metrics.h"
+#include "gateway/admission/admission_refusal.h"
 #include "gateway/admission/fair_queue.h"
 #include "gateway/admission/rate_window.h"
 #include "gateway/shares/held_shares.h"
@@ -24,13 +26,6 @@
 #include "gateway/shares/rate_demand.h"
 
 namespace stampgate {
-
-enum class AdmissionRefusal {
-  kNoPlace,      // the call would wait in vain, so it did not wait
-  kWaitTooLong,  // the call has waited as long as it may
-  kLeft,         // the caller has left while the call waited
-  kDraining,     // the call would get no place, or has got none, while the process drains
-};
 
 // The calls that share a rate: all calls, those of one organization, or those of one operation.
 enum class RateScope { kUpstream, kOrganization, kOperation };
@@ -62,11 +57,6 @@ struct AdmissionOptions {
   std::function<absl::Time()> now;
   // Runs the task after the delay, on any thread. The task may run late, or never if the process ends.
   std::function<void(absl::Duration delay, absl::AnyInvocable<void() &&> task)> run_after;
-  // Called when a call was admitted or refused. `refusal` is empty if it was admitted. Called with a lock held, on any
-  // thread: these functions must not block or call the Admission, and may be empty.
-  std::function<void(CallClass call_class, std::optional<AdmissionRefusal> refusal, absl::Duration waited)> observe;
-  // Called when the number of waiting calls of a class has changed.
-  std::function<void(CallClass call_class, size_t waiting)> observe_waiting;
 };
 
 struct AdmissionRequest {
@@ -97,8 +87,9 @@ struct AdmissionRequest {
 // as a whole. An operation whose rates are not in the options has a LearnedRate.
 class Admission : public std::enable_shared_from_this<Admission> {
  public:
-  static std::shared_ptr<Admission> Create(AdmissionOptions options);
-  explicit Admission(AdmissionOptions options);
+  // `metrics` must outlive the result.
+  static std::shared_ptr<Admission> Create(AdmissionOptions options, AdmissionMetrics& metrics);
+  Admission(AdmissionOptions options, AdmissionMetrics& metrics);
   ~Admission();
 
   Admission(const Admission&) = delete;
@@ -208,6 +199,9 @@ class Admission : public std::enable_shared_from_this<Admission> {
   // Returns how many operations are slower than the options state, because upstream has refused their requests.
   size_t slowed_operations() const;
 
+  // Sets the metrics of the last two numbers.
+  void ShowRates() const;
+
  private:
   struct Step;
   using Steps = absl::InlinedVector<Step, 3>;
@@ -218,6 +212,7 @@ class Admission : public std::enable_shared_from_this<Admission> {
   State& state() const { return *state_; }
 
   const AdmissionOptions options_;
+  AdmissionMetrics& metrics_;
   const bool limits_;  // whether anything limits calls
   const std::unique_ptr<State> state_;
 };

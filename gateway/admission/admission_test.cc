@@ -56,7 +56,7 @@ TEST_F(AdmissionTest, ACallThatWaitsGetsItsTurn) {
   EXPECT_TRUE(call->waits());
   time_.Pass(absl::Milliseconds(200));
   EXPECT_TRUE(call->is_admitted());
-  EXPECT_EQ(observed_admissions_, 3);
+  EXPECT_EQ(metrics_[CallClass::kQuery].admitted.Value(), 3);
 }
 
 TEST_F(AdmissionTest, ACallThatWouldWaitInVainIsRefusedAtOnce) {

@@ -16,7 +16,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gateway/admission/admission.h"
+#include "gateway/admission/admission_metrics.h"
 #include "gateway/admission/testing.h"
+#include "gateway/metrics/registry.h"
 #include "gateway/shares/held_shares.h"
 #include "gateway/shares/quota_blocks.h"
 
@@ -42,10 +44,7 @@ class AdmissionTest : public ::testing::Test {
     options.run_after = [this](absl::Duration delay, VirtualTime::Task task) {
       time_.RunAfter(delay, std::move(task));
     };
-    options.observe = [this](CallClass, std::optional<AdmissionRefusal> refusal, absl::Duration) {
-      if (!refusal.has_value()) ++observed_admissions_;
-    };
-    admission_ = Admission::Create(std::move(options));
+    admission_ = Admission::Create(std::move(options), metrics_);
   }
 
   void MakeRates(std::vector<RateLimit> rates) {
@@ -131,8 +130,9 @@ class AdmissionTest : public ::testing::Test {
   }
 
   VirtualTime time_;
+  MetricRegistry registry_;
+  AdmissionMetrics metrics_{registry_};
   std::shared_ptr<Admission> admission_;
-  int observed_admissions_ = 0;
   std::vector<std::string> admitted_;  // the callers, in the order of the admissions
   std::vector<absl::Time> sent_;
   std::function<void(Admission::Permit&)> on_sent_;

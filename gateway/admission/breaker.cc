@@ -81,6 +81,7 @@ void Breaker::Count(const UpstreamOutcome& outcome, absl::Duration duration, abs
 void Breaker::SetOpen(bool open) {
   open_ = open;
   recent_.Clear();
+  shown_open_.Set(open ? 1 : 0);
   if (observe_open_) observe_open_(open);
 }
 

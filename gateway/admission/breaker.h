@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "gateway/admission/recent_seconds.h"
+#include "gateway/metrics/registry.h"
 #include "translate/upstream_outcome.h"
 
 namespace stampgate {
@@ -32,9 +33,10 @@ class Breaker {
   // The same time for an exchange that has no connection yet. A connection needs a few round trips only.
   static constexpr absl::Duration kConnectPatience = absl::Seconds(1);
 
-  // `observe_open`, which may be empty, gets each change. It is called with a lock held, and must not block or call the
-  // breaker.
-  explicit Breaker(std::function<void(bool open)> observe_open = {}) : observe_open_(std::move(observe_open)) {}
+  // `open` shows whether the breaker is open, and must outlive it. `observe_open`, which may be empty, gets each
+  // change. It is called with a lock held, and must not block or call the breaker.
+  explicit Breaker(Gauge& open, std::function<void(bool open)> observe_open = {})
+      : shown_open_(open), observe_open_(std::move(observe_open)) {}
 
   // The right of a call to probe whether upstream works again. If the call ends before Use, because it was refused or
   // failed for another reason, the destructor makes the next call a probe. Not thread-safe, movable. The breaker must
@@ -73,6 +75,7 @@ class Breaker {
 
   void SetOpen(bool open);
 
+  Gauge& shown_open_;
   const std::function<void(bool)> observe_open_;
   std::mutex mutex_;
   RecentSeconds<2> recent_;

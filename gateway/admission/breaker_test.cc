@@ -5,6 +5,9 @@
 
 #include <vector>
 
+#include "gateway/admission/admission_metrics.h"
+#include "gateway/metrics/registry.h"
+
 namespace stampgate {
 namespace {
 
@@ -36,15 +39,19 @@ class BreakerTest : public ::testing::Test {
 
   absl::Time now_ = absl::FromUnixSeconds(1000);
   std::vector<bool> changes_;
-  Breaker breaker_{[this](bool open) { changes_.push_back(open); }};
+  MetricRegistry registry_;
+  AdmissionMetrics metrics_{registry_};
+  Breaker breaker_{metrics_.submit_breaker_open, [this](bool open) { changes_.push_back(open); }};
 };
 
 TEST_F(BreakerTest, OpensIfHalfOfTwentyExchangesFail) {
   Answer(200, 10);
   Fail(Cause::kBroken, 9);
   EXPECT_FALSE(IsOpen());
+  EXPECT_EQ(metrics_.submit_breaker_open.Value(), 0);
   Answer(503);
   EXPECT_TRUE(IsOpen());
+  EXPECT_EQ(metrics_.submit_breaker_open.Value(), 1);
 }
 
 TEST_F(BreakerTest, StaysClosedWithFewExchangesOrFewFailures) {

@@ -3,11 +3,10 @@
 #define STAMPGATE_GATEWAY_ADMISSION_RETRY_BUDGET_H_
 
 #include <cstdint>
-#include <functional>
 #include <mutex>
-#include <utility>
 
 #include "absl/time/time.h"
+#include "gateway/admission/admission_metrics.h"
 #include "gateway/admission/recent_seconds.h"
 #include "gateway/admission/retry_policy.h"
 
@@ -16,9 +15,8 @@ namespace stampgate {
 // In the last ten seconds, the retries were at most a tenth of the requests, or at most ten. Thread-safe.
 class RetryBudget {
  public:
-  // `observe`, which may be empty, gets each result of Take. It is called with a lock held, and must not block or call
-  // the budget.
-  explicit RetryBudget(std::function<void(RetryCause cause, bool may)> observe = {}) : observe_(std::move(observe)) {}
+  // Counts each result of Take in `metrics`, which must outlive this.
+  explicit RetryBudget(AdmissionMetrics& metrics) : metrics_(metrics) {}
 
   // Counts a request that is sent for the first time.
   void CountRequest(absl::Time now) {
@@ -32,7 +30,7 @@ class RetryBudget {
     const auto [requests, retries] = recent_.Sum(now);
     const bool may = retries < kFreeRetries || retries < requests / kRequestsPerRetry;
     if (may) recent_.Add(kRetry, now);
-    if (observe_) observe_(cause, may);
+    (may ? metrics_.retries : metrics_.withheld_retries)[cause].Increment();
     return may;
   }
 
@@ -42,7 +40,7 @@ class RetryBudget {
   static constexpr int64_t kFreeRetries = 10;
   static constexpr int64_t kRequestsPerRetry = 10;
 
-  const std::function<void(RetryCause, bool)> observe_;
+  AdmissionMetrics& metrics_;
   std::mutex mutex_;
   RecentSeconds<2> recent_;
 };

@@ -2,40 +2,43 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/admission/admission_metrics.h"
+#include "gateway/metrics/registry.h"
+
 namespace stampgate {
 namespace {
 
 constexpr absl::Time kStart = absl::FromUnixSeconds(1000);
 
-int TakeAll(RetryBudget& budget, absl::Time now) {
-  int taken = 0;
-  while (budget.Take(RetryCause::kBroken, now)) ++taken;
-  return taken;
+class RetryBudgetTest : public ::testing::Test {
+ protected:
+  int TakeAll(absl::Time now) {
+    int taken = 0;
+    while (budget_.Take(RetryCause::kBroken, now)) ++taken;
+    return taken;
+  }
+
+  MetricRegistry registry_;
+  AdmissionMetrics metrics_{registry_};
+  RetryBudget budget_{metrics_};
+};
+
+TEST_F(RetryBudgetTest, TenRetriesInTenSecondsAreAlwaysAllowed) {
+  EXPECT_EQ(TakeAll(kStart), 10);
+  EXPECT_EQ(TakeAll(kStart + absl::Seconds(9)), 0);
+  EXPECT_EQ(TakeAll(kStart + absl::Seconds(10)), 10);
 }
 
-TEST(RetryBudgetTest, TenRetriesInTenSecondsAreAlwaysAllowed) {
-  RetryBudget budget;
-  EXPECT_EQ(TakeAll(budget, kStart), 10);
-  EXPECT_EQ(TakeAll(budget, kStart + absl::Seconds(9)), 0);
-  EXPECT_EQ(TakeAll(budget, kStart + absl::Seconds(10)), 10);
+TEST_F(RetryBudgetTest, ATenthOfTheRequestsMayBeSentAgain) {
+  for (int i = 0; i < 1000; ++i) budget_.CountRequest(kStart + absl::Milliseconds(i));
+  EXPECT_EQ(TakeAll(kStart + absl::Seconds(1)), 100);
 }
 
-TEST(RetryBudgetTest, ATenthOfTheRequestsMayBeSentAgain) {
-  RetryBudget budget;
-  for (int i = 0; i < 1000; ++i) budget.CountRequest(kStart + absl::Milliseconds(i));
-  EXPECT_EQ(TakeAll(budget, kStart + absl::Seconds(1)), 100);
-}
-
-TEST(RetryBudgetTest, ObservesEachResult) {
-  int allowed = 0;
-  int refused = 0;
-  RetryBudget budget([&](RetryCause cause, bool may) {
-    EXPECT_EQ(cause, RetryCause::kBroken);
-    ++(may ? allowed : refused);
-  });
-  TakeAll(budget, kStart);
-  EXPECT_EQ(allowed, 10);
-  EXPECT_EQ(refused, 1);
+TEST_F(RetryBudgetTest, CountsEachResult) {
+  TakeAll(kStart);
+  EXPECT_EQ(metrics_.retries[RetryCause::kBroken].Value(), 10);
+  EXPECT_EQ(metrics_.withheld_retries[RetryCause::kBroken].Value(), 1);
+  EXPECT_EQ(metrics_.retries[RetryCause::kError].Value(), 0);
 }
 
 }  // namespace

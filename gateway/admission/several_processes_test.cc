@@ -13,7 +13,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/admission/admission.h"
+#include "gateway/admission/admission_metrics.h"
 #include "gateway/admission/testing.h"
+#include "gateway/metrics/registry.h"
 #include "gateway/shares/held_shares.h"
 #include "gateway/shares/rate_demand.h"
 #include "gateway/shares/virtual_replicas.h"
@@ -61,7 +63,7 @@ class SeveralProcessesTest : public testing::Test {
     options.run_after = [this](absl::Duration delay, VirtualTime::Task task) {
       time_.RunAfter(delay, std::move(task));
     };
-    processes_.push_back({Admission::Create(std::move(options)), nullptr});
+    processes_.push_back({Admission::Create(std::move(options), metrics_), nullptr});
     replicas_.Add({}, time_.now() - absl::UnixEpoch() - replicas_.now());
     Apply(processes_.size() - 1);
   }
@@ -170,6 +172,8 @@ class SeveralProcessesTest : public testing::Test {
   };
 
   VirtualTime time_;
+  MetricRegistry registry_;
+  AdmissionMetrics metrics_{registry_};
   VirtualReplicas replicas_{14};
   std::mt19937 random_{14};
   Upstream upstream_;

@@ -51,12 +51,13 @@ bool IsScarce(const std::filesystem::space_info& space, bool before) {
 }
 
 absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Config& all, absl::string_view version,
-                                                   Observers observers, const Pace& pace) {
+                                                   AuditMetrics& metrics, Observers observers, const Pace& pace) {
   const config::v1::Audit& config = all.audit();
   if (config.file().empty()) return nullptr;
+  metrics.failing.Set(0);
   ABSL_ASSIGN_OR_RETURN(SecretBytes key, ReadSymmetricKey(config.key_file(), {all.secret_file_owners().begin(),
                                                                               all.secret_file_owners().end()}));
-  std::unique_ptr<Audit> audit(new Audit(config.file(), std::move(observers)));
+  std::unique_ptr<Audit> audit(new Audit(config.file(), metrics, std::move(observers)));
   absl::StatusOr<std::unique_ptr<AuditLog>> log = AuditLog::Open({
       .file = config.file(),
       .key = std::move(key),
@@ -68,7 +69,7 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Config& all
       .observe_rotation = ReportRotation,
       .observe_closed = ReportClosed,
       .observe_torn_end = ReportTornEnd,
-      .observe_open = audit->observers_.open_allows,
+      .observe_open = [&metrics](const AuditLog::OpenAllows& open) { metrics.SetOpenAllows(open); },
   });
   if (!log.ok()) return log.status();
   audit->log_ = *std::move(log);  // before this line, no record is queued, so Observe does not run
@@ -86,7 +87,8 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Config& all
   return audit;
 }
 
-Audit::Audit(std::string file, Observers observers) : file_(std::move(file)), observers_(std::move(observers)) {}
+Audit::Audit(std::string file, AuditMetrics& metrics, Observers observers)
+    : file_(std::move(file)), metrics_(metrics), observers_(std::move(observers)) {}
 
 Audit::~Audit() {
   head_task_ = nullptr;
@@ -106,6 +108,7 @@ void Audit::Observe(const absl::Status& status) {
     failure.reason = "the audit log has failed";
     log_->Deny(failure);
   }
+  metrics_.failing.Set(status.ok() ? 0 : 1);
   if (observers_.status) observers_.status(status);
 }
 
@@ -135,10 +138,11 @@ void Audit::ReportHead() {
   const AuditLog::Head head = log_->head();
   if (head.sequence == reported_) return;
   reported_ = head.sequence;
-  if (observers_.head) observers_.head(head);
+  metrics_.SetHead(head);
   std::error_code error;
   const uintmax_t bytes = std::filesystem::file_size(file_, error);
-  if (observers_.file_bytes && !error) observers_.file_bytes(static_cast<int64_t>(bytes));
+  if (!error) metrics_.file_bytes.Set(static_cast<double>(bytes));
+  if (observers_.head) observers_.head(head);
 }
 
 }  // namespace stampgate

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "gateway/audit/audit_metrics.h"
 #include "gateway/audit/log.h"
 #include "gateway/process/periodic_task.h"
 #include "stampgate/config/v1/config.pb.h"
@@ -23,22 +24,18 @@ namespace stampgate {
 bool IsScarce(const std::filesystem::space_info& space, bool before);
 
 // A running audit log. Every 10 seconds, if the head (the number and the MAC of the last record) has changed, Audit
-// passes the head to its observer. Once a minute, it also writes the head to the log, so that a quiet log does not
-// consist of heads. An operator who keeps the heads on another machine can later detect that records are missing at the
-// end of the audit log. At the same interval, it looks at the space of the disk: see UnsentAllows.
+// passes the head to its metrics and its observer. Once a minute, it also writes the head to the log, so that a quiet
+// log does not consist of heads. An operator who keeps the heads on another machine can later detect that records are
+// missing at the end of the audit log. At the same interval, it looks at the space of the disk: see UnsentAllows.
 class Audit {
  public:
-  // Functions that receive the state that Audit also logs. Each function may be empty. Audit calls the functions on its
-  // own threads. The functions must outlive Audit.
+  // Functions that receive the state that Audit also logs and shows. Each function may be empty. Audit calls the
+  // functions on its own threads. The functions must outlive Audit.
   struct Observers {
     // Receives the error when records cannot be written, and OK when they can be written again. Audit notices the
     // recovery even if there are no calls.
-    std::function<void(const absl::Status&)> status;
-    std::function<void(const AuditLog::Head&)> head;  // receives the heads, those that are logged and further ones
-    std::function<void(int64_t)> file_bytes;          // receives the size of the file with each head
-    // Receives how many allows have no outcome. Audit calls it when the audit log is opened, and each time the audit
-    // log has written records.
-    std::function<void(const AuditLog::OpenAllows&)> open_allows;
+    std::function<void(const absl::Status&)> status = {};
+    std::function<void(const AuditLog::Head&)> head = {};  // receives the heads, those that are logged and further ones
   };
 
   // How often Audit looks at the head.
@@ -48,13 +45,13 @@ class Audit {
   };
 
   // Opens the audit log, or returns null if the config has no audit log. Reads the whole file, which can take seconds.
-  // Errors: those of ReadSymmetricKey and AuditLog::Open.
+  // `metrics` must outlive the result. Errors: those of ReadSymmetricKey and AuditLog::Open.
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Config& config, absl::string_view version,
-                                                     Observers observers = {}) {
-    return Open(config, version, std::move(observers), Pace());
+                                                     AuditMetrics& metrics, Observers observers) {
+    return Open(config, version, metrics, std::move(observers), Pace());
   }
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Config& config, absl::string_view version,
-                                                     Observers observers, const Pace& pace);
+                                                     AuditMetrics& metrics, Observers observers, const Pace& pace);
 
   // Closes the audit log and logs its last head.
   ~Audit();
@@ -62,7 +59,7 @@ class Audit {
   AuditLog& log() { return *log_; }
 
  private:
-  Audit(std::string file, Observers observers);
+  Audit(std::string file, AuditMetrics& metrics, Observers observers);
 
   void Observe(const absl::Status& status);
   void CheckSpace();
@@ -70,6 +67,7 @@ class Audit {
   void LogHead();
 
   const std::string file_;
+  AuditMetrics& metrics_;
   const Observers observers_;
   std::unique_ptr<AuditLog> log_;
   // The sequence numbers of the last head that the observer got, and of the last one that was logged.

@@ -12,6 +12,8 @@
 #include "absl/time/time.h"
 #include "base/secret/symmetric_key.h"
 #include "gateway/audit/testing.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/metrics/testing.h"
 #include "gateway/process/log.h"
 
 namespace stampgate {
@@ -28,12 +30,14 @@ std::vector<std::string> LinesAfterHeads(int intervals_per_line, int heads) {
   config.mutable_audit()->set_file(folder + "audit.log");
   config.mutable_audit()->set_key_file(folder + "key");
   config.mutable_audit()->set_max_file_bytes(1 << 20);
+  MetricRegistry registry;
+  AuditMetrics metrics(registry);
   std::counting_semaphore<> seen(0);
   Audit::Observers observers;
   observers.head = [&seen](const AuditLog::Head&) { seen.release(); };
   ::testing::internal::CaptureStderr();
   {
-    auto audit = Audit::Open(config, "1", observers,
+    auto audit = Audit::Open(config, "1", metrics, observers,
                              {.interval = absl::Milliseconds(1), .intervals_per_line = intervals_per_line});
     EXPECT_TRUE(audit.ok()) << audit.status();
     seen.acquire();  // the head of the start
@@ -41,6 +45,10 @@ std::vector<std::string> LinesAfterHeads(int intervals_per_line, int heads) {
       (*audit)->log().Deny({});
       seen.acquire();
     }
+    EXPECT_EQ(ValueOf(registry, "stampgate_audit_failing"), "0");
+    EXPECT_NE(ValueOf(registry, "stampgate_audit_file_bytes"), "none");
+    EXPECT_NE(ValueOf(registry, "stampgate_audit_head_sequence"), "none");
+    EXPECT_EQ(ValueOf(registry, "stampgate_audit_open_allows{kind=\"calls\"}"), "0");
   }
   EXPECT_TRUE(FlushLog(absl::Seconds(60)));
   std::vector<std::string> lines;

@@ -12,7 +12,7 @@ void CallRecord::End(const absl::Status& status, absl::FunctionRef<CallFacts()> 
 }
 
 void CallRecord::Answer(const absl::Status& status, absl::FunctionRef<CallFacts()> facts) {
-  metrics_.End(status);
+  counted_.End(status);
   log_.End(status, facts);
   spans_.Answer(status);
 }
@@ -24,7 +24,7 @@ void CallRecord::EndLate(const absl::Status& status, const CallFacts& facts, con
 }
 
 void CallRecord::EndRefused(const std::string& caller, const absl::Status& status) {
-  metrics_.End(status);
+  counted_.End(status);
   log_.SetCaller(caller);
   log_.EndRefused(status);
   spans_.Answer(status);

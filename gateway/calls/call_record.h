@@ -12,11 +12,11 @@
 #include "gateway/calls/call_audit.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/call_log.h"
+#include "gateway/calls/call_metrics.h"
 #include "gateway/calls/call_spans.h"
+#include "gateway/calls/counted_call.h"
 #include "gateway/calls/disk_waits.h"
 #include "gateway/calls/trace_context.h"
-#include "gateway/metrics/call_metrics.h"
-#include "gateway/metrics/metrics.h"
 #include "gateway/telemetry/tracer.h"
 
 namespace stampgate {
@@ -25,7 +25,7 @@ namespace stampgate {
 struct CallRecorders {
   AuditLog* audit;  // if null, nothing is audited, and every call is allowed without waiting
   DiskWaits& disk_waits;
-  Metrics* metrics;          // if null, nothing is counted
+  CallMetrics& metrics;
   CallLines* lines;          // if null, nothing is logged
   Tracer* tracer = nullptr;  // if null, nothing is traced
 };
@@ -39,7 +39,7 @@ class CallRecord {
   CallRecord(const CallRecorders& recorders, absl::string_view method, const TraceContext& trace)
       : trace_(trace),
         audit_(recorders.audit, recorders.disk_waits, method, trace_.trace_id()),
-        metrics_(recorders.metrics, method),
+        counted_(recorders.metrics, method),
         log_(recorders.lines, method, trace_.trace_id()),
         spans_(recorders.tracer, trace, method) {}
 
@@ -85,7 +85,7 @@ class CallRecord {
  private:
   const TraceContext trace_;
   CallAudit audit_;
-  CallMetrics metrics_;
+  CountedCall counted_;
   CallLog log_;
   CallSpans spans_;
 };

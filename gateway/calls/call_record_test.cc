@@ -13,6 +13,8 @@
 #include "absl/time/clock.h"
 #include "gateway/audit/testing.h"
 #include "gateway/callers/caller.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/metrics/testing.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "stampgate/v1/error_reason.pb.h"
 #include "translate/error.h"
@@ -36,12 +38,13 @@ class CallRecordTest : public ::testing::Test {
           caller.set_name("payments");
           return Caller(caller, *OperationSet::BuiltIn());
         }()),
-        lines_({.every_call = true,
-                .now = [] { return absl::FromUnixSeconds(1'700'000'000); },
-                .write = [this](Severity, absl::string_view event, const LogFields&) { events_.emplace_back(event); }}),
-        metrics_({{kMethod, "read", false}}, "1.0") {
+        lines_(
+            {.every_call = true,
+             .now = [] { return absl::FromUnixSeconds(1'700'000'000); },
+             .write = [this](Severity, absl::string_view event, const LogFields&) { events_.emplace_back(event); }}) {
+    metrics_.AddMethods({{kMethod, "read", false}});
     audit_ = AuditLog::Open({.file = path_, .key = TestAuditKey(), .now = absl::Now}).value();
-    record_.emplace(CallRecorders{audit_.get(), waits_, &metrics_, &lines_}, kMethod,
+    record_.emplace(CallRecorders{audit_.get(), waits_, metrics_, &lines_}, kMethod,
                     TraceContext::Begin([] { return 0xaf7; }));
   }
 
@@ -69,7 +72,8 @@ class CallRecordTest : public ::testing::Test {
   const Caller caller_;
   std::vector<std::string> events_;
   CallLines lines_;
-  Metrics metrics_;
+  MetricRegistry registry_;
+  CallMetrics metrics_{registry_};
   DiskWaits waits_;
   std::unique_ptr<AuditLog> audit_;
   std::optional<CallRecord> record_;
@@ -82,7 +86,7 @@ TEST_F(CallRecordTest, AnEndIsAuditedCountedAndLogged) {
   record_->SetCaller(caller());
   record_->End(absl::OkStatus(), &CallRecordTest::Facts);
   EXPECT_THAT(events_, ElementsAre("call_ended"));
-  EXPECT_NE(metrics_.Render().find(absl::StrCat("code=\"OK\",method=\"", kMethod, "\"} 1")), std::string::npos);
+  EXPECT_EQ(ValueOf(registry_, absl::StrCat("stampgate_calls_total{code=\"OK\",method=\"", kMethod, "\"}")), "1");
   const std::vector<std::string> outcomes = AuditLines(kOutcome);
   ASSERT_THAT(outcomes, SizeIs(1));
   EXPECT_EQ(Member(outcomes[0], "activity_id"), "activity-1");

@@ -28,9 +28,8 @@ Reloader::Reloader(Options options, CurrentAccess& current)
       taken_(options_.now()),
       in_force_(options_.config),
       task_("reloader", ToDuration(options_.config->reload_interval()), [this] { Look(); }) {
-  if (options_.metrics == nullptr) return;
-  options_.metrics->SetConfigTaken(taken_);
-  options_.metrics->SetGrantsWithoutTheirFile(0);
+  ShowTaken();
+  options_.metrics.grants_without_their_file.Set(0);
 }
 
 void Reloader::Look() {
@@ -88,13 +87,13 @@ absl::Status Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
           {{"last_good_config", absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", taken_, absl::UTCTimeZone())}},
           logged_access_);
   if (!status.ok()) {
-    if (options_.metrics != nullptr) options_.metrics->CountReload("config", false);
+    options_.metrics.reloads.Count(false);
     return status;
   }
   if (is_new) Apply(*loaded);
   in_force_ = loaded->config;
   const std::vector<std::string>& not_applied = in_force_.not_applied();
-  if (options_.metrics != nullptr) options_.metrics->SetGrantsWithoutTheirFile(in_force_.without_their_file());
+  options_.metrics.grants_without_their_file.Set(in_force_.without_their_file());
   LogOnce(not_applied.empty() ? absl::OkStatus() : absl::FailedPreconditionError(absl::StrJoin(not_applied, "\n")),
           "organizations_not_applied", {}, logged_not_applied_);
   const bool differs = FixedPart(*loaded->config).SerializeAsString() != fixed_part_;
@@ -109,17 +108,17 @@ absl::Status Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
 void Reloader::Apply(const Loaded& loaded) {
   current_.Set(loaded.access);
   taken_ = options_.now();
-  if (options_.metrics != nullptr) {
-    options_.metrics->CountReload("config", true);
-    options_.metrics->SetPolicyVersion(loaded.access->version);
-    options_.metrics->SetConfigTaken(taken_);
-  }
+  options_.metrics.reloads.Count(true);
+  options_.metrics.policy.Set(loaded.access->version);
+  ShowTaken();
   Log(Severity::kInfo, "reloaded",
       {{"policy_version", loaded.access->version},
        {"keys", loaded.config->keys_size()},
        {"callers", loaded.config->callers_size()},
        {"operations_sha256", loaded.access->operations_sha256}});
 }
+
+void Reloader::ShowTaken() { options_.metrics.taken.Set(static_cast<double>(absl::ToUnixSeconds(taken_))); }
 
 void Reloader::LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged) {
   if (status.message() == logged) return;

@@ -15,10 +15,10 @@
 #include "absl/time/time.h"
 #include "gateway/callers/access.h"
 #include "gateway/config/config.h"
+#include "gateway/config/config_metrics.h"
 #include "gateway/config/loader.h"
 #include "gateway/config/reloaded_more.h"
 #include "gateway/config/snapshot.h"
-#include "gateway/metrics/metrics.h"
 #include "gateway/process/log.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/tokens/key_pool.h"
@@ -35,6 +35,7 @@ class Reloader {
     ConfigSource source;       // from which `config` was loaded
     Config config;             // the config with which the gateway started
     TokenKeyPool& token_keys;  // the pool with which the config was loaded; only the reloader may use the pool now
+    ConfigMetrics& metrics;    // must outlive the reloader
     // Reloads other files, such as certificates, and does other work of the same interval, each time the reloader
     // checks the config. `asked` is that of ConfigSource::Read. If it returns an error, the reloader logs the error and
     // continues.
@@ -42,7 +43,6 @@ class Reloader {
     // Called before new calls use `access`, whose operations can differ from those of the state before. An error
     // refuses the new config.
     std::function<absl::Status(const Access& access)> prepare = {};
-    Metrics* metrics = nullptr;  // if not null, counts the reloads
     std::function<absl::Time()> now = absl::Now;
   };
 
@@ -75,6 +75,7 @@ class Reloader {
   // Applies the config, unless it has a fault. Returns the fault.
   absl::Status Take(const absl::StatusOr<Loaded>& loaded);
   void Apply(const Loaded& loaded);
+  void ShowTaken();
   void LogOnce(const absl::Status& status, const char* event, const LogFields& more, std::string& logged);
 
   Options options_;

@@ -23,7 +23,9 @@
 #include "absl/strings/str_replace.h"
 #include "base/http/test_certificates.h"
 #include "base/loop/event_loops.h"
+#include "gateway/config/config_metrics.h"
 #include "gateway/config/loader.h"
+#include "gateway/metrics/registry.h"
 #include "gateway/policy/testing.h"
 
 namespace stampgate {
@@ -102,6 +104,7 @@ class ReloaderTest : public ::testing::Test {
         std::make_unique<Reloader>(Reloader::Options{.source = std::move(source),
                                                      .config = loaded->config,
                                                      .token_keys = token_keys_,
+                                                     .metrics = metrics_,
                                                      .reload_more =
                                                          [this](bool) {
                                                            std::lock_guard lock(mutex_);
@@ -110,7 +113,6 @@ class ReloaderTest : public ::testing::Test {
                                                            return ReloadedMore{more_};
                                                          },
                                                      .prepare = [this](const Access&) { return prepared_; },
-                                                     .metrics = &metrics_,
                                                      .now = [this] { return absl::FromUnixSeconds(now_seconds_); }},
                                    *access_);
   }
@@ -171,7 +173,8 @@ class ReloaderTest : public ::testing::Test {
     Look();
   }
 
-  Metrics metrics_{{}, "0"};
+  MetricRegistry registry_;
+  ConfigMetrics metrics_{registry_};
   std::atomic<int64_t> now_seconds_ = 1767323045;
   std::atomic<SettledFile::Time> steady_now_ = SettledFile::Time();
 
@@ -239,7 +242,7 @@ TEST_F(ReloaderTest, AConfigForWhichTheGatewayCannotPrepareIsNotAppliedAndIsTrie
   EXPECT_EQ(Caller(), "c");
   EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("reload_failed"), HasSubstr("two fields are assigned")));
   Look();
-  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 2)));
+  EXPECT_THAT(registry_.Render(), HasSubstr(absl::StrCat(kName, 2)));
   prepared_ = absl::OkStatus();
   Look();
   EXPECT_EQ(Caller(), "d");
@@ -250,15 +253,15 @@ TEST_F(ReloaderTest, AFaultIsCountedAtEachCheck) {
   constexpr char kName[] = "stampgate_reloads_total{result=\"failed\",what=\"config\"} ";
   Start(ConfigText("c"));
   LookAt(Files("callers: []"));
-  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 1)));
+  EXPECT_THAT(registry_.Render(), HasSubstr(absl::StrCat(kName, 1)));
   Look();
   Look();
-  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 3)));
+  EXPECT_THAT(registry_.Render(), HasSubstr(absl::StrCat(kName, 3)));
   EXPECT_THAT(TheLog().Next(), HasSubstr("reload_failed"));
   // A good config counts as no failure. A return to the config in use counts as no failure either.
   LookAt(Files(ConfigText("c")));
   Look();
-  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, 3)));
+  EXPECT_THAT(registry_.Render(), HasSubstr(absl::StrCat(kName, 3)));
 }
 
 TEST_F(ReloaderTest, NoPartOfAStateWithAFaultIsApplied) {
@@ -488,13 +491,13 @@ TEST_F(ReloaderTest, AnEmptiedOrganizationsFileIsNoOrderToRefuseEverything) {
   EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("\"event\":\"organizations_not_applied\""),
                                      HasSubstr("must have the line '# no organizations'"),
                                      HasSubstr("the earlier organizations stay in force")));
-  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kGauge, 1)));
+  EXPECT_THAT(registry_.Render(), HasSubstr(absl::StrCat(kGauge, 1)));
   for (int i = 0; i < 3; ++i) Look();
   LookAt(Files(ConfigText("c"), 1, "b\n"));
   EXPECT_FALSE(MayRead(*access_->Get(), "a"));
   EXPECT_TRUE(MayRead(*access_->Get(), "b"));
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
-  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kGauge, 0)));
+  EXPECT_THAT(registry_.Render(), HasSubstr(absl::StrCat(kGauge, 0)));
 }
 
 // A caller with a file, and one that can be removed.
@@ -556,7 +559,7 @@ TEST_F(ReloaderTest, ChecksAgainAsSoonAsAChangedConfigMayBeRead) {
 TEST_F(ReloaderTest, ReportsWhenTheLastGoodConfigWasApplied) {
   constexpr char kName[] = "\nstampgate_config_last_reload_success_timestamp_seconds ";
   Start(ConfigText("c"));
-  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, "1767323045\n")));
+  EXPECT_THAT(registry_.Render(), HasSubstr(absl::StrCat(kName, "1767323045\n")));
   now_seconds_ = 1767323100;
   LookAt(Files(ConfigText("d")));
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
@@ -564,7 +567,7 @@ TEST_F(ReloaderTest, ReportsWhenTheLastGoodConfigWasApplied) {
   LookAt(Files("callers: []"));
   EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("\"event\":\"reload_failed\""),
                                      HasSubstr("\"last_good_config\":\"2026-01-02T03:05:00.000Z\"")));
-  EXPECT_THAT(metrics_.Render(), HasSubstr(absl::StrCat(kName, "1767323100\n")));
+  EXPECT_THAT(registry_.Render(), HasSubstr(absl::StrCat(kName, "1767323100\n")));
 }
 
 TEST_F(ReloaderTest, ChecksTheConfigAtItsInterval) {

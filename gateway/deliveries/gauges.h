@@ -8,8 +8,8 @@
 
 #include "absl/time/time.h"
 #include "gateway/calls/stream_slots.h"
+#include "gateway/deliveries/delivery_metrics.h"
 #include "gateway/feed/source.h"
-#include "gateway/metrics/metrics.h"
 
 namespace stampgate {
 
@@ -18,7 +18,8 @@ class EventGauges {
  public:
   // `source` and `subscriptions` must outlive this. `metrics` must outlive `source`. `now` is the clock with which the
   // log sets commit times.
-  EventGauges(EventSource& source, const StreamSlots& subscriptions, Metrics& metrics, std::function<absl::Time()> now);
+  EventGauges(EventSource& source, const StreamSlots& subscriptions, DeliveryMetrics& metrics,
+              std::function<absl::Time()> now);
 
   // Sets the gauge of the subscribers before Look returns. Starts a read of the log's size and age, and sets their
   // gauges when the read has ended. While such a read is in progress, further calls of Look start no second read.
@@ -27,7 +28,7 @@ class EventGauges {
  private:
   EventSource& source_;
   const StreamSlots& subscriptions_;
-  Metrics& metrics_;
+  DeliveryMetrics& metrics_;
   const std::function<absl::Time()> now_;
   const std::shared_ptr<std::atomic<bool>> is_reading_ = std::make_shared<std::atomic<bool>>(false);
 };

@@ -9,7 +9,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/deliveries/delivery_metrics.h"
 #include "gateway/feed/feed.h"
+#include "gateway/feed/feed_metrics.h"
+#include "gateway/metrics/registry.h"
 #include "translate/testing/dynamic_message.h"
 #include "webhooks/log/sqlite/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
@@ -31,7 +34,7 @@ class EventGaugesTest : public ::testing::Test {
     options.now = [this] { return now_; };
     log_ = *OpenSqliteEventLog(std::move(options));
     encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_->identity());
-    feed_ = *EventFeed::Start(*log_, *encoder_, 1, &metrics_);
+    feed_ = *EventFeed::Start(*log_, *encoder_, 1, feed_metrics_);
     gauges_ =
         std::make_unique<EventGauges>(*feed_, subscriptions_, metrics_, [this] { return now_ + absl::Seconds(90); });
   }
@@ -52,12 +55,14 @@ class EventGaugesTest : public ::testing::Test {
     std::promise<void> ran;
     feed_->Run([&](const absl::StatusOr<EventReader*>&) { ran.set_value(); });
     ran.get_future().wait();
-    return metrics_.Render();
+    return registry_.Render();
   }
 
   const absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
   std::string folder_;
-  Metrics metrics_{{}, "v"};
+  MetricRegistry registry_;
+  DeliveryMetrics metrics_{registry_};
+  FeedMetrics feed_metrics_{registry_};
   std::unique_ptr<EventLog> log_;
   std::unique_ptr<const EventEncoder> encoder_;
   std::unique_ptr<EventFeed> feed_;
@@ -66,7 +71,7 @@ class EventGaugesTest : public ::testing::Test {
 };
 
 TEST_F(EventGaugesTest, TheMetricsHaveTheSizeAndTheAgeOfTheLog) {
-  EXPECT_THAT(metrics_.Render(), Not(HasSubstr("stampgate_event_log_bytes")));
+  EXPECT_THAT(registry_.Render(), Not(HasSubstr("stampgate_event_log_bytes")));
   EXPECT_THAT(Look(), HasSubstr("\nstampgate_event_log_oldest_age_seconds 0\n"));
   Store(1);
   const std::string text = Look();

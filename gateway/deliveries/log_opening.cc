@@ -18,18 +18,19 @@ namespace stampgate {
 namespace {
 
 // Returns the function that reports whether events can be stored. `failing` names the line.
-std::function<void(const absl::Status&)> StateReporter(std::string failing, Metrics* metrics) {
-  return [failing = std::move(failing), metrics](const absl::Status& status) {
+std::function<void(const absl::Status&)> StateReporter(std::string failing, DeliveryMetrics& metrics) {
+  return [failing = std::move(failing), &metrics](const absl::Status& status) {
     if (status.ok()) {
       Log(Severity::kInfo, "event_log_works_again", {});
     } else {
       Log(Severity::kWarning, failing, {{"message", std::string(status.message())}});
     }
-    if (metrics != nullptr) metrics->SetEventLogFailing(!status.ok());
+    metrics.log_failing.Set(status.ok() ? 0 : 1);
   };
 }
 
-SqliteEventLogOptions FileOptions(const config::v1::Events& events, std::function<void()> on_fatal, Metrics* metrics) {
+SqliteEventLogOptions FileOptions(const config::v1::Events& events, std::function<void()> on_fatal,
+                                  DeliveryMetrics& metrics) {
   SqliteEventLogOptions options;
   options.path = events.file();
   options.retention_age = ToDuration(events.retention_age());
@@ -41,10 +42,10 @@ SqliteEventLogOptions FileOptions(const config::v1::Events& events, std::functio
     on_fatal();
   };
   options.on_state = StateReporter("event_log_not_written", metrics);
-  options.on_loss = [metrics](const LostEvents& lost) {
+  options.on_loss = [&metrics](const LostEvents& lost) {
     Log(Severity::kWarning, "events_lost",
         {{"what", lost.gone ? "gone" : "damaged"}, {"first", lost.first}, {"last", lost.last}});
-    if (metrics != nullptr) metrics->CountLostEvents(lost.last - lost.first + 1);
+    metrics.lost_events.Increment(static_cast<double>(lost.last - lost.first + 1));
   };
   options.on_mark_missing = [] { Log(Severity::kWarning, "event_log_mark_made_anew", {}); };
   options.on_clock_step = [](absl::Duration step) {
@@ -54,7 +55,7 @@ SqliteEventLogOptions FileOptions(const config::v1::Events& events, std::functio
 }
 
 PostgresEventLogOptions ServerOptions(const config::v1::Config& config,
-                                      std::function<void(bool reachable)> on_reachable, Metrics* metrics) {
+                                      std::function<void(bool reachable)> on_reachable, DeliveryMetrics& metrics) {
   PostgresEventLogOptions options;
   options.address = AddressOf(config);
   options.on_state = [on_reachable = std::move(on_reachable),
@@ -62,16 +63,16 @@ PostgresEventLogOptions ServerOptions(const config::v1::Config& config,
     report(status);
     on_reachable(status.ok());
   };
-  options.on_taken_back = [metrics](Position had, Position latest) {
+  options.on_taken_back = [&metrics](Position had, Position latest) {
     Log(Severity::kWarning, "events_taken_back", {{"had", had}, {"latest", latest}});
-    if (metrics != nullptr) metrics->CountLostEvents(std::max<Position>(1, had - latest));
+    metrics.lost_events.Increment(static_cast<double>(std::max<Position>(1, had - latest)));
   };
   return options;
 }
 
 absl::StatusOr<std::unique_ptr<EventLog>> OpenOnServer(const config::v1::Config& config,
                                                        std::function<void(bool reachable)> on_reachable,
-                                                       Metrics* metrics) {
+                                                       DeliveryMetrics& metrics) {
   PostgresEventLogOptions options = ServerOptions(config, std::move(on_reachable), metrics);
   ABSL_ASSIGN_OR_RETURN(const SecretBytes key,
                         ReadSymmetricKey(config.store().postgresql().key_file(), SecretOwnersOf(config)));
@@ -86,12 +87,12 @@ bool HasEventLog(const config::v1::Config& config) {
 }
 
 absl::StatusOr<std::unique_ptr<EventLog>> OpenEventLog(const config::v1::Config& config, EventLogObservers observers,
-                                                       Metrics* metrics) {
+                                                       DeliveryMetrics& metrics) {
   absl::StatusOr<std::unique_ptr<EventLog>> log =
       config.store().has_postgresql()
           ? OpenOnServer(config, std::move(observers.on_reachable), metrics)
           : OpenSqliteEventLog(FileOptions(config.events(), std::move(observers.on_fatal), metrics));
-  if (log.ok() && metrics != nullptr) metrics->SetEventLogFailing(false);
+  if (log.ok()) metrics.log_failing.Set(0);
   return log;
 }
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "gateway/metrics/metrics.h"
+#include "gateway/deliveries/delivery_metrics.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "webhooks/log/event_log.h"
 
@@ -21,10 +21,10 @@ struct EventLogObservers {
 // Whether the config has an event log.
 bool HasEventLog(const config::v1::Config& config);
 
-// Opens the log, which is in a file or on a PostgreSQL server. Requires HasEventLog(config). `metrics` may be null, and
-// must outlive the log. Errors: those of OpenSqliteEventLog, OpenPostgresEventLog and ReadSymmetricKey.
+// Opens the log, which is in a file or on a PostgreSQL server. Requires HasEventLog(config). `metrics` must outlive the
+// log. Errors: those of OpenSqliteEventLog, OpenPostgresEventLog and ReadSymmetricKey.
 absl::StatusOr<std::unique_ptr<EventLog>> OpenEventLog(const config::v1::Config& config, EventLogObservers observers,
-                                                       Metrics* metrics);
+                                                       DeliveryMetrics& metrics);
 
 }  // namespace stampgate
 

@@ -65,32 +65,25 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Config& config) {
   return options;
 }
 
-void Count(const Intake::Report& report, Metrics& metrics) {
-  metrics.CountDelivery(report.outcome);
-  if (!report.times.has_value() || !report.times->stored.has_value()) return;
-  metrics.ObserveDurableWrite(DurableWrite::kEvent, absl::FromChrono(*report.times->stored - report.times->verified));
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
                                                                     const google::protobuf::DescriptorPool& pool,
                                                                     UpstreamClient& upstream, Observers observers,
-                                                                    Metrics* metrics, Tracer* tracer) {
+                                                                    DeliveryMetrics& metrics, FeedMetrics& feed_metrics,
+                                                                    Tracer* tracer) {
   std::unique_ptr<EventPipeline> pipeline(new EventPipeline(config.events(), metrics));
   absl::StatusOr<std::unique_ptr<EventLog>> log =
       OpenEventLog(config, {std::move(observers.on_fatal), std::move(observers.on_reachable)}, metrics);
   if (!log.ok()) return log.status();
   pipeline->log_ = *std::move(log);
-  pipeline->watch_.emplace(
-      HangWatch::Options{.what = "event_log",
-                         .waits_for = "the disk or the server of the event log",
-                         .under_way = [log = pipeline->log_.get()] { return log->WriteUnderWay(); },
-                         .observe =
-                             [metrics](absl::Duration under_way) {
-                               if (metrics != nullptr) metrics->SetWriteUnderWay(DurableWrite::kEvent, under_way);
-                             },
-                         .on_change = std::move(observers.on_hanging)});
+  pipeline->watch_.emplace(HangWatch::Options{
+      .what = "event_log",
+      .waits_for = "the disk or the server of the event log",
+      .under_way = [log = pipeline->log_.get()] { return log->WriteUnderWay(); },
+      .observe =
+          [&metrics](absl::Duration under_way) { metrics.log_write_seconds.Set(absl::ToDoubleSeconds(under_way)); },
+      .on_change = std::move(observers.on_hanging)});
   pipeline->watch_->Look();
   pipeline->watcher_ = std::make_unique<PeriodicTask>("log-watch", HangWatch::kInterval,
                                                       [watch = &*pipeline->watch_] { watch->Look(); });
@@ -98,17 +91,15 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
                         EventEncoder::Create(pool, config.operator_name(), pipeline->log_->identity()));
   pipeline->encoder_ = std::move(encoder);
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<EventFeed> feed,
-                        EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads, metrics));
+                        EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads, feed_metrics));
   pipeline->feed_ = std::move(feed);
-  if (metrics != nullptr) {
-    pipeline->gauges_ =
-        std::make_unique<EventGauges>(*pipeline->feed_, pipeline->subscriptions_, *metrics, [] { return absl::Now(); });
-    pipeline->measurer_ = std::make_unique<PeriodicTask>("log-gauges", kMeasureInterval, [pipeline = pipeline.get()] {
-      pipeline->gauges_->Look();
-      pipeline->ReportPeers();
-    });
-    pipeline->measurer_->Wake();
-  }
+  pipeline->gauges_ =
+      std::make_unique<EventGauges>(*pipeline->feed_, pipeline->subscriptions_, metrics, [] { return absl::Now(); });
+  pipeline->measurer_ = std::make_unique<PeriodicTask>("log-gauges", kMeasureInterval, [pipeline = pipeline.get()] {
+    pipeline->gauges_->Look();
+    pipeline->ReportPeers();
+  });
+  pipeline->measurer_->Wake();
   if (config.webhooks().listen_address().empty()) return pipeline;
 
   const auto now = [] { return absl::Now(); };
@@ -120,15 +111,15 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->verifier_ = std::make_unique<Verifier>(
       Verifier::Options{config.operator_name(), ToDuration(config.webhooks().max_timestamp_age()), now},
       *pipeline->keys_);
-  if (metrics != nullptr) metrics->ExpectDeliveries(Intake::Outcomes());
+  metrics.ExpectDeliveries();
   if (tracer != nullptr) {
     pipeline->delivery_spans_.emplace(*tracer, !config.webhooks().tls_certificate_file().empty());
   }
   pipeline->intake_ = std::make_unique<Intake>(*pipeline->verifier_, *pipeline->log_,
-                                               [metrics, &deliveries = pipeline->delivery_log_,
+                                               [&metrics, &deliveries = pipeline->delivery_log_,
                                                 &spans = pipeline->delivery_spans_](const Intake::Report& report) {
                                                  deliveries.Add(report);
-                                                 if (metrics != nullptr) Count(report, *metrics);
+                                                 metrics.Count(report);
                                                  if (spans.has_value()) spans->Add(report);
                                                });
   ReceiverOptions options = ReceiverOptionsOf(config);
@@ -156,16 +147,11 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   return pipeline;
 }
 
-EventPipeline::EventPipeline(const config::v1::Events& config, Metrics* metrics)
+EventPipeline::EventPipeline(const config::v1::Events& config, DeliveryMetrics& metrics)
     : metrics_(metrics),
       subscriptions_(config.max_subscribers(), config.max_subscribers_per_caller(), "subscriptions",
-                     [metrics](int change) {
-                       if (metrics == nullptr) return;
-                       if (change > 0) {
-                         metrics->SubscriberCame();
-                       } else {
-                         metrics->SubscriberLeft();
-                       }
+                     [&subscribers = metrics.subscribers](int change) {
+                       change > 0 ? subscribers.Increment() : subscribers.Decrement();
                      }),
       body_reads_(config.max_subscribers(), config.max_subscribers_per_caller(), "body reads"),
       queries_({.max = config.max_subscribers(),
@@ -182,23 +168,21 @@ ReloadedMore EventPipeline::ReloadTls(bool asked) {
   const std::lock_guard lock(reloading_);
   if (receiver_ == nullptr) return {};
   const absl::StatusOr<bool> changed = receiver_->ReloadTls(absl::Now(), asked);
-  if (metrics_ != nullptr && (!changed.ok() || *changed)) metrics_->CountReload("webhook_certificates", changed.ok());
+  if (!changed.ok() || *changed) metrics_.certificate_reloads.Count(changed.ok());
   ReportCertificate();
   return {changed.status(), absl::FromChrono(receiver_->tls_wait())};
 }
 
 void EventPipeline::ReportCertificate() {
-  if (metrics_ == nullptr) return;
   const std::optional<absl::Time> not_after = receiver_->certificate_not_after();
-  if (not_after.has_value()) metrics_->SetWebhookCertificateNotAfter(*not_after);
+  if (!not_after.has_value()) return;
+  metrics_.certificate_not_after.Set(static_cast<double>(absl::ToUnixSeconds(*not_after)));
 }
 
 void EventPipeline::ReportPeers() {
   const std::lock_guard lock(reloading_);
-  if (metrics_ == nullptr || receiver_ == nullptr) return;
-  const PeerTable::Counts peers = receiver_->peers();
-  metrics_->SetWebhookPeers({peers.unproven, peers.proven, peers.unproven_displaced, peers.proven_displaced,
-                             peers.refused, receiver_->held_bytes()});
+  if (receiver_ == nullptr) return;
+  metrics_.ShowPeers(receiver_->peers(), receiver_->held_bytes());
 }
 
 void EventPipeline::Drain() {

@@ -15,12 +15,13 @@
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/stream_slots.h"
 #include "gateway/config/reloaded_more.h"
+#include "gateway/deliveries/delivery_metrics.h"
 #include "gateway/deliveries/delivery_spans.h"
 #include "gateway/deliveries/gauges.h"
 #include "gateway/deliveries/rejected_delivery_log.h"
 #include "gateway/feed/encoder.h"
 #include "gateway/feed/feed.h"
-#include "gateway/metrics/metrics.h"
+#include "gateway/feed/feed_metrics.h"
 #include "gateway/process/hang_watch.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/telemetry/tracer.h"
@@ -51,13 +52,14 @@ class EventPipeline {
   };
 
   // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and
-  // fetches the key set through `upstream`. `pool` contains the protos of the API. `metrics` may be null. If `tracer`
-  // is null, deliveries are not traced. `pool`, `upstream`, `metrics` and `tracer` must outlive the pipeline. Errors:
-  // those of OpenEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
+  // fetches the key set through `upstream`. `pool` contains the protos of the API. If `tracer` is null, deliveries are
+  // not traced. `pool`, `upstream`, `metrics`, `feed_metrics` and `tracer` must outlive the pipeline. Errors: those of
+  // OpenEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
                                                               const google::protobuf::DescriptorPool& pool,
                                                               UpstreamClient& upstream, Observers observers,
-                                                              Metrics* metrics = nullptr, Tracer* tracer = nullptr);
+                                                              DeliveryMetrics& metrics, FeedMetrics& feed_metrics,
+                                                              Tracer* tracer);
 
   // Closes the pipeline without a grace period.
   ~EventPipeline();
@@ -85,12 +87,12 @@ class EventPipeline {
   void Close(absl::Duration grace);
 
  private:
-  EventPipeline(const config::v1::Events& config, Metrics* metrics);
+  EventPipeline(const config::v1::Events& config, DeliveryMetrics& metrics);
 
   void ReportCertificate();
   void ReportPeers();
 
-  Metrics* const metrics_;
+  DeliveryMetrics& metrics_;
   // The loops of the webhook port. They outlive the log and the verifier, which hold the answers of deliveries.
   std::shared_ptr<EventLoops> webhook_loops_;
   std::mutex reloading_;  // guards the start, the reloads and the end of receiver_

@@ -15,6 +15,30 @@ std::optional<Excess> ExcessOf(std::optional<MemoryBound> limit) {
   return Excess::kBytesOfAll;
 }
 
+absl::string_view NameOf(Excess excess) {
+  switch (excess) {
+    case Excess::kHeaderBytes:
+      return "header_bytes";
+    case Excess::kResets:
+      return "resets";
+    case Excess::kControlFrames:
+      return "control_frames";
+    case Excess::kConnections:
+      return "connections";
+    case Excess::kConnectionsOfAll:
+      return "connections_of_all";
+    case Excess::kBytesOfConnection:
+      return "bytes";
+    case Excess::kBytesOfIdentity:
+      return "bytes_of_identity";
+    case Excess::kBytesOfAll:
+      return "bytes_of_all";
+    case Excess::kUnread:
+      return "unread";
+  }
+  return "";
+}
+
 absl::string_view MessageOf(Excess excess) {
   switch (excess) {
     case Excess::kHeaderBytes:

@@ -22,7 +22,9 @@ enum class Excess : size_t {
   kBytesOfAll,         // MemoryAccount::Limits::max_bytes
   kUnread,             // Connection::Bounds::max_unread_time
 };
-inline constexpr size_t kExcessCount = 9;
+
+// Returns the name of the bound for metrics; empty for a number that is no bound.
+absl::string_view NameOf(Excess excess);
 
 // Returns the bound of the connection that stands for a bound of memory.
 std::optional<Excess> ExcessOf(std::optional<MemoryBound> limit);

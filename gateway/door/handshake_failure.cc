@@ -6,6 +6,24 @@
 
 namespace stampgate {
 
+absl::string_view NameOf(HandshakeFailure failure) {
+  switch (failure) {
+    case HandshakeFailure::kNoHello:
+      return "no_hello";
+    case HandshakeFailure::kHelloRefused:
+      return "hello_refused";
+    case HandshakeFailure::kNoCertificate:
+      return "no_certificate";
+    case HandshakeFailure::kCertificateRefused:
+      return "certificate_refused";
+    case HandshakeFailure::kUnfinished:
+      return "unfinished";
+    case HandshakeFailure::kNoCaller:
+      return "no_caller";
+  }
+  return "";
+}
+
 HandshakeFailure FailureOf(const SSL& ssl) {
   if (SSL_get_state(&ssl) == TLS_ST_BEFORE) return HandshakeFailure::kNoHello;
   if (SSL_get_verify_result(&ssl) == kNoCallerError) return HandshakeFailure::kNoCaller;

@@ -6,6 +6,8 @@
 
 #include <cstddef>
 
+#include "absl/strings/string_view.h"
+
 namespace stampgate {
 
 enum class HandshakeFailure : size_t {
@@ -16,6 +18,9 @@ enum class HandshakeFailure : size_t {
   kUnfinished,          // the client left or stopped sending in the middle
   kNoCaller,            // the config has no caller with the identity of the client's valid certificate
 };
+
+// Returns the name of the failure for metrics and the log; empty for a number that is no failure.
+absl::string_view NameOf(HandshakeFailure failure);
 
 // Returns how far a handshake of a server came that has failed, or whose client has not chosen HTTP/2.
 HandshakeFailure FailureOf(const SSL& ssl);

@@ -394,7 +394,7 @@ TEST_F(EventBodyReadTest, ACancelDuringAReadEndsTheCallAtItsNextPiece) {
 TEST_F(EventBodyReadTest, WholeBodiesAreReadWhileThePolicyIsReloaded) {
   const std::string body = BodyOf(2 * kPiece + 7);
   PutBody(3, body);
-  const std::unique_ptr<EventFeed> feed = *EventFeed::Start(log_, *encoder_, 2);
+  const std::unique_ptr<EventFeed> feed = *EventFeed::Start(log_, *encoder_, 2, feed_metrics_);
   served_.source = feed.get();
   std::thread reloads([this] {
     for (int i = 0; i < 200; ++i) Grant("'odd'");

@@ -315,7 +315,7 @@ TEST_F(EventQueryTest, ASourceThatEndsEndsAGet) {
 
 TEST_F(EventQueryTest, ADrainedFeedStillServesPages) {
   Grant("'odd'");
-  const std::unique_ptr<EventFeed> feed = *EventFeed::Start(log_, *encoder_, 1);
+  const std::unique_ptr<EventFeed> feed = *EventFeed::Start(log_, *encoder_, 1, feed_metrics_);
   served_.source = feed.get();
   feed->Drain();
   std::promise<void> responded;

@@ -735,7 +735,7 @@ class SubscriptionThreadsTest : public EventCallTest {
     return call;
   }
 
-  std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 2);
+  std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 2, feed_metrics_);
   grpc::ByteBuffer request_;
 };
 

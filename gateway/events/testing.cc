@@ -31,7 +31,7 @@ EventCallTest::EventCallTest()
               .identity = log_.identity()},
       environment_{.log = &served_,
                    .access = access_,
-                   .recorders = {nullptr, disk_waits_, nullptr, &call_lines_},
+                   .recorders = {nullptr, disk_waits_, call_metrics_, &call_lines_},
                    .in_flight = in_flight_,
                    .messages = *messages_,
                    .heartbeat_interval = kHeartbeat,

@@ -22,6 +22,7 @@
 #include "gateway/callers/access.h"
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/call_lines.h"
+#include "gateway/calls/call_metrics.h"
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/disk_waits.h"
@@ -33,8 +34,10 @@
 #include "gateway/feed/encoder.h"
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/fake_source.h"
+#include "gateway/feed/feed_metrics.h"
 #include "gateway/feed/page.h"
 #include "gateway/memory/testing.h"
+#include "gateway/metrics/registry.h"
 #include "translate/testing/dynamic_message.h"
 #include "webhooks/log/event_log.h"
 
@@ -89,6 +92,9 @@ class EventCallTest : public ::testing::Test {
   // the page has no events, and its `through` is at `last`.
   EventPage PageOf(Position first, Position last);
 
+  MetricRegistry registry_;
+  CallMetrics call_metrics_{registry_};
+  FeedMetrics feed_metrics_{registry_};
   FakeEventLog log_;
   const std::unique_ptr<const EventEncoder> encoder_ =
       *EventEncoder::Create(testing::Pool(), "Service", log_.identity());

@@ -26,7 +26,7 @@ EventFeed::EventFeed(const EventEncoder& encoder, const LogIdentity& log)
     : encoder_(encoder), log_(log), tail_(std::make_shared<EventTail>(kTailBytes)) {}
 
 absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const EventEncoder& encoder, int threads,
-                                                            Metrics* metrics) {
+                                                            FeedMetrics& metrics) {
   std::unique_ptr<EventFeed> feed(new EventFeed(encoder, log.identity()));
   for (int i = 0; i < threads; ++i) {
     ABSL_ASSIGN_OR_RETURN(std::unique_ptr<EventReader> reader, log.NewReader());
@@ -34,10 +34,10 @@ absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const
   }
   ABSL_ASSIGN_OR_RETURN(const LogExtent extent, feed->readers_.front()->Extent());
   feed->latest_ = extent.latest;
-  if (metrics != nullptr) metrics->SetLatestPosition(extent.latest);
-  log.SetOnGrowth([feed = feed.get(), metrics](Position latest) {
+  metrics.latest_position.Set(static_cast<double>(extent.latest));
+  log.SetOnGrowth([feed = feed.get(), &metrics](Position latest) {
     feed->Grow(latest);
-    if (metrics != nullptr) metrics->SetLatestPosition(latest);
+    metrics.latest_position.Set(static_cast<double>(latest));
   });
   for (const auto& reader : feed->readers_) {
     const bool quick_only = threads > 1 && feed->threads_.empty();

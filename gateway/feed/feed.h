@@ -13,9 +13,9 @@
 
 #include "absl/status/statusor.h"
 #include "gateway/feed/encoder.h"
+#include "gateway/feed/feed_metrics.h"
 #include "gateway/feed/source.h"
 #include "gateway/feed/tail.h"
-#include "gateway/metrics/metrics.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
@@ -31,10 +31,9 @@ class EventFeed : public EventSource {
  public:
   // Starts a feed. If `threads` is more than one, the first thread serves only Run and requests near the log's end. So
   // Run and these requests do not wait for requests that search a long log. `log` and `encoder` must outlive the feed.
-  // If `metrics` is not null, it must outlive the log, because the log reports its growth to `metrics`, too. Errors:
-  // those of EventLog::NewReader.
+  // `metrics` must outlive the log, because it shows the log's growth. Errors: those of EventLog::NewReader.
   static absl::StatusOr<std::unique_ptr<EventFeed>> Start(EventLog& log, const EventEncoder& encoder, int threads,
-                                                          Metrics* metrics = nullptr);
+                                                          FeedMetrics& metrics);
 
   // Closes the feed. Then ends every request that it has not served with kAborted.
   ~EventFeed() override;

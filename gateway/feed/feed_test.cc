@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "gateway/feed/fake_log.h"
+#include "gateway/feed/feed_metrics.h"
+#include "gateway/metrics/registry.h"
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/status.h"
 
@@ -70,9 +72,11 @@ class EventFeedTest : public ::testing::Test {
     }
   }
 
+  MetricRegistry registry_;
+  FeedMetrics metrics_{registry_};
   FakeEventLog log_;
   std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_.identity());
-  std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 1);
+  std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 1, metrics_);
 };
 
 TEST_F(EventFeedTest, APageHasTheEventsOfTheLog) {
@@ -81,6 +85,7 @@ TEST_F(EventFeedTest, APageHasTheEventsOfTheLog) {
   EXPECT_THAT(PositionsOf(page), ElementsAre(1, 2, 3));
   EXPECT_EQ(page->through.position, 3);
   EXPECT_EQ(feed_->latest(), 3);
+  EXPECT_EQ(metrics_.latest_position.Shown().Value(), 3);
 }
 
 TEST_F(EventFeedTest, AReaderWaitsForTheNextEvent) {
@@ -151,7 +156,7 @@ TEST_F(EventFeedTest, AReaderFarBehindGetsEveryEvent) {
 // A reader near the log's end must not wait, however many readers search the log from its beginning, and however long
 // each read takes.
 TEST_F(EventFeedTest, AReaderNearTheEndDoesNotWaitForSearches) {
-  feed_ = *EventFeed::Start(log_, *encoder_, 2);
+  feed_ = *EventFeed::Start(log_, *encoder_, 2, metrics_);
   log_.Grow(5000);
   std::promise<void> searching;
   std::promise<void> go_on;
@@ -255,9 +260,11 @@ TEST_F(EventFeedTest, TrimmedAndDamagedEventsAreErrorsForCallers) {
 
 TEST(EventFeedThreadsTest, ManyReadersSeeEveryEventOnceWhileTheLogGrows) {
   constexpr Position kEvents = 5000;
+  MetricRegistry registry;
+  FeedMetrics metrics(registry);
   FakeEventLog log;
   auto encoder = *EventEncoder::Create(testing::Pool(), "Service", log.identity());
-  auto feed = *EventFeed::Start(log, *encoder, 3);
+  auto feed = *EventFeed::Start(log, *encoder, 3, metrics);
   std::vector<std::thread> readers;
   for (int i = 1; i <= 8; ++i) {
     readers.emplace_back([&feed, i] {

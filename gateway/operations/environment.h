@@ -16,6 +16,7 @@
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/trace_context.h"
+#include "gateway/operations/operation_metrics.h"
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/process/worker_threads.h"
 #include "gateway/store/call_store.h"
@@ -39,6 +40,7 @@ struct CallEnvironment {
   CallsInFlight<grpc::CallbackServerContext>& in_flight;
   CallStore* store;  // if null, the gateway refuses calls with an idempotency key
   CallRecorders recorders;
+  OperationMetrics& metrics;
   absl::Duration default_deadline;  // the time for upstream's part of a call whose caller has set no deadline
   absl::Duration max_deadline;
   ActivityWaits& waits;

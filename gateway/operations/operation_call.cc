@@ -248,7 +248,7 @@ void OperationCall::OnDecided() {
 }
 
 void OperationCall::OnRemembered(StoreAnswer answer) {
-  ObserveWrite(DurableWrite::kIdempotencyKey, *std::exchange(store_began_, std::nullopt));
+  ObserveWrite(environment_.metrics.key_write, *std::exchange(store_began_, std::nullopt));
   // The step is empty if the audit log was faster.
   if (audit_began_.has_value() || recorded_.has_value()) record_.spans().Begin(CallStage::kAudit);
   stored_ = std::move(answer);
@@ -315,7 +315,7 @@ void OperationCall::Record() {
 }
 
 void OperationCall::OnRecorded(const absl::Status& recorded) {
-  ObserveWrite(DurableWrite::kDecision, *std::exchange(audit_began_, std::nullopt));
+  ObserveWrite(environment_.metrics.decision_write, *std::exchange(audit_began_, std::nullopt));
   recorded_ = recorded;
   OnWritten();
 }
@@ -329,9 +329,8 @@ void OperationCall::OnWritten() {
   std::visit([this](const auto& way) { SendAs(way); }, way_);
 }
 
-void OperationCall::ObserveWrite(DurableWrite write, absl::Time began) {
-  Metrics* const metrics = environment_.recorders.metrics;
-  if (metrics != nullptr) metrics->ObserveDurableWrite(write, SteadyNow() - began);
+void OperationCall::ObserveWrite(Histogram& write, absl::Time began) {
+  write.Observe(absl::ToDoubleSeconds(SteadyNow() - began));
 }
 
 void OperationCall::SendAs(const Discover& /*way*/) {

@@ -103,7 +103,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void Record();
   void OnRecorded(const absl::Status& recorded);
   void OnWritten();
-  void ObserveWrite(DurableWrite write, absl::Time began);
+  void ObserveWrite(Histogram& write, absl::Time began);
   void SendAs(const Discover& way);
   void SendAs(const Forward& way);
   void SendAs(const SignWith& way);

@@ -326,34 +326,37 @@ void CallTest::UseAdmission(AdmissionOptions options, absl::Duration max_wait) {
   options.run_after = [this](absl::Duration delay, EventLoop::Task task) {
     loops_[0].RunAfter(delay, std::move(task));
   };
-  admission_ = Admission::Create(std::move(options));
+  admission_ = Admission::Create(std::move(options), admission_metrics_);
 }
 
 const CallEnvironment& CallTest::environment() {
   if (!environment_.has_value()) {
     wait_options_.is_final = [](absl::string_view status) { return testing::Operations().IsFinalStatus(status); };
-    activity_waits_ = std::make_shared<ActivityWaits>(wait_options_, loops_[0], /*metrics=*/nullptr);
-    environment_.emplace(CallEnvironment{
-        .access = current_access_,
-        .timestamps = timestamps_,
-        .upstream = upstream_,
-        .admission = *admission_,
-        .retries = with_retries_ ? &retries_ : nullptr,
-        .submit_breaker = with_retries_ ? &submit_breaker_ : nullptr,
-        .query_breaker = with_retries_ ? &query_breaker_ : nullptr,
-        .loops = loops_,
-        .signing = *signing_,
-        .in_flight = in_flight_,
-        .store = with_store_ ? &store_ : nullptr,
-        .recorders =
-            {.audit = audit_.get(), .disk_waits = waits_, .metrics = nullptr, .lines = &lines_, .tracer = tracer_},
-        .default_deadline = absl::Seconds(30),
-        .max_deadline = absl::Seconds(60),
-        .waits = *activity_waits_,
-        .max_wait = max_wait_,
-        .forward_traceparent = forward_traceparent_,
-        .now = [this] { return now_; },
-        .random = [] { return 7; }});
+    activity_waits_ = std::make_shared<ActivityWaits>(wait_options_, loops_[0], wait_metrics_);
+    environment_.emplace(CallEnvironment{.access = current_access_,
+                                         .timestamps = timestamps_,
+                                         .upstream = upstream_,
+                                         .admission = *admission_,
+                                         .retries = with_retries_ ? &retries_ : nullptr,
+                                         .submit_breaker = with_retries_ ? &submit_breaker_ : nullptr,
+                                         .query_breaker = with_retries_ ? &query_breaker_ : nullptr,
+                                         .loops = loops_,
+                                         .signing = *signing_,
+                                         .in_flight = in_flight_,
+                                         .store = with_store_ ? &store_ : nullptr,
+                                         .recorders = {.audit = audit_.get(),
+                                                       .disk_waits = waits_,
+                                                       .metrics = call_metrics_,
+                                                       .lines = &lines_,
+                                                       .tracer = tracer_},
+                                         .metrics = metrics_,
+                                         .default_deadline = absl::Seconds(30),
+                                         .max_deadline = absl::Seconds(60),
+                                         .waits = *activity_waits_,
+                                         .max_wait = max_wait_,
+                                         .forward_traceparent = forward_traceparent_,
+                                         .now = [this] { return now_; },
+                                         .random = [] { return 7; }});
   }
   return *environment_;
 }

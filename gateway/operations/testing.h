@@ -22,6 +22,7 @@
 #include "absl/time/time.h"
 #include "base/loop/event_loops.h"
 #include "gateway/admission/admission.h"
+#include "gateway/admission/admission_metrics.h"
 #include "gateway/admission/breaker.h"
 #include "gateway/admission/retry_budget.h"
 #include "gateway/audit/log.h"
@@ -30,10 +31,13 @@
 #include "gateway/callers/authenticator.h"
 #include "gateway/callers/caller.h"
 #include "gateway/calls/call_lines.h"
+#include "gateway/calls/call_metrics.h"
 #include "gateway/calls/calls_in_flight.h"
 #include "gateway/calls/disk_waits.h"
 #include "gateway/memory/held_bytes.h"
+#include "gateway/metrics/registry.h"
 #include "gateway/operations/environment.h"
+#include "gateway/operations/operation_metrics.h"
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/operations/unary_handler.h"
 #include "gateway/process/worker_threads.h"
@@ -41,6 +45,7 @@
 #include "gateway/telemetry/tracer.h"
 #include "gateway/upstream/client.h"
 #include "gateway/waiting/activity_waits.h"
+#include "gateway/waiting/wait_metrics.h"
 #include "gateway/waiting/wait_table.h"
 #include "google/protobuf/message.h"
 #include "stamp/request_body.h"
@@ -289,10 +294,15 @@ class CallTest : public ::testing::Test {
   CallLines lines_;
   bool with_store_ = false;
   bool with_retries_ = false;
-  RetryBudget retries_;
-  Breaker submit_breaker_;
-  Breaker query_breaker_;
-  std::shared_ptr<Admission> admission_ = Admission::Create({});
+  MetricRegistry registry_;
+  AdmissionMetrics admission_metrics_{registry_};
+  CallMetrics call_metrics_{registry_};
+  OperationMetrics metrics_{registry_};
+  WaitMetrics wait_metrics_{registry_};
+  RetryBudget retries_{admission_metrics_};
+  Breaker submit_breaker_{admission_metrics_.submit_breaker_open};
+  Breaker query_breaker_{admission_metrics_.query_breaker_open};
+  std::shared_ptr<Admission> admission_ = Admission::Create({}, admission_metrics_);
   std::optional<CallEnvironment> environment_;
   std::vector<Watched> watched_;
 };

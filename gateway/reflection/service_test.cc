@@ -19,8 +19,10 @@
 #include "base/loop/event_loops.h"
 #include "gateway/callers/directory.h"
 #include "gateway/calls/call_lines.h"
+#include "gateway/calls/call_metrics.h"
 #include "gateway/calls/disk_waits.h"
 #include "gateway/door/door.h"
+#include "gateway/metrics/registry.h"
 #include "grpc/reflection/v1/reflection.pb.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/testing/operations.h"
@@ -104,7 +106,7 @@ class ReflectionServiceTest : public ::testing::Test {
 
   void Start(const OpenStreams::Options& streams = {}, size_t max_streams_per_caller = 250) {
     service_.emplace(ReflectionService::Options{.access = access_,
-                                                .recorders = {nullptr, disk_waits_, nullptr, &call_lines_},
+                                                .recorders = {nullptr, disk_waits_, call_metrics_, &call_lines_},
                                                 .in_flight = in_flight_,
                                                 .random = [] { return 1; },
                                                 .max_streams_per_caller = max_streams_per_caller,
@@ -136,6 +138,8 @@ class ReflectionServiceTest : public ::testing::Test {
   }
 
   CurrentAccess access_{nullptr};
+  MetricRegistry registry_;
+  CallMetrics call_metrics_{registry_};
   DiskWaits disk_waits_;
   mutable std::mutex mutex_;
   std::vector<std::string> lines_;

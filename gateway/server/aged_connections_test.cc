@@ -17,6 +17,8 @@
 #include "base/loop/event_loops.h"
 #include "gateway/config/config.h"
 #include "gateway/config/testing.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/server/room_metrics.h"
 #include "gateway/server/server.h"
 #include "gateway/upstream/scripted_server.h"
 #include "google/rpc/error_details.pb.h"
@@ -153,8 +155,11 @@ class AgedConnectionsTest : public ::testing::Test {
     access->keys.Add(config->keys(0), std::make_shared<FakeSigner>());
     access->callers = CallerDirectory(*config, access->operations->set());
     access_.Set(std::move(access));
-    absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(
-        config, {.access = access_, .loops = std::make_shared<EventLoops>(2), .tls = tls_.get(), .ages = ages});
+    absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(config, {.access = access_,
+                                                                            .metrics = metrics_,
+                                                                            .loops = std::make_shared<EventLoops>(2),
+                                                                            .tls = tls_.get(),
+                                                                            .ages = ages});
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     grpc::SslCredentialsOptions options;
@@ -171,6 +176,8 @@ class AgedConnectionsTest : public ::testing::Test {
   ScriptedServer upstream_{ScriptedServer::Always(JsonResponse(kPending))};
   std::unique_ptr<CurrentTls> tls_;
   CurrentAccess access_{nullptr};
+  MetricRegistry registry_;
+  RoomMetrics metrics_{registry_, "1"};
   std::unique_ptr<Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };

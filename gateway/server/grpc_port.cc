@@ -14,7 +14,6 @@
 #include "gateway/config/memory_rules.h"
 #include "gateway/door/excess.h"
 #include "gateway/memory/account.h"
-#include "gateway/metrics/metrics.h"
 #include "gateway/process/descriptor_limit.h"
 #include "gateway/process/log.h"
 
@@ -47,7 +46,7 @@ void LogConnection(const CallRecorders& recorders, absl::string_view event, cons
 // clients, who can be anybody, have fewer lines.
 void LogHandshake(const CallRecorders& recorders, const FailedHandshake& failed) {
   if (recorders.lines == nullptr) return;
-  const char* reason = kHandshakeFailures[static_cast<size_t>(failed.failure)];
+  const absl::string_view reason = NameOf(failed.failure);
   if (failed.failure != HandshakeFailure::kNoCaller) {
     return LogFailedHandshake(*recorders.lines, {"grpc", failed.address, reason, failed.names, failed.why});
   }
@@ -81,7 +80,7 @@ void SetGrpcLimits(const config::v1::Config& config, const ConnectionAges& ages,
 }
 
 Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* tls, const CurrentAccess& access,
-                            const CallRecorders& recorders) {
+                            const CallRecorders& recorders, DoorMetrics& metrics) {
   const config::v1::Connections& connections = config.connections();
   Door::Options options{.address = config.listen_address(), .tls = tls};
   const ConnectionBounds bounds(config);
@@ -98,20 +97,19 @@ Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* 
   options.memory.max_bytes_per_connection = static_cast<int64_t>(config.memory().max_bytes_per_connection());
   options.max_unread_time = ToDuration(config.memory().max_unread_time());
   options.is_caller = [&access](const Peer& peer) { return !access.Get()->callers.Find(peer).empty(); };
-  options.on_failed_handshake = [&recorders](const FailedHandshake& failed) {
-    if (recorders.metrics != nullptr) recorders.metrics->CountFailedHandshake(static_cast<size_t>(failed.failure));
+  options.on_failed_handshake = [&recorders, &metrics](const FailedHandshake& failed) {
+    metrics.failed_handshakes[failed.failure].Increment();
     if (!failed.why.empty()) LogHandshake(recorders, failed);
   };
   options.on_no_descriptor = [&recorders] {
     if (recorders.lines != nullptr) LogDescriptorsShort(*recorders.lines, "grpc");
   };
-  static_assert(kConnectionBounds.size() == kExcessCount);
-  options.on_unread = [&recorders](const Peer& peer, size_t streams) {
-    if (recorders.metrics != nullptr) recorders.metrics->CountUnreadResponses(streams);
+  options.on_unread = [&recorders, &metrics](const Peer& peer, size_t streams) {
+    metrics.unread_responses.Increment(static_cast<double>(streams));
     LogConnection(recorders, "response_unread", peer, MessageOf(Excess::kUnread));
   };
-  options.on_excess = [&recorders](const Peer& peer, Excess excess) {
-    if (recorders.metrics != nullptr) recorders.metrics->CountClosedConnection(static_cast<size_t>(excess));
+  options.on_excess = [&recorders, &metrics](const Peer& peer, Excess excess) {
+    metrics.closed_connections[excess].Increment();
     LogConnection(recorders, "connection_closed", peer, MessageOf(excess));
   };
   return options;

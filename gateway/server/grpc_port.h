@@ -8,6 +8,7 @@
 #include "gateway/callers/access.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/door/door.h"
+#include "gateway/door/door_metrics.h"
 #include "gateway/server/connection_ages.h"
 #include "proto/stampgate/config/v1/config.pb.h"
 
@@ -17,9 +18,10 @@ namespace stampgate {
 void SetGrpcLimits(const config::v1::Config& config, const ConnectionAges& ages, grpc::ServerBuilder& builder);
 
 // Returns the options of the port's door: the limits of the config, and who is a caller. The connections that the door
-// refuses or closes are logged and counted. `tls`, `access` and `recorders` must outlive the door.
+// refuses or closes are logged, and counted in `metrics`. `tls`, `access`, `recorders` and `metrics` must outlive the
+// door.
 Door::Options DoorOptionsOf(const config::v1::Config& config, const CurrentTls* tls, const CurrentAccess& access,
-                            const CallRecorders& recorders);
+                            const CallRecorders& recorders, DoorMetrics& metrics);
 
 }  // namespace stampgate
 

@@ -11,7 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gateway/callers/directory.h"
+#include "gateway/calls/call_metrics.h"
 #include "gateway/calls/disk_waits.h"
+#include "gateway/door/door_metrics.h"
+#include "gateway/metrics/registry.h"
 #include "translate/testing/operations.h"
 
 namespace stampgate {
@@ -31,9 +34,12 @@ class GrpcPortTest : public ::testing::Test {
   }
 
   Door::Options OptionsOf(const std::string& config) {
-    return DoorOptionsOf(Proto<config::v1::Config>(config), nullptr, access_, recorders_);
+    return DoorOptionsOf(Proto<config::v1::Config>(config), nullptr, access_, recorders_, metrics_);
   }
 
+  MetricRegistry registry_;
+  DoorMetrics metrics_{registry_};
+  CallMetrics call_metrics_{registry_};
   CurrentAccess access_{nullptr};
   DiskWaits disk_waits_;
   std::vector<std::string> lines_;
@@ -47,7 +53,7 @@ class GrpcPortTest : public ::testing::Test {
                                    absl::StrAppend(&lines_.back(), " ", *text);
                                }
                              }}};
-  const CallRecorders recorders_{nullptr, disk_waits_, nullptr, &call_lines_};
+  const CallRecorders recorders_{nullptr, disk_waits_, call_metrics_, &call_lines_};
 };
 
 TEST_F(GrpcPortTest, EachLimitOfTheConfigIsALimitOfTheDoor) {
@@ -94,6 +100,8 @@ TEST_F(GrpcPortTest, LogsRefusedAndClosedConnectionsWithinABound) {
                                   absl::StrCat("connection_closed (dns:a.example) ", MessageOf(Excess::kResets))));
   for (int i = 0; i < 2 * CallLines::kWritten; ++i) options.on_excess(peer, Excess::kResets);
   EXPECT_THAT(lines_, SizeIs(1 + CallLines::kWritten));
+  EXPECT_EQ(metrics_.failed_handshakes[HandshakeFailure::kNoCaller].Value(), 1);
+  EXPECT_EQ(metrics_.closed_connections[Excess::kResets].Value(), 1 + 2 * CallLines::kWritten);
 }
 
 TEST_F(GrpcPortTest, LogsFailedHandshakesWithinABound) {
@@ -116,8 +124,8 @@ TEST_F(GrpcPortTest, LogsAShortageOfDescriptorsWithinABound) {
 }
 
 TEST_F(GrpcPortTest, WorksWithoutALog) {
-  const CallRecorders none{nullptr, disk_waits_, nullptr, nullptr};
-  const Door::Options options = DoorOptionsOf(config::v1::Config(), nullptr, access_, none);
+  const CallRecorders none{nullptr, disk_waits_, call_metrics_, nullptr};
+  const Door::Options options = DoorOptionsOf(config::v1::Config(), nullptr, access_, none, metrics_);
   options.on_failed_handshake({});
   options.on_no_descriptor();
   options.on_excess(Peer(), Excess::kResets);

@@ -4,21 +4,18 @@
 
 namespace stampgate {
 
-void HangWatches::Add(std::string what, std::string waits_for, DurableWrite write, DiskWaits::Writer writer,
+void HangWatches::Add(std::string what, std::string waits_for, LateGauge& write_seconds, DiskWaits::Writer writer,
                       std::function<absl::Duration()> under_way) {
-  watches_.emplace_back(HangWatch::Options{.what = std::move(what),
-                                           .waits_for = std::move(waits_for),
-                                           .under_way = std::move(under_way),
-                                           .observe =
-                                               [this, write](absl::Duration waited) {
-                                                 if (options_.metrics == nullptr) return;
-                                                 options_.metrics->SetWriteUnderWay(write, waited);
-                                               },
-                                           .on_change =
-                                               [this, write, writer](bool hangs) {
-                                                 if (options_.on_hanging) options_.on_hanging(write, hangs);
-                                                 if (hangs) options_.disk_waits.End(writer);
-                                               }});
+  watches_.emplace_back(HangWatch::Options{
+      .what = std::move(what),
+      .waits_for = std::move(waits_for),
+      .under_way = std::move(under_way),
+      .observe = [&write_seconds](absl::Duration waited) { write_seconds.Set(absl::ToDoubleSeconds(waited)); },
+      .on_change =
+          [this, writer](bool hangs) {
+            if (options_.on_hanging) options_.on_hanging(writer, hangs);
+            if (hangs) options_.disk_waits.End(writer);
+          }});
 }
 
 void HangWatches::AddQuotas(std::function<absl::Duration()> under_way) {
@@ -27,8 +24,7 @@ void HangWatches::AddQuotas(std::function<absl::Duration()> under_way) {
                                            .under_way = std::move(under_way),
                                            // When the store works again, the thread of the quotas reports it.
                                            .on_change = [this](bool hangs) {
-                                             if (hangs && options_.metrics != nullptr)
-                                               options_.metrics->SetQuotasFailing(true);
+                                             if (hangs) options_.quotas_failing.Set(1);
                                            }});
 }
 

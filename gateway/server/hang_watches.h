@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 #include "gateway/calls/disk_waits.h"
-#include "gateway/metrics/metrics.h"
+#include "gateway/metrics/late_gauge.h"
 #include "gateway/process/hang_watch.h"
 #include "gateway/process/periodic_task.h"
 
@@ -20,16 +20,16 @@ class HangWatches {
  public:
   struct Options {
     DiskWaits& disk_waits;  // the calls that wait
-    Metrics* metrics = nullptr;
+    LateGauge& quotas_failing;
     // See Server::Parts::on_hanging. May be empty.
-    std::function<void(DurableWrite write, bool hangs)> on_hanging = {};
+    std::function<void(DiskWaits::Writer writer, bool hangs)> on_hanging = {};
   };
 
   explicit HangWatches(Options options) : options_(std::move(options)) {}
 
-  // Watches a writer: its name and what it waits for (see HangWatch::Options), what it writes, and how long its present
-  // wait has taken so far. Ends the calls that wait for `writer` when it begins to hang.
-  void Add(std::string what, std::string waits_for, DurableWrite write, DiskWaits::Writer writer,
+  // Watches a writer: its name and what it waits for (see HangWatch::Options), the metric of its present wait, and how
+  // long this wait has taken so far. Ends the calls that wait for `writer` when it begins to hang.
+  void Add(std::string what, std::string waits_for, LateGauge& write_seconds, DiskWaits::Writer writer,
            std::function<absl::Duration()> under_way);
 
   // Watches the store of the quotas. No call waits for it.

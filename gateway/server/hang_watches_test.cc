@@ -10,6 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/threads/wait_clock.h"
+#include "gateway/metrics/late_gauge.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/metrics/testing.h"
 
 namespace stampgate {
 namespace {
@@ -33,27 +36,33 @@ class HangWatchesTest : public ::testing::Test {
   std::vector<std::unique_ptr<std::optional<absl::Status>>> ends_;
   DiskWaits waits_;
   std::vector<DiskWaits::Done<int>> waiting_;
-  std::vector<std::pair<DurableWrite, bool>> changes_;
-  HangWatches watches_{{.disk_waits = waits_,
-                        .on_hanging = [this](DurableWrite write, bool hangs) { changes_.emplace_back(write, hangs); }}};
+  std::vector<std::pair<DiskWaits::Writer, bool>> changes_;
+  MetricRegistry registry_;
+  LateGauge audit_seconds_{registry_.AddGauges("audit", "Help.")};
+  LateGauge store_seconds_{registry_.AddGauges("store", "Help.")};
+  LateGauge quotas_failing_{registry_.AddGauges("quotas", "Help.")};
+  HangWatches watches_{
+      {.disk_waits = waits_,
+       .quotas_failing = quotas_failing_,
+       .on_hanging = [this](DiskWaits::Writer writer, bool hangs) { changes_.emplace_back(writer, hangs); }}};
 };
 
 TEST_F(HangWatchesTest, TheCallsThatWaitForADiskThatHangsEnd) {
-  watches_.Add("audit", "the disk", DurableWrite::kDecision, DiskWaits::Writer::kAuditLog, [] { return kHangs; });
-  watches_.Add("store", "the disk", DurableWrite::kIdempotencyKey, DiskWaits::Writer::kCallStore,
-               [] { return absl::ZeroDuration(); });
+  watches_.Add("audit", "the disk", audit_seconds_, DiskWaits::Writer::kAuditLog, [] { return kHangs; });
+  watches_.Add("store", "the disk", store_seconds_, DiskWaits::Writer::kCallStore, [] { return absl::ZeroDuration(); });
   const auto& audit = Wait(DiskWaits::Writer::kAuditLog);
   const auto& store = Wait(DiskWaits::Writer::kCallStore);
   watches_.Start();
   watches_.Stop();
-  EXPECT_THAT(changes_, ElementsAre(Pair(DurableWrite::kDecision, true)));
+  EXPECT_THAT(changes_, ElementsAre(Pair(DiskWaits::Writer::kAuditLog, true)));
   EXPECT_TRUE(audit.has_value() && absl::IsUnavailable(*audit));
   EXPECT_FALSE(store.has_value());
+  EXPECT_EQ(ValueOf(registry_, "audit"), "3600");
+  EXPECT_EQ(ValueOf(registry_, "store"), "0");
 }
 
 TEST_F(HangWatchesTest, ADiskThatRespondsEndsNothing) {
-  watches_.Add("audit", "the disk", DurableWrite::kDecision, DiskWaits::Writer::kAuditLog,
-               [] { return kWriteHangsAfter; });
+  watches_.Add("audit", "the disk", audit_seconds_, DiskWaits::Writer::kAuditLog, [] { return kWriteHangsAfter; });
   const auto& audit = Wait(DiskWaits::Writer::kAuditLog);
   watches_.Start();
   watches_.Stop();
@@ -68,6 +77,7 @@ TEST_F(HangWatchesTest, NoCallEndsBecauseTheStoreOfTheQuotasHangs) {
   watches_.Stop();
   EXPECT_THAT(changes_, IsEmpty());
   EXPECT_FALSE(store.has_value());
+  EXPECT_EQ(ValueOf(registry_, "quotas"), "1");
 }
 
 }  // namespace

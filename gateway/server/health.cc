@@ -1,13 +1,13 @@
 #include "gateway/server/health.h"
 
-#include "gateway/process/log.h"
-#include "gateway/process/usage.h"
 #include "gateway/server/measured_methods.h"
 #include "gateway/server/version.h"
 
 namespace stampgate {
 
-Health::Health(const OperationSet& operations) : metrics(MeasuredMethods(operations), kVersion) {}
+Health::Health(const OperationSet& operations) : metrics(registry, kVersion) {
+  metrics.calls.AddMethods(MeasuredMethods(operations));
+}
 
 void Health::Show(Readiness::Obstacle obstacle, bool is_there) {
   if (is_there) {
@@ -17,8 +17,6 @@ void Health::Show(Readiness::Obstacle obstacle, bool is_there) {
   }
 }
 
-ProcessNumbers NumbersOfProcess() { return {ReadProcessUsage(), DroppedLogLines()}; }
-
 absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const config::v1::Config& config, Health& health) {
   if (config.admin().listen_address().empty()) return nullptr;
   return AdminServer::Start({.listen_address = config.admin().listen_address()},
@@ -26,7 +24,7 @@ absl::StatusOr<std::unique_ptr<AdminServer>> StartAdmin(const config::v1::Config
                              {"/readyz", [&health] { return health.readiness.Answer(); }},
                              {"/readyz/webhooks", [&health] { return health.readiness.AnswerForWebhooks(); }},
                              {"/metrics", [&health]() -> AdminAnswer {
-                                return {200, health.metrics.Render(NumbersOfProcess()), Metrics::kContentType};
+                                return {200, health.registry.Render(), MetricRegistry::kContentType};
                               }}});
 }
 

@@ -8,7 +8,8 @@
 #include "gateway/admin/liveness.h"
 #include "gateway/admin/readiness.h"
 #include "gateway/admin/server.h"
-#include "gateway/metrics/metrics.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/server/room_metrics.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "translate/operation_set/operation_set.h"
 
@@ -21,13 +22,11 @@ struct Health {
   // Sets or clears an obstacle.
   void Show(Readiness::Obstacle obstacle, bool is_there);
 
-  Metrics metrics;
+  MetricRegistry registry;
+  RoomMetrics metrics;
   Readiness readiness;
   Liveness liveness;
 };
-
-// Returns the numbers about this process.
-ProcessNumbers NumbersOfProcess();
 
 // Starts the server of the admin port, whose pages show `health`. Returns null if the config has no admin port. Errors:
 // those of AdminServer::Start.

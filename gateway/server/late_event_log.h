@@ -17,8 +17,8 @@ class LateEventLog {
   static constexpr absl::Duration kInterval = absl::Seconds(1);
 
   struct Options {
-    std::function<absl::Status()> open;                    // prepares and opens the log; may block
-    std::function<void()> on_open;                         // called once, when `open` has succeeded
+    std::function<absl::Status()> open;                     // prepares and opens the log; may block
+    std::function<void()> on_open;                          // called once, when `open` has succeeded
     std::function<void(const absl::Status&)> on_new_fault;  // called when `open` fails for another reason than before
   };
 

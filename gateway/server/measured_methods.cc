@@ -5,8 +5,8 @@
 
 namespace stampgate {
 
-std::vector<Metrics::Method> MeasuredMethods(const OperationSet& operations) {
-  std::vector<Metrics::Method> methods = {{kPrepare, "prepare"}};
+std::vector<CallMetrics::Method> MeasuredMethods(const OperationSet& operations) {
+  std::vector<CallMetrics::Method> methods = {{kPrepare, "prepare"}};
   for (const ApiMethod& method : operations.methods()) {
     methods.push_back({method.full_name, ClassNameOf(method.policy_class), method.streams});
   }

@@ -4,14 +4,14 @@
 
 #include <vector>
 
-#include "gateway/metrics/metrics.h"
+#include "gateway/calls/call_metrics.h"
 #include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
 
 // Returns every method that a policy can grant, with the policy class of the method. Also returns the method Prepare,
 // with the class "prepare".
-std::vector<Metrics::Method> MeasuredMethods(const OperationSet& operations);
+std::vector<CallMetrics::Method> MeasuredMethods(const OperationSet& operations);
 
 }  // namespace stampgate
 

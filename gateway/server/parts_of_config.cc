@@ -1,6 +1,5 @@
 #include "gateway/server/parts_of_config.h"
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "gateway/store/postgres/postgres_call_store.h"
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite/sqlite_call_store.h"
+#include "gateway/upstream/upstream_metrics.h"
 
 namespace stampgate {
 namespace {
@@ -31,15 +31,16 @@ std::vector<RateLimit> RatesOf(const google::protobuf::RepeatedPtrField<config::
   return limits;
 }
 
-CallQueueOptions QueueOptions(const std::function<void()>& on_fatal, Metrics* metrics) {
+CallQueueOptions QueueOptions(const std::function<void()>& on_fatal, StoreMetrics& metrics) {
   CallQueueOptions options;
   options.on_fatal = [on_fatal](const absl::Status& status) {
     Log(Severity::kWarning, "call_store_failed", {{"message", std::string(status.message())}});
     on_fatal();
   };
-  options.observe = [metrics, failing = false](const CallStoreState& state) mutable {
+  options.observe = [&metrics, failing = false](const CallStoreState& state) mutable {
     const bool fails = !state.failure.ok();
-    if (metrics != nullptr) metrics->SetCallStore(state.keys, fails);
+    metrics.keys.Set(static_cast<double>(state.keys));
+    metrics.failing.Set(fails ? 1 : 0);
     if (std::exchange(failing, fails) == fails) return;
     if (fails) {
       Log(Severity::kWarning, "call_store_not_written", {{"message", std::string(state.failure.message())}});
@@ -52,7 +53,8 @@ CallQueueOptions QueueOptions(const std::function<void()>& on_fatal, Metrics* me
 
 }  // namespace
 
-std::shared_ptr<Admission> MakeAdmission(const config::v1::Config& config, EventLoops& loops, Metrics* metrics) {
+std::shared_ptr<Admission> MakeAdmission(const config::v1::Config& config, EventLoops& loops,
+                                         AdmissionMetrics& metrics) {
   const config::v1::Admission& admission = config.admission();
   AdmissionOptions options;
   RateSharing::SetOptions(config, options);
@@ -74,21 +76,11 @@ std::shared_ptr<Admission> MakeAdmission(const config::v1::Config& config, Event
   options.run_after = [&loop = loops[0]](absl::Duration delay, EventLoop::Task task) {
     loop.RunAfter(delay, std::move(task));
   };
-  if (metrics != nullptr) {
-    options.observe = [metrics](CallClass call_class, std::optional<AdmissionRefusal> refusal, absl::Duration waited) {
-      std::optional<size_t> reason;
-      if (refusal.has_value()) reason = static_cast<size_t>(*refusal);
-      metrics->CountAdmission(static_cast<size_t>(call_class), reason, waited);
-    };
-    options.observe_waiting = [metrics](CallClass call_class, size_t waiting) {
-      metrics->SetQueuedCalls(static_cast<size_t>(call_class), waiting);
-    };
-  }
-  return Admission::Create(std::move(options));
+  return Admission::Create(std::move(options), metrics);
 }
 
 UpstreamClient::Options UpstreamOptionsOf(const config::v1::Upstream& upstream,
-                                          const std::shared_ptr<Admission>& admission, Metrics* metrics) {
+                                          const std::shared_ptr<Admission>& admission) {
   UpstreamClient::Options options;
   options.base_url = upstream.base_url();
   options.ca_file = upstream.ca_file();
@@ -101,22 +93,11 @@ UpstreamClient::Options UpstreamOptionsOf(const config::v1::Upstream& upstream,
   options.observe_sending = [admission](UpstreamClient::Lane lane) {
     if (lane == UpstreamClient::Lane::kKeySet) admission->Charge();
   };
-  if (metrics != nullptr) {
-    options.observe_detached = [metrics](int count, std::chrono::steady_clock::time_point oldest) {
-      metrics->SetDetachedExchanges(count, oldest);
-    };
-    options.observe_lane = [metrics](UpstreamClient::Lane lane, int in_flight, int waiting) {
-      metrics->SetUpstreamLane(static_cast<size_t>(lane), in_flight, waiting);
-    };
-    options.observe_exchange = [metrics](UpstreamClient::Lane lane, absl::Duration duration) {
-      metrics->ObserveUpstreamExchange(static_cast<size_t>(lane), duration);
-    };
-  }
   return options;
 }
 
 absl::StatusOr<std::unique_ptr<CallStore>> OpenCallStore(const config::v1::Config& config,
-                                                         const std::function<void()>& on_fatal, Metrics* metrics) {
+                                                         const std::function<void()>& on_fatal, StoreMetrics& metrics) {
   if (!config.has_store()) return nullptr;
   const auto on_loss = [](const absl::Status& status) {
     Log(Severity::kWarning, "call_store_lost", {{"message", std::string(status.message())}});
@@ -151,12 +132,10 @@ uint64_t TimestampFloor(const CallStore* store) {
   return static_cast<uint64_t>(absl::ToUnixMillis(absl::Now() + TimestampAllocator::kMaxAhead));
 }
 
-std::function<void(bool open)> BreakerObserver(Metrics* metrics, UpstreamClient::Lane lane) {
-  const auto index = static_cast<size_t>(lane);
-  return [metrics, index](bool open) {
-    if (metrics != nullptr) metrics->SetBreakerOpen(index, open);
+std::function<void(bool open)> BreakerObserver(UpstreamClient::Lane lane) {
+  return [lane](bool open) {
     Log(open ? Severity::kWarning : Severity::kInfo, open ? "upstream_failing" : "upstream_recovered",
-        {{"lane", Metrics::kUpstreamLanes[index]}});
+        {{"lane", std::string(NameOf(lane))}});
   };
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/time/clock.h"
+#include "gateway/metrics/registry.h"
 #include "translate/testing/operations.h"
 
 namespace stampgate {
@@ -16,7 +17,7 @@ TEST(PartsOfConfigTest, TheLimitsOfUpstreamAreThoseOfItsClient) {
       Proto<config::v1::Upstream>("base_url: 'https://kms:1' ca_file: 'ca.pem' connect_timeout { seconds: 1 } "
                                   "exchange_timeout { seconds: 2 } max_connections: 3 max_detached: 4 "
                                   "max_idle { seconds: 5 } max_response_bytes: 6"),
-      nullptr, nullptr);
+      nullptr);
   EXPECT_EQ(options.base_url, "https://kms:1");
   EXPECT_EQ(options.ca_file, "ca.pem");
   EXPECT_EQ(options.connect_timeout, absl::Seconds(1));
@@ -51,8 +52,10 @@ TEST(PartsOfConfigTest, WithoutAStoreTimestampsBeginAboveThoseOfAnEarlierProcess
 }
 
 TEST(PartsOfConfigTest, AConfigWithoutAStoreOpensNone) {
+  MetricRegistry registry;
+  StoreMetrics metrics(registry);
   const auto store = OpenCallStore(
-      config::v1::Config(), [] {}, nullptr);
+      config::v1::Config(), [] {}, metrics);
   ASSERT_TRUE(store.ok()) << store.status();
   EXPECT_EQ(*store, nullptr);
 }
@@ -61,8 +64,10 @@ TEST(PartsOfConfigTest, AStoreThatCannotBeOpenedIsAnError) {
   config::v1::Config config;
   config.mutable_store()->mutable_sqlite()->set_folder("/no/such/folder");
   config.mutable_store()->mutable_key_retention()->set_seconds(60);
+  MetricRegistry registry;
+  StoreMetrics metrics(registry);
   EXPECT_FALSE(OpenCallStore(
-                   config, [] {}, nullptr)
+                   config, [] {}, metrics)
                    .ok());
 }
 

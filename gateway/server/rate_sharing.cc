@@ -67,36 +67,36 @@ class FailureLog {
   bool fails_ = false;
 };
 
-RateSharesOptions SharesOptions(Admission& admission, Metrics* metrics) {
+RateSharesOptions SharesOptions(Admission& admission, ShareMetrics& metrics) {
   RateSharesOptions options;
   options.demand = [&admission] { return admission.rate_demand(); };
-  options.apply = [&admission, metrics](const std::shared_ptr<const HeldShares>& shares, absl::Time now) {
+  options.apply = [&admission, &metrics](const std::shared_ptr<const HeldShares>& shares, absl::Time now) {
     admission.SetShares(shares, now);
-    if (metrics != nullptr) metrics->SetRateShare(shares->Share(Admission::kUpstreamRate, now));
+    metrics.share.Set(shares->Share(Admission::kUpstreamRate, now));
   };
-  options.observe = [metrics, log = std::make_shared<FailureLog>("rate_shares_failing", "rate_shares_recovered")](
+  options.observe = [&metrics, log = std::make_shared<FailureLog>("rate_shares_failing", "rate_shares_recovered")](
                         const RateSharesState& state) {
     log->Report(state.uses_fallback && !state.last.ok(), state.last);
-    if (metrics != nullptr) metrics->SetRateReplicas(state.replicas, state.uses_fallback);
+    metrics.replicas.Set(state.replicas);
+    metrics.shares_failing.Set(state.uses_fallback ? 1 : 0);
   };
   return options;
 }
 
-RateQuotasOptions QuotasOptions(Admission& admission, Metrics* metrics) {
+RateQuotasOptions QuotasOptions(Admission& admission, ShareMetrics& metrics) {
   RateQuotasOptions options;
   options.now = SteadyNow;
   options.demand = [&admission] { return admission.quota_demand(); };
-  options.apply = [&admission, metrics](const std::shared_ptr<const HeldQuotas>& quotas) {
+  options.apply = [&admission, &metrics](const std::shared_ptr<const HeldQuotas>& quotas) {
     admission.SetQuotas(quotas);
-    if (metrics == nullptr) return;
     for (const auto& [name, block] : quotas->blocks) {
-      if (name.first == Admission::kUpstreamRate) metrics->SetQuotaUnused(name.second, block.unused);
+      if (name.first == Admission::kUpstreamRate) metrics.SetUnused(name.second, block.unused);
     }
   };
   options.observe =
-      [metrics, log = std::make_shared<FailureLog>("quotas_failing", "quotas_recovered")](const absl::Status& status) {
+      [&metrics, log = std::make_shared<FailureLog>("quotas_failing", "quotas_recovered")](const absl::Status& status) {
         log->Report(!status.ok(), status);
-        if (metrics != nullptr) metrics->SetQuotasFailing(!status.ok());
+        metrics.quotas_failing.Set(status.ok() ? 0 : 1);
       };
   return options;
 }
@@ -122,13 +122,12 @@ void RateSharing::SetOptions(const config::v1::Config& config, AdmissionOptions&
 }
 
 absl::StatusOr<std::unique_ptr<RateSharing>> RateSharing::Start(const config::v1::Config& config, Admission& admission,
-                                                                Metrics* metrics) {
+                                                                ShareMetrics& metrics) {
   std::unique_ptr<RateSharing> sharing(new RateSharing(admission));
   if (HasRate(config.admission())) {
-    if (metrics != nullptr) {
-      metrics->SetRateShare(1.0 / config.replica().count());
-      metrics->SetRateReplicas(static_cast<int>(config.replica().count()), /*uses_fallback=*/false);
-    }
+    metrics.share.Set(1.0 / config.replica().count());
+    metrics.replicas.Set(config.replica().count());
+    metrics.shares_failing.Set(0);
     if (config.store().has_postgresql()) {
       sharing->shares_ =
           std::make_unique<RateShares>(MakePostgresShareStore(AddressOf(config)), SharesOptions(admission, metrics));

@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "gateway/admission/admission.h"
-#include "gateway/metrics/metrics.h"
 #include "gateway/shares/rate_quotas.h"
 #include "gateway/shares/rate_shares.h"
+#include "gateway/shares/share_metrics.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
@@ -20,10 +20,10 @@ class RateSharing {
   // Sets what the config states about sharing: AdmissionOptions::share and has_quotas.
   static void SetOptions(const config::v1::Config& config, AdmissionOptions& options);
 
-  // `metrics` may be null. `admission` and `metrics` must outlive this. Starts no thread if nothing is shared or
-  // counted. Errors: those of OpenSqliteQuotaStore.
+  // `admission` and `metrics` must outlive this. Starts no thread if nothing is shared or counted. Errors: those of
+  // OpenSqliteQuotaStore.
   static absl::StatusOr<std::unique_ptr<RateSharing>> Start(const config::v1::Config& config, Admission& admission,
-                                                            Metrics* metrics);
+                                                            ShareMetrics& metrics);
 
   // Gives the shares and the unused calls back. No call may be in progress. May wait for the store for a few seconds.
   ~RateSharing();

@@ -24,6 +24,7 @@
 #include "gateway/admin/server.h"
 #include "gateway/audit/open.h"
 #include "gateway/callers/access.h"
+#include "gateway/calls/disk_waits.h"
 #include "gateway/config/config.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/loader.h"
@@ -39,6 +40,7 @@
 #include "gateway/process/periodic_task.h"
 #include "gateway/server/health.h"
 #include "gateway/server/measured_methods.h"
+#include "gateway/server/room_metrics.h"
 #include "gateway/server/server.h"
 #include "gateway/server/start_telemetry.h"
 #include "gateway/server/tls_files.h"
@@ -133,31 +135,15 @@ class Serving {
   // Opens what the server uses. The admin port starts first and ends last, because it shows the state of the others.
   absl::Status OpenParts() {
     health_.emplace(config_->operations()->set());
-    Metrics& metrics = health_->metrics;
-    metrics.SetPolicyVersion(access_->Get()->version);
+    RoomMetrics& metrics = health_->metrics;
+    metrics.config.policy.Set(access_->Get()->version);
     ABSL_ASSIGN_OR_RETURN(admin_, StartAdmin(config(), *health_));
     if (admin_ != nullptr) std::cout << "admin on " << admin_->url() << std::endl;
-    if (!config().audit().file().empty()) metrics.SetAuditFailing(false);
-    ABSL_ASSIGN_OR_RETURN(audit_, Audit::Open(config(), kVersion, AuditObservers()));
-    ABSL_ASSIGN_OR_RETURN(tls_, LoadTls(*config_));
-    if (tls_ != nullptr) metrics.SetCertificateNotAfter(tls_->not_after());
-    telemetry_ = StartTelemetry(*config_, kVersion, metrics, NumbersOfProcess);
+    const auto show = [this](const absl::Status& status) { health_->Show(Readiness::kAuditFailing, !status.ok()); };
+    ABSL_ASSIGN_OR_RETURN(audit_, Audit::Open(config(), kVersion, metrics.audit, {.status = show}));
+    ABSL_ASSIGN_OR_RETURN(tls_, LoadTls(*config_, metrics.server));
+    telemetry_ = StartTelemetry(*config_, kVersion, health_->registry);
     return absl::OkStatus();
-  }
-
-  Audit::Observers AuditObservers() {
-    Metrics& metrics = health_->metrics;
-    return {.status =
-                [this](const absl::Status& status) {
-                  health_->metrics.SetAuditFailing(!status.ok());
-                  health_->Show(Readiness::kAuditFailing, !status.ok());
-                },
-            .head = [&metrics](const AuditHead& head) { metrics.SetAuditHead(head.sequence, head.ToString()); },
-            .file_bytes = [&metrics](int64_t bytes) { metrics.SetAuditFileBytes(bytes); },
-            .open_allows =
-                [&metrics](const AuditLog::OpenAllows& open) {
-                  metrics.SetAuditOpenAllows(open.calls, open.reads, open.oldest_call);
-                }};
   }
 
   absl::Status StartServer() {
@@ -167,9 +153,9 @@ class Serving {
     };
     ABSL_ASSIGN_OR_RETURN(
         server_, Server::Start(*config_, {.access = *access_,
+                                          .metrics = health_->metrics,
                                           .loops = loops_,
                                           .audit = audit_ == nullptr ? nullptr : &audit_->log(),
-                                          .metrics = &health_->metrics,
                                           .tracer = telemetry_ == nullptr ? nullptr : telemetry_->tracer(),
                                           .tls = tls_.get(),
                                           .events = {.on_fatal = [this] { EndAfter(Readiness::kEventLogFailed); },
@@ -179,8 +165,8 @@ class Serving {
                                                            health_->Show(Readiness::kEventLogUnreachable, !reachable);
                                                          }},
                                           .on_hanging =
-                                              [this](DurableWrite write, bool hangs) {
-                                                const bool audit = write == DurableWrite::kDecision;
+                                              [this](DiskWaits::Writer writer, bool hangs) {
+                                                const bool audit = writer == DiskWaits::Writer::kAuditLog;
                                                 health_->Show(
                                                     audit ? Readiness::kAuditHangs : Readiness::kCallStoreHangs, hangs);
                                               },
@@ -195,17 +181,17 @@ class Serving {
     reloader_.emplace(Reloader::Options{.source = std::move(source_),
                                         .config = *config_,
                                         .token_keys = *token_keys_,
+                                        .metrics = health_->metrics.config,
                                         .reload_more =
                                             [this](bool asked) {
                                               server_->DismissStrangers();
-                                              return ReloadTls(tls_.get(), *server_, asked, health_->metrics);
+                                              return ReloadTls(tls_.get(), *server_, asked, health_->metrics.server);
                                             },
                                         .prepare = [this](const Access& next) -> absl::Status {
                                           ABSL_RETURN_IF_ERROR(server_->Prepare(next.operations->shared_set()));
-                                          health_->metrics.AddMethods(MeasuredMethods(next.operations->set()));
+                                          health_->metrics.calls.AddMethods(MeasuredMethods(next.operations->set()));
                                           return absl::OkStatus();
-                                        },
-                                        .metrics = &health_->metrics},
+                                        }},
                       *access_);
   }
 

@@ -28,8 +28,8 @@ ServedEvents::ServedEvents(Options options) : options_(std::move(options)) {}
 absl::Status ServedEvents::Open(const config::v1::Config& config) {
   const CallRecorders& recorders = options_.environment.recorders;
   ABSL_ASSIGN_OR_RETURN(owner_, EventPipeline::Start(config, options_.pool, options_.upstream,
-                                                     WithLines(options_.observers, *recorders.lines), recorders.metrics,
-                                                     recorders.tracer));
+                                                     WithLines(options_.observers, *recorders.lines), options_.metrics,
+                                                     options_.feed_metrics, recorders.tracer));
   log_.emplace(ServedEventLog{.source = &owner_->feed(),
                               .encoder = &owner_->encoder(),
                               .subscriptions = &owner_->subscriptions(),
@@ -45,8 +45,7 @@ absl::Status ServedEvents::Open(const config::v1::Config& config) {
 }
 
 void ServedEvents::OpenLater(Config config) {
-  Metrics* const metrics = options_.environment.recorders.metrics;
-  if (metrics != nullptr) metrics->SetEventLogFailing(true);
+  options_.metrics.log_failing.Set(1);
   options_.observers.on_reachable(false);
   late_.emplace(LateEventLog::Options{
       .open = [this, config = std::move(config)]() -> absl::Status {

@@ -12,9 +12,11 @@
 #include "absl/time/time.h"
 #include "gateway/config/config.h"
 #include "gateway/config/reloaded_more.h"
+#include "gateway/deliveries/delivery_metrics.h"
 #include "gateway/deliveries/pipeline.h"
 #include "gateway/events/environment.h"
 #include "gateway/feed/feed.h"
+#include "gateway/feed/feed_metrics.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/server/late_event_log.h"
 #include "gateway/server/store_preparation.h"
@@ -30,6 +32,8 @@ class ServedEvents {
   struct Options {
     const google::protobuf::DescriptorPool& pool;  // contains the protos of the API
     UpstreamClient& upstream;
+    DeliveryMetrics& metrics;
+    FeedMetrics& feed_metrics;
     EventEnvironment environment;  // without a log: that of the calls as long as the log is not open
     EventPipeline::Observers observers = {};
     std::function<void(EventFeed&)> on_open = {};  // called once, when the log is open

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <string>
@@ -82,14 +81,13 @@ class GrpcServer : public Server, private Drainable {
             {.calls = config.calls().max_in_flight(), .calls_per_caller = config.calls().max_in_flight_per_caller()}),
         admission_(std::move(admission)),
         rate_sharing_(std::move(rate_sharing)),
-        retries_([metrics = parts.metrics](RetryCause cause, bool may) {
-          if (metrics != nullptr) metrics->CountRetry(static_cast<size_t>(cause), may);
-        }),
-        submit_breaker_(BreakerObserver(parts.metrics, UpstreamClient::Lane::kSubmit)),
-        query_breaker_(BreakerObserver(parts.metrics, UpstreamClient::Lane::kQuery)),
+        metrics_(parts.metrics),
+        retries_(metrics_.admission),
+        submit_breaker_(metrics_.admission.submit_breaker_open, BreakerObserver(UpstreamClient::Lane::kSubmit)),
+        query_breaker_(metrics_.admission.query_breaker_open, BreakerObserver(UpstreamClient::Lane::kQuery)),
         upstream_(std::move(upstream)),
         waits_(std::make_shared<ActivityWaits>(WaitOptionsOf(config.activities(), parts.access), (*loops_)[0],
-                                               parts.metrics)),
+                                               metrics_.waits)),
         environment_{parts.access,
                      timestamps_,
                      *upstream_,
@@ -101,7 +99,8 @@ class GrpcServer : public Server, private Drainable {
                      signing_,
                      in_flight_,
                      store_.get(),
-                     {parts.audit, disk_waits_, parts.metrics, &lines_, parts.tracer},
+                     {parts.audit, disk_waits_, metrics_.calls, &lines_, parts.tracer},
+                     metrics_.operations,
                      ToDuration(config.calls().default_deadline()),
                      ToDuration(config.calls().max_deadline()),
                      *waits_,
@@ -112,6 +111,8 @@ class GrpcServer : public Server, private Drainable {
         operation_service_(environment_),
         events_({.pool = operations_->set().pool(),
                  .upstream = *upstream_,
+                 .metrics = metrics_.deliveries,
+                 .feed_metrics = metrics_.feed,
                  .environment = {.is_configured = HasEventLog(config),
                                  .access = parts.access,
                                  .recorders = environment_.recorders,
@@ -128,7 +129,9 @@ class GrpcServer : public Server, private Drainable {
         serves_reflection_(config.reflection()),
         tls_(parts.tls),
         ages_(AgesOf(config, parts)),
-        hang_watches_({.disk_waits = disk_waits_, .metrics = parts.metrics, .on_hanging = parts.on_hanging}) {
+        hang_watches_({.disk_waits = disk_waits_,
+                       .quotas_failing = metrics_.shares.quotas_failing,
+                       .on_hanging = parts.on_hanging}) {
     WatchForHangs(parts.audit);
   }
 
@@ -156,7 +159,7 @@ class GrpcServer : public Server, private Drainable {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     SetGrpcLimits(config, ages_, builder);
-    Door::Options options = DoorOptionsOf(config, tls_, environment_.access, environment_.recorders);
+    Door::Options options = DoorOptionsOf(config, tls_, environment_.access, environment_.recorders, metrics_.door);
     options.on_dismissed = [this](const std::set<uint64_t>& connections) { DismissCalls(connections); };
     ABSL_ASSIGN_OR_RETURN(std::unique_ptr<Door> door, Door::Create(options, loops_, builder));
     door_ = std::move(door);
@@ -168,17 +171,10 @@ class GrpcServer : public Server, private Drainable {
     health_.emplace(*server_->GetHealthCheckService());
     health_->Report(operations_->set().services());
     door_->Open();
-    if (environment_.recorders.metrics != nullptr) {
-      usage_report_.emplace("grpc-usage", kUsageReport, [this] {
-        const Door::Usage usage = door_->usage();
-        environment_.recorders.metrics->SetConnections(usage.connections, usage.handshakes, usage.held_bytes);
-        const double rate = admission_->permitted_per_second();
-        if (std::isfinite(rate)) environment_.recorders.metrics->SetUpstreamRate(rate);
-        if (admission_->limits()) {
-          environment_.recorders.metrics->SetSlowedOperations(admission_->slowed_operations());
-        }
-      });
-    }
+    usage_report_.emplace("grpc-usage", kUsageReport, [this] {
+      metrics_.door.Show(door_->usage());
+      admission_->ShowRates();
+    });
     return absl::OkStatus();
   }
 
@@ -273,11 +269,11 @@ class GrpcServer : public Server, private Drainable {
 
   void WatchForHangs(AuditLog* audit) {
     if (audit != nullptr) {
-      hang_watches_.Add("audit", "the disk of the audit log", DurableWrite::kDecision, DiskWaits::Writer::kAuditLog,
-                        [audit] { return audit->WriteUnderWay(); });
+      hang_watches_.Add("audit", "the disk of the audit log", metrics_.audit.write_seconds,
+                        DiskWaits::Writer::kAuditLog, [audit] { return audit->WriteUnderWay(); });
     }
     if (store_ != nullptr) {
-      hang_watches_.Add("call_store", "the disk or the server of the call store", DurableWrite::kIdempotencyKey,
+      hang_watches_.Add("call_store", "the disk or the server of the call store", metrics_.store.write_seconds,
                         DiskWaits::Writer::kCallStore, [this] { return store_->WriteUnderWay(); });
     }
     hang_watches_.AddQuotas([this] { return rate_sharing_->QuotaWriteUnderWay(); });
@@ -308,6 +304,7 @@ class GrpcServer : public Server, private Drainable {
   DiskWaits disk_waits_;
   const std::shared_ptr<Admission> admission_;
   std::unique_ptr<RateSharing> rate_sharing_;  // null after CloseStore
+  RoomMetrics& metrics_;
   RetryBudget retries_;
   Breaker submit_breaker_;
   Breaker query_breaker_;
@@ -335,15 +332,15 @@ class GrpcServer : public Server, private Drainable {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const Parts& parts) {
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<const EventMessages> event_messages,
                         EventMessages::Create(parts.access.Get()->operations->set().pool(), config->operator_name()));
-  std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics);
+  std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics.admission);
   ABSL_ASSIGN_OR_RETURN(
       std::unique_ptr<UpstreamClient> upstream,
-      UpstreamClient::Create(UpstreamOptionsOf(config->upstream(), admission, parts.metrics), parts.loops));
+      UpstreamClient::Create(UpstreamOptionsOf(config->upstream(), admission), parts.loops, parts.metrics.upstream));
   const absl::Status reached = StorePreparation().Run(*config);
   if (!reached.ok() && !absl::IsUnavailable(reached)) return reached;
-  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallStore> store, OpenCallStore(*config, parts.on_fatal, parts.metrics));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallStore> store, OpenCallStore(*config, parts.on_fatal, parts.metrics.store));
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<RateSharing> rate_sharing,
-                        RateSharing::Start(*config, *admission, parts.metrics));
+                        RateSharing::Start(*config, *admission, parts.metrics.shares));
   auto server = std::make_unique<GrpcServer>(*config, parts, std::move(event_messages), std::move(store),
                                              std::move(admission), std::move(rate_sharing), std::move(upstream));
   ABSL_RETURN_IF_ERROR(server->OpenEvents(config, reached.ok()));

@@ -13,11 +13,12 @@
 #include "base/loop/event_loops.h"
 #include "gateway/audit/log.h"
 #include "gateway/callers/access.h"
+#include "gateway/calls/disk_waits.h"
 #include "gateway/config/config.h"
 #include "gateway/config/reloaded_more.h"
 #include "gateway/deliveries/pipeline.h"
-#include "gateway/metrics/metrics.h"
 #include "gateway/server/connection_ages.h"
+#include "gateway/server/room_metrics.h"
 #include "gateway/telemetry/tracer.h"
 #include "translate/operation_set/operation_set.h"
 
@@ -29,16 +30,16 @@ class Server {
   // The objects that a server uses. They must outlive the server.
   struct Parts {
     const CurrentAccess& access;
+    RoomMetrics& metrics;
     std::shared_ptr<EventLoops> loops;     // the loops on which the calls run
     AuditLog* audit = nullptr;             // if null, the server records no calls
-    Metrics* metrics = nullptr;            // if null, the server counts no calls
     Tracer* tracer = nullptr;              // if null, the server traces no calls
     const CurrentTls* tls = nullptr;       // if null, the server uses no TLS, which is allowed on loopback only
     EventPipeline::Observers events = {};  // for the event log
     std::optional<ConnectionAges> ages = std::nullopt;  // for tests; otherwise those of the config
-    // Called on any thread when the disk of the audit log (kDecision), or the disk or server of the call store
-    // (kIdempotencyKey), begins to hang and when it works again. Must not block.
-    std::function<void(DurableWrite write, bool hangs)> on_hanging = {};
+    // Called on any thread when the disk of the audit log, or the disk or server of the call store, begins to hang and
+    // when it works again. Must not block.
+    std::function<void(DiskWaits::Writer writer, bool hangs)> on_hanging = {};
     std::function<void()> on_fatal =
         {};  // called on any thread if the call store has failed and cannot continue; the process should then end
   };

@@ -19,6 +19,8 @@
 #include "base/loop/event_loops.h"
 #include "gateway/config/config.h"
 #include "gateway/config/testing.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/server/room_metrics.h"
 #include "gateway/server/server.h"
 #include "gateway/upstream/scripted_server.h"
 #include "stamp/request_body.h"
@@ -77,8 +79,10 @@ TEST(SlowSignerTest, ASlowSignatureDelaysNoOtherCall) {
   access->keys.Add(config->keys(0), std::make_shared<PatientSigner>());
   access->callers = CallerDirectory(*config, access->operations->set());
   const CurrentAccess current(std::move(access));
+  MetricRegistry registry;
+  RoomMetrics metrics(registry, "1");
   absl::StatusOr<std::unique_ptr<Server>> server =
-      Server::Start(config, {.access = current, .loops = std::make_shared<EventLoops>(2)});
+      Server::Start(config, {.access = current, .metrics = metrics, .loops = std::make_shared<EventLoops>(2)});
   ASSERT_TRUE(server.ok()) << server.status();
 
   grpc::GenericStub stub(grpc::CreateChannel((*server)->address(), grpc::InsecureChannelCredentials()));

@@ -14,6 +14,7 @@
 #include "gateway/config/named_files.h"
 #include "gateway/process/log.h"
 #include "gateway/process/random.h"
+#include "gateway/telemetry/telemetry_metrics.h"
 #include "gateway/upstream/base_url.h"
 
 namespace stampgate {
@@ -29,10 +30,12 @@ std::string HostName() {
 // Counts exports, and logs when they begin to fail and when they succeed again.
 class ExportReport {
  public:
-  explicit ExportReport(Metrics& metrics) : metrics_(metrics) {}
+  explicit ExportReport(MetricRegistry& registry) : metrics_(registry) {}
+
+  TelemetryMetrics& metrics() { return metrics_; }
 
   void Add(TelemetrySignal signal, const absl::Status& status) {
-    metrics_.CountTelemetryExport(NameOf(signal), status.ok());
+    metrics_.CountExport(signal, status.ok());
     if (failing_[static_cast<size_t>(signal)].exchange(!status.ok()) == !status.ok()) return;
     if (status.ok()) return Log(Severity::kInfo, "telemetry_recovered", {{"signal", NameOf(signal)}});
     Log(Severity::kWarning, "telemetry_failing",
@@ -42,17 +45,16 @@ class ExportReport {
   }
 
  private:
-  Metrics& metrics_;
+  TelemetryMetrics metrics_;
   std::array<std::atomic<bool>, 2> failing_{};
 };
 
 }  // namespace
 
-std::unique_ptr<Telemetry> StartTelemetry(const Config& config, absl::string_view version, Metrics& metrics,
-                                          std::function<ProcessNumbers()> numbers) {
+std::unique_ptr<Telemetry> StartTelemetry(const Config& config, absl::string_view version, MetricRegistry& registry) {
   if (!config->has_telemetry()) return nullptr;
   const config::v1::Telemetry& wanted = config->telemetry();
-  metrics.ExpectTelemetry();
+  const auto report = std::make_shared<ExportReport>(registry);
   Telemetry::Options options;
   options.client.endpoint = ParseBaseUrl(wanted.endpoint()).value_or("");  // ParseConfig has checked it
   while (options.client.endpoint.ends_with('/')) options.client.endpoint.pop_back();
@@ -75,15 +77,14 @@ std::unique_ptr<Telemetry> StartTelemetry(const Config& config, absl::string_vie
                                      .random = RandomOfThread,
                                      .now = [] { return absl::Now(); },
                                      .steady_now = [] { return std::chrono::steady_clock::now(); },
-                                     .on_drop = [&metrics] { metrics.CountDroppedSpans(); }};
+                                     .on_drop = [report] { report->metrics().dropped_calls.Increment(); }};
   }
-  if (wanted.metrics()) {
-    options.metrics = [&metrics, numbers = std::move(numbers)] { return metrics.Collect(numbers()); };
-  }
+  if (wanted.metrics()) options.metrics = [&registry] { return registry.Collect(); };
   options.start = absl::Now();
-  options.on_export = [report = std::make_shared<ExportReport>(metrics)](
-                          TelemetrySignal signal, const absl::Status& status) { report->Add(signal, status); };
-  options.on_lost_spans = [&metrics](int64_t spans) { metrics.CountLostSpans(spans); };
+  options.on_export = [report](TelemetrySignal signal, const absl::Status& status) { report->Add(signal, status); };
+  options.on_lost_spans = [report](int64_t spans) {
+    report->metrics().lost_spans.Increment(static_cast<double>(spans));
+  };
   return std::make_unique<Telemetry>(std::move(options));
 }
 

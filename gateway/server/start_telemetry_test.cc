@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gateway/config/testing.h"
+#include "gateway/metrics/registry.h"
 #include "gateway/telemetry/scripted_collector.h"
 
 namespace stampgate {
@@ -31,15 +32,15 @@ class StartTelemetryTest : public ::testing::Test {
   std::unique_ptr<Telemetry> Start(const std::string& settings) {
     return StartTelemetry(
         ConfigWith(absl::StrCat("telemetry: {endpoint: '", collector_.endpoint(), "', ", settings, "}\n")), "1.2.3",
-        metrics_, [] { return ProcessNumbers(); });
+        registry_);
   }
 
   ScriptedCollector collector_{[](const CollectorRequest&) { return GrpcResponse(""); }};
-  Metrics metrics_{{}, "1.2.3"};
+  MetricRegistry registry_;
 };
 
 TEST_F(StartTelemetryTest, WithoutTheSettingNothingIsExported) {
-  EXPECT_EQ(StartTelemetry(ConfigWith(""), "1.2.3", metrics_, nullptr), nullptr);
+  EXPECT_EQ(StartTelemetry(ConfigWith(""), "1.2.3", registry_), nullptr);
 }
 
 TEST_F(StartTelemetryTest, TheLastMetricsNameTheServiceItsInstanceAndItsVersion) {
@@ -52,7 +53,7 @@ TEST_F(StartTelemetryTest, TheLastMetricsNameTheServiceItsInstanceAndItsVersion)
   EXPECT_THAT(body, HasSubstr("payments"));
   EXPECT_THAT(body, HasSubstr("gateway-7"));
   EXPECT_THAT(body, HasSubstr("1.2.3"));
-  EXPECT_THAT(body, HasSubstr("stampgate_build_info"));
+  EXPECT_THAT(body, HasSubstr("stampgate_telemetry_exports"));
 }
 
 TEST_F(StartTelemetryTest, TracesAndMetricsAreChosenSeparately) {
@@ -62,7 +63,7 @@ TEST_F(StartTelemetryTest, TracesAndMetricsAreChosenSeparately) {
 
 TEST_F(StartTelemetryTest, ExportsAreCounted) {
   Start("traces: false, metric_interval: 10m")->End(absl::Seconds(60));
-  EXPECT_THAT(metrics_.Render({}), HasSubstr("stampgate_telemetry_exports_total{result=\"ok\",signal=\"metrics\"} 1"));
+  EXPECT_THAT(registry_.Render(), HasSubstr("stampgate_telemetry_exports_total{result=\"ok\",signal=\"metrics\"} 1"));
 }
 
 }  // namespace

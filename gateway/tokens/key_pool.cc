@@ -25,14 +25,15 @@ void LogFetch(const std::string& issuer, const absl::Status& status, const Token
 }
 
 absl::StatusOr<std::unique_ptr<UpstreamClient>> MakeClient(const std::string& base_url, const std::string& ca_file,
-                                                           std::shared_ptr<EventLoops> loops) {
+                                                           std::shared_ptr<EventLoops> loops,
+                                                           UpstreamMetrics& metrics) {
   UpstreamClient::Options options;
   options.base_url = base_url;
   options.ca_file = ca_file;
   options.connect_timeout = kKeySetTime;
   options.exchange_timeout = kKeySetTime;
   options.max_response_bytes = kMaxKeySetBytes;
-  return UpstreamClient::Create(options, std::move(loops));
+  return UpstreamClient::Create(options, std::move(loops), metrics);
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ absl::StatusOr<std::shared_ptr<TokenKeys>> TokenKeyPool::Get(const config::v1::T
   auto id = std::tuple(issuer.name(), issuer.jwks_url(), issuer.ca_file());
   if (const auto known = sources_.find(id); known != sources_.end()) return known->second.keys;
   ABSL_ASSIGN_OR_RETURN(KeySetUrl url, ParseKeySetUrl(issuer.jwks_url()));
-  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<UpstreamClient> client, MakeClient(url.base_url, issuer.ca_file(), loops_));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<UpstreamClient> client,
+                        MakeClient(url.base_url, issuer.ca_file(), loops_, metrics_));
   FetchedTokenKeys::Options options;
   options.now = [] { return absl::Now(); };
   options.observe = [name = issuer.name()](const absl::Status& status, const TokenKeySet* set) {

@@ -10,8 +10,10 @@
 
 #include "absl/status/statusor.h"
 #include "base/loop/event_loops.h"
+#include "gateway/metrics/registry.h"
 #include "gateway/tokens/keys.h"
 #include "gateway/upstream/client.h"
+#include "gateway/upstream/upstream_metrics.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
@@ -47,6 +49,9 @@ class TokenKeyPool {
   };
 
   const std::shared_ptr<EventLoops> loops_;
+  // Nobody reads these: the metrics of upstream do not contain the fetches of keys from other servers.
+  MetricRegistry registry_;
+  UpstreamMetrics metrics_{registry_};
   std::map<std::tuple<std::string, std::string, std::string>, Source> sources_;  // by name, jwks_url and ca_file
 };
 

@@ -29,10 +29,12 @@ constexpr int kIndexBits = 8;
 
 class LoopsClient final : public UpstreamClient {
  public:
-  LoopsClient(std::string base_url, const Options& options, std::shared_ptr<EventLoops> loops)
+  LoopsClient(std::string base_url, const Options& options, std::shared_ptr<EventLoops> loops, UpstreamMetrics& metrics)
       : loops_(std::move(loops)),
         heads_(base_url),
-        shared_{.base_url = std::move(base_url), .options = options, .on_call_ended = [this] { OnCallEnded(); }} {
+        shared_{.base_url = std::move(base_url), .options = options, .metrics = metrics, .on_call_ended = [this] {
+                  OnCallEnded();
+                }} {
     for (size_t i = 0; i < loops_->size(); ++i) {
       clients_.push_back(std::make_unique<LoopClient>((*loops_)[i], shared_));
     }
@@ -144,7 +146,8 @@ absl::Status CheckOptions(const UpstreamClient::Options& options) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<UpstreamClient>> UpstreamClient::Create(const Options& options,
-                                                                       std::shared_ptr<EventLoops> loops) {
+                                                                       std::shared_ptr<EventLoops> loops,
+                                                                       UpstreamMetrics& metrics) {
   static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);  // once per process, never undone
   if (initialized != CURLE_OK) return absl::InternalError("libcurl cannot be initialized");
   ABSL_ASSIGN_OR_RETURN(std::string base_url, ParseBaseUrl(options.base_url));
@@ -153,7 +156,7 @@ absl::StatusOr<std::unique_ptr<UpstreamClient>> UpstreamClient::Create(const Opt
     return absl::InternalError("libcurl refuses an option that the upstream client needs");
   }
   try {
-    return std::make_unique<LoopsClient>(std::move(base_url), options, std::move(loops));
+    return std::make_unique<LoopsClient>(std::move(base_url), options, std::move(loops), metrics);
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("there is no memory for the upstream client");
   }

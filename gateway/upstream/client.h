@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "base/loop/event_loops.h"
 #include "gateway/upstream/options.h"
+#include "gateway/upstream/upstream_metrics.h"
 #include "stamp/stamped_request.h"
 #include "translate/upstream_outcome.h"
 
@@ -34,10 +35,12 @@ class UpstreamClient {
   using CallId = UpstreamCallId;
   using Done = UpstreamDone;
 
-  // The loops must run until the client is destroyed. Errors: kInvalidArgument for an option that cannot be used,
-  // kInternal if libcurl lacks an option that the promises above need, kResourceExhausted if there is no memory.
+  // The loops must run until the client is destroyed, and `metrics` must outlive it. Errors: kInvalidArgument for an
+  // option that cannot be used, kInternal if libcurl lacks an option that the promises above need, kResourceExhausted
+  // if there is no memory.
   static absl::StatusOr<std::unique_ptr<UpstreamClient>> Create(const Options& options,
-                                                                std::shared_ptr<EventLoops> loops);
+                                                                std::shared_ptr<EventLoops> loops,
+                                                                UpstreamMetrics& metrics);
 
   // Ends all exchanges, as Shutdown with a grace of zero does. Must not be called on the thread of a loop.
   virtual ~UpstreamClient() = default;

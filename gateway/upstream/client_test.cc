@@ -19,11 +19,16 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "gateway/memory/testing.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/metrics/testing.h"
 #include "gateway/upstream/base_url.h"
 #include "gateway/upstream/failure.h"
 #include "gateway/upstream/scripted_server.h"
+#include "gateway/upstream/upstream_metrics.h"
 
 namespace stampgate {
 
@@ -42,7 +47,6 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::SizeIs;
 using Cause = TransportFailure::Cause;
@@ -153,8 +157,16 @@ UpstreamClient::Options OptionsFor(const ScriptedServer& server) {
   return OptionsFor(absl::StrCat("http://127.0.0.1:", server.port()));
 }
 
-std::unique_ptr<UpstreamClient> Connect(const UpstreamClient::Options& options) {
-  auto client = UpstreamClient::Create(options, std::make_shared<EventLoops>(1));
+// The metrics of the clients whose test does not look at them.
+UpstreamMetrics& SomeMetrics() {
+  static auto& registry = *new MetricRegistry;
+  static auto& metrics = *new UpstreamMetrics(registry);
+  return metrics;
+}
+
+std::unique_ptr<UpstreamClient> Connect(const UpstreamClient::Options& options,
+                                        UpstreamMetrics& metrics = SomeMetrics()) {
+  auto client = UpstreamClient::Create(options, std::make_shared<EventLoops>(1), metrics);
   if (!client.ok()) {
     ADD_FAILURE() << client.status();
     std::abort();
@@ -943,32 +955,31 @@ TEST(UpstreamClientTest, AFullLaneDelaysNoOtherLane) {
   }
 }
 
-TEST(UpstreamClientTest, ReportsTheStateOfItsLanes) {
+TEST(UpstreamClientTest, ShowsTheStateOfItsLanes) {
   HoldingServer holding;
   UpstreamClient::Options options = OptionsFor(holding.server);
   options.max_connections = 1;
-  std::vector<std::pair<int, int>> states;  // of the query lane: calls in flight, waiting calls
-  std::vector<absl::Duration> durations;
-  options.observe_lane = [&](Lane lane, int in_flight, int waiting) {
-    if (lane == Lane::kQuery) states.emplace_back(in_flight, waiting);
-  };
-  options.observe_exchange = [&](Lane lane, absl::Duration duration) {
-    EXPECT_EQ(lane, Lane::kQuery);
-    durations.push_back(duration);
-  };
-  auto client = Connect(options);
+  MetricRegistry registry;
+  UpstreamMetrics metrics(registry);
+  auto client = Connect(options, metrics);
   Slot first;
   const auto id = client->Post(Stamper::Make("/hold", "{}"), {.lane = Lane::kQuery}, first.callback(), nullptr);
   holding.WaitUntilHeld(1);
+  EXPECT_EQ(metrics[Lane::kQuery].in_flight.Value(), 1);
   EXPECT_THAT(PostQuick(*client, Lane::kQuery, kShort), Failed(Cause::kNoSlot, false));
   client->Cancel(id);
   EXPECT_THAT(first.Wait(), Failed(Cause::kCancelled, true));
   EXPECT_THAT(PostQuick(*client, Lane::kQuery), IsAnswer(200, "{}"));
   client.reset();
-  EXPECT_THAT(states, IsSupersetOf({std::make_pair(1, 0), std::make_pair(1, 1)}));
-  EXPECT_EQ(states.back(), std::make_pair(0, 0));
-  ASSERT_THAT(durations, SizeIs(2));
-  EXPECT_GE(durations[0], kShort);
+  EXPECT_EQ(metrics[Lane::kQuery].in_flight.Value(), 0);
+  EXPECT_EQ(metrics[Lane::kQuery].waiting.Value(), 0);
+  const auto of_query = [&](absl::string_view suffix) {
+    return ValueOf(registry, absl::StrCat("stampgate_upstream_exchange_duration_seconds_", suffix, "{lane=\"query\"}"));
+  };
+  EXPECT_EQ(of_query("count"), "2");
+  double seconds = 0;
+  ASSERT_TRUE(absl::SimpleAtod(of_query("sum"), &seconds));
+  EXPECT_GE(absl::Seconds(seconds), kShort);
 }
 
 TEST(UpstreamClientTest, BeginsNoSubmitWhileDetachedSubmitsFillTheirPlaces) {
@@ -976,13 +987,9 @@ TEST(UpstreamClientTest, BeginsNoSubmitWhileDetachedSubmitsFillTheirPlaces) {
   UpstreamClient::Options options = OptionsFor(holding.server);
   options.max_connections = 2;
   options.max_detached = 3;
-  std::vector<int> counts;  // the observed numbers of detached exchanges
-  std::vector<UpstreamClient::Clock::time_point> oldest;
-  options.observe_detached = [&](int count, UpstreamClient::Clock::time_point since) {
-    counts.push_back(count);
-    oldest.push_back(since);
-  };
-  auto client = Connect(options);
+  MetricRegistry registry;
+  UpstreamMetrics metrics(registry);
+  auto client = Connect(options, metrics);
   std::vector<Slot> done(4);
   std::vector<Slot> late(4);
   std::vector<UpstreamClient::CallId> ids;
@@ -1005,6 +1012,7 @@ TEST(UpstreamClientTest, BeginsNoSubmitWhileDetachedSubmitsFillTheirPlaces) {
   // A submit that has already begun can still be detached.
   client->Cancel(ids[3]);
   for (Slot& slot : done) EXPECT_THAT(slot.Wait(), Detached(Cause::kCancelled));
+  EXPECT_EQ(metrics.detached.Value(), 4);
   EXPECT_THAT(PostQuick(*client, Lane::kSubmit, kShort), Failed(Cause::kNoSlot, false));
   std::vector<Slot> waiting(5);
   for (size_t i = 0; i < waiting.size(); ++i) {
@@ -1017,10 +1025,7 @@ TEST(UpstreamClientTest, BeginsNoSubmitWhileDetachedSubmitsFillTheirPlaces) {
   for (Slot& slot : late) EXPECT_THAT(slot.Wait(), IsAnswer(200, "{}"));
   for (Slot& slot : waiting) EXPECT_THAT(slot.Wait(), IsAnswer(200, "{}"));
   client->Shutdown(absl::InfiniteDuration());
-  EXPECT_THAT(counts, ElementsAre(1, 2, 3, 4, 3, 2, 1, 0));
-  EXPECT_LE(oldest[0], UpstreamClient::Clock::now());
-  for (int i = 1; i < 4; ++i) EXPECT_EQ(oldest[i], oldest[0]) << i;
-  for (int i = 4; i < 7; ++i) EXPECT_GE(oldest[i], oldest[0]) << i;
+  EXPECT_EQ(metrics.detached.Value(), 0);
 }
 
 // Many calls.
@@ -1120,7 +1125,7 @@ TEST(UpstreamClientTest, AThousandCallsShareAHundredConnections) {
 TEST(UpstreamClientTest, ACallEndsOnTheLoopOnWhichItBegan) {
   ScriptedServer server(Echo());
   const auto loops = std::make_shared<EventLoops>(3);
-  auto client = *UpstreamClient::Create(OptionsFor(server), loops);
+  auto client = *UpstreamClient::Create(OptionsFor(server), loops, SomeMetrics());
   constexpr int kCalls = 300;
   std::vector<Slot> slots(kCalls);
   std::atomic<int> strayed = 0;
@@ -1145,7 +1150,7 @@ TEST(UpstreamClientTest, TheLoopsShareThePlaces) {
   const auto loops = std::make_shared<EventLoops>(3);
   UpstreamClient::Options options = OptionsFor(holding.server);
   options.max_connections = 2;
-  auto client = *UpstreamClient::Create(options, loops);
+  auto client = *UpstreamClient::Create(options, loops, SomeMetrics());
   std::vector<Slot> slots(9);
   std::vector<UpstreamClient::CallId> ids(slots.size());
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -1165,7 +1170,7 @@ TEST(UpstreamClientTest, TheLoopsShareThePlaces) {
 TEST(UpstreamClientTest, ShutdownEndsTheCallsOfAllLoops) {
   HangingServer hanging;
   const auto loops = std::make_shared<EventLoops>(3);
-  auto client = *UpstreamClient::Create(OptionsFor(hanging.server), loops);
+  auto client = *UpstreamClient::Create(OptionsFor(hanging.server), loops, SomeMetrics());
   std::vector<Slot> slots(9);
   for (size_t i = 0; i < slots.size(); ++i) {
     (*loops)[i % 3].Run([&, i] { client->Post(Stamper::Make("/p", "{}"), {}, slots[i].callback(), nullptr); });
@@ -1259,7 +1264,7 @@ TEST(UpstreamClientTest, RefusesOptionsThatCannotBeUsed) {
   const auto code = [](const std::function<void(UpstreamClient::Options&)>& change) {
     UpstreamClient::Options options = OptionsFor("http://127.0.0.1:1");
     change(options);
-    return UpstreamClient::Create(options, std::make_shared<EventLoops>(1)).status().code();
+    return UpstreamClient::Create(options, std::make_shared<EventLoops>(1), SomeMetrics()).status().code();
   };
   using Options = UpstreamClient::Options;
   const auto invalid = absl::StatusCode::kInvalidArgument;

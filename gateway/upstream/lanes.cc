@@ -10,7 +10,8 @@ constexpr int kKeySetSlots = 2;
 
 }  // namespace
 
-UpstreamLanes::UpstreamLanes(const UpstreamOptions& options) : options_(options) {
+UpstreamLanes::UpstreamLanes(const UpstreamOptions& options, UpstreamMetrics& metrics)
+    : options_(options), metrics_(metrics) {
   Of(UpstreamLane::kSubmit).slots = options.max_connections;
   Of(UpstreamLane::kQuery).slots = options.max_connections;
   Of(UpstreamLane::kKeySet).slots = kKeySetSlots;
@@ -31,7 +32,7 @@ bool UpstreamLanes::Enter(UpstreamLane lane, absl::string_view caller, double we
     of.waiting.emplace(ticket.number, std::move(turn));
     ++own.waiting;
   }
-  Observe(lane);
+  Show(lane);
   return enters;
 }
 
@@ -54,7 +55,7 @@ UpstreamLanes::Clock::time_point UpstreamLanes::Detach(const Ticket& ticket) {
   ++ticket.caller->detached;
   --Of(ticket.lane).begun;
   detached_.insert(now);
-  ObserveDetached();
+  ShowDetached();
   Update(ticket.lane, *ticket.caller);
   return now;
 }
@@ -63,7 +64,7 @@ void UpstreamLanes::EndDetached(const Ticket& ticket, Clock::time_point detached
   const std::lock_guard lock(mutex_);
   --ticket.caller->detached;
   detached_.erase(detached_.find(detached_at));
-  ObserveDetached();
+  ShowDetached();
   Update(ticket.lane, *ticket.caller);
 }
 
@@ -107,17 +108,16 @@ void UpstreamLanes::Update(UpstreamLane lane, const Caller& changed) {
     --own.waiting;
     next->waiting.extract(next->waiting.begin()).mapped()();
   }
-  Observe(lane);
+  Show(lane);
 }
 
-void UpstreamLanes::Observe(UpstreamLane lane) {
-  if (options_.observe_lane) options_.observe_lane(lane, Of(lane).begun, Of(lane).waiting);
+void UpstreamLanes::Show(UpstreamLane lane) {
+  metrics_[lane].in_flight.Set(Of(lane).begun);
+  metrics_[lane].waiting.Set(Of(lane).waiting);
 }
 
-void UpstreamLanes::ObserveDetached() {
-  if (!options_.observe_detached) return;
-  options_.observe_detached(static_cast<int>(detached_.size()),
-                            detached_.empty() ? Clock::time_point() : *detached_.begin());
+void UpstreamLanes::ShowDetached() {
+  metrics_.SetDetached(detached_.size(), detached_.empty() ? Clock::time_point() : *detached_.begin());
 }
 
 }  // namespace stampgate

@@ -16,6 +16,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
 #include "gateway/upstream/options.h"
+#include "gateway/upstream/upstream_metrics.h"
 
 namespace stampgate {
 
@@ -36,8 +37,8 @@ class UpstreamLanes {
     Caller* caller;
   };
 
-  // `options` must outlive this object.
-  explicit UpstreamLanes(const UpstreamOptions& options);
+  // `options` and `metrics` must outlive this object.
+  UpstreamLanes(const UpstreamOptions& options, UpstreamMetrics& metrics);
 
   // Takes a slot for a call of `caller`, whose weight may change with each call, and returns true. If there is none,
   // queues the call, and returns false; `turn` is then called later. Sets `ticket` before either.
@@ -79,10 +80,11 @@ class UpstreamLanes {
   Caller* Next(UpstreamLane lane);
   // Begins what can begin after a change of the caller, and forgets it if it has nothing any more.
   void Update(UpstreamLane lane, const Caller& changed);
-  void Observe(UpstreamLane lane);
-  void ObserveDetached();
+  void Show(UpstreamLane lane);
+  void ShowDetached();
 
   const UpstreamOptions& options_;
+  UpstreamMetrics& metrics_;
   std::mutex mutex_;
   uint64_t last_number_ = 0;
   std::array<Lane, 3> lanes_;  // one for each UpstreamLane

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/upstream/upstream_metrics.h"
 
 namespace stampgate {
 namespace {
@@ -27,7 +29,7 @@ class UpstreamLanesTest : public ::testing::Test {
   UpstreamLanesTest() {
     options_.max_connections = 2;
     options_.max_detached = 1;
-    lanes_ = std::make_unique<UpstreamLanes>(options_);
+    lanes_ = std::make_unique<UpstreamLanes>(options_, metrics_);
   }
 
   // Enters the call `name`. Returns its ticket; its name is in entered_ when it has a slot.
@@ -40,6 +42,8 @@ class UpstreamLanesTest : public ::testing::Test {
   }
 
   UpstreamOptions options_;
+  MetricRegistry registry_;
+  UpstreamMetrics metrics_{registry_};
   std::unique_ptr<UpstreamLanes> lanes_;
   std::vector<std::string> entered_;
 };
@@ -105,7 +109,7 @@ TEST_F(UpstreamLanesTest, ACallWaitsOnlyForAPlaceIfItsCallerHasNone) {
 
 TEST_F(UpstreamLanesTest, CallersShareThePlacesByTheirWeights) {
   options_.max_connections = 40;
-  lanes_ = std::make_unique<UpstreamLanes>(options_);
+  lanes_ = std::make_unique<UpstreamLanes>(options_, metrics_);
   std::deque<std::pair<std::string, UpstreamLanes::Ticket>> in_flight;
   std::map<std::string, int> begun;
   std::deque<std::unique_ptr<UpstreamLanes::Ticket>> tickets;
@@ -143,7 +147,7 @@ TEST_F(UpstreamLanesTest, CallersShareThePlacesByTheirWeights) {
 
 TEST_F(UpstreamLanesTest, TheDetachedSubmitsOfOneCallerDoNotStopTheSubmitsOfAnother) {
   options_.max_detached = 4;
-  lanes_ = std::make_unique<UpstreamLanes>(options_);
+  lanes_ = std::make_unique<UpstreamLanes>(options_, metrics_);
   std::vector<std::pair<UpstreamLanes::Ticket, UpstreamLanes::Clock::time_point>> detached;
   const auto detach = [&](const std::string& name, const std::string& caller) {
     const UpstreamLanes::Ticket ticket = Enter(name, kSubmit, caller);
@@ -166,21 +170,22 @@ TEST_F(UpstreamLanesTest, TheDetachedSubmitsOfOneCallerDoNotStopTheSubmitsOfAnot
   EXPECT_EQ(entered_.back(), "a5");
 }
 
-TEST_F(UpstreamLanesTest, ReportsItsState) {
-  std::vector<std::string> reports;
-  options_.observe_lane = [&](UpstreamLane lane, int in_flight, int waiting) {
-    if (lane == kSubmit) reports.push_back(absl::StrCat(in_flight, "+", waiting));
-  };
-  options_.observe_detached = [&](int count, std::chrono::steady_clock::time_point oldest) {
-    EXPECT_EQ(oldest == std::chrono::steady_clock::time_point(), count == 0);
-    reports.push_back(absl::StrCat("detached ", count));
-  };
+TEST_F(UpstreamLanesTest, ShowsItsState) {
+  const UpstreamMetrics::OfLane& submits = metrics_[kSubmit];
+  const auto state = [&] { return std::pair(submits.in_flight.Value(), submits.waiting.Value()); };
   const auto a = Enter("a");
+  EXPECT_EQ(state(), std::pair(1.0, 0.0));
   const auto b = Enter("b");
   Enter("c");
+  EXPECT_EQ(state(), std::pair(2.0, 1.0));
   lanes_->Leave(b);
-  lanes_->EndDetached(a, lanes_->Detach(a));
-  EXPECT_THAT(reports, ElementsAre("1+0", "2+0", "2+1", "2+0", "detached 1", "1+0", "detached 0", "1+0"));
+  EXPECT_EQ(state(), std::pair(2.0, 0.0));
+  const auto detached_at = lanes_->Detach(a);
+  EXPECT_EQ(state(), std::pair(1.0, 0.0));
+  EXPECT_EQ(metrics_.detached.Value(), 1);
+  lanes_->EndDetached(a, detached_at);
+  EXPECT_EQ(state(), std::pair(1.0, 0.0));
+  EXPECT_EQ(metrics_.detached.Value(), 0);
 }
 
 TEST_F(UpstreamLanesTest, NoPlaceIsLostWithManyThreads) {

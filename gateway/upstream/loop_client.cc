@@ -173,8 +173,9 @@ void LoopClient::Stop(Call& call, UpstreamOutcome outcome) {
 void LoopClient::End(CallId id, UpstreamOutcome outcome) {
   const std::unique_ptr<Call> call = std::move(calls_.extract(id).mapped());
   if (call->timer.has_value()) loop_.CancelTimer(*call->timer);
-  if (call->has_slot && shared_.options.observe_exchange) {
-    shared_.options.observe_exchange(call->lane, absl::FromChrono(Clock::now() - call->begun_at));
+  if (call->has_slot) {
+    const std::chrono::duration<double> duration = Clock::now() - call->begun_at;
+    shared_.metrics[call->lane].duration.Observe(duration.count());
   }
   if (call->done) {
     shared_.lanes.Leave(call->ticket);

@@ -18,6 +18,7 @@
 #include "gateway/upstream/exchange.h"
 #include "gateway/upstream/lanes.h"
 #include "gateway/upstream/options.h"
+#include "gateway/upstream/upstream_metrics.h"
 #include "translate/upstream_outcome.h"
 
 namespace stampgate {
@@ -26,7 +27,8 @@ namespace stampgate {
 struct SharedUpstream {
   const std::string base_url;
   const UpstreamOptions options;
-  UpstreamLanes lanes{options};
+  UpstreamMetrics& metrics;
+  UpstreamLanes lanes{options, metrics};
   std::atomic<int> idle_connections = 0;
   std::function<void()> on_call_ended;  // called whenever a call has ended
 };

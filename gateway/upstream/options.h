@@ -45,16 +45,8 @@ struct UpstreamOptions {
   absl::Duration max_idle = absl::Seconds(50);
   // The maximum size of a response body. A larger body is a TransportFailure.
   int64_t max_response_bytes = 8 << 20;
-  // Called when a submit was detached, and when a detached submit has ended. `count` is the number of detached submits,
-  // and `oldest` is the time at which the oldest of them was detached. The client calls this function and the two below
-  // on any thread, and the first two with a lock held. They must not block or call the client, and may be empty.
-  std::function<void(int count, std::chrono::steady_clock::time_point oldest)> observe_detached;
-  // Called when one of these numbers has changed: `in_flight` is the number of calls that have a slot of the lane, and
-  // `waiting` is the number of calls that wait for such a slot. Detached submits do not count.
-  std::function<void(UpstreamLane lane, int in_flight, int waiting)> observe_lane;
-  // Called when an exchange has ended. `duration` is the time since its call got a slot.
-  std::function<void(UpstreamLane lane, absl::Duration duration)> observe_exchange;
-  // Called before the first byte of a request may be sent. Must not block or call the client, and may be empty.
+  // Called on any thread before the first byte of a request may be sent. Must not block or call the client, and may be
+  // empty.
   std::function<void(UpstreamLane lane)> observe_sending;
 };
 

@@ -6,14 +6,13 @@
 namespace stampgate {
 namespace {
 
-static_assert(kWaitEnds.size() == static_cast<size_t>(WaitEnd::kDismissed) + 1);
-
 // How long one reading of an activity may take.
 constexpr std::chrono::seconds kReadTime(10);
 
 }  // namespace
 
-ActivityWaits::ActivityWaits(WaitTable::Options options, EventLoop& loop, Metrics* metrics, std::function<Time()> now)
+ActivityWaits::ActivityWaits(WaitTable::Options options, EventLoop& loop, WaitMetrics& metrics,
+                             std::function<Time()> now)
     : loop_(loop), metrics_(metrics), now_(std::move(now)), table_(std::move(options)) {}
 
 std::shared_ptr<ActivityWait> ActivityWaits::Announce() {
@@ -118,7 +117,7 @@ void ActivityWaits::OnActivity(absl::string_view body) {
 void ActivityWaits::OnPolled(const ActivityName& activity, std::optional<std::string> answer) {
   absl::StatusOr<ActivityReport> report = absl::UnavailableError("no response");
   if (answer.has_value()) report = ReadActivityAnswer(*std::move(answer));
-  if (metrics_ != nullptr) metrics_->CountActivityPoll(report.ok());
+  (report.ok() ? metrics_.good_polls : metrics_.failed_polls).Increment();
   Work work;
   {
     std::lock_guard lock(mutex_);
@@ -163,7 +162,7 @@ void ActivityWaits::Update(Work& work) {
   if (watching && !watching_) watch_->Begin();
   if (!watching && watching_) watch_->End();
   watching_ = watching;
-  if (metrics_ != nullptr) metrics_->SetWaitingCalls(table_.waiting());
+  metrics_.waiting.Set(static_cast<double>(table_.waiting()));
 }
 
 void ActivityWaits::Do(Work work) {
@@ -175,7 +174,7 @@ void ActivityWaits::Do(Work work) {
     });
   }
   for (auto& [on_end, ended] : work.ends) {
-    if (metrics_ != nullptr) metrics_->CountWaitEnd(static_cast<size_t>(ended.end));
+    metrics_.ends[ended.end].Increment();
     on_end(std::move(ended));
   }
 }

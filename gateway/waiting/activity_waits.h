@@ -15,9 +15,9 @@
 #include "absl/strings/string_view.h"
 #include "base/loop/event_loop.h"
 #include "gateway/feed/source.h"
-#include "gateway/metrics/metrics.h"
 #include "gateway/waiting/activity_report.h"
 #include "gateway/waiting/event_watch.h"
+#include "gateway/waiting/wait_metrics.h"
 #include "gateway/waiting/wait_table.h"
 
 namespace stampgate {
@@ -40,9 +40,9 @@ class ActivityWaits : public std::enable_shared_from_this<ActivityWaits> {
   // Called once, when the wait ends: before Begin returns, or later on another thread. Must not block.
   using OnEnd = absl::AnyInvocable<void(Ended ended)>;
 
-  // `loop` runs the timer and the readings, and must outlive the last call of any function. `metrics` may be null; it
-  // must outlive this.
-  ActivityWaits(WaitTable::Options options, EventLoop& loop, Metrics* metrics,
+  // `loop` runs the timer and the readings, and must outlive the last call of any function. `metrics` must outlive
+  // this.
+  ActivityWaits(WaitTable::Options options, EventLoop& loop, WaitMetrics& metrics,
                 std::function<Time()> now = std::chrono::steady_clock::now);
 
   // Returns a wait that has not begun. Must be called before the submit is sent, because an event can report the end of
@@ -84,7 +84,7 @@ class ActivityWaits : public std::enable_shared_from_this<ActivityWaits> {
   void Do(Work work);
 
   EventLoop& loop_;
-  Metrics* const metrics_;
+  WaitMetrics& metrics_;
   const std::function<Time()> now_;
 
   std::mutex mutex_;

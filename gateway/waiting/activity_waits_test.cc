@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/fake_source.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/waiting/wait_metrics.h"
 
 namespace stampgate {
 namespace {
@@ -67,7 +69,7 @@ class ActivityWaitsTest : public ::testing::Test {
     options.max_poll_interval = poll_interval;
     options.polls_per_second = 1000;
     options.is_final = [](absl::string_view status) { return status == "DONE"; };
-    waits_ = std::make_shared<ActivityWaits>(std::move(options), loop_, /*metrics=*/nullptr);
+    waits_ = std::make_shared<ActivityWaits>(std::move(options), loop_, metrics_);
     return waits_;
   }
 
@@ -90,6 +92,8 @@ class ActivityWaitsTest : public ::testing::Test {
   FakeEventLog log_;
   FakeEventSource source_{log_};
   EventLoop loop_{"loop"};
+  MetricRegistry registry_;
+  WaitMetrics metrics_{registry_};
   std::shared_ptr<ActivityWaits> waits_;
   Ending ending_;
 };
@@ -103,9 +107,12 @@ TEST_F(ActivityWaitsTest, AnEventEndsAWait) {
   Deliver(ActivityWith("PENDING"));
   Deliver("no JSON");
   EXPECT_EQ(ending_.count(), 0u);
+  EXPECT_EQ(metrics_.waiting.Value(), 1);
   Deliver(ActivityWith("DONE"));
   EXPECT_EQ(ending_.count(), 1u);
   EXPECT_EQ(ending_.Wait().end, WaitEnd::kEvent);
+  EXPECT_EQ(metrics_.waiting.Value(), 0);
+  EXPECT_EQ(metrics_.ends[WaitEnd::kEvent].Value(), 1);
   EXPECT_EQ(*ending_.Wait().text, AnswerWith("DONE"));
   EXPECT_EQ(source_.asked(), nullptr) << "nobody waits";
 }

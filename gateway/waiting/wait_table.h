@@ -21,7 +21,7 @@
 
 namespace stampgate {
 
-// Why a wait has ended. The values are the indices of kWaitEnds (metrics.h).
+// Why a wait has ended.
 enum class WaitEnd {
   kEvent,      // an event reported the activity's end
   kPoll,       // a reading of the activity reported the activity's end

@@ -1,0 +1,24 @@
+// The metrics of the feed of the event log.
+#ifndef STAMPGATE_GATEWAY_FEED_FEED_METRICS_H_
+#define STAMPGATE_GATEWAY_FEED_FEED_METRICS_H_
+
+#include "gateway/metrics/late_gauge.h"
+#include "gateway/metrics/registry.h"
+
+namespace stampgate {
+
+// Thread-safe. The registry must outlive this.
+class FeedMetrics {
+  MetricRegistry& registry_;  // initializes the other members
+
+ public:
+  explicit FeedMetrics(MetricRegistry& registry) : registry_(registry) {}
+
+  // Shown only if the config has an event log.
+  LateGauge latest_position{
+      registry_.AddGauges("stampgate_event_log_latest_position", "Position of the newest event in the event log.")};
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_FEED_FEED_METRICS_H_

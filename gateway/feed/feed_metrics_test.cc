@@ -1,0 +1,28 @@
+#include "gateway/feed/feed_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gateway/metrics/registry.h"
+#include "gateway/metrics/testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class FeedMetricsTest : public ::testing::Test {
+ protected:
+  MetricRegistry registry_;
+  FeedMetrics metrics_{registry_};
+};
+
+TEST_F(FeedMetricsTest, ThePositionIsShownOnceItIsKnown) {
+  EXPECT_THAT(SeriesOf(registry_), IsEmpty());
+  metrics_.latest_position.Set(7);
+  EXPECT_THAT(SeriesOf(registry_), UnorderedElementsAre("gauge stampgate_event_log_latest_position"));
+}
+
+}  // namespace
+}  // namespace stampgate
