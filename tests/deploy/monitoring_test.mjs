@@ -73,6 +73,19 @@ describe('the names', { timeout: HANG_MS }, async () => {
     assert.deepEqual(missing, Object.keys(WITHOUT_PANEL));
   });
 
+  it('of all metrics, with their labels, are in the table of deploy/README.md, and it has no others', () => {
+    const shown = new Map();
+    for (const [name, labels] of all) {
+      shown.set(familyOf(name), [...labels.keys()].filter((label) => label !== 'le').sort().join());
+    }
+    const page = readFileSync(join(kubernetes, '..', 'README.md'), 'utf8');
+    const [, table] = /^\| metric \(each name begins with `stampgate_`\) .*\n.*\n((?:\|.*\n)+)/m.exec(page);
+    const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => [...cell.matchAll(/`(\w+)(?:\{([^}]*)\})?`/g)]);
+    const listed = new Map(named.map(([, name, labels = '']) =>
+      [name.startsWith('process_') ? name : `stampgate_${name}`, labels.split(',').sort().join()]));
+    assert.deepEqual([...listed].sort(), [...shown].sort());
+  });
+
   it('in the rules are metrics, labels and label values of the gateway', () => {
     const alerts = alertsOf(readRules());
     assert.ok(alerts.length > 30);
