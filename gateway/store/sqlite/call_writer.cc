@@ -39,7 +39,7 @@ HighWaterMark MarkOf(const StoreState& state) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Options& options, absl::Time now) {
+absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(Options options) {
   if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
   for (const char* suffix : {"", "-wal"}) {
     ABSL_RETURN_IF_ERROR(options.disk->Settle(absl::StrCat(options.path, suffix)));
@@ -49,15 +49,15 @@ absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(const Options& opti
   // If the mark file was written but the database has no table, a store has been lost.
   ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
                         OpenCallFile(options.path, options.disk->vfs(), options.synchronous_full,
-                                     MakeStoreState(now, /*distrusted=*/had_mark)));
-  std::unique_ptr<CallWriter> writer(new CallWriter(options));
+                                     MakeStoreState(options.now(), /*distrusted=*/had_mark)));
+  std::unique_ptr<CallWriter> writer(new CallWriter(std::move(options)));
   writer->connection_ = std::move(connection);
   ABSL_RETURN_IF_ERROR(writer->Prepare());
-  ABSL_ASSIGN_OR_RETURN(MarkFile mark, MarkFile::Open(mark_path, writer->state_.id, *options.disk));
+  ABSL_ASSIGN_OR_RETURN(MarkFile mark, MarkFile::Open(mark_path, writer->state_.id, *writer->options_.disk));
   writer->mark_ = std::move(mark);
   writer->loss_ = writer->FindLoss();
   writer->is_new_ = writer->loss_.ok() && writer->state_.commit == 0;
-  writer->checkpointer_.emplace(*writer->connection_, options.checkpoint_pages, kCallFileBusyMs);
+  writer->checkpointer_.emplace(*writer->connection_, writer->options_.checkpoint_pages, kCallFileBusyMs);
   return writer;
 }
 
@@ -104,9 +104,18 @@ absl::Status CallWriter::FindLoss() const {
   return absl::OkStatus();
 }
 
-absl::Status CallWriter::Start(absl::Time now) {
-  if (!loss_.ok()) return Distrust(now);
-  state_.clock.Advance(now);
+absl::Status CallWriter::OpenTimestamps(TimestampMark::Past past) {
+  ABSL_ASSIGN_OR_RETURN(TimestampMark timestamps, TimestampMark::Open(absl::StrCat(options_.path, kTimestampMarkSuffix),
+                                                                      state_.id, *options_.disk, past, options_.now()));
+  floor_ms_ = timestamps.ms();
+  timestamps_ = std::move(timestamps);
+  return absl::OkStatus();
+}
+
+absl::Status CallWriter::Start() {
+  if (!loss_.ok()) return Distrust();
+  ABSL_RETURN_IF_ERROR(OpenTimestamps(is_new_ ? TimestampMark::Past::kNone : TimestampMark::Past::kMarked));
+  state_.clock.Advance(options_.now());
   if (!is_new_) return absl::OkStatus();
   // Writes the mark to both of its places in the file, which reserves their disk space.
   for (int place = 0; place < 2; ++place) {
@@ -115,8 +124,11 @@ absl::Status CallWriter::Start(absl::Time now) {
   return CommitRecord(Next());
 }
 
-absl::Status CallWriter::Distrust(absl::Time now) {
-  state_.clock.Advance(now);
+absl::Status CallWriter::Distrust() {
+  // Before the loss is recorded, because no later Open finds a recorded loss. If the timestamps cannot be opened, the
+  // next Open must find the loss again.
+  ABSL_RETURN_IF_ERROR(OpenTimestamps(TimestampMark::Past::kUnknown));
+  state_.clock.Advance(options_.now());
   StoreState next = Next();
   if (mark_->mark().has_value()) next.commit = std::max(next.commit, static_cast<int64_t>(mark_->mark()->number) + 1);
   next.distrusted_age_us = next.clock.age_us;
@@ -200,10 +212,10 @@ absl::Status CallWriter::Apply(const std::vector<const CallStep*>& steps, StoreS
   return absl::OkStatus();
 }
 
-absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, absl::Time now, OnDecided on_decided,
+absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, OnDecided on_decided,
                                std::vector<Answer>* answers) {
   answers->assign(steps.size(), CallStore::Begun());
-  state_.clock.Advance(now);
+  state_.clock.Advance(options_.now());
   StoreState next = Next();
   absl::Status status = begin_.Run();
   const int changes_before = sqlite3_total_changes(connection_->get());
@@ -322,8 +334,8 @@ absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
   return true;
 }
 
-absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
-  state_.clock.Advance(now);
+absl::StatusOr<bool> CallWriter::Tidy() {
+  state_.clock.Advance(options_.now());
   // If the disk is full, there may still be space for a smaller transaction.
   for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
     const absl::StatusOr<bool> trimmed = TrimStep(max_rows);
@@ -339,14 +351,23 @@ absl::StatusOr<bool> CallWriter::Tidy(absl::Time now) {
   } else {
     std::vector<Answer> none;
     const absl::Status status = Store(
-        {}, now, [](const auto&) {}, &none);
+        {}, [](const auto&) {}, &none);
     if (!status.ok()) return status;
   }
   return false;
 }
 
-absl::Status CallWriter::Checkpoint() { return checkpointer_->Run(); }
+absl::Status CallWriter::Settle() { return checkpointer_->Run(); }
 
-absl::Status CallWriter::CheckpointAll() { return checkpointer_->Finish(); }
+absl::Status CallWriter::RaiseTimestamps(uint64_t ms) {
+  return ms > timestamps_->ms() ? timestamps_->Set(ms) : absl::OkStatus();
+}
+
+absl::Status CallWriter::Close(uint64_t next_timestamp_ms) {
+  ABSL_RETURN_IF_ERROR(checkpointer_->Finish());
+  if (next_timestamp_ms >= timestamps_->ms()) return absl::OkStatus();
+  const absl::Status status = timestamps_->Set(next_timestamp_ms);
+  return CanGoOn(status) ? absl::OkStatus() : status;
+}
 
 }  // namespace stampgate

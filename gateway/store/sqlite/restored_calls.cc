@@ -3,15 +3,16 @@
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/disk.h"
 #include "base/disk/exclusive_file.h"
+#include "base/disk/mark_file.h"
 #include "gateway/store/sqlite/call_file.h"
 #include "gateway/store/sqlite/call_writer.h"
-#include "gateway/store/sqlite/timestamp_mark.h"
 
 namespace stampgate {
 namespace {
@@ -29,19 +30,16 @@ absl::Status Mark(const std::string& path, absl::Time now) {
   // not exist.
   ABSL_RETURN_IF_ERROR(CheckCallFileHeader(path));
   ABSL_ASSIGN_OR_RETURN(const ExclusiveFile file, ClaimCallFile(path));
-  const std::string timestamp_path = absl::StrCat(path, kTimestampMarkSuffix);
-  for (const std::string& mark_path : {absl::StrCat(path, kCommitMarkSuffix), timestamp_path}) {
-    ABSL_RETURN_IF_ERROR(RemoveIfDamaged(mark_path));
+  for (const char* suffix : {kCommitMarkSuffix, kTimestampMarkSuffix}) {
+    ABSL_RETURN_IF_ERROR(RemoveIfDamaged(absl::StrCat(path, suffix)));
   }
   CallWriter::Options options;
   options.path = path;
   options.disk = &Disk::System();
-  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallWriter> writer, CallWriter::Open(options, now));
-  ABSL_ASSIGN_OR_RETURN(
-      const TimestampMark timestamps,
-      TimestampMark::Open(timestamp_path, writer->state().id, Disk::System(), TimestampMark::Past::kUnknown, now));
-  ABSL_RETURN_IF_ERROR(writer->Distrust(now));
-  return writer->CheckpointAll();
+  options.now = [now] { return now; };
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallWriter> writer, CallWriter::Open(std::move(options)));
+  ABSL_RETURN_IF_ERROR(writer->Distrust());
+  return writer->Close(writer->timestamp_floor_ms());
 }
 
 }  // namespace

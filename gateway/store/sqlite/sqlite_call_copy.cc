@@ -31,19 +31,16 @@ class SqliteCallSource final : public CallSource {
     CallWriter::Options options;
     options.path = path;
     options.disk = &Disk::System();
-    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallWriter> writer, CallWriter::Open(options, now));
-    const TimestampMark::Past past = writer->loss().ok() ? TimestampMark::Past::kMarked : TimestampMark::Past::kUnknown;
-    ABSL_ASSIGN_OR_RETURN(
-        const TimestampMark timestamps,
-        TimestampMark::Open(absl::StrCat(path, kTimestampMarkSuffix), writer->state().id, Disk::System(), past, now));
-    ABSL_RETURN_IF_ERROR(writer->Start(now));
+    options.now = [now] { return now; };
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallWriter> writer, CallWriter::Open(std::move(options)));
+    ABSL_RETURN_IF_ERROR(writer->Start());
     const StoreState state = writer->state();
     ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
                           OpenCallFile(path, /*vfs=*/"", /*synchronous_full=*/true, state));
     ABSL_ASSIGN_OR_RETURN(CallTable table, CallTable::Open(connection, state.id));
     std::unique_ptr<SqliteCallSource> source(
         new SqliteCallSource(std::move(file), std::move(connection), std::move(table)));
-    source->outline_ = {state.clock, state.distrusted_age_us, timestamps.ms()};
+    source->outline_ = {state.clock, state.distrusted_age_us, writer->timestamp_floor_ms()};
     return source;
   }
 
