@@ -8,18 +8,13 @@
 #include "absl/status/status_macros.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "base/threads/start_thread.h"
 
 namespace stampgate {
 namespace {
 
 // How long outcomes and denials wait for an allow, so that one sync covers all of them. A sync takes more time than any
 // other step.
-constexpr std::chrono::milliseconds kLinger(10);
-
-// How long an allow waits for further ones, if the previous group had several. A sync costs the CPU time of a whole
-// call, so under load it should cover many allows.
-constexpr std::chrono::microseconds kGather(300);
+constexpr absl::Duration kLinger = absl::Milliseconds(10);
 
 // Calls `observe` with `status` if `status` differs from `failing`, the last reported state. Updates `failing`.
 void Report(const std::function<void(const absl::Status&)>& observe, const absl::Status& status, bool& failing) {
@@ -66,21 +61,19 @@ AuditLog::AuditLog(Options options, std::unique_ptr<AuditWriter> writer)
       unsent_calls_(steady_now_),
       unsent_reads_(steady_now_),
       writer_(std::move(writer)),
+      thread_({.thread_name = "audit-log",
+               .subject = "the audit log",
+               .medium = "the audit log's disk",
+               .steady_now = steady_now_},
+              *this),
       head_(writer_->head()) {
   if (observe_open_) observe_open_({});
-  thread_ = StartThread("audit-log", [this] { Run(); });
+  thread_.Start();
 }
 
 AuditLog::~AuditLog() { Close(); }
 
-void AuditLog::Close() {
-  {
-    std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  changed_.notify_one();
-  std::call_once(joined_, [this] { thread_.join(); });
-}
+void AuditLog::Close() { thread_.Close(); }
 
 void AuditLog::Allow(const AuditDecision& decision, OnAllowed done, Kind kind) {
   Waiting waiting;
@@ -88,31 +81,42 @@ void AuditLog::Allow(const AuditDecision& decision, OnAllowed done, Kind kind) {
   waiting.entry.kind = AuditKind::kAllow;
   waiting.done = std::move(done);
   waiting.kind = kind;
-  if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+  const absl::Status refusal = thread_.Add([&]() -> absl::Status {
+    Occupancy& occupancy = Of(kind);
+    if (occupancy.waiting == kMaxWaitingAllows) {
+      return absl::ResourceExhaustedError("too many calls wait for the audit log");
+    }
+    const size_t most = kind == Kind::kReads ? kMaxOpenReads : kMaxOpenAllows;
+    if (occupancy.waiting + occupancy.open >= most) {
+      return absl::ResourceExhaustedError("too many calls have no outcome in the audit log yet");
+    }
+    ++occupancy.waiting;
+    urgent_ = true;
+    Push(waiting);
+    return absl::OkStatus();
+  });
+  if (!refusal.ok()) waiting.done(refusal);
 }
 
 void AuditLog::Deny(const AuditDecision& decision) {
   const absl::Time now = now_();
   const std::string caller = AuditValue(decision.caller, kAuditDenialValueBytes);
   const FloodBound::Who who = WhoIs(caller);
-  {
-    std::lock_guard lock(mutex_);
-    if (closed_) return;
-    const bool counted_before = denials_.counting();
-    if (!denials_.Admit(caller, who, now)) {
-      if (!counted_before) changed_.notify_one();
-      return;
-    }
-    if (waiting_denials_ == kMaxWaitingDenials) {
+  bool is_recorded = false;
+  thread_.Change([&] {
+    if (thread_.closed() || !denials_.Admit(caller, who, now)) return;
+    is_recorded = waiting_denials_ < kMaxWaitingDenials;
+    if (is_recorded) {
+      ++waiting_denials_;
+    } else {
       denials_.Count(caller, who, now);
-      if (!counted_before) changed_.notify_one();
-      return;
     }
-  }
+  });
+  if (!is_recorded) return;
   Waiting waiting;
   waiting.entry.text = DenyText(now, decision);
   waiting.entry.kind = AuditKind::kDeny;
-  Enqueue(waiting).IgnoreError();
+  thread_.Change([&] { Push(waiting); });
 }
 
 void AuditLog::End(AllowId allow, const AuditOutcome& outcome) {
@@ -120,115 +124,74 @@ void AuditLog::End(AllowId allow, const AuditOutcome& outcome) {
   waiting.entry.text = OutcomeText(now_(), allow, outcome);
   waiting.entry.kind = AuditKind::kOutcome;
   waiting.entry.allow = allow;
-  Enqueue(waiting).IgnoreError();
+  thread_.Change([&] { Push(waiting); });
 }
 
 AuditLog::Head AuditLog::head() const {
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(thread_.mutex());
   return Head{head_.sequence, MacHex(head_.mac)};
 }
 
-// Queues `waiting`. After an error, `waiting` is unchanged.
-absl::Status AuditLog::Enqueue(Waiting& waiting) {
-  bool wake;
-  {
-    std::lock_guard lock(mutex_);
-    if (closed_) return absl::UnavailableError("the audit log is closed");
-    if (waiting.entry.kind == AuditKind::kAllow) {
-      // Without this check, the call would wait, perhaps until its deadline.
-      if (wait_.hangs()) return absl::UnavailableError("the audit log's disk does not answer");
-      Occupancy& occupancy = Of(waiting.kind);
-      if (occupancy.waiting == kMaxWaitingAllows) {
-        return absl::ResourceExhaustedError("too many calls wait for the audit log");
-      }
-      const size_t most = waiting.kind == Kind::kReads ? kMaxOpenReads : kMaxOpenAllows;
-      if (occupancy.waiting + occupancy.open >= most) {
-        return absl::ResourceExhaustedError("too many calls have no outcome in the audit log yet");
-      }
-      ++occupancy.waiting;
-    }
-    const bool urgent = waiting.entry.kind == AuditKind::kAllow;
-    if (waiting.entry.kind == AuditKind::kDeny) ++waiting_denials_;
-    wake = queue_.empty() || (urgent && !urgent_);
-    urgent_ = urgent_ || urgent;
-    queue_.push_back(std::move(waiting));
-  }
-  if (wake) changed_.notify_one();
-  return absl::OkStatus();
+void AuditLog::Push(Waiting& waiting) {
+  if (thread_.closed()) return;
+  if (queue_.empty()) linger_until_ = CommitThread::After(std::min(kLinger, retry_interval_));
+  queue_.push_back(std::move(waiting));
 }
 
-void AuditLog::Run() {
-  std::vector<Waiting> group;
-  bool more = true;
-  while (more) {
-    more = Collect(group);
-    // A new day begins even if there are no records, and before the first record of the day is written.
-    if (daily_files_) StartAnewIfDue();
-    WriteGroup(group);
-  }
-  // Records that even the last attempt could not write are lost; `observe_` has received the error. The next start
-  // writes the outcome UNKNOWN for allows whose outcome is lost.
-  writer_ = nullptr;
-}
-
-bool AuditLog::Collect(std::vector<Waiting>& group) {
-  std::unique_lock lock(mutex_);
-  const auto patience = std::chrono::nanoseconds(absl::ToChronoNanoseconds(retry_interval_));
-  if (group.empty()) {
-    const auto busy = [this] { return closed_ || !queue_.empty() || denials_.counting(); };
-    if (!daily_files_) {
-      changed_.wait(lock, busy);
-    } else if (!changed_.wait_for(lock, patience, busy)) {
-      return true;
-    }
-  }
+CommitThread::Clock::time_point AuditLog::WriteAt() const {
+  if (thread_.closed()) return CommitThread::kNever;  // Stop writes what is left, together with the stop record
+  if (urgent_) return CommitThread::kAtOnce;
   // No caller waits until denials, counts and outcomes are written. So these records wait until an allow is queued.
-  const auto urgent = [this] { return closed_ || urgent_; };
-  if (!urgent()) {
-    changed_.wait_for(lock, queue_.empty() ? patience : std::min<std::chrono::nanoseconds>(kLinger, patience), urgent);
-  }
-  if (gathers_) changed_.wait_for(lock, kGather, [this] { return closed_; });
-  urgent_ = false;
-  gathers_ = Of(Kind::kCalls).waiting > 1;
-  if (group.empty()) {
-    std::swap(group, queue_);
-  } else {
-    std::move(queue_.begin(), queue_.end(), std::back_inserter(group));
-    queue_.clear();
-  }
+  const auto lingering = queue_.empty() ? CommitThread::kNever : linger_until_;
+  return retries_ || denials_.counting() ? std::min(lingering, retry_at_) : lingering;
+}
+
+CommitThread::Clock::time_point AuditLog::SleepUntil() const {
+  return daily_files_ ? CommitThread::After(retry_interval_) : CommitThread::kNever;
+}
+
+size_t AuditLog::TakeGroup() {
+  urgent_ = retries_ = false;
+  retry_at_ = CommitThread::After(retry_interval_);
+  std::move(queue_.begin(), queue_.end(), std::back_inserter(group_));
+  queue_.clear();
   const absl::Time now = now_();
-  for (FloodBound::Counted& counted : denials_.Take(now, closed_)) {
+  for (FloodBound::Counted& counted : denials_.Take(now, thread_.closed())) {
     Waiting waiting;
     waiting.entry.text = DeniedCountText(now, counted.name, counted.count, counted.since);
     waiting.entry.kind = AuditKind::kDeniedCount;
     waiting.counted = std::move(counted);
-    group.push_back(std::move(waiting));
+    group_.push_back(std::move(waiting));
   }
-  if (closed_) {
+  if (thread_.closed()) {
     Waiting waiting;
     waiting.entry.text = StopText(now);
     waiting.entry.kind = AuditKind::kStop;
-    group.push_back(std::move(waiting));
+    group_.push_back(std::move(waiting));
   }
-  return !closed_;
+  return Of(Kind::kCalls).waiting;
 }
 
-void AuditLog::WriteGroup(std::vector<Waiting>& group) {
-  if (group.empty()) return;
+absl::Status AuditLog::WriteGroup() {
+  // A new day begins even if there are no records, and before the first record of the day is written.
+  if (daily_files_) StartAnewIfDue();
+  if (group_.empty()) return absl::OkStatus();
   std::vector<AuditWriter::Entry*> entries;
-  entries.reserve(group.size());
-  for (Waiting& waiting : group) entries.push_back(&waiting.entry);
-  wait_.Begin();
+  entries.reserve(group_.size());
+  for (Waiting& waiting : group_) entries.push_back(&waiting.entry);
+  thread_.wait().Begin();
   const absl::Status status = writer_->Write(entries);
-  wait_.End();
-  if (status.ok()) NoteOpen(group);
+  thread_.wait().End();
+  if (status.ok()) NoteOpen();
   std::vector<Waiting> kept;
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(thread_.mutex());
     head_ = writer_->head();
+    retries_ = !status.ok();
+    if (retries_) retry_at_ = CommitThread::After(retry_interval_);
     Of(Kind::kReads).open = open_reads_.size();
     Of(Kind::kCalls).open = open_calls_.size();
-    for (const Waiting& waiting : group) {
+    for (const Waiting& waiting : group_) {
       if (waiting.entry.kind == AuditKind::kAllow) --Of(waiting.kind).waiting;
       if (waiting.entry.kind == AuditKind::kDeny && status.ok()) --waiting_denials_;
       if (waiting.entry.kind == AuditKind::kDeniedCount && !status.ok()) denials_.GiveBack(waiting.counted);
@@ -237,7 +200,7 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
   // The observers run before the callbacks, so that a callback sees the state that the observers have stored.
   Report(observe_, status, failing_);
   if (status.ok() && observe_open_) observe_open_(StillOpen());
-  for (Waiting& waiting : group) {
+  for (Waiting& waiting : group_) {
     switch (waiting.entry.kind) {
       case AuditKind::kAllow:
         waiting.done(status.ok() ? absl::StatusOr<AllowId>(waiting.entry.sequence) : CannotWrite(status));
@@ -250,25 +213,36 @@ void AuditLog::WriteGroup(std::vector<Waiting>& group) {
         break;
     }
   }
-  group = std::move(kept);
-  if (!status.ok()) return;
-  StartAnewIfDue();
+  group_ = std::move(kept);
+  if (status.ok()) StartAnewIfDue();
+  return absl::OkStatus();
+}
+
+void AuditLog::Stop(absl::Status status) {
+  {
+    const std::lock_guard lock(thread_.mutex());
+    TakeGroup();
+  }
+  WriteGroup().IgnoreError();
+  // Records that even the last attempt could not write are lost; `observe_` has received the error. The next start
+  // writes the outcome UNKNOWN for allows whose outcome is lost.
+  writer_ = nullptr;
 }
 
 void AuditLog::StartAnewIfDue() {
-  wait_.Begin();
+  thread_.wait().Begin();
   const absl::Status anew = writer_->StartAnewIfDue();
-  wait_.End();
+  thread_.wait().End();
   // After kDataLoss all later writes fail, so `observe_` receives the error.
   if (absl::IsDataLoss(anew)) return Report(observe_, anew, failing_);
   Report(observe_rotation_, anew, rotation_failing_);
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(thread_.mutex());
   head_ = writer_->head();
 }
 
-void AuditLog::NoteOpen(const std::vector<Waiting>& group) {
+void AuditLog::NoteOpen() {
   const auto now = steady_now_();
-  for (const Waiting& waiting : group) {
+  for (const Waiting& waiting : group_) {
     if (waiting.entry.kind == AuditKind::kOutcome) {
       open_calls_.erase(waiting.entry.allow);
       open_reads_.erase(waiting.entry.allow);

@@ -4,15 +4,12 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -22,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/secret/bytes.h"
-#include "base/threads/wait_clock.h"
+#include "base/threads/commit_thread.h"
 #include "gateway/audit/chain.h"
 #include "gateway/audit/record.h"
 #include "gateway/audit/unsent_allows.h"
@@ -38,7 +35,7 @@ namespace stampgate {
 // While the disk is full, read-only or broken, every Allow fails. Outcomes stay in the queue until they can be written;
 // the limit of open allows also limits the number of these outcomes. Every Allow triggers a new attempt to write, and
 // so does a timer. If the process ends before it has written an outcome, the next start writes the outcome UNKNOWN.
-class AuditLog {
+class AuditLog final : private CommitThread::Owner {
  public:
   // The sequence number of an allow record.
   using AllowId = uint64_t;
@@ -144,7 +141,7 @@ class AuditLog {
 
   // Returns how long the log's thread has waited for the disk so far; zero if it does not wait. While this is longer
   // than kWriteHangsAfter, every Allow fails at once.
-  absl::Duration WriteUnderWay() const { return wait_.under_way(); }
+  absl::Duration WriteUnderWay() const { return thread_.under_way(); }
 
   // Writes the queued records and a stop record, and closes the file. Must not be called from a callback. Afterwards,
   // Allow fails, and Deny and End do nothing.
@@ -168,16 +165,19 @@ class AuditLog {
 
   Occupancy& Of(Kind kind) { return occupancy_[kind == Kind::kReads ? 1 : 0]; }
 
-  absl::Status Enqueue(Waiting& waiting);
-  void Run();
-  // Waits for records and adds them to `group`. Returns false if `group` is the last group.
-  bool Collect(std::vector<Waiting>& group);
-  // Writes the records of `group` and calls their callbacks. Leaves in `group` the records that must be retried.
-  void WriteGroup(std::vector<Waiting>& group);
+  CommitThread::Clock::time_point WriteAt() const override;
+  CommitThread::Clock::time_point SleepUntil() const override;
+  size_t TakeGroup() override;
+  // Writes the records of the group and calls their callbacks. The records that must be retried stay in the group.
+  absl::Status WriteGroup() override;
+  void Stop(absl::Status status) override;
+
+  // Adds to the queue, with the lock held.
+  void Push(Waiting& waiting);
   // Starts a new file if it is time, and reports whether this works.
   void StartAnewIfDue();
-  // Updates the sets of open allows after `group` was written.
-  void NoteOpen(const std::vector<Waiting>& group);
+  // Updates the sets of open allows after the group was written.
+  void NoteOpen();
   OpenAllows StillOpen() const;
 
   const std::function<absl::Time()> now_;
@@ -192,27 +192,24 @@ class AuditLog {
 
   // Used by the thread only.
   std::unique_ptr<AuditWriter> writer_;
+  std::vector<Waiting> group_;
   absl::btree_map<AllowId, std::chrono::steady_clock::time_point>
       open_calls_;  // the time at which each open call was allowed; ordered by time
   absl::flat_hash_set<AllowId> open_reads_;
-  bool gathers_ = false;           // the previous group had several allows
   bool failing_ = false;           // the last state that observe_ received
   bool rotation_failing_ = false;  // the last state that observe_rotation_ received
-  WaitClock wait_{steady_now_};    // of the thread's current use of the disk
 
-  // A mutex of the standard library, because ThreadSanitizer understands it.
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  CommitThread thread_;
+  // Guarded by the thread's lock.
   std::vector<Waiting> queue_;
-  bool urgent_ = false;  // an allow is in the queue
+  bool urgent_ = false;                           // an allow is in the queue
+  CommitThread::Clock::time_point linger_until_;  // of the first record of the queue
+  bool retries_ = false;                          // the last write failed
+  CommitThread::Clock::time_point retry_at_;  // when a failed write, or the counts of denials, are due
   FloodBound denials_{kDenialLimits};
   AuditPosition head_;
   std::array<Occupancy, 2> occupancy_;
   size_t waiting_denials_ = 0;  // denials that are in the queue or being written
-  bool closed_ = false;
-
-  std::once_flag joined_;
-  std::thread thread_;
 };
 
 }  // namespace stampgate
