@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
-#include "base/threads/start_thread.h"
-#include "base/threads/wait_clock.h"
+#include "base/threads/commit_thread.h"
 
 namespace stampgate {
 namespace {
@@ -26,19 +23,11 @@ bool CanGoOn(const absl::Status& status) {
 // The maximum number of steps in one transaction, so that the first of many queued steps does not wait for all others.
 constexpr size_t kGroupSteps = 256;
 
-// How long a submit waits for further ones, if the previous group had several. A commit costs more CPU time than a
-// whole call, so under load it should cover many submits.
-constexpr std::chrono::microseconds kGather(300);
-
 // How often the store retries to write ends when the disk is full.
-constexpr std::chrono::seconds kRetryEnds(1);
-
-// Longer waits could overflow the clock's type.
-constexpr absl::Duration kMaxWait = absl::Hours(24);
+constexpr absl::Duration kRetryEnds = absl::Seconds(1);
 
 constexpr uint64_t kNoTimestamp = ~uint64_t{0};
 
-using MonotonicTime = std::chrono::steady_clock::time_point;
 using RaiseDone = absl::AnyInvocable<void(absl::Status)>;
 
 struct WaitingStep {
@@ -60,178 +49,137 @@ absl::Status CannotStore(const absl::Status& why) {
   return absl::Status(code, absl::StrCat("the call store cannot store: ", why.message()));
 }
 
-MonotonicTime After(absl::Duration wait) {
-  return std::chrono::steady_clock::now() + absl::ToChronoMicroseconds(std::min(wait, kMaxWait));
-}
-
-class QueuedCallStore final : public CallStore {
+class QueuedCallStore final : public CallStore, private CommitThread::Owner {
  public:
   QueuedCallStore(CallQueueOptions options, std::unique_ptr<CallBackend> backend)
       : options_(std::move(options)),
         backend_(std::move(backend)),
-        wait_(options_.steady_now),
+        thread_({.thread_name = "call-store",
+                 .subject = "the call store",
+                 .medium = "the disk or the server of the call store",
+                 .steady_now = options_.steady_now},
+                *this),
         timestamp_floor_ms_(backend_->timestamp_floor_ms()),
         lease_(backend_->lease()) {
-    thread_ = StartThread("call-store", [this] { Run(); });
+    Observe();
+    thread_.Start();
   }
 
   ~QueuedCallStore() override { Close(kNoTimestamp); }
 
   void Begin(KeyedSubmit submit, OnDecided on_decided, OnBegun done) override {
     WaitingStep waiting{std::move(submit), std::move(on_decided), std::move(done)};
-    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+    const absl::Status refusal = thread_.Add([&] {
+      absl::Status status = HasRoom();
+      if (status.ok()) {
+        ++begins_;
+        queue_.push_back(std::move(waiting));
+      }
+      return status;
+    });
+    if (!refusal.ok()) waiting.done(refusal);
   }
 
   void End(AttemptId attempt, AttemptEnd end) override {
-    {
-      std::lock_guard lock(mutex_);
+    thread_.Change([&] {
       const auto found = attempts_.find(attempt);
       if (found == attempts_.end()) return;
       EndedAttempt ended = std::move(found->second);
       attempts_.erase(found);
       // Since Begin, an attempt without an end counts as kUnknown, so there is nothing to write.
-      if (end.kind == AttemptEnd::Kind::kUnknown || closed_ || !failure_.empty()) return;
-      if (ends_ == 0) ends_due_ = After(options_.end_delay);
+      if (end.kind == AttemptEnd::Kind::kUnknown || thread_.closed() || !thread_.failure().ok()) return;
+      if (ends_ == 0) ends_due_ = CommitThread::After(options_.end_delay);
       ++ends_;
       ended.end = std::move(end);
       queue_.push_back({std::move(ended), nullptr, nullptr});
-    }
-    wake_.notify_one();
+    });
   }
 
   uint64_t timestamp_floor_ms() const override {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(thread_.mutex());
     return timestamp_floor_ms_;
   }
 
   std::optional<TimestampLease> timestamp_lease() const override {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(thread_.mutex());
     return lease_;
   }
 
   void RaiseTimestamps(uint64_t ms, RaiseDone done) override {
     WaitingRaise waiting{ms, std::move(done)};
-    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+    const absl::Status refusal = thread_.Add([&] {
+      absl::Status status = HasRoom();
+      if (status.ok()) raises_.push_back(std::move(waiting));
+      return status;
+    });
+    if (!refusal.ok()) waiting.done(refusal);
   }
 
-  absl::Duration WriteUnderWay() const override { return wait_.under_way(); }
+  absl::Duration WriteUnderWay() const override { return thread_.under_way(); }
 
   void Close(uint64_t next_timestamp_ms) override {
     {
-      std::lock_guard lock(mutex_);
-      if (!closed_) next_timestamp_ms_ = next_timestamp_ms;
-      closed_ = true;
+      const std::lock_guard lock(thread_.mutex());
+      if (!thread_.closed()) next_timestamp_ms_ = next_timestamp_ms;
     }
-    wake_.notify_one();
-    std::call_once(joined_, [this] { thread_.join(); });
+    thread_.Close();
   }
 
-  void TidyNow() {
-    std::unique_lock lock(mutex_);
-    const int64_t mine = ++tidies_wanted_;
-    wake_.notify_one();
-    tidied_.wait(lock, [this, mine] { return tidies_done_ >= mine || ended_; });
-  }
+  void TidyNow() { thread_.TidyNow(); }
 
  private:
-  // Queues `waiting`. After an error, `waiting` is unchanged.
-  absl::Status Enqueue(WaitingStep& waiting) {
-    bool first;
-    {
-      std::lock_guard lock(mutex_);
-      ABSL_RETURN_IF_ERROR(Refusal());
-      first = begins_++ == 0;
-      queue_.push_back(std::move(waiting));
-    }
-    if (first) wake_.notify_one();
-    return absl::OkStatus();
-  }
-  absl::Status Enqueue(WaitingRaise& waiting) {
-    {
-      std::lock_guard lock(mutex_);
-      ABSL_RETURN_IF_ERROR(Refusal());
-      raises_.push_back(std::move(waiting));
-    }
-    wake_.notify_one();
-    return absl::OkStatus();
+  // Returns an error if the queue is full. Call it with the lock held.
+  absl::Status HasRoom() const {
+    if (begins_ + raises_.size() < options_.max_waiting) return absl::OkStatus();
+    return absl::ResourceExhaustedError("too many submits wait to be stored");
   }
 
-  // Returns an error if the store accepts no more steps now. Call it with the lock held.
-  absl::Status Refusal() const {
-    if (!failure_.empty()) return absl::UnavailableError(failure_);
-    if (closed_) return absl::UnavailableError("the call store is closed");
-    // Without this check, the call would wait, perhaps until its deadline.
-    if (wait_.hangs()) return absl::UnavailableError("the disk or the server of the call store does not answer");
-    if (begins_ + raises_.size() >= options_.max_waiting) {
-      return absl::ResourceExhaustedError("too many submits wait to be stored");
-    }
-    return absl::OkStatus();
+  CommitThread::Clock::time_point WriteAt() const override {
+    if (begins_ > 0 || !raises_.empty()) return CommitThread::kAtOnce;
+    return ends_ > 0 ? ends_due_ : CommitThread::kNever;
   }
 
-  // Runs on the store's thread. Alternates between storing a group of steps and deleting some expired keys, so that
-  // neither delays the other for long.
-  void Run() {
-    Observe();
-    absl::Status status;
-    bool more_to_tidy = true;
-    while (status.ok()) {
-      std::vector<WaitingRaise> raises;
-      std::vector<WaitingStep> group;
-      int64_t tidies_wanted;
-      {
-        std::unique_lock lock(mutex_);
-        if (!more_to_tidy) WaitForWork(lock);
-        if (gathers_) wake_.wait_for(lock, kGather, [this] { return closed_ || !raises_.empty(); });
-        gathers_ = begins_ > 1;
-        if (closed_ && queue_.empty() && raises_.empty()) break;
-        raises.swap(raises_);
-        if (raises.empty()) group = TakeGroup();
-        tidies_wanted = tidies_wanted_;
-      }
-      wait_.Begin();
-      if (!raises.empty()) status = Raise(&raises);
-      if (!group.empty()) status = Store(&group);
-      if (status.ok()) status = Tidy(&more_to_tidy);
-      wait_.End();
-      Observe();
-      if (status.ok() && !more_to_tidy) EndTidy(tidies_wanted);
-    }
-    wait_.Begin();
-    if (status.ok()) status = Finish();
-    if (!status.ok()) Fail(status);
-    backend_ = nullptr;
-    wait_.End();
-    std::lock_guard lock(mutex_);
-    ended_ = true;
-    tidied_.notify_all();
-  }
+  CommitThread::Clock::time_point SleepUntil() const override { return CommitThread::After(options_.tidy_interval); }
 
-  void WaitForWork(std::unique_lock<std::mutex>& lock) {
-    const MonotonicTime tidy_at = After(options_.tidy_interval);
-    for (;;) {
-      if (closed_ || begins_ > 0 || !raises_.empty() || tidies_wanted_ != tidies_done_) return;
-      const MonotonicTime until = ends_ > 0 ? std::min(ends_due_, tidy_at) : tidy_at;
-      if (std::chrono::steady_clock::now() >= until) return;
-      wake_.wait_until(lock, until);
-    }
-  }
-
-  // Removes the next group of steps from the queue. Call it with the lock held. Keeps the order, because the next
-  // attempt of a key may depend on the end of the previous one.
-  std::vector<WaitingStep> TakeGroup() {
-    std::vector<WaitingStep> group;
-    while (!queue_.empty() && group.size() < kGroupSteps) {
+  // Takes the raises, or a group of steps. Keeps the order of the steps, because the next attempt of a key may depend
+  // on the end of the previous one.
+  size_t TakeGroup() override {
+    const size_t begins = begins_;
+    raises_taken_.swap(raises_);
+    while (raises_taken_.empty() && !queue_.empty() && group_.size() < kGroupSteps) {
       --(queue_[0].is_end() ? ends_ : begins_);
-      group.push_back(std::move(queue_[0]));
+      group_.push_back(std::move(queue_[0]));
       queue_.pop_front();
     }
-    return group;
+    return begins;
+  }
+
+  absl::Status WriteGroup() override {
+    if (!raises_taken_.empty()) return Raise(std::exchange(raises_taken_, {}));
+    return group_.empty() ? absl::OkStatus() : Store(std::exchange(group_, {}));
+  }
+
+  absl::StatusOr<bool> Tidy(bool wanted) override {
+    const absl::StatusOr<bool> tidied = backend_->Tidy();
+    if (!CanGoOn(tidied.status())) return tidied;
+    // If the disk is full, the next submit or the next interval retries.
+    if (!tidied.ok()) state_.failure = tidied.status();
+    Observe();
+    if (!tidied.ok() || !*tidied) return false;
+    ABSL_RETURN_IF_ERROR(backend_->Settle());
+    return true;
+  }
+
+  void Stop(absl::Status status) override {
+    if (status.ok()) status = CloseBackend();
+    if (!status.ok()) Fail(status);
+    backend_ = nullptr;
   }
 
   // Returns an error only if the store cannot continue.
-  absl::Status Raise(std::vector<WaitingRaise>* raises) {
+  absl::Status Raise(std::vector<WaitingRaise> raises) {
     uint64_t ms = 0;
-    for (const WaitingRaise& raise : *raises) ms = std::max(ms, raise.ms);
+    for (const WaitingRaise& raise : raises) ms = std::max(ms, raise.ms);
     const absl::Status status = backend_->RaiseTimestamps(ms);
     SetFailure(status);
     if (!status.ok()) {
@@ -241,26 +189,26 @@ class QueuedCallStore final : public CallStore {
     }
     raise_failed_ = !status.ok();
     {
-      std::lock_guard lock(mutex_);
+      const std::lock_guard lock(thread_.mutex());
       timestamp_floor_ms_ = backend_->timestamp_floor_ms();
       lease_ = backend_->lease();
     }
-    for (WaitingRaise& raise : *raises) raise.done(status.ok() ? status : CannotStore(status));
+    for (WaitingRaise& raise : raises) raise.done(status.ok() ? status : CannotStore(status));
     return CanGoOn(status) ? absl::OkStatus() : status;
   }
 
   // Returns an error only if the store cannot continue.
-  absl::Status Store(std::vector<WaitingStep>* group) {
+  absl::Status Store(std::vector<WaitingStep> group) {
     std::vector<const CallStep*> steps;
-    steps.reserve(group->size());
-    for (const WaitingStep& waiting : *group) steps.push_back(&waiting.step);
+    steps.reserve(group.size());
+    for (const WaitingStep& waiting : group) steps.push_back(&waiting.step);
     std::vector<CallBackend::Answer> answers;
-    const auto on_decided = [this, group](const std::vector<CallBackend::Answer>& decided) {
+    const auto on_decided = [this, &group](const std::vector<CallBackend::Answer>& decided) {
       // After a failure, the next group fails probably too.
       if (!state_.failure.ok()) return;
-      for (size_t i = 0; i < group->size(); ++i) {
-        if ((*group)[i].on_decided == nullptr || !decided[i].ok() || !decided[i]->attempt.has_value()) continue;
-        std::exchange((*group)[i].on_decided, nullptr)();
+      for (size_t i = 0; i < group.size(); ++i) {
+        if (group[i].on_decided == nullptr || !decided[i].ok() || !decided[i]->attempt.has_value()) continue;
+        std::exchange(group[i].on_decided, nullptr)();
       }
     };
     const absl::Status status = backend_->Store(steps, on_decided, &answers);
@@ -269,9 +217,9 @@ class QueuedCallStore final : public CallStore {
     // SetFailure must run before any callback, so that the store accepts no submit after a callback has received the
     // error.
     SetFailure(status);
-    if (absl::IsResourceExhausted(status) || absl::IsAborted(status)) PutBackEnds(group);
-    for (size_t i = 0; i < group->size(); ++i) {
-      WaitingStep& waiting = (*group)[i];
+    if (absl::IsResourceExhausted(status) || absl::IsAborted(status)) PutBackEnds(&group);
+    for (size_t i = 0; i < group.size(); ++i) {
+      WaitingStep& waiting = group[i];
       if (waiting.is_end()) continue;
       if (!CanGoOn(status)) {
         waiting.done(CannotStore(status));
@@ -289,15 +237,15 @@ class QueuedCallStore final : public CallStore {
   }
 
   AttemptId NewAttempt(int64_t number, const KeyedSubmit& submit) {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(thread_.mutex());
     attempts_.emplace(++last_attempt_, EndedAttempt{.number = number, .caller = submit.caller, .key = submit.key});
     return last_attempt_;
   }
 
   // Queues the ends of a failed group again. A closed store drops the ends, and their attempts count as kUnknown.
   void PutBackEnds(std::vector<WaitingStep>* group) {
-    std::lock_guard lock(mutex_);
-    if (closed_) {
+    const std::lock_guard lock(thread_.mutex());
+    if (thread_.closed()) {
       ends_given_up_ = true;
       return;
     }
@@ -307,30 +255,14 @@ class QueuedCallStore final : public CallStore {
       queue_.push_front({waiting.step, nullptr, nullptr});
       ++ends_;
     }
-    ends_due_ = std::chrono::steady_clock::now() + kRetryEnds;
+    ends_due_ = CommitThread::After(kRetryEnds);
   }
 
-  absl::Status Tidy(bool* more) {
-    const absl::StatusOr<bool> tidied = backend_->Tidy();
-    *more = tidied.ok() && *tidied;
-    // If the disk is full, the next submit or the next interval retries.
-    if (!CanGoOn(tidied.status())) return tidied.status();
-    if (!tidied.ok()) state_.failure = tidied.status();
-    return *more ? backend_->Settle() : absl::OkStatus();
-  }
-
-  void EndTidy(int64_t tidies_wanted) {
-    std::lock_guard lock(mutex_);
-    tidies_done_ = tidies_wanted;
-    tidied_.notify_all();
-  }
-
-  // Does the store's last writes before it closes. The store's thread calls Finish when all queued steps have their
-  // results.
-  absl::Status Finish() {
+  // Does the store's last writes, when all queued steps have their results.
+  absl::Status CloseBackend() {
     uint64_t next_ms;
     {
-      std::lock_guard lock(mutex_);
+      const std::lock_guard lock(thread_.mutex());
       // Earlier processes have possibly used timestamps just below this store's floor, so the floor of the reopened
       // store is never lower.
       next_ms = std::max(next_timestamp_ms_, timestamp_floor_ms_);
@@ -348,9 +280,7 @@ class QueuedCallStore final : public CallStore {
   }
 
   void SetFailure(const absl::Status& status) {
-    if (CanGoOn(status)) return;
-    std::lock_guard lock(mutex_);
-    failure_ = std::string(CannotStore(status).message());
+    if (!CanGoOn(status)) thread_.Refuse(CannotStore(status));
   }
 
   void Fail(const absl::Status& status) {
@@ -358,7 +288,7 @@ class QueuedCallStore final : public CallStore {
     std::deque<WaitingStep> queue;
     std::vector<WaitingRaise> raises;
     {
-      std::lock_guard lock(mutex_);
+      const std::lock_guard lock(thread_.mutex());
       queue.swap(queue_);
       raises.swap(raises_);
       begins_ = ends_ = 0;
@@ -378,31 +308,22 @@ class QueuedCallStore final : public CallStore {
   CallStoreState state_;
   bool raise_failed_ = false;  // whether state_.failure is of a raise, so that a later raise disproves it
   std::optional<CallStoreState> observed_;
+  std::vector<WaitingRaise> raises_taken_;
+  std::vector<WaitingStep> group_;
 
-  // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
-  mutable std::mutex mutex_;
-  WaitClock wait_;                  // of the thread's current use of the backend
-  std::condition_variable wake_;    // wakes the store's thread
-  std::condition_variable tidied_;  // wakes TidyNow
+  CommitThread thread_;
+  // Guarded by the thread's lock.
   std::deque<WaitingStep> queue_;
-  size_t begins_ = 0;     // number of submits in the queue
-  bool gathers_ = false;  // the previous group had several submits
-  size_t ends_ = 0;       // number of ends in the queue; at most one for each begun attempt
-  MonotonicTime ends_due_;
+  size_t begins_ = 0;  // number of submits in the queue
+  size_t ends_ = 0;    // number of ends in the queue; at most one for each begun attempt
+  CommitThread::Clock::time_point ends_due_;
   std::vector<WaitingRaise> raises_;
   std::unordered_map<AttemptId, EndedAttempt> attempts_;  // attempts that have not ended
   AttemptId last_attempt_ = 0;
-  bool closed_ = false;
   uint64_t next_timestamp_ms_ = kNoTimestamp;
   uint64_t timestamp_floor_ms_;
   std::optional<TimestampLease> lease_;
   bool ends_given_up_ = false;
-  std::string failure_;  // why the store cannot continue; empty if it can
-  int64_t tidies_wanted_ = 0;
-  int64_t tidies_done_ = 0;
-  bool ended_ = false;
-  std::once_flag joined_;
-  std::thread thread_;
 };
 
 }  // namespace

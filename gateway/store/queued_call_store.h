@@ -79,8 +79,8 @@ struct CallQueueOptions {
   // process should then end. The store never retries a failed sync, because the system has possibly dropped the pages
   // that it could not write.
   std::function<void(const absl::Status&)> on_fatal;
-  // The store's thread calls this function when the thread starts and after each change of the state. The function must
-  // not block.
+  // MakeQueuedCallStore calls this function, and the store's thread calls it after each change of the state. The
+  // function must not block.
   std::function<void(const CallStoreState&)> observe;
   // The clock of CallStore::WriteUnderWay.
   std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;
