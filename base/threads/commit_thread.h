@@ -88,9 +88,9 @@ class CommitThread {
   // Guards the owner's queue. Not an absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
   std::mutex& mutex() const { return mutex_; }
 
-  // Calls `add` with the lock held, and returns what it returns. `add` adds to the queue, or returns an error. Refuses
-  // with kUnavailable if Refuse was called, after Close, or while a write hangs, because the entry would otherwise wait
-  // for long.
+  // Calls `add` with the lock held, and returns what it returns. `add` adds to the queue, or returns an error. Instead
+  // of calling `add`, returns the error that Refuse has set, or kUnavailable after Close, and while a write hangs,
+  // because the entry would then wait for long.
   absl::Status Add(absl::FunctionRef<absl::Status()> add);
 
   // Calls `change` with the lock held, in any case. `change` can add to the queue.

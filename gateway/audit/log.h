@@ -205,7 +205,7 @@ class AuditLog final : private CommitThread::Owner {
   bool urgent_ = false;                           // an allow is in the queue
   CommitThread::Clock::time_point linger_until_;  // of the first record of the queue
   bool retries_ = false;                          // the last write failed
-  CommitThread::Clock::time_point retry_at_;  // when a failed write, or the counts of denials, are due
+  CommitThread::Clock::time_point retry_at_;      // when a failed write, or the counts of denials, are due
   FloodBound denials_{kDenialLimits};
   AuditPosition head_;
   std::array<Occupancy, 2> occupancy_;

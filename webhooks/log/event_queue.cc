@@ -32,12 +32,12 @@ void Finish(WaitingEvent& waiting, absl::StatusOr<AppendOutcome> outcome) {
   waiting.done(std::move(outcome));
 }
 
-bool EventQueue::Push(WaitingEvent& event) {
+absl::Status EventQueue::Push(WaitingEvent& event) {
   const size_t bytes = QueuedBytes(*event.event);
-  if (bytes > max_bytes_ - bytes_) return false;
+  if (bytes > max_bytes_ - bytes_) return absl::ResourceExhaustedError("too many events wait to be stored");
   bytes_ += bytes;
   queue_.push_back(std::move(event));
-  return true;
+  return absl::OkStatus();
 }
 
 std::vector<WaitingEvent> EventQueue::TakeBatch() {

@@ -35,8 +35,8 @@ class EventQueue {
   // Maximum memory of the events that were pushed and not released.
   explicit EventQueue(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Adds an event. If there is not enough memory for it, returns false and leaves `event` unchanged.
-  bool Push(WaitingEvent& event);
+  // Adds an event. If there is not enough memory for it, returns kResourceExhausted and leaves `event` unchanged.
+  absl::Status Push(WaitingEvent& event);
 
   bool empty() const { return queue_.empty(); }
 

@@ -16,7 +16,7 @@ WaitingEvent Waiting(int number, size_t body_bytes = 10) {
   return {MakeVerifiedEvent(absl::StrCat("event-", number), std::string(body_bytes, 'x')), [](auto) {}};
 }
 
-bool Push(EventQueue& queue, WaitingEvent event) { return queue.Push(event); }
+bool Push(EventQueue& queue, WaitingEvent event) { return queue.Push(event).ok(); }
 
 TEST(EventQueueTest, KeepsTheOrder) {
   EventQueue queue(1 << 20);
@@ -50,12 +50,12 @@ TEST(EventQueueTest, EventsUseMemoryUntilTheyAreReleased) {
   WaitingEvent second = Waiting(2);
   EventQueue queue(2 * QueuedBytes(*second.event) - 1);
   ASSERT_TRUE(Push(queue, Waiting(1)));
-  EXPECT_FALSE(queue.Push(second));
+  EXPECT_TRUE(absl::IsResourceExhausted(queue.Push(second)));
   EXPECT_EQ(second.event->event_id, "event-2") << "a refused event is unchanged";
   const std::vector<WaitingEvent> batch = queue.TakeBatch();
-  EXPECT_FALSE(queue.Push(second)) << "the taken event is not stored yet";
+  EXPECT_TRUE(absl::IsResourceExhausted(queue.Push(second))) << "the taken event is not stored yet";
   queue.Release(batch);
-  EXPECT_TRUE(queue.Push(second));
+  EXPECT_EQ(queue.Push(second), absl::OkStatus());
 }
 
 TEST(EventQueueTest, TheMemoryOfAnEventIncludesItsHeadersAndBody) {

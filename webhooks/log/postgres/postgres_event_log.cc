@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -21,8 +20,8 @@
 #include "base/postgres/primary_check.h"
 #include "base/postgres/schema.h"
 #include "base/postgres/store_connection.h"
+#include "base/threads/commit_thread.h"
 #include "base/threads/start_thread.h"
-#include "base/threads/wait_clock.h"
 #include "webhooks/log/event_queue.h"
 #include "webhooks/log/postgres/event_seal.h"
 #include "webhooks/log/postgres/growth.h"
@@ -36,7 +35,7 @@ namespace {
 
 // How often the log asks the server for its end, and tries to connect again.
 constexpr std::chrono::milliseconds kPoll(1000);
-constexpr std::chrono::milliseconds kRetry(250);
+constexpr absl::Duration kRetry = absl::Milliseconds(250);
 
 using SteadyClock = std::chrono::steady_clock;
 
@@ -114,7 +113,7 @@ PostgresParameters ArgumentsOf(const std::vector<WaitingEvent>& batch, bool need
   return arguments;
 }
 
-class PostgresEventLog final : public EventLog {
+class PostgresEventLog final : public EventLog, private CommitThread::Owner {
  public:
   PostgresEventLog(PostgresEventLogOptions options, std::unique_ptr<PostgresConnection> connection, LogHead head)
       : options_(std::move(options)),
@@ -123,9 +122,13 @@ class PostgresEventLog final : public EventLog {
         growth_(std::make_shared<LogGrowth>(head.end)),
         wake_listener_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         connection_(std::move(connection)),
-        wait_(options_.steady_now),
+        writer_({.thread_name = "event-log",
+                 .subject = "the event log",
+                 .medium = "the event log's server",
+                 .steady_now = options_.steady_now},
+                *this),
         queue_(options_.max_queued_bytes) {
-    writer_ = StartThread("event-log", [this] { Write(); });
+    writer_.Start();
     listener_ = StartThread("event-listener", [this] { Listen(); });
   }
 
@@ -136,7 +139,8 @@ class PostgresEventLog final : public EventLog {
 
   void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
     WaitingEvent waiting{std::move(event), std::move(done)};
-    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+    const absl::Status refusal = writer_.Add([&] { return queue_.Push(waiting); });
+    if (!refusal.ok()) waiting.done(refusal);
   }
 
   void SetOnGrowth(std::function<void(Position latest)> on_growth) override {
@@ -149,80 +153,54 @@ class PostgresEventLog final : public EventLog {
 
   const LogIdentity& identity() const override { return identity_; }
 
-  absl::Duration WriteUnderWay() const override { return wait_.under_way(); }
+  absl::Duration WriteUnderWay() const override { return writer_.under_way(); }
 
   void Close() override {
-    {
-      const std::lock_guard lock(mutex_);
-      closed_ = true;
-    }
-    wake_writer_.notify_one();
+    writer_.Close();
     const uint64_t one = 1;
     (void)!write(wake_listener_, &one, sizeof(one));
-    std::call_once(joined_, [this] {
-      writer_.join();
-      listener_.join();
-    });
+    std::call_once(joined_, [this] { listener_.join(); });
   }
 
-  void TrimNow() {
-    std::unique_lock lock(mutex_);
-    const int64_t mine = ++trims_wanted_;
-    wake_writer_.notify_one();
-    trimmed_.wait(lock, [this, mine] { return trims_done_ >= mine || closed_; });
-  }
+  void TrimNow() { writer_.TidyNow(); }
 
  private:
-  // Queues `waiting`. After an error, `waiting` is unchanged.
-  absl::Status Enqueue(WaitingEvent& waiting) {
-    bool first = false;
-    if (wait_.hangs()) return absl::UnavailableError("the event log's server does not answer");
-    {
-      const std::lock_guard lock(mutex_);
-      if (!failure_.ok()) return CannotStore(failure_);
-      if (closed_) return absl::UnavailableError("the event log is closed");
-      first = queue_.empty();
-      if (!queue_.Push(waiting)) return absl::ResourceExhaustedError("too many events wait to be stored");
-    }
-    if (first) wake_writer_.notify_one();
+  CommitThread::Clock::time_point WriteAt() const override {
+    return queue_.empty() && !probe_ ? CommitThread::kNever : CommitThread::kAtOnce;
+  }
+
+  // While the server fails, no step of retention ends, so that `trim_at_` can be long past.
+  CommitThread::Clock::time_point SleepUntil() const override {
+    return writer_.failure().ok() ? trim_at_ : CommitThread::After(kRetry);
+  }
+
+  size_t TakeGroup() override {
+    batch_ = queue_.TakeBatch();
+    if (std::exchange(probe_, false)) trim_at_ = SteadyClock::now();
+    return 0;  // the answer of the server takes longer than it takes to gather events
+  }
+
+  absl::Status WriteGroup() override {
+    writer_.wait().End();  // not while it connects: SetState reports that the server cannot be reached
+    status_ = Reconnect();
+    writer_.wait().Begin();
+    if (!batch_.empty()) status_ = Store(status_, std::exchange(batch_, {}));
     return absl::OkStatus();
   }
 
-  // The writer's thread. Alternates between storing events and a step of retention, so that neither delays the other
-  // for long.
-  void Write() {
-    SteadyClock::time_point trim_at = SteadyClock::now();
-    for (;;) {
-      std::vector<WaitingEvent> batch;
-      int64_t trims_wanted;
-      {
-        std::unique_lock lock(mutex_);
-        // While the server fails, no step of retention ends, so that `trim_at` can be long past.
-        const auto until = failure_.ok() ? trim_at : SteadyClock::now() + kRetry;
-        wake_writer_.wait_until(
-            lock, until, [this] { return !queue_.empty() || closed_ || probe_ || trims_wanted_ != trims_done_; });
-        if (queue_.empty() && closed_) break;
-        batch = queue_.TakeBatch();
-        trims_wanted = trims_wanted_;
-        if (std::exchange(probe_, false) || trims_wanted != trims_done_) trim_at = SteadyClock::now();
-      }
-      absl::Status status = Reconnect();
-      wait_.Begin();  // not before: SetState reports that the server cannot be reached
-      if (!batch.empty()) status = Store(status, &batch);
-      if (status.ok() && SteadyClock::now() >= trim_at) {
-        const absl::StatusOr<bool> more = Trim();
-        status = more.status();
-        const bool done = !more.ok() || !*more;
-        if (done) trim_at = SteadyClock::now() + absl::ToChronoNanoseconds(options_.retention_interval);
-        if (done) EndTrim(trims_wanted);
-      }
-      wait_.End();
-      SetState(status);
+  absl::StatusOr<bool> Tidy(bool wanted) override {
+    bool more = false;
+    if (status_.ok() && (wanted || SteadyClock::now() >= trim_at_)) {
+      const absl::StatusOr<bool> trimmed = Trim();
+      status_ = trimmed.status();
+      more = trimmed.ok() && *trimmed;
+      trim_at_ = more ? SteadyClock::now() : CommitThread::After(options_.retention_interval);
     }
-    connection_ = nullptr;
-    const std::lock_guard lock(mutex_);
-    trimmed_.notify_all();
+    SetState(status_);
+    return more;
   }
+
+  void Stop(absl::Status status) override { connection_ = nullptr; }
 
   absl::Status Reconnect() {
     if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
@@ -235,14 +213,14 @@ class PostgresEventLog final : public EventLog {
   }
 
   // Stores the batch, unless `status` is an error, and reports the outcomes.
-  absl::Status Store(absl::Status status, std::vector<WaitingEvent>* batch) {
+  absl::Status Store(absl::Status status, std::vector<WaitingEvent> batch) {
     std::vector<int64_t> outcomes;
     if (status.ok()) {
       absl::StatusOr<std::vector<PostgresResult>> results =
           CommitAt(options_.now, *connection_,
                    {{"SELECT s.outcomes, s.latest, s.latest_digest, log.id FROM store_events($1, $2, $3, $4, $5, $6, "
                      "$7, $8, $9, $10, $11, $12, $13, $14) s, log",
-                     ArgumentsOf(*batch, !options_.address.allow_single_server, seals_)}});
+                     ArgumentsOf(batch, !options_.address.allow_single_server, seals_)}});
       status = results.status();
       if (status.ok() && results->front().Bytes(0, 3) != AsText(identity_.id)) status = OfAnotherLog();
       if (status.ok()) {
@@ -250,19 +228,18 @@ class PostgresEventLog final : public EventLog {
         growth_->Grow(PositionBefore(results->front(), 1));  // before the acknowledgements, as SetOnGrowth requires
       }
     }
-    if (status.ok() && outcomes.size() != batch->size())
-      status = absl::InternalError("the server returned no outcomes");
+    if (status.ok() && outcomes.size() != batch.size()) status = absl::InternalError("the server returned no outcomes");
     // Before any callback runs, so that the log accepts no event after a callback has received the error.
     if (!status.ok()) SetState(status);
     {
-      const std::lock_guard lock(mutex_);
-      queue_.Release(*batch);
+      const std::lock_guard lock(writer_.mutex());
+      queue_.Release(batch);
     }
-    for (size_t i = 0; i < batch->size(); ++i) {
+    for (size_t i = 0; i < batch.size(); ++i) {
       if (status.ok()) {
-        Finish((*batch)[i], static_cast<AppendOutcome>(outcomes[i]));
+        Finish(batch[i], static_cast<AppendOutcome>(outcomes[i]));
       } else {
-        Finish((*batch)[i], CannotStore(status));
+        Finish(batch[i], CannotStore(status));
       }
     }
     return status;
@@ -278,12 +255,6 @@ class PostgresEventLog final : public EventLog {
     return results->back().Number(0, 0) != 0;
   }
 
-  void EndTrim(int64_t trims_wanted) {
-    const std::lock_guard lock(mutex_);
-    trims_done_ = trims_wanted;
-    trimmed_.notify_all();
-  }
-
   static absl::Status OfAnotherLog() {
     return absl::FailedPreconditionError("the server has another event log than when the gateway started");
   }
@@ -293,10 +264,10 @@ class PostgresEventLog final : public EventLog {
   void SetState(const absl::Status& status) {
     const absl::Status failure = absl::IsAborted(status) ? absl::OkStatus() : status;
     {
-      const std::lock_guard lock(mutex_);
-      if (failure.ok() == failure_.ok()) return;
-      failure_ = failure;
+      const std::lock_guard lock(writer_.mutex());
+      if (failure.ok() == writer_.failure().ok()) return;
     }
+    writer_.Refuse(failure.ok() ? failure : CannotStore(failure));
     // A new connection checks the server's settings again.
     if (!failure.ok()) connection_ = nullptr;
     if (options_.on_state) options_.on_state(failure);
@@ -320,7 +291,7 @@ class PostgresEventLog final : public EventLog {
       connection = nullptr;
       Probe();
       pollfd wake = {wake_listener_, POLLIN, 0};
-      poll(&wake, 1, static_cast<int>(kRetry.count()));
+      poll(&wake, 1, static_cast<int>(absl::ToInt64Milliseconds(kRetry)));
     }
   }
 
@@ -354,38 +325,30 @@ class PostgresEventLog final : public EventLog {
 
   // Makes the writer use the server now, so that it notices the loss of the server even if no event arrives.
   void Probe() {
-    {
-      const std::lock_guard lock(mutex_);
-      probe_ = failure_.ok();
-    }
-    wake_writer_.notify_one();
+    writer_.Change([this] { probe_ = writer_.failure().ok(); });
   }
 
   bool IsClosed() {
-    const std::lock_guard lock(mutex_);
-    return closed_;
+    const std::lock_guard lock(writer_.mutex());
+    return writer_.closed();
   }
 
   const PostgresEventLogOptions options_;
   const LogIdentity identity_;
   const EventSeals seals_;
-  const std::shared_ptr<LogGrowth> growth_;         // of the durable events
-  const int wake_listener_;                         // an eventfd
-  std::unique_ptr<PostgresConnection> connection_;  // used only by the writer's thread
-  WaitClock wait_;                                  // of the writer's current use of the server
+  const std::shared_ptr<LogGrowth> growth_;               // of the durable events
+  const int wake_listener_;                               // an eventfd
+  std::unique_ptr<PostgresConnection> connection_;        // used only by the writer's thread
+  std::vector<WaitingEvent> batch_;                       // used only by the writer's thread
+  absl::Status status_;                                   // of the writer's last use of the server
+  SteadyClock::time_point trim_at_ = SteadyClock::now();  // used only by the writer's thread
 
-  // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
-  std::mutex mutex_;
-  std::condition_variable wake_writer_;
-  std::condition_variable trimmed_;  // wakes TrimNow
+  CommitThread writer_;
+  // Guarded by the writer's lock.
   EventQueue queue_;
-  bool closed_ = false;
-  bool probe_ = false;    // whether the writer shall use the server although there is nothing to store
-  absl::Status failure_;  // why the log cannot store events; OK if it can
-  int64_t trims_wanted_ = 0;
-  int64_t trims_done_ = 0;
+  bool probe_ = false;  // whether the writer shall use the server although there is nothing to store
+
   std::once_flag joined_;
-  std::thread writer_;
   std::thread listener_;
 };
 

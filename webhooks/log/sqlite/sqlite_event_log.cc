@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,8 +12,7 @@
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/exclusive_file.h"
-#include "base/threads/start_thread.h"
-#include "base/threads/wait_clock.h"
+#include "base/threads/commit_thread.h"
 #include "webhooks/log/event_queue.h"
 #include "webhooks/log/sqlite/reader.h"
 #include "webhooks/log/sqlite/recovery.h"
@@ -33,7 +30,7 @@ constexpr absl::Duration kMaxInterval = absl::Minutes(30);
 // other steps of an event but the verification, so under load it should cover many events.
 constexpr std::chrono::microseconds kGather(500);
 
-class SqliteEventLog final : public EventLog {
+class SqliteEventLog final : public EventLog, private CommitThread::Owner {
  public:
   SqliteEventLog(SqliteEventLogOptions options, std::optional<ExclusiveFile> file, std::unique_ptr<LogWriter> writer)
       : options_(std::move(options)),
@@ -42,20 +39,26 @@ class SqliteEventLog final : public EventLog {
         reported_(*writer->marked()),
         marked_(writer->marked()),
         writer_(std::move(writer)),
-        wait_(options_.steady_now),
+        thread_({.thread_name = "event-log",
+                 .subject = "the event log",
+                 .medium = "the event log's disk",
+                 .gather = kGather,
+                 .steady_now = options_.steady_now},
+                *this),
         queue_(options_.max_queued_bytes) {
-    thread_ = StartThread("event-log", [this] { Run(); });
+    thread_.Start();
   }
 
   ~SqliteEventLog() override { Close(); }
 
   void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
     WaitingEvent waiting{std::move(event), std::move(done)};
-    if (absl::Status refusal = Enqueue(waiting); !refusal.ok()) waiting.done(refusal);
+    const absl::Status refusal = thread_.Add([&] { return queue_.Push(waiting); });
+    if (!refusal.ok()) waiting.done(refusal);
   }
 
   void SetOnGrowth(std::function<void(Position latest)> on_growth) override {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(thread_.mutex());
     on_growth_ = std::move(on_growth);
   }
 
@@ -65,100 +68,64 @@ class SqliteEventLog final : public EventLog {
 
   const LogIdentity& identity() const override { return identity_; }
 
-  absl::Duration WriteUnderWay() const override { return wait_.under_way(); }
+  absl::Duration WriteUnderWay() const override { return thread_.under_way(); }
 
-  void Close() override {
-    {
-      std::lock_guard lock(mutex_);
-      closed_ = true;
-    }
-    wake_.notify_one();
-    std::call_once(joined_, [this] { thread_.join(); });
-  }
+  void Close() override { thread_.Close(); }
 
-  void TrimNow() {
-    std::unique_lock lock(mutex_);
-    const int64_t mine = ++trims_wanted_;
-    wake_.notify_one();
-    trimmed_.wait(lock, [this, mine] { return trims_done_ >= mine || ended_; });
-  }
+  void TrimNow() { thread_.TidyNow(); }
 
  private:
-  // Queues `waiting`. After an error, `waiting` is unchanged.
-  absl::Status Enqueue(WaitingEvent& waiting) {
-    bool first = false;
-    // Without this check, the sender would occupy a connection and wait for an acknowledgement, perhaps forever.
-    if (wait_.hangs()) return absl::UnavailableError("the event log's disk does not answer");
-    {
-      std::lock_guard lock(mutex_);
-      if (!failure_.empty()) return absl::UnavailableError(failure_);
-      if (closed_) return absl::UnavailableError("the event log is closed");
-      first = queue_.empty();
-      if (!queue_.Push(waiting)) return absl::ResourceExhaustedError("too many events wait to be stored");
-    }
-    if (first) wake_.notify_one();
-    return absl::OkStatus();
+  CommitThread::Clock::time_point WriteAt() const override {
+    return queue_.empty() ? CommitThread::kNever : CommitThread::kAtOnce;
   }
 
-  // Runs on the event log's thread. Alternates between storing a batch of events and a step of retention, so that
-  // neither delays the other for long.
-  void Run() {
-    absl::Status status;
-    bool more_to_trim = true;
-    while (status.ok()) {
-      std::vector<WaitingEvent> batch;
-      int64_t trims_wanted;
-      {
-        std::unique_lock lock(mutex_);
-        const auto something_to_do = [this, more_to_trim] {
-          return more_to_trim || !queue_.empty() || closed_ || trims_wanted_ != trims_done_;
-        };
-        wake_.wait_for(lock, absl::ToChronoNanoseconds(options_.retention_interval), something_to_do);
-        if (queue_.empty() && closed_) break;
-        if (gathers_) wake_.wait_for(lock, kGather, [this] { return closed_; });
-        batch = queue_.TakeBatch();
-        gathers_ = batch.size() > 1;
-        trims_wanted = trims_wanted_;
-      }
-      wait_.Begin();
-      if (!batch.empty()) status = Store(&batch);
-      if (status.ok()) status = Trim(&more_to_trim);
-      wait_.End();
-      if (status.ok() && !more_to_trim) EndTrim(trims_wanted);
+  CommitThread::Clock::time_point SleepUntil() const override {
+    return CommitThread::After(options_.retention_interval);
+  }
+
+  size_t TakeGroup() override {
+    batch_ = queue_.TakeBatch();
+    return batch_.size();
+  }
+
+  absl::Status WriteGroup() override { return batch_.empty() ? absl::OkStatus() : Store(std::exchange(batch_, {})); }
+
+  absl::StatusOr<bool> Tidy(bool wanted) override {
+    const absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
+    ReportGrowth();  // Trim writes the mark of an earlier commit if the disk had no space for it
+    // If the disk is full or locked, the log tries again when an event arrives or after `retention_interval`.
+    if (!trimmed.ok() && CanGoOn(trimmed.status())) return false;
+    if (trimmed.ok() && *trimmed) {
+      ABSL_RETURN_IF_ERROR(writer_->Checkpoint());
     }
-    wait_.Begin();
+    return trimmed;
+  }
+
+  void Stop(absl::Status status) override {
     if (status.ok()) status = writer_->CheckpointAll();
     if (!status.ok()) Fail(status);
     writer_ = nullptr;
-    wait_.End();
-    std::lock_guard lock(mutex_);
-    ended_ = true;
-    trimmed_.notify_all();
   }
 
   // Returns an error only if the event log cannot continue.
-  absl::Status Store(std::vector<WaitingEvent>* batch) {
+  absl::Status Store(std::vector<WaitingEvent> batch) {
     std::vector<const Event*> events;
-    events.reserve(batch->size());
-    for (const WaitingEvent& waiting : *batch) events.push_back(&*waiting.event);
+    events.reserve(batch.size());
+    for (const WaitingEvent& waiting : batch) events.push_back(&*waiting.event);
     std::vector<std::optional<AppendOutcome>> outcomes;
     const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
     const bool can_go_on = CanGoOn(status);
-    if (!can_go_on) {
-      // Sets `failure_` before any callback runs, so that the log accepts no event after a callback has received the
-      // error.
-      std::lock_guard lock(mutex_);
-      failure_ = std::string(CannotStore(status).message());
-    }
+    // Before any callback runs, so that the log accepts no event after a callback has received the error.
+    if (!can_go_on) thread_.Refuse(CannotStore(status));
     ReportState(status);
     // Reports the growth before the acknowledgements, as SetOnGrowth requires.
     if (can_go_on) ReportGrowth();
     {
-      std::lock_guard lock(mutex_);
-      queue_.Release(*batch);
+      const std::lock_guard lock(thread_.mutex());
+      queue_.Release(batch);
     }
-    for (size_t i = 0; i < batch->size(); ++i) {
-      WaitingEvent& waiting = (*batch)[i];
+    for (size_t i = 0; i < batch.size(); ++i) {
+      WaitingEvent& waiting = batch[i];
       if (can_go_on && outcomes[i]) {
         Finish(waiting, *outcomes[i]);
       } else {
@@ -181,27 +148,11 @@ class SqliteEventLog final : public EventLog {
     if (on_growth_) on_growth_(latest);
   }
 
-  absl::Status Trim(bool* more) {
-    absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
-    ReportGrowth();  // Trim writes the mark of an earlier commit if the disk had no space for it
-    *more = trimmed.ok() && *trimmed;
-    // If the disk is full or locked, the log tries again when an event arrives or after `retention_interval`.
-    if (absl::IsResourceExhausted(trimmed.status()) || absl::IsAborted(trimmed.status())) return absl::OkStatus();
-    if (!trimmed.ok()) return trimmed.status();
-    return *more ? writer_->Checkpoint() : absl::OkStatus();
-  }
-
-  void EndTrim(int64_t trims_wanted) {
-    std::lock_guard lock(mutex_);
-    trims_done_ = trims_wanted;
-    trimmed_.notify_all();
-  }
-
   void Fail(const absl::Status& status) {
     std::vector<WaitingEvent> waiting;
+    thread_.Refuse(CannotStore(status));
     {
-      std::lock_guard lock(mutex_);
-      failure_ = std::string(CannotStore(status).message());
+      const std::lock_guard lock(thread_.mutex());
       waiting = queue_.TakeAll();
     }
     for (WaitingEvent& event : waiting) Finish(event, CannotStore(status));
@@ -214,23 +165,12 @@ class SqliteEventLog final : public EventLog {
   Position reported_;  // the last position that was passed to on_growth_; used only by the event log's thread
   const std::shared_ptr<const std::atomic<Position>> marked_;
   std::unique_ptr<LogWriter> writer_;  // used only by the event log's thread
-  WaitClock wait_;                     // of the thread's current use of the disk
+  std::vector<WaitingEvent> batch_;    // used only by the event log's thread
   bool failing_ = false;               // the last state that on_state received; used only by the event log's thread
   std::function<void(Position)> on_growth_;  // after the first Append, used only by the event log's thread
 
-  // Not absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
-  std::mutex mutex_;
-  std::condition_variable wake_;     // wakes the event log's thread
-  std::condition_variable trimmed_;  // wakes TrimNow
-  EventQueue queue_;
-  bool gathers_ = false;  // the previous batch had several events
-  bool closed_ = false;
-  std::string failure_;  // why the event log cannot continue; empty if it can
-  int64_t trims_wanted_ = 0;
-  int64_t trims_done_ = 0;
-  bool ended_ = false;
-  std::once_flag joined_;
-  std::thread thread_;
+  CommitThread thread_;
+  EventQueue queue_;  // guarded by the thread's lock
 };
 
 absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
