@@ -25,9 +25,10 @@
 #include "base/secret/file_contents.h"
 #include "base/secret/symmetric_key.h"
 #include "gateway/config/caller_rules.h"
+#include "gateway/config/defaults.h"
 #include "gateway/config/duration.h"
-#include "gateway/config/duration_range.h"
 #include "gateway/config/fault_report.h"
+#include "gateway/config/field_rules.h"
 #include "gateway/config/memory_rules.h"
 #include "gateway/config/named_files.h"
 #include "gateway/config/operation_files.h"
@@ -35,149 +36,12 @@
 #include "gateway/config/telemetry_rules.h"
 #include "gateway/config/yaml_reader.h"
 #include "gateway/upstream/base_url.h"
-#include "google/protobuf/descriptor.h"
-#include "google/protobuf/util/time_util.h"
 #include "stamp/key_file.h"
 #include "stamp/make_signer.h"
 #include "stamp/verifying_signer.h"
-#include "stampgate/v1/options.pb.h"
 
 namespace stampgate {
 namespace {
-
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
-using google::protobuf::Reflection;
-using google::protobuf::util::TimeUtil;
-
-constexpr char kDefaultOperatorName[] = "Service";
-
-config::v1::Config Defaults() {
-  config::v1::Config config;
-  config.set_listen_address("127.0.0.1:7443");
-  config.set_operator_name(kDefaultOperatorName);
-  config::v1::Upstream& upstream = *config.mutable_upstream();
-  *upstream.mutable_connect_timeout() = TimeUtil::SecondsToDuration(5);
-  *upstream.mutable_exchange_timeout() = TimeUtil::SecondsToDuration(30);
-  upstream.set_max_connections(64);
-  upstream.set_max_detached(32);
-  *upstream.mutable_max_idle() = TimeUtil::SecondsToDuration(50);
-  upstream.set_max_response_bytes(8 << 20);
-  upstream.set_http2(false);
-  upstream.set_forward_traceparent(false);
-  config::v1::Calls& calls = *config.mutable_calls();
-  *calls.mutable_default_deadline() = TimeUtil::SecondsToDuration(15);
-  *calls.mutable_max_deadline() = TimeUtil::SecondsToDuration(30);
-  calls.set_max_request_bytes(1 << 20);
-  *calls.mutable_drain_grace() = TimeUtil::SecondsToDuration(25);
-  config::v1::Connections& connections = *config.mutable_connections();
-  connections.set_max(4096);
-  connections.set_max_per_identity(512);
-  connections.set_max_handshakes(256);
-  *connections.mutable_handshake_timeout() = TimeUtil::SecondsToDuration(5);
-  connections.set_max_streams(1024);
-  connections.set_max_header_bytes(8192);
-  connections.set_max_resets_per_second(500);
-  connections.set_max_control_frames_per_second(500);
-  calls.set_max_in_flight(8192);
-  calls.set_max_in_flight_per_caller(1024);
-  config::v1::Activities& activities = *config.mutable_activities();
-  activities.set_max_waiting(4096);
-  *activities.mutable_max_wait() = TimeUtil::MinutesToDuration(10);
-  *activities.mutable_poll_interval() = TimeUtil::SecondsToDuration(2);
-  *activities.mutable_max_poll_interval() = TimeUtil::SecondsToDuration(30);
-  activities.set_max_polls_per_second(2);
-  config.mutable_log()->set_level(config::v1::LOG_LEVEL_INFO);
-  config.mutable_log()->set_calls(false);
-  config.mutable_replica()->set_index(0);
-  config.mutable_replica()->set_count(1);
-  config::v1::Events& events = *config.mutable_events();
-  *events.mutable_retention_age() = TimeUtil::HoursToDuration(168);
-  events.set_retention_bytes(uint64_t{10} << 30);
-  *events.mutable_deduplication_age() = TimeUtil::HoursToDuration(720);
-  *events.mutable_heartbeat_interval() = TimeUtil::SecondsToDuration(15);
-  events.set_max_subscribers(1000);
-  events.set_max_subscribers_per_caller(250);
-  config::v1::Webhooks& webhooks = *config.mutable_webhooks();
-  webhooks.set_max_body_bytes(4 << 20);
-  webhooks.set_max_connections(256);
-  webhooks.set_min_bytes_per_second(16 << 10);
-  *webhooks.mutable_request_timeout() = TimeUtil::SecondsToDuration(15);
-  *webhooks.mutable_idle_timeout() = TimeUtil::SecondsToDuration(60);
-  *webhooks.mutable_max_timestamp_age() = TimeUtil::MinutesToDuration(5);
-  *webhooks.mutable_min_key_set_interval() = TimeUtil::SecondsToDuration(10);
-  config::v1::Admission& admission = *config.mutable_admission();
-  *admission.mutable_max_wait() = TimeUtil::MillisecondsToDuration(200);
-  admission.set_retries(true);
-  admission.set_breaker(true);
-  config.mutable_audit()->set_max_file_bytes(uint64_t{256} << 20);
-  *config.mutable_reload_interval() = TimeUtil::SecondsToDuration(5);
-  return config;
-}
-
-void CheckNumber(uint64_t value, const v1::FieldRule& rule, const std::string& path, ConfigReport& report) {
-  if (rule.has_minimum() && rule.has_maximum() && (value < rule.minimum() || value > rule.maximum())) {
-    report.Add(path, absl::StrCat("must be from ", rule.minimum(), " to ", rule.maximum()));
-  } else if (rule.has_minimum() && value < rule.minimum()) {
-    report.Add(path, absl::StrCat("must be at least ", rule.minimum()));
-  } else if (rule.has_maximum() && value > rule.maximum()) {
-    report.Add(path, absl::StrCat("must be at most ", rule.maximum()));
-  }
-}
-
-void CheckText(absl::string_view value, const v1::FieldRule& rule, const std::string& path, ConfigReport& report) {
-  if (rule.has_max_bytes() && value.size() > rule.max_bytes()) {
-    report.Add(path, absl::StrCat("must be no longer than ", rule.max_bytes(), " bytes"));
-  }
-}
-
-bool IsEmptyListOrText(const Message& message, const FieldDescriptor& field) {
-  const Reflection& reflection = *message.GetReflection();
-  if (field.is_repeated()) return reflection.FieldSize(message, &field) == 0;
-  return field.cpp_type() == FieldDescriptor::CPPTYPE_STRING && reflection.GetString(message, &field).empty();
-}
-
-// Checks the rules that the annotations in config.proto state.
-void CheckFields(const Message& message, const std::string& prefix, ConfigReport& report) {
-  const Reflection& reflection = *message.GetReflection();
-  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
-    const FieldDescriptor* field = message.GetDescriptor()->field(i);
-    const v1::FieldRule& rule = field->options().GetExtension(v1::field);
-    const std::string path = absl::StrCat(prefix, field->name());
-    const int size = field->is_repeated()                  ? reflection.FieldSize(message, field)
-                     : reflection.HasField(message, field) ? 1
-                                                           : 0;
-    if (size == 0 && rule.required()) report.Add(path, "is required");
-    if (IsEmptyListOrText(message, *field) && !rule.may_be_empty() && report.IsGiven(path)) {
-      report.Add(path, "must not be empty: omit it to use its default");
-    }
-    for (int n = 0; n < size; ++n) {
-      const bool repeated = field->is_repeated();
-      const std::string value_path = repeated ? absl::StrCat(path, "[", n, "]") : path;
-      switch (field->cpp_type()) {
-        case FieldDescriptor::CPPTYPE_UINT32:
-          CheckNumber(repeated ? reflection.GetRepeatedUInt32(message, field, n) : reflection.GetUInt32(message, field),
-                      rule, value_path, report);
-          break;
-        case FieldDescriptor::CPPTYPE_UINT64:
-          CheckNumber(repeated ? reflection.GetRepeatedUInt64(message, field, n) : reflection.GetUInt64(message, field),
-                      rule, value_path, report);
-          break;
-        case FieldDescriptor::CPPTYPE_STRING:
-          CheckText(repeated ? reflection.GetRepeatedString(message, field, n) : reflection.GetString(message, field),
-                    rule, value_path, report);
-          break;
-        case FieldDescriptor::CPPTYPE_MESSAGE:
-          CheckFields(
-              repeated ? reflection.GetRepeatedMessage(message, field, n) : reflection.GetMessage(message, field),
-              value_path + ".", report);
-          break;
-        default:
-          break;
-      }
-    }
-  }
-}
 
 template <typename Allowed>
 bool ConsistsOf(absl::string_view text, Allowed allowed) {
@@ -254,14 +118,11 @@ void CheckOperatorName(config::v1::Config& config, ConfigReport& report) {
   if (ConsistsOf(name, absl::ascii_isalnum) && absl::ascii_isalpha(name[0])) return;
   report.Add("operator_name", "must be a letter, then letters and digits");
   // The next checks need the operations, whose names in JSON contain this name.
-  config.set_operator_name(kDefaultOperatorName);
+  config.clear_operator_name();
+  SetDefaults(config);
 }
 
 void CheckEvents(const config::v1::Events& events, ConfigReport& report) {
-  constexpr absl::Duration kTenYears = absl::Hours(87600);
-  CheckRange(events.retention_age(), absl::Minutes(1), "events.retention_age", report, kTenYears);
-  CheckRange(events.deduplication_age(), absl::Minutes(1), "events.deduplication_age", report, kTenYears);
-  CheckRange(events.heartbeat_interval(), absl::Milliseconds(100), "events.heartbeat_interval", report);
   if (report.IsFaulty("events.retention_age")) return;
   if (ToDuration(events.deduplication_age()) < ToDuration(events.retention_age())) {
     report.Add("events.deduplication_age", absl::StrCat("must not be below retention_age, which is ",
@@ -285,11 +146,9 @@ void CheckPostgresqlHosts(const config::v1::PostgresqlStore& store, ConfigReport
   if (store.hosts_size() > kMost) report.Add("store.postgresql.hosts", absl::StrCat("must be no more than ", kMost));
 }
 
-void CheckPostgresqlStore(config::v1::Config& config, ConfigReport& report) {
-  config::v1::PostgresqlStore& store = *config.mutable_store()->mutable_postgresql();
+void CheckPostgresqlStore(const config::v1::Config& config, ConfigReport& report) {
+  const config::v1::PostgresqlStore& store = config.store().postgresql();
   CheckPostgresqlHosts(store, report);
-  if (store.schema().empty()) store.set_schema("stampgate");
-  if (!store.has_migrate()) store.set_migrate(true);
   if (!absl::ascii_islower(store.schema()[0]) || !ConsistsOf(store.schema(), [](char c) {
         return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_';
       })) {
@@ -307,17 +166,13 @@ void CheckPostgresqlStore(config::v1::Config& config, ConfigReport& report) {
   }
 }
 
-void CheckStore(config::v1::Config& config, ConfigReport& report) {
+void CheckStore(const config::v1::Config& config, ConfigReport& report) {
   if (!config.has_store()) return;
-  config::v1::Store& store = *config.mutable_store();
-  if (store.has_sqlite() == store.has_postgresql()) {
+  if (config.store().has_sqlite() == config.store().has_postgresql()) {
     report.Add("store", "must have either sqlite or postgresql");
-  } else if (store.has_postgresql()) {
+  } else if (config.store().has_postgresql()) {
     CheckPostgresqlStore(config, report);
   }
-  if (!store.has_key_retention()) *store.mutable_key_retention() = TimeUtil::HoursToDuration(24);
-  // A key must be kept at least as long as upstream accepts its submit again, which is one hour.
-  CheckRange(store.key_retention(), absl::Hours(1), "store.key_retention", report, absl::Hours(720));
 }
 
 void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, ConfigReport& report) {
@@ -354,15 +209,12 @@ void CheckWebhooks(config::v1::Config& config, ConfigReport& report) {
   // Half of it is for connections, and a body needs twice its size while its pieces are joined.
   const uint64_t least = 8 * uint64_t{webhooks.max_body_bytes()};
   if (!webhooks.has_max_bytes()) {
-    webhooks.set_max_bytes(static_cast<uint32_t>(std::clamp(least, uint64_t{64} << 20, uint64_t{1} << 30)));
+    SetUsualDefaults(webhooks);
+    webhooks.set_max_bytes(static_cast<uint32_t>(std::clamp(least, uint64_t{webhooks.max_bytes()}, uint64_t{1} << 30)));
   } else if (webhooks.max_bytes() < least) {
     report.Add("webhooks.max_bytes", "must be at least eight times max_body_bytes");
   }
   CheckWebhookPaths(webhooks.paths(), report);
-  CheckRange(webhooks.request_timeout(), absl::Milliseconds(100), "webhooks.request_timeout", report);
-  CheckRange(webhooks.idle_timeout(), absl::Milliseconds(100), "webhooks.idle_timeout", report);
-  CheckRange(webhooks.max_timestamp_age(), absl::Seconds(1), "webhooks.max_timestamp_age", report);
-  CheckRange(webhooks.min_key_set_interval(), absl::Milliseconds(100), "webhooks.min_key_set_interval", report);
   if (webhooks.tls_certificate_file().empty() != webhooks.tls_private_key_file().empty()) {
     report.Add(
         webhooks.tls_certificate_file().empty() ? "webhooks.tls_certificate_file" : "webhooks.tls_private_key_file",
@@ -394,16 +246,10 @@ void CheckUpstreamCa(const config::v1::Upstream& upstream, const FileContents& c
 
 void CheckUpstream(const config::v1::Upstream& upstream, ConfigReport& report) {
   CheckBaseUrl(upstream.base_url(), report);
-  CheckRange(upstream.connect_timeout(), absl::Milliseconds(1), "upstream.connect_timeout", report);
-  CheckRange(upstream.exchange_timeout(), absl::Milliseconds(1), "upstream.exchange_timeout", report);
-  CheckRange(upstream.max_idle(), absl::Seconds(1), "upstream.max_idle", report);
   if (upstream.http2()) report.Add("upstream.http2", "is no longer supported: remove it");
 }
 
 void CheckCalls(const config::v1::Calls& calls, ConfigReport& report) {
-  CheckRange(calls.default_deadline(), absl::Milliseconds(100), "calls.default_deadline", report);
-  CheckRange(calls.max_deadline(), absl::Milliseconds(100), "calls.max_deadline", report);
-  CheckRange(calls.drain_grace(), absl::Seconds(2), "calls.drain_grace", report);
   if (report.IsFaulty("calls.max_deadline")) return;
   if (ToDuration(calls.default_deadline()) > ToDuration(calls.max_deadline())) {
     report.Add("calls.default_deadline", absl::StrCat("must not be above max_deadline, which is ",
@@ -412,10 +258,6 @@ void CheckCalls(const config::v1::Calls& calls, ConfigReport& report) {
 }
 
 void CheckActivities(const config::v1::Activities& activities, ConfigReport& report) {
-  CheckRange(activities.max_wait(), absl::Seconds(1), "activities.max_wait", report, absl::Hours(24));
-  CheckRange(activities.poll_interval(), absl::Milliseconds(100), "activities.poll_interval", report);
-  CheckRange(activities.max_poll_interval(), absl::Milliseconds(100), "activities.max_poll_interval", report,
-             absl::Hours(1));
   if (report.IsFaulty("activities.poll_interval") || report.IsFaulty("activities.max_poll_interval")) return;
   if (ToDuration(activities.max_poll_interval()) < ToDuration(activities.poll_interval())) {
     report.Add("activities.max_poll_interval",
@@ -430,22 +272,10 @@ bool IsOperationName(absl::string_view name) {
          absl::c_all_of(name, [](char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '_'; });
 }
 
-void CheckRates(const google::protobuf::RepeatedPtrField<config::v1::Rate>& rates, const std::string& path,
-                ConfigReport& report) {
-  for (int i = 0; i < rates.size(); ++i) {
-    if (!rates[i].has_per()) continue;
-    CheckRange(rates[i].per(), absl::Milliseconds(100), absl::StrCat(path, "[", i, "].per"), report, absl::Hours(768));
-  }
-}
-
 void CheckAdmission(const config::v1::Admission& admission, ConfigReport& report) {
-  CheckRange(admission.max_wait(), absl::Milliseconds(1), "admission.max_wait", report, absl::Seconds(30));
-  CheckRates(admission.rates(), "admission.rates", report);
-  CheckRates(admission.organization_rates(), "admission.organization_rates", report);
   std::set<std::string> names;
   for (int i = 0; i < admission.organizations_size(); ++i) {
     const std::string path = absl::StrCat("admission.organizations[", i, "]");
-    CheckRates(admission.organizations(i).rates(), path + ".rates", report);
     if (!names.insert(admission.organizations(i).organization()).second) {
       report.Add(path + ".organization", "must not be given twice");
     }
@@ -477,7 +307,6 @@ void CheckOperationRates(const config::v1::Config& config, const OperationTable&
   std::set<std::string> given;
   for (int i = 0; i < entries.size(); ++i) {
     const std::string path = absl::StrCat("admission.operation_rates[", i, "]");
-    CheckRates(entries[i].rates(), path + ".rates", report);
     for (int n = 0; n < entries[i].operations_size(); ++n) {
       const std::string& name = entries[i].operations(n);
       const std::string name_path = absl::StrCat(path, ".operations[", n, "]");
@@ -490,11 +319,6 @@ void CheckOperationRates(const config::v1::Config& config, const OperationTable&
       }
     }
   }
-}
-
-void CheckConnections(const config::v1::Connections& connections, ConfigReport& report) {
-  CheckRange(connections.handshake_timeout(), absl::Milliseconds(100), "connections.handshake_timeout", report,
-             absl::Minutes(1));
 }
 
 void CheckReplica(const config::v1::Config& config, ConfigReport& report) {
@@ -604,13 +428,14 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
                                          const Config* in_force) {
   const absl::StatusOr<std::string>& text = snapshot.contents.Public(snapshot.path);
   if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat(snapshot.path, ": ", text.status().message()));
-  config::v1::Config config = Defaults();
+  config::v1::Config config;
+  SetDefaults(config);
   Locations locations;
   std::vector<Fault> faults = ReadYaml(*text, &config, &locations);
   ConfigReport report(snapshot.path, std::move(faults), std::move(locations));
-  CheckFields(config, "", report);
+  CheckFields(config, report);
+  SetDefaults(config);  // of the messages that the text has added
   CheckListenAddress(config, report);
-  CheckRange(config.reload_interval(), absl::Milliseconds(100), "reload_interval", report);
   CheckTls(config, report);
   if (!config.has_reflection()) config.set_reflection(!config.has_tls());
   CheckAudit(config.audit(), report);
@@ -619,7 +444,6 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   CheckKeys(config.keys(), report);
   CheckUpstream(config.upstream(), report);
   CheckActivities(config.activities(), report);
-  CheckConnections(config.connections(), report);
   CheckCalls(config.calls(), report);
   CheckAdmission(config.admission(), report);
   CheckReplica(config, report);

@@ -80,8 +80,8 @@ struct ParsedConfig {
 //
 //   stampgate.yaml:12:13: upstream.base_url: must start with https://
 //
-// Lines and columns count from 1. If a field is missing, the fault has the place of the mapping that should contain the
-// field. The message quotes no values.
+// Lines and columns count from 1. If a field is missing, the fault has the location of the mapping that should contain
+// the field. The message quotes no values.
 //
 // A gateway that runs passes the config that it uses as `in_force`. Then an organizations file that cannot be used is
 // no fault: see FindGrantOrganizations.

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/time/time.h"
-#include "gateway/config/duration_range.h"
-#include "google/protobuf/util/time_util.h"
+#include "gateway/config/defaults.h"
 
 namespace stampgate {
 namespace {
@@ -40,6 +38,8 @@ void CheckMemory(config::v1::Config& config, ConfigReport& report) {
   config::v1::Calls& calls = *config.mutable_calls();
   config::v1::Connections& connections = *config.mutable_connections();
   config::v1::Events& events = *config.mutable_events();
+  config::v1::Memory usual;
+  SetUsualDefaults(usual);
   const uint64_t of_deliveries = MemoryOfDeliveries(config);
   if (memory.has_max_bytes() && memory.max_bytes() < of_deliveries + kLeastOfCallers) {
     report.Add("memory.max_bytes", "must be at least 64 MiB more than webhooks.max_bytes");
@@ -50,18 +50,16 @@ void CheckMemory(config::v1::Config& config, ConfigReport& report) {
   const uint64_t earlier =
       of_callers == 0 ? 0 : std::max(of_callers * kLostPart / (kLostPart - 1), kLeastOfCallers) + of_deliveries;
   memory.set_max_bytes(
-      FirstOf(memory.max_bytes(), earlier, std::max(256 * kMebibyte, of_deliveries + 2 * kLeastOfCallers)));
+      FirstOf(memory.max_bytes(), earlier, std::max(usual.max_bytes(), of_deliveries + 2 * kLeastOfCallers)));
   const uint64_t of_identity =
       std::max({connections.max_bytes_per_identity(), kBytesOfRequest * calls.max_in_flight_bytes_per_caller(),
                 events.max_unsent_bytes_per_caller()});
-  memory.set_max_bytes_per_identity(
-      std::min(MemoryOfCallers(config), FirstOf(memory.max_bytes_per_identity(), of_identity, 128 * kMebibyte)));
+  memory.set_max_bytes_per_identity(std::min(
+      MemoryOfCallers(config), FirstOf(memory.max_bytes_per_identity(), of_identity, usual.max_bytes_per_identity())));
   memory.set_max_bytes_per_connection(
       std::min(memory.max_bytes_per_identity(),
-               FirstOf(memory.max_bytes_per_connection(), connections.max_bytes_per_connection(), 96 * kMebibyte)));
-  if (!memory.has_max_unread_time()) {
-    *memory.mutable_max_unread_time() = google::protobuf::util::TimeUtil::SecondsToDuration(30);
-  }
+               FirstOf(memory.max_bytes_per_connection(), connections.max_bytes_per_connection(),
+                       usual.max_bytes_per_connection())));
   calls.clear_max_in_flight_bytes();
   calls.clear_max_in_flight_bytes_per_caller();
   connections.clear_max_bytes();
@@ -69,7 +67,6 @@ void CheckMemory(config::v1::Config& config, ConfigReport& report) {
   connections.clear_max_bytes_per_connection();
   events.clear_max_unsent_bytes();
   events.clear_max_unsent_bytes_per_caller();
-  CheckRange(memory.max_unread_time(), absl::Seconds(1), "memory.max_unread_time", report);
 }
 
 uint64_t MemoryOfCallers(const config::v1::Config& config) {

@@ -3,87 +3,100 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <optional>
+#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "gateway/config/setting_rule.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/message.h"
+#include "stampgate/config/v1/setting.pb.h"
 
 namespace stampgate {
 namespace {
 
-using Kind = NamedFile::Kind;
+using config::v1::FileKind;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
 
-// A setting that contains a file's name. If `kind` is set, a reading with kAll includes the file.
-// `reloaded` and `policy` state whether readings with kReloaded and kPolicy include the file too.
+// A setting that names a file.
 struct Setting {
-  std::string* path;
-  std::optional<Kind> kind = std::nullopt;
-  bool reloaded = false;
-  bool policy = false;
+  std::string& path;  // never empty
+  FileKind kind;
+  bool reloaded;  // whether a reload applies the setting
 };
 
-// Calls `visit` with every setting that contains a file's name. This is the only list of these settings.
-void ForEachFile(config::v1::Config& config, absl::FunctionRef<void(const Setting& setting)> visit) {
-  visit({config.mutable_upstream()->mutable_ca_file(), Kind::kPublic});
-  for (config::v1::Key& key : *config.mutable_keys()) {
-    if (!HoldsKey(key.file())) visit({key.mutable_file(), Kind::kSecret, true});
+using Visit = absl::FunctionRef<void(const Setting& setting)>;
+
+void VisitFile(Message& message, const FieldDescriptor& field, int i, bool reloaded, Visit visit) {
+  const Reflection& reflection = *message.GetReflection();
+  const bool repeated = field.is_repeated();
+  std::string path =
+      repeated ? reflection.GetRepeatedString(message, &field, i) : reflection.GetString(message, &field);
+  const FileKind kind = RuleOf(field).file();
+  if (path.empty() || (kind == config::v1::FILE_KIND_SIGNING_KEY && HoldsKey(path))) return;
+  visit({path, kind, reloaded});
+  if (repeated) {
+    reflection.SetRepeatedString(&message, &field, i, std::move(path));
+  } else {
+    reflection.SetString(&message, &field, std::move(path));
   }
-  visit({config.mutable_events()->mutable_file()});
-  if (config.store().has_sqlite()) visit({config.mutable_store()->mutable_sqlite()->mutable_folder()});
-  if (config.store().has_postgresql()) {
-    config::v1::PostgresqlStore& store = *config.mutable_store()->mutable_postgresql();
-    for (std::string* file : {store.mutable_password_file(), store.mutable_ca_file(), store.mutable_certificate_file(),
-                              store.mutable_private_key_file()}) {
-      visit({file});  // libpq reads these files for each connection
-    }
-    visit({store.mutable_key_file(), Kind::kSecret});
-  }
-  visit({config.mutable_webhooks()->mutable_tls_certificate_file(), Kind::kPublic});
-  visit({config.mutable_webhooks()->mutable_tls_private_key_file(), Kind::kSecret});
-  if (config.has_tls()) {
-    visit({config.mutable_tls()->mutable_certificate_file(), Kind::kPublic});
-    visit({config.mutable_tls()->mutable_private_key_file(), Kind::kSecret});
-    visit({config.mutable_tls()->mutable_client_ca_file(), Kind::kPublic});
-  }
-  visit({config.mutable_audit()->mutable_file()});
-  visit({config.mutable_audit()->mutable_key_file(), Kind::kSecret});
-  if (config.has_telemetry()) {
-    visit({config.mutable_telemetry()->mutable_ca_file(), Kind::kPublic});
-    visit({config.mutable_telemetry()->mutable_headers_file(), Kind::kSecret});
-  }
-  for (std::string& file : *config.mutable_operations()) visit({&file, Kind::kPublic, true, true});
-  for (config::v1::TokenIssuer& issuer : *config.mutable_token_issuers()) {
-    visit({issuer.mutable_ca_file(), Kind::kPublic, true});
-    visit({issuer.mutable_jwks_file(), Kind::kPublic, true});
-  }
-  for (config::v1::Caller& caller : *config.mutable_callers()) {
-    for (config::v1::Grant& grant : *caller.mutable_grants()) {
-      visit({grant.mutable_organizations_file(), Kind::kOrganizations, true, true});
+}
+
+// Calls `visit` with every setting in `message` that names a file: with those whose option `file` says so. `visit` may
+// change the path. `reloaded` is whether a reload applies all settings in `message`.
+void ForEachFile(Message& message, bool reloaded, Visit visit) {
+  const Reflection& reflection = *message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const bool repeated = field->is_repeated();
+    const bool applied = reloaded || RuleOf(*field).reloaded();
+    for (int i = 0; i < (repeated ? reflection.FieldSize(message, field) : 1); ++i) {
+      if (HoldsSettings(*field)) {
+        ForEachFile(repeated ? *reflection.MutableRepeatedMessage(&message, field, i)
+                             : *reflection.MutableMessage(&message, field),
+                    applied, visit);
+      } else if (RuleOf(*field).file() != config::v1::FILE_KIND_UNSPECIFIED) {
+        VisitFile(message, *field, i, applied, visit);
+      }
     }
   }
 }
 
 bool IsRead(const Setting& setting, ConfigFiles files) {
-  if (!setting.kind.has_value() || setting.path->empty()) return false;
+  if (setting.kind == config::v1::FILE_KIND_OTHER) return false;
   switch (files) {
     case ConfigFiles::kAll:
       return true;
     case ConfigFiles::kReloaded:
       return setting.reloaded;
     case ConfigFiles::kPolicy:
-      return setting.policy;
+      return setting.kind == config::v1::FILE_KIND_OPERATIONS || setting.kind == config::v1::FILE_KIND_ORGANIZATIONS;
   }
   return false;
+}
+
+NamedFile::Kind KindOf(FileKind kind) {
+  switch (kind) {
+    case config::v1::FILE_KIND_SECRET:
+    case config::v1::FILE_KIND_SIGNING_KEY:
+      return NamedFile::Kind::kSecret;
+    case config::v1::FILE_KIND_ORGANIZATIONS:
+      return NamedFile::Kind::kOrganizations;
+    default:
+      return NamedFile::Kind::kPublic;
+  }
 }
 
 }  // namespace
 
 void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
   const std::filesystem::path folder = std::filesystem::path(config_file).parent_path();
-  ForEachFile(config, [&folder](const Setting& setting) {
-    if (!setting.path->empty()) *setting.path = (folder / *setting.path).string();
-  });
+  ForEachFile(config, /*reloaded=*/false,
+              [&folder](const Setting& setting) { setting.path = (folder / setting.path).string(); });
   if (config.store().has_sqlite() && config.events().file().empty()) {
     const std::filesystem::path store = config.store().sqlite().folder();
     config.mutable_events()->set_file((store / "events.db").string());
@@ -93,9 +106,10 @@ void ResolveFiles(const std::string& config_file, config::v1::Config& config) {
 std::vector<NamedFile> FilesToRead(config::v1::Config config, ConfigFiles files) {
   const SecretOwners owners = SecretOwnersOf(config);
   std::vector<NamedFile> named;
-  ForEachFile(config, [&](const Setting& setting) {
+  ForEachFile(config, /*reloaded=*/false, [&](const Setting& setting) {
     if (!IsRead(setting, files)) return;
-    named.push_back({*setting.path, *setting.kind, *setting.kind == Kind::kSecret ? owners : SecretOwners()});
+    const NamedFile::Kind kind = KindOf(setting.kind);
+    named.push_back({setting.path, kind, kind == NamedFile::Kind::kSecret ? owners : SecretOwners()});
   });
   return named;
 }

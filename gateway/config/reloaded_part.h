@@ -2,31 +2,22 @@
 #ifndef STAMPGATE_GATEWAY_CONFIG_RELOADED_PART_H_
 #define STAMPGATE_GATEWAY_CONFIG_RELOADED_PART_H_
 
+#include <string>
+#include <vector>
+
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {
 
-// Returns the operations, keys, callers, token issuers and class_grants_as_of of `config`. Each reload also reads the
-// files that these settings name: see named_files.cc.
-inline config::v1::Config ReloadedPart(const config::v1::Config& config) {
-  config::v1::Config part;
-  *part.mutable_operations() = config.operations();
-  *part.mutable_keys() = config.keys();
-  *part.mutable_callers() = config.callers();
-  *part.mutable_token_issuers() = config.token_issuers();
-  part.set_class_grants_as_of(config.class_grants_as_of());
-  return part;
-}
+// Returns the settings of `config` that a reload applies: those with the option `reloaded` in config.proto. Each reload
+// also reads the files that these settings name: see named_files.h.
+config::v1::Config ReloadedPart(config::v1::Config config);
 
 // Returns all other settings of `config`.
-inline config::v1::Config FixedPart(config::v1::Config config) {
-  config.clear_operations();
-  config.clear_keys();
-  config.clear_callers();
-  config.clear_token_issuers();
-  config.clear_class_grants_as_of();
-  return config;
-}
+config::v1::Config FixedPart(config::v1::Config config);
+
+// Returns the paths of the settings that a reload applies, such as "keys", in the order of config.proto.
+std::vector<std::string> ReloadedSettings();
 
 }  // namespace stampgate
 

@@ -3,13 +3,25 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/reloaded_part.h"
 
 namespace stampgate {
+
+namespace {
+
+// Returns "a, b and c".
+std::string Listed(const std::vector<std::string>& names) {
+  const absl::Span<const std::string> all = names;
+  return absl::StrCat(absl::StrJoin(all.first(all.size() - 1), ", "), " and ", all.back());
+}
+
+}  // namespace
 
 void LogShrunk(const HeldFile& file) {
   Log(Severity::kWarning, "file_shrank",
@@ -97,10 +109,9 @@ absl::Status Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
   LogOnce(not_applied.empty() ? absl::OkStatus() : absl::FailedPreconditionError(absl::StrJoin(not_applied, "\n")),
           "organizations_not_applied", {}, logged_not_applied_);
   const bool differs = FixedPart(*loaded->config).SerializeAsString() != fixed_part_;
-  LogOnce(differs
-              ? absl::FailedPreconditionError(
-                    "settings other than operations, keys, callers, token_issuers and class_grants_as_of have changed")
-              : absl::OkStatus(),
+  LogOnce(differs ? absl::FailedPreconditionError(
+                        absl::StrCat("settings other than ", Listed(ReloadedSettings()), " have changed"))
+                  : absl::OkStatus(),
           "restart_needed", {}, logged_restart_);
   return absl::OkStatus();
 }

@@ -333,7 +333,7 @@ TEST_F(ReloaderTest, ChangesThatNeedARestartAreLoggedOnce) {
       TheLog().Next(),
       AllOf(HasSubstr("\"event\":\"restart_needed\""),
             HasSubstr(
-                "settings other than operations, keys, callers, token_issuers and class_grants_as_of have changed")));
+                "settings other than keys, token_issuers, callers, operations and class_grants_as_of have changed")));
   Look();
   Look();
   LookAt(Files(ConfigText("d")));

@@ -8,8 +8,8 @@
 
 namespace stampgate {
 
-// Sets the defaults of `telemetry`, if the config has it, and checks its values.
-void CheckTelemetry(config::v1::Config& config, ConfigReport& report);
+// Checks the values of `telemetry`, if the config has it.
+void CheckTelemetry(const config::v1::Config& config, ConfigReport& report);
 
 // Checks the contents of the files of `telemetry`. Requires that the file names in the config have been resolved, and
 // that these files were read.

@@ -178,18 +178,6 @@ class Filler {
     }
   }
 
- private:
-  void FillField(const Node& node, const std::string& path, const FieldDescriptor& field, Message* out) {
-    locations_[path] = node.location;
-    if (!field.is_repeated()) return FillValue(node, path, field, out);
-    if (!Expect(node, Node::Kind::kSequence, path, "must be a list")) return;
-    for (size_t i = 0; i < node.children.size(); ++i) {
-      const std::string element_path = absl::StrCat(path, "[", i, "]");
-      locations_[element_path] = node.children[i].location;
-      FillValue(node.children[i], element_path, field, out);
-    }
-  }
-
   // Sets the field or, if it is repeated, adds an element to it.
   void FillValue(const Node& node, const std::string& path, const FieldDescriptor& field, Message* out) {
     switch (field.cpp_type()) {
@@ -223,6 +211,18 @@ class Filler {
       }
       default:
         Add(node.location, path, "has a type that the YAML reader does not support");
+    }
+  }
+
+ private:
+  void FillField(const Node& node, const std::string& path, const FieldDescriptor& field, Message* out) {
+    locations_[path] = node.location;
+    if (!field.is_repeated()) return FillValue(node, path, field, out);
+    if (!Expect(node, Node::Kind::kSequence, path, "must be a list")) return;
+    for (size_t i = 0; i < node.children.size(); ++i) {
+      const std::string element_path = absl::StrCat(path, "[", i, "]");
+      locations_[element_path] = node.children[i].location;
+      FillValue(node.children[i], element_path, field, out);
     }
   }
 
@@ -387,6 +387,16 @@ std::vector<Fault> ReadYaml(absl::string_view text, Message* out, Locations* loc
     return std::pair(a.location.line, a.location.column) < std::pair(b.location.line, b.location.column);
   });
   return faults;
+}
+
+bool ReadYamlValue(absl::string_view text, const FieldDescriptor& field, Message* out) {
+  Node node;
+  node.kind = Node::Kind::kScalar;
+  node.text = std::string(text);
+  std::vector<Fault> faults;
+  Locations locations;
+  Filler(&faults, &locations).FillValue(node, "", field, out);
+  return faults.empty();
 }
 
 }  // namespace stampgate

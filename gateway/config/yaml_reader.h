@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 
 namespace stampgate {
@@ -52,6 +53,11 @@ inline constexpr size_t kMaxYamlBytes = 1 << 20;
 // A field with a fault keeps its former value. A list element with a fault gets the default value. ReadYaml reads an
 // empty text as an empty mapping.
 std::vector<Fault> ReadYaml(absl::string_view text, google::protobuf::Message* out, Locations* locations);
+
+// Reads `text`, which is a scalar without quotes, into `field` of `out`, as ReadYaml reads a value of this field or, if
+// the field is repeated, an element of it. Returns whether the text is such a value.
+bool ReadYamlValue(absl::string_view text, const google::protobuf::FieldDescriptor& field,
+                   google::protobuf::Message* out);
 
 }  // namespace stampgate
 

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "stampgate/config/v1/config.pb.h"
@@ -243,6 +244,20 @@ TEST(ConfigReaderTest, NestedAliasesAreRefusedAtTheirFirstLine) {
     absl::StrAppend(&text, std::string(1, c), ": &", std::string(1, c), " [", last, ", ", last, "]\n");
   }
   EXPECT_TRUE(absl::StartsWith(FaultsOf(text), "1:1 a: unknown key\n2:1 b: unknown key"));
+}
+
+TEST(ConfigReaderTest, AValueIsReadLikeAValueOfAConfig) {
+  const google::protobuf::Descriptor& type = *config::v1::Config::descriptor();
+  config::v1::Config config;
+  EXPECT_TRUE(ReadYamlValue("1m30s", *type.FindFieldByName("reload_interval"), &config));
+  EXPECT_EQ(config.reload_interval().seconds(), 90);
+  EXPECT_TRUE(ReadYamlValue("true", *type.FindFieldByName("reflection"), &config));
+  EXPECT_TRUE(config.reflection());
+  EXPECT_TRUE(ReadYamlValue("127.0.0.1:1", *type.FindFieldByName("listen_address"), &config));
+  EXPECT_EQ(config.listen_address(), "127.0.0.1:1");
+  EXPECT_FALSE(ReadYamlValue("90", *type.FindFieldByName("reload_interval"), &config));
+  EXPECT_FALSE(ReadYamlValue("yes", *type.FindFieldByName("reflection"), &config));
+  EXPECT_TRUE(config.reflection()) << "a text that is no value changes nothing";
 }
 
 }  // namespace

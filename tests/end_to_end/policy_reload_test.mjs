@@ -254,7 +254,7 @@ test('changes that need a restart are logged, and other changes take effect', { 
     calls: { max_deadline: '29s' },
   });
   const [{ message }] = await logLines(gateway, 1, 'restart_needed');
-  assert.equal(message, 'settings other than operations, keys, callers, token_issuers and class_grants_as_of have changed');
+  assert.equal(message, 'settings other than keys, token_issuers, callers, operations and class_grants_as_of have changed');
   await asCaller(gateway, 'c').call(GET, requestOf());
 });
 
