@@ -24,7 +24,7 @@ namespace {
 std::string VersionOf(const Config& config, const Access& access, absl::string_view public_keys,
                       absl::string_view key_sets) {
   std::string text =
-      absl::StrCat(SerializeDeterministically(ReloadedPart(*config)), access.operations_sha256, public_keys, key_sets);
+      absl::StrCat(SerializeDeterministically(access.settings), access.operations_sha256, public_keys, key_sets);
   for (const auto& of_caller : config.organizations()) {
     for (const std::shared_ptr<const OrganizationIds>& ids : of_caller) {
       if (ids == nullptr) continue;
@@ -78,6 +78,7 @@ absl::StatusOr<Loaded> LoadSnapshot(const ConfigSnapshot& snapshot, TokenKeyPool
   ABSL_ASSIGN_OR_RETURN(std::shared_ptr<TokenVerifier> tokens,
                         MakeTokenVerifier(config, std::move(parsed.key_sets), token_keys));
   access->tokens = std::move(tokens);
+  access->settings = ReloadedPart(config);
   access->version = VersionOf(parsed.config, *access, public_keys, key_sets);
   return Loaded{std::move(parsed.config), std::move(access)};
 }

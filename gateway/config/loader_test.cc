@@ -81,6 +81,13 @@ TEST_F(LoadingTest, ReturnsTheKeysAndTheCallersOfTheConfig) {
   EXPECT_FALSE(caller->Decide(question).allowed);
 }
 
+TEST_F(LoadingTest, TheStateHasTheSettingsThatAReloadApplies) {
+  const absl::StatusOr<Loaded> loaded = LoadNow();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->access->settings.callers(0).weight(), 1u) << "with their defaults";
+  EXPECT_FALSE(loaded->access->settings.has_upstream());
+}
+
 TEST_F(LoadingTest, TheVersionStaysIfNoKeyAndNoGrantChanges) {
   const std::string version = Version();
   EXPECT_EQ(version.size(), 16u);
