@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "base/secret/import_key.h"
 #include "base/secret/memory.h"
 #include "base/secret/openssl_ptr.h"
+#include "base/threads/mutex.h"
 #include "stamp/request_body.h"
 
 namespace stampgate {
@@ -73,7 +73,7 @@ class EcdsaSigner final : public Signer {
   // Returns an idle context, or a new one if none is idle. Creating a context takes half as long as a signature.
   EvpPkeyCtxPtr TakeContext() const {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (!idle_.empty()) {
         EvpPkeyCtxPtr ctx = std::move(idle_.back());
         idle_.pop_back();
@@ -86,16 +86,14 @@ class EcdsaSigner final : public Signer {
   }
 
   void ReturnContext(EvpPkeyCtxPtr ctx) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     idle_.push_back(std::move(ctx));
   }
 
   const Curve curve_;
   const std::string public_key_hex_;
   const EvpPkeyPtr key_;
-  // This is not an absl::Mutex, because ThreadSanitizer cannot see the locks of Debian's build of Abseil and would
-  // report a data race for every guarded member.
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::vector<EvpPkeyCtxPtr> idle_ ABSL_GUARDED_BY(mutex_);
 };
 

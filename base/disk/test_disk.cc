@@ -136,53 +136,53 @@ TestDisk::TestDisk(const DiskImage& image) : vfs_name_(NewVfsName()), vfs_(std::
 TestDisk::~TestDisk() { sqlite3_vfs_unregister(vfs_.get()); }
 
 DiskImage TestDisk::image() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   DiskImage image;
   for (const auto& [name, node] : files_) image[name] = node->content;
   return image;
 }
 
 size_t TestDisk::steps() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return history_.size();
 }
 
 void TestDisk::FillAtWrite(int n, bool everywhere) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   writes_until_full_ = n;
   full_everywhere_ = everywhere;
 }
 
 void TestDisk::MakeRoom() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   writes_until_full_ = 0;
   full_ = false;
 }
 
 void TestDisk::FailWrite(int n) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   writes_until_failure_ = n;
 }
 
 void TestDisk::FailSync(int n, uint64_t seed) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   syncs_until_failure_ = n;
   sync_failure_seed_ = seed;
 }
 
 void TestDisk::FailWriteBack(int n, uint64_t seed) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   writes_until_write_back_ = n;
   write_back_seed_ = seed;
 }
 
 void TestDisk::StopAfter(int operations) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   operations_left_ = operations;
 }
 
 void TestDisk::Restart() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   operations_left_ = -1;
   writes_until_failure_ = 0;
   syncs_until_failure_ = 0;
@@ -190,17 +190,17 @@ void TestDisk::Restart() {
 }
 
 bool TestDisk::stopped() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return operations_left_ == 0;
 }
 
 int64_t TestDisk::waited_us() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return waited_us_;
 }
 
 int TestDisk::failures() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return failures_;
 }
 
@@ -213,13 +213,13 @@ bool TestDisk::Stopped() {
 
 absl::Status TestDisk::Settle(const std::string& path) {
   ABSL_RETURN_IF_ERROR(SyncOnly(path));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (const auto file = files_.find(path); file != files_.end()) file->second->Drop();
   return absl::OkStatus();
 }
 
 absl::Status TestDisk::SyncOnly(const std::string& path) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto file = files_.find(path);
   if (file == files_.end()) return absl::OkStatus();
   if (Sync(path, *file->second, /*folder=*/false) == SQLITE_OK) return absl::OkStatus();
@@ -333,7 +333,7 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
   memory->pMethods = nullptr;
   if (name == nullptr) return SQLITE_CANTOPEN;  // a temporary file, which the stores do not use
   TestDisk& disk = Of(vfs);
-  std::lock_guard lock(disk.mutex_);
+  MutexLock lock(disk.mutex_);
   std::shared_ptr<Node>& node = disk.files_[name];
   if (node == nullptr) {
     if ((flags & SQLITE_OPEN_CREATE) == 0 || disk.Stopped()) {
@@ -357,7 +357,7 @@ int TestDisk::Methods::Open(sqlite3_vfs* vfs, const char* name, sqlite3_file* me
 
 int TestDisk::Methods::Delete(sqlite3_vfs* vfs, const char* name, int sync_folder) {
   TestDisk& disk = Of(vfs);
-  std::lock_guard lock(disk.mutex_);
+  MutexLock lock(disk.mutex_);
   if (disk.Stopped()) return SQLITE_IOERR_DELETE;
   if (disk.files_.erase(name) == 0) return SQLITE_IOERR_DELETE_NOENT;
   disk.history_.push_back({DiskChange::Kind::kDelete, name, 0, "", sync_folder != 0});
@@ -366,7 +366,7 @@ int TestDisk::Methods::Delete(sqlite3_vfs* vfs, const char* name, int sync_folde
 
 int TestDisk::Methods::Access(sqlite3_vfs* vfs, const char* name, int flags, int* result) {
   TestDisk& disk = Of(vfs);
-  std::lock_guard lock(disk.mutex_);
+  MutexLock lock(disk.mutex_);
   const auto file = disk.files_.find(name);
   // As in SQLite's own VFS, SQLITE_ACCESS_EXISTS treats an empty file as missing.
   *result = file != disk.files_.end() && (flags != SQLITE_ACCESS_EXISTS || !file->second->content.empty());
@@ -381,7 +381,7 @@ int TestDisk::Methods::FullPathname(sqlite3_vfs*, const char* name, int size, ch
 int TestDisk::Methods::Sleep(sqlite3_vfs* vfs, int us) {
   TestDisk& disk = Of(vfs);
   {
-    std::lock_guard lock(disk.mutex_);
+    MutexLock lock(disk.mutex_);
     disk.waited_us_ += us;
   }
   // Really waits, because SQLite gives up after a number of tries, and the thread that holds the lock needs time to
@@ -391,15 +391,15 @@ int TestDisk::Methods::Sleep(sqlite3_vfs* vfs, int us) {
 }
 
 int TestDisk::Methods::Close(sqlite3_file* file) {
-  std::mutex& mutex = Of(file).disk->mutex_;
-  std::lock_guard lock(mutex);
+  Mutex& mutex = Of(file).disk->mutex_;
+  MutexLock lock(mutex);
   LowerLock(Of(file), SQLITE_LOCK_NONE);
   Of(file).~File();
   return SQLITE_OK;
 }
 
 int TestDisk::Methods::Read(sqlite3_file* file, void* out, int size, sqlite3_int64 offset) {
-  std::lock_guard lock(Of(file).disk->mutex_);
+  MutexLock lock(Of(file).disk->mutex_);
   const std::string& content = Of(file).node->content;
   const auto wanted = static_cast<size_t>(size);
   const auto from = std::min(static_cast<size_t>(offset), content.size());
@@ -412,7 +412,7 @@ int TestDisk::Methods::Read(sqlite3_file* file, void* out, int size, sqlite3_int
 
 int TestDisk::Methods::Write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   TestDisk& disk = *Of(file).disk;
-  std::lock_guard lock(disk.mutex_);
+  MutexLock lock(disk.mutex_);
   if (disk.Stopped()) return SQLITE_IOERR_WRITE;
   if (disk.writes_until_failure_ > 0 && --disk.writes_until_failure_ == 0) {
     ++disk.failures_;
@@ -422,7 +422,7 @@ int TestDisk::Methods::Write(sqlite3_file* file, const void* data, int size, sql
 }
 
 int TestDisk::Methods::Truncate(sqlite3_file* file, sqlite3_int64 size) {
-  std::lock_guard lock(Of(file).disk->mutex_);
+  MutexLock lock(Of(file).disk->mutex_);
   if (Of(file).disk->Stopped()) return SQLITE_IOERR_TRUNCATE;
   size = RoundUp(size, Of(file).growth);
   Of(file).disk->history_.push_back({DiskChange::Kind::kTruncate, Of(file).name, size, ""});
@@ -432,21 +432,21 @@ int TestDisk::Methods::Truncate(sqlite3_file* file, sqlite3_int64 size) {
 
 int TestDisk::Methods::Sync(sqlite3_file* file, int flags) {
   File& self = Of(file);
-  std::lock_guard lock(self.disk->mutex_);
+  MutexLock lock(self.disk->mutex_);
   const int code = self.disk->Sync(self.name, *self.node, self.syncs_folder);
   if (code == SQLITE_OK) self.syncs_folder = false;
   return code;
 }
 
 int TestDisk::Methods::FileSize(sqlite3_file* file, sqlite3_int64* size) {
-  std::lock_guard lock(Of(file).disk->mutex_);
+  MutexLock lock(Of(file).disk->mutex_);
   *size = static_cast<sqlite3_int64>(Of(file).node->content.size());
   return SQLITE_OK;
 }
 
 int TestDisk::Methods::FileControl(sqlite3_file* file, int what, void* argument) {
   File& self = Of(file);
-  std::lock_guard lock(self.disk->mutex_);
+  MutexLock lock(self.disk->mutex_);
   if (what == SQLITE_FCNTL_CHUNK_SIZE) {
     self.growth = *static_cast<int*>(argument);
     return SQLITE_OK;
@@ -463,7 +463,7 @@ int TestDisk::Methods::FileControl(sqlite3_file* file, int what, void* argument)
 
 int TestDisk::Methods::Lock(sqlite3_file* file, int level) {
   File& self = Of(file);
-  std::lock_guard lock(self.disk->mutex_);
+  MutexLock lock(self.disk->mutex_);
   if (self.lock >= level) return SQLITE_OK;
   Node& node = *self.node;
   const auto held_by_another = [&self](const File* holder) { return holder != nullptr && holder != &self; };
@@ -487,7 +487,7 @@ int TestDisk::Methods::Lock(sqlite3_file* file, int level) {
 }
 
 int TestDisk::Methods::Unlock(sqlite3_file* file, int level) {
-  std::lock_guard lock(Of(file).disk->mutex_);
+  MutexLock lock(Of(file).disk->mutex_);
   LowerLock(Of(file), level);
   return SQLITE_OK;
 }
@@ -503,14 +503,14 @@ void TestDisk::Methods::LowerLock(File& file, int level) {
 }
 
 int TestDisk::Methods::CheckReservedLock(sqlite3_file* file, int* result) {
-  std::lock_guard lock(Of(file).disk->mutex_);
+  MutexLock lock(Of(file).disk->mutex_);
   *result = Of(file).node->reserved != nullptr;
   return SQLITE_OK;
 }
 
 int TestDisk::Methods::ShmMap(sqlite3_file* file, int region, int size, int extend, void volatile** memory) {
   File& self = Of(file);
-  std::lock_guard lock(self.disk->mutex_);
+  MutexLock lock(self.disk->mutex_);
   if (!std::exchange(self.uses_shm, true)) ++self.node->shm_users;
   std::vector<std::unique_ptr<char[]>>& regions = self.node->regions;
   *memory = nullptr;
@@ -529,7 +529,7 @@ void TestDisk::Methods::DropShmLock(File& file, int slot) {
 
 int TestDisk::Methods::ShmLock(sqlite3_file* file, int offset, int count, int flags) {
   File& self = Of(file);
-  std::lock_guard lock(self.disk->mutex_);
+  MutexLock lock(self.disk->mutex_);
   Node& node = *self.node;
   const bool exclusive = (flags & SQLITE_SHM_EXCLUSIVE) != 0;
   for (int slot = offset; slot < offset + count; ++slot) {
@@ -553,11 +553,11 @@ int TestDisk::Methods::ShmLock(sqlite3_file* file, int offset, int count, int fl
   return SQLITE_OK;
 }
 
-void TestDisk::Methods::ShmBarrier(sqlite3_file* file) { std::lock_guard lock(Of(file).disk->mutex_); }
+void TestDisk::Methods::ShmBarrier(sqlite3_file* file) { MutexLock lock(Of(file).disk->mutex_); }
 
 int TestDisk::Methods::ShmUnmap(sqlite3_file* file, int remove) {
   File& self = Of(file);
-  std::lock_guard lock(self.disk->mutex_);
+  MutexLock lock(self.disk->mutex_);
   for (int slot = 0; slot < kShmLocks; ++slot) DropShmLock(self, slot);
   if (std::exchange(self.uses_shm, false) && --self.node->shm_users == 0) self.node->regions.clear();
   return SQLITE_OK;

@@ -15,13 +15,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "base/disk/disk.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -66,7 +66,7 @@ class TestDisk : public Disk {
   DiskImage image() const;
 
   // Returns all changes since the disk was created. Call this function when no connection uses the disk.
-  const std::vector<DiskChange>& history() const { return history_; }
+  const std::vector<DiskChange>& history() const ABSL_NO_THREAD_SAFETY_ANALYSIS { return history_; }
   size_t steps() const;
 
   // Makes the disk full from the `n`th write on (1 is the next). From this write on, writes past the end of a file
@@ -104,29 +104,28 @@ class TestDisk : public Disk {
   struct File;
   struct Methods;
 
-  // Call these functions with the lock held.
-  bool Stopped();
-  int Write(File& file, const char* data, int size, int64_t offset);
-  int Sync(const std::string& name, Node& node, bool folder);
-  void WriteBack(const std::string& name, Node& node, uint64_t seed);
-  void MarkDirty(const std::string& name, Node& node, size_t page);
+  bool Stopped() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int Write(File& file, const char* data, int size, int64_t offset) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int Sync(const std::string& name, Node& node, bool folder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteBack(const std::string& name, Node& node, uint64_t seed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void MarkDirty(const std::string& name, Node& node, size_t page) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string vfs_name_;
   std::unique_ptr<sqlite3_vfs> vfs_;
-  mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Node>> files_;
-  std::vector<DiskChange> history_;
-  int writes_until_full_ = 0;  // 0: the disk does not become full
-  bool full_ = false;
-  bool full_everywhere_ = false;
-  int writes_until_failure_ = 0;
-  int syncs_until_failure_ = 0;
-  uint64_t sync_failure_seed_ = 0;
-  int writes_until_write_back_ = 0;
-  uint64_t write_back_seed_ = 0;
-  int operations_left_ = -1;  // until the simulated kill; -1: none is planned
-  int64_t waited_us_ = 0;
-  int failures_ = 0;
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Node>> files_ ABSL_GUARDED_BY(mutex_);
+  std::vector<DiskChange> history_ ABSL_GUARDED_BY(mutex_);
+  int writes_until_full_ ABSL_GUARDED_BY(mutex_) = 0;  // 0: the disk does not become full
+  bool full_ ABSL_GUARDED_BY(mutex_) = false;
+  bool full_everywhere_ ABSL_GUARDED_BY(mutex_) = false;
+  int writes_until_failure_ ABSL_GUARDED_BY(mutex_) = 0;
+  int syncs_until_failure_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t sync_failure_seed_ ABSL_GUARDED_BY(mutex_) = 0;
+  int writes_until_write_back_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t write_back_seed_ ABSL_GUARDED_BY(mutex_) = 0;
+  int operations_left_ ABSL_GUARDED_BY(mutex_) = -1;  // until the simulated kill; -1: none is planned
+  int64_t waited_us_ ABSL_GUARDED_BY(mutex_) = 0;
+  int failures_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace stampgate

@@ -44,7 +44,7 @@ std::shared_ptr<boost::asio::ssl::context> CurrentTls::context() const {
 absl::Time CurrentTls::not_after() const { return served_.Get()->not_after; }
 
 absl::StatusOr<bool> CurrentTls::Reload(absl::Time now, bool asked) {
-  const std::lock_guard reloading(reloading_);
+  const MutexLock reloading(reloading_);
   if (!Look(asked)) {
     return absl::AbortedError(
         absl::StrCat(files_.certificate_file, " or a file that belongs to it changes faster than it can be read"));
@@ -57,7 +57,7 @@ absl::StatusOr<bool> CurrentTls::Reload(absl::Time now, bool asked) {
 }
 
 std::chrono::nanoseconds CurrentTls::wait() const {
-  const std::lock_guard reloading(reloading_);
+  const MutexLock reloading(reloading_);
   return wait_;
 }
 
@@ -81,7 +81,7 @@ bool CurrentTls::Look(bool asked) {
 
 void CurrentTls::FindWait() {
   wait_ = {};
-  const auto add = [&](const auto& file) {
+  const auto add = [&](const auto& file) ABSL_EXCLUSIVE_LOCKS_REQUIRED(reloading_) {
     if (file.is_whole()) return;
     if (wait_.count() == 0 || file.wait() < wait_) wait_ = file.wait();
     const auto [size, added] = reported_.emplace(file.file().path(), -1);

@@ -9,7 +9,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "base/secret/settled_file.h"
 #include "base/secret/watched_file.h"
 #include "base/threads/current.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -67,21 +67,23 @@ class CurrentTls {
   CurrentTls(TlsFiles files, TlsProtocol protocol, std::function<void(const SettledFile& file)> on_shrunk, Clock clock);
 
   // Looks at all files until they are of one moment. Returns false if they change too fast.
-  bool Look(bool asked);
+  bool Look(bool asked) ABSL_EXCLUSIVE_LOCKS_REQUIRED(reloading_);
   // Sets `wait_`. Calls `on_shrunk_`.
-  void FindWait();
-  absl::StatusOr<bool> Serve(absl::Time now);
+  void FindWait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reloading_);
+  absl::StatusOr<bool> Serve(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(reloading_);
 
   const TlsFiles files_;
   const TlsProtocol protocol_;
   const std::function<void(const SettledFile& file)> on_shrunk_;
   const Clock clock_;
-  mutable std::mutex reloading_;
-  std::vector<WatchedFile<std::string>> public_;  // the certificates and, if there is such a file, the CAs of clients
-  WatchedFile<SecretBytes> key_;
-  std::chrono::nanoseconds wait_ = {};
-  std::map<std::string, off_t> reported_;  // the sizes with which `on_shrunk_` was called, by path
-  Current<Served> served_;                 // null only before the first successful Reload
+  mutable Mutex reloading_;
+  // The certificates and, if there is such a file, the CAs of clients.
+  std::vector<WatchedFile<std::string>> public_ ABSL_GUARDED_BY(reloading_);
+  WatchedFile<SecretBytes> key_ ABSL_GUARDED_BY(reloading_);
+  std::chrono::nanoseconds wait_ ABSL_GUARDED_BY(reloading_) = {};
+  // The sizes with which `on_shrunk_` was called, by path.
+  std::map<std::string, off_t> reported_ ABSL_GUARDED_BY(reloading_);
+  Current<Served> served_;  // null only before the first successful Reload
 };
 
 }  // namespace stampgate

@@ -21,7 +21,7 @@ TimerQueue::Id TimerQueue::Add(absl::Duration delay, Task task) {
   const int64_t wait_ns = absl::ToInt64Nanoseconds(std::clamp(delay, absl::ZeroDuration(), kMaxDelay));
   Id id;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     id = {Nanoseconds(Clock::now()) + wait_ns, ++last_number_};
     if (cleared_) return id;
     tasks_.emplace(Key(id.time_ns, id.number), std::move(task));
@@ -31,7 +31,7 @@ TimerQueue::Id TimerQueue::Add(absl::Duration delay, Task task) {
   try {
     boost::asio::dispatch(timer_.get_executor(), [this] { Arm(); });
   } catch (const std::exception&) {  // memory is short
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     armed_ns_ = kNever;
   }
   return id;
@@ -39,7 +39,7 @@ TimerQueue::Id TimerQueue::Add(absl::Duration delay, Task task) {
 
 bool TimerQueue::Cancel(const Id& id) {
   Task cancelled;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = tasks_.find(Key(id.time_ns, id.number));
   if (found == tasks_.end()) return false;
   cancelled = std::move(found->second);
@@ -50,7 +50,7 @@ bool TimerQueue::Cancel(const Id& id) {
 void TimerQueue::Clear() {
   absl::btree_map<Key, Task> tasks;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     cleared_ = true;
     tasks.swap(tasks_);
   }
@@ -60,7 +60,7 @@ void TimerQueue::Clear() {
 void TimerQueue::Arm() {
   int64_t time_ns;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (tasks_.empty()) {
       armed_ns_ = kNever;
       return;
@@ -73,7 +73,7 @@ void TimerQueue::Arm() {
       if (!error) RunDue();
     });
   } catch (const std::exception&) {  // memory is short; the next Add arms the timer again
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     armed_ns_ = kNever;
   }
 }
@@ -83,7 +83,7 @@ void TimerQueue::RunDue() {
   while (true) {
     Task due;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (tasks_.empty() || tasks_.begin()->first.first > now_ns) break;
       due = std::move(tasks_.begin()->second);
       tasks_.erase(tasks_.begin());

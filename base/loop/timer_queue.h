@@ -7,12 +7,12 @@
 #include <boost/asio/wait_traits.hpp>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 
 #include "absl/container/btree_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -52,11 +52,11 @@ class TimerQueue {
   void RunDue();
 
   Timer timer_;  // used only on the thread of the io_context
-  std::mutex mutex_;
-  absl::btree_map<Key, Task> tasks_;
-  uint64_t last_number_ = 0;
-  int64_t armed_ns_ = kNever;  // when the timer fires, or will when Arm has run
-  bool cleared_ = false;
+  Mutex mutex_;
+  absl::btree_map<Key, Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t armed_ns_ ABSL_GUARDED_BY(mutex_) = kNever;  // when the timer fires, or will when Arm has run
+  bool cleared_ ABSL_GUARDED_BY(mutex_) = false;
 
   static constexpr int64_t kNever = INT64_MAX;
 };

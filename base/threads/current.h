@@ -3,8 +3,9 @@
 #define STAMPGATE_BASE_THREADS_CURRENT_H_
 
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -15,21 +16,21 @@ class Current {
   explicit Current(std::shared_ptr<T> value = nullptr) : value_(std::move(value)) {}
 
   std::shared_ptr<T> Get() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return value_;
   }
 
   void Set(std::shared_ptr<T> value) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       value_.swap(value);
     }
     // If nothing else uses the former value, it is destroyed here, after the lock was released.
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<T> value_;
+  mutable Mutex mutex_;
+  std::shared_ptr<T> value_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

@@ -3,10 +3,8 @@
 #define STAMPGATE_WEBHOOKS_KEYS_CACHED_KEY_SET_H_
 
 #include <algorithm>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "webhooks/keys/cache_lifetime.h"
 
 namespace stampgate {
@@ -97,7 +96,7 @@ class CachedKeySet {
 
     void Refresh() {
       {
-        std::lock_guard<std::mutex> lock(mutex_);
+        MutexLock lock(mutex_);
         const absl::Time now = options_.now();
         if (IsFresh(now) || !BeginFetch(now, /*lacks_key=*/false)) return;
       }
@@ -108,7 +107,7 @@ class CachedKeySet {
       View view;
       bool fetch = false;
       {
-        std::lock_guard<std::mutex> lock(mutex_);
+        MutexLock lock(mutex_);
         const absl::Time now = options_.now();
         view = ViewAt(now);
         const bool has_it = view.set != nullptr && is_enough(*view.set);
@@ -125,9 +124,9 @@ class CachedKeySet {
       std::vector<OnView> waiting;
       FetchKeySet fetch;  // destroyed here, and not later on the thread of a fetch
       {
-        std::unique_lock<std::mutex> lock(mutex_);
+        MutexLock lock(mutex_);
         is_closed_ = true;
-        quiet_.wait(lock, [&] { return callbacks_ == 0 && !is_in_fetch_call_; });
+        while (callbacks_ != 0 || is_in_fetch_call_) quiet_.Wait(mutex_);
         is_fetching_ = false;
         waiting.swap(waiting_);
         fetch = std::exchange(fetch_, nullptr);
@@ -136,24 +135,26 @@ class CachedKeySet {
     }
 
    private:
-    // Call the next four functions with the mutex held. If the clock was set back, the set is not fresh and a fetch is
-    // allowed. Without this rule, the old set would remain until the clock has reached its former time again.
+    // If the clock was set back, the set is not fresh and a fetch is allowed. Without this rule, the old set would
+    // remain until the clock has reached its former time again.
 
-    bool IsFresh(absl::Time now) const { return set_ != nullptr && received_ <= now && now < fresh_until_; }
+    bool IsFresh(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return set_ != nullptr && received_ <= now && now < fresh_until_;
+    }
 
     // Whether a fetch has failed a short time ago.
-    bool IsUnreachable(absl::Time now) const {
+    bool IsUnreachable(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return is_failing_ && failed_ <= now && now - failed_ < kUnreachableTime;
     }
 
-    View ViewAt(absl::Time now) const {
+    View ViewAt(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       const bool is_usable = IsFresh(now) || (is_failing_ && now < usable_until_);
       return {is_usable ? set_ : nullptr, is_failing_};
     }
 
     // Begins a fetch if one is allowed. If this function returns true, the calling function must call Fetch after it
     // has released the mutex.
-    bool BeginFetch(absl::Time now, bool lacks_key) {
+    bool BeginFetch(absl::Time now, bool lacks_key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       if (is_fetching_ || is_closed_) return false;
       if (now < fetch_began_) repaid_at_ = now;
       // A set that has expired is fetched at any time: its lifetime limits how often.
@@ -180,17 +181,17 @@ class CachedKeySet {
         fetch_([weak = this->weak_from_this()](absl::StatusOr<KeySetAnswer> answer) {
           if (std::shared_ptr<State> state = weak.lock()) state->End(std::move(answer));
         });
-        std::lock_guard<std::mutex> lock(mutex_);
+        MutexLock lock(mutex_);
         is_due = std::exchange(is_fetch_due_, false) && !is_closed_;
         is_in_fetch_call_ = is_due;
-        if (!is_due) quiet_.notify_all();
+        if (!is_due) quiet_.WakeAll();
       }
     }
 
     void End(absl::StatusOr<KeySetAnswer> answer) {
       absl::Duration fetch_time;
       {
-        std::lock_guard<std::mutex> lock(mutex_);
+        MutexLock lock(mutex_);
         if (is_closed_) return;
         ++callbacks_;
         fetch_time = std::max(options_.now() - fetch_began_, absl::ZeroDuration());
@@ -207,7 +208,7 @@ class CachedKeySet {
       std::vector<OnView> waiting;
       View view;
       {
-        std::lock_guard<std::mutex> lock(mutex_);
+        MutexLock lock(mutex_);
         is_fetching_ = false;
         is_failing_ = fetched == nullptr;
         const absl::Time now = options_.now();
@@ -223,32 +224,33 @@ class CachedKeySet {
       }
       if (options_.observe != nullptr) options_.observe(status, fetched.get());
       for (OnView& done : waiting) done(view);
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (--callbacks_ == 0) quiet_.notify_all();
+      MutexLock lock(mutex_);
+      if (--callbacks_ == 0) quiet_.WakeAll();
     }
 
     const Options options_;
     FetchKeySet fetch_;  // called by one thread at a time; is_in_fetch_call_ ensures that
 
-    // Guards the members below. Not absl::Mutex, because ThreadSanitizer cannot instrument Debian's build of Abseil.
-    std::mutex mutex_;
-    std::condition_variable quiet_;  // signals that callbacks_ or is_in_fetch_call_ has changed
-    int callbacks_ = 0;              // number of running calls of End
-    bool is_closed_ = false;
-    bool is_fetching_ = false;       // a fetch has begun and not ended
-    bool is_in_fetch_call_ = false;  // fetch_ is being called; it may return after the fetch has ended
-    bool is_fetch_due_ = false;      // a fetch has begun, and the running call of fetch_ belongs to the previous one
-    bool is_failing_ = false;        // the last fetch has failed, at the time failed_
-    absl::Time failed_;
-    absl::Time fetch_began_ = absl::InfinitePast();
+    Mutex mutex_;
+    Condition quiet_;                            // signals that callbacks_ or is_in_fetch_call_ has changed
+    int callbacks_ ABSL_GUARDED_BY(mutex_) = 0;  // number of running calls of End
+    bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
+    bool is_fetching_ ABSL_GUARDED_BY(mutex_) = false;  // a fetch has begun and not ended
+    // fetch_ is being called; it may return after the fetch has ended.
+    bool is_in_fetch_call_ ABSL_GUARDED_BY(mutex_) = false;
+    // A fetch has begun, and the running call of fetch_ belongs to the previous one.
+    bool is_fetch_due_ ABSL_GUARDED_BY(mutex_) = false;
+    bool is_failing_ ABSL_GUARDED_BY(mutex_) = false;  // the last fetch has failed, at the time failed_
+    absl::Time failed_ ABSL_GUARDED_BY(mutex_);
+    absl::Time fetch_began_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
     // Each fetch moves this time forward by one interval; a fetch because the set has expired, at most to one interval
     // after its beginning. From this time on, the full number of fetches in a row is allowed again.
-    absl::Time repaid_at_ = absl::InfinitePast();
-    std::shared_ptr<const Set> set_;  // null until a fetch has succeeded
-    absl::Time received_;
-    absl::Time fresh_until_;
-    absl::Time usable_until_;
-    std::vector<OnView> waiting_;
+    absl::Time repaid_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+    std::shared_ptr<const Set> set_ ABSL_GUARDED_BY(mutex_);  // null until a fetch has succeeded
+    absl::Time received_ ABSL_GUARDED_BY(mutex_);
+    absl::Time fresh_until_ ABSL_GUARDED_BY(mutex_);
+    absl::Time usable_until_ ABSL_GUARDED_BY(mutex_);
+    std::vector<OnView> waiting_ ABSL_GUARDED_BY(mutex_);
   };
 
   // A fetch in progress also refers to the state, because the fetch can end after this object was destroyed.

@@ -5,14 +5,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 namespace {
@@ -509,24 +508,26 @@ TEST_F(KeySetCacheTest, CacheMayBeDestroyedBeforeItsFetchEnds) {
 class Outcome {
  public:
   void Set(bool found) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     ++calls_;
     found_ = found;
-    changed_.notify_all();
+    changed_.WakeAll();
   }
   // Waits for the callback. Returns whether a key was found.
   bool Wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return calls_ > 0; })) << "the cache never called back";
-    EXPECT_EQ(calls_, 1);
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (calls_ == 0 && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    EXPECT_EQ(calls_, 1) << "the cache must call back once";
     return found_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int calls_ = 0;
-  bool found_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  int calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool found_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // A simulated discovery endpoint, which responds on its own thread. Every third fetch fails.
@@ -536,19 +537,19 @@ class Discovery {
       : cache_control_(std::move(cache_control)), thread_([this] { Serve(); }) {}
   ~Discovery() {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       is_closed_ = true;
     }
-    changed_.notify_all();
+    changed_.WakeAll();
     thread_.join();
   }
 
   FetchKeySet Fetch() {
     return [this](OnAnswer on_answer) {
       EXPECT_FALSE(is_busy_.exchange(true)) << "two fetches at the same time";
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(mutex_);
       pending_ = std::move(on_answer);
-      changed_.notify_all();
+      changed_.WakeAll();
     };
   }
 
@@ -556,29 +557,29 @@ class Discovery {
 
  private:
   void Serve() {
-    std::unique_lock<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return is_closed_ || pending_ != nullptr; });
+      while (!is_closed_ && pending_ == nullptr) changed_.Wait(mutex_);
       if (pending_ == nullptr) return;
       OnAnswer on_answer = std::exchange(pending_, nullptr);
-      lock.unlock();
+      lock.Unlock();
       is_busy_ = false;
       if (++answered_ % 3 == 0) {
         on_answer(absl::UnavailableError("now and then"));
       } else {
         on_answer(AnswerOf({"a"}, cache_control_));
       }
-      lock.lock();
+      lock.Relock();
     }
   }
 
   const std::string cache_control_;
   std::atomic<bool> is_busy_ = false;
   std::atomic<int> answered_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_closed_ = false;
-  OnAnswer pending_;
+  Mutex mutex_;
+  Condition changed_;
+  bool is_closed_ ABSL_GUARDED_BY(mutex_) = false;
+  OnAnswer pending_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -16,7 +16,7 @@ std::shared_ptr<HeldBody> BodyAccount::Begin(absl::string_view source, size_t he
       new HeldBody(shared_from_this(), source, CostOfHead(head_bytes), now, std::move(on_ended)));
   bool is_reserved = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     deliveries_.insert(held.get());
     ++by_source_[held->source_].deliveries;
     is_reserved = Reserve(*held, held->head_bytes_, now, ended);
@@ -26,11 +26,12 @@ std::shared_ptr<HeldBody> BodyAccount::Begin(absl::string_view source, size_t he
 }
 
 size_t BodyAccount::held_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return held_bytes_;
 }
 
 bool BodyAccount::Reserve(HeldBody& held, size_t bytes, Time now, Ended& ended) {
+  held.AssertLocked();
   if (held.state_ != HeldBody::State::kReceiving) return false;
   if (bytes > max_bytes_ - finished_bytes_) return false;
   while (bytes > max_bytes_ - held_bytes_) {
@@ -48,6 +49,7 @@ HeldBody* BodyAccount::GiverFor(HeldBody& asker, size_t bytes, Time now) const {
   std::vector<Stake> stakes;
   stakes.reserve(deliveries.size());
   for (HeldBody* each : deliveries) {
+    each->AssertLocked();
     const size_t amount = each->held_bytes_ + (each == &asker ? bytes : 0);
     const double age = std::chrono::duration<double>(now - each->begun_).count();
     stakes.push_back({.source = each->source_,
@@ -61,9 +63,10 @@ HeldBody* BodyAccount::GiverFor(HeldBody& asker, size_t bytes, Time now) const {
 }
 
 void BodyAccount::End(HeldBody& held, Ended& ended) {
+  held.AssertLocked();
   Return(held, held.held_bytes_);
   held.state_ = HeldBody::State::kEnded;
-  const std::lock_guard lock(held.mutex_);
+  const MutexLock lock(held.mutex_);
   held.has_ended_ = true;
   std::vector<std::string>().swap(held.pieces_);
   // Nothing if the destructor of the HeldBody waits for the mutex; then nobody needs to know.
@@ -71,6 +74,7 @@ void BodyAccount::End(HeldBody& held, Ended& ended) {
 }
 
 void BodyAccount::Return(HeldBody& held, size_t bytes) {
+  held.AssertLocked();
   held_bytes_ -= bytes;
   held.held_bytes_ -= bytes;
 }
@@ -87,10 +91,10 @@ HeldBody::HeldBody(std::shared_ptr<BodyAccount> account, absl::string_view sourc
 HeldBody::~HeldBody() {
   {
     // The account may be about to end the delivery. Frees the pieces before their memory is returned.
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<std::string>().swap(pieces_);
   }
-  const std::lock_guard lock(account_->mutex_);
+  const MutexLock lock(account_->mutex_);
   const auto source = account_->by_source_.find(source_);
   source->second.finished_bytes -= finished_bytes_;
   account_->finished_bytes_ -= finished_bytes_;
@@ -104,7 +108,7 @@ bool HeldBody::Grow(size_t bytes, size_t most_bytes, Time now) {
   const size_t left = most_bytes - std::min(size_, most_bytes);
   const size_t needed = std::min(bytes, left);
   if (needed <= room_) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return !has_ended_;
   }
   const size_t usual = size_ == 0 ? BodyAccount::kFirstPieceBytes : BodyAccount::kPieceBytes;
@@ -112,12 +116,12 @@ bool HeldBody::Grow(size_t bytes, size_t most_bytes, Time now) {
   BodyAccount::Ended ended;
   bool is_reserved = false;
   {
-    const std::lock_guard lock(account_->mutex_);
+    const MutexLock lock(account_->mutex_);
     is_reserved = account_->Reserve(*this, piece, now, ended);
   }
   for (const std::shared_ptr<HeldBody>& each : ended) each->on_ended_();
   if (!is_reserved) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (has_ended_) return false;
   if (size_ > 0) pieces_.emplace_back();
   pieces_.back().reserve(piece);
@@ -126,7 +130,7 @@ bool HeldBody::Grow(size_t bytes, size_t most_bytes, Time now) {
 }
 
 bool HeldBody::Read(absl::FunctionRef<void(std::string& piece)> read) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (has_ended_) return false;
   const size_t before = pieces_.back().size();
   read(pieces_.back());
@@ -141,41 +145,46 @@ std::optional<std::string> HeldBody::Finish(Time now) {
   BodyAccount::Ended ended;
   bool is_finished = false;
   {
-    const std::lock_guard lock(account_->mutex_);
+    const MutexLock lock(account_->mutex_);
     is_finished = FinishLocked(is_proven, now, ended);
   }
   for (const std::shared_ptr<HeldBody>& each : ended) each->on_ended_();
   if (!is_finished) return std::nullopt;
-  // Now the account leaves the pieces alone.
-  if (pieces_.size() == 1) return std::move(pieces_[0]);
   std::string body;
-  body.reserve(size_);
-  for (std::string& piece : pieces_) {
-    body.append(piece);
-    std::string().swap(piece);
+  {
+    const MutexLock lock(mutex_);  // nobody waits for it: now the account leaves the pieces alone
+    if (pieces_.size() == 1) return std::move(pieces_[0]);
+    body.reserve(size_);
+    for (std::string& piece : pieces_) {
+      body.append(piece);
+      std::string().swap(piece);
+    }
   }
-  const std::lock_guard lock(account_->mutex_);
+  const MutexLock lock(account_->mutex_);
   account_->Return(*this, held_bytes_ - finished_bytes_);
   return body;
 }
 
 bool HeldBody::FinishLocked(bool is_proven, Time now, BodyAccount::Ended& ended) {
-  BodyAccount& account = *account_;
   if (state_ != State::kReceiving) return false;
-  const bool is_joined = pieces_.size() > 1;
+  bool is_joined;
+  {
+    const MutexLock lock(mutex_);
+    is_joined = pieces_.size() > 1;
+  }
   const size_t bytes = is_joined ? head_bytes_ + size_ : held_bytes_;
-  size_t& of_source = account.by_source_.find(source_)->second.finished_bytes;
-  const size_t equal_share = account.max_bytes_ / (account.by_source_.size() + 1);
-  const size_t share = is_proven ? std::max(equal_share, account.kept_bytes_) : equal_share;
+  size_t& of_source = account_->by_source_.find(source_)->second.finished_bytes;
+  const size_t equal_share = account_->max_bytes_ / (account_->by_source_.size() + 1);
+  const size_t share = is_proven ? std::max(equal_share, account_->kept_bytes_) : equal_share;
   if (of_source > 0 && of_source + bytes > share) return false;
-  size_t& of_unproven = account.unproven_finished_bytes_;
-  if (!is_proven && of_unproven > 0 && of_unproven + bytes > account.max_bytes_ - account.kept_bytes_) return false;
-  if (is_joined && !account.Reserve(*this, size_, now, ended)) return false;
+  size_t& of_unproven = account_->unproven_finished_bytes_;
+  if (!is_proven && of_unproven > 0 && of_unproven + bytes > account_->max_bytes_ - account_->kept_bytes_) return false;
+  if (is_joined && !account_->Reserve(*this, size_, now, ended)) return false;
   state_ = State::kFinished;
   was_proven_ = is_proven;
   finished_bytes_ = bytes;
   of_source += bytes;
-  account.finished_bytes_ += bytes;
+  account_->finished_bytes_ += bytes;
   if (!is_proven) of_unproven += bytes;
   return true;
 }

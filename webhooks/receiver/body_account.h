@@ -12,7 +12,6 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +21,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "base/threads/mutex.h"
 #include "webhooks/receiver/proven_sources.h"
 
 namespace stampgate {
@@ -64,24 +64,22 @@ class BodyAccount : public std::enable_shared_from_this<BodyAccount> {
   };
   using Ended = std::vector<std::shared_ptr<HeldBody>>;
 
-  // Call these functions with the mutex held.
-  //
   // Reserves `bytes` more for `held`, or returns false. Adds the deliveries that it ends to `ended`.
-  bool Reserve(HeldBody& held, size_t bytes, Time now, Ended& ended);
+  bool Reserve(HeldBody& held, size_t bytes, Time now, Ended& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns which delivery must end so that `asker` can have `bytes` more: null if none may.
-  HeldBody* GiverFor(HeldBody& asker, size_t bytes, Time now) const;
-  void End(HeldBody& held, Ended& ended);
-  void Return(HeldBody& held, size_t bytes);
+  HeldBody* GiverFor(HeldBody& asker, size_t bytes, Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void End(HeldBody& held, Ended& ended) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Return(HeldBody& held, size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_bytes_;
   const size_t kept_bytes_;
   const std::shared_ptr<const ProvenSources> sources_;
-  mutable std::mutex mutex_;
-  absl::flat_hash_set<HeldBody*> deliveries_;
-  absl::flat_hash_map<std::string, Source> by_source_;
-  size_t held_bytes_ = 0;
-  size_t finished_bytes_ = 0;           // of all finished deliveries
-  size_t unproven_finished_bytes_ = 0;  // of those from sources that were not proven
+  mutable Mutex mutex_;
+  absl::flat_hash_set<HeldBody*> deliveries_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Source> by_source_ ABSL_GUARDED_BY(mutex_);
+  size_t held_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t finished_bytes_ ABSL_GUARDED_BY(mutex_) = 0;           // of all finished deliveries
+  size_t unproven_finished_bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of those from sources that were not proven
 };
 
 // The memory of one delivery. Returns it to the account when it is destroyed. One thread at a time may use a HeldBody,
@@ -118,19 +116,23 @@ class HeldBody : public std::enable_shared_from_this<HeldBody> {
   HeldBody(std::shared_ptr<BodyAccount> account, absl::string_view source, size_t head_bytes, Time begun,
            absl::AnyInvocable<void()> on_ended);
 
-  // Finish with the mutex of the account held. Returns whether the delivery is finished. The body must then be joined.
-  bool FinishLocked(bool is_proven, Time now, BodyAccount::Ended& ended);
+  // States for the compiler that the account that uses this object, and holds its own lock, is `account_`.
+  void AssertLocked() const ABSL_ASSERT_EXCLUSIVE_LOCK(account_->mutex_) {}
+
+  // Returns whether the delivery is finished. The body must then be joined.
+  bool FinishLocked(bool is_proven, Time now, BodyAccount::Ended& ended)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(account_->mutex_);
 
   const std::shared_ptr<BodyAccount> account_;
   const std::string source_;
   const Time begun_;
 
-  // Guarded by the mutex of the account.
-  absl::AnyInvocable<void()> on_ended_;
-  State state_ = State::kReceiving;
-  size_t held_bytes_ = 0;
-  size_t finished_bytes_ = 0;  // what counts in BodyAccount::Source::finished_bytes
-  bool was_proven_ = false;    // whether the source was proven when the delivery was finished
+  absl::AnyInvocable<void()> on_ended_;  // called by the thread that has ended the delivery, with no lock held
+  State state_ ABSL_GUARDED_BY(account_->mutex_) = State::kReceiving;
+  size_t held_bytes_ ABSL_GUARDED_BY(account_->mutex_) = 0;
+  size_t finished_bytes_ ABSL_GUARDED_BY(account_->mutex_) = 0;  // what counts in BodyAccount::Source::finished_bytes
+  // Whether the source was proven when the delivery was finished.
+  bool was_proven_ ABSL_GUARDED_BY(account_->mutex_) = false;
 
   // Used only by the user of this object.
   const size_t head_bytes_;  // CostOfHead
@@ -138,9 +140,9 @@ class HeldBody : public std::enable_shared_from_this<HeldBody> {
   size_t room_ = 0;          // how many bytes more the last piece can have
 
   // Locked after the mutex of the account, or alone. Lets the account free the body while another thread reads it.
-  std::mutex mutex_;
-  bool has_ended_ = false;
-  std::vector<std::string> pieces_;
+  Mutex mutex_;
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::string> pieces_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

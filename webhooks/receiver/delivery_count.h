@@ -3,10 +3,10 @@
 #define STAMPGATE_WEBHOOKS_RECEIVER_DELIVERY_COUNT_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -28,10 +28,10 @@ class DeliveryCount {
 
  private:
   struct State {
-    std::mutex mutex;
-    std::condition_variable ended;
-    bool closed = false;
-    int count = 0;
+    Mutex mutex;
+    Condition ended;
+    bool closed ABSL_GUARDED_BY(mutex) = false;
+    int count ABSL_GUARDED_BY(mutex) = 0;
   };
 
   std::shared_ptr<State> state_ = std::make_shared<State>();

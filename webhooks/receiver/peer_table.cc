@@ -9,22 +9,22 @@
 namespace stampgate {
 
 void PeerProgress::Await(Time now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   arrival_.emplace(now, bytes_per_second_);
 }
 
 void PeerProgress::Received(size_t bytes, Time now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (arrival_.has_value()) arrival_->Received(bytes, now);
 }
 
 void PeerProgress::Excuse() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   arrival_.reset();
 }
 
 std::optional<PeerProgress::Time> PeerProgress::bound() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!arrival_.has_value()) return std::nullopt;
   return arrival_->bound();
 }
@@ -34,7 +34,7 @@ PeerTable::PeerTable(size_t max_peers, const ProvenSources& sources)
 
 bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer, std::string source, Time now) {
   std::vector<std::shared_ptr<ConnectedPeer>> held;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   entries_.push_back({peer.get(), peer, std::move(source)});
   if (entries_.size() <= max_peers_) return true;
   const auto giver = GiverForLast(now, held);
@@ -50,28 +50,28 @@ bool PeerTable::Admit(const std::shared_ptr<ConnectedPeer>& peer, std::string so
 }
 
 void PeerTable::SetSource(const ConnectedPeer* peer, std::string source) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (const auto found = Find(peer); found != entries_.end()) found->source = std::move(source);
 }
 
 void PeerTable::Know(const ConnectedPeer* peer) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (const auto found = Find(peer); found != entries_.end()) found->knows_path = true;
 }
 
 void PeerTable::Retire(const ConnectedPeer* peer) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (const auto found = Find(peer); found != entries_.end()) found->knows_path = false;
 }
 
 void PeerTable::Leave(const ConnectedPeer* peer) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (const auto found = Find(peer); found != entries_.end()) entries_.erase(found);
 }
 
 std::vector<std::shared_ptr<ConnectedPeer>> PeerTable::All() const {
   std::vector<std::shared_ptr<ConnectedPeer>> all;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const Entry& entry : entries_) {
     if (std::shared_ptr<ConnectedPeer> peer = entry.peer.lock()) all.push_back(std::move(peer));
   }
@@ -79,7 +79,7 @@ std::vector<std::shared_ptr<ConnectedPeer>> PeerTable::All() const {
 }
 
 PeerTable::Counts PeerTable::counts(Time now) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Counts counts{0, 0, unproven_displaced_, proven_displaced_, refused_};
   for (const Entry& entry : entries_) ++(sources_.Has(entry.source, now) ? counts.proven : counts.unproven);
   return counts;

@@ -11,12 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/threads/mutex.h"
 #include "webhooks/receiver/arrival_bound.h"
 #include "webhooks/receiver/proven_sources.h"
 
@@ -40,8 +40,8 @@ class PeerProgress {
 
  private:
   const size_t bytes_per_second_;
-  mutable std::mutex mutex_;
-  std::optional<ArrivalBound> arrival_;
+  mutable Mutex mutex_;
+  std::optional<ArrivalBound> arrival_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The interface of a connection for the table.
@@ -114,20 +114,20 @@ class PeerTable {
   };
   using Entries = std::vector<Entry>;
 
-  // Call with the mutex held.
-  Entries::iterator Find(const ConnectedPeer* peer);
+  Entries::iterator Find(const ConnectedPeer* peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the entry that must give its place to the last one, or end() if that one must not be admitted. `held`
   // receives all peers, which must be destroyed after the mutex is released, because their destructor calls Leave.
-  Entries::iterator GiverForLast(Time now, std::vector<std::shared_ptr<ConnectedPeer>>& held);
+  Entries::iterator GiverForLast(Time now, std::vector<std::shared_ptr<ConnectedPeer>>& held)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_peers_;
   const size_t kept_;
   const ProvenSources& sources_;
-  mutable std::mutex mutex_;
-  Entries entries_;  // in the order in which the peers were admitted
-  uint64_t unproven_displaced_ = 0;
-  uint64_t proven_displaced_ = 0;
-  uint64_t refused_ = 0;
+  mutable Mutex mutex_;
+  Entries entries_ ABSL_GUARDED_BY(mutex_);  // in the order in which the peers were admitted
+  uint64_t unproven_displaced_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t proven_displaced_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace stampgate

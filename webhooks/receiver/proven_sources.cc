@@ -5,7 +5,7 @@
 namespace stampgate {
 
 void ProvenSources::Prove(absl::string_view source, Time now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto found = proven_.find(source); found != proven_.end()) {
     found->second = now;
     return;
@@ -18,7 +18,7 @@ void ProvenSources::Prove(absl::string_view source, Time now) {
 }
 
 bool ProvenSources::Has(absl::string_view source, Time now) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = proven_.find(source);
   return found != proven_.end() && now - found->second < kTime;
 }

@@ -4,11 +4,11 @@
 
 #include <chrono>
 #include <cstddef>
-#include <mutex>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -29,8 +29,8 @@ class ProvenSources {
   bool Has(absl::string_view source, Time now) const;
 
  private:
-  mutable std::mutex mutex_;
-  absl::flat_hash_map<std::string, Time> proven_;  // when the last valid delivery came
+  mutable Mutex mutex_;
+  absl::flat_hash_map<std::string, Time> proven_ ABSL_GUARDED_BY(mutex_);  // when the last valid delivery came
 };
 
 }  // namespace stampgate

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <mutex>
 #include <random>
 #include <string>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "base/http/test_client.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 #include "webhooks/receiver/receiver.h"
 
 namespace stampgate {
@@ -261,7 +261,7 @@ class FramingTest : public testing::Test {
     options.paths = {"/hook"};
     options.max_body_bytes = 1000;
     options.on_refused = [this](HttpRefusal refusal) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       refusals_.push_back(refusal);
     };
     auto receiver = Receiver::Start(options, std::make_shared<EventLoops>(2), [this](Delivery delivery, Answer answer) {
@@ -269,7 +269,7 @@ class FramingTest : public testing::Test {
         EXPECT_NE(field.name, "X-Service-Signature") << "only a trailer field has this name";
       }
       {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         bodies_.push_back(std::move(delivery.body));
       }
       answer(200);
@@ -279,21 +279,21 @@ class FramingTest : public testing::Test {
   }
 
   std::vector<std::string> TakeBodies() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return std::exchange(bodies_, {});
   }
 
   // Returns the reported refusals as statuses, such as "404." for one refusal, and clears them.
   std::string TakeRefusals() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     std::string statuses;
     for (const HttpRefusal refusal : std::exchange(refusals_, {})) absl::StrAppend(&statuses, HttpStatus(refusal), ".");
     return statuses;
   }
 
-  std::mutex mutex_;
-  std::vector<std::string> bodies_;
-  std::vector<HttpRefusal> refusals_;
+  Mutex mutex_;
+  std::vector<std::string> bodies_ ABSL_GUARDED_BY(mutex_);
+  std::vector<HttpRefusal> refusals_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Receiver> receiver_;
 };
 

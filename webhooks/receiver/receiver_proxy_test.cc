@@ -4,10 +4,8 @@
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
 
-#include <condition_variable>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "base/http/test_certificates.h"
 #include "base/http/test_client.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 #include "webhooks/receiver/receiver.h"
 
 namespace stampgate {
@@ -74,22 +73,24 @@ class ReceiverProxyTest : public ::testing::Test {
   }
 
   void Report(std::string text) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reports_.push_back(std::move(text));
-    reported_.notify_all();
+    reported_.WakeAll();
   }
 
   std::vector<std::string> TakeReports(size_t count) {
-    std::unique_lock lock(mutex_);
-    reported_.wait_for(lock, std::chrono::seconds(60), [&] { return reports_.size() >= count; });
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (reports_.size() < count && !reported_.WaitUntil(mutex_, deadline)) {
+    }
     return std::exchange(reports_, {});
   }
 
   const TestFolder folder_;
   const std::shared_ptr<EventLoops> loops_ = std::make_shared<EventLoops>(2);
-  std::mutex mutex_;
-  std::condition_variable reported_;
-  std::vector<std::string> reports_;
+  Mutex mutex_;
+  Condition reported_;
+  std::vector<std::string> reports_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Receiver> receiver_;
 };
 

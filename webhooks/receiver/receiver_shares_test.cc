@@ -4,11 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "base/http/test_client.h"
 #include "base/http/test_tls_client.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 #include "webhooks/receiver/receiver.h"
 
 namespace stampgate {
@@ -52,15 +51,15 @@ class ReceiverSharesTest : public ::testing::Test {
     if (options.max_bytes == ReceiverOptions().max_bytes) options.max_bytes = 8 << 20;
     EXPECT_EQ(options.proxies.Add("127.0.0.1"), absl::OkStatus());
     options.on_refused = [this](HttpRefusal refusal) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++refusals_[std::string(Name(refusal))];
-      changed_.notify_all();
+      changed_.WakeAll();
     };
     auto receiver = Receiver::Start(std::move(options), loops_, [this](Delivery delivery, Answer answer) {
       if (delivery.body == "wait") {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         waiting_.push_back(std::move(answer));
-        changed_.notify_all();
+        changed_.WakeAll();
         return;
       }
       answer(delivery.body == "forged" ? 401 : 200);
@@ -86,8 +85,31 @@ class ReceiverSharesTest : public ::testing::Test {
 
   // Waits until the receiver has refused `count` requests for this reason.
   void AwaitRefusals(const std::string& name, int count) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [&] { return refusals_[name] >= count; })) << name;
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (refusals_[name] < count && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    EXPECT_GE(refusals_[name], count) << name;
+  }
+
+  // Waits for the delivery "wait", and takes its answer.
+  Answer AwaitDelivery() {
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (waiting_.empty() && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    if (waiting_.empty()) {
+      ADD_FAILURE() << "no delivery has arrived";
+      std::abort();
+    }
+    Answer answer = std::move(waiting_.back());
+    waiting_.pop_back();
+    return answer;
+  }
+
+  std::map<std::string, int> Refusals() {
+    const MutexLock lock(mutex_);
+    return refusals_;
   }
 
   // Waits until connections and deliveries use at least, or at most, this much memory.
@@ -102,10 +124,10 @@ class ReceiverSharesTest : public ::testing::Test {
 
   const TestFolder folder_;
   const std::shared_ptr<EventLoops> loops_ = std::make_shared<EventLoops>(2);
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, int> refusals_;
-  std::vector<Answer> waiting_;
+  Mutex mutex_;
+  Condition changed_;
+  std::map<std::string, int> refusals_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Answer> waiting_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Receiver> receiver_;
 };
 
@@ -125,7 +147,7 @@ TEST_F(ReceiverSharesTest, UnfinishedBodiesOfOneSourceUseNoMoreThanTheAccount) {
   // Another source has its share at once, also for the largest body, and also for several.
   const std::string largest(kMaxBody, 'b');
   for (int i = 0; i < 20; ++i) EXPECT_EQ(Deliver(kHonest, largest), "200") << i;
-  EXPECT_EQ(refusals_.size(), 1u);
+  EXPECT_EQ(Refusals().size(), 1u);
   EXPECT_EQ(Statuses(attack[0]->ReadToEnd()), "503.") << "upstream repeats what gets 503";
   attack.clear();
   AwaitHeld(0, 1 << 20);
@@ -175,13 +197,10 @@ TEST_F(ReceiverSharesTest, ADeliveryCountsUntilItsAnswer) {
   Start();
   const auto client = Connect(kHonest);
   client->Send(Post("wait"));
-  {
-    std::unique_lock lock(mutex_);
-    ASSERT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !waiting_.empty(); }));
-  }
+  Answer answer = AwaitDelivery();
   const size_t connection = ConnectionBytes(ReceiverOptions());
   EXPECT_GT(receiver_->held_bytes(), connection);
-  waiting_[0](200);
+  answer(200);
   EXPECT_EQ(Statuses(client->ReadAnswer()), "200");
   EXPECT_EQ(receiver_->held_bytes(), connection);
 }
@@ -191,10 +210,7 @@ TEST_F(ReceiverSharesTest, ADeliveryCountsAlthoughItsConnectionIsClosed) {
   Start();
   auto client = Connect(kHonest);
   client->Send(Post("wait"));
-  {
-    std::unique_lock lock(mutex_);
-    ASSERT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !waiting_.empty(); }));
-  }
+  Answer answer = AwaitDelivery();
   // Displaces it by connections of other sources, because a connection without a pending read does not notice its end.
   Clients others;
   for (int i = 0; i < 400; ++i) {
@@ -204,8 +220,8 @@ TEST_F(ReceiverSharesTest, ADeliveryCountsAlthoughItsConnectionIsClosed) {
   others.clear();
   client.reset();
   AwaitHeld(1, 2 * ConnectionBytes(ReceiverOptions()));
-  waiting_[0](200);
-  waiting_.clear();
+  answer(200);
+  answer = nullptr;
   receiver_->Drain(absl::Seconds(60));
   AwaitHeld(0, 2 * ConnectionBytes(ReceiverOptions()));
 }
@@ -223,8 +239,8 @@ TEST_F(ReceiverSharesTest, ABodyThatStopsGets503AfterTheGraceTime) {
   EXPECT_EQ(Statuses(silent->ReadToEnd()), "503.");
   EXPECT_THAT(expecting->ReadToEnd(), HasSubstr("HTTP/1.1 503 "));
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
-  EXPECT_EQ(refusals_["too_slow"], 3);
-  EXPECT_EQ(refusals_.size(), 1u);
+  EXPECT_EQ(Refusals()["too_slow"], 3);
+  EXPECT_EQ(Refusals().size(), 1u);
 }
 
 TEST_F(ReceiverSharesTest, ABodyWithTheLeastSpeedHasTheWholeRequestTimeout) {
@@ -245,7 +261,7 @@ TEST_F(ReceiverSharesTest, ABodyWithTheLeastSpeedHasTheWholeRequestTimeout) {
   }
   EXPECT_EQ(Statuses(slow->ReadAnswer()), "200");
   EXPECT_EQ(Statuses(slower->ReadToEnd()), "503.");
-  EXPECT_EQ(refusals_["too_slow"], 1);
+  EXPECT_EQ(Refusals()["too_slow"], 1);
   EXPECT_GT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(8));
 }
 
@@ -267,8 +283,8 @@ TEST_F(ReceiverSharesTest, WithTlsDeliveriesThatEndGet503Too) {
   // The others are too slow.
   EXPECT_THAT(clients[11]->ReadAnswer(), StartsWith("HTTP/1.1 503 "));
   EXPECT_TRUE(clients[11]->EndsCleanly());
-  EXPECT_GT(refusals_["max_bytes_reached"], 0);
-  EXPECT_GT(refusals_["too_slow"], 0);
+  EXPECT_GT(Refusals()["max_bytes_reached"], 0);
+  EXPECT_GT(Refusals()["too_slow"], 0);
 }
 
 TEST_F(ReceiverSharesTest, ConnectionsHaveAtMostHalfOfTheAccount) {

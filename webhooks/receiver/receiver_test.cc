@@ -9,11 +9,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -25,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/http/test_client.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 namespace {
@@ -61,16 +60,19 @@ class Inbox {
 
   TakeDelivery take() {
     return [this](Delivery delivery, Answer answer) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       items_.push_back({std::move(delivery), std::move(answer)});
-      changed_.notify_all();
+      changed_.WakeAll();
     };
   }
 
   // Removes and returns the oldest delivery. If there is no delivery, waits for the next one.
   Item Next() {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, kHang, [this] { return !items_.empty(); })) {
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (items_.empty() && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    if (items_.empty()) {
       ADD_FAILURE() << "no delivery has arrived";
       std::abort();
     }
@@ -80,14 +82,14 @@ class Inbox {
   }
 
   size_t size() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return items_.size();
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Item> items_;
+  Mutex mutex_;
+  Condition changed_;
+  std::vector<Item> items_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The loops outlive every receiver, so that an Answer may be called later.
@@ -324,20 +326,22 @@ TEST(ReceiverTest, ProcessesPipelinedRequestsOneAtATime) {
 }
 
 TEST(ReceiverTest, AnswerMayBeCalledFromAnyThread) {
-  std::mutex mutex;
-  std::vector<std::thread> threads;
+  struct {
+    Mutex mutex;
+    std::vector<std::thread> all ABSL_GUARDED_BY(mutex);
+  } threads;
   const auto receiver = Start(LocalOptions(), [&](const Delivery&, Answer answer) {
-    std::lock_guard lock(mutex);
-    threads.emplace_back([answer = std::move(answer)]() mutable { answer(200); });
+    MutexLock lock(threads.mutex);
+    threads.all.emplace_back([answer = std::move(answer)]() mutable { answer(200); });
   });
   HttpTestClient client(receiver->url());
   for (int i = 0; i < 100; ++i) {
     client.Send(Post("{}"));
     ASSERT_EQ(Statuses(client.ReadAnswer()), "200");
   }
-  std::lock_guard lock(mutex);
-  EXPECT_THAT(threads, SizeIs(100));
-  for (std::thread& thread : threads) thread.join();
+  MutexLock lock(threads.mutex);
+  EXPECT_THAT(threads.all, SizeIs(100));
+  for (std::thread& thread : threads.all) thread.join();
 }
 
 TEST(ReceiverTest, SenderGets503IfTheAnswerIsDestroyedWithoutACall) {

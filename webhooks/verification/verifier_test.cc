@@ -5,10 +5,8 @@
 #include <sodium.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string_view>
@@ -22,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/json/hex.h"
+#include "base/threads/mutex.h"
 #include "webhooks/verification/delivery_headers.h"
 #include "webhooks/verification/verifier_testing.h"
 
@@ -614,15 +613,17 @@ TEST(VerifierTest, VerifiesOnManyThreads) {
   options.now = [] { return kNow; };
   Verifier verifier(std::move(options), keys);
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::map<std::string, int> outcomes;
-  int verdicts = 0;
+  struct {
+    Mutex mutex;
+    Condition changed;
+    std::map<std::string, int> outcomes ABSL_GUARDED_BY(mutex);
+    int count ABSL_GUARDED_BY(mutex) = 0;
+  } verdicts;
   auto count = [&](const Verdict& verdict) {
-    std::lock_guard<std::mutex> lock(mutex);
-    ++outcomes[OutcomeOf(verdict)];
-    ++verdicts;
-    changed.notify_all();
+    MutexLock lock(verdicts.mutex);
+    ++verdicts.outcomes[OutcomeOf(verdict)];
+    ++verdicts.count;
+    verdicts.changed.WakeAll();
   };
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -636,10 +637,13 @@ TEST(VerifierTest, VerifiesOnManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   {
-    std::unique_lock<std::mutex> lock(mutex);
-    ASSERT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return verdicts == kThreads * kDeliveries; }));
-    EXPECT_EQ(outcomes["OK"], kThreads * kDeliveries / 2);
-    EXPECT_EQ(outcomes["invalid_signature"], kThreads * kDeliveries / 2);
+    MutexLock lock(verdicts.mutex);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (verdicts.count != kThreads * kDeliveries && !verdicts.changed.WaitUntil(verdicts.mutex, deadline)) {
+    }
+    ASSERT_EQ(verdicts.count, kThreads * kDeliveries);
+    EXPECT_EQ(verdicts.outcomes["OK"], kThreads * kDeliveries / 2);
+    EXPECT_EQ(verdicts.outcomes["invalid_signature"], kThreads * kDeliveries / 2);
   }
   fetch.join();
 }
