@@ -15,7 +15,7 @@ void Liveness::Start(std::function<absl::Status()> check, absl::Duration interva
 
 void Liveness::Drain() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     draining_ = true;
   }
   task_ = nullptr;  // waits for a check in progress
@@ -23,11 +23,11 @@ void Liveness::Drain() {
 
 void Liveness::Check() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (draining_) return;
   }
   const absl::Status status = check_();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (draining_) return;
   const bool was_ok = !last_.has_value() || last_->ok();
   if (was_ok && !status.ok())
@@ -38,7 +38,7 @@ void Liveness::Check() {
 }
 
 AdminAnswer Liveness::Answer() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (draining_) return {200, "draining\n"};
   if (!last_.has_value()) return {503, "the gateway is starting\n"};
   if (!last_->ok()) return {503, absl::StrCat(last_->message(), "\n")};

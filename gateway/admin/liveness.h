@@ -5,11 +5,11 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/admin/page.h"
 #include "gateway/process/periodic_task.h"
 
@@ -43,10 +43,10 @@ class Liveness {
   const std::function<Clock::time_point()> now_;
   std::function<absl::Status()> check_;
 
-  mutable std::mutex mutex_;
-  std::optional<absl::Status> last_;  // the result of the last check
-  Clock::time_point checked_;         // when the last check ended
-  bool draining_ = false;
+  mutable Mutex mutex_;
+  std::optional<absl::Status> last_ ABSL_GUARDED_BY(mutex_);  // the result of the last check
+  Clock::time_point checked_ ABSL_GUARDED_BY(mutex_);         // when the last check ended
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::unique_ptr<PeriodicTask> task_;  // last member, because the task uses the other members
 };

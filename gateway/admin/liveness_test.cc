@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
+
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 namespace {
@@ -16,27 +16,30 @@ constexpr std::chrono::seconds kHang(60);
 class Checks {
  public:
   absl::Status Run() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++count_;
-    changed_.notify_all();
+    changed_.WakeAll();
     return status_;
   }
   void Say(absl::Status status) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     status_ = std::move(status);
   }
   // Waits until two checks have ended. The second of them began after this call.
   void WaitForTwo() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const int before = count_;
-    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return count_ >= before + 2; }));
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (count_ < before + 2 && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    EXPECT_GE(count_, before + 2);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  absl::Status status_;
-  int count_ = 0;
+  Mutex mutex_;
+  Condition changed_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  int count_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 TEST(LivenessTest, AnswersWith503BeforeStart) {

@@ -130,7 +130,7 @@ size_t Gather(grpc_event_engine::experimental::SliceBuffer& from) {
 }  // namespace
 
 Connection::Connection(Socket socket, std::shared_ptr<boost::asio::ssl::context> tls)
-    : tls_(std::move(tls)), socket_(std::move(socket)), fd_(socket_.native_handle()) {
+    : tls_(std::move(tls)), executor_(socket.get_executor()), socket_(std::move(socket)), fd_(socket_.native_handle()) {
   error_code ignored;
   socket_.non_blocking(true, ignored);
   socket_.set_option(boost::asio::ip::tcp::no_delay(true), ignored);
@@ -155,7 +155,7 @@ Connection::~Connection() {
 }
 
 void Connection::Handshake(Done done) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   absl::Status error = Closed();
   const Attempt attempt = closed_ ? Attempt::kFailed : TryHandshake(error);
   if (attempt == Attempt::kDone) return Post(std::move(done), absl::OkStatus());
@@ -165,12 +165,12 @@ void Connection::Handshake(Done done) {
 }
 
 void Connection::Inspect(absl::FunctionRef<void(SSL*)> inspect) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (ssl_ != nullptr) inspect(ssl_.get());
 }
 
 bool Connection::Begin(Bounds bounds) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   frames_.emplace(bounds.frames, bounds.now());
   // gRPC closes no connection on which a write is in progress, so the system must end the connection of a peer that
   // reads nothing.
@@ -182,7 +182,7 @@ bool Connection::Begin(Bounds bounds) {
 }
 
 bool Connection::Read(Done on_read, SliceBuffer* into) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   absl::Status error;
   Attempt attempt = Attempt::kWaitsToRead;
   if (closed_ || expelled_) {
@@ -211,7 +211,7 @@ bool Connection::Read(Done on_read, SliceBuffer* into) {
 }
 
 bool Connection::Write(Done on_written, SliceBuffer* from) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_ || ended_) {
     Post(std::move(on_written), Closed());
     return false;
@@ -219,7 +219,7 @@ bool Connection::Write(Done on_written, SliceBuffer* from) {
   if (IsOnLoop()) {
     write_ = Operation{std::move(on_written), from};
     is_put_off_ = true;
-    boost::asio::post(socket_.get_executor(), [self = shared_from_this()] { self->Flush(); });
+    boost::asio::post(executor_, [self = shared_from_this()] { self->Flush(); });
     return false;
   }
   absl::Status error;
@@ -235,14 +235,14 @@ bool Connection::Write(Done on_written, SliceBuffer* from) {
 }
 
 void Connection::GoAway(absl::string_view why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // gRPC's own GOAWAY names the last call that it accepts. A second frame must not name a later one.
   if (closed_ || ended_ || frames_->has_sent_go_away()) return;
   AddOwnFrames(GoAwayFrame(kNoError, why));
 }
 
 void Connection::Expel(Excess excess) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_ || ended_) return;
   if (!bounds_.has_value()) {
     early_excess_ = excess;
@@ -255,14 +255,14 @@ void Connection::Expel(Excess excess) {
 }
 
 void Connection::ExpelLater(Excess excess) {
-  boost::asio::post(socket_.get_executor(), [self = shared_from_this(), excess] { self->Expel(excess); });
+  boost::asio::post(executor_, [self = shared_from_this(), excess] { self->Expel(excess); });
 }
 
 void Connection::CloseAfter(std::chrono::seconds delay) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) return;
   if (end_timer_.has_value() && end_timer_->expiry() <= std::chrono::steady_clock::now() + delay) return;
-  end_timer_.emplace(socket_.get_executor(), delay);
+  end_timer_.emplace(executor_, delay);
   end_timer_->async_wait([weak = weak_from_this()](error_code error) {
     const std::shared_ptr<Connection> self = weak.lock();
     if (error || self == nullptr) return;
@@ -272,7 +272,7 @@ void Connection::CloseAfter(std::chrono::seconds delay) {
 }
 
 void Connection::Refuse(Excess excess) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_ || ended_) return;
   EndWithGoAway(excess);
 }
@@ -288,7 +288,7 @@ void Connection::EndWithGoAway(Excess excess) {
   }
   AddOwnFrames(GoAwayFrame(kEnhanceYourCalm, MessageOf(excess)));
   EndWritesNow();
-  auto timer = std::make_shared<boost::asio::steady_timer>(socket_.get_executor(), kLinger);
+  auto timer = std::make_shared<boost::asio::steady_timer>(executor_, kLinger);
   timer->async_wait([self = shared_from_this(), timer](error_code) { self->Close(); });
 }
 
@@ -304,11 +304,11 @@ void Connection::ExpelNow(Excess excess) {
   expelled_ = true;
   bounds_->memory->BeginToEnd();
   EndWithGoAway(excess);
-  boost::asio::post(socket_.get_executor(), [on_excess = bounds_->on_excess, excess] { on_excess(excess); });
+  boost::asio::post(executor_, [on_excess = bounds_->on_excess, excess] { on_excess(excess); });
 }
 
 bool Connection::EndWrites() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return EndWritesNow();
 }
 
@@ -339,7 +339,7 @@ bool Connection::WaitForPeer(std::chrono::milliseconds timeout) {
 }
 
 void Connection::Close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) return;
   TryPutOffWrite();
   closed_ = true;
@@ -411,7 +411,7 @@ void Connection::Pass(size_t size, SliceBuffer& into) {
   };
   std::optional<size_t> gap = unread_since_.has_value() ? frames_->first_gap() : std::nullopt;
   std::vector<uint32_t> unread;
-  const auto reset_unread_until = [&](size_t end) {
+  const auto reset_unread_until = [&](size_t end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!gap.has_value() || *gap > end) return;
     pass_until(*gap);
     unread = ResetUnread(into);
@@ -454,12 +454,12 @@ void Connection::SetHeld(FrameMeter::Time now) {
 }
 
 bool Connection::IsIdle() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return frames_->open_streams() == 0;
 }
 
 void Connection::Recount() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) return;
   const FrameMeter::Time now = bounds_->now();
   SetHeld(now);
@@ -508,7 +508,7 @@ void Connection::EndResponses(const std::vector<uint32_t>& unread) {
 void Connection::CountUnread(size_t streams) {
   if (streams == 0) return;
   unread_ += streams;
-  boost::asio::post(socket_.get_executor(), [on_unread = bounds_->on_unread, streams] { on_unread(streams); });
+  boost::asio::post(executor_, [on_unread = bounds_->on_unread, streams] { on_unread(streams); });
 }
 
 Connection::Attempt Connection::TryWrite(SliceBuffer& from, absl::Status& error) {
@@ -575,14 +575,14 @@ Connection::Attempt Connection::AfterSslError(int result, absl::Status& error) {
 
 bool Connection::IsOnLoop() {
   const EventLoop* const current = EventLoop::Current();
-  return current != nullptr && &current->io() == &socket_.get_executor().context();
+  return current != nullptr && &current->io() == &executor_.context();
 }
 
 void Connection::Flush() {
   std::optional<Operation> ended;
   absl::Status status;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!std::exchange(is_put_off_, false) || closed_) return;
     const Attempt attempt = TryWrite(*write_->buffer, status);
     if (attempt != Attempt::kDone && attempt != Attempt::kFailed) return WaitFor(attempt);
@@ -596,7 +596,7 @@ void Connection::WaitFor(Attempt attempt) {
   bool& waits = reads ? waits_to_read_ : waits_to_write_;
   if (waits) return;
   if (attempt == Attempt::kPauses) {
-    auto timer = std::make_shared<boost::asio::steady_timer>(socket_.get_executor(), kPause);
+    auto timer = std::make_shared<boost::asio::steady_timer>(executor_, kPause);
     timer->async_wait([self = shared_from_this(), timer](error_code) { self->OnReady(Attempt::kWaitsToRead); });
   } else {
     socket_.async_wait(reads ? Socket::wait_read : Socket::wait_write,
@@ -605,8 +605,13 @@ void Connection::WaitFor(Attempt attempt) {
   waits = true;
 }
 
+void Connection::TakeOrWait(Attempt attempt, std::optional<Operation>& operation, std::optional<Operation>& taken) {
+  if (attempt != Attempt::kDone && attempt != Attempt::kFailed) return WaitFor(attempt);
+  taken = std::exchange(operation, std::nullopt);
+}
+
 void Connection::Post(Done done, absl::Status status) {
-  boost::asio::post(socket_.get_executor(),
+  boost::asio::post(executor_,
                     [done = std::make_shared<Done>(std::move(done)), status = std::move(status)] { (*done)(status); });
 }
 
@@ -617,27 +622,19 @@ void Connection::OnReady(Attempt waited) {
   };
   std::array<Ended, 3> ended;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     (waited == Attempt::kWaitsToRead ? waits_to_read_ : waits_to_write_) = false;
     if (closed_) return;
     // TLS may have to read before it can write, and the reverse, so both are tried.
-    const auto continue_with = [this](std::optional<Operation>& operation, Ended& result, auto attempt_it) {
-      if (!operation.has_value()) return;
-      const Attempt attempt = attempt_it(*operation, result.status);
-      if (attempt != Attempt::kDone && attempt != Attempt::kFailed) return WaitFor(attempt);
-      result.operation = std::exchange(operation, std::nullopt);
-    };
-    continue_with(handshake_, ended[0], [this](Operation&, absl::Status& error) { return TryHandshake(error); });
+    if (handshake_.has_value()) TakeOrWait(TryHandshake(ended[0].status), handshake_, ended[0].operation);
     is_put_off_ = false;
-    continue_with(write_, ended[1],
-                  [this](Operation& write, absl::Status& error) { return TryWrite(*write.buffer, error); });
+    if (write_.has_value()) TakeOrWait(TryWrite(*write_->buffer, ended[1].status), write_, ended[1].operation);
     if (!write_.has_value() && own_frames_.Length() > 0 && !ended_) {
       absl::Status ignored;
       const Attempt attempt = SendOwnFrames(ignored);
       if (attempt == Attempt::kWaitsToRead || attempt == Attempt::kWaitsToWrite) WaitFor(attempt);
     }
-    continue_with(read_, ended[2],
-                  [this](Operation& read, absl::Status& error) { return TryRead(*read.buffer, error); });
+    if (read_.has_value()) TakeOrWait(TryRead(*read_->buffer, ended[2].status), read_, ended[2].operation);
   }
   for (Ended& each : ended) {
     if (each.operation.has_value()) each.operation->done(std::move(each.status));

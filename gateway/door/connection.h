@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/threads/mutex.h"
 #include "gateway/door/excess.h"
 #include "gateway/door/frame_meter.h"
 #include "gateway/memory/account.h"
@@ -112,7 +112,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Refuse(Excess excess);
 
   // The event loop of the connection. Callbacks run on its threads.
-  Socket::executor_type executor() { return socket_.get_executor(); }
+  Socket::executor_type executor() { return executor_; }
 
   // Ends the sending side: the peer reads all bytes that were sent, and then the end. Every later Write fails. Returns
   // false, and does nothing, after Close or an earlier EndWrites. After a first EndWrites that returns true, the socket
@@ -139,36 +139,38 @@ class Connection : public std::enable_shared_from_this<Connection> {
     void operator()(SSL* ssl) const { SSL_free(ssl); }
   };
 
-  // Call these functions with the mutex held.
-  Attempt TryHandshake(absl::Status& error);
-  Attempt TryRead(SliceBuffer& into, absl::Status& error);
-  Attempt TryWrite(SliceBuffer& from, absl::Status& error);
-  Attempt SendAll(SliceBuffer& from, absl::Status& error);
-  Attempt SendOwnFrames(absl::Status& error);
+  Attempt TryHandshake(absl::Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Attempt TryRead(SliceBuffer& into, absl::Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Attempt TryWrite(SliceBuffer& from, absl::Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Attempt SendAll(SliceBuffer& from, absl::Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Attempt SendOwnFrames(absl::Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Sends `frames` when gRPC has begun to write, which it always does, and no frame of gRPC is incomplete.
-  void AddOwnFrames(std::string frames);
+  void AddOwnFrames(std::string frames) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Appends the first `size` bytes of the thread's buffer to `into`. Responds to requests of other protocols, and
   // resets their streams in what gRPC reads.
-  void Pass(size_t size, SliceBuffer& into);
-  void ExpelNow(Excess excess);
-  void CheckUnread(FrameMeter::Time now);
+  void Pass(size_t size, SliceBuffer& into) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ExpelNow(Excess excess) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CheckUnread(FrameMeter::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Resets the unread streams in what gRPC reads, which must end where gRPC can receive a frame of another stream.
   // Returns the streams, whose responses the caller must end.
-  std::vector<uint32_t> ResetUnread(SliceBuffer& into);
-  void EndResponses(const std::vector<uint32_t>& unread);
-  void CountUnread(size_t streams);
+  std::vector<uint32_t> ResetUnread(SliceBuffer& into) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndResponses(const std::vector<uint32_t>& unread) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CountUnread(size_t streams) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Ends the sending side with GOAWAY, and closes the connection later.
-  void EndWithGoAway(Excess excess);
-  bool EndWritesNow();
+  void EndWithGoAway(Excess excess) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool EndWritesNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Begins the write that Write has put off, because the sending side ends before Flush runs.
-  void TryPutOffWrite();
-  Attempt Exceeds(Excess excess, absl::Status& error);
+  void TryPutOffWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Attempt Exceeds(Excess excess, absl::Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Counts the first `size` bytes of the thread's buffer as received. Returns the bound that they exceed.
-  std::optional<Excess> Count(size_t size);
-  void SetHeld(FrameMeter::Time now);
-  Attempt Send(const char* bytes, size_t size, size_t& sent, absl::Status& error);
-  Attempt AfterSslError(int result, absl::Status& error);
-  void WaitFor(Attempt attempt);
+  std::optional<Excess> Count(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SetHeld(FrameMeter::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Attempt Send(const char* bytes, size_t size, size_t& sent, absl::Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Attempt AfterSslError(int result, absl::Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WaitFor(Attempt attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes the operation if the attempt has ended it, and otherwise waits for the next attempt.
+  void TakeOrWait(Attempt attempt, std::optional<Operation>& operation, std::optional<Operation>& taken)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsOnLoop();
   void Post(Done done, absl::Status status);
 
@@ -179,32 +181,35 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Flush();
 
   const std::shared_ptr<boost::asio::ssl::context> tls_;
-  std::mutex mutex_;
-  Socket socket_;
+  const Socket::executor_type executor_;
+  Mutex mutex_;
+  Socket socket_ ABSL_GUARDED_BY(mutex_);
   const int fd_;
-  std::unique_ptr<SSL, FreeSsl> ssl_;
-  std::optional<Operation> handshake_;
-  unsigned long handshake_error_ = 0;
-  std::optional<Operation> read_;
-  std::optional<Operation> write_;
-  int reads_in_a_row_ = 0;  // reads that have returned true
-  std::optional<Bounds> bounds_;
-  std::optional<Excess> early_excess_;  // of an Expel before Begin
-  std::optional<FrameMeter> frames_;
-  SliceBuffer own_frames_;  // frames of the connection itself, which gRPC has not written
-  size_t unread_ = 0;       // the unread streams that were ended
+  std::unique_ptr<SSL, FreeSsl> ssl_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Operation> handshake_ ABSL_GUARDED_BY(mutex_);
+  unsigned long handshake_error_ = 0;  // not changed after the handshake
+  std::optional<Operation> read_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Operation> write_ ABSL_GUARDED_BY(mutex_);
+  int reads_in_a_row_ ABSL_GUARDED_BY(mutex_) = 0;  // reads that have returned true
+  std::optional<Bounds> bounds_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Excess> early_excess_ ABSL_GUARDED_BY(mutex_);  // of an Expel before Begin
+  std::optional<FrameMeter> frames_ ABSL_GUARDED_BY(mutex_);
+  SliceBuffer own_frames_ ABSL_GUARDED_BY(mutex_);  // frames of the connection itself, which gRPC has not written
+  size_t unread_ ABSL_GUARDED_BY(mutex_) = 0;       // the unread streams that were ended
   // Since when there may be unread streams that gRPC still serves.
-  std::optional<FrameMeter::Time> unread_since_;
-  std::optional<boost::asio::steady_timer> end_timer_;  // of CloseAfter
-  bool has_begun_to_write_ = false;  // whether SETTINGS, of gRPC or of an end with GOAWAY, precede what is sent next
-  bool expelled_ = false;
-  bool is_within_write_ = false;  // whether a part of the bytes of a Write has been sent, but not all
-  bool is_put_off_ = false;       // whether Write has put off write_
-  bool may_have_more_ = true;     // whether bytes may have arrived that were not read
-  bool waits_to_read_ = false;
-  bool waits_to_write_ = false;
-  bool ended_ = false;
-  bool closed_ = false;
+  std::optional<FrameMeter::Time> unread_since_ ABSL_GUARDED_BY(mutex_);
+  std::optional<boost::asio::steady_timer> end_timer_ ABSL_GUARDED_BY(mutex_);  // of CloseAfter
+  // Whether SETTINGS, of gRPC or of an end with GOAWAY, precede what is sent next.
+  bool has_begun_to_write_ ABSL_GUARDED_BY(mutex_) = false;
+  bool expelled_ ABSL_GUARDED_BY(mutex_) = false;
+  // Whether a part of the bytes of a Write has been sent, but not all.
+  bool is_within_write_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_put_off_ ABSL_GUARDED_BY(mutex_) = false;    // whether Write has put off write_
+  bool may_have_more_ ABSL_GUARDED_BY(mutex_) = true;  // whether bytes may have arrived that were not read
+  bool waits_to_read_ ABSL_GUARDED_BY(mutex_) = false;
+  bool waits_to_write_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace stampgate

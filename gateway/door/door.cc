@@ -33,6 +33,7 @@
 #include "base/http/handshake_fault.h"
 #include "base/http/listen_address.h"
 #include "base/http/source.h"
+#include "base/threads/mutex.h"
 #include "gateway/callers/peer_registry.h"
 #include "gateway/door/caller_check.h"
 #include "gateway/door/connection.h"
@@ -386,7 +387,7 @@ class PassiveDoor : public Door {
   // Ends a connection that must not enter. If many such connections are still open, their clients learn no reason.
   // Thread-safe.
   void Refuse(const std::shared_ptr<Connection>& connection, Excess excess) {
-    const std::lock_guard lock(refused_mutex_);
+    const MutexLock lock(refused_mutex_);
     while (!refused_.empty() && refused_.front().expired()) refused_.pop_front();
     if (refused_.size() >= kMaxRefused) return connection->Close();
     refused_.push_back(connection);
@@ -411,8 +412,8 @@ class PassiveDoor : public Door {
   const std::shared_ptr<OpenConnections> open_;
   const std::shared_ptr<MemoryAccount> memory_;
   Handshakes handshakes_;
-  std::mutex refused_mutex_;
-  std::deque<std::weak_ptr<Connection>> refused_;
+  Mutex refused_mutex_;
+  std::deque<std::weak_ptr<Connection>> refused_ ABSL_GUARDED_BY(refused_mutex_);
   std::optional<asio::basic_socket_acceptor<tcp, asio::io_context::executor_type>> acceptor_;
   std::optional<asio::steady_timer> timer_;
   std::optional<asio::steady_timer> recount_timer_;

@@ -8,12 +8,10 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/door/door.h"
 #include "gateway/door/door_fixture.h"
 #include "gateway/door/grpc_experiments.h"
@@ -55,7 +54,7 @@ class DoorForCallersTest : public DoorTest {
   void Open(Door::Options options) {
     server_ = nullptr;
     options.is_caller = [this](const Peer& peer) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       return callers_.contains(Describe(peer));
     };
     options.on_failed_handshake = [this](const FailedHandshake& failed) {
@@ -77,27 +76,29 @@ class DoorForCallersTest : public DoorTest {
   }
 
   void SetCallers(std::set<std::string> callers) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     callers_ = std::move(callers);
   }
 
   void Report(std::string text) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reports_.push_back(std::move(text));
-    reported_.notify_all();
+    reported_.WakeAll();
   }
 
   // Waits until there are `count` reports, and returns them.
   std::vector<std::string> WaitForReports(size_t count) {
-    std::unique_lock lock(mutex_);
-    reported_.wait_for(lock, std::chrono::seconds(60), [&] { return reports_.size() >= count; });
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (reports_.size() < count && !reported_.WaitUntil(mutex_, deadline)) {
+    }
     return reports_;
   }
 
-  std::mutex mutex_;
-  std::condition_variable reported_;
-  std::set<std::string> callers_ = {"spiffe spiffe://test/known", "spiffe spiffe://test/other"};
-  std::vector<std::string> reports_;
+  Mutex mutex_;
+  Condition reported_;
+  std::set<std::string> callers_ ABSL_GUARDED_BY(mutex_) = {"spiffe spiffe://test/known", "spiffe spiffe://test/other"};
+  std::vector<std::string> reports_ ABSL_GUARDED_BY(mutex_);
 };
 
 TEST_F(DoorForCallersTest, RefusesCertificatesOfNoCallerInTheHandshake) {

@@ -10,7 +10,7 @@ namespace stampgate {
 void Handshakes::Add(const std::shared_ptr<Connection>& connection, std::string source) {
   std::shared_ptr<Connection> displaced;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (entries_.size() >= max_) displaced = TakeOldestOfLargestSource();
     entries_.push_back({connection, std::move(source)});
   }
@@ -18,21 +18,21 @@ void Handshakes::Add(const std::shared_ptr<Connection>& connection, std::string 
 }
 
 void Handshakes::Remove(const Connection* connection) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.connection.get() == connection; });
   if (found != entries_.end()) entries_.erase(found);
 }
 
 size_t Handshakes::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return entries_.size();
 }
 
 void Handshakes::CloseAll() {
   std::list<Entry> entries;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     entries.swap(entries_);
   }
   for (const Entry& entry : entries) entry.connection->Close();

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/threads/mutex.h"
 #include "gateway/door/connection.h"
 
 namespace stampgate {
@@ -38,12 +38,12 @@ class Handshakes {
     std::string source;
   };
 
-  // Removes the oldest handshake of the largest source, and returns its connection. Call with the mutex held.
-  std::shared_ptr<Connection> TakeOldestOfLargestSource();
+  // Removes the oldest handshake of the largest source, and returns its connection.
+  std::shared_ptr<Connection> TakeOldestOfLargestSource() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_;
-  mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // in the order in which they began
+  mutable Mutex mutex_;
+  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // in the order in which they began
 };
 
 }  // namespace stampgate

@@ -8,7 +8,7 @@ namespace stampgate {
 OpenConnections::Added OpenConnections::Add(uint64_t id, std::shared_ptr<Connection> connection, Peer peer) {
   Added added;
   const std::string identity = StrangerName(peer);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopped_) return {.result = Added::Result::kStopped};
   if (used_places_ >= max_) {
     const std::set<uint64_t>* const largest = LargestBeside(identity);
@@ -42,8 +42,9 @@ const std::set<uint64_t>* OpenConnections::LargestBeside(const std::string& iden
 }
 
 uint64_t OpenConnections::ChooseFrom(const std::set<uint64_t>& places) const {
-  const auto idle = std::find_if(places.rbegin(), places.rend(),
-                                 [this](uint64_t id) { return connections_.at(id).connection->IsIdle(); });
+  const auto idle = std::find_if(
+      places.rbegin(), places.rend(),
+      [this](uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return connections_.at(id).connection->IsIdle(); });
   return idle == places.rend() ? *places.rbegin() : *idle;
 }
 
@@ -55,33 +56,33 @@ void OpenConnections::TakePlace(uint64_t id, const Peer& peer) {
 }
 
 void OpenConnections::Remove(uint64_t id) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = connections_.find(id);
   TakePlace(id, found->second.peer);
   std::erase(displaced_, id);
   connections_.erase(found);  // before the door can end the event loop of the connection
-  changed_.notify_all();
+  changed_.WakeAll();
 }
 
 void OpenConnections::Stop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopped_ = true;
 }
 
 size_t OpenConnections::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return connections_.size();
 }
 
 void OpenConnections::Recount() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, entry] : connections_) entry.connection->Recount();
 }
 
 std::map<uint64_t, std::shared_ptr<Connection>> OpenConnections::TakeStrangers(
     const std::function<bool(const Peer&)>& is_caller) {
   std::map<uint64_t, std::shared_ptr<Connection>> strangers;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto& [id, entry] : connections_) {
     if (entry.is_taken || is_caller(entry.peer)) continue;
     entry.is_taken = true;
@@ -91,7 +92,7 @@ std::map<uint64_t, std::shared_ptr<Connection>> OpenConnections::TakeStrangers(
 }
 
 void OpenConnections::CloseExcept(const std::set<uint64_t>& kept) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [id, entry] : connections_) {
     if (kept.contains(id) || !closed_ids_.insert(id).second) continue;
     if (entry.connection->EndWrites()) closed_.push_back(entry.connection);
@@ -99,24 +100,28 @@ void OpenConnections::CloseExcept(const std::set<uint64_t>& kept) {
 }
 
 bool OpenConnections::HaveOpen() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::any_of(connections_.begin(), connections_.end(),
-                     [this](const auto& entry) { return !closed_ids_.contains(entry.first); });
+                     [this](const auto& entry)
+                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !closed_ids_.contains(entry.first); });
 }
 
 std::vector<std::shared_ptr<Connection>> OpenConnections::closed() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return closed_;
 }
 
 void OpenConnections::ForgetClosed() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_.clear();
 }
 
 bool OpenConnections::WaitUntilNone(std::chrono::seconds timeout) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, timeout, [this] { return connections_.empty(); });
+  MutexLock lock(mutex_);
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (!connections_.empty() && !changed_.WaitUntil(mutex_, deadline)) {
+  }
+  return connections_.empty();
 }
 
 }  // namespace stampgate

@@ -3,20 +3,19 @@
 #define STAMPGATE_GATEWAY_DOOR_OPEN_CONNECTIONS_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "base/threads/mutex.h"
 #include "gateway/callers/peer.h"
 #include "gateway/door/connection.h"
 
@@ -89,23 +88,23 @@ class OpenConnections {
   };
   using Places = absl::flat_hash_map<std::string, std::set<uint64_t>>;
 
-  // Call these functions with the mutex held.
   // Returns the places of the identity that must give one up, so that `identity` can have one more; null if none must.
-  const std::set<uint64_t>* LargestBeside(const std::string& identity) const;
-  uint64_t ChooseFrom(const std::set<uint64_t>& places) const;
-  void TakePlace(uint64_t id, const Peer& peer);
+  const std::set<uint64_t>* LargestBeside(const std::string& identity) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t ChooseFrom(const std::set<uint64_t>& places) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TakePlace(uint64_t id, const Peer& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopped_ = false;
-  std::map<uint64_t, Entry> connections_;
-  Places places_;  // the connections with places, by the names of their identities
-  size_t used_places_ = 0;
-  std::deque<uint64_t> displaced_;  // those without places; the one that has lost its place first is the first
+  mutable Mutex mutex_;
+  Condition changed_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<uint64_t, Entry> connections_ ABSL_GUARDED_BY(mutex_);
+  Places places_ ABSL_GUARDED_BY(mutex_);  // the connections with places, by the names of their identities
+  size_t used_places_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Those without places; the one that has lost its place first is the first.
+  std::deque<uint64_t> displaced_ ABSL_GUARDED_BY(mutex_);
   // The connections whose sending side is closed, also those that are removed.
-  std::set<uint64_t> closed_ids_;
-  std::vector<std::shared_ptr<Connection>> closed_;
+  std::set<uint64_t> closed_ids_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Connection>> closed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

@@ -11,14 +11,13 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/json/writer.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 namespace {
@@ -44,11 +43,16 @@ void WriteAll(const char* data, size_t size) {
 // Writes lines to standard error and counts them. Only the single thread of the log's thread pool writes.
 class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  // Waits until `done` returns true for the number of written lines, but not longer than `patience`.
+  // Waits until `done` returns true for the number of written lines, but not longer than `patience`. Returns what
+  // `done` has returned last.
   template <typename Done>
-  void WaitFor(absl::Duration patience, Done done) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(patience), [&] { return done(written_); });
+  bool WaitFor(absl::Duration patience, Done done) {
+    const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(patience);
+    MutexLock lock(mutex_);
+    while (!done(written_)) {
+      if (changed_.WaitUntil(mutex_, until)) return done(written_);
+    }
+    return true;
   }
 
  private:
@@ -56,16 +60,16 @@ class CountingSink final : public spdlog::sinks::base_sink<spdlog::details::null
     spdlog::memory_buf_t formatted;
     formatter_->format(line, formatted);
     WriteAll(formatted.data(), formatted.size());
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++written_;
-    changed_.notify_all();
+    changed_.WakeAll();
   }
 
   void flush_() override {}
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  uint64_t written_ = 0;
+  Mutex mutex_;
+  Condition changed_;
+  uint64_t written_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // The queue and the thread of the log. They are not in spdlog's global registry, because the static destructor of the
@@ -93,7 +97,7 @@ class ProcessLog {
     const auto deadline = Clock::now() + absl::ToChronoNanoseconds(patience);
     bool done = false;
     do {
-      sink_->WaitFor(kLook, [&](uint64_t written) { return done = written + dropped() >= queued; });
+      done = sink_->WaitFor(kLook, [&](uint64_t written) { return written + dropped() >= queued; });
     } while (!done && Clock::now() < deadline);
     return done;
   }

@@ -1,6 +1,7 @@
 #include "gateway/process/periodic_task.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/threads/start_thread.h"
@@ -12,36 +13,38 @@ PeriodicTask::PeriodicTask(const std::string& name, absl::Duration interval, std
 
 PeriodicTask::~PeriodicTask() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stop_ = true;
   }
-  changed_.notify_one();
+  changed_.WakeOne();
   thread_.join();
 }
 
 void PeriodicTask::Wake() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     wake_ = true;
   }
-  changed_.notify_one();
+  changed_.WakeOne();
 }
 
 void PeriodicTask::RunAgainIn(absl::Duration time) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   next_ = std::min(next_, time);
 }
 
 void PeriodicTask::Work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(next_), [this] { return wake_ || stop_; });
+    const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(next_);
+    while (!wake_ && !stop_ && !changed_.WaitUntil(mutex_, until)) {
+    }
     if (stop_) return;
     wake_ = false;
     next_ = interval_;
-    lock.unlock();
+    lock.Unlock();
     task_();
-    lock.lock();
+    lock.Relock();
   }
 }
 

@@ -2,13 +2,12 @@
 #ifndef STAMPGATE_GATEWAY_PROCESS_PERIODIC_TASK_H_
 #define STAMPGATE_GATEWAY_PROCESS_PERIODIC_TASK_H_
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -37,11 +36,11 @@ class PeriodicTask {
   const absl::Duration interval_;
   const std::function<void()> task_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool wake_ = false;
-  absl::Duration next_;
-  bool stop_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  bool wake_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration next_ ABSL_GUARDED_BY(mutex_);
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::thread thread_;
 };

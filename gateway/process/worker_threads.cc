@@ -21,30 +21,30 @@ WorkerThreads::WorkerThreads(const std::string& name, int count) : awake_(static
 
 WorkerThreads::~WorkerThreads() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stop_ = true;
   }
-  changed_.notify_all();
+  changed_.WakeAll();
   for (std::thread& thread : threads_) thread.join();
 }
 
 void WorkerThreads::Run(Task task) {
   bool wake;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     tasks_.push_back(std::move(task));
     wake = tasks_.size() > kTasksPerThread * awake_;
   }
-  if (wake) changed_.notify_one();
+  if (wake) changed_.WakeOne();
 }
 
 void WorkerThreads::Work() {
   for (;;) {
     Task task;
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       --awake_;
-      changed_.wait(lock, [this] { return stop_ || !tasks_.empty(); });
+      while (!stop_ && tasks_.empty()) changed_.Wait(mutex_);
       ++awake_;
       if (tasks_.empty()) return;
       task = std::move(tasks_.front());

@@ -2,15 +2,14 @@
 #ifndef STAMPGATE_GATEWAY_PROCESS_WORKER_THREADS_H_
 #define STAMPGATE_GATEWAY_PROCESS_WORKER_THREADS_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -36,12 +35,11 @@ class WorkerThreads {
  private:
   void Work();
 
-  // A mutex of the standard library, because ThreadSanitizer understands it.
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Task> tasks_;
-  size_t awake_;  // number of threads that do not wait for a task
-  bool stop_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
+  size_t awake_ ABSL_GUARDED_BY(mutex_);  // number of threads that do not wait for a task
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::vector<std::thread> threads_;
 };

@@ -85,7 +85,7 @@ class ScriptedCollector::Session {
   void Respond(int32_t id) {
     Stream& stream = streams_[id];
     {
-      std::lock_guard lock(collector_.mutex_);
+      MutexLock lock(collector_.mutex_);
       collector_.requests_.push_back(stream.request);
     }
     stream.response = collector_.script_(stream.request);
@@ -146,7 +146,7 @@ ScriptedCollector::ScriptedCollector(Script script)
 std::string ScriptedCollector::endpoint() const { return absl::StrCat("http://127.0.0.1:", server_.port()); }
 
 std::vector<CollectorRequest> ScriptedCollector::requests() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return requests_;
 }
 

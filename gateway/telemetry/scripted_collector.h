@@ -4,12 +4,12 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "base/threads/mutex.h"
 #include "gateway/upstream/scripted_server.h"
 
 namespace stampgate {
@@ -50,8 +50,8 @@ class ScriptedCollector {
   class Session;
 
   const Script script_;
-  mutable std::mutex mutex_;
-  std::vector<CollectorRequest> requests_;
+  mutable Mutex mutex_;
+  std::vector<CollectorRequest> requests_ ABSL_GUARDED_BY(mutex_);
   ScriptedServer server_;  // the last member, because its threads use the others
 };
 

@@ -21,7 +21,7 @@ uint64_t Tracer::NewSpanId() const {
 
 void Tracer::Queue(std::unique_ptr<const TracedCall> call) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!closed_ && queue_.size() < options_.max_queued) {
       queue_.push_back(std::move(call));
       if (queue_.size() == (options_.max_queued + 1) / 2 && on_half_full_) on_half_full_();
@@ -32,13 +32,13 @@ void Tracer::Queue(std::unique_ptr<const TracedCall> call) {
 }
 
 void Tracer::Close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
 }
 
 std::vector<std::unique_ptr<const TracedCall>> Tracer::Take(size_t most) {
   std::vector<std::unique_ptr<const TracedCall>> taken;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto end = queue_.begin() + static_cast<std::ptrdiff_t>(std::min(most, queue_.size()));
   taken.assign(std::make_move_iterator(queue_.begin()), std::make_move_iterator(end));
   queue_.erase(queue_.begin(), end);

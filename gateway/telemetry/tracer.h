@@ -8,11 +8,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/telemetry/traced_call.h"
 
 namespace stampgate {
@@ -61,9 +61,9 @@ class Tracer {
  private:
   const Options options_;
   std::function<void()> on_half_full_;
-  std::mutex mutex_;
-  bool closed_ = false;
-  std::deque<std::unique_ptr<const TracedCall>> queue_;
+  Mutex mutex_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<std::unique_ptr<const TracedCall>> queue_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

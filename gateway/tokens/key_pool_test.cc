@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -14,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 #include "gateway/tokens/issuers.h"
 #include "gateway/tokens/testing.h"
 #include "gateway/upstream/scripted_server.h"
@@ -46,20 +45,23 @@ template <typename T>
 class Outcome {
  public:
   void Set(T value) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     value_ = std::make_unique<T>(std::move(value));
-    changed_.notify_all();
+    changed_.WakeAll();
   }
   const T& Wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (!changed_.wait_for(lock, kHang, [&] { return value_ != nullptr; })) std::abort();
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (value_ == nullptr && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    if (value_ == nullptr) std::abort();
     return *value_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unique_ptr<T> value_;
+  Mutex mutex_;
+  Condition changed_;
+  std::unique_ptr<T> value_ ABSL_GUARDED_BY(mutex_);
 };
 
 absl::Status Find(TokenKeys& keys, const std::string& key_id = "a") {

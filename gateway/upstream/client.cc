@@ -3,8 +3,6 @@
 #include <curl/curl.h>
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/secret/file.h"
+#include "base/threads/mutex.h"
 #include "gateway/upstream/base_url.h"
 #include "gateway/upstream/ca_certificates.h"
 #include "gateway/upstream/connector.h"
@@ -72,14 +71,15 @@ class LoopsClient final : public UpstreamClient {
   void Shutdown(absl::Duration grace) override {
     OnEachLoop([](LoopClient& client) { client.BeginNoMore(); });
     {
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       ++waiting_;
       const auto until = Clock::now() + absl::ToChronoNanoseconds(std::min(grace, absl::Hours(24 * 365)));
-      changed_.wait_until(lock, until, [this] { return calls_ == 0; });
+      while (calls_ != 0 && !changed_.WaitUntil(mutex_, until)) {
+      }
     }
     OnEachLoop([](LoopClient& client) { client.EndAll(); });
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return calls_ == 0; });
+    MutexLock lock(mutex_);
+    while (calls_ != 0) changed_.Wait(mutex_);
     --waiting_;
   }
 
@@ -112,8 +112,8 @@ class LoopsClient final : public UpstreamClient {
 
   void OnCallEnded() {
     if (calls_.fetch_sub(1) != 1 || waiting_ == 0) return;
-    const std::lock_guard lock(mutex_);
-    changed_.notify_all();
+    const MutexLock lock(mutex_);
+    changed_.WakeAll();
   }
 
   const std::shared_ptr<EventLoops> loops_;
@@ -122,8 +122,8 @@ class LoopsClient final : public UpstreamClient {
   std::vector<std::unique_ptr<LoopClient>> clients_;  // each is used only on its loop
   std::atomic<CallId> next_ = 1;
   std::atomic<int> calls_ = 0;  // the calls that have not ended
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  Mutex mutex_;
+  Condition changed_;
   std::atomic<int> waiting_ = 0;  // the calls of Shutdown that wait
 };
 

@@ -9,11 +9,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,6 +20,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/threads/mutex.h"
 #include "gateway/memory/testing.h"
 #include "gateway/metrics/registry.h"
 #include "gateway/metrics/testing.h"
@@ -62,19 +61,22 @@ constexpr absl::Duration kShort = absl::Seconds(1);
 class Signal {
  public:
   void Set() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     set_ = true;
-    changed_.notify_all();
+    changed_.WakeAll();
   }
   void Wait() {
-    std::unique_lock lock(mutex_);
-    ASSERT_TRUE(changed_.wait_for(lock, kHang, [this] { return set_; }));
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (!set_ && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    ASSERT_TRUE(set_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool set_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  bool set_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // Stores the outcome that a callback receives.
@@ -82,31 +84,34 @@ class Slot {
  public:
   UpstreamClient::Done callback() {
     return [state = state_](UpstreamOutcome outcome) {
-      std::lock_guard lock(state->mutex);
+      MutexLock lock(state->mutex);
       ++state->calls;
       state->outcome = std::move(outcome);
-      state->changed.notify_all();
+      state->changed.WakeAll();
     };
   }
   UpstreamOutcome Wait() {
-    std::unique_lock lock(state_->mutex);
-    if (!state_->changed.wait_for(lock, kHang, [this] { return state_->calls > 0; })) {
+    MutexLock lock(state_->mutex);
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (state_->calls == 0 && !state_->changed.WaitUntil(state_->mutex, deadline)) {
+    }
+    if (state_->calls == 0) {
       ADD_FAILURE() << "no outcome";
       std::abort();
     }
     return state_->outcome;
   }
   int calls() const {
-    std::lock_guard lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     return state_->calls;
   }
 
  private:
   struct State {
-    mutable std::mutex mutex;
-    std::condition_variable changed;
-    int calls = 0;
-    UpstreamOutcome outcome;
+    mutable Mutex mutex;
+    Condition changed;
+    int calls ABSL_GUARDED_BY(mutex) = 0;
+    UpstreamOutcome outcome ABSL_GUARDED_BY(mutex);
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
@@ -226,23 +231,25 @@ struct HoldingServer {
 
   void Hold() {
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       ++held;
-      changed.notify_all();
+      changed.WakeAll();
     }
     release.Wait();
   }
 
   // Waits until the server holds `count` requests.
   void WaitUntilHeld(int count) {
-    std::unique_lock lock(mutex);
-    ASSERT_TRUE(changed.wait_for(lock, kHang, [&] { return held >= count; }));
+    MutexLock lock(mutex);
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (held < count && !changed.WaitUntil(mutex, deadline)) {
+    }
     ASSERT_EQ(held, count);
   }
 
-  std::mutex mutex;
-  std::condition_variable changed;
-  int held = 0;
+  Mutex mutex;
+  Condition changed;
+  int held ABSL_GUARDED_BY(mutex) = 0;
   Signal release;
   ScriptedServer server;
 };
@@ -1083,15 +1090,17 @@ TEST(UpstreamClientTest, EachCallerGetsItsOwnOutcomeOnce) {
 TEST(UpstreamClientTest, AThousandCallsShareAHundredConnections) {
   constexpr int kCalls = 1000;
   constexpr int kConnections = 100;
-  std::mutex mutex;
-  int waiting = 0;
+  struct {
+    Mutex mutex;
+    int count ABSL_GUARDED_BY(mutex) = 0;
+  } waiting;
   Signal all_busy;
   Signal release;
   ScriptedServer server([&](Connection& connection) {
     while (const auto request = connection.ReadRequest()) {
       {
-        std::lock_guard lock(mutex);
-        if (++waiting == kConnections) all_busy.Set();
+        MutexLock lock(waiting.mutex);
+        if (++waiting.count == kConnections) all_busy.Set();
       }
       release.Wait();
       connection.Write(JsonResponse(BodyOf(*request)));

@@ -18,7 +18,7 @@ UpstreamLanes::UpstreamLanes(const UpstreamOptions& options, UpstreamMetrics& me
 }
 
 bool UpstreamLanes::Enter(UpstreamLane lane, absl::string_view caller, double weight, Ticket& ticket, Turn turn) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Lane& own = Of(lane);
   Caller& of = CallerOf(own, caller);
   of.weight = weight;
@@ -37,7 +37,7 @@ bool UpstreamLanes::Enter(UpstreamLane lane, absl::string_view caller, double we
 }
 
 void UpstreamLanes::Leave(const Ticket& ticket) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Lane& lane = Of(ticket.lane);
   if (ticket.caller->waiting.erase(ticket.number) == 0) {
     --ticket.caller->begun;
@@ -49,7 +49,7 @@ void UpstreamLanes::Leave(const Ticket& ticket) {
 }
 
 UpstreamLanes::Clock::time_point UpstreamLanes::Detach(const Ticket& ticket) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Clock::time_point now = Clock::now();
   --ticket.caller->begun;
   ++ticket.caller->detached;
@@ -61,7 +61,7 @@ UpstreamLanes::Clock::time_point UpstreamLanes::Detach(const Ticket& ticket) {
 }
 
 void UpstreamLanes::EndDetached(const Ticket& ticket, Clock::time_point detached_at) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --ticket.caller->detached;
   detached_.erase(detached_.find(detached_at));
   ShowDetached();

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
+#include "base/threads/mutex.h"
 #include "gateway/upstream/options.h"
 #include "gateway/upstream/upstream_metrics.h"
 
@@ -71,24 +71,23 @@ class UpstreamLanes {
     absl::flat_hash_map<std::string, std::unique_ptr<Caller>> callers = {};
   };
 
-  // Call these functions with the mutex held.
-  Lane& Of(UpstreamLane lane) { return lanes_[static_cast<size_t>(lane)]; }
-  Caller& CallerOf(Lane& lane, absl::string_view name);
+  Lane& Of(UpstreamLane lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return lanes_[static_cast<size_t>(lane)]; }
+  Caller& CallerOf(Lane& lane, absl::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whether a further call of the caller may begin, if a slot is free.
-  bool MayBegin(UpstreamLane lane, const Caller& caller);
+  bool MayBegin(UpstreamLane lane, const Caller& caller) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns the caller whose call is next; null if none may begin.
-  Caller* Next(UpstreamLane lane);
+  Caller* Next(UpstreamLane lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Begins what can begin after a change of the caller, and forgets it if it has nothing any more.
-  void Update(UpstreamLane lane, const Caller& changed);
-  void Show(UpstreamLane lane);
-  void ShowDetached();
+  void Update(UpstreamLane lane, const Caller& changed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Show(UpstreamLane lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ShowDetached() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const UpstreamOptions& options_;
   UpstreamMetrics& metrics_;
-  std::mutex mutex_;
-  uint64_t last_number_ = 0;
-  std::array<Lane, 3> lanes_;  // one for each UpstreamLane
-  std::multiset<Clock::time_point> detached_;
+  Mutex mutex_;
+  uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::array<Lane, 3> lanes_ ABSL_GUARDED_BY(mutex_);  // one for each UpstreamLane
+  std::multiset<Clock::time_point> detached_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

@@ -89,7 +89,7 @@ std::optional<std::string> ScriptedServer::Connection::ReadRequest() {
   }
   std::string request = unread_.substr(0, size);
   unread_.erase(0, size);
-  std::lock_guard lock(server_->mutex_);
+  MutexLock lock(server_->mutex_);
   server_->requests_.push_back(request);
   return request;
 }
@@ -173,7 +173,7 @@ ScriptedServer::ScriptedServer(Script script, std::optional<Tls> tls) : script_(
 
 ScriptedServer::~ScriptedServer() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     closing_ = true;
     for (const auto& connection : connections_) {
       if (connection->socket_ >= 0) shutdown(connection->socket_, SHUT_RDWR);
@@ -192,7 +192,7 @@ void ScriptedServer::AcceptAll() {
     if (socket < 0) return;
     const int on = 1;
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (closing_) {
       close(socket);
       return;
@@ -214,7 +214,7 @@ void ScriptedServer::Serve(Connection& connection) {
   }
   if (open) script_(connection);
   SSL_free(connection.ssl_);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   close(connection.socket_);
   connection.socket_ = -1;
 }
@@ -226,12 +226,12 @@ ScriptedServer::Script ScriptedServer::Always(std::string response) {
 }
 
 std::vector<std::string> ScriptedServer::requests() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return requests_;
 }
 
 int ScriptedServer::connections() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return static_cast<int>(connections_.size());
 }
 

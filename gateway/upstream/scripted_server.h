@@ -6,13 +6,13 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -90,11 +90,11 @@ class ScriptedServer {
   SSL_CTX* tls_ = nullptr;
   int listener_ = -1;
   int port_ = 0;
-  mutable std::mutex mutex_;
-  bool closing_ = false;
-  std::vector<std::string> requests_;
-  std::vector<std::unique_ptr<Connection>> connections_;
-  std::vector<std::thread> threads_;
+  mutable Mutex mutex_;
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::string> requests_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ ABSL_GUARDED_BY(mutex_);
   std::thread acceptor_;
 };
 
