@@ -45,6 +45,7 @@ async function deliverOne({ simulator }, gateway) {
 
 /** Makes a submit, and repeats it with its idempotency key until the gateway returns the activity. */
 async function activityOf(gateway, request) {
+  /** @type {{id: string} | undefined} */
   let activity;
   await until(async () => {
     ({ activity } = await gateway.call('OrganizationService/UpdateOrganizationName', request).catch(() => ({})));
@@ -65,6 +66,7 @@ async function submitOne(gateway) {
 /** Checks that each gateway has every event, and knows the activity of every submit. */
 async function check(gateways) {
   for (const gateway of gateways) {
+    /** @type {{event_id: string}[] | undefined} */
     let found;
     await until(async () => (found = await listAll(gateway).catch(() => undefined)), 'the event log can be read');
     const ids = found.map(({ event_id }) => event_id);

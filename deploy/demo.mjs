@@ -24,7 +24,9 @@ function expect(what, holds) {
 async function control(path, method = 'GET', body = undefined) {
   const answer = await fetch(`${simulator}/_simulator/${path}`, { method, body: body && JSON.stringify(body) });
   expect(`the simulator answered ${answer.status}`, answer.ok);
-  return answer.json();
+  /** @type {any} */
+  const content = await answer.json();
+  return content;
 }
 
 /**

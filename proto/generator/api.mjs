@@ -14,7 +14,7 @@ import { placesOf } from './places.mjs';
  * @typedef {{kind: 'enum', name: string, comment: string,
  *   values: {name: string, number: number, json?: string, comment: string, deprecated?: boolean}[]}} Enum
  * @typedef {{name: string, comment: string, methods: object[]}} Service
- * @typedef {{path: string, comment: string, elements: (Message | Enum)[], service?: Service}} File
+ * @typedef {{path: string, comment: string, elements: (Message | Enum)[], imports: Set<string>, service?: Service}} File
  */
 
 /** Definitions whose messages are written by hand, and the files that define them. */
@@ -35,6 +35,7 @@ const submitNumbers = {
   client_stamp: 15,
 };
 const queryNumbers = { organization_id: 1, client_stamp: 15 };
+/** @type {(name: string) => [string, string]} */
 const flag = (name) => [`(field).${name}`, 'true'];
 
 class Api {
@@ -205,6 +206,7 @@ class Api {
     this.add(file, { kind: 'message', name: `${name}Response`, comment, ...response }, place);
   }
 
+  /** @returns {Field} */
   unrecognized(numbers) {
     return {
       name: 'unrecognized', label: '', type: 'map<string, string>', number: numbers.unrecognized, options: [],
@@ -250,7 +252,10 @@ class Api {
     return activityPartComment(key) + text;
   }
 
-  /** The fields of a definition's message. */
+  /**
+   * The fields of a definition's message.
+   * @returns {{fields: Field[], numbers: Record<string, number>, retired: [string, number][]}}
+   */
   fieldsOf(definition, message, file, fixed, added, common = {}) {
     const members = Object.entries(this.catalog.messages[definition].members);
     const entries = members.map(([member, facts]) => {
@@ -283,6 +288,7 @@ class Api {
     return facts.kinds ? `${name}_v${facts.kinds}` : name;
   }
 
+  /** @returns {Field} */
   field(definition, { member, facts, entry, name }, numbers, file) {
     const { graph } = this;
     const isRequest = graph.inRequests.has(definition);
@@ -291,6 +297,7 @@ class Api {
     const type = this.type(kind, entry, file);
     const isScalar = !(kind in this.catalog.messages) && kind !== 'map';
     const required = entry.required ?? (isRequest && facts.required === true);
+    /** @type {[string, string][]} */
     const options = [];
     if (required) options.push(flag('required'));
     if (entry.may_be_empty) options.push(flag('may_be_empty'));

@@ -27,6 +27,9 @@ function assign(numbers, names, fixed, reserved) {
 
 /** Assigns numbers, and adds them to `content`. */
 export class Lock {
+  /** @type {Map<string, number> | undefined} */
+  #places;
+
   /** @param {LockContent} content */
   constructor(content) {
     this.content = content;
@@ -53,8 +56,8 @@ export class Lock {
 
   /** The place of an element among all elements in the order in which they were added. */
   order(name) {
-    this.places ??= new Map([...Object.keys(this.content.enums), ...Object.keys(this.content.messages)]
+    this.#places ??= new Map([...Object.keys(this.content.enums), ...Object.keys(this.content.messages)]
       .map((key, index) => [key, index]));
-    return this.places.get(name) ?? Infinity;
+    return this.#places.get(name) ?? Infinity;
   }
 }

@@ -37,7 +37,7 @@ export function placesOf(reviewed, graph, methods, protoName, locked) {
     if (area) place(definition, area);
   }
 
-  const users = [...Object.keys(messages)].map((definition) => [definition, graph.uses(definition)]);
+  const users = new Map(Object.keys(messages).map((definition) => [definition, graph.uses(definition)]));
   const roots = methods.flatMap(({ area, version }) => [version.request, version.response].flatMap((root) =>
     root ? [[area, graph.uses(root)]] : []));
   // Moves each definition to the earliest area that uses it, until nothing moves.

@@ -80,7 +80,7 @@ function service(one) {
 
 /** The text of a file. @param {import('./api.mjs').File} file */
 export function printFile(file) {
-  const uses = (type) => file.elements.some(({ fields }) => fields?.some((one) => one.type === type));
+  const uses = (type) => file.elements.some((one) => one.kind === 'message' && one.fields.some((each) => each.type === type));
   const imports = new Set(file.imports);
   if (!uses('ClientStamp')) imports.delete('stampgate/v1/client_stamp.proto');
   imports.delete(file.path);

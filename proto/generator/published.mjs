@@ -2,6 +2,7 @@
 // responses. The types are TypeScript that openapi-typescript makes from upstream's OpenAPI description.
 import { load } from './packages.mjs';
 
+/** @type {typeof import('typescript')} */
 const ts = load('typescript');
 
 /**
@@ -17,6 +18,9 @@ const ts = load('typescript');
  * @typedef {{members: Member[]}} PublishedMessage
  * @typedef {{values: string[]}} PublishedEnum
  * @typedef {{path: string, request: string, response: string}} PublishedOperation
+ * @typedef {{operations: PublishedOperation[], messages: Map<string, PublishedMessage>, enums: Map<string, PublishedEnum>,
+ *   aliases: Map<string, Kind>}} Published what a release publishes; the aliases are definitions that are neither a message
+ *   nor an enum
  */
 
 /** The format that a comment states for its member, or undefined. */
@@ -87,8 +91,7 @@ const reference = (type) => literal(type.indexType);
 /**
  * Reads published types.
  * @param {string} text the content of public_api.types.d.ts
- * @returns {{operations: PublishedOperation[], messages: Map<string, PublishedMessage>, enums: Map<string, PublishedEnum>,
- *   aliases: Map<string, Kind>}} the aliases are definitions that are neither a message nor an enum
+ * @returns {Published}
  */
 export function readPublished(text) {
   const source = ts.createSourceFile('public_api.types.d.ts', text, ts.ScriptTarget.Latest, true);

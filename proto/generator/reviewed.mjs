@@ -11,8 +11,8 @@ const { parse } = load('yaml');
  *   minimum?: number, maximum?: number, max_bytes?: number, max_characters?: number,
  *   min_elements?: number, max_elements?: number, guard?: string,
  *   text_form?: string, name?: string, required?: boolean, presence?: boolean, whole?: boolean}} FieldEntry
- * @typedef {{text: string, name?: string, area?: string, at_most_one?: string[]}} TypeEntry
- * @typedef {{text: string, name?: string, values: Object<string, string>, names?: Object<string, string>}} EnumEntry
+ * @typedef {{text?: string, name?: string, area?: string, at_most_one?: string[]}} TypeEntry
+ * @typedef {{text?: string, name?: string, values?: Object<string, string>, names?: Object<string, string>}} EnumEntry
  * @typedef {{area: string, method?: string, text: string, request?: string, response?: string, errors?: string,
  *   class: string, reason: string, stamped_by_client?: boolean, moves_unread_amount?: boolean, internal?: boolean,
  *   outcome?: string, organization?: string, app_proofs?: boolean, specification?: boolean,
@@ -39,13 +39,26 @@ export class Reviewed {
     this.supplement = table('supplement');
   }
 
-  /** A catalog with the operations that upstream documents, but does not publish as types. */
+  /**
+   * A catalog with the operations that upstream documents, but does not publish as types.
+   * @param {import('./catalog.mjs').Catalog} catalog
+   * @returns {import('./catalog.mjs').Catalog}
+   */
   complete(catalog) {
-    const parts = ['operations', 'messages', 'enums'];
-    return Object.fromEntries(parts.map((part) => [part, { ...catalog[part], ...this.supplement[part] }]));
+    const { operations, messages, enums } = this.supplement;
+    return {
+      releases: catalog.releases,
+      operations: { ...catalog.operations, ...operations },
+      messages: { ...catalog.messages, ...messages },
+      enums: { ...catalog.enums, ...enums },
+    };
   }
 
-  /** The entry of the operation with this path. An operation without an entry is dangerous. */
+  /**
+   * The entry of the operation with this path. An operation without an entry is dangerous.
+   * @param {string} path
+   * @returns {Partial<OperationEntry>}
+   */
   operation(path) {
     return this.operations[path.split('/').pop()] ?? {};
   }

@@ -85,8 +85,13 @@ async function copied(server, folder, bytes) {
   return rows / ((performance.now() - began) / 1000);
 }
 
-/** The latency from the sender to the subscribers of another gateway. */
-async function live([receiver, other], body) {
+/**
+ * The latency from the sender to the subscribers of another gateway.
+ * @param {Gateway[]} gateways
+ * @param {string} body the name of a file
+ */
+async function live(gateways, body) {
+  const [receiver, other] = gateways;
   const { subscribers, rate, events } = LIVE;
   const child = spawn(binary('tests/bench/subscribe'), [
     `--target=${other.address}`, `--pid=${other.child.pid}`, `--subscribers=${subscribers}`, `--skip=${rate}`,

@@ -38,6 +38,7 @@ const table = [
   `| added to a call without a gateway, at 1,000 calls a second: p50; p99 | ${added('p50_ms')} ms; ${added('p99_ms')} ms | |`,
 ].join('\n');
 
+/** Titles, microseconds and colours. @type {[string, number, string][]} */
 const bars = [
   ['the least: nghttp2, TLS, a signature', least('submit'), '#9aa5b1'],
   ['its parts: gRPC, libcurl, a signature', parts('submit'), '#9aa5b1'],

@@ -25,7 +25,9 @@ export class Authenticator {
    * @param {string} passkey.origin
    */
   constructor({ privateKey, publicKey, credentialId, rpId, origin }) {
-    Object.assign(this, { credentialId: Buffer.from(credentialId, 'base64url'), rpId, origin });
+    this.credentialId = Buffer.from(credentialId, 'base64url');
+    this.rpId = rpId;
+    this.origin = origin;
     const [d, x, y] = [privateKey, publicKey.slice(2, 66), publicKey.slice(66)].map((hex) =>
       Buffer.from(hex, 'hex').toString('base64url'),
     );

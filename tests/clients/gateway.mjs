@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path';
 import { installed, root } from '../paths.mjs';
 import { load } from './packages.mjs';
 
+/** @type {typeof import('@grpc/grpc-js')} */
 const grpc = load('@grpc/grpc-js');
+/** @type {typeof import('@grpc/proto-loader')} */
 const protoLoader = load('@grpc/proto-loader');
 
 const tools = installed('tools', 'third_party/npm/package-lock.json');
@@ -45,6 +47,8 @@ export function addProtos(folder, files) {
 /**
  * Opens a channel. Without `tls` the channel is plaintext. With TLS, `tls.ca` is the CA certificate; `tls` may also
  * contain a client certificate and its key. All are PEM.
+ * @param {string} address
+ * @param {{tls?: {ca: Buffer, cert?: Buffer, key?: Buffer}} & import('@grpc/grpc-js').ClientOptions} [options]
  */
 export function connect(address, { tls, ...options } = {}) {
   const credentials = tls
@@ -63,7 +67,7 @@ export const encode = (method, request) => methods.get(method).requestSerialize(
  * members `info`, `badRequest` and `retryInfo` are the decoded google.rpc details, and `statusBytes` is the encoded
  * google.rpc.Status.
  *
- * @param {object} client from connect()
+ * @param {import('@grpc/grpc-js').Client} client from connect()
  * @param {string} method
  * @param {object|Buffer} request a message, or bytes that are sent unchanged
  * @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options]
@@ -91,7 +95,7 @@ export function call(client, method, request, options = {}) {
  * call ends. If the call fails, throws the same error as call(). Leaving the loop, for example with `break`, cancels
  * the call.
  *
- * @param {object} client from connect()
+ * @param {import('@grpc/grpc-js').Client} client from connect()
  * @param {string} method
  * @param {object|Buffer} request
  * @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options] without
@@ -142,6 +146,7 @@ function withDetails(error) {
 
 // protobufjs decodes the details of errors, because proto-loader decodes only requests and responses, and drops unknown
 // fields.
+/** @type {typeof import('protobufjs')} */
 const protobuf = load('protobufjs');
 
 function loadTypes(files, options = {}) {
@@ -162,10 +167,11 @@ function decode(type, bytes) {
 }
 
 /** Returns the services of the API, with options and comments, as protobufjs represents them. */
-export const services = () =>
-  loadTypes(protoFiles, { alternateCommentMode: true })
-    .lookup('stampgate.v1')
-    .nestedArray.filter((member) => member instanceof protobuf.Service);
+export const services = () => {
+  const types = loadTypes(protoFiles, { alternateCommentMode: true });
+  const ours = /** @type {import('protobufjs').Namespace} */ (types.lookup('stampgate.v1'));
+  return ours.nestedArray.filter((member) => member instanceof protobuf.Service);
+};
 
 /** A method's option `operation`: kind, path, activity_type and so on. Empty for a method without this option. */
 export const operationOption = ({ parsedOptions }) =>
@@ -177,8 +183,9 @@ export const operationOption = ({ parsedOptions }) =>
 export function misspeltField(method, request) {
   const types = loadTypes(protoFiles);
   const { service, name } = /^(?<service>.*)\/(?<name>.*)$/.exec(method).groups;
-  const type = types.lookupService(`stampgate.v1.${service}`).methods[name].resolve().resolvedRequestType;
-  return firstUnknown(type, request, '');
+  const called = types.lookupService(`stampgate.v1.${service}`).methods[name];
+  called.resolve();
+  return firstUnknown(called.resolvedRequestType, request, '');
 }
 
 function firstUnknown(type, message, path) {

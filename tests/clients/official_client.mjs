@@ -15,7 +15,7 @@ const idle = new Client({ baseUrl: 'http://service.invalid' }, { stamp: () => un
 /** The names of the library's methods by the paths to which they post. @type {Map<string, string>} */
 export const methods = new Map(
   Object.keys(idle)
-    .map((name) => [POSTS.exec(String(idle[name]))?.[1], name])
+    .map((name) => /** @type {const} */ ([POSTS.exec(String(idle[name]))?.[1], name]))
     .filter(([path]) => path !== undefined),
 );
 
@@ -33,8 +33,9 @@ export class OfficialClient {
   async open() {
     this.server = http.createServer((request, response) => this.#take(request, response));
     await once(this.server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = /** @type {import('node:net').AddressInfo} */ (this.server.address());
     const stamper = { stamp: async () => ({ stampHeaderName: 'X-Stamp', stampHeaderValue: 'unused' }) };
-    this.client = new Client({ baseUrl: `http://127.0.0.1:${this.server.address().port}` }, stamper);
+    this.client = new Client({ baseUrl: `http://127.0.0.1:${port}` }, stamper);
   }
 
   async close() {

@@ -63,6 +63,7 @@ const decodeReflection = deserializer('ServerReflectionResponse');
 /** A stream of server reflection, with at most one request at a time. */
 export class ReflectionStream {
   #call;
+  /** @type {(bytes: Buffer) => void} */
   #answered = () => {};
 
   /** @param {string} [version] of the service, "v1" or "v1alpha" */

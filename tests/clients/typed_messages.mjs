@@ -9,7 +9,8 @@ const typed = new Map(
       const option = operationOption(method);
       if (!option.path || option.general) return [];
       const name = `${service.name}/${method.name}`;
-      const { resolvedRequestType: request, resolvedResponseType: response } = method.resolve();
+      method.resolve();
+      const { resolvedRequestType: request, resolvedResponseType: response } = method;
       return [[option.path, { name, option, request, response }]];
     }),
   ),

@@ -12,6 +12,10 @@ const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 /**
  * Builds a Debian package. `files` has the contents of its files by path, all of which are executable; `depends` is the
  * text of the field. Returns the package with its bytes and with its path in a mirror.
+ * @param {string} folder
+ * @param {string} name
+ * @param {string} version
+ * @param {{files?: Record<string, string>, depends?: string}} [content]
  */
 export function makePackage(folder, name, version, { files = {}, depends } = {}) {
   const tree = mkdtempSync(join(folder, 'package-'));
@@ -81,5 +85,6 @@ export async function startMirror(t, key, { pool = [], unstable = [], experiment
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
-  return `http://127.0.0.1:${server.address().port}`;
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return `http://127.0.0.1:${port}`;
 }

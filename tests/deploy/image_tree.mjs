@@ -49,8 +49,8 @@ export function runner(tree, volume, { program = '/stampgate', name = 'in-image'
     `exec setpriv --no-new-privs chroot --userspec=${USER}:${USER} --groups=${USER} . '${program}' "$@"`,
   ];
   const outside = [...shell, `exec unshare --mount --propagation private '${command}.inside' "$@"`];
-  for (const [file, lines] of [[`${command}.inside`, inside], [command, outside]]) {
-    writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o755 });
-  }
+  const write = (file, lines) => writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o755 });
+  write(`${command}.inside`, inside);
+  write(command, outside);
   return command;
 }

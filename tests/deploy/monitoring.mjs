@@ -113,14 +113,16 @@ export async function startGateways(t) {
   const shared = await stack.start();
 
   // The gateways update some metrics only at intervals.
-  for (const [gateway, ...names] of [
+  /** @type {[import('../end_to_end/harness.mjs').Gateway, ...string[]][]} */
+  const late = [
     [plain, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
     [tls, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
     [
       shared, 'stampgate_event_log_failing', 'stampgate_webhook_peers_refused_total', 'stampgate_upstream_slowed_operations',
       'stampgate_rate_replicas', 'stampgate_quota_unused_calls{window="24h"}',
     ],
-  ]) {
+  ];
+  for (const [gateway, ...names] of late) {
     const areShown = async () => {
       const metrics = await metricsOf(gateway);
       return names.every((name) => metrics.has(name));

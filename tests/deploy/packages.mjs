@@ -12,7 +12,7 @@ export const load = createRequire(join(folder, 'node_modules/anything.js'));
 /**
  * Checks manifest files against the schemas of a Kubernetes release. A member that the schema does not have is an
  * error.
- * @returns {Promise<{status: number, output: string}>} status 0 if there is no error; `output` names the errors
+ * @returns {Promise<{status: number | string, output: string}>} status 0 if there is no error; `output` names the errors
  */
 export function validate(release, files) {
   const args = ['-m', 'kubernetes_validate', '--strict', '--kubernetes-version', release, ...files];

@@ -52,8 +52,8 @@ export const RESTRICTED = {
   probeHosts: eachContainer((container) =>
     !handlersOf(container).some((handler) => handler.httpGet?.host || handler.tcpSocket?.host)),
   appArmor: eachContext((context) => (context.appArmorProfile?.type ?? 'RuntimeDefault') !== 'Unconfined'),
-  seLinux: eachContext(({ seLinuxOptions: { type = '', user, role } = {} }) =>
-    SELINUX_TYPES.includes(type) && !user && !role),
+  seLinux: eachContext(({ seLinuxOptions: options }) =>
+    SELINUX_TYPES.includes(options?.type ?? '') && !options?.user && !options?.role),
   procMount: eachContainer((container) => (container.securityContext?.procMount ?? 'Default') === 'Default'),
   sysctls: (pod) => (pod.securityContext?.sysctls ?? [])
     .map(({ name }) => name)

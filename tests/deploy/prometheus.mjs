@@ -9,6 +9,13 @@ import { until } from '../end_to_end/processes.mjs';
 import { prometheusPrograms } from '../paths.mjs';
 
 export class Prometheus {
+  /** How many gateways it scrapes. @type {number} */
+  gateways;
+  /** What it has logged. @type {string} */
+  output;
+  /** @type {string | undefined} */
+  url;
+
   /**
    * Starts a server that scrapes gateways and evaluates rules, both once a second. It ends with the test `t`.
    * @param {object} t

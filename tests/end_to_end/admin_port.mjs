@@ -32,6 +32,7 @@ function parseMetrics(text) {
   assert.ok(text.endsWith('\n'));
   const series = new Map();
   const families = new Map();
+  /** @type {{name: string, samples: number, type?: string} | undefined} */
   let family;
   for (const line of text.slice(0, -1).split('\n')) {
     const help = /^# HELP ([a-z_]+) (\S.*\.)$/.exec(line);

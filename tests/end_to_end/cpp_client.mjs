@@ -4,6 +4,9 @@ import { binary } from '../paths.mjs';
 import { run } from './harness.mjs';
 
 /**
+ * @param {{address: string}} gateway
+ * @param {string} method
+ * @param {object | Buffer} request
  * @param {{deadlineMs?: number, metadata?: [string, string][]}} [options] metadata may repeat a name
  * @returns {Promise<{status: {code: number, message: string}, bytes: number, details: object[]}>} what the C++ client
  *     got; `details` are the messages of the google.rpc.Status as JSON, each with its "@type"

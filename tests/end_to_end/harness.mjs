@@ -29,7 +29,16 @@ export function writeKey(folder, { privateKey, curve } = apiKeyNamed('gateway p2
   return path;
 }
 
-/** Runs the program until it exits, for at most `hangMs`. */
+/**
+ * Runs the program until it exits.
+ * @param {string[]} args
+ * @param {object} [options]
+ * @param {string} [options.command] another program
+ * @param {string | Buffer} [options.input] its standard input
+ * @param {NodeJS.ProcessEnv} [options.env] its environment, by default that of this process
+ * @param {number} [options.hangMs] after this time, it is killed
+ * @returns {Promise<{status: number | null, signal: string | null, stdout: string, stderr: string}>}
+ */
 export function run(args, { command = stampgate, input = '', env, hangMs = HANG_MS } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env });
@@ -42,7 +51,7 @@ export function run(args, { command = stampgate, input = '', env, hangMs = HANG_
       resolve({ status, signal, ...output });
     });
     // The program may exit before it has read its input.
-    child.stdin.on('error', (error) => error.code === 'EPIPE' || reject(error));
+    child.stdin.on('error', (/** @type {NodeJS.ErrnoException} */ error) => error.code === 'EPIPE' || reject(error));
     child.stdin.end(input);
   });
 }
@@ -116,7 +125,11 @@ export const grantOf = (methods) => ({
 /** The webhook path in tests. */
 export const WEBHOOK_PATH = '/hooks/0123456789abcdefghijklmn';
 
-/** The config of a gateway that receives webhooks and has its event log in `folder`. */
+/**
+ * The config of a gateway that receives webhooks and has its event log in `folder`.
+ * @param {string} folder
+ * @param {{events?: object, webhooks?: object}} [sections] merged over the usual ones
+ */
 export const eventsConfig = (folder, { events, webhooks } = {}) => ({
   store: { sqlite: { folder } },
   events: { ...events },
@@ -132,18 +145,42 @@ export async function auditConfig(folder, file = join(folder, 'audit.log')) {
 }
 
 /**
- * A running gateway.
- * @property {string} address
- * @property {object} client a channel to the gateway
- * @property {string | undefined} webhookUrl the URL for deliveries, with the path
- * @property {string | undefined} adminUrl the URL of the admin port
- * @property {object} config the config with which it was started
- * @property {string} configFile the file of the config
+ * A config file: its sections and settings by their names.
+ * @typedef {Record<string, any>} Config
  */
+
+/** A running gateway. */
 export class Gateway {
+  /** The config with which it was started. @type {Config} */
+  config;
+  /** The file of the config. @type {string} */
+  configFile;
+  /** What it has logged. @type {string} */
+  output;
+  /** @type {import('node:child_process').ChildProcess} */
+  child;
+  /** Resolves when the process has ended. @type {Promise<{status: number | null, signal: string | null}>} */
+  exited;
+  /** @type {string} */
+  address;
+  /** A channel to the gateway. @type {ReturnType<typeof connect>} */
+  client;
+  /** The URL for deliveries, with the path. @type {string | undefined} */
+  webhookUrl;
+  /** The URL of the admin port. @type {string | undefined} */
+  adminUrl;
+  /** Whether a test has killed it. */
+  isKilled = false;
+
   /**
-   * Starts a gateway. `config` is written to a file as JSON, which is YAML. If `configFile` is given, this file already
-   * contains the config.
+   * Starts a gateway. `config` is written to a file in `folder` as JSON, which is YAML. If `configFile` is given, this
+   * file already contains the config.
+   * @param {Config} config
+   * @param {object} options
+   * @param {string} [options.folder]
+   * @param {string} [options.command] the program, by default that of this tree
+   * @param {object} [options.env] merged over the environment
+   * @param {string} [options.configFile]
    */
   static async start(config, { folder, command = stampgate, env = {}, configFile }) {
     const file = configFile ?? join(folder, `config-${Math.random().toString(36).slice(2)}.yaml`);
@@ -196,7 +233,10 @@ export class Gateway {
     throw new Error(`${method} was answered`);
   }
 
-  /** Ends the process and resolves to its exit status and signal. */
+  /**
+   * Ends the process and resolves to its exit status and signal.
+   * @param {NodeJS.Signals} [signal]
+   */
   async stop(signal = 'SIGTERM') {
     this.client.close();
     this.child.kill(signal);
@@ -224,7 +264,7 @@ export const WITHOUT_RETRIES = { retries: false, breaker: false };
  * Starts a gateway whose upstream listens at `url`. The gateway ends with the test `t`.
  * @param {object} t a test context, or `{after}` of a file
  * @param {{url: string}} upstream
- * @param {object} [config] merged over the usual config at its top level
+ * @param {Config} [config] merged over the usual config at its top level
  * @param {{upstream?: object, folder?: string, command?: string, env?: object}} [options] `upstream` is merged over the
  *     config's, `env` over the environment
  */

@@ -7,6 +7,13 @@ const WINDOW_BYTES = 65_535;
 
 /** A call on a connection of its own. */
 export class HeldCall {
+  /** @type {import('node:http2').ClientHttp2Session} */
+  session;
+  /** @type {import('node:http2').ClientHttp2Stream} */
+  call;
+  /** @type {import('node:http2').IncomingHttpHeaders | undefined} */
+  trailers;
+
   /**
    * Starts a call. Resolves when the gateway has begun to respond, or has refused the call.
    * @param {object} gateway

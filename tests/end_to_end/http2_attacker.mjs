@@ -71,6 +71,8 @@ export function windowUpdate(stream, bytes) {
 
 /** One connection. */
 export class Http2Attacker {
+  /** @type {import('node:tls').TLSSocket} */
+  socket;
   /** The number of frames that have arrived. */
   frames = 0;
   /** The GOAWAY frames that have arrived. @type {{code: number, text: string}[]} */
@@ -87,6 +89,7 @@ export class Http2Attacker {
   #streamWindow = 65_535;
   #streamWindows = new Map();
   #nextStream = 1;
+  /** @type {(value?: unknown) => void} */
   #onChange = () => {};
 
   /**

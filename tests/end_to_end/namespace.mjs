@@ -1,13 +1,15 @@
 // Namespaces of Linux, which a process of this file keeps. They end with this process, also if a signal ends it.
 import { spawn, spawnSync } from 'node:child_process';
 
-/**
- * Namespaces.
- * @property {number} pid the process that keeps them
- * @property {string} root the root of the mount namespace, for this process
- * @property {string[]} words the words before a command that runs in the namespaces
- */
+/** Namespaces. */
 export class Namespace {
+  /** The process that keeps them. @type {number} */
+  pid;
+  /** The root of the mount namespace, for this process. @type {string} */
+  root;
+  /** The words before a command that runs in the namespaces. @type {string[]} */
+  words;
+
   /**
    * Creates namespaces, which end with the test `t`. Resolves when `script` has run there. Rejects with its errors.
    * @param {object} t

@@ -28,6 +28,7 @@ export function reasonToSkip() {
 /** Runs a file of tests in a network namespace of its own. Resolves to its exit status and its output. */
 export async function runInNetwork(t, file) {
   const words = ['--pdeathsig', 'KILL', '--', process.execPath, '--test-reporter=tap', file];
+  /** @type {NodeJS.ProcessEnv} */
   const env = { ...process.env, [INSIDE]: '1' };
   delete env.NODE_TEST_CONTEXT; // which would change the form of the output
   const child = spawn('unshare', [...UNSHARE, 'setpriv', ...words], { stdio: ['ignore', 'pipe', 'pipe'], env });
@@ -39,6 +40,10 @@ export async function runInNetwork(t, file) {
 }
 
 export class Network {
+  /** @type {Namespace} */
+  router;
+  /** The address of this process. @type {string} */
+  address;
   #hosts = 0;
 
   /** Creates a network with one host, which is this process. It ends with the test `t`. */

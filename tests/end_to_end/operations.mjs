@@ -25,18 +25,21 @@ const UNCOMPRESSED = `04${'1f'.repeat(64)}`;
  * @property {boolean} [stampedByClient] true if only clients stamp it, and the gateway never does
  */
 
-function submit(name, type, method, { all, none, appProofs = true, ...rest }) {
+/** @returns {Operation} */
+function submit(name, type, method, { all, none, noneJson, appProofs = true, ...rest }) {
   const requestOf = (parameters) => ({ organization_id: ORGANIZATION, parameters });
   // For two of the operations, upstream's client libraries cannot send generateAppProofs, so the recorded requests lack
   // this member.
   const optional = { timestamp_ms: String(RECORDED_MS), ...(appProofs && { generate_app_proofs: true }) };
   const path = `/public/v1/submit/${name}`;
-  return { name, type, method, path, all: { ...requestOf(all), ...optional }, none: requestOf(none), ...rest };
+  const requests = { all: { ...requestOf(all), ...optional }, none: requestOf(none), noneJson };
+  return { name, type, method, path, ...requests, ...rest };
 }
 
-function query(name, method, { all, none = all, ...rest }) {
+/** @returns {Operation} */
+function query(name, method, { all, none = all, noneJson }) {
   const requestOf = (fields) => ({ organization_id: ORGANIZATION, ...fields });
-  return { name, method, path: `/public/v1/query/${name}`, all: requestOf(all), none: requestOf(none), ...rest };
+  return { name, method, path: `/public/v1/query/${name}`, all: requestOf(all), none: requestOf(none), noneJson };
 }
 
 /** The fingerprint of an activity that waits for votes. */

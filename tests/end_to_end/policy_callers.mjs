@@ -42,7 +42,7 @@ export const keyOf = (folder, name, organizations) => ({
 /** The name of the key that stamped a request, also if upstream refused the request. */
 export function stampKeyOf({ headers }) {
   const [, stamp] = headers.find(([name]) => name.toLowerCase() === 'x-stamp');
-  return JSON.parse(Buffer.from(stamp, 'base64url')).publicKey;
+  return JSON.parse(Buffer.from(stamp, 'base64url').toString()).publicKey;
 }
 
 /** Calls `change`, which changes a reloaded file, and waits until the log has one of the events. */

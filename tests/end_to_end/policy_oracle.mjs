@@ -69,6 +69,11 @@ export function mentions({ callers, class_grants_as_of: asOf }, name, method) {
   return grants.some((grant) => covers({ ...grant, amount_limits: [], destinations: [] }, method, asOf));
 }
 
+/**
+ * @param {object} grant
+ * @param {{method: string, request?: object}} question
+ * @param {string} [asOf]
+ */
 function methodFits(grant, { method, request }, asOf) {
   if (method.startsWith('GeneralService/')) {
     const type = method === 'GeneralService/SubmitOperation' ? request.activity_type : undefined;

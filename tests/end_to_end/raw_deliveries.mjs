@@ -13,8 +13,8 @@ import { HANG_MS } from './harness.mjs';
  */
 export function delivery({ webhooks }, { eventId, body }, changes = {}) {
   const { organizationId, keys, operator } = webhooks;
-  const event = { eventId, organizationId, type: 'ACTIVITY_UPDATES' };
-  event.body = body ?? Buffer.from(simpleActivity({ eventId, organizationId, bytes: 300 }));
+  const content = body ?? Buffer.from(simpleActivity({ eventId, organizationId, bytes: 300 }));
+  const event = { eventId, organizationId, type: 'ACTIVITY_UPDATES', body: content };
   return signed({ ...draftOf(event, { key: keys.signing, timestampMs: Date.now(), operator }), ...changes });
 }
 
@@ -26,7 +26,11 @@ export function requestOf(url, { headers, body }) {
   return Buffer.concat([Buffer.from(`POST ${pathname} HTTP/1.1\r\n${head}\r\n`, 'latin1'), body]);
 }
 
-/** Connects to the host of `url`, from `localAddress` if given. An error of the connection counts as its end. */
+/**
+ * Connects to the host of `url`, from `localAddress` if given. An error of the connection counts as its end.
+ * @param {string} url
+ * @param {{localAddress?: string}} [options]
+ */
 export function connectTo(url, { localAddress } = {}) {
   const { hostname, port } = new URL(url);
   const socket = connect({ port: Number(port), host: hostname, localAddress });

@@ -1,4 +1,5 @@
 // A server that answers with arbitrary bytes, and a canary, a server to which the gateway must never connect.
+import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
@@ -10,7 +11,7 @@ import { createServer } from 'node:net';
  *     requests arrive
  */
 export async function startRawServer(t, onRequest, onConnection = () => {}) {
-  const seen = { connections: 0, requests: 0 };
+  const seen = { url: '', connections: 0, requests: 0 };
   const sockets = new Set();
   const server = createServer((socket) => {
     seen.connections += 1;
@@ -27,12 +28,13 @@ export async function startRawServer(t, onRequest, onConnection = () => {}) {
       onRequest(socket);
     });
   });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   t.after(() => {
     server.close();
     for (const socket of sockets) socket.destroy();
   });
-  seen.url = `http://127.0.0.1:${server.address().port}`;
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  seen.url = `http://127.0.0.1:${port}`;
   return seen;
 }
 

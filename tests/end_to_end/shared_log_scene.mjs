@@ -35,6 +35,8 @@ const SUBMITS_PROGRESS = 10;
 
 /** One gateway process after another, on a machine of its own. A Follower uses it as its stack. */
 class Slot {
+  /** The result of the latest delivery; see Courier.attempt(). @type {number | string | undefined} */
+  lastStatus;
   #up;
   #waiting = [];
 
@@ -44,7 +46,9 @@ class Slot {
    * @param {Relay[]} relays to each server of the cluster; if there are none, the gateways connect without relays
    */
   constructor(stack, machine, relays) {
-    Object.assign(this, { stack, machine, relays });
+    this.stack = stack;
+    this.machine = machine;
+    this.relays = relays;
   }
 
   get up() {
@@ -95,8 +99,17 @@ export class Sender {
   /** False answers to look-ups. */
   faults = [];
 
+  /**
+   * @param {import('../simulator/server.mjs').Simulator} simulator
+   * @param {import('./random.mjs').Random} random
+   * @param {Slot[]} slots
+   * @param {string} [prefix] of the events' ids
+   */
   constructor({ webhooks }, random, slots, prefix = 'evt_') {
-    Object.assign(this, { webhooks, random, slots, prefix });
+    this.webhooks = webhooks;
+    this.random = random;
+    this.slots = slots;
+    this.prefix = prefix;
     this.done = Promise.all(Array.from({ length: SENDERS }, () => this.#work()));
   }
 
@@ -180,6 +193,18 @@ export async function emptySettingWhileCommitsWait({ primary, standbys }) {
 
 /** The cluster, the gateways, a sender, and subscribers that read from the beginning. */
 export class Scene {
+  /** @type {import('./random.mjs').Random} */
+  random;
+  /** @type {PostgresCluster} */
+  cluster;
+  /** @type {SharedLogStack} */
+  stack;
+  /** @type {Slot[]} */
+  slots;
+  /** @type {Sender} */
+  sender;
+  /** With callers only. @type {UpstreamRecord | undefined} */
+  upstream;
   followers = [];
   callers = [];
   /** When every gateway had timestamps again after the latest fault; a time of performance.now(). */
@@ -196,6 +221,9 @@ export class Scene {
    * @param {object} [options.store] `store.postgresql` of their config, which is merged over the usual one
    * @param {(scene: Scene) => Promise<void>} [options.prepare] runs before the gateways start
    * @param {number} options.confirmations
+   * @param {number} [options.size]
+   * @param {string[]} [options.settings]
+   * @param {(index: number) => object} [options.placeOf]
    */
   static async make(t, random, { gateways, relayed = true, pooled = false, store, prepare, confirmations, ...more }) {
     const scene = new Scene();
@@ -236,6 +264,7 @@ export class Scene {
   addCallers(t) {
     const { random, slots } = this;
     this.upstream = new UpstreamRecord(this.stack.simulator);
+    /** @type {import('./history/callers.mjs').Gateways} */
     const gateways = {
       gateway: () => (gateways.isOver ? undefined : random.pick(slots).gateway()),
       // During a fault, a gateway can lack timestamps: if it cannot reach the store, or if its clock was set.

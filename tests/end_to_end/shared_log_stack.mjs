@@ -16,16 +16,27 @@ export async function writeStoreKey(folder, name = 'store.key') {
 }
 
 export class SharedLogStack {
+  /** @type {string} */
+  folder;
+  /** @type {import('../simulator/server.mjs').Simulator} */
+  simulator;
+  /** Members of the config. @type {object} */
+  more;
+  /** The config's `store.postgresql`. @type {object} */
+  store;
+  /** The file of the API key. @type {string} */
+  key;
   /** The gateways that start() has started. @type {Gateway[]} */
   gateways = [];
   /** The program of the next gateways and commands, by default that of this tree. @type {string | undefined} */
   program;
+  #stopped = new Set();
 
   /**
    * Starts a simulator, and makes a config for gateways. Starts no gateway. Everything ends with the test `t`.
    * @param {object} t
    * @param {{hosts: string[]} & object} store the config's `store.postgresql`; merged over the usual one
-   * @param {object} more the options of the simulator, and members of the config
+   * @param {{simulator?: object, config?: object}} [more] the options of the simulator, and members of the config
    */
   static async prepare(t, store, { simulator, config } = {}) {
     const stack = new SharedLogStack();
@@ -56,7 +67,11 @@ export class SharedLogStack {
     };
   }
 
-  /** Starts a gateway. `env` is merged over the environment. */
+  /**
+   * Starts a gateway.
+   * @param {object} [store] merged over the config's `store.postgresql`
+   * @param {{env?: object}} [options] `env` is merged over the environment
+   */
   async start(store, { env } = {}) {
     const gateway = await Gateway.start(this.config(store), { folder: this.folder, command: this.program, env });
     this.gateways.push(gateway);
@@ -89,12 +104,12 @@ export class SharedLogStack {
 
   /** Ends a gateway, which completes its calls. */
   async stop(gateway) {
-    gateway.isStopped = true;
+    this.#stopped.add(gateway);
     assert.deepEqual(await gateway.stop(), { status: 0, signal: null }, gateway.output);
   }
 
   async #end() {
-    const left = this.gateways.filter(({ isKilled, isStopped }) => !isKilled && !isStopped);
+    const left = this.gateways.filter((gateway) => !gateway.isKilled && !this.#stopped.has(gateway));
     const endings = await Promise.all(left.map((gateway) => gateway.stop()));
     await this.simulator.close();
     endings.forEach(({ status }, index) => assert.equal(status, 0, left[index].output));

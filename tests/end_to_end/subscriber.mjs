@@ -1,13 +1,22 @@
 // Reads events in tests. A test reads a subscription one message or one event at a time, or the whole log page by page.
 import { described } from './failures.mjs';
 
+/**
+ * Where and what to read: a request of EventService.
+ * @typedef {{end?: string, cursor?: string, time?: object, filter?: object, page_size?: number}} Start
+ */
+
+/** @type {Start} */
 export const EARLIEST = { end: 'LOG_END_EARLIEST' };
+/** @type {Start} */
 export const LATEST = { end: 'LOG_END_LATEST' };
 
 export const idsOf = (events) => events.map(({ event_id }) => event_id);
 
 /** A subscription. */
 export class Subscriber {
+  /** The first message. @type {{events: any[], cursor?: string}} */
+  first;
   #messages;
   #events = [];
 

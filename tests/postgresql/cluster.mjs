@@ -24,8 +24,7 @@ const CONNECT_SECONDS = 5;
 /** Runs a program until it exits. Resolves to its output. Rejects if its status is not 0. */
 function run(words, env = {}) {
   return new Promise((resolve, reject) => {
-    const options = { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } };
-    const child = spawn(words[0], words.slice(1), options);
+    const child = spawn(words[0], words.slice(1), { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (data) => (stdout += data));
@@ -74,13 +73,24 @@ function numberOf(lsn) {
   return (high << 32n) + low;
 }
 
-/**
- * A server.
- * @property {string} name the name under which it confirms transactions as a standby
- * @property {string} host its address for a config
- * @property {string | undefined} disk its disk, if it has a small one, for this process
- */
+/** A server. */
 export class PostgresServer {
+  /** @type {15 | 18} */
+  version;
+  /** The name under which it confirms transactions as a standby. @type {string} */
+  name;
+  /** The folder of its socket and its log. @type {string} */
+  folder;
+  /** Its IP address, if it has one. @type {string | undefined} */
+  address;
+  /** Its address for a config. @type {string} */
+  host;
+  /** Its disk, if it has a small one, for this process. @type {string | undefined} */
+  disk;
+  /** The folder of its data, for the server. @type {string} */
+  data;
+  /** The same folder, for this process. @type {string} */
+  files;
   #child;
   /** The words before a command that runs in the server's namespaces. */
   #inside = [];
@@ -351,16 +361,15 @@ export class PostgresServer {
   }
 }
 
-/**
- * A backup of a server: a copy of its data, and an archive of its log, which together restore each later state.
- * @property {string} base the folder of the copy
- * @property {string} archive the folder of the log
- */
+/** A backup of a server: a copy of its data, and an archive of its log, which together restore each later state. */
 export class PostgresBackup {
   /** Makes empty folders, which end with the test `t`. */
   constructor(t) {
     const folder = mkdtempSync('/tmp/postgres-backup-');
-    Object.assign(this, { base: join(folder, 'base'), archive: join(folder, 'archive') });
+    /** The folder of the copy. */
+    this.base = join(folder, 'base');
+    /** The folder of the log. */
+    this.archive = join(folder, 'archive');
     mkdirSync(this.archive);
     t.after(() => rmSync(folder, { recursive: true, force: true }));
   }
@@ -390,13 +399,15 @@ export class PostgresBackup {
   }
 }
 
-/**
- * A primary and its standbys.
- * @property {PostgresServer[]} servers
- * @property {PostgresServer} primary
- * @property {string | undefined} synchronous the servers' setting synchronous_standby_names, if it is not empty
- */
+/** A primary and its standbys. */
 export class PostgresCluster {
+  /** @type {PostgresServer[]} */
+  servers;
+  /** @type {PostgresServer} */
+  primary;
+  /** The servers' setting synchronous_standby_names, if it is not empty. @type {string | undefined} */
+  synchronous;
+
   /**
    * Starts a cluster. It ends with the test `t`.
    * @param {object} t

@@ -24,12 +24,13 @@ async function accepts(socket) {
   }
 }
 
-/**
- * A pool. It has the properties of a server to which a Relay can connect.
- * @property {string} folder the folder of its socket
- * @property {string} host its address for a config
- */
+/** A pool. It has the properties of a server to which a Relay can connect. */
 export class Pool {
+  /** The folder of its socket. @type {string} */
+  folder;
+  /** Its address for a config. @type {string} */
+  host;
+
   /**
    * Starts a pool before `server`. It ends with the test `t`.
    * @param {object} t

@@ -1,15 +1,19 @@
 // Relays the connections of a gateway to a PostgreSQL server, so that a test can cut them.
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 
 const SOCKET = '.s.PGSQL.5432';
 
-/**
- * A relay.
- * @property {string} host its address for a config
- */
+/** A relay. */
 export class Relay {
+  /** @type {string} */
+  folder;
+  /** Its address for a config. @type {string} */
+  host;
+  /** @type {import('node:net').Server} */
+  listener;
   #pairs = new Set();
   #hangs = false;
   #cuts = 0;
@@ -20,7 +24,7 @@ export class Relay {
     relay.folder = mkdtempSync('/tmp/relay-');
     relay.host = `${relay.folder}:5432`;
     relay.listener = createServer((client) => relay.#add(client, server));
-    await new Promise((resolve) => relay.listener.listen(join(relay.folder, SOCKET), resolve));
+    await once(relay.listener.listen(join(relay.folder, SOCKET)), 'listening');
     t.after(() => {
       relay.listener.close();
       for (const pair of relay.#pairs) pair.forEach((socket) => socket.destroy());

@@ -17,7 +17,13 @@ const python = {
   PYTHONUNBUFFERED: '1',
 };
 
-/** Runs the shell script `text` in `folder`. Calls `onStart` with the process. */
+/**
+ * Runs the shell script `text` in `folder`.
+ * @param {string} folder
+ * @param {string} text
+ * @param {(child: import('node:child_process').ChildProcess) => void} [onStart]
+ * @returns {Promise<{status: number | string, stdout: string, stderr: string}>}
+ */
 export function shell(folder, text, onStart = () => {}) {
   return new Promise((resolve) => {
     const options = { cwd: folder, env: python, timeout: HANG_MS };

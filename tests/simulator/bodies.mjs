@@ -38,6 +38,7 @@ export function* bodiesWithOneOptional(operation, envelopeOf) {
 /**
  * The kind of the body, without members that the schema does not have: the simulator accepts generateAppProofs also
  * where the service ignores it. made.mjs cannot make a time, so the caller sets it.
+ * @param {import('./operations.mjs').Operation} operation
  */
 function valueKind({ path, type, body }) {
   const inSchema = operationInSchema(path, type, { newer: true }).body.members;

@@ -10,6 +10,7 @@ const G = {
   y: 0x483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8n,
 };
 
+/** @type {(value: bigint, modulus: bigint) => bigint} */
 const modulo = (value, modulus) => ((value % modulus) + modulus) % modulus;
 const toNumber = (bytes) => BigInt(`0x${bytes.toString('hex')}`);
 
@@ -30,6 +31,10 @@ export function verifyEip191(body, raw, key) {
   return sum !== undefined && modulo(sum.x, N) === r;
 }
 
+/**
+ * @param {bigint} value
+ * @param {bigint} modulus
+ */
 function inverse(value, modulus) {
   let [low, high] = [modulo(value, modulus), modulus];
   let [lowFactor, highFactor] = [1n, 0n];
@@ -41,7 +46,13 @@ function inverse(value, modulus) {
   return modulo(lowFactor, modulus);
 }
 
-/** The sum of two points; undefined stands for the point at infinity. */
+/**
+ * The sum of two points; undefined stands for the point at infinity.
+ * @typedef {{x: bigint, y: bigint} | undefined} Point
+ * @param {Point} a
+ * @param {Point} b
+ * @returns {Point}
+ */
 function add(a, b) {
   if (a === undefined) return b;
   if (b === undefined) return a;
@@ -52,6 +63,10 @@ function add(a, b) {
   return { x, y: modulo(slope * (a.x - x) - a.y, P) };
 }
 
+/**
+ * @param {Point} point
+ * @param {bigint} factor
+ */
 function multiply(point, factor) {
   let sum;
   for (let [bits, doubled] = [factor, point]; bits > 0n; bits >>= 1n, doubled = add(doubled, doubled)) {

@@ -68,6 +68,10 @@ function asList(faults) {
   return faults;
 }
 
+/**
+ * @param {{match?: {nth?: number}, times?: number | 'always', kind: string}} fault
+ * @param {object} kinds
+ */
 function entryOf({ match: { nth = 1, ...match } = {}, times = 1, ...fault }, kinds) {
   refuseUnknown(
     Object.keys(match).filter((name) => !kinds.match.includes(name)),

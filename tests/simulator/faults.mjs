@@ -135,8 +135,8 @@ function endingOf(parts, judgement) {
 }
 
 /** All values of the parameters that the client sent, as one text. */
-function echoOf({ request = {} }) {
-  const parameters = request.parameters ?? request;
+function echoOf({ request }) {
+  const parameters = request?.parameters ?? request ?? {};
   const leaves = [];
   const visit = (value, path) => {
     if (value !== null && typeof value === 'object' && !(value instanceof Raw)) {

@@ -4,8 +4,13 @@ import { Refusal, unauthenticated } from './errors.mjs';
 const STAMP_HEADERS = ['x-stamp', 'x-stamp-webauthn', 'x-stamp-attested'];
 const JSON_CONTENT_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset="?utf-8"?)?$/i;
 
-/** Turns Node's flat list of names and values into a list of pairs, which keeps repeated headers. */
+/**
+ * Turns Node's flat list of names and values into a list of pairs, which keeps repeated headers.
+ * @param {string[]} rawHeaders
+ * @returns {[string, string][]}
+ */
 export function headerPairs(rawHeaders) {
+  /** @type {[string, string][]} */
   const pairs = [];
   for (let i = 0; i < rawHeaders.length; i += 2) pairs.push([rawHeaders[i], rawHeaders[i + 1]]);
   return pairs;

@@ -15,7 +15,8 @@ function expand(suite, key, label, info, length) {
   return hmac(key, size, Buffer.from('HPKE-v1'), suite, Buffer.from(label), info, Buffer.from([1])).subarray(0, length);
 }
 
-const uncompressed = (hex) => ECDH.convertKey(hex, 'prime256v1', 'hex', undefined, 'uncompressed');
+const uncompressed = (hex) =>
+  /** @type {Buffer} */ (ECDH.convertKey(hex, 'prime256v1', 'hex', undefined, 'uncompressed'));
 
 /** Whether the text is a point of P-256 in hex, to which seal() can encrypt. */
 export function isRecipient(hex) {

@@ -4,6 +4,7 @@ const RATE_BYTES = 136;
 const ROUNDS = 24;
 const MASK = 2n ** 64n - 1n;
 
+/** @type {(lane: bigint, by: bigint) => bigint} */
 const rotate = (lane, by) => ((lane << by) | (lane >> (64n - by))) & MASK;
 
 /** Each round's constant, from the linear feedback shift register of the Keccak reference. */
@@ -21,7 +22,10 @@ function roundConstants() {
 
 const CONSTANTS = roundConstants();
 
-/** The permutation of 25 lanes, lane (x, y) being lanes[x + 5 * y]. */
+/**
+ * The permutation of 25 lanes, lane (x, y) being lanes[x + 5 * y].
+ * @param {bigint[]} lanes
+ */
 function permute(lanes) {
   for (const constant of CONSTANTS) {
     const parity = [0, 1, 2, 3, 4].map((x) => [0, 5, 10, 15, 20].reduce((sum, row) => sum ^ lanes[x + row], 0n));

@@ -86,6 +86,10 @@ export function* optionalPaths(kind, path) {
   }
 }
 
+/**
+ * @param {{like?: string, minCharacters?: number}} kind
+ * @param {string} path
+ */
 function textAt({ like, minCharacters = 0 }, path) {
   const [, name] = /(\w+)(?:\[\d+\])*$/.exec(path);
   const ending = NUMBERS.find((each) => isNamed(name, each));

@@ -21,7 +21,8 @@ export class OpenActivities {
    * @param {(activity: object) => void} parts.changed called after each change of an activity
    */
   constructor({ nowMs, changed }) {
-    Object.assign(this, { nowMs, changed });
+    this.nowMs = nowMs;
+    this.changed = changed;
   }
 
   /**

@@ -21,7 +21,7 @@ export class RateLimits {
    * Counts a request, unless a limit refuses it. A refused request does not count.
    * @param {string} source
    * @param {{requests: number, perMs: number, path?: string}[]} all
-   * @param {string} path
+   * @param {string} [path]
    * @returns {{headers: object, refusal: Refusal | undefined}} the headers of the response
    */
   take(source, all, path) {

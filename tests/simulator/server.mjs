@@ -1,4 +1,5 @@
 // The simulator's server: handles sockets and request bodies, and calls the other files for each step of a request.
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -95,11 +96,8 @@ export class Simulator {
 
   async listen(port, host) {
     requireLoopback(host);
-    await new Promise((resolve, reject) => {
-      this.server.once('error', reject);
-      this.server.listen(port, host, resolve);
-    });
-    const address = this.server.address();
+    await once(this.server.listen(port, host), 'listening');
+    const address = /** @type {import('node:net').AddressInfo} */ (this.server.address());
     this.port = address.port;
     this.url = `${this.scheme}://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${this.port}`;
   }

@@ -33,11 +33,22 @@ export class Service {
 
   /**
    * @param {object} parts
+   * @param {object} parts.fixture the initial state
+   * @param {{publicKey: string, curve: string}[]} parts.publicKeys additional API keys of the fixture's first user
+   * @param {string} parts.operator
+   * @param {object} parts.settings
+   * @param {() => number} parts.now the clock, in milliseconds
    * @param {() => import('./answers.mjs').Answer} parts.keySetAnswer
    * @param {(activity: object) => void} parts.activityChanged called with each activity in the response's form
    */
   constructor({ fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged }) {
-    Object.assign(this, { fixture, publicKeys, operator, settings, now, keySetAnswer, activityChanged });
+    this.fixture = fixture;
+    this.publicKeys = publicKeys;
+    this.operator = operator;
+    this.settings = settings;
+    this.now = now;
+    this.keySetAnswer = keySetAnswer;
+    this.activityChanged = activityChanged;
     this.#enclave = new Enclave(fixture.tokenKey, operator);
     this.reset();
   }

@@ -24,7 +24,8 @@ usage: simulator.mjs [options]
 Prints "listening on URL" when it is ready. README.md beside this file describes the control interface.
 `;
 
-const string = { type: 'string' };
+const string = /** @type {const} */ ({ type: 'string' });
+const strings = /** @type {const} */ ({ type: 'string', multiple: true });
 
 function readOptions(args) {
   const { values } = parseArgs({
@@ -39,8 +40,8 @@ function readOptions(args) {
       timestamps: string,
       references: string,
       'keep-alive-ms': string,
-      'public-key': { ...string, multiple: true, default: [] },
-      webhook: { ...string, multiple: true, default: [] },
+      'public-key': { ...strings, default: [] },
+      webhook: { ...strings, default: [] },
       'webhook-ca': string,
       help: { type: 'boolean', default: false },
     },

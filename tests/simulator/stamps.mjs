@@ -22,6 +22,8 @@ const CURVE_OF_SCHEME = {
  * @property {string} [credentialId] of a passkey
  * @property {string} [rpId] of a passkey
  * @property {string} [origin] of a passkey
+ * @property {object} user
+ * @property {bigint} [expiresAtMs]
  *
  * @typedef {object} Stamper the credential that made the stamp, and the values for the activity's vote
  * @property {Credential} credential

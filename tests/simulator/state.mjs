@@ -30,6 +30,23 @@ const RECORDS = [
 ];
 
 export class State {
+  /** @type {object[]} */
+  wallets;
+  /** @type {object[]} */
+  privateKeys;
+  /** @type {object[]} */
+  policies;
+  /** @type {object[]} */
+  sessionProfiles;
+  /** @type {object[]} */
+  oauth2Credentials;
+  /** @type {object[]} */
+  webhookEndpoints;
+  /** @type {object[]} */
+  otpFlows;
+  /** @type {object[]} */
+  earnWrappers;
+
   /**
    * @param {object} fixture
    * @param {{publicKey: string, curve: string}[]} publicKeys additional API keys of the fixture's first user

@@ -2,6 +2,7 @@
 // receives webhooks.
 import { execFileSync } from 'node:child_process';
 import { createECDH, createHash, createPrivateKey, sign } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -111,6 +112,8 @@ export function webAuthnStampOf(body, changes = {}) {
 /**
  * A JSON Web Token, signed with the fixture's key of the identity provider `issuer`. Without `issuer`, the service
  * signs it.
+ * @param {object} claims
+ * @param {{issuer?: string, header?: object}} [options]
  */
 export function tokenOf(claims, { issuer, header = { alg: 'ES256', typ: 'JWT' } } = {}) {
   const fixture = readFixture();
@@ -142,7 +145,12 @@ export const ATTESTED_SCHEMES = {
   STAMP_ATTESTED_SCHEME_P256_OIDC: oidcTokenFor,
 };
 
-/** A stamp over these bytes by an unregistered key, which a token attests. */
+/**
+ * A stamp over these bytes by an unregistered key, which a token attests.
+ * @param {string | Buffer} body
+ * @param {string} scheme
+ * @param {{token?: string, apiKey?: typeof UNREGISTERED}} [options]
+ */
 export function attestedStampOf(body, scheme, { token, apiKey = UNREGISTERED } = {}) {
   const signature = sign('sha256', Buffer.from(body), privateKeyOf(apiKey)).toString('hex');
   const publicKeyAttestation = token ?? ATTESTED_SCHEMES[scheme](apiKey.publicKey);
@@ -179,6 +187,10 @@ export function exchange(url, { method = 'POST', headers = [], body = '', agent 
   });
 }
 
+/**
+ * @param {http.IncomingMessage} response
+ * @param {Buffer} body
+ */
 function answerOf({ statusCode, headers }, body) {
   const text = body.toString('utf8');
   const isJson = headers['content-type'] === 'application/json' && text !== '';
@@ -193,14 +205,22 @@ function tryParse(text) {
   }
 }
 
+/** @type {[string, string][]} */
 export const JSON_HEADERS = [
   ['Content-Type', 'application/json'],
   ['Accept', 'application/json'],
 ];
 
-/** Posts a body with a valid stamp. */
+/**
+ * Posts a body with a valid stamp.
+ * @param {{url: string}} simulator
+ * @param {string} path
+ * @param {string | Buffer | object} body
+ * @param {{apiKey?: object, agent?: http.Agent, headers?: [string, string][]}} [options]
+ */
 export function post(simulator, path, body, { apiKey, agent, headers = JSON_HEADERS } = {}) {
   const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+  /** @type {[string, string][]} */
   const stamped = [...headers, ['X-Stamp', stampOf(text, apiKey)]];
   return exchange(simulator.url + path, { headers: stamped, body: text, agent });
 }
@@ -279,8 +299,9 @@ class Receiver {
 
   /** Listens. After a close, a second call listens on the same port. */
   async open() {
-    await new Promise((resolve) => this.server.listen(this.port ?? 0, '127.0.0.1', resolve));
-    this.port = this.server.address().port;
+    await once(this.server.listen(this.port ?? 0, '127.0.0.1'), 'listening');
+    const { port } = /** @type {import('node:net').AddressInfo} */ (this.server.address());
+    this.port = port;
     this.url = `${this.scheme}://127.0.0.1:${this.port}/hook`;
   }
 
@@ -318,6 +339,7 @@ class Receiver {
     this.most = Math.max(this.most, this.#underWay);
     response.on('close', () => (this.#underWay -= 1));
     const headers = headerPairs(request.rawHeaders);
+    /** @type {Record<string, string[]>} */
     const fields = {};
     for (const [name, value] of headers) (fields[name.toLowerCase()] ??= []).push(value);
     const { method, url: path } = request;
@@ -350,7 +372,11 @@ class Receiver {
   }
 }
 
-/** Starts a receiver, which by default answers 200. @returns {Promise<Receiver>} */
+/**
+ * Starts a receiver, which by default answers 200.
+ * @param {{answer?: Receiver['answer'], tls?: object}} [options]
+ * @returns {Promise<Receiver>}
+ */
 export async function startReceiver({ answer = () => ({}), tls } = {}) {
   const receiver = new Receiver(answer, tls);
   await receiver.open();

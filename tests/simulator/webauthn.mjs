@@ -34,6 +34,7 @@ export function verifyAssertion(stamp, body, credential) {
 
   const raw = rawSignature(der);
   const signed = Buffer.concat([authenticatorData, sha256(clientDataJson)]);
+  /** @type {import('node:crypto').VerifyKeyObjectInput} */
   const key = { key: credential.key, dsaEncoding: 'ieee-p1363' };
   return raw !== undefined && verify('sha256', signed, key, raw) ? undefined : 'does not verify';
 }

@@ -38,8 +38,13 @@ export class Courier {
    * @param {() => bigint} parts.nowMs
    * @param {string | Buffer} [parts.ca] authorities to trust instead of the system's
    */
-  constructor({ ca, ...parts }) {
-    Object.assign(this, parts);
+  constructor({ keys, faults, holds, operator, settings, nowMs, ca }) {
+    this.keys = keys;
+    this.faults = faults;
+    this.holds = holds;
+    this.operator = operator;
+    this.settings = settings;
+    this.nowMs = nowMs;
     this.agents = {
       'http:': new http.Agent({ keepAlive: true, noDelay: true }),
       'https:': new https.Agent({ keepAlive: true, noDelay: true, ca }),
@@ -102,7 +107,7 @@ export class Courier {
       }
       this.#underWay.add(request);
       request.once('close', () => this.#underWay.delete(request));
-      request.on('error', (error) => resolve({ error: error.code ?? error.message }));
+      request.on('error', (/** @type {NodeJS.ErrnoException} */ error) => resolve({ error: error.code ?? error.message }));
       request.on('timeout', () => request.destroy(Object.assign(new Error('timeout'), { code: 'TIMEOUT' })));
       request.on('response', (response) => {
         const { statusCode: status } = response;

@@ -14,7 +14,8 @@ export class WebhookKeys {
    * @param {string} operator
    */
   constructor(initial, operator) {
-    Object.assign(this, { initial, operator });
+    this.initial = initial;
+    this.operator = operator;
     this.reset();
   }
 
@@ -83,6 +84,7 @@ export function privateKeyOfSeed(seed) {
   return createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
 }
 
+/** @param {{kid?: string, seed: string}} key */
 function withKeyPair({ kid, seed }) {
   const privateKey = privateKeyOfSeed(seed);
   return { kid, privateKey, x: createPublicKey(privateKey).export({ format: 'jwk' }).x };

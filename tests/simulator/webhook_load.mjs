@@ -27,8 +27,14 @@ export class WebhookLoad {
    * @param {number} parts.bodyBytes
    * @param {string} parts.organizationId
    */
-  constructor(parts) {
-    Object.assign(this, parts);
+  constructor({ courier, settings, target, ids, concurrency, bodyBytes, organizationId }) {
+    this.courier = courier;
+    this.settings = settings;
+    this.target = target;
+    this.ids = ids;
+    this.concurrency = concurrency;
+    this.bodyBytes = bodyBytes;
+    this.organizationId = organizationId;
     this.next = 0;
     const workers = Array.from({ length: Math.min(this.concurrency, this.ids.length) }, () => this.#work());
     /** Resolves to the summary when all deliveries are over. */
@@ -77,6 +83,7 @@ export class WebhookLoad {
     const { organizationId, bodyBytes: bytes, courier, settings, target } = this;
     const body = Buffer.from(simpleActivity({ eventId, organizationId, bytes }));
     const event = { eventId, organizationId, type: ACTIVITY_UPDATES, body };
+    /** @type {import('./webhook_courier.mjs').Attempt | undefined} */
     let result;
     const attempt = async (number) => {
       const url = target.url();

@@ -36,8 +36,10 @@ export class WebhookQueue {
    * @param {import('./holds.mjs').Holds} parts.holds
    * @param {{maxAttempts: number, concurrency: number, retryMs: number, maxRetryMs: number}} parts.settings
    */
-  constructor(parts) {
-    Object.assign(this, parts);
+  constructor({ courier, holds, settings }) {
+    this.courier = courier;
+    this.holds = holds;
+    this.settings = settings;
     this.clear();
   }
 

@@ -71,6 +71,7 @@ export function signed(draft) {
   const { version, algorithm, keyId, timestamp, eventId, body, privateKey, operator } = draft;
   const text = Buffer.concat([Buffer.from(`${[version, algorithm, keyId, timestamp, eventId].join('.')}.`), body]);
   const values = { ...draft, signature: sign(null, text, privateKey).toString('hex') };
+  /** @type {[string, string][]} */
   const own = headerNames.map((name) => [headerName(name, operator), values[memberOf(name)]]);
   return { headers: [['Content-Type', 'application/json'], ...own], body };
 }

@@ -13,6 +13,15 @@ import { WebhookQueue } from './webhook_queue.mjs';
 
 const isNumberFrom = (least) => (value) => Number.isSafeInteger(value) && value >= least;
 
+/**
+ * @typedef {object} Settings
+ * @property {number} retryMs the time before the first repetition
+ * @property {number} maxRetryMs
+ * @property {number} maxAttempts
+ * @property {number} concurrency
+ * @property {number} timeoutMs of an attempt
+ * @property {string | null} cacheControl of the key set
+ */
 const SETTINGS = {
   retryMs: { initial: 100, isValid: isNumberFrom(0) },
   maxRetryMs: { initial: 2000, isValid: isNumberFrom(0) },
@@ -39,12 +48,15 @@ export class Webhooks {
    * @param {string | Buffer} [options.ca] the CAs to trust instead of the system's, as PEM
    * @param {object} [options.settings]
    */
-  constructor({ fixture, ...parts }, { urls = [], ca, settings = {} } = {}) {
-    Object.assign(this, parts);
-    [this.organizationId] = fixture.organizations.map(({ organizationId }) => organizationId);
+  constructor({ fixture, operator, state, nowMs }, { urls = [], ca, settings = {} } = {}) {
+    this.operator = operator;
+    this.state = state;
+    this.nowMs = nowMs;
+    /** The organization of events that name none. @type {string} */
+    this.organizationId = fixture.organizations[0].organizationId;
     this.options = { urls, ca, settings };
     this.keys = new WebhookKeys(fixture.webhookKeys, this.operator);
-    this.settings = {};
+    this.settings = /** @type {Settings} */ ({});
     this.reset();
   }
 
@@ -195,7 +207,7 @@ export class Webhooks {
   sendMany({ count = 100, concurrency = 8, bodyBytes = 500, ids, organizationId = this.organizationId, url } = {}) {
     const [target] = this.#targetsFor(organizationId, url);
     const prefix = ids ?? `load-${this.loads.length}-`;
-    const list = Array.isArray(ids) ? ids : Array.from({ length: count }, (_, index) => prefix + index);
+    const list = Array.isArray(ids) ? ids : Array.from({ length: count }, (_, index) => `${prefix}${index}`);
     const { courier, settings } = this;
     const load = new WebhookLoad({ courier, settings, target, ids: list, concurrency, bodyBytes, organizationId });
     this.loads.push(load);
@@ -267,6 +279,7 @@ export class Webhooks {
 
 const newEventId = () => `evt_${randomUUID()}`;
 
+/** @param {{body?: string | Buffer, bodyBase64?: string, json?: any}} event */
 function bodyOf({ body, bodyBase64, json }) {
   if ([body, bodyBase64, json].filter((each) => each !== undefined).length > 1) {
     throw new FaultError('an event has only one body');

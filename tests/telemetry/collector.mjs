@@ -45,8 +45,13 @@ function plainSpan(span) {
 export class Collector {
   /** What each export contained: `{signal, bytes, message, metadata}`. */
   exports = [];
-  /** How the collector responds: `(signal) => ({code, rejectedSpans, hang})`; OK by default. */
+  /**
+   * How the collector responds; OK by default.
+   * @type {(signal: string) => {code?: number, rejectedSpans?: number, hang?: boolean}}
+   */
   respond = () => ({});
+  /** @type {string} */
+  url;
   #waiting = [];
 
   constructor(credentials) {

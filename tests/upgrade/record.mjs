@@ -41,7 +41,13 @@ async function succeed(...words) {
   assert.equal(status, 0, stderr);
 }
 
-/** Starts a simulator, and makes a runner, whose time is a minute after the recording of the release before. */
+/**
+ * Starts a simulator, and makes a runner, whose time is a minute after the recording of the release before.
+ * @param {string} folder
+ * @param {string} config the name of the config
+ * @param {number} recordedAtMs
+ * @param {{storeClock?: StoreClock, addresses?: Record<string, string>}} [options]
+ */
 async function prepare(folder, config, recordedAtMs, { storeClock, addresses } = {}) {
   mkdirSync(join(folder, 'machine'));
   const simulator = await startSimulator();

@@ -28,6 +28,11 @@ const folder = mkdtempSync(join(tmpdir(), 'stampgate-rollback-'));
 const endings = [() => rmSync(folder, { recursive: true })];
 const t = { after: (end) => endings.unshift(end) };
 
+/**
+ * @param {string} name of a folder
+ * @param {string} config the name of the config
+ * @param {{storeClock?: StoreClock, addresses?: Record<string, string>}} [options]
+ */
 async function prepare(name, config, { storeClock, addresses } = {}) {
   const inner = join(folder, name);
   for (const each of ['', 'store', 'audit', 'machine']) mkdirSync(join(inner, each));
@@ -45,6 +50,8 @@ async function prepare(name, config, { storeClock, addresses } = {}) {
 /**
  * Runs the older program, the newer one, and so on. Each one checks and continues what the others have written. Calls
  * `upgrade` before the newer one starts for the first time, and `afterEach` after each one.
+ * @param {{simulator: import('../simulator/server.mjs').Simulator, runner: Runner}} files
+ * @param {{upgrade?: () => Promise<void>, afterEach?: (name: string) => Promise<void>}} calls
  */
 async function upAndDown({ simulator, runner }, { upgrade, afterEach }) {
   await runner.start(older);

@@ -64,6 +64,8 @@ export async function resultOf(gateway, request) {
  * Makes submits whose outcomes the store keeps, one of each kind of outcome. Resolves to their outcomes and requests.
  * @param {object} options
  * @param {() => Gateway} options.gateway the running gateway
+ * @param {import('../simulator/server.mjs').Simulator} options.simulator
+ * @param {string} options.name distinguishes these submits from others
  * @param {() => Promise<void>} options.kill kills the gateway, and starts it again
  */
 export async function makeSubmits({ gateway, simulator, name, kill }) {
@@ -228,6 +230,8 @@ export async function checkContinues({ gateway, simulator, recorded, name }) {
  * Makes the calls whose traces a recording has.
  * @param {object} options
  * @param {Runner} options.recorder starts and ends the gateway
+ * @param {import('../simulator/server.mjs').Simulator} options.simulator
+ * @param {string} options.name distinguishes these calls from others
  * @param {object} [options.before] what the store contains already
  * @returns the recording, with the names of `checkContinues`
  */
@@ -267,12 +271,16 @@ export class Runner {
   /**
    * @param {object} t
    * @param {object} options
-   * @param {Machine} options.machine sets the clock of the gateways
+   * @param {import('../simulator/server.mjs').Simulator} options.simulator
+   * @param {import('../machine/machine.mjs').Machine} options.machine sets the clock of the gateways
    * @param {StoreClock} [options.storeClock] the clock of their store on a PostgreSQL server
    * @param {string} options.configFile
    */
   constructor(t, { simulator, machine, storeClock, configFile }) {
-    Object.assign(this, { simulator, machine, storeClock, configFile });
+    this.simulator = simulator;
+    this.machine = machine;
+    this.storeClock = storeClock;
+    this.configFile = configFile;
     t.after(() => this.gateway?.stop('SIGKILL'));
   }
 

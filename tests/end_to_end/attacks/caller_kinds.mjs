@@ -52,9 +52,13 @@ const callOf = ({ method, request }, count) => [
   Buffer.isBuffer(request) ? request : encode(method, request),
 ];
 
-/** Calls a method on several connections, whose identities take turns. */
-const callOn = (scene, { connections = 1, open = openUnread, calls, ...called }) =>
-  each(connections, async (index) => (await open(scene, index)).call(...callOf(called, calls)));
+/**
+ * Calls a method on several connections, whose identities take turns.
+ * @param {import('./scene.mjs').Scene} scene
+ * @param {{method: string, request: object | Buffer, connections?: number, open?: typeof openUnread, calls?: number}} how
+ */
+const callOn = (scene, { connections = 1, open = openUnread, calls, method, request }) =>
+  each(connections, async (index) => (await open(scene, index)).call(...callOf({ method, request }, calls)));
 
 const list = (answers) => ({ method: 'PolicyService/ListPolicies', request: { organization_id: organizationWith(answers) } });
 const get = (answers) => ({

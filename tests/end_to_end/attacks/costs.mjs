@@ -5,9 +5,14 @@ const MEBIBYTE = 1 << 20;
 
 /** What one kind has added to the memory of the gateway. */
 export class Cost {
-  /** @param {import('./judge.mjs').Observation} observation of a round with this kind alone */
+  /**
+   * @param {string} kind
+   * @param {string} party
+   * @param {import('./judge.mjs').Observation} observation of a round with this kind alone
+   */
   constructor(kind, party, { restBytes, peakBytes, ended }) {
-    Object.assign(this, { kind, party });
+    this.kind = kind;
+    this.party = party;
     this.text = ended ? `killed at ${Math.round(peakBytes / MEBIBYTE)}` : `${Math.round((peakBytes - restBytes) / MEBIBYTE)}`;
   }
 }

@@ -36,10 +36,12 @@ const references = Buffer.alloc(MAX_FRAME - bomb.length, 0x80 | 62);
 
 /**
  * An attack.
+ * @typedef {import('../http2_attacker.mjs').Http2Attacker} Attacker
+ *
  * @typedef {object} Flood
  * @property {string} name
  * @property {string} title
- * @property {(open: (index: number) => Promise<Http2Attacker>) => Promise<Http2Attacker[]>} run resolves to the
+ * @property {(open: (index: number) => Promise<Attacker>) => Promise<Attacker[]>} run resolves to the
  *     connections, which may still be open
  * @property {string[]} [limits] the limits that the attack exceeds, if a caller makes it: the reasons in the metric. The
  *     gateway then ends the connections with ENHANCE_YOUR_CALM

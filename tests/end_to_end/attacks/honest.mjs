@@ -18,7 +18,9 @@ const DEADLINE_MS = 20_000;
 const EVENTS = { medium: [64, 100_000], large: [16, 2 << 20] };
 
 const organization_id = organizationWith();
+/** A method and a request. @type {[string, object]} */
 const QUERY = ['PolicyService/GetPolicy', { organization_id, policy_id: 'policy' }];
+/** @type {[string, object]} */
 const SUBMIT = ['OrganizationService/UpdateOrganizationName', { organization_id, parameters: { organization_name: 'name' } }];
 
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);

@@ -27,10 +27,22 @@ const CALLERS = [
   ...callersOf(HONEST, { classes: ['query', 'write'] }),
   ...callersOf(ATTACKERS, { classes: ALL, general_operations: [{ path: 'whoami' }] }),
 ];
+/** @type {[string, object]} */
 const QUERY = ['PolicyService/GetPolicy', { organization_id: organizationWith(), policy_id: 'policy' }];
 
 /** A process of this folder. `failed` rejects when it has ended. */
 class Helper {
+  /** @type {import('node:child_process').ChildProcess} */
+  child;
+  /** @type {string} */
+  output;
+  /** Resolves to the exit status. @type {Promise<number[]>} */
+  ended;
+  /** @type {Promise<never>} */
+  failed;
+  /** @type {any} */
+  first;
+
   /** Starts a process. Resolves when it has sent its first message, `first`. */
   static async start(t, name) {
     const helper = new Helper();
@@ -87,6 +99,15 @@ function commandIn(group, folder) {
 
 /** What the rounds of a file have in common: upstream, and the certificates of all parties. */
 export class Stage {
+  /** @type {string} */
+  folder;
+  /** @type {{url: string}} */
+  upstream;
+  /** The config's section `tls`. @type {object} */
+  section;
+  /** The TLS options of each party. @type {Record<string, object>} */
+  tlsOf;
+
   /** Prepares a stage, which ends with the test `t`. */
   static async prepare(t) {
     const stage = new Stage();
@@ -168,7 +189,7 @@ export async function runRound(t, stage, parts, { limitBytes, config = {} } = {}
   await honest.ask(['enter', 'attack']);
   const begin = performance.now();
   const begun = new Set();
-  attackers.child.on('message', (message) => begun.add(message.begun));
+  attackers.child.on('message', (/** @type {{begun: number}} */ message) => begun.add(message.begun));
   attackers.send({ place, parts });
   const isOver = () => {
     const ms = performance.now() - begin;

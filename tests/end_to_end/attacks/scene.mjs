@@ -13,7 +13,12 @@ export class Scene {
    * @param {import('../random.mjs').Random} random
    */
   constructor({ address, webhookUrl, adminUrl, tlsOf }, names, random) {
-    Object.assign(this, { address, webhookUrl, adminUrl, tlsOf, names, random });
+    this.address = address;
+    this.webhookUrl = webhookUrl;
+    this.adminUrl = adminUrl;
+    this.tlsOf = tlsOf;
+    this.names = names;
+    this.random = random;
   }
 
   /** The TLS options of the party whose turn is `index`. */

@@ -71,6 +71,7 @@ export const STRANGER_KINDS = {
     parties: ['nobody'],
     async begin(scene) {
       const [host, port] = scene.address.split(':');
+      /** @type {import('node:tls').ConnectionOptions} */
       const options = { host, port: Number(port), minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' };
       scene.every(200, () =>
         each(20, async (index) => {

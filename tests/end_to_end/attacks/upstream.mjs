@@ -59,5 +59,8 @@ const server = http.createServer({ keepAliveTimeout: 120_000 }, (request, respon
     }, delayMs);
   });
 });
-server.listen(0, '127.0.0.1', () => process.send({ url: `http://127.0.0.1:${server.address().port}` }));
+server.listen(0, '127.0.0.1', () => {
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  process.send({ url: `http://127.0.0.1:${port}` });
+});
 process.on('disconnect', () => process.exit());

@@ -19,6 +19,16 @@ const OPEN = [
   'UPSTREAM_ANSWER_UNREADABLE',
 ];
 
+/**
+ * What starts gateways, such as a Stack.
+ * @typedef {object} Gateways
+ * @property {() => Gateway | Promise<Gateway | undefined> | undefined} gateway the gateway as soon as one is running;
+ *     undefined if there will be none
+ * @property {boolean} [isOver] whether there will be none
+ * @property {(ms: number) => number} [maxBehindMsSince] for callers only: see Stack.maxBehindMsSince()
+ * @typedef {import('../harness.mjs').Gateway} Gateway
+ */
+
 export class Caller {
   #stop = false;
   #number = 0;
@@ -26,7 +36,7 @@ export class Caller {
   attempts = [];
 
   /**
-   * @param {import('./stack.mjs').Stack} stack asked for the gateway before each try
+   * @param {Gateways} stack asked for the gateway before each try
    * @param {import('./upstream_record.mjs').UpstreamRecord} upstream
    * @param {string} kind see judge.mjs
    * @param {number} index distinguishes this caller's requests from those of others
@@ -34,7 +44,12 @@ export class Caller {
    * @param {number} [intervalMs] the time between two requests
    */
   constructor(stack, upstream, kind, index, answered, intervalMs = 0) {
-    Object.assign(this, { stack, upstream, kind, index, answered, intervalMs });
+    this.stack = stack;
+    this.upstream = upstream;
+    this.kind = kind;
+    this.index = index;
+    this.answered = answered;
+    this.intervalMs = intervalMs;
     this.done = this.#work();
   }
 

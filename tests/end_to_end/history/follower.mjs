@@ -28,13 +28,15 @@ export class Follower {
   resumedAfterMs = [];
 
   /**
-   * @param {import('./stack.mjs').Stack} stack
+   * @param {import('./callers.mjs').Gateways} stack asked for the gateway before each call
    * @param {string} name
    * @param {() => boolean} leaves called for each message; if true, the subscriber ends the call and resumes at the
    *     cursor
    */
   constructor(stack, name, leaves = () => false) {
-    Object.assign(this, { stack, name, leaves });
+    this.stack = stack;
+    this.name = name;
+    this.leaves = leaves;
     this.done = this.#work();
   }
 

@@ -21,6 +21,12 @@ const MAX_OFFSET_MS = 120_000;
 const MAX_BEHIND_MS = 40_000;
 
 export class Round {
+  /** @type {import('../random.mjs').Random} */
+  random;
+  /** @type {Stack} */
+  stack;
+  /** @type {boolean} */
+  withStore;
   #answered = 0;
   #cuts = 0;
 
@@ -123,6 +129,7 @@ export class Round {
     machine.release();
   }
 
+  /** @param {{pieceBytes?: number, keep?: number, clockMs: number}} step */
   async powerCut({ pieceBytes, keep, clockMs }) {
     await this.stack.stop('SIGKILL');
     this.stack.machine.release();

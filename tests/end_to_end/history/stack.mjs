@@ -19,6 +19,19 @@ const RESERVE_MS = 10_000;
 const CLOCK_LAG_MS = 2_500;
 
 export class Stack {
+  /** @type {string} */
+  folder;
+  /** The section of the config. @type {{file: string, key_file: string}} */
+  audit;
+  /** @type {import('../../simulator/server.mjs').Simulator} */
+  simulator;
+  /** @type {Machine} */
+  machine;
+  /** @type {import('../harness.mjs').Config} */
+  config;
+  /** Whether no further gateway starts. */
+  isOver = false;
+  /** @type {Gateway | undefined} */
   #up;
   #waiting = [];
   /** An upper bound of the timestamps that gateways have used. */

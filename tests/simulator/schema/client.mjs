@@ -23,6 +23,7 @@ export function operationsIn(text) {
   return new Map(methods.map((method) => [only(method, /"(\/public\/v1\/\w+\/\w+)"/), operationIn(method)]));
 }
 
+/** @returns {Query | Submit} */
 function operationIn(method) {
   if (method.includes('self.process_request(')) {
     const request = only(method, /request: ([\w:]+),/);

@@ -93,12 +93,11 @@ function operationsOf(text) {
     const [alias, struct] = name.split('::');
     return `${modules.get(alias)}::${struct}`.replaceAll('::', '.');
   };
-  const operations = [...operationsIn(text)].map(([path, operation]) => {
-    const named = { ...operation };
-    for (const part of ['request', 'answer', 'parameters']) if (part in named) named[part] = full(named[part]);
-    return [path, named];
-  });
-  return new Map(operations);
+  const operations = operationsIn(text);
+  for (const operation of operations.values()) {
+    for (const part of ['request', 'answer', 'parameters']) if (part in operation) operation[part] = full(operation[part]);
+  }
+  return operations;
 }
 
 function membersOf(message, fields, enums, isOneof) {
@@ -113,6 +112,10 @@ function membersOf(message, fields, enums, isOneof) {
   });
 }
 
+/**
+ * @param {string} message
+ * @param {{name: string, type: string, rules?: string[]}} field
+ */
 function memberOf(message, { name, type: text, rules }) {
   let [type, isOption, number] = [text.replaceAll(/,(?=>|$)/g, ''), false, 'one'];
   const [, inOption] = WRAPPERS.option.exec(type) ?? [];

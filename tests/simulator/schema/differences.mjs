@@ -36,6 +36,7 @@ const describe = (kind) => (kind === undefined ? 'none' : `${presenceOf(kind)}; 
  * @returns {[string, string, string][]}
  */
 export function differences() {
+  /** @type {[string, string, string][]} */
   const found = [];
   for (const [path, operation] of specified) {
     const other = operationInSchema(path, operation.type);

@@ -67,8 +67,8 @@ function merged(newest, earlier) {
     messages.set(name, [...newest.messages.get(name), ...gone]);
     for (const { type } of gone) if (!messages.has(type)) messages.set(type, earlier.messages.get(type));
   }
-  const withEarlier = ([name, values]) => [name, [...new Set([...values, ...(earlier.enums.get(name) ?? [])])]];
-  const enums = new Map([...newest.enums].map(withEarlier));
+  const withEarlier = (name, values) => [...new Set([...values, ...(earlier.enums.get(name) ?? [])])];
+  const enums = new Map([...newest.enums].map(([name, values]) => [name, withEarlier(name, values)]));
   return { messages, enums, operations: newest.operations };
 }
 
