@@ -132,7 +132,11 @@ async function demonstrate() {
   step('A standby dies');
   const [standby] = cluster.standbys;
   await standby.kill();
-  await show(stack, gateways, `${cluster.standbys.find((server) => server !== standby).name} confirms transactions alone`);
+  await show(
+    stack,
+    gateways,
+    `${cluster.standbys.find((server) => server !== standby).name} confirms transactions alone`,
+  );
   await standby.start();
   return gateways;
 }

@@ -97,6 +97,9 @@ console.log(`  ${denial}`);
 
 console.log('\nThe metrics on the admin port count the calls of each method, by their result:');
 const metrics = await (await fetch(`${admin}/metrics`)).text();
-const counted = metrics.split('\n').filter((line) => /^stampgate_calls_total\{.* [1-9]\d*$/.test(line)).sort();
+const counted = metrics
+  .split('\n')
+  .filter((line) => /^stampgate_calls_total\{.* [1-9]\d*$/.test(line))
+  .sort();
 expect('the metrics count no call', counted.length > 0);
 for (const line of counted) console.log(`  ${line}`);

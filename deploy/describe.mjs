@@ -12,7 +12,8 @@ export const describeMessage = (message) => JSON.stringify(message, brief, 2).re
 export function describeError(error) {
   const lines = [`  ${[nameOf(error.code), error.info?.reason].filter(Boolean).join(' ')}: ${error.details}`];
   for (const [key, value] of Object.entries(error.info?.metadata ?? {})) lines.push(`    ${key}: ${value}`);
-  for (const { field, description } of error.badRequest?.field_violations ?? []) lines.push(`    ${field} ${description}`);
+  for (const { field, description } of error.badRequest?.field_violations ?? [])
+    lines.push(`    ${field} ${description}`);
   if (error.retryInfo) lines.push(`    repeat after ${JSON.stringify(error.retryInfo.retry_delay)}`);
   return lines.join('\n');
 }

@@ -26,9 +26,7 @@ function dealWith({ type, event_id: eventId, activity }) {
 
 const client = connect(gateway);
 for (;;) {
-  const start = existsSync(cursorFile)
-    ? { cursor: readFileSync(cursorFile, 'utf8') }
-    : { end: 'LOG_END_EARLIEST' };
+  const start = existsSync(cursorFile) ? { cursor: readFileSync(cursorFile, 'utf8') } : { end: 'LOG_END_EARLIEST' };
   console.log(`subscribing from ${start.cursor ? 'the saved cursor' : 'the beginning'}`);
   try {
     for await (const { events = [], cursor } of stream(client, 'EventService/Subscribe', start)) {

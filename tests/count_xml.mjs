@@ -4,7 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const events = readFileSync(process.argv[2], 'utf8').split('\n').filter((line) => line !== '');
+const events = readFileSync(process.argv[2], 'utf8')
+  .split('\n')
+  .filter((line) => line !== '');
 let passed = 0;
 let failed = 0;
 let skipped = 0;

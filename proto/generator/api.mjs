@@ -1,6 +1,16 @@
 // The API as elements of protos: makes messages, enums and services from the catalog, the reviewed tables and the lock.
 import { activityOneofs } from './catalog.mjs';
-import { activityPartComment, emptyList, fieldComments, gone, methodComment, queryFields, requestComment, submitComments, words } from './comments.mjs';
+import {
+  activityPartComment,
+  emptyList,
+  fieldComments,
+  gone,
+  methodComment,
+  queryFields,
+  requestComment,
+  submitComments,
+  words,
+} from './comments.mjs';
 import { Graph, named } from './graph.mjs';
 import { bare, camel, pascal, snake, upperSnake } from './names.mjs';
 import { kindOf, methodsOf, subjectOf } from './operations.mjs';
@@ -31,7 +41,12 @@ const byHand = {
 const asText = ['v1ActivityType'];
 
 const submitNumbers = {
-  timestamp_ms: 1, organization_id: 2, parameters: 3, generate_app_proofs: 4, wait_until: 13, idempotency_key: 14,
+  timestamp_ms: 1,
+  organization_id: 2,
+  parameters: 3,
+  generate_app_proofs: 4,
+  wait_until: 13,
+  idempotency_key: 14,
   client_stamp: 15,
 };
 const queryNumbers = { organization_id: 1, client_stamp: 15 };
@@ -46,11 +61,17 @@ class Api {
     this.graph = new Graph(catalog);
     this.methods = methodsOf(catalog, reviewed);
     // If two versions have the same parameters, the message has the name of the first.
-    this.methodOfParameters = new Map([...this.methods].reverse().flatMap((method) =>
-      method.version.parameters ? [[method.version.parameters, method]] : []));
+    this.methodOfParameters = new Map(
+      [...this.methods]
+        .reverse()
+        .flatMap((method) => (method.version.parameters ? [[method.version.parameters, method]] : [])),
+    );
     // A result belongs to the first method of its subject: a later version can have the result of an earlier one.
-    this.methodOfSubject = new Map([...this.methods].reverse().flatMap((method) =>
-      method.version.parameters ? [[subjectOf(method.version.parameters), method]] : []));
+    this.methodOfSubject = new Map(
+      [...this.methods]
+        .reverse()
+        .flatMap((method) => (method.version.parameters ? [[subjectOf(method.version.parameters), method]] : [])),
+    );
     this.places = placesOf(reviewed, this.graph, this.methods, (key) => this.name(key), lock.content.areas);
     // Several definitions can share a message: its texts are secret if one of them is in a submit.
     this.namesInSubmits = new Set([...this.graph.inSubmits].map((key) => this.name(key)));
@@ -73,7 +94,8 @@ class Api {
   name(key) {
     if (byHand[key]) return byHand[key][0];
     const [definition, member] = key.split('.');
-    const entry = member === undefined && key in this.catalog.messages ? this.reviewed.type(key) : this.reviewed.enum(key);
+    const entry =
+      member === undefined && key in this.catalog.messages ? this.reviewed.type(key) : this.reviewed.enum(key);
     if (entry.name) return entry.name;
     if (member) return this.name(definition) + pascal(snake(member));
     const method = this.methodOfParameters.get(key);
@@ -99,14 +121,17 @@ class Api {
 
   add(file, element, origin) {
     const known = this.elements.get(element.name);
-    if (known) throw new Error(`${origin} and ${known} have the same proto name ${element.name}: name one in the tables`);
+    if (known)
+      throw new Error(`${origin} and ${known} have the same proto name ${element.name}: name one in the tables`);
     this.elements.set(element.name, origin);
     file.elements.push(element);
   }
 
   build() {
-    const reachable = this.graph.closure([...activityOneofs, ...this.methods.flatMap(({ version }) =>
-      [version.parameters, version.request, version.response].filter(Boolean))]);
+    const reachable = this.graph.closure([
+      ...activityOneofs,
+      ...this.methods.flatMap(({ version }) => [version.parameters, version.request, version.response].filter(Boolean)),
+    ]);
     for (const key of [...reachable].filter((each) => each in this.catalog.messages)) {
       const name = this.name(key);
       this.definitionsOf.set(name, [...(this.definitionsOf.get(name) ?? []), key]);
@@ -122,7 +147,8 @@ class Api {
     for (const file of this.files.values()) {
       // Enums precede messages. Within both, the order is that of the lock, so that new elements come last.
       const rank = ({ kind, name }) => [kind === 'enum' ? 0 : 1, this.lock.order(name)];
-      file.elements = file.elements.map((element, index) => [element, [...rank(element), index]])
+      file.elements = file.elements
+        .map((element, index) => [element, [...rank(element), index]])
         .sort(([, a], [, b]) => a[0] - b[0] || (a[1] === b[1] ? 0 : a[1] - b[1]) || a[2] - b[2])
         .map(([element]) => element);
     }
@@ -140,7 +166,10 @@ class Api {
     const place = `${service}.${name}`;
     this.text(entry, `operation ${method.path}`);
     if (!method.isFirst && !entry.versions?.includes(version.type)) this.unreviewed.add(`version ${version.type}`);
-    const options = [['kind', `OPERATION_KIND_${kindOf(version).toUpperCase()}`], ['path', `"${method.path}"`]];
+    const options = [
+      ['kind', `OPERATION_KIND_${kindOf(version).toUpperCase()}`],
+      ['path', `"${method.path}"`],
+    ];
     if (version.type) options.push(['activity_type', `"${version.type}"`]);
     options.push(['policy_class', `POLICY_CLASS_${(entry.class ?? 'dangerous').toUpperCase()}`]);
     if (entry.stamped_by_client) options.push(['stamped_by_client', 'true']);
@@ -148,7 +177,10 @@ class Api {
     if (entry.internal) options.push(['internal', 'true']);
     if (entry.moves_unread_amount) options.push(['moves_unread_amount', 'true']);
     file.service.methods.push({
-      name, options, comment: methodComment(method), deprecated: version.gone !== undefined,
+      name,
+      options,
+      comment: methodComment(method),
+      deprecated: version.gone !== undefined,
     });
     if (version.type) this.submit(file, method, place);
     else this.query(file, method, place);
@@ -162,40 +194,80 @@ class Api {
     const numbers = this.lock.fields(message, names, submitNumbers);
     file.imports.add('stampgate/v1/activity.proto').add(this.fileOf(version.parameters));
     const comments = submitComments(method);
-    const field = (fieldName, label, type, comment, options = []) =>
-      ({ name: fieldName, label, type, number: numbers[fieldName], options, comment });
-    this.add(file, {
-      kind: 'message', name: message, comment: `Request of ${place}.${comments.message}`, retired: [],
-      fields: [
-        field('timestamp_ms', 'optional', 'uint64', comments.time),
-        field('organization_id', '', 'string', requestComment(comments.organization, true), [flag('required')]),
-        field('parameters', '', this.name(version.parameters), requestComment(comments.parameters, true),
-          [flag('required')]),
-        ...hasProofs ? [field('generate_app_proofs', 'optional', 'bool', comments.appProofs)] : [],
-        field('wait_until', 'optional', 'WaitUntil', comments.wait, [['(field).role', 'FIELD_ROLE_WAIT_UNTIL']]),
-        field('idempotency_key', 'optional', 'string', comments.key, [['(field).role', 'FIELD_ROLE_IDEMPOTENCY_KEY']]),
-        field('client_stamp', '', 'ClientStamp', comments.stamp),
-      ],
-    }, place);
+    const field = (fieldName, label, type, comment, options = []) => ({
+      name: fieldName,
+      label,
+      type,
+      number: numbers[fieldName],
+      options,
+      comment,
+    });
+    this.add(
+      file,
+      {
+        kind: 'message',
+        name: message,
+        comment: `Request of ${place}.${comments.message}`,
+        retired: [],
+        fields: [
+          field('timestamp_ms', 'optional', 'uint64', comments.time),
+          field('organization_id', '', 'string', requestComment(comments.organization, true), [flag('required')]),
+          field('parameters', '', this.name(version.parameters), requestComment(comments.parameters, true), [
+            flag('required'),
+          ]),
+          ...(hasProofs ? [field('generate_app_proofs', 'optional', 'bool', comments.appProofs)] : []),
+          field('wait_until', 'optional', 'WaitUntil', comments.wait, [['(field).role', 'FIELD_ROLE_WAIT_UNTIL']]),
+          field('idempotency_key', 'optional', 'string', comments.key, [
+            ['(field).role', 'FIELD_ROLE_IDEMPOTENCY_KEY'],
+          ]),
+          field('client_stamp', '', 'ClientStamp', comments.stamp),
+        ],
+      },
+      place,
+    );
     const response = `${name}Response`;
     const responseNumbers = this.lock.fields(response, ['activity', 'unrecognized']);
-    this.add(file, {
-      kind: 'message', name: response, comment: `Response of ${place}.`, retired: [],
-      fields: [
-        { name: 'activity', label: '', type: 'Activity', number: responseNumbers.activity, options: [flag('required')],
-          comment: entry.response ?? fieldComments.activity(entry.outcome ?? 'upstream has carried out the operation') },
-        this.unrecognized(responseNumbers),
-      ],
-    }, place);
+    this.add(
+      file,
+      {
+        kind: 'message',
+        name: response,
+        comment: `Response of ${place}.`,
+        retired: [],
+        fields: [
+          {
+            name: 'activity',
+            label: '',
+            type: 'Activity',
+            number: responseNumbers.activity,
+            options: [flag('required')],
+            comment:
+              entry.response ?? fieldComments.activity(entry.outcome ?? 'upstream has carried out the operation'),
+          },
+          this.unrecognized(responseNumbers),
+        ],
+      },
+      place,
+    );
   }
 
   query(file, { name, version }, place) {
     const isStamped = kindOf(version) === 'query';
-    const request = this.fieldsOf(version.request, `${name}Request`, file, isStamped ? queryNumbers : {},
-      isStamped ? ['client_stamp'] : [], queryFields);
+    const request = this.fieldsOf(
+      version.request,
+      `${name}Request`,
+      file,
+      isStamped ? queryNumbers : {},
+      isStamped ? ['client_stamp'] : [],
+      queryFields,
+    );
     if (isStamped) {
       request.fields.push({
-        name: 'client_stamp', label: '', type: 'ClientStamp', number: request.numbers.client_stamp, options: [],
+        name: 'client_stamp',
+        label: '',
+        type: 'ClientStamp',
+        number: request.numbers.client_stamp,
+        options: [],
         comment: fieldComments.stamp,
       });
     }
@@ -209,7 +281,11 @@ class Api {
   /** @returns {Field} */
   unrecognized(numbers) {
     return {
-      name: 'unrecognized', label: '', type: 'map<string, string>', number: numbers.unrecognized, options: [],
+      name: 'unrecognized',
+      label: '',
+      type: 'map<string, string>',
+      number: numbers.unrecognized,
+      options: [],
       comment: fieldComments.unrecognized,
     };
   }
@@ -225,9 +301,17 @@ class Api {
     this.lock.content.areas[name] = area;
     const content = this.fieldsOf(key, name, file, {}, []);
     if (entry.at_most_one) file.imports.add('stampgate/v1/options.proto');
-    this.add(file, {
-      kind: 'message', name, comment: this.definitionComment(key, entry), atMostOne: entry.at_most_one, ...content,
-    }, key);
+    this.add(
+      file,
+      {
+        kind: 'message',
+        name,
+        comment: this.definitionComment(key, entry),
+        atMostOne: entry.at_most_one,
+        ...content,
+      },
+      key,
+    );
   }
 
   /** Whether another definition with the same name makes the message: one that requests use, or else the first. */
@@ -263,8 +347,7 @@ class Api {
       return { member, facts, entry, name: entry.name ?? this.fieldName(member, facts) };
     });
     const numbers = this.lock.fields(message, [...entries.map(({ name }) => name), ...added], fixed);
-    const fields = entries.map((one) => this.field(definition, one, numbers, file))
-      .sort((a, b) => a.number - b.number);
+    const fields = entries.map((one) => this.field(definition, one, numbers, file)).sort((a, b) => a.number - b.number);
     const names = [...fields.map(({ name }) => name), ...added];
     return { fields, numbers, retired: this.lock.retired(message, names) };
   }
@@ -276,7 +359,8 @@ class Api {
   entryOf(definition, member, facts, common) {
     const entry = this.reviewed.field(definition, member, common);
     const isNew = facts.added !== undefined || this.catalog.messages[definition].added !== undefined;
-    if (!isNew || common || this.reviewed.hasOwn(definition, member) || activityOneofs.includes(definition)) return entry;
+    if (!isNew || common || this.reviewed.hasOwn(definition, member) || activityOneofs.includes(definition))
+      return entry;
     this.unreviewed.add(`field ${definition}.${member}`);
     const { public: _, ...rest } = entry;
     return rest;
@@ -307,7 +391,8 @@ class Api {
     const isText = ['string', 'bytes'].includes(type) || kind === 'map';
     const message = this.name(definition);
     const isInSubmit = this.namesInSubmits.has(message);
-    const isSecret = this.definitionsOf.get(message)
+    const isSecret = this.definitionsOf
+      .get(message)
       .map((each) => (each === definition ? entry : this.reviewed.field(each, member)))
       .some((each) => each.secret ?? (isText && isInSubmit && !each.public));
     if (isSecret) options.push(flag('secret'));
@@ -320,13 +405,19 @@ class Api {
     // A required number or truth value may be zero or false, so its field has presence.
     const isZeroable = isScalar && !['string', 'bytes'].includes(type) && !(kind in this.catalog.enums);
     const hasPresence = entry.presence ?? (isRequest ? !required || isZeroable || entry.may_be_empty : !facts.required);
-    const text = activityOneofs.includes(definition) ? '' : this.text(entry, `field ${definition}.${member}`,
-      `The member ${member} of upstream's JSON.`);
+    const text = activityOneofs.includes(definition)
+      ? ''
+      : this.text(entry, `field ${definition}.${member}`, `The member ${member} of upstream's JSON.`);
     return {
-      name, type, options, number: numbers[name],
+      name,
+      type,
+      options,
+      number: numbers[name],
       label: isList ? 'repeated' : isScalar && hasPresence ? 'optional' : '',
-      comment: (isRequest && !entry.whole ? requestComment(text, required) : text) +
-        (isRequest && isList && !required ? emptyList : '') + gone(facts.gone, 'field'),
+      comment:
+        (isRequest && !entry.whole ? requestComment(text, required) : text) +
+        (isRequest && isList && !required ? emptyList : '') +
+        gone(facts.gone, 'field'),
       deprecated: facts.gone !== undefined,
     };
   }
@@ -351,7 +442,8 @@ class Api {
     const members = this.catalog.messages[key].members;
     for (const field of content.fields) {
       const [, facts] = Object.entries(members).find(([member]) => snake(member) === field.name);
-      const owner = isIntent ? this.methodOfParameters.get(facts.kind)
+      const owner = isIntent
+        ? this.methodOfParameters.get(facts.kind)
         : this.methodOfSubject.get(subjectOf(facts.kind));
       const part = isIntent ? 'Intent' : 'Result';
       field.comment = owner ? `${part} of ${owner.service}.${owner.name}.` : activityPartComment(facts.kind);
@@ -359,7 +451,11 @@ class Api {
       field.options = field.options.filter(([option]) => option.endsWith('json_name'));
     }
     file.imports.delete('stampgate/v1/options.proto');
-    this.add(file, { kind: 'message', name, comment: entry.text, oneof: word, oneofComment: entry.oneof_text, ...content }, key);
+    this.add(
+      file,
+      { kind: 'message', name, comment: entry.text, oneof: word, oneofComment: entry.oneof_text, ...content },
+      key,
+    );
   }
 
   // Enums.
@@ -368,7 +464,7 @@ class Api {
     const byName = new Map();
     for (const key of keys) {
       const name = this.name(key);
-      byName.set(name, [...byName.get(name) ?? [], key]);
+      byName.set(name, [...(byName.get(name) ?? []), key]);
     }
     for (const [name, group] of byName) {
       const areas = group.map((key) => this.places.get(key));
@@ -383,8 +479,9 @@ class Api {
 
   enum(name, keys, file) {
     const prefix = upperSnake(name);
-    const entry = Object.assign({}, ...keys.map((key) => this.reviewed.enum(key)),
-      { values: Object.assign({}, ...keys.map((key) => this.reviewed.enum(key).values)) });
+    const entry = Object.assign({}, ...keys.map((key) => this.reviewed.enum(key)), {
+      values: Object.assign({}, ...keys.map((key) => this.reviewed.enum(key).values)),
+    });
     const all = Object.assign({}, ...keys.map((key) => this.catalog.enums[key].values));
     const values = Object.entries(all).map(([json, facts]) => {
       const word = entry.names?.[json] ?? json.toUpperCase().replace(/[^A-Z0-9]/g, '_');
@@ -393,17 +490,28 @@ class Api {
     });
     const zero = values.find(({ value }) => value === `${prefix}_UNSPECIFIED`);
     if (zero) throw new Error(`${keys[0]} has the value ${zero.json}, which the API uses for an unset field`);
-    const numbers = this.lock.values(name, values.map(({ value }) => value));
+    const numbers = this.lock.values(
+      name,
+      values.map(({ value }) => value),
+    );
     if (values.some(({ json, value }) => json !== value)) file.imports.add('stampgate/v1/options.proto');
     return {
-      kind: 'enum', name, comment: this.text(entry, `enum ${keys[0]}`, `The values of ${words(keys[0])}.`),
+      kind: 'enum',
+      name,
+      comment: this.text(entry, `enum ${keys[0]}`, `The values of ${words(keys[0])}.`),
       values: [
         { name: `${prefix}_UNSPECIFIED`, number: 0, comment: 'Not set; never sent by upstream.' },
-        ...values.map(({ json, facts, value }) => ({
-          name: value, number: numbers[value], json: json === value ? undefined : json,
-          comment: this.text({ text: entry.values[json] }, `value ${json} of ${keys[0]}`, `The value "${json}".`) + gone(facts.gone, 'value'),
-          deprecated: facts.gone !== undefined,
-        })).sort((a, b) => a.number - b.number),
+        ...values
+          .map(({ json, facts, value }) => ({
+            name: value,
+            number: numbers[value],
+            json: json === value ? undefined : json,
+            comment:
+              this.text({ text: entry.values[json] }, `value ${json} of ${keys[0]}`, `The value "${json}".`) +
+              gone(facts.gone, 'value'),
+            deprecated: facts.gone !== undefined,
+          }))
+          .sort((a, b) => a.number - b.number),
       ],
     };
   }

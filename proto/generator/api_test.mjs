@@ -27,17 +27,20 @@ const apiOf = (catalog) => makeApi(catalog, reviewed, new Lock(emptyLock()));
 function sharedOptions({ inSubmit, fields }) {
   const using = (kind) => ({ members: { shared: { kind } } });
   const part = { members: { word: { kind: 'string' } } };
-  const catalog = catalogWith({
-    v1Result: { members: { makeResult: { kind: 'v1MakeResult' } } },
-    v1LookRequest: using('v1Part'),
-    v1LookResponse: inSubmit ? { members: {} } : using('datav1Part'),
-    v1MakeResult: inSubmit ? using('datav1Part') : { members: {} },
-    // Both have the proto name Part, and the definition in the request makes its message.
-    v1Part: part,
-    datav1Part: part,
-  }, {
-    '/public/v1/query/look': [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }],
-  });
+  const catalog = catalogWith(
+    {
+      v1Result: { members: { makeResult: { kind: 'v1MakeResult' } } },
+      v1LookRequest: using('v1Part'),
+      v1LookResponse: inSubmit ? { members: {} } : using('datav1Part'),
+      v1MakeResult: inSubmit ? using('datav1Part') : { members: {} },
+      // Both have the proto name Part, and the definition in the request makes its message.
+      v1Part: part,
+      datav1Part: part,
+    },
+    {
+      '/public/v1/query/look': [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }],
+    },
+  );
   const tables = Object.assign(Object.create(reviewed), { fields });
   const { files } = makeApi(catalog, tables, new Lock(emptyLock()));
   const parts = files.flatMap(({ elements }) => elements).filter(({ name }) => name === 'Part');
@@ -67,9 +70,12 @@ test('a field of a shared message is secret if the table says so of one of the d
 
 test('a request has the limits of the table, and a response has none', () => {
   const using = { members: { word: { kind: 'string' } } };
-  const catalog = catalogWith({ v1LookRequest: using, v1LookResponse: using }, {
-    '/public/v1/query/look': [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }],
-  });
+  const catalog = catalogWith(
+    { v1LookRequest: using, v1LookResponse: using },
+    {
+      '/public/v1/query/look': [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }],
+    },
+  );
   const tables = Object.assign(Object.create(reviewed), { fields: { word: { max_characters: 3 } } });
   const elements = makeApi(catalog, tables, new Lock(emptyLock())).files.flatMap((file) => file.elements);
   const optionsIn = (message) =>
@@ -81,14 +87,19 @@ test('a request has the limits of the table, and a response has none', () => {
 test('the parameters of a submit have a message, also if they are no intent of an activity', () => {
   for (const parameters of ['v1MakeIntent', 'v1MakeBody']) {
     const elements = apiOf(catalogWith({}, {}, parameters)).files.flatMap((file) => file.elements);
-    assert.ok(elements.some(({ name }) => name === 'MakeParameters'), parameters);
+    assert.ok(
+      elements.some(({ name }) => name === 'MakeParameters'),
+      parameters,
+    );
   }
 });
 
 test('a member of a result whose definition has another name is an error that names the definition', () => {
   const messages = { v1Result: { members: { part: { kind: 'v1Part' } } }, v1Part: { members: {} } };
   for (const parameters of ['v1MakeIntent', 'v1MakeBody']) {
-    assert.throws(() => apiOf(catalogWith(messages, {}, parameters)),
-      /an activity contains v1Part, whose name is not that of an intent or a result/);
+    assert.throws(
+      () => apiOf(catalogWith(messages, {}, parameters)),
+      /an activity contains v1Part, whose name is not that of an intent or a result/,
+    );
   }
 });

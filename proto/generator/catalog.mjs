@@ -110,7 +110,7 @@ class Merge {
 
   /** Adds a version of an operation, or compares it with the one in the catalog that `isSame` finds. */
   version(path, facts, isSame, text) {
-    const versions = this.catalog.operations[path] ??= [];
+    const versions = (this.catalog.operations[path] ??= []);
     const known = versions.find(isSame);
     if (!known) {
       versions.push({ ...facts, since: this.release.day });
@@ -121,7 +121,8 @@ class Merge {
     for (const [key, value] of Object.entries(facts)) {
       if (known[key] === value) continue;
       // The messages of a method keep their fields, so they cannot become those of another definition.
-      if (key !== 'appProofs') throw new Error(`${path}: ${key} was ${known[key]}, and now is ${value}: decide by hand`);
+      if (key !== 'appProofs')
+        throw new Error(`${path}: ${key} was ${known[key]}, and now is ${value}: decide by hand`);
       this.note(`${path}: generateAppProofs is ${value ? 'new' : 'no longer published'}.`);
       known.appProofs = true;
     }
@@ -146,7 +147,10 @@ class Merge {
 
   message(name) {
     const isNew = !this.catalog.messages[name];
-    const message = this.catalog.messages[name] ??= { members: {}, ...!this.isFirst && { added: this.release.version } };
+    const message = (this.catalog.messages[name] ??= {
+      members: {},
+      ...(!this.isFirst && { added: this.release.version }),
+    });
     const present = new Set();
     for (const member of this.members(name)) {
       present.add(member.name);
@@ -169,7 +173,11 @@ class Merge {
     const known = message.members[name];
     if (!known) {
       const isRequired = required && isNew && !activityOneofs.includes(owner);
-      message.members[name] = { kind: text, ...isRequired && { required }, ...!isNew && { added: this.release.version } };
+      message.members[name] = {
+        kind: text,
+        ...(isRequired && { required }),
+        ...(!isNew && { added: this.release.version }),
+      };
       if (!isNew) this.note(`${place} is new: ${text}${required ? ', required' : ''}.`);
       return;
     }
@@ -186,7 +194,9 @@ class Merge {
       this.note(`${place} is no longer required.`);
       delete known.required;
     } else if (!known.required && required && !activityOneofs.includes(owner) && !known.added) {
-      this.note(`${place} is required in this release. Its proto field stays optional, so that older callers can omit it.`);
+      this.note(
+        `${place} is required in this release. Its proto field stays optional, so that older callers can omit it.`,
+      );
       known.added = this.release.version;
     }
   }

@@ -26,10 +26,14 @@ export type definitions = {
   ${definitions}
 };
 export type operations = {
-  ${['Make', 'GetThing'].map((name) => `S_${name}: {
+  ${['Make', 'GetThing']
+    .map(
+      (name) => `S_${name}: {
     parameters: { body: { body: definitions["v1${name}Request"]; }; };
     responses: { 200: { schema: definitions["v1${name === 'Make' ? 'Activity' : 'GetThing'}Response"]; }; };
-  };`).join('\n')}
+  };`,
+    )
+    .join('\n')}
 };`;
 
 const release = (number) => ({ version: String(number), day: `2026-01-0${number}`, integrity: '' });
@@ -48,15 +52,18 @@ test('the first release changes nothing, and its operations have its day', () =>
   const { catalog, changes } = follow({});
   assert.deepEqual(changes, []);
   assert.deepEqual(catalog.operations, {
-    '/public/v1/query/get_thing': [{ request: 'v1GetThingRequest', response: 'v1GetThingResponse', since: '2026-01-01' }],
+    '/public/v1/query/get_thing': [
+      { request: 'v1GetThingRequest', response: 'v1GetThingResponse', since: '2026-01-01' },
+    ],
     '/public/v1/submit/make': [
-      { type: 'ACTIVITY_TYPE_MAKE', parameters: 'v1MakeIntent', appProofs: true, since: '2026-01-01' }],
+      { type: 'ACTIVITY_TYPE_MAKE', parameters: 'v1MakeIntent', appProofs: true, since: '2026-01-01' },
+    ],
   });
   assert.deepEqual(catalog.messages.v1MakeIntent, { members: { name: { kind: 'string', required: true } } });
   assert.deepEqual(catalog.enums.v1Colour, { values: { COLOUR_RED: {}, COLOUR_BLUE: {} } });
 });
 
-test('a catalog has no text of upstream\'s descriptions', () => {
+test("a catalog has no text of upstream's descriptions", () => {
   assert.ok(!JSON.stringify(follow({}).catalog).includes('Which thing'));
 });
 
@@ -87,8 +94,10 @@ test('a shape that changes without a new version is named', () => {
 
 test('a removed member and a removed operation stay in the catalog, marked', () => {
   const { catalog, changes } = follow({}, { members: '', query: false });
-  assert.deepEqual(changes, ['v1MakeIntent.name is no longer published.',
-    '/public/v1/query/get_thing is no longer published.']);
+  assert.deepEqual(changes, [
+    'v1MakeIntent.name is no longer published.',
+    '/public/v1/query/get_thing is no longer published.',
+  ]);
   assert.equal(catalog.messages.v1MakeIntent.members.name.gone, '2');
   assert.equal(catalog.operations['/public/v1/query/get_thing'][0].gone, '2');
 });
@@ -108,8 +117,13 @@ test('what is published again loses its mark, and is named', () => {
 test('a new version of an activity type is a version of the same operation', () => {
   const { catalog, changes } = follow({}, { type: 'ACTIVITY_TYPE_MAKE_V2' });
   assert.deepEqual(changes, ['/public/v1/submit/make has a new version: activity type ACTIVITY_TYPE_MAKE_V2.']);
-  assert.deepEqual(catalog.operations['/public/v1/submit/make'].map(({ type, since }) => [type, since]),
-    [['ACTIVITY_TYPE_MAKE', '2026-01-01'], ['ACTIVITY_TYPE_MAKE_V2', '2026-01-02']]);
+  assert.deepEqual(
+    catalog.operations['/public/v1/submit/make'].map(({ type, since }) => [type, since]),
+    [
+      ['ACTIVITY_TYPE_MAKE', '2026-01-01'],
+      ['ACTIVITY_TYPE_MAKE_V2', '2026-01-02'],
+    ],
+  );
 });
 
 test('listed texts are an enum of their member', () => {
@@ -121,8 +135,13 @@ test('listed texts are an enum of their member', () => {
 test('each format has its kind', () => {
   const member = (name, format, type) => `\n/** Format: ${format} */\n${name}: ${type};`;
   const { catalog } = follow({
-    members: member('a', 'uint64', 'string') + member('b', 'int64', 'string') + member('c', 'byte', 'string') +
-      member('d', 'int32', 'number') + member('e', 'int64', 'number') + 'f: boolean[]; g: { [key: string]: string };',
+    members:
+      member('a', 'uint64', 'string') +
+      member('b', 'int64', 'string') +
+      member('c', 'byte', 'string') +
+      member('d', 'int32', 'number') +
+      member('e', 'int64', 'number') +
+      'f: boolean[]; g: { [key: string]: string };',
   });
   const kinds = Object.values(catalog.messages.v1MakeIntent.members).map(({ kind }) => kind);
   assert.deepEqual(kinds, ['uint64', 'int64', 'bytes', 'int32', 'uint32', 'bool[]', 'map']);
@@ -139,6 +158,8 @@ test('a member whose definition is another name of a kind is of that kind', () =
   const { messages } = follow({ members, definitions }).catalog;
   const kinds = Object.values(messages.v1MakeIntent.members).map(({ kind }) => kind);
   assert.deepEqual(kinds, ['v1Colour[]', 'v1Colour', 'string[]']);
-  assert.throws(() => follow({ members: 'many: definitions["v1Colours"][];', definitions }),
-    /v1MakeIntent\.many: a proto cannot have a list of lists/);
+  assert.throws(
+    () => follow({ members: 'many: definitions["v1Colours"][];', definitions }),
+    /v1MakeIntent\.many: a proto cannot have a list of lists/,
+  );
 });

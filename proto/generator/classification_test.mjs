@@ -26,7 +26,10 @@ const PROPERTIES = {
 
 /** The rows of the table in a part of the page: operation, property, first, second, decision, why. */
 function rowsOf(part) {
-  const rows = part.split('\n').filter((line) => line.startsWith('|')).map((line) => line.split('|').slice(1, -1));
+  const rows = part
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .map((line) => line.split('|').slice(1, -1));
   return rows.slice(2).map((cells) => {
     const [operation, ...others] = cells.map((cell) => cell.trim());
     assert.match(operation, /^`\w+`$/);
@@ -55,7 +58,12 @@ it('the page lists every disagreement of the two classifications, and no other; 
       .filter(([, , ofFirst, ofSecond]) => ofFirst !== ofSecond)
       .map((row) => [...row, row[2]].join(' | ')),
   );
-  assert.deepEqual(rowsOf(differing).map((row) => row.slice(0, 5).join(' | ')).sort(), disagreements.sort());
+  assert.deepEqual(
+    rowsOf(differing)
+      .map((row) => row.slice(0, 5).join(' | '))
+      .sort(),
+    disagreements.sort(),
+  );
 });
 
 it('each decision for the second classification is in force, and both classifications now agree', () => {

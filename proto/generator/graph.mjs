@@ -23,7 +23,9 @@ export class Graph {
   /** The messages and enums that a definition names directly. */
   uses(definition) {
     const members = this.catalog.messages[definition]?.members ?? {};
-    return Object.values(members).map(({ kind }) => named(kind)).filter((name) => this.isDefined(name));
+    return Object.values(members)
+      .map(({ kind }) => named(kind))
+      .filter((name) => this.isDefined(name));
   }
 
   isDefined(name) {

@@ -40,13 +40,13 @@ export class Lock {
    * @param {Object<string, number>} [fixed] numbers that fields of these names have in every message
    */
   fields(message, names, fixed = {}) {
-    const numbers = this.content.messages[message] ??= {};
+    const numbers = (this.content.messages[message] ??= {});
     return assign(numbers, names, fixed, Object.values(fixed));
   }
 
   /** Returns the numbers of an enum's values, which begin with 1. */
   values(name, names) {
-    return assign(this.content.enums[name] ??= {}, names, {}, []);
+    return assign((this.content.enums[name] ??= {}), names, {}, []);
   }
 
   /** Names and numbers of fields of `message` that are not among `names`. */
@@ -56,8 +56,9 @@ export class Lock {
 
   /** The place of an element among all elements in the order in which they were added. */
   order(name) {
-    this.#places ??= new Map([...Object.keys(this.content.enums), ...Object.keys(this.content.messages)]
-      .map((key, index) => [key, index]));
+    this.#places ??= new Map(
+      [...Object.keys(this.content.enums), ...Object.keys(this.content.messages)].map((key, index) => [key, index]),
+    );
     return this.#places.get(name) ?? Infinity;
   }
 }

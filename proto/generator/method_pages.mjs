@@ -12,11 +12,19 @@
 /** Returns the methods of a proto in the format of `buf format`. @returns {ListedMethod[]} */
 export function methodsIn(text) {
   const service = /^service (\w+)/m.exec(text)?.[1];
-  const methods = text.matchAll(/((?:^ {2}\/\/[^\n]*\n)+) {2}rpc (\w+)\(\w+\) returns \((stream )?\w+\)(?: \{(.*?)^ {2}\}|;)/gms);
+  const methods = text.matchAll(
+    /((?:^ {2}\/\/[^\n]*\n)+) {2}rpc (\w+)\(\w+\) returns \((stream )?\w+\)(?: \{(.*?)^ {2}\}|;)/gms,
+  );
   return [...methods].map(([, comment, name, stream, body = '']) => {
-    const words = comment.replace(/^ {2}\/\/ ?/gm, '').split('\n\n')[0].replaceAll('\n', ' ').trim();
+    const words = comment
+      .replace(/^ {2}\/\/ ?/gm, '')
+      .split('\n\n')[0]
+      .replaceAll('\n', ' ')
+      .trim();
     return {
-      service, name, streams: stream !== undefined,
+      service,
+      name,
+      streams: stream !== undefined,
       first: words.split(/(?<=\.)\s/)[0],
       option: (option) => new RegExp(`^ {6}${option}: "?(.*?)"?$`, 'm').exec(body)?.[1],
     };
@@ -32,15 +40,17 @@ function row(method) {
   const path = method.option('path')?.replace('/public/v1/', '');
   const wire = kind === 'local' ? '' : [path, method.option('activity_type')].filter(Boolean).join(', ');
   const ofClass = classOf(method) ?? (kind ? 'dangerous' : 'of the method prepared');
-  const since = method.option('internal') ? 'internal' : method.option('since') ?? '';
+  const since = method.option('internal') ? 'internal' : (method.option('since') ?? '');
   return `| \`${method.service}/${method.name}\` | ${method.first} | ${ofClass} | ${since} | ${wire} |`;
 }
 
 /** Whether a reader may expect a class of the method that does not cover it. */
-const surprises = (method) => method.option('internal') !== undefined ||
+const surprises = (method) =>
+  method.option('internal') !== undefined ||
   (method.option('kind') === 'OPERATION_KIND_QUERY' && classOf(method) === 'dangerous');
 
-const surprise = (method, reason) => `| \`${method.service}/${method.name}\` | ${classOf(method)} | ` +
+const surprise = (method, reason) =>
+  `| \`${method.service}/${method.name}\` | ${classOf(method)} | ` +
   `${method.option('internal') ? 'yes' : ''} | ${reason} |`;
 
 /**
@@ -50,8 +60,9 @@ const surprise = (method, reason) => `| \`${method.service}/${method.name}\` | $
  * @param {(path: string) => string} reasonOf why the operation with a path has its policy class
  */
 export function methodsPage(methods, { day }, reasonOf) {
-  const typed = methods.filter((method) => /^OPERATION_KIND_(SUBMIT|QUERY)$/.test(method.option('kind') ?? '') &&
-    !method.option('general'));
+  const typed = methods.filter(
+    (method) => /^OPERATION_KIND_(SUBMIT|QUERY)$/.test(method.option('kind') ?? '') && !method.option('general'),
+  );
   // Several versions of an operation have one path.
   const operations = [...new Map(typed.map((method) => [method.option('path'), method])).values()];
   const internal = operations.filter((method) => method.option('internal')).length;
@@ -84,9 +95,13 @@ ${methods.map(row).join('\n')}
  * @param {ListedMethod[]} methods
  */
 export function serviceConfig(methods) {
-  const repeated = methods.filter(({ service, streams, option }) =>
-    /^OPERATION_KIND_(QUERY|DISCOVERY)$/.test(option('kind') ?? '') || (service === 'EventService' && !streams));
-  const names = repeated.map(({ service, name }) => `        {"service": "stampgate.v1.${service}", "method": "${name}"}`);
+  const repeated = methods.filter(
+    ({ service, streams, option }) =>
+      /^OPERATION_KIND_(QUERY|DISCOVERY)$/.test(option('kind') ?? '') || (service === 'EventService' && !streams),
+  );
+  const names = repeated.map(
+    ({ service, name }) => `        {"service": "stampgate.v1.${service}", "method": "${name}"}`,
+  );
   return `{
   "methodConfig": [
     {

@@ -4,8 +4,12 @@ import { bare, camel, pascal, snake, upperSnake, versionOf } from './names.mjs';
 
 test('a JSON name becomes a proto name, and protoc makes the JSON name again', () => {
   const names = [
-    ['organizationId', 'organization_id'], ['chainCaip2', 'chain_caip2'], ['caip2Prefix', 'caip2_prefix'], ['x', 'x'],
-    ['oauth2CredentialId', 'oauth2_credential_id'], ['attestationDocB64', 'attestation_doc_b64'],
+    ['organizationId', 'organization_id'],
+    ['chainCaip2', 'chain_caip2'],
+    ['caip2Prefix', 'caip2_prefix'],
+    ['x', 'x'],
+    ['oauth2CredentialId', 'oauth2_credential_id'],
+    ['attestationDocB64', 'attestation_doc_b64'],
   ];
   for (const [json, proto] of names) {
     assert.equal(snake(json), proto);

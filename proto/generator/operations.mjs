@@ -24,20 +24,22 @@ function nameOfVersion(name, activityType) {
 
 /** Returns the methods of all operations, ordered by path. @returns {Method[]} */
 export function methodsOf(catalog, reviewed) {
-  return Object.entries(catalog.operations).sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([path, versions]) => {
-    const entry = reviewed.operation(path);
-    const area = entry.area ?? 'organization';
-    const name = entry.method ?? pascal(path.split('/').pop());
-    return versions.map((version, index) => ({
-      path,
-      isFirst: index === 0,
-      name: index === 0 ? name : nameOfVersion(name, version.type),
-      area,
-      service: `${pascal(area)}Service`,
-      version,
-      entry,
-    }));
-  });
+  return Object.entries(catalog.operations)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([path, versions]) => {
+      const entry = reviewed.operation(path);
+      const area = entry.area ?? 'organization';
+      const name = entry.method ?? pascal(path.split('/').pop());
+      return versions.map((version, index) => ({
+        path,
+        isFirst: index === 0,
+        name: index === 0 ? name : nameOfVersion(name, version.type),
+        area,
+        service: `${pascal(area)}Service`,
+        version,
+        entry,
+      }));
+    });
 }
 
 /** The end of the name of an intent's or result's definition, with its version. */

@@ -30,16 +30,19 @@ export function placesOf(reviewed, graph, methods, protoName, locked) {
   const bySubject = new Map(submits.map(({ version, area }) => [subjectOf(version.parameters), area]));
   const { messages, enums } = graph.catalog;
   for (const definition of [...Object.keys(messages), ...Object.keys(enums)]) {
-    const fixed = reviewed.type(definition).area ?? byParameters.get(definition) ??
-      (graph.activityParts.has(definition) ? bySubject.get(subjectOf(definition)) ?? 'organization' : undefined);
+    const fixed =
+      reviewed.type(definition).area ??
+      byParameters.get(definition) ??
+      (graph.activityParts.has(definition) ? (bySubject.get(subjectOf(definition)) ?? 'organization') : undefined);
     if (fixed) pinned.add(definition);
     const area = fixed ?? locked[protoName(definition)];
     if (area) place(definition, area);
   }
 
   const users = new Map(Object.keys(messages).map((definition) => [definition, graph.uses(definition)]));
-  const roots = methods.flatMap(({ area, version }) => [version.request, version.response].flatMap((root) =>
-    root ? [[area, graph.uses(root)]] : []));
+  const roots = methods.flatMap(({ area, version }) =>
+    [version.request, version.response].flatMap((root) => (root ? [[area, graph.uses(root)]] : [])),
+  );
   // Moves each definition to the earliest area that uses it, until nothing moves.
   for (let moved = true; moved;) {
     moved = false;
@@ -57,8 +60,10 @@ export function placesOf(reviewed, graph, methods, protoName, locked) {
     if (!places.has(definition) || activityOneofs.includes(definition)) continue;
     const late = used.find((name) => places.has(name) && rank(places.get(name)) > rank(places.get(definition)));
     if (late) {
-      throw new Error(`${definition} is in the area ${places.get(definition)}, but uses ${late} of the later ` +
-                      `area ${places.get(late)}: change the order of the areas, or name the area in the table of types`);
+      throw new Error(
+        `${definition} is in the area ${places.get(definition)}, but uses ${late} of the later ` +
+          `area ${places.get(late)}: change the order of the areas, or name the area in the table of types`,
+      );
     }
   }
   return places;

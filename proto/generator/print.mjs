@@ -42,16 +42,29 @@ function message(one) {
   const head = comment(one.comment, '');
   const body = [];
   if (one.atMostOne) {
-    body.push('  option (message) = {', '    at_most_one: [',
-      one.atMostOne.map((name) => `      "${name}"`).join(',\n'), '    ]', '  };', '');
+    body.push(
+      '  option (message) = {',
+      '    at_most_one: [',
+      one.atMostOne.map((name) => `      "${name}"`).join(',\n'),
+      '    ]',
+      '  };',
+      '',
+    );
   }
   if (one.retired.length > 0) {
-    body.push(`  reserved ${one.retired.map(([, number]) => number).join(', ')};`,
-      `  reserved ${one.retired.map(([name]) => `"${name}"`).join(', ')};`, '');
+    body.push(
+      `  reserved ${one.retired.map(([, number]) => number).join(', ')};`,
+      `  reserved ${one.retired.map(([name]) => `"${name}"`).join(', ')};`,
+      '',
+    );
   }
   if (one.oneof) {
-    body.push(...comment(one.oneofComment, '  '), `  oneof ${one.oneof} {`,
-      ...one.fields.flatMap((each) => field(each, '    ')), '  }');
+    body.push(
+      ...comment(one.oneofComment, '  '),
+      `  oneof ${one.oneof} {`,
+      ...one.fields.flatMap((each) => field(each, '    ')),
+      '  }',
+    );
   } else {
     body.push(...one.fields.flatMap((each) => field(each, '  ')));
   }
@@ -61,7 +74,7 @@ function message(one) {
 
 function enumeration(one) {
   const values = one.values.flatMap((value) => {
-    const options = [...value.json ? [['(enum_value).json_name', `"${value.json}"`]] : [], ...deprecation(value)];
+    const options = [...(value.json ? [['(enum_value).json_name', `"${value.json}"`]] : []), ...deprecation(value)];
     return [...comment(value.comment, '  '), `  ${value.name} = ${value.number}${optionText(options, '  ')}`];
   });
   return [...comment(one.comment, ''), `enum ${one.name} {`, ...values, '}'];
@@ -71,8 +84,10 @@ function service(one) {
   const methods = one.methods.flatMap((method) => [
     ...comment(method.comment, '  '),
     `  rpc ${method.name}(${method.name}Request) returns (${method.name}Response) {`,
-    ...method.deprecated ? ['    option deprecated = true;'] : [],
-    '    option (operation) = {', ...method.options.map(([name, value]) => `      ${name}: ${value}`), '    };',
+    ...(method.deprecated ? ['    option deprecated = true;'] : []),
+    '    option (operation) = {',
+    ...method.options.map(([name, value]) => `      ${name}: ${value}`),
+    '    };',
     '  }',
   ]);
   return [...comment(one.comment, ''), `service ${one.name} {`, ...methods, '}'];
@@ -80,18 +95,22 @@ function service(one) {
 
 /** The text of a file. @param {import('./api.mjs').File} file */
 export function printFile(file) {
-  const uses = (type) => file.elements.some((one) => one.kind === 'message' && one.fields.some((each) => each.type === type));
+  const uses = (type) =>
+    file.elements.some((one) => one.kind === 'message' && one.fields.some((each) => each.type === type));
   const imports = new Set(file.imports);
   if (!uses('ClientStamp')) imports.delete('stampgate/v1/client_stamp.proto');
   imports.delete(file.path);
   const blocks = [
     [...comment(file.comment, ''), 'syntax = "proto3";'],
     ['package stampgate.v1;'],
-    ...imports.size > 0 ? [[...imports].sort().map((path) => `import "${path}";`)] : [],
-    ['option csharp_namespace = "Stampgate.V1";',
+    ...(imports.size > 0 ? [[...imports].sort().map((path) => `import "${path}";`)] : []),
+    [
+      'option csharp_namespace = "Stampgate.V1";',
       'option go_package = "stampgate.dev/gen/stampgate/v1;stampgatev1";',
-      'option java_multiple_files = true;', 'option java_package = "dev.stampgate.v1";'],
-    ...file.service ? [service(file.service)] : [],
+      'option java_multiple_files = true;',
+      'option java_package = "dev.stampgate.v1";',
+    ],
+    ...(file.service ? [service(file.service)] : []),
     ...file.elements.map((element) => (element.kind === 'enum' ? enumeration(element) : message(element))),
   ];
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;

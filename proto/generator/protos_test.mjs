@@ -37,8 +37,11 @@ test('the catalog has every fact of the newest release that the project follows'
 
 test('the tables name only definitions and members that upstream publishes', () => {
   const { messages, enums, operations } = state.reviewed.complete(state.catalog);
-  const members = new Set(Object.entries(messages).flatMap(([name, message]) =>
-    Object.keys(message.members).flatMap((member) => [member, `${name}.${member}`])));
+  const members = new Set(
+    Object.entries(messages).flatMap(([name, message]) =>
+      Object.keys(message.members).flatMap((member) => [member, `${name}.${member}`]),
+    ),
+  );
   const unknown = [
     ...Object.keys(state.reviewed.fields).filter((key) => !members.has(key)),
     ...Object.keys(state.reviewed.types).filter((key) => !(key in messages)),

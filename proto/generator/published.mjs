@@ -29,7 +29,8 @@ function formatOf(node) {
   return /Format: (\w+)/.exec(text)?.[1];
 }
 
-const literal = (type) => ts.isLiteralTypeNode(type) && ts.isStringLiteral(type.literal) ? type.literal.text : undefined;
+const literal = (type) =>
+  ts.isLiteralTypeNode(type) && ts.isStringLiteral(type.literal) ? type.literal.text : undefined;
 
 const isNull = (type) => ts.isLiteralTypeNode(type) && type.literal.kind === ts.SyntaxKind.NullKeyword;
 
@@ -43,9 +44,12 @@ function kindOf(type, format, place) {
   if (ts.isArrayTypeNode(type)) return { kind: 'list', of: kindOf(type.elementType, format, place) };
   if (ts.isParenthesizedTypeNode(type)) return kindOf(type.type, format, place);
   switch (type.kind) {
-    case ts.SyntaxKind.StringKeyword: return { kind: 'string', format };
-    case ts.SyntaxKind.BooleanKeyword: return { kind: 'bool' };
-    case ts.SyntaxKind.NumberKeyword: return { kind: 'number', format };
+    case ts.SyntaxKind.StringKeyword:
+      return { kind: 'string', format };
+    case ts.SyntaxKind.BooleanKeyword:
+      return { kind: 'bool' };
+    case ts.SyntaxKind.NumberKeyword:
+      return { kind: 'number', format };
     default:
   }
   if (ts.isIndexedAccessTypeNode(type)) return { kind: 'definition', name: literal(type.indexType) };
@@ -114,11 +118,13 @@ export function readPublished(text) {
     const operation = bodies.get(reference(post.type));
     const response = operation.members.find((member) => member.name.getText() === 'responses').type;
     const success = response.members.find((member) => member.name.getText() === '200').type;
-    return [{
-      path: node.name.text,
-      request: reference(property(property(property(operation, 'parameters'), 'body'), 'body')),
-      response: reference(property(success, 'schema')),
-    }];
+    return [
+      {
+        path: node.name.text,
+        request: reference(property(property(property(operation, 'parameters'), 'body'), 'body')),
+        response: reference(property(success, 'schema')),
+      },
+    ];
   });
   return { operations, messages, enums, aliases };
 }

@@ -22,9 +22,13 @@ export function fetchRelease(version) {
     const facts = JSON.parse(npm(['view', `${name}@${version}`, 'version', 'dist.integrity', '--json'], folder));
     const days = JSON.parse(npm(['view', name, 'time', '--json'], folder));
     const [packed] = JSON.parse(npm(['pack', `${name}@${facts.version}`, '--json'], folder));
-    if (packed.integrity !== facts['dist.integrity']) throw new Error(`${name}: the registry has two digests of a release`);
-    const text = execFileSync('tar', ['-xzOf', packed.filename, `package/${typesFile}`],
-      { cwd: folder, encoding: 'utf8', maxBuffer: 64 << 20 });
+    if (packed.integrity !== facts['dist.integrity'])
+      throw new Error(`${name}: the registry has two digests of a release`);
+    const text = execFileSync('tar', ['-xzOf', packed.filename, `package/${typesFile}`], {
+      cwd: folder,
+      encoding: 'utf8',
+      maxBuffer: 64 << 20,
+    });
     const day = days[facts.version].slice(0, 'YYYY-MM-DD'.length);
     return { text, release: { version: facts.version, day, integrity: packed.integrity } };
   } finally {
@@ -36,5 +40,7 @@ export function fetchRelease(version) {
 export const installedTypes = (version) => readFileSync(fileOf(`types-${version}`, typesFile), 'utf8');
 
 /** The releases that package.json lists, in their order. */
-export const installedVersions = () => names.flatMap((one) => /^types-(.*)$/.exec(one)?.[1] ?? [])
-  .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+export const installedVersions = () =>
+  names
+    .flatMap((one) => /^types-(.*)$/.exec(one)?.[1] ?? [])
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));

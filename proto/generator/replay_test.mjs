@@ -99,7 +99,10 @@ test('the protos of each release compile, and can read every message of the rele
 test('no element ever changes its number', () => {
   for (const [index, step] of steps.entries()) {
     const { messages, enums } = index === 0 ? emptyLock() : steps[index - 1].lock;
-    for (const [part, known] of [['messages', messages], ['enums', enums]]) {
+    for (const [part, known] of [
+      ['messages', messages],
+      ['enums', enums],
+    ]) {
       for (const [name, numbers] of Object.entries(known)) {
         for (const [element, number] of Object.entries(numbers)) {
           assert.equal(step.lock[part][name][element], number, `${step.version}: ${name}.${element}`);
@@ -126,11 +129,15 @@ test('every fact that differs between two releases is named', () => {
     const earlier = factsOf(steps[index - 1].published);
     const later = factsOf(step.published);
     const changes = step.changes.join('\n');
-    for (const [from, to] of [[earlier, later], [later, earlier]]) {
+    for (const [from, to] of [
+      [earlier, later],
+      [later, earlier],
+    ]) {
       for (const [fact, name] of from) {
         if (to.has(fact)) continue;
         // A definition that is new as a whole has no line of its own: the member or the operation that uses it has one.
-        const isPart = name.includes('.') && ![...to.keys()].some((other) => other.startsWith(`${name.split('.')[0]}.`));
+        const isPart =
+          name.includes('.') && ![...to.keys()].some((other) => other.startsWith(`${name.split('.')[0]}.`));
         const isValue = !name.includes('.') && ![...to.keys()].some((other) => other.startsWith(fact.split(' ')[0]));
         if (isPart || isValue) continue;
         ++differences;
@@ -149,8 +156,11 @@ test('a release without changes says nothing', () => {
 
 test('a shape that changed without a new version of its type is named, and has a new field', () => {
   const step = steps.find(({ version }) => version === '1.4.0');
-  assert.ok(step.changes.includes('v1EarnVault.provider was of kind string, and now is v1EarnProvider. ' +
-    'The type has no new version.'));
+  assert.ok(
+    step.changes.includes(
+      'v1EarnVault.provider was of kind string, and now is v1EarnProvider. ' + 'The type has no new version.',
+    ),
+  );
   const text = step.texts.get('stampgate/v1/earn.proto');
   assert.match(text, /message EarnVault \{[^}]*reserved "provider";[^}]*EarnProvider provider_v2 = /);
 });

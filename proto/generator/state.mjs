@@ -11,7 +11,8 @@ import { Reviewed } from './reviewed.mjs';
 /** Writes an object of objects as JSON, with one line for each inner entry, so that a difference is easy to read. */
 function lines(value) {
   const entry = ([key, inner]) => {
-    if (Array.isArray(inner)) return `${JSON.stringify(key)}: [\n${inner.map((one) => JSON.stringify(one)).join(',\n')}\n]`;
+    if (Array.isArray(inner))
+      return `${JSON.stringify(key)}: [\n${inner.map((one) => JSON.stringify(one)).join(',\n')}\n]`;
     const parts = Object.entries(inner).map(([name, one]) => `${JSON.stringify(name)}: ${JSON.stringify(one)}`);
     return `${JSON.stringify(key)}: {\n${parts.join(',\n')}\n}`;
   };
@@ -42,7 +43,10 @@ export class State {
     const texts = new Map(files.map((file) => [file.path, printFile(file)]));
     const protos = [...texts.keys(), ...this.byHand(texts)].sort();
     const all = protos.flatMap((path) => methodsIn(texts.get(path) ?? readFileSync(join(this.proto, path), 'utf8')));
-    texts.set('METHODS.md', methodsPage(all, this.catalog.releases.at(-1), (path) => this.reviewed.operation(path).reason));
+    texts.set(
+      'METHODS.md',
+      methodsPage(all, this.catalog.releases.at(-1), (path) => this.reviewed.operation(path).reason),
+    );
     texts.set('service_config.json', serviceConfig(all));
     texts.set('generator/published.json', lines(this.catalog));
     texts.set('generator/lock.json', lines(this.lock.content));
@@ -51,10 +55,12 @@ export class State {
 
   /** The paths of the files that `texts` would change. */
   stale(texts) {
-    return [...texts].filter(([path, text]) => {
-      const file = join(this.proto, path);
-      return !existsSync(file) || readFileSync(file, 'utf8') !== text;
-    }).map(([path]) => path);
+    return [...texts]
+      .filter(([path, text]) => {
+        const file = join(this.proto, path);
+        return !existsSync(file) || readFileSync(file, 'utf8') !== text;
+      })
+      .map(([path]) => path);
   }
 
   write(texts) {

@@ -34,7 +34,9 @@ const totalWeight = callers.reduce((sum, { weight }) => sum + weight, 0);
 
 /** Starts a simulator with the rate in a process of its own, so that it does not share this process's time. */
 async function startUpstream() {
-  const child = spawn(process.execPath, [`${root}/tests/simulator/simulator.mjs`], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [`${root}/tests/simulator/simulator.mjs`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   ends.push(() => child.kill());
   for await (const line of createInterface({ input: child.stdout })) {
     const [, url] = /^listening on (.*)$/.exec(line) ?? [];
@@ -169,8 +171,22 @@ function report(title, { results, loop, before, after }) {
     ['refusals within 1 ms in the gateway, %', within(1), 2],
     ['refusals within 5 ms in the gateway, %', within(5), 2],
     ['refusals within 10 ms in the gateway, %', within(10), 2],
-    ['refusal as this program sees it, p50, ms', percentile(refused.map(({ ms }) => ms), 0.5), 1],
-    ['refusal as this program sees it, p99, ms', percentile(refused.map(({ ms }) => ms), 0.99), 1],
+    [
+      'refusal as this program sees it, p50, ms',
+      percentile(
+        refused.map(({ ms }) => ms),
+        0.5,
+      ),
+      1,
+    ],
+    [
+      'refusal as this program sees it, p99, ms',
+      percentile(
+        refused.map(({ ms }) => ms),
+        0.99,
+      ),
+      1,
+    ],
     ['call of another caller, p50, ms', percentile(others, 0.5), 1],
     ['call of another caller, p99, ms', percentile(others, 0.99), 1],
   ];
@@ -183,9 +199,13 @@ function report(title, { results, loop, before, after }) {
 async function measureReplicas() {
   const upstream = await startUpstream();
   const postgres = await PostgresServer.create(scope);
-  const stack = await SharedLogStack.prepare(scope, { hosts: [postgres.host], allow_single_server: true }, {
-    config: { upstream: { base_url: upstream.url }, callers, admission: ADMISSION, admin: ADMIN },
-  });
+  const stack = await SharedLogStack.prepare(
+    scope,
+    { hosts: [postgres.host], allow_single_server: true },
+    {
+      config: { upstream: { base_url: upstream.url }, callers, admission: ADMISSION, admin: ADMIN },
+    },
+  );
   const gateways = [];
   for (let i = 0; i < REPLICAS; i += 1) gateways.push(await stack.start());
   report(`thirty callers of ${REPLICAS} gateways, one of them at ten times its share`, await load(gateways, true));

@@ -24,7 +24,12 @@ const scope = { after: (end) => ends.push(end) };
 
 /** The "name=value" pairs of the last line of a program's output. */
 function valuesOf(text) {
-  const pairs = text.trim().split('\n').at(-1).split(' ').filter((word) => word.includes('='));
+  const pairs = text
+    .trim()
+    .split('\n')
+    .at(-1)
+    .split(' ')
+    .filter((word) => word.includes('='));
   return Object.fromEntries(pairs.map((word) => word.split('=')).map(([name, value]) => [name, Number(value)]));
 }
 
@@ -52,11 +57,18 @@ const heading = (title, columns) => {
 
 /** Sends deliveries to the gateways, each over its share of the connections. Resolves to their sum. */
 async function deliver(gateways, body, connections, count) {
-  const results = await Promise.all(gateways.map((gateway) => measure('deliver', [
-    `--body=${body}`, `--url=${gateway.webhookUrl}`, `--pid=${gateway.child.pid}`,
-    `--connections=${Math.max(1, Math.floor(connections / gateways.length))}`,
-    `--count=${Math.floor(count / gateways.length)}`, '--warm_up=200',
-  ])));
+  const results = await Promise.all(
+    gateways.map((gateway) =>
+      measure('deliver', [
+        `--body=${body}`,
+        `--url=${gateway.webhookUrl}`,
+        `--pid=${gateway.child.pid}`,
+        `--connections=${Math.max(1, Math.floor(connections / gateways.length))}`,
+        `--count=${Math.floor(count / gateways.length)}`,
+        '--warm_up=200',
+      ]),
+    ),
+  );
   return {
     per_second: results.reduce((sum, { per_second: rate }) => sum + rate, 0),
     p50_ms: median(results.map(({ p50_ms: ms }) => ms)),
@@ -94,7 +106,10 @@ async function live(gateways, body) {
   const [receiver, other] = gateways;
   const { subscribers, rate, events } = LIVE;
   const child = spawn(binary('tests/bench/subscribe'), [
-    `--target=${other.address}`, `--pid=${other.child.pid}`, `--subscribers=${subscribers}`, `--skip=${rate}`,
+    `--target=${other.address}`,
+    `--pid=${other.child.pid}`,
+    `--subscribers=${subscribers}`,
+    `--skip=${rate}`,
     `--events=${events}`,
   ]);
   let output = '';
@@ -105,8 +120,12 @@ async function live(gateways, body) {
   });
   const ended = new Promise((resolve) => child.on('close', resolve));
   await measure('deliver', [
-    `--body=${body}`, `--url=${receiver.webhookUrl}`, `--pid=${receiver.child.pid}`, `--rate=${rate}`,
-    `--count=${events}`, `--warm_up=${rate}`,
+    `--body=${body}`,
+    `--url=${receiver.webhookUrl}`,
+    `--pid=${receiver.child.pid}`,
+    `--rate=${rate}`,
+    `--count=${events}`,
+    `--warm_up=${rate}`,
   ]);
   await ended;
   return valuesOf(output);
@@ -116,7 +135,11 @@ async function live(gateways, body) {
 async function fill(stack, body) {
   const folder = join(stack.folder, 'filled');
   mkdirSync(folder);
-  const fill = spawn(binary('tests/bench/fill'), [`--file=${join(folder, 'events.db')}`, `--body=${body}`, `--count=${LOGGED}`]);
+  const fill = spawn(binary('tests/bench/fill'), [
+    `--file=${join(folder, 'events.db')}`,
+    `--body=${body}`,
+    `--count=${LOGGED}`,
+  ]);
   let output = '';
   fill.stdout.on('data', (data) => (output += data));
   if ((await new Promise((resolve) => fill.on('close', resolve))) !== 0) throw new Error('the log cannot be filled');
@@ -125,11 +148,15 @@ async function fill(stack, body) {
   const files = { from: { ...to, store: { sqlite: { folder } } }, to };
   for (const [name, config] of Object.entries(files)) writeFileSync(join(stack.folder, name), JSON.stringify(config));
   const began = performance.now();
-  const copy = spawn(binary('gateway/stampgate'), [
-    ...['store', 'copy', '--from', join(stack.folder, 'from'), '--to', join(stack.folder, 'to')],
-  ], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const copy = spawn(
+    binary('gateway/stampgate'),
+    [...['store', 'copy', '--from', join(stack.folder, 'from'), '--to', join(stack.folder, 'to')]],
+    { stdio: ['ignore', 'ignore', 'inherit'] },
+  );
   if ((await new Promise((resolve) => copy.on('close', resolve))) !== 0) throw new Error('the log cannot be copied');
-  const cursors = Object.fromEntries([...output.matchAll(/\b(beginning|middle|end)=(\S+)/g)].map(([, name, value]) => [name, value]));
+  const cursors = Object.fromEntries(
+    [...output.matchAll(/\b(beginning|middle|end)=(\S+)/g)].map(([, name, value]) => [name, value]),
+  );
   return { cursors, perSecond: LOGGED / ((performance.now() - began) / 1000), gateway: await stack.start({ schema }) };
 }
 
@@ -138,7 +165,13 @@ async function main() {
   const stack = await SharedLogStack.prepare(scope, { hosts: cluster.hosts });
   const body = join(stack.folder, 'event.json');
   const activity = readFileSync(join(root, 'tests/bench/activity.json'), 'utf8');
-  writeFileSync(body, activity.replace(/^\{"activity":/, '').replace(/\}\s*$/, '').replaceAll('\n', ''));
+  writeFileSync(
+    body,
+    activity
+      .replace(/^\{"activity":/, '')
+      .replace(/\}\s*$/, '')
+      .replaceAll('\n', ''),
+  );
   const bytes = readFileSync(body).length;
   const many = { max_subscribers: 1000, max_subscribers_per_caller: 1000 };
   const start = (config) =>
@@ -196,7 +229,11 @@ async function main() {
   heading(`${LIVE.rate} deliveries a second, ${LIVE.subscribers} subscribers of another gateway`, ['p50', 'p99']);
   row('sent to received, milliseconds', [of('live').p50_ms, of('live').p99_ms], 1);
   heading(`log of ${LOGGED} events`, Object.keys(cursors));
-  row('resuming: first event, milliseconds', Object.keys(cursors).map((place) => of(`resume ${place}`).first_ms), 1);
+  row(
+    'resuming: first event, milliseconds',
+    Object.keys(cursors).map((place) => of(`resume ${place}`).first_ms),
+    1,
+  );
   row('store copy: events a second', [perSecond]);
 }
 

@@ -32,9 +32,11 @@ const table = [
   '|---|---|---|',
   row('CPU of a call', (call) => `${cpu(`gateway_${call}`).toFixed(0)} us`),
   row('compared with its parts: a gRPC echo, a libcurl POST, a signature', (call) =>
-    (cpu(`gateway_${call}`) / parts(call)).toFixed(2)),
+    (cpu(`gateway_${call}`) / parts(call)).toFixed(2),
+  ),
   row('calls a second, beside the clients and upstream', (call) =>
-    median(`gateway_${call}`, 'per_second').toLocaleString('en-US')),
+    median(`gateway_${call}`, 'per_second').toLocaleString('en-US'),
+  ),
   `| added to a call without a gateway, at 1,000 calls a second: p50; p99 | ${added('p50_ms')} ms; ${added('p99_ms')} ms | |`,
 ].join('\n');
 

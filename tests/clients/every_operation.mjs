@@ -66,7 +66,9 @@ export async function startForEveryOperation(t) {
 
 /** The number of texts, numbers and truth values in a JSON value. */
 export const countValues = (value) =>
-  typeof value === 'object' && value !== null ? Object.values(value).reduce((sum, inner) => sum + countValues(inner), 0) : 1;
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum, inner) => sum + countValues(inner), 0)
+    : 1;
 
 /** The value without members that are false or empty, which many fields cannot distinguish from absent ones. */
 export function withoutEmpty(value) {

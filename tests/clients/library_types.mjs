@@ -18,7 +18,7 @@ const HEAD = [
   `import type { TurnkeyClient as Client } from ${JSON.stringify(load.resolve('@turnkey/http').replace(/\.js$/, ''))};`,
   'declare const client: Client;',
   'type Answer<Name extends keyof Client> = Client[Name] extends (input: never) => Promise<infer Found> ? Found : never;',
-  "type Result<Name extends keyof Client> = Answer<Name> extends { activity: { result: infer Found } } ? Found : never;",
+  'type Result<Name extends keyof Client> = Answer<Name> extends { activity: { result: infer Found } } ? Found : never;',
 ];
 
 /** @typedef {{name: string, text: string}} Statement `text`: one line */

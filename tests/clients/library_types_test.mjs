@@ -76,5 +76,8 @@ test('the types have the same members, kinds and required members as the schema'
   const errors = errorsOf([...right, ...wrong]);
   const faults = right.filter((each) => errors.has(each)).map((each) => `${each.name}: ${errors.get(each)}`);
   assert.deepEqual(faults, []);
-  assert.deepEqual(wrong.filter((each) => !errors.has(each)).map(({ name }) => name), []);
+  assert.deepEqual(
+    wrong.filter((each) => !errors.has(each)).map(({ name }) => name),
+    [],
+  );
 });

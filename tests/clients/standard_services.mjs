@@ -4,7 +4,8 @@ import { load } from './packages.mjs';
 const protobuf = load('protobufjs');
 const { FileDescriptorProto } = load('protobufjs/ext/descriptor');
 
-const { root } = protobuf.parse(`
+const { root } = protobuf.parse(
+  `
 syntax = "proto3";
 message HealthCheckRequest { string service = 1; }
 message HealthCheckResponse {
@@ -32,7 +33,9 @@ message ServerReflectionResponse {
   ServerReflectionRequest original_request = 2;
   oneof message_response { Files files = 4; Extensions extensions = 5; Services services = 6; Error error = 7; }
 }
-`, { keepCase: true });
+`,
+  { keepCase: true },
+);
 
 const serializer = (name) => (message) => root.lookupType(name).encode(message).finish();
 const deserializer = (name) => {

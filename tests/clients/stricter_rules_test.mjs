@@ -123,8 +123,7 @@ const DELIBERATE = [
     ],
   },
   {
-    why:
-      "Upstream's description states this limit; the library has no rule for it.",
+    why: "Upstream's description states this limit; the library has no rule for it.",
     rules: [
       'EarnDeployWrapperParameters.client_fee_bps: at most 4000',
       'PaginationOptions.limit: at least 1',
@@ -152,12 +151,8 @@ const DELIBERATE = [
     ],
   },
   {
-    why:
-      'The specification says digits or MAX. A grant can limit only an amount that the gateway can read.',
-    rules: [
-      'EarnDepositParameters.assets: an amount',
-      'EarnWithdrawParameters.amount_value: an amount',
-    ],
+    why: 'The specification says digits or MAX. A grant can limit only an amount that the gateway can read.',
+    rules: ['EarnDepositParameters.assets: an amount', 'EarnWithdrawParameters.amount_value: an amount'],
   },
 ];
 
@@ -266,7 +261,7 @@ function allStricterRules() {
   return [...found].sort();
 }
 
-test('every rule that is stricter than upstream\'s is in the table, and no other one', () => {
+test("every rule that is stricter than upstream's is in the table, and no other one", () => {
   const listed = DELIBERATE.flatMap(({ rules }) => rules);
   assert.deepEqual(allStricterRules(), listed.sort());
 });

@@ -42,10 +42,9 @@ test("each method posts its input unchanged, and its request has the members of 
 
 /** No enum of a request except the activity types has more values than this, and no oneof has more members. */
 const CHOICES = 40;
-test('the simulator accepts the requests and the stamps of all methods', testing.withSimulator(
-  startSimulator,
-  { references: 'any', answers: 'full' },
-  async (simulator) => {
+test(
+  'the simulator accepts the requests and the stamps of all methods',
+  testing.withSimulator(startSimulator, { references: 'any', answers: 'full' }, async (simulator) => {
     const stamping = clientAt(simulator.url, testing.apiKeyNamed('gateway p256'));
     for (const [path, method] of methods) {
       for (const { input } of [...inputsOf(path, { organizationId, choice: 1 })].slice(0, 2)) {
@@ -57,8 +56,8 @@ test('the simulator accepts the requests and the stamps of all methods', testing
         assert.equal(simulator.requests().at(-1).verdict.outcome, 'accepted');
       }
     }
-  },
-));
+  }),
+);
 
 describe('the typed method of each operation', { timeout: 3 * HANG_MS }, async () => {
   const { simulator, gateway, callTyped, answers } = await startForEveryOperation({ after });

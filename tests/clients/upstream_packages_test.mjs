@@ -169,14 +169,17 @@ for (const operation of Object.keys(OPERATIONS)) {
       ['every optional member', (input) => input],
       ['no optional member', (input) => minimal(operation, input)],
     ]) {
-      test(`the simulator accepts the package's request, with ${variant}`, withSimulator(async (simulator) => {
-        const input = change(inputOf(operation));
-        const { answer, request } = await callWithPackage(simulator, operation, input);
-        assert.equal(request.path, path);
-        assert.deepEqual(request.verdict, { outcome: 'accepted', status: 200 });
-        if (isSubmit) checkActivity(answer.activity, input, request);
-        else assert.deepEqual(Object.keys(answer), [answerMember]);
-      }));
+      test(
+        `the simulator accepts the package's request, with ${variant}`,
+        withSimulator(async (simulator) => {
+          const input = change(inputOf(operation));
+          const { answer, request } = await callWithPackage(simulator, operation, input);
+          assert.equal(request.path, path);
+          assert.deepEqual(request.verdict, { outcome: 'accepted', status: 200 });
+          if (isSubmit) checkActivity(answer.activity, input, request);
+          else assert.deepEqual(Object.keys(answer), [answerMember]);
+        }),
+      );
     }
 
     function checkActivity(activity, input, request) {
@@ -215,68 +218,86 @@ for (const operation of Object.keys(OPERATIONS)) {
       assert.ok(json.details[0].fieldViolations.some(({ field }) => field === member));
     }
 
-    test('a body is rejected if it lacks a member that is not optional', withBody(async (simulator, body) => {
-      for (const place of [...places(body)].filter(({ isElement }) => !isElement)) {
-        simulator.reset();
-        const without = changedAt(body, place, (holder, name) => delete holder[name]);
-        if (isOptional(operation, place.plainPath)) {
-          assert.equal((await post(simulator, path, without)).status, 200, place.path);
-        } else {
-          await isRefused(simulator, without, place.path);
+    test(
+      'a body is rejected if it lacks a member that is not optional',
+      withBody(async (simulator, body) => {
+        for (const place of [...places(body)].filter(({ isElement }) => !isElement)) {
+          simulator.reset();
+          const without = changedAt(body, place, (holder, name) => delete holder[name]);
+          if (isOptional(operation, place.plainPath)) {
+            assert.equal((await post(simulator, path, without)).status, 200, place.path);
+          } else {
+            await isRefused(simulator, without, place.path);
+          }
         }
-      }
-    }));
+      }),
+    );
 
-    test('an unknown member is rejected in every object', withBody(async (simulator, body) => {
-      await isRefused(simulator, { ...body, stranger: 1 }, 'stranger');
-      for (const place of places(body)) {
-        if (typeof place.value !== 'object' || Array.isArray(place.value)) continue;
-        const altered = changedAt(body, place, (holder, name) => (holder[name].stranger = 'x'));
-        await isRefused(simulator, altered, `${place.path}.stranger`);
-      }
-    }));
-
-    test('a value of another type is rejected', withBody(async (simulator, body) => {
-      const samples = ['text', 1, true, {}, []];
-      const kindOf = (value) => (Array.isArray(value) ? 'array' : typeof value);
-      for (const place of places(body)) {
-        for (const sample of samples.filter((each) => kindOf(each) !== kindOf(place.value))) {
-          const altered = changedAt(body, place, (holder, name) => (holder[name] = sample));
-          await isRefused(simulator, altered, place.path);
+    test(
+      'an unknown member is rejected in every object',
+      withBody(async (simulator, body) => {
+        await isRefused(simulator, { ...body, stranger: 1 }, 'stranger');
+        for (const place of places(body)) {
+          if (typeof place.value !== 'object' || Array.isArray(place.value)) continue;
+          const altered = changedAt(body, place, (holder, name) => (holder[name].stranger = 'x'));
+          await isRefused(simulator, altered, `${place.path}.stranger`);
         }
-      }
-    }));
+      }),
+    );
 
-    test('a value that its enum does not list is rejected', withBody(async (simulator, body) => {
-      const isConstant = ({ value }) => /^(?:[A-Z0-9]+_[A-Z0-9_]+|eip155:[0-9]+)$/.test(value);
-      for (const place of [...places(body)].filter(isConstant)) {
-        for (const spelling of [`${place.value}X`, place.value.toLowerCase().replace('eip', 'EIP'), '']) {
-          const altered = changedAt(body, place, (holder, name) => (holder[name] = spelling));
-          await isRefused(simulator, altered, place.path);
+    test(
+      'a value of another type is rejected',
+      withBody(async (simulator, body) => {
+        const samples = ['text', 1, true, {}, []];
+        const kindOf = (value) => (Array.isArray(value) ? 'array' : typeof value);
+        for (const place of places(body)) {
+          for (const sample of samples.filter((each) => kindOf(each) !== kindOf(place.value))) {
+            const altered = changedAt(body, place, (holder, name) => (holder[name] = sample));
+            await isRefused(simulator, altered, place.path);
+          }
         }
-      }
-    }));
+      }),
+    );
 
-    test('a member that occurs twice is rejected', withBody(async (simulator, body) => {
-      for (const place of [...places(body)].filter(({ isElement }) => !isElement)) {
-        const marked = JSON.stringify(changedAt(body, place, (holder, name) => (holder[name] = '@twice@')));
-        const value = JSON.stringify(place.value);
-        const text = marked.replace('"@twice@"', () => `${value},${JSON.stringify(place.name)}:${value}`);
-        await isRefused(simulator, text, place.path);
-      }
-    }));
+    test(
+      'a value that its enum does not list is rejected',
+      withBody(async (simulator, body) => {
+        const isConstant = ({ value }) => /^(?:[A-Z0-9]+_[A-Z0-9_]+|eip155:[0-9]+)$/.test(value);
+        for (const place of [...places(body)].filter(isConstant)) {
+          for (const spelling of [`${place.value}X`, place.value.toLowerCase().replace('eip', 'EIP'), '']) {
+            const altered = changedAt(body, place, (holder, name) => (holder[name] = spelling));
+            await isRefused(simulator, altered, place.path);
+          }
+        }
+      }),
+    );
 
-    test('a body changed after stamping is rejected', withBody(async (simulator, body, { body: text, headers }) => {
-      const bytes = Buffer.from(text);
-      for (const at of [0, bytes.length >> 1, bytes.length - 1]) {
-        const flipped = Buffer.from(bytes);
-        flipped[at] ^= 0x01;
-        const kept = headers.filter(([name]) => /^(?:x-stamp|content-type|accept)$/i.test(name));
-        const { status, json } = await testing.exchange(simulator.url + path, { headers: kept, body: flipped });
-        assert.equal(status, 401);
-        assert.equal(json.code, 16);
-      }
-    }));
+    test(
+      'a member that occurs twice is rejected',
+      withBody(async (simulator, body) => {
+        for (const place of [...places(body)].filter(({ isElement }) => !isElement)) {
+          const marked = JSON.stringify(changedAt(body, place, (holder, name) => (holder[name] = '@twice@')));
+          const value = JSON.stringify(place.value);
+          const text = marked.replace('"@twice@"', () => `${value},${JSON.stringify(place.name)}:${value}`);
+          await isRefused(simulator, text, place.path);
+        }
+      }),
+    );
+
+    test(
+      'a body changed after stamping is rejected',
+      withBody(async (simulator, body, { body: text, headers }) => {
+        const bytes = Buffer.from(text);
+        for (const at of [0, bytes.length >> 1, bytes.length - 1]) {
+          const flipped = Buffer.from(bytes);
+          flipped[at] ^= 0x01;
+          const kept = headers.filter(([name]) => /^(?:x-stamp|content-type|accept)$/i.test(name));
+          const { status, json } = await testing.exchange(simulator.url + path, { headers: kept, body: flipped });
+          assert.equal(status, 401);
+          assert.equal(json.code, 16);
+        }
+      }),
+    );
 
     if (isSubmit) {
       const NOW = Date.now();
@@ -288,24 +309,36 @@ for (const operation of Object.keys(OPERATIONS)) {
       ];
       for (const [name, offset, isAccepted] of cases) {
         const title = `a timestampMs that is ${name} is ${isAccepted ? 'accepted' : 'rejected'}`;
-        test(title, withSimulator(async (simulator) => {
-          const body = { ...inputOf(operation), timestampMs: String(NOW + offset) };
-          if (isAccepted) assert.equal((await post(simulator, path, body)).status, 200);
-          else await isRefused(simulator, body, 'timestampMs');
-        }, { now: () => NOW }));
+        test(
+          title,
+          withSimulator(
+            async (simulator) => {
+              const body = { ...inputOf(operation), timestampMs: String(NOW + offset) };
+              if (isAccepted) assert.equal((await post(simulator, path, body)).status, 200);
+              else await isRefused(simulator, body, 'timestampMs');
+            },
+            { now: () => NOW },
+          ),
+        );
       }
     }
   });
 }
 
-test("the packages report a rejected request with upstream's message", withSimulator(async (simulator) => {
-  const call = clientOf(simulator).getPolicy({ organizationId: testing.ORGANIZATION, policyId: identifier(999) });
-  await assert.rejects(call, (error) => error.code === 5 && error.message.includes('no such policy'));
-}));
+test(
+  "the packages report a rejected request with upstream's message",
+  withSimulator(async (simulator) => {
+    const call = clientOf(simulator).getPolicy({ organizationId: testing.ORGANIZATION, policyId: identifier(999) });
+    await assert.rejects(call, (error) => error.code === 5 && error.message.includes('no such policy'));
+  }),
+);
 
-test('the packages return an activity that waits for consensus', withSimulator(async (simulator) => {
-  simulator.addFaults([{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_CONSENSUS_NEEDED' }]);
-  const { answer } = await callWithPackage(simulator, 'create_policies', inputOf('create_policies'));
-  assert.equal(answer.activity.status, 'ACTIVITY_STATUS_CONSENSUS_NEEDED');
-  assert.deepEqual(answer.activity.result, {});
-}));
+test(
+  'the packages return an activity that waits for consensus',
+  withSimulator(async (simulator) => {
+    simulator.addFaults([{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_CONSENSUS_NEEDED' }]);
+    const { answer } = await callWithPackage(simulator, 'create_policies', inputOf('create_policies'));
+    assert.equal(answer.activity.status, 'ACTIVITY_STATUS_CONSENSUS_NEEDED');
+    assert.deepEqual(answer.activity.result, {});
+  }),
+);

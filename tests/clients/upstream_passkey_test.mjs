@@ -44,25 +44,31 @@ describe("the package's passkey stamper", () => {
     assert.equal(authenticator.challenges[1].toString(), passkey.bodySha256Hex);
   });
 
-  test('makes valid stamps of bodies that the gateway rendered', withSimulator(async (simulator) => {
-    const body = preparedLogin();
-    const stamp = await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body);
-    const { status, json } = await submitLogin(simulator, body, stamp);
-    assert.equal(status, 200);
-    assert.equal(json.activity.status, 'ACTIVITY_STATUS_COMPLETED');
-    assert.equal(json.activity.votes[0].userId, testing.END_USER);
-    assert.equal(json.activity.votes[0].scheme, 'SIGNATURE_SCHEME_TK_WEBAUTHN');
-    const [, claims] = json.activity.result.stampLoginResult.session.split('.');
-    assert.equal(JSON.parse(Buffer.from(claims, 'base64url')).user_id, testing.END_USER);
-  }));
+  test(
+    'makes valid stamps of bodies that the gateway rendered',
+    withSimulator(async (simulator) => {
+      const body = preparedLogin();
+      const stamp = await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body);
+      const { status, json } = await submitLogin(simulator, body, stamp);
+      assert.equal(status, 200);
+      assert.equal(json.activity.status, 'ACTIVITY_STATUS_COMPLETED');
+      assert.equal(json.activity.votes[0].userId, testing.END_USER);
+      assert.equal(json.activity.votes[0].scheme, 'SIGNATURE_SCHEME_TK_WEBAUTHN');
+      const [, claims] = json.activity.result.stampLoginResult.session.split('.');
+      assert.equal(JSON.parse(Buffer.from(claims, 'base64url')).user_id, testing.END_USER);
+    }),
+  );
 
-  test('makes stamps that are valid only for the bytes that it stamped', withSimulator(async (simulator) => {
-    const body = preparedLogin();
-    const stamp = await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body);
-    for (const other of [` ${body}`, body.replace('02', '03'), JSON.stringify({ a: 1 })]) {
-      assert.equal((await submitLogin(simulator, other, stamp)).status, 401);
-    }
-  }));
+  test(
+    'makes stamps that are valid only for the bytes that it stamped',
+    withSimulator(async (simulator) => {
+      const body = preparedLogin();
+      const stamp = await new WebauthnStamper({ rpId: passkey.rpId }).stamp(body);
+      for (const other of [` ${body}`, body.replace('02', '03'), JSON.stringify({ a: 1 })]) {
+        assert.equal((await submitLogin(simulator, other, stamp)).status, 401);
+      }
+    }),
+  );
 
   test('finds no passkey on a page of another origin', async () => {
     await assert.rejects(new WebauthnStamper({ rpId: 'example.org' }).stamp('{}'), { name: 'SecurityError' });
@@ -72,14 +78,17 @@ describe("the package's passkey stamper", () => {
   });
 });
 
-test("the package's client logs in with a passkey", withSimulator(async (simulator) => {
-  const client = new Client({ baseUrl: simulator.url }, new WebauthnStamper({ rpId: passkey.rpId }));
-  const { activity } = await client.stampLogin({
-    type: 'ACTIVITY_TYPE_STAMP_LOGIN',
-    timestampMs: testing.freshTimestamp(),
-    organizationId: testing.ORGANIZATION,
-    parameters: { publicKey: `02${'1f'.repeat(32)}` },
-  });
-  assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
-  assert.equal(simulator.requests().at(-1).verdict.outcome, 'accepted');
-}));
+test(
+  "the package's client logs in with a passkey",
+  withSimulator(async (simulator) => {
+    const client = new Client({ baseUrl: simulator.url }, new WebauthnStamper({ rpId: passkey.rpId }));
+    const { activity } = await client.stampLogin({
+      type: 'ACTIVITY_TYPE_STAMP_LOGIN',
+      timestampMs: testing.freshTimestamp(),
+      organizationId: testing.ORGANIZATION,
+      parameters: { publicKey: `02${'1f'.repeat(32)}` },
+    });
+    assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
+    assert.equal(simulator.requests().at(-1).verdict.outcome, 'accepted');
+  }),
+);

@@ -51,7 +51,8 @@ test('the library reads what the gateway returns', { timeout: 3 * HANG_MS }, asy
   for (const [index, { path, response }] of answers.entries()) {
     const returned = withoutEmpty(responseJson(path, response, 'turnkey'));
     const { Ok: value, Err: error } = read[index];
-    const missing = value === undefined ? [error.split(/,| at line/)[0]] : missingIn(withoutEmpty(value), returned, path);
+    const missing =
+      value === undefined ? [error.split(/,| at line/)[0]] : missingIn(withoutEmpty(value), returned, path);
     if (missing.length === 0) count += countValues(returned);
     for (const name of missing) (unread[path.split('/').at(-1)] ??= new Set()).add(name);
   }
@@ -76,7 +77,11 @@ function missingIn(value, expected, place) {
     return [];
   }
   assert.equal(typeof value, 'object', place);
-  assert.deepEqual(Object.keys(value).filter((name) => !(name in expected)), [], place);
+  assert.deepEqual(
+    Object.keys(value).filter((name) => !(name in expected)),
+    [],
+    place,
+  );
   return Object.entries(expected).flatMap(([name, inner]) =>
     name in value ? missingIn(value[name], inner, `${place}.${name}`) : [name],
   );

@@ -56,10 +56,13 @@ const isAccepted = (verdict, { fields }) => {
 describe("upstream's verifier accepts", () => {
   for (const delivery of readVectors('webhooks.json').deliveries.filter(({ verdict }) => verdict.ok)) {
     const bodyBase64 = delivery.bodyBase64 ?? Buffer.from(delivery.body).toString('base64');
-    test(`a delivery with the body of ${delivery.id}`, verdictWith({ bodyBase64 }, (verdict, received) => {
-      isAccepted(verdict, received);
-      assert.equal(received.body.toString('base64'), bodyBase64);
-    }));
+    test(
+      `a delivery with the body of ${delivery.id}`,
+      verdictWith({ bodyBase64 }, (verdict, received) => {
+        isAccepted(verdict, received);
+        assert.equal(received.body.toString('base64'), bodyBase64);
+      }),
+    );
   }
 
   for (const kind of ['upperCaseHex', 'lowerCaseNames', 'chunked', 'answerLost']) {
@@ -72,29 +75,39 @@ describe("upstream's verifier accepts", () => {
     test(`a timestamp ${offsetMs} ms from now`, verdictWith({ faults: [{ kind: 'timestamp', offsetMs }] }, isAccepted));
   }
 
-  test('activities, balances and transactions', withReceiver(async (simulator, receiver) => {
-    await submit(simulator, 'update_organization_name', 'UPDATE_ORGANIZATION_NAME', { organizationName: 'é' });
-    const organizationId = subOrganization(1);
-    for (const numbers of ['number', 'string']) await simulator.webhooks.sendBalance({ organizationId, numbers }).done;
-    await simulator.webhooks.sendTransaction({ organizationId }).done;
-    await simulator.webhooks.waitFor({ waiting: 0 });
-    assert.equal(receiver.received.length, 4);
-    for (const received of receiver.received) isAccepted(await verdictOf(simulator, received), received);
-  }));
+  test(
+    'activities, balances and transactions',
+    withReceiver(async (simulator, receiver) => {
+      await submit(simulator, 'update_organization_name', 'UPDATE_ORGANIZATION_NAME', { organizationName: 'é' });
+      const organizationId = subOrganization(1);
+      for (const numbers of ['number', 'string'])
+        await simulator.webhooks.sendBalance({ organizationId, numbers }).done;
+      await simulator.webhooks.sendTransaction({ organizationId }).done;
+      await simulator.webhooks.waitFor({ waiting: 0 });
+      assert.equal(receiver.received.length, 4);
+      for (const received of receiver.received) isAccepted(await verdictOf(simulator, received), received);
+    }),
+  );
 
-  test('every repetition of a delivery', withReceiver(async (simulator, receiver) => {
-    receiver.answer = (number) => ({ status: number < 4 ? 503 : 200 });
-    await simulator.webhooks.send({ faults: [{ kind: 'repeated', body: '{}' }] }).done;
-    assert.equal(receiver.received.length, 5);
-    for (const received of receiver.received) isAccepted(await verdictOf(simulator, received), received);
-  }));
+  test(
+    'every repetition of a delivery',
+    withReceiver(async (simulator, receiver) => {
+      receiver.answer = (number) => ({ status: number < 4 ? 503 : 200 });
+      await simulator.webhooks.send({ faults: [{ kind: 'repeated', body: '{}' }] }).done;
+      assert.equal(receiver.received.length, 5);
+      for (const received of receiver.received) isAccepted(await verdictOf(simulator, received), received);
+    }),
+  );
 
-  test('a signature of a new key, once the key is published', withReceiver(async (simulator, receiver) => {
-    simulator.webhooks.keys.add();
-    await simulator.webhooks.send().done;
-    const [received] = receiver.received;
-    isAccepted(await verdictOf(simulator, received), received);
-  }));
+  test(
+    'a signature of a new key, once the key is published',
+    withReceiver(async (simulator, receiver) => {
+      simulator.webhooks.keys.add();
+      await simulator.webhooks.send().done;
+      const [received] = receiver.received;
+      isAccepted(await verdictOf(simulator, received), received);
+    }),
+  );
 });
 
 describe("upstream's verifier rejects", () => {
@@ -104,9 +117,12 @@ describe("upstream's verifier rejects", () => {
   ];
 
   const refused = (name, fault, reason, more = {}) =>
-    test(name, verdictWith({ faults: [fault] }, (verdict) => {
-      assert.deepEqual(verdict, { ok: false, reason, ...more });
-    }));
+    test(
+      name,
+      verdictWith({ faults: [fault] }, (verdict) => {
+        assert.deepEqual(verdict, { ok: false, reason, ...more });
+      }),
+    );
 
   for (const header of HEADERS) {
     const headerName = `x-turnkey-${header.toLowerCase()}`;
@@ -141,26 +157,32 @@ describe("upstream's verifier rejects", () => {
     refused(`a body with a changed byte ${byte ?? 'inside'}`, { kind: 'flippedBody', byte }, 'invalid_signature');
   }
 
-  test('a signature of a key that is not published', withReceiver(async (simulator, receiver) => {
-    simulator.webhooks.keys.add({ published: false });
-    await simulator.webhooks.send().done;
-    const verdict = await verdictOf(simulator, receiver.received[0]);
-    assert.deepEqual(verdict, { ok: false, reason: 'missing_key' });
-  }));
+  test(
+    'a signature of a key that is not published',
+    withReceiver(async (simulator, receiver) => {
+      simulator.webhooks.keys.add({ published: false });
+      await simulator.webhooks.send().done;
+      const verdict = await verdictOf(simulator, receiver.received[0]);
+      assert.deepEqual(verdict, { ok: false, reason: 'missing_key' });
+    }),
+  );
 
-  test('a signature of a key that is no longer published', withReceiver(async (simulator, receiver) => {
-    const { webhooks } = simulator;
-    await webhooks.send().done;
-    webhooks.keys.add();
-    webhooks.keys.drop('webhook-key-1');
-    await webhooks.send().done;
-    const verdicts = [];
-    for (const received of receiver.received) verdicts.push((await verdictOf(simulator, received)).ok);
-    assert.deepEqual(verdicts, [false, true]);
-  }));
+  test(
+    'a signature of a key that is no longer published',
+    withReceiver(async (simulator, receiver) => {
+      const { webhooks } = simulator;
+      await webhooks.send().done;
+      webhooks.keys.add();
+      webhooks.keys.drop('webhook-key-1');
+      await webhooks.send().done;
+      const verdicts = [];
+      for (const received of receiver.received) verdicts.push((await verdictOf(simulator, received)).ok);
+      assert.deepEqual(verdicts, [false, true]);
+    }),
+  );
 });
 
-test("upstream's verifier accepts any event id that is signed", verdictWith(
-  { faults: [{ kind: 'malformedHeader', header: 'Event-Id' }] },
-  isAccepted,
-));
+test(
+  "upstream's verifier accepts any event id that is signed",
+  verdictWith({ faults: [{ kind: 'malformedHeader', header: 'Event-Id' }] }, isAccepted),
+);

@@ -6,7 +6,16 @@ import { after, describe, test } from 'node:test';
 import { call, code, connect } from '../clients/gateway.mjs';
 import { makeAuthority } from '../end_to_end/certificates.mjs';
 import { QUERY } from '../end_to_end/failures.mjs';
-import { HANG_MS, auditConfig, freeCaller, run, scratch, startGateway, startStack, writeKey } from '../end_to_end/harness.mjs';
+import {
+  HANG_MS,
+  auditConfig,
+  freeCaller,
+  run,
+  scratch,
+  startGateway,
+  startStack,
+  writeKey,
+} from '../end_to_end/harness.mjs';
 import { logLines, startFaults } from '../end_to_end/log_lines.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 

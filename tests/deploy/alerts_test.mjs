@@ -35,8 +35,10 @@ const LANES = ['submit', 'query', 'key_set'];
 /** The series of some buckets of a lane's exchanges. `values` has the values of each series by the bucket's bound. */
 const exchanges = (lane, values) =>
   Object.fromEntries(
-    Object.entries(values).map(([le, value]) =>
-      [`stampgate_upstream_exchange_duration_seconds_bucket{lane="${lane}",le="${le}"}`, value]),
+    Object.entries(values).map(([le, value]) => [
+      `stampgate_upstream_exchange_duration_seconds_bucket{lane="${lane}",le="${le}"}`,
+      value,
+    ]),
   );
 
 /** Returns a counter that is 0 up to LAST_GOOD, and then increases by `step` each minute. */
@@ -53,8 +55,12 @@ const HEALTHY = {
   process_max_fds: `1024x${END}`,
   'stampgate_calls_total{code="OK",method="/stampgate.v1.PolicyService/GetPolicy"}': `0+600x${END}`,
   'stampgate_calls_total{code="INTERNAL",method="/stampgate.v1.PolicyService/GetPolicy"}': `0+6x${END}`,
-  ...Object.assign({}, ...LANES.map((lane) =>
-    exchanges(lane, Object.fromEntries(['1', '2.5', '5', '10', '30', '+Inf'].map((le) => [le, `0+60x${END}`]))))),
+  ...Object.assign(
+    {},
+    ...LANES.map((lane) =>
+      exchanges(lane, Object.fromEntries(['1', '2.5', '5', '10', '30', '+Inf'].map((le) => [le, `0+60x${END}`]))),
+    ),
+  ),
   [errors('INVALID_REQUEST')]: `0+60x${END}`,
   [errors('UPSTREAM_UNAVAILABLE')]: `0+6x${END}`,
   [errors('DENIED_BY_POLICY')]: `0+6x${END}`,
@@ -112,10 +118,11 @@ const FAULTS = [
     alert: 'StampgateUpstreamSlow',
     each: LANES,
     // From LAST_GOOD on, each exchange takes longer than 5 s.
-    series: (lane) => exchanges(lane, {
-      ...Object.fromEntries(['1', '2.5', '5'].map((le) => [le, `0+60x${LAST_GOOD} ${60 * LAST_GOOD}x${END}`])),
-      ...Object.fromEntries(['10', '30', '+Inf'].map((le) => [le, `0+60x${END}`])),
-    }),
+    series: (lane) =>
+      exchanges(lane, {
+        ...Object.fromEntries(['1', '2.5', '5'].map((le) => [le, `0+60x${LAST_GOOD} ${60 * LAST_GOOD}x${END}`])),
+        ...Object.fromEntries(['10', '30', '+Inf'].map((le) => [le, `0+60x${END}`])),
+      }),
     labels: (lane) => ({ lane }),
   },
   {
@@ -231,8 +238,11 @@ const FAULTS = [
   {
     alert: 'StampgateDeliveriesUnverifiable',
     each: [
-      'missing_key', 'unsupported_signature_version', 'unsupported_signature_algorithm',
-      'invalid_verification_key_algorithm', 'unsupported_identifier',
+      'missing_key',
+      'unsupported_signature_version',
+      'unsupported_signature_algorithm',
+      'invalid_verification_key_algorithm',
+      'unsupported_identifier',
     ],
     series: (outcome) => ({ [deliveries(outcome)]: rises() }),
   },
@@ -331,20 +341,32 @@ function testOf(name, baseline, changed, alerts, firing) {
 function testsOf(rules, baseline) {
   const alerts = alertsOf(rules);
   const healthy = testOf('a healthy gateway', baseline, {}, alerts, { 0: {}, 30: {}, 90: {}, [END]: {} });
-  return [healthy, ...FAULTS.map(({ alert: name, series, labels, after: holds = 0, target = TARGET, also = [] }) => {
-    const alert = alerts.find((each) => each.alert === name);
-    assert.ok(alert, `no alert ${name}`);
-    const fires = LAST_GOOD + 1 + holds + minutes(alert.for);
-    const fired = Object.fromEntries([name, ...also].map((each) =>
-      [each, expected(alerts.find((one) => one.alert === each), { ...target, ...labels })]));
-    const early = Object.fromEntries(also.map((each) => [each, fired[each]]));
-    const what = `${name}: ${Object.keys(series)}`;
-    return testOf(what, baseline, series, alerts, { [fires - 1]: early, [fires]: fired });
-  })];
+  return [
+    healthy,
+    ...FAULTS.map(({ alert: name, series, labels, after: holds = 0, target = TARGET, also = [] }) => {
+      const alert = alerts.find((each) => each.alert === name);
+      assert.ok(alert, `no alert ${name}`);
+      const fires = LAST_GOOD + 1 + holds + minutes(alert.for);
+      const fired = Object.fromEntries(
+        [name, ...also].map((each) => [
+          each,
+          expected(
+            alerts.find((one) => one.alert === each),
+            { ...target, ...labels },
+          ),
+        ]),
+      );
+      const early = Object.fromEntries(also.map((each) => [each, fired[each]]));
+      const what = `${name}: ${Object.keys(series)}`;
+      return testOf(what, baseline, series, alerts, { [fires - 1]: early, [fires]: fired });
+    }),
+  ];
 }
 
 it('each alert has a fault in which it fires', () => {
-  const names = alertsOf(readRules()).map(({ alert }) => alert).sort();
+  const names = alertsOf(readRules())
+    .map(({ alert }) => alert)
+    .sort();
   assert.deepEqual([...new Set(FAULTS.map(({ alert }) => alert))].sort(), names);
 });
 

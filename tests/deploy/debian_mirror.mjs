@@ -20,8 +20,13 @@ const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 export function makePackage(folder, name, version, { files = {}, depends } = {}) {
   const tree = mkdtempSync(join(folder, 'package-'));
   const control = [
-    `Package: ${name}`, `Version: ${version}`, 'Architecture: amd64', 'Maintainer: tests <tests@example.com>',
-    ...(depends ? [`Depends: ${depends}`] : []), 'Description: a package of the tests', '',
+    `Package: ${name}`,
+    `Version: ${version}`,
+    'Architecture: amd64',
+    'Maintainer: tests <tests@example.com>',
+    ...(depends ? [`Depends: ${depends}`] : []),
+    'Description: a package of the tests',
+    '',
   ].join('\n');
   for (const [path, content] of Object.entries({ ...files, 'DEBIAN/control': control })) {
     mkdirSync(dirname(join(tree, path)), { recursive: true });
@@ -37,7 +42,10 @@ export function makePackage(folder, name, version, { files = {}, depends } = {})
 
 /** The lines of third_party/root/lock for these packages. */
 export const lockOf = (packages) =>
-  packages.map((each) => `${each.name} ${each.version} ${each.sha256} ${each.path.replaceAll('+', '%2b')}\n`).sort().join('');
+  packages
+    .map((each) => `${each.name} ${each.version} ${each.sha256} ${each.path.replaceAll('+', '%2b')}\n`)
+    .sort()
+    .join('');
 
 /** A key that signs mirrors. `keyring` is the file with its public part. Ends with the test. */
 export function makeKey(t) {
@@ -73,8 +81,14 @@ export async function startMirror(t, key, { pool = [], unstable = [], experiment
       .map((each) => `${each.control}Filename: ${each.path}\nSize: ${each.bytes.length}\nSHA256: ${each.sha256}\n\n`)
       .join('');
     const release = [
-      `Suite: ${suite}`, `Codename: ${suite}`, `Date: ${new Date().toUTCString()}`, 'Architectures: amd64',
-      'Components: main', 'SHA256:', ` ${sha256(list)} ${list.length} main/binary-amd64/Packages`, '',
+      `Suite: ${suite}`,
+      `Codename: ${suite}`,
+      `Date: ${new Date().toUTCString()}`,
+      'Architectures: amd64',
+      'Components: main',
+      'SHA256:',
+      ` ${sha256(list)} ${list.length} main/binary-amd64/Packages`,
+      '',
     ].join('\n');
     files.set(`/dists/${suite}/main/binary-amd64/Packages`, Buffer.from(list));
     files.set(`/dists/${suite}/InRelease`, key.sign(release));

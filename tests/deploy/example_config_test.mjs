@@ -31,7 +31,8 @@ describe("the example's config", { timeout: HANG_MS }, () => {
     }
     assert.match(said.payments, / EarnService\/EarnWithdraw /);
     assert.match(said.login, / AuthenticationService\/StampLogin /);
-    for (const name of ['ListWalletAccounts', 'ListWallets']) assert.match(said.support, RegExp(` WalletService/${name} `));
+    for (const name of ['ListWalletAccounts', 'ListWallets'])
+      assert.match(said.support, RegExp(` WalletService/${name} `));
     for (const caller of ['support', 'login']) assert.doesNotMatch(said[caller], / EarnService\/EarnWithdraw /);
     for (const caller of ['payments', 'support']) assert.doesNotMatch(said[caller], /StampLogin/);
     for (const text of Object.values(said)) assert.doesNotMatch(text, /ExportWalletAccount|CreatePolicies/);

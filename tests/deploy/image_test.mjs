@@ -3,7 +3,16 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
-  chmodSync, chownSync, copyFileSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync,
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -23,19 +32,26 @@ const packageRoot = interpreter.replace(/\/usr\/lib\/.*$/, '');
 
 /** Returns every path in the image's tree, relative to the tree's root, with the result of lstat. */
 function contents(folder = '') {
-  return readdirSync(join(tree, folder)).sort().flatMap((name) => {
-    const path = `${folder}/${name}`;
-    const stat = lstatSync(join(tree, path));
-    return [{ path, stat }, ...(stat.isDirectory() ? contents(path) : [])];
-  });
+  return readdirSync(join(tree, folder))
+    .sort()
+    .flatMap((name) => {
+      const path = `${folder}/${name}`;
+      const stat = lstatSync(join(tree, path));
+      return [{ path, stat }, ...(stat.isDirectory() ? contents(path) : [])];
+    });
 }
 
 describe('the image', { timeout: 2 * HANG_MS }, () => {
   it('contains two programs only: the gateway and the loader', () => {
-    const programs = contents().filter(({ stat }) => stat.isFile() && stat.mode & 0o111).map(({ path }) => path);
+    const programs = contents()
+      .filter(({ stat }) => stat.isFile() && stat.mode & 0o111)
+      .map(({ path }) => path);
     assert.equal(programs.length, 2, programs.join());
     assert.ok(programs.includes('/stampgate'));
-    assert.match(programs.find((path) => path !== '/stampgate'), /^\/usr\/lib\S*\/ld-linux[^/]*$/);
+    assert.match(
+      programs.find((path) => path !== '/stampgate'),
+      /^\/usr\/lib\S*\/ld-linux[^/]*$/,
+    );
     for (const folder of ['bin', 'sbin', 'usr/bin', 'usr/sbin', 'tmp']) {
       assert.throws(() => lstatSync(join(tree, folder)), { code: 'ENOENT' }, folder);
     }
@@ -55,7 +71,8 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
   it('contains nothing of the machine that built it: no key, no CA certificate, no path', () => {
     const bundle = readFileSync(join(tree, 'etc/ssl/certs/ca-certificates.crt'), 'utf8');
     const packaged = readFileSync(join(packageRoot, 'var/lib/dpkg/status.d/ca-certificates.list'), 'utf8')
-      .split('\n').filter((path) => /^\/usr\/share\/ca-certificates\/.*\.crt$/.test(path));
+      .split('\n')
+      .filter((path) => /^\/usr\/share\/ca-certificates\/.*\.crt$/.test(path));
     assert.ok(packaged.length > 100);
     assert.equal(bundle.match(/^-----BEGIN CERTIFICATE-----$/gm).length, packaged.length);
     for (const { path, stat } of contents()) {
@@ -77,19 +94,26 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
     assert.equal(sbom.spdxVersion, 'SPDX-2.3');
     const ids = sbom.packages.map(({ SPDXID }) => SPDXID);
     assert.equal(new Set(ids).size, ids.length);
-    const related = (type) => sbom.relationships
-      .filter((each) => each.relationshipType === type && each.spdxElementId === 'SPDXRef-stampgate')
-      .map(({ relatedSpdxElement }) => sbom.packages.find(({ SPDXID }) => SPDXID === relatedSpdxElement));
+    const related = (type) =>
+      sbom.relationships
+        .filter((each) => each.relationshipType === type && each.spdxElementId === 'SPDXRef-stampgate')
+        .map(({ relatedSpdxElement }) => sbom.packages.find(({ SPDXID }) => SPDXID === relatedSpdxElement));
 
     // Looks up which package of the package root owns each library, independently of the names that collect wrote.
     const records = join(packageRoot, 'var/lib/dpkg/status.d');
-    const lists = readdirSync(records).filter((name) => name.endsWith('.list'))
+    const lists = readdirSync(records)
+      .filter((name) => name.endsWith('.list'))
       .map((name) => [name.replace('.list', ''), new Set(readFileSync(join(records, name), 'utf8').split('\n'))]);
     const linked = execFileSync(interpreter, ['--list', binary('gateway/stampgate')], { encoding: 'utf8' });
     const paths = [...linked.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path);
     const owners = paths.map((path) => lists.find(([, files]) => files.has(path.replace(packageRoot, '')))[0]);
     const expected = [...new Set([...owners, 'base-files', 'ca-certificates', 'openssl'])].sort();
-    assert.deepEqual(related('DEPENDS_ON').map(({ name }) => name).sort(), expected);
+    assert.deepEqual(
+      related('DEPENDS_ON')
+        .map(({ name }) => name)
+        .sort(),
+      expected,
+    );
     assert.deepEqual(readdirSync(join(tree, 'var/lib/dpkg/status.d')).sort(), expected);
     for (const { name, versionInfo, externalRefs } of related('DEPENDS_ON')) {
       const status = readFileSync(join(tree, 'var/lib/dpkg/status.d', name), 'utf8');
@@ -97,7 +121,10 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
       assert.ok(externalRefs[0].referenceLocator.startsWith(`pkg:deb/debian/${name}@`));
       assert.ok(lstatSync(join(tree, 'usr/share/doc', name, 'copyright')).size > 0);
     }
-    assert.deepEqual(related('STATIC_LINK').map(({ name }) => name), ['libboost1.92-dev', 'google-proto-files']);
+    assert.deepEqual(
+      related('STATIC_LINK').map(({ name }) => name),
+      ['libboost1.92-dev', 'google-proto-files'],
+    );
   });
 
   it('is not made if a library of the program belongs to no Debian package', (t) => {
@@ -109,15 +136,17 @@ describe('the image', { timeout: 2 * HANG_MS }, () => {
     copyFileSync(binary('gateway/stampgate'), other);
     chmodSync(other, 0o755);
     execFileSync('patchelf', ['--force-rpath', '--set-rpath', `${folder}:${dirname(sodium)}`, other]);
-    const { status, stderr } = spawnSync(join(root, 'deploy/image/collect'), [other, join(folder, 'root')], { encoding: 'utf8' });
+    const { status, stderr } = spawnSync(join(root, 'deploy/image/collect'), [other, join(folder, 'root')], {
+      encoding: 'utf8',
+    });
     assert.equal(status, 1);
     assert.match(stderr, /libsodium\S* belongs to no Debian package/);
   });
 
   it('is not made from a program that is not built with the package root', (t) => {
-    const { status, stderr } = spawnSync(
-      join(root, 'deploy/image/collect'), ['/bin/sh', join(scratch(t), 'root')], { encoding: 'utf8' },
-    );
+    const { status, stderr } = spawnSync(join(root, 'deploy/image/collect'), ['/bin/sh', join(scratch(t), 'root')], {
+      encoding: 'utf8',
+    });
     assert.equal(status, 1);
     assert.match(stderr, /is not built with the package root/);
   });

@@ -10,7 +10,8 @@ const yaml = load('yaml');
 export const folder = join(root, 'deploy/kubernetes');
 
 const yamlFiles = (name) =>
-  readdirSync(join(folder, name)).sort()
+  readdirSync(join(folder, name))
+    .sort()
     .filter((file) => file.endsWith('.yaml'))
     .map((file) => join(folder, name, file));
 
@@ -22,7 +23,8 @@ export const kustomizations = ['base', 'example'].map((name) => ({
 }));
 
 /** Every file of manifests. */
-export const manifestFiles = ['base', 'example'].flatMap(yamlFiles)
+export const manifestFiles = ['base', 'example']
+  .flatMap(yamlFiles)
   .filter((file) => !file.endsWith('kustomization.yaml'));
 
 /** The objects of a YAML text. Kubernetes reads YAML 1.1, where 0440 is octal. */

@@ -115,10 +115,12 @@ describe('the pod', () => {
     'gets secrets in whole folders, as files that only root and its group may read',
     ({ pod, container }) => {
       const secrets = pod.volumes.filter(({ secret }) => secret);
-      assert.deepEqual(
-        secrets.map(({ secret }) => secret.secretName).sort(),
-        ['stampgate-audit', 'stampgate-config', 'stampgate-keys', 'stampgate-tls'],
-      );
+      assert.deepEqual(secrets.map(({ secret }) => secret.secretName).sort(), [
+        'stampgate-audit',
+        'stampgate-config',
+        'stampgate-keys',
+        'stampgate-tls',
+      ]);
       for (const { name, secret } of secrets) {
         assert.equal(secret.defaultMode, 0o440, name);
         assert.ok(!secret.items, `${name}: this test does not check the modes of single items`);
@@ -157,11 +159,18 @@ describe('the pod', () => {
     'has HTTP probes on the admin port: startup and liveness at /livez, readiness at /readyz',
     ({ container }) => {
       const { startupProbe, livenessProbe, readinessProbe } = container;
-      for (const [probe, path] of [[startupProbe, '/livez'], [livenessProbe, '/livez'], [readinessProbe, '/readyz']]) {
+      for (const [probe, path] of [
+        [startupProbe, '/livez'],
+        [livenessProbe, '/livez'],
+        [readinessProbe, '/readyz'],
+      ]) {
         assert.deepEqual(probe?.httpGet, { path, port: 'admin' });
         assert.ok(probe.timeoutSeconds <= probe.periodSeconds);
       }
-      assert.ok(startupProbe.periodSeconds * startupProbe.failureThreshold >= 60, 'too short to open a large event log');
+      assert.ok(
+        startupProbe.periodSeconds * startupProbe.failureThreshold >= 60,
+        'too short to open a large event log',
+      );
     },
     ({ container }) => (container.livenessProbe.httpGet.path = '/readyz'),
     ({ container }) => (container.readinessProbe.httpGet.port = 'grpc'),
@@ -215,8 +224,10 @@ describe('the one replica', () => {
   fact(
     'does not block the drain of its node',
     ({ objects, stateful }) => {
-      const { maxUnavailable, minAvailable, selector, unhealthyPodEvictionPolicy } =
-        find(objects, 'PodDisruptionBudget').spec;
+      const { maxUnavailable, minAvailable, selector, unhealthyPodEvictionPolicy } = find(
+        objects,
+        'PodDisruptionBudget',
+      ).spec;
       assert.equal(maxUnavailable, 1);
       assert.equal(minAvailable, undefined);
       assert.equal(unhealthyPodEvictionPolicy, 'AlwaysAllow');
@@ -314,10 +325,11 @@ describe('the network policies', () => {
 
   fact(
     'deny by default all connections in both directions',
-    ({ objects }) => assert.deepEqual(policy(objects, 'default-deny').spec, {
-      podSelector: {},
-      policyTypes: ['Ingress', 'Egress'],
-    }),
+    ({ objects }) =>
+      assert.deepEqual(policy(objects, 'default-deny').spec, {
+        podSelector: {},
+        policyTypes: ['Ingress', 'Egress'],
+      }),
     ({ objects }) => (policy(objects, 'default-deny').spec.policyTypes = ['Ingress']),
     ({ objects }) => (policy(objects, 'default-deny').spec.ingress = [{}]),
   );
@@ -351,7 +363,11 @@ describe('the network policies', () => {
     "allow connections to the cluster's DNS, and over HTTPS to addresses outside of the cluster",
     ({ objects }) => {
       const rules = policies(objects).flatMap(({ spec }) => spec.egress ?? []);
-      const ports = (rule) => (rule.ports ?? []).map(({ protocol, port }) => `${protocol} ${port}`).sort().join();
+      const ports = (rule) =>
+        (rule.ports ?? [])
+          .map(({ protocol, port }) => `${protocol} ${port}`)
+          .sort()
+          .join();
       assert.deepEqual(rules.map(ports).sort(), ['TCP 443', 'TCP 53,UDP 53']);
       for (const rule of rules) {
         assert.ok(rule.to?.length > 0, 'a rule without peers allows all peers');
@@ -404,12 +420,18 @@ describe('the example', () => {
         for (const grant of caller.grants) {
           assert.ok(!grant.classes?.some((name) => name === 'dangerous' || name === 'write'), caller.name);
           assert.ok(!grant.dangerous_fields && !grant.general_operations);
-          assert.ok(config.keys.some(({ name }) => name === grant.key), grant.key);
+          assert.ok(
+            config.keys.some(({ name }) => name === grant.key),
+            grant.key,
+          );
         }
       }
       assert.ok(grants.payments.every((grant) => grant.organizations && !grant.all_organizations));
       for (const limit of grants.payments[0].amount_limits) assert.ok(limit.contract && limit.max_amount);
-      assert.deepEqual(grants.support.map(({ classes }) => classes), [['query']]);
+      assert.deepEqual(
+        grants.support.map(({ classes }) => classes),
+        [['query']],
+      );
       assert.ok(grants.login.every((grant) => grant.organizations_file));
     },
     ({ config }) => config.callers[1].grants.push({ classes: ['dangerous'], all_organizations: true, key: 'main' }),

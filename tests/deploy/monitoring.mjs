@@ -95,18 +95,26 @@ export async function startGateways(t) {
   // An alert fires for a certificate that expires within a week.
   const { cert, key } = authority.issue({ days: 30 });
   const [certificate, privateKey] = [write('server.pem', cert), write('server.key', key)];
-  const tls = await startGateway(t, simulator, {
-    admin: ADMIN,
-    // No collector listens here. The metrics of the exports are shown all the same.
-    telemetry: { endpoint: 'http://127.0.0.1:1' },
-    reload_interval: '100ms',
-    audit: await auditConfig(tlsFolder),
-    tls: { certificate_file: certificate, private_key_file: privateKey, client_ca_file: authority.file },
-    ...eventsConfig(tlsFolder, { webhooks: { tls_certificate_file: certificate, tls_private_key_file: privateKey } }),
-  }, { folder: tlsFolder });
+  const tls = await startGateway(
+    t,
+    simulator,
+    {
+      admin: ADMIN,
+      // No collector listens here. The metrics of the exports are shown all the same.
+      telemetry: { endpoint: 'http://127.0.0.1:1' },
+      reload_interval: '100ms',
+      audit: await auditConfig(tlsFolder),
+      tls: { certificate_file: certificate, private_key_file: privateKey, client_ca_file: authority.file },
+      ...eventsConfig(tlsFolder, { webhooks: { tls_certificate_file: certificate, tls_private_key_file: privateKey } }),
+    },
+    { folder: tlsFolder },
+  );
 
   const postgres = await PostgresServer.create(t);
-  const rates = [{ requests: 1000, per: '1s' }, { requests: 1_000_000, per: '24h' }];
+  const rates = [
+    { requests: 1000, per: '1s' },
+    { requests: 1_000_000, per: '24h' },
+  ];
   const store = { hosts: [postgres.host], allow_single_server: true };
   const stack = await SharedLogStack.prepare(t, store, { config: { admission: { rates } } });
   stack.simulator.webhooks.change({ maxAttempts: 1 });
@@ -118,8 +126,12 @@ export async function startGateways(t) {
     [plain, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
     [tls, 'stampgate_event_log_bytes', 'stampgate_webhook_peers_refused_total'],
     [
-      shared, 'stampgate_event_log_failing', 'stampgate_webhook_peers_refused_total', 'stampgate_upstream_slowed_operations',
-      'stampgate_rate_replicas', 'stampgate_quota_unused_calls{window="24h"}',
+      shared,
+      'stampgate_event_log_failing',
+      'stampgate_webhook_peers_refused_total',
+      'stampgate_upstream_slowed_operations',
+      'stampgate_rate_replicas',
+      'stampgate_quota_unused_calls{window="24h"}',
     ],
   ];
   for (const [gateway, ...names] of late) {

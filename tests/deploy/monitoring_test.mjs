@@ -8,7 +8,16 @@ import { after, describe, it } from 'node:test';
 import { HANG_MS, scratch } from '../end_to_end/harness.mjs';
 import { find, folder as kubernetes, configOf, parse, podOf, readAll } from './manifests.mjs';
 import {
-  TARGET_LABELS, alertsOf, allMetrics, folder, namesIn, panelsOf, parseSeries, readDashboard, readObject, readRules,
+  TARGET_LABELS,
+  alertsOf,
+  allMetrics,
+  folder,
+  namesIn,
+  panelsOf,
+  parseSeries,
+  readDashboard,
+  readObject,
+  readRules,
 } from './monitoring.mjs';
 import { validate } from './packages.mjs';
 
@@ -76,13 +85,25 @@ describe('the names', { timeout: HANG_MS }, async () => {
   it('of all metrics, with their labels, are in the table of deploy/README.md, and it has no others', () => {
     const shown = new Map();
     for (const [name, labels] of all) {
-      shown.set(familyOf(name), [...labels.keys()].filter((label) => label !== 'le').sort().join());
+      shown.set(
+        familyOf(name),
+        [...labels.keys()]
+          .filter((label) => label !== 'le')
+          .sort()
+          .join(),
+      );
     }
     const page = readFileSync(join(kubernetes, '..', 'README.md'), 'utf8');
     const [, table] = /^\| metric \(each name begins with `stampgate_`\) .*\n.*\n((?:\|.*\n)+)/m.exec(page);
-    const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => [...cell.matchAll(/`(\w+)(?:\{([^}]*)\})?`/g)]);
-    const listed = new Map(named.map(([, name, labels = '']) =>
-      [name.startsWith('process_') ? name : `stampgate_${name}`, labels.split(',').sort().join()]));
+    const named = [...table.matchAll(/^\| (.*?) \|/gm)].flatMap(([, cell]) => [
+      ...cell.matchAll(/`(\w+)(?:\{([^}]*)\})?`/g),
+    ]);
+    const listed = new Map(
+      named.map(([, name, labels = '']) => [
+        name.startsWith('process_') ? name : `stampgate_${name}`,
+        labels.split(',').sort().join(),
+      ]),
+    );
     assert.deepEqual([...listed].sort(), [...shown].sort());
   });
 
@@ -159,11 +180,14 @@ describe('the alerts', () => {
       const shown = panels.filter((panel) => metricsIn(panel).some((metric) => own.has(metric)));
       assert.ok(shown.length > 0, `${alert} has no panel`);
       // The page joins the two parts of the description: what the alert means, and the first action.
-      return [alert, [
-        summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label) => label.toUpperCase()),
-        description,
-        `**Panels:** ${shown.map(({ title }) => title).join('; ')}`,
-      ].map((each) => each.replaceAll('`', ''))];
+      return [
+        alert,
+        [
+          summary.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label) => label.toUpperCase()),
+          description,
+          `**Panels:** ${shown.map(({ title }) => title).join('; ')}`,
+        ].map((each) => each.replaceAll('`', '')),
+      ];
     });
     const actual = sections().map(([title, [summary, meaning, action, ...rest]]) => {
       assert.match(meaning, /^\*\*Meaning:\*\* [A-Za-z]/, title);
@@ -205,7 +229,10 @@ describe('the PodMonitor', () => {
   it('and the PrometheusRule have only members of the resource types', () => {
     const members = (object) => Object.keys(object).sort();
     const [monitor, rules] = ['pod_monitor.yaml', 'rules.yaml'].map(readObject);
-    for (const [object, kind] of [[monitor, 'PodMonitor'], [rules, 'PrometheusRule']]) {
+    for (const [object, kind] of [
+      [monitor, 'PodMonitor'],
+      [rules, 'PrometheusRule'],
+    ]) {
       assert.deepEqual(members(object), ['apiVersion', 'kind', 'metadata', 'spec']);
       assert.deepEqual([object.apiVersion, object.kind], ['monitoring.coreos.com/v1', kind]);
       assert.deepEqual(members(object.metadata), ['labels', 'name', 'namespace']);
@@ -224,7 +251,10 @@ describe('the dashboard', () => {
     assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
     assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length);
     const taken = new Map();
-    for (const { title, gridPos: { x, y, w, h } } of panels) {
+    for (const {
+      title,
+      gridPos: { x, y, w, h },
+    } of panels) {
       assert.ok(x >= 0 && w > 0 && h > 0 && x + w <= 24, title);
       for (let row = y; row < y + h; ++row) {
         for (let column = x; column < x + w; ++column) {
@@ -244,7 +274,11 @@ describe('the dashboard', () => {
     for (const { title, datasource, fieldConfig, targets } of panelsOf(dashboard)) {
       assert.deepEqual(datasource, expected, title);
       assert.ok(fieldConfig.defaults.unit, title);
-      assert.deepEqual(targets.map(({ refId }) => refId), ['A', 'B', 'C'].slice(0, targets.length), title);
+      assert.deepEqual(
+        targets.map(({ refId }) => refId),
+        ['A', 'B', 'C'].slice(0, targets.length),
+        title,
+      );
       for (const { expr } of targets) {
         for (const [variable] of expr.matchAll(/\$\w+/g)) {
           assert.ok(['$instance', '$__rate_interval'].includes(variable), expr);

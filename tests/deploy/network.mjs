@@ -19,8 +19,10 @@ const OPERATORS = {
 /** Whether a label selector selects these labels. The empty selector selects all. */
 function selects({ matchLabels = {}, matchExpressions = [], ...others }, labels) {
   assert.deepEqual(others, {}, 'an unknown part of a selector');
-  return Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
-    matchExpressions.every(({ key, operator, values }) => OPERATORS[operator](labels[key], values));
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values }) => OPERATORS[operator](labels[key], values))
+  );
 }
 
 function contains(cidr, address) {
@@ -35,8 +37,11 @@ function contains(cidr, address) {
 /** Whether an entry of `from` or `to` in a policy of `namespace` names this peer. */
 function names({ ipBlock, namespaceSelector, podSelector }, namespace, peer) {
   if (ipBlock) {
-    return typeof peer === 'string' && contains(ipBlock.cidr, peer) &&
-      !(ipBlock.except ?? []).some((range) => contains(range, peer));
+    return (
+      typeof peer === 'string' &&
+      contains(ipBlock.cidr, peer) &&
+      !(ipBlock.except ?? []).some((range) => contains(range, peer))
+    );
   }
   if (typeof peer === 'string') return false;
   // Kubernetes gives each namespace this label.
@@ -46,19 +51,34 @@ function names({ ipBlock, namespaceSelector, podSelector }, namespace, peer) {
 }
 
 /** Whether a rule without ports, or with these ports, allows a port of the pod `target`. */
-const allowsPort = (ports, target, { protocol, port }) => ports === undefined ||
-  ports.some((each) => (each.protocol ?? 'TCP') === protocol &&
-    (each.port === undefined || (target.ports?.[each.port] ?? each.port) === port));
+const allowsPort = (ports, target, { protocol, port }) =>
+  ports === undefined ||
+  ports.some(
+    (each) =>
+      (each.protocol ?? 'TCP') === protocol &&
+      (each.port === undefined || (target.ports?.[each.port] ?? each.port) === port),
+  );
 
 /** Whether the policies allow one direction of a connection at `pod`, whose other end is `peer`. */
 function allowsAt(policies, direction, pod, peer, target, port) {
   const [rules, peers] = direction === 'Egress' ? ['egress', 'to'] : ['ingress', 'from'];
-  const ofPod = policies.filter(({ metadata, spec }) => metadata.namespace === pod.namespace &&
-    spec.policyTypes.includes(direction) && selects(spec.podSelector, pod.labels));
+  const ofPod = policies.filter(
+    ({ metadata, spec }) =>
+      metadata.namespace === pod.namespace &&
+      spec.policyTypes.includes(direction) &&
+      selects(spec.podSelector, pod.labels),
+  );
   // A pod that no policy selects may connect to everything.
-  return ofPod.length === 0 || ofPod.some(({ metadata, spec }) => (spec[rules] ?? []).some((rule) =>
-    (rule[peers] === undefined || rule[peers].some((each) => names(each, metadata.namespace, peer))) &&
-    allowsPort(rule.ports, target, port)));
+  return (
+    ofPod.length === 0 ||
+    ofPod.some(({ metadata, spec }) =>
+      (spec[rules] ?? []).some(
+        (rule) =>
+          (rule[peers] === undefined || rule[peers].some((each) => names(each, metadata.namespace, peer))) &&
+          allowsPort(rule.ports, target, port),
+      ),
+    )
+  );
 }
 
 /**
@@ -72,6 +92,8 @@ export function allows(objects, from, to, { protocol = 'TCP', port }) {
   const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
   const target = typeof to === 'string' ? {} : to;
   const at = { protocol, port };
-  return (typeof from === 'string' || allowsAt(policies, 'Egress', from, to, target, at)) &&
-    (typeof to === 'string' || allowsAt(policies, 'Ingress', to, from, target, at));
+  return (
+    (typeof from === 'string' || allowsAt(policies, 'Egress', from, to, target, at)) &&
+    (typeof to === 'string' || allowsAt(policies, 'Ingress', to, from, target, at))
+  );
 }

@@ -20,17 +20,21 @@ const everything = () => [
 /** The pods that the manifests create in the gateway's namespace, by the name of their workload. */
 function podsOf(objects) {
   const workloads = objects.filter(({ spec }) => spec?.template);
-  return Object.fromEntries(workloads.map(({ metadata: { name, namespace }, spec: { template } }) => {
-    const ports = template.spec.containers.flatMap((container) => container.ports ?? []);
-    const named = Object.fromEntries(ports.map((port) => [port.name, port.containerPort]));
-    return [name, { namespace, labels: template.metadata.labels, ports: named }];
-  }));
+  return Object.fromEntries(
+    workloads.map(({ metadata: { name, namespace }, spec: { template } }) => {
+      const ports = template.spec.containers.flatMap((container) => container.ports ?? []);
+      const named = Object.fromEntries(ports.map((port) => [port.name, port.containerPort]));
+      return [name, { namespace, labels: template.metadata.labels, ports: named }];
+    }),
+  );
 }
 
 const DNS = { namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } };
 const DATABASE = { namespace: 'stampgate-database', labels: { 'cnpg.io/cluster': 'stampgate-database' } };
 const CALLER = {
-  namespace: 'payments', namespaceLabels: { 'stampgate-caller': 'true' }, labels: { 'stampgate-caller': 'true' },
+  namespace: 'payments',
+  namespaceLabels: { 'stampgate-caller': 'true' },
+  labels: { 'stampgate-caller': 'true' },
 };
 const INGRESS = { namespace: 'ingress-nginx', labels: { 'app.kubernetes.io/name': 'ingress-nginx' } };
 const PROMETHEUS = { namespace: 'monitoring', labels: { 'app.kubernetes.io/name': 'prometheus' } };

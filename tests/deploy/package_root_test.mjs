@@ -3,7 +3,15 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import {
-  chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync,
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it, test } from 'node:test';
@@ -21,10 +29,12 @@ printf '#!/bin/sh\\ncmp %s %s\\n' "$root/usr/share/abseil" "$root/usr/share/grpc
 chmod +x "$2"
 `;
 
-const compiler = (folder) => makePackage(folder, 'g++', '4:16.1.0-3', {
-  files: { 'usr/bin/g++': COMPILER, 'usr/libexec/cc1plus': '#!/bin/sh\n', 'usr/lib/x86_64-linux-gnu/libc.so.6': '' },
-});
-const abseil = (folder, version, abi) => makePackage(folder, 'libabsl-dev', version, { files: { 'usr/share/abseil': abi } });
+const compiler = (folder) =>
+  makePackage(folder, 'g++', '4:16.1.0-3', {
+    files: { 'usr/bin/g++': COMPILER, 'usr/libexec/cc1plus': '#!/bin/sh\n', 'usr/lib/x86_64-linux-gnu/libc.so.6': '' },
+  });
+const abseil = (folder, version, abi) =>
+  makePackage(folder, 'libabsl-dev', version, { files: { 'usr/share/abseil': abi } });
 const grpc = (folder, version, abi, depends = 'libabsl-dev') =>
   makePackage(folder, 'libgrpc++-dev', version, { files: { 'usr/share/grpc': abi }, depends });
 
@@ -46,15 +56,16 @@ function makeTree(t, key, locked) {
   const script = join(scripts, 'install');
   return {
     folder: join(folder, 'tree'),
-    install: (mirror, { archive, command = script, path } = {}) => run([], {
-      command,
-      env: {
-        ...env,
-        STAMPGATE_DEBIAN_MIRROR: mirror,
-        ...(archive && { STAMPGATE_DEBIAN_ARCHIVE: archive }),
-        ...(path && { PATH: `${path}:${process.env.PATH}` }),
-      },
-    }),
+    install: (mirror, { archive, command = script, path } = {}) =>
+      run([], {
+        command,
+        env: {
+          ...env,
+          STAMPGATE_DEBIAN_MIRROR: mirror,
+          ...(archive && { STAMPGATE_DEBIAN_ARCHIVE: archive }),
+          ...(path && { PATH: `${path}:${process.env.PATH}` }),
+        },
+      }),
     /** The file `lock` of the root that a build would use, or null. */
     async lockFile() {
       const { status, stdout } = await run(['--path'], { command: script, env });
@@ -114,7 +125,10 @@ describe('a package root', () => {
     assert.equal(status, 0, stderr);
     assert.match(stderr, /^root: STAMPGATE_DEBIAN_ARCHIVE names no mirror that keeps old versions$/m);
     assert.match(stderr, /^root: libgrpc\+\+-dev 1\.84\.0-1 replaces 1\.83\.0-1$/m);
-    assert.match(stderr, /newer packages than third_party\/root\/lock, with which this version of the tree was not tested$/m);
+    assert.match(
+      stderr,
+      /newer packages than third_party\/root\/lock, with which this version of the tree was not tested$/m,
+    );
     assert.equal(await made.rootLock(), lockOf(newer));
   });
 
@@ -132,7 +146,11 @@ describe('a package root', () => {
     const archive = await mirrorOf({ pool: locked.slice(0, 2) });
     const { status, stderr } = await made.install(await mirrorOf(all(newer)), { archive });
     assert.equal(status, 0, stderr);
-    assert.equal(stderr.match(/^root: http:\/\/\S+ did not give 1 of the packages: libgrpc\+\+-dev$/gm)?.length, 1, stderr);
+    assert.equal(
+      stderr.match(/^root: http:\/\/\S+ did not give 1 of the packages: libgrpc\+\+-dev$/gm)?.length,
+      1,
+      stderr,
+    );
     assert.equal(await made.rootLock(), lockOf(newer));
   });
 
@@ -153,14 +171,18 @@ describe('a package root', () => {
     assert.equal(await made.rootLock(), null);
   });
 
-  it('packages of the lock that do not fit this machine are replaced by newer ones', { timeout: HANG_MS }, async (t) => {
-    const unfit = [gcc, abseil(folder, '20260526.0-1', 'C'), locked[2]];
-    const made = makeTree(t, key, unfit);
-    const { status, stderr } = await made.install(await mirrorOf({ ...all(newer), pool: [...unfit, ...newer] }));
-    assert.equal(status, 0, stderr);
-    assert.match(stderr, /^root: the small program fails: /m);
-    assert.equal(await made.rootLock(), lockOf(newer));
-  });
+  it(
+    'packages of the lock that do not fit this machine are replaced by newer ones',
+    { timeout: HANG_MS },
+    async (t) => {
+      const unfit = [gcc, abseil(folder, '20260526.0-1', 'C'), locked[2]];
+      const made = makeTree(t, key, unfit);
+      const { status, stderr } = await made.install(await mirrorOf({ ...all(newer), pool: [...unfit, ...newer] }));
+      assert.equal(status, 0, stderr);
+      assert.match(stderr, /^root: the small program fails: /m);
+      assert.equal(await made.rootLock(), lockOf(newer));
+    },
+  );
 
   it('packages that are older than those of the lock are refused', { timeout: HANG_MS }, async (t) => {
     const made = makeTree(t, key, newer);
@@ -178,7 +200,11 @@ describe('a package root', () => {
   });
 
   it("without a package root, deploy/install selects Debian 12's own libraries", { timeout: HANG_MS }, async (t) => {
-    for (const packages of [all(misfit), {}, all([gcc, locked[1], grpc(folder, '1.84.0-1', 'B', 'libabsl-of-yesterday')])]) {
+    for (const packages of [
+      all(misfit),
+      {},
+      all([gcc, locked[1], grpc(folder, '1.84.0-1', 'B', 'libabsl-of-yesterday')]),
+    ]) {
       const made = makeTree(t, key, locked);
       const { stderr, stdout, status } = await deployInstall(t, made, await mirrorOf(packages));
       assert.equal(status, 0, stderr);
@@ -200,7 +226,8 @@ function deployInstall(t, made, mirror) {
   writeFileSync(join(path, 'npm'), '#!/bin/sh\n', { mode: 0o755 });
   for (const folder of ['third_party/npm', 'tests/clients']) {
     mkdirSync(join(made.folder, folder), { recursive: true });
-    for (const name of ['package.json', 'package-lock.json', '.npmrc']) writeFileSync(join(made.folder, folder, name), '');
+    for (const name of ['package.json', 'package-lock.json', '.npmrc'])
+      writeFileSync(join(made.folder, folder, name), '');
   }
   mkdirSync(join(made.folder, 'deploy'), { recursive: true });
   const command = join(made.folder, 'deploy/install');
@@ -228,13 +255,23 @@ test('the check finds a library of another ABI in the real package root', { time
 
   // The small program calls the first library; only gRPC calls the second one.
   for (const prefix of ['libabsl_strings.so.', 'libcares.so.']) {
-    const name = readdirSync(libraries).filter((each) => each.startsWith(prefix)).sort((x, y) => x.length - y.length)[0];
+    const name = readdirSync(libraries)
+      .filter((each) => each.startsWith(prefix))
+      .sort((x, y) => x.length - y.length)[0];
     const library = join(libraries, name);
     rmSync(library);
     // A library without functions, which has the same name.
     execFileSync(join(real, 'usr/bin/g++'), [
-      `--sysroot=${real}`, `-B${join(real, 'usr/bin')}`, '-shared', '-nostdlib', `-Wl,-soname,${name}`, '-o', library,
-      '-x', 'c++', '/dev/null',
+      `--sysroot=${real}`,
+      `-B${join(real, 'usr/bin')}`,
+      '-shared',
+      '-nostdlib',
+      `-Wl,-soname,${name}`,
+      '-o',
+      library,
+      '-x',
+      'c++',
+      '/dev/null',
     ]);
     const { status, stderr } = await check();
     assert.equal(status, 1, name);

@@ -41,10 +41,7 @@ const BREAKS = {
     (pod) => delete pod.securityContext.runAsNonRoot,
     (pod) => (container(pod).securityContext.runAsNonRoot = false),
   ],
-  runAsUser: [
-    (pod) => (pod.securityContext.runAsUser = 0),
-    (pod) => (container(pod).securityContext.runAsUser = 0),
-  ],
+  runAsUser: [(pod) => (pod.securityContext.runAsUser = 0), (pod) => (container(pod).securityContext.runAsUser = 0)],
   seccomp: [
     (pod) => delete pod.securityContext.seccompProfile,
     (pod) => (container(pod).securityContext.seccompProfile = { type: 'Unconfined' }),

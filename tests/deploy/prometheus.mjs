@@ -25,12 +25,15 @@ export class Prometheus {
     const folder = scratch(t);
     const config = join(folder, 'prometheus.yml');
     const targets = gateways.map(({ adminUrl }) => new URL(adminUrl).host);
-    writeFileSync(config, JSON.stringify({
-      global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
-      rule_files: [ruleFile],
-      // The page of the alerts asks for this name of the job.
-      scrape_configs: [{ job_name: 'stampgate', static_configs: [{ targets }] }],
-    }));
+    writeFileSync(
+      config,
+      JSON.stringify({
+        global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
+        rule_files: [ruleFile],
+        // The page of the alerts asks for this name of the job.
+        scrape_configs: [{ job_name: 'stampgate', static_configs: [{ targets }] }],
+      }),
+    );
     const prometheus = new Prometheus();
     prometheus.gateways = gateways.length;
     prometheus.output = '';

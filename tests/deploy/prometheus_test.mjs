@@ -12,7 +12,15 @@ import { metricsOf } from '../end_to_end/admin_port.mjs';
 import { until } from '../end_to_end/processes.mjs';
 import { Subscriber } from '../end_to_end/subscriber.mjs';
 import {
-  alertsOf, breakConfig, failAtUpstream, folder, namesIn, panelsOf, readDashboard, readRules, startGateways,
+  alertsOf,
+  breakConfig,
+  failAtUpstream,
+  folder,
+  namesIn,
+  panelsOf,
+  readDashboard,
+  readRules,
+  startGateways,
 } from './monitoring.mjs';
 import { Prometheus } from './prometheus.mjs';
 
@@ -89,10 +97,13 @@ async function faultsOfPanel(prometheus, { title, targets }) {
 describe('a real Prometheus', { timeout: 3 * HANG_MS }, async () => {
   const gateways = await startGateways({ after });
   const { simulator, plain, tls, shared, stack, postgres } = gateways;
-  const prometheus = await Prometheus.start({ after }, {
-    gateways: [plain, tls, shared],
-    ruleFile: writeRuleFile({ after }),
-  });
+  const prometheus = await Prometheus.start(
+    { after },
+    {
+      gateways: [plain, tls, shared],
+      ruleFile: writeRuleFile({ after }),
+    },
+  );
   const panels = panelsOf(readDashboard());
   const alerts = alertsOf(readRules());
   const faultsOfPanels = async () => {
@@ -118,7 +129,10 @@ describe('a real Prometheus', { timeout: 3 * HANG_MS }, async () => {
   };
   /** The alerts that Prometheus itself reports as pending or firing. */
   const active = async () =>
-    (await prometheus.rules()).filter(({ state }) => state !== 'inactive').map(({ name }) => name).sort();
+    (await prometheus.rules())
+      .filter(({ state }) => state !== 'inactive')
+      .map(({ name }) => name)
+      .sort();
   // A counter has increased only if Prometheus has seen its earlier value.
   await prometheus.scrapeAndEvaluate();
   await prometheus.scrapeAndEvaluate();
@@ -130,7 +144,10 @@ describe('a real Prometheus', { timeout: 3 * HANG_MS }, async () => {
   });
 
   it('scrapes every gateway, and the variable of the dashboard lists them', async () => {
-    assert.deepEqual((await prometheus.query('up{job="stampgate"}')).map(({ value }) => value), [1, 1, 1]);
+    assert.deepEqual(
+      (await prometheus.query('up{job="stampgate"}')).map(({ value }) => value),
+      [1, 1, 1],
+    );
     const { query } = readDashboard().templating.list.find(({ name }) => name === 'instance');
     const [, metric, label] = /^label_values\((\w+), (\w+)\)$/.exec(query.query);
     const values = await prometheus.get(`label/${label}/values`, { 'match[]': metric });
@@ -246,6 +263,9 @@ describe('a real Prometheus', { timeout: 3 * HANG_MS }, async () => {
     const isNoticed = async () => (await active()).includes('StampgateDown');
     await until(isNoticed, 'the alert StampgateDown is pending');
     const down = await prometheus.query(alerts.find(({ alert }) => alert === 'StampgateDown').expr);
-    assert.deepEqual(down.map(({ labels }) => labels.instance), [new URL(shared.adminUrl).host]);
+    assert.deepEqual(
+      down.map(({ labels }) => labels.instance),
+      [new URL(shared.adminUrl).host],
+    );
   });
 });

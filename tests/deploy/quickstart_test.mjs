@@ -12,27 +12,31 @@ import { HANG_MS, auditConfig, run, scratch, startStack } from '../end_to_end/ha
 import { until } from '../end_to_end/processes.mjs';
 import { binary, root } from '../paths.mjs';
 
-test('the demonstration shows calls, errors, a denial, metrics and an event, and exits', { timeout: HANG_MS }, async () => {
-  const { status, stdout, stderr } = await run([binary('gateway/stampgate'), '--once'], {
-    command: join(root, 'deploy/demonstration'),
-  });
-  assert.equal(status, 0, stderr);
-  for (const shown of [
-    /^the gateway sent: POST \/public\/v1\/submit\/create_policies$/m,
-    /^ {2}UNKNOWN OUTCOME_UNKNOWN: /m,
-    /^ {2}INVALID_ARGUMENT INVALID_REQUEST: /m,
-    /^ {2}PERMISSION_DENIED DENIED_BY_POLICY: /m,
-    /^ {2}\{.*"kind":"deny","caller":"quickstart"/m,
-    /^ {2}stampgate_calls_total\{code="PERMISSION_DENIED",method="[^"]*DeleteSubOrganization"\} 1$/m,
-    /^ {2}ACTIVITY_STATUS_COMPLETED, approved by: gateway, end user$/m,
-    /^ {2}subscriber: ACTIVITY_UPDATES ACTIVITY_TYPE_CREATE_POLICIES /m,
-  ]) {
-    assert.match(stdout, shown);
-  }
-  assert.doesNotMatch(stdout, /^ {2}stampgate_\S+ 0$/m, 'a metric that says nothing');
-  assert.doesNotMatch(stdout + stderr, /\(warning\)|class grants do not cover/);
-  assert.match(stdout, /This was --once: gateway and simulator end now\.[^]*\n {2}\.\/deploy\/quickstart\n$/);
-});
+test(
+  'the demonstration shows calls, errors, a denial, metrics and an event, and exits',
+  { timeout: HANG_MS },
+  async () => {
+    const { status, stdout, stderr } = await run([binary('gateway/stampgate'), '--once'], {
+      command: join(root, 'deploy/demonstration'),
+    });
+    assert.equal(status, 0, stderr);
+    for (const shown of [
+      /^the gateway sent: POST \/public\/v1\/submit\/create_policies$/m,
+      /^ {2}UNKNOWN OUTCOME_UNKNOWN: /m,
+      /^ {2}INVALID_ARGUMENT INVALID_REQUEST: /m,
+      /^ {2}PERMISSION_DENIED DENIED_BY_POLICY: /m,
+      /^ {2}\{.*"kind":"deny","caller":"quickstart"/m,
+      /^ {2}stampgate_calls_total\{code="PERMISSION_DENIED",method="[^"]*DeleteSubOrganization"\} 1$/m,
+      /^ {2}ACTIVITY_STATUS_COMPLETED, approved by: gateway, end user$/m,
+      /^ {2}subscriber: ACTIVITY_UPDATES ACTIVITY_TYPE_CREATE_POLICIES /m,
+    ]) {
+      assert.match(stdout, shown);
+    }
+    assert.doesNotMatch(stdout, /^ {2}stampgate_\S+ 0$/m, 'a metric that says nothing');
+    assert.doesNotMatch(stdout + stderr, /\(warning\)|class grants do not cover/);
+    assert.match(stdout, /This was --once: gateway and simulator end now\.[^]*\n {2}\.\/deploy\/quickstart\n$/);
+  },
+);
 
 describe('the first calls of a new user', { timeout: HANG_MS }, () => {
   const organization_id = '11111111-2222-4333-8444-555555555555';
@@ -93,7 +97,10 @@ describe('the first calls of a new user', { timeout: HANG_MS }, () => {
     test(`${method} is denied, and the error states what is missing`, async () => {
       const error = await make(method, method.endsWith('Activity') ? { activity_id: 'a' } : {}).catch((each) => each);
       assert.equal(error.info?.reason, 'DENIED_BY_POLICY');
-      assert.equal(error.details, `the gateway's policy does not allow caller quickstart this call of ${method}: ${why}`);
+      assert.equal(
+        error.details,
+        `the gateway's policy does not allow caller quickstart this call of ${method}: ${why}`,
+      );
     });
   }
 });
@@ -116,7 +123,13 @@ describe("the demonstration's port", { timeout: HANG_MS }, () => {
     const program = join(scratch(t), 'stampgate');
     const gateway = binary('gateway/stampgate');
     // Prints the address instead of checking the config.
-    const lines = ['#!/bin/sh', `[ "$1" = check ] || exec ${gateway} "$@"`, 'grep "^listen_address" "$3"', 'exit 9', ''];
+    const lines = [
+      '#!/bin/sh',
+      `[ "$1" = check ] || exec ${gateway} "$@"`,
+      'grep "^listen_address" "$3"',
+      'exit 9',
+      '',
+    ];
     writeFileSync(program, lines.join('\n'), { mode: 0o700 });
     const { status, stdout, stderr } = await run([program, '--once'], { command: demonstration });
     assert.equal(status, 9, stderr);
@@ -171,7 +184,10 @@ describe('demo.mjs', { timeout: HANG_MS }, () => {
     await once(proxy, 'listening');
     const url = `http://127.0.0.1:${proxy.address().port}`;
     const { stdout } = await runDemo(gateway.address, url, gateway.adminUrl, audit.file);
-    assert.equal(simulator.requests().some(({ method }) => method === 'GET'), true);
+    assert.equal(
+      simulator.requests().some(({ method }) => method === 'GET'),
+      true,
+    );
     const [first, second] = stdout.match(/^the gateway sent: .*$/gm);
     assert.equal(first, 'the gateway sent: POST /public/v1/submit/create_policies');
     assert.equal(second, 'the gateway sent: POST /public/v1/query/get_policy');
@@ -182,9 +198,24 @@ describe('call.mjs', { timeout: HANG_MS }, () => {
   const organization = '"organization_id": "11111111-2222-4333-8444-555555555555"';
   for (const [what, status, args, said] of [
     ['prints the response', 0, ['WalletService/ListWalletAccounts', `{${organization}}`], /"accounts"/],
-    ['prints the error of a failed call', 1, ['WalletService/ListWalletAccounts', '{}'], /INVALID_REQUEST[^]*organization_id/],
-    ['refuses a misspelt field', 2, ['WalletService/ListWalletAccounts', '{"organisation_id": "x"}'], /no field organisation_id/],
-    ['refuses a misspelt field of a nested message', 2, ['PolicyService/CreatePolicies', '{"parameters": {"policies": [{"efect": 1}]}}'], /no field parameters\.policies\[0\]\.efect/],
+    [
+      'prints the error of a failed call',
+      1,
+      ['WalletService/ListWalletAccounts', '{}'],
+      /INVALID_REQUEST[^]*organization_id/,
+    ],
+    [
+      'refuses a misspelt field',
+      2,
+      ['WalletService/ListWalletAccounts', '{"organisation_id": "x"}'],
+      /no field organisation_id/,
+    ],
+    [
+      'refuses a misspelt field of a nested message',
+      2,
+      ['PolicyService/CreatePolicies', '{"parameters": {"policies": [{"efect": 1}]}}'],
+      /no field parameters\.policies\[0\]\.efect/,
+    ],
     ['refuses an unknown method', 2, ['WalletService/Nothing', '{}'], /no method WalletService\/Nothing/],
     ['refuses a request that is not JSON', 2, ['WalletService/ListWalletAccounts', '{'], /not JSON/],
   ]) {

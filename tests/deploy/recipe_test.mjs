@@ -14,7 +14,10 @@ const tree = wholeTree();
 
 describe('the Dockerfile', () => {
   const text = readFileSync(join(root, 'deploy/image/Dockerfile'), 'utf8');
-  const whole = text.replace(/\\\n/g, ' ').split('\n').map((line) => line.trim());
+  const whole = text
+    .replace(/\\\n/g, ' ')
+    .split('\n')
+    .map((line) => line.trim());
   const lines = whole.filter((line) => line && line[0] !== '#');
   const all = (word) => lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
 
@@ -26,7 +29,10 @@ describe('the Dockerfile', () => {
     const base = all('ARG').find((each) => each.startsWith('BASE='));
     assert.match(base, /^BASE=debian:bookworm-\d{8}-slim@sha256:[0-9a-f]{64}$/);
     const final = lines.slice(lines.indexOf('FROM scratch') + 1);
-    assert.deepEqual(final.filter((line) => /^(COPY|ADD|RUN|ENV|VOLUME) /.test(line)), ['COPY --from=build /image/ /']);
+    assert.deepEqual(
+      final.filter((line) => /^(COPY|ADD|RUN|ENV|VOLUME) /.test(line)),
+      ['COPY --from=build /image/ /'],
+    );
     assert.deepEqual(all('ADD'), [], 'only package managers download files');
   });
 
@@ -55,7 +61,8 @@ describe('the Dockerfile', () => {
     assert.equal(rules[0], '*');
     const folders = readdirSync(tree, { withFileTypes: true })
       .filter((each) => each.isDirectory() && existsSync(join(tree, each.name, 'BUILD.bazel')))
-      .map(({ name }) => name).filter((name) => !['deploy', 'tests'].includes(name));
+      .map(({ name }) => name)
+      .filter((name) => !['deploy', 'tests'].includes(name));
     assert.ok(folders.includes('gateway'));
     for (const name of folders) {
       assert.ok(rules.includes(`!${name}`), name);
@@ -64,8 +71,9 @@ describe('the Dockerfile', () => {
   });
 
   const docker = spawnSync('docker', ['info'], { stdio: 'ignore' }).status === 0;
-  const skip = !docker ? 'there is no docker daemon' :
-    process.env.STAMPGATE_IMAGE !== '1' && 'the build takes long; set STAMPGATE_IMAGE=1 to run it';
+  const skip = !docker
+    ? 'there is no docker daemon'
+    : process.env.STAMPGATE_IMAGE !== '1' && 'the build takes long; set STAMPGATE_IMAGE=1 to run it';
   it('builds with docker, and its image runs', { skip }, () => {
     const shell = (...args) => execFileSync('docker', args, { cwd: tree, encoding: 'utf8' });
     const id = shell('build', '--quiet', '--file', 'deploy/image/Dockerfile', '.').trim();

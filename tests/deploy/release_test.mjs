@@ -34,7 +34,9 @@ function unpacked(folder, name) {
 /** Returns the paths of all files below a folder, relative to the folder. */
 const filesIn = (folder) =>
   execFileSync('find', ['-L', '.', '-type', 'f', '-printf', '%P\n'], { cwd: folder, encoding: 'utf8' })
-    .trim().split('\n').sort();
+    .trim()
+    .split('\n')
+    .sort();
 
 describe('a release', () => {
   const folder = released();
@@ -46,7 +48,8 @@ describe('a release', () => {
       'SHA256SUMS',
       ...['api', 'kubernetes', `linux-${machine}`].map((name) => `stampgate-${VERSION}-${name}.tar.gz`),
     ]);
-    const check = () => spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
+    const check = () =>
+      spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
     assert.equal(check().status, 0);
     assert.equal(check().stdout.match(/: OK$/gm).length, 3);
   });
@@ -59,7 +62,12 @@ describe('a release', () => {
   it("has the image's files; root owns all except the gateway's own folder", () => {
     const tree = collectTree({ after });
     const paths = execFileSync('find', ['.'], { cwd: tree, encoding: 'utf8' }).trim().split('\n').sort();
-    assert.deepEqual(list(image).map((path) => path.replace(/(?<=.)\/$/, '')).sort(), paths);
+    assert.deepEqual(
+      list(image)
+        .map((path) => path.replace(/(?<=.)\/$/, ''))
+        .sort(),
+      paths,
+    );
     const lines = execFileSync('tar', ['--numeric-owner', '-tvzf', image], { encoding: 'utf8' }).trim().split('\n');
     const owned = lines.filter((line) => !/^\S+ 0\/0 /.test(line));
     assert.equal(owned.length, 1);
@@ -70,7 +78,10 @@ describe('a release', () => {
     const api = unpacked(folder, 'api');
     const protos = filesIn(api).filter((file) => file.endsWith('.proto'));
     assert.ok(protos.length > 20);
-    assert.deepEqual(protos, filesIn(join(root, 'proto')).filter((file) => file.endsWith('.proto')));
+    assert.deepEqual(
+      protos,
+      filesIn(join(root, 'proto')).filter((file) => file.endsWith('.proto')),
+    );
     for (const file of protos) {
       assert.equal(readFileSync(join(api, file), 'utf8'), readFileSync(join(root, 'proto', file), 'utf8'), file);
     }
@@ -104,7 +115,10 @@ test('the program has the version of the latest release, or the next one with -d
   assert.ok(isNext || latest === sections[0], 'a release has no unreleased changes');
   for (const section of sections) {
     const kinds = [...section.matchAll(/^### (.*)$/gm)].map(([, kind]) => kind);
-    assert.deepEqual(kinds, ['Added', 'Changed', 'Fixed', 'Removed'].filter((kind) => kinds.includes(kind)));
+    assert.deepEqual(
+      kinds,
+      ['Added', 'Changed', 'Fixed', 'Removed'].filter((kind) => kinds.includes(kind)),
+    );
   }
   for (const path of [`proto/releases/${released}.binpb`, `tests/upgrade/releases/${released}/recording.json`]) {
     assert.ok(existsSync(join(root, path)), path);
@@ -123,7 +137,10 @@ describe('no release is made', () => {
       const { status, stderr } = release(...args(folder));
       assert.equal(status, 1);
       assert.match(stderr, message);
-      assert.deepEqual(readdirSync(folder).filter((name) => name !== 'new'), ['file']);
+      assert.deepEqual(
+        readdirSync(folder).filter((name) => name !== 'new'),
+        ['file'],
+      );
     });
   }
 

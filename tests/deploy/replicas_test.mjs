@@ -20,8 +20,9 @@ const [, cluster] = read('database.yaml');
 const page = readFileSync(join(folder, 'README.md'), 'utf8');
 
 /** The part `store` of a config, and the config of the tables' owner, as the README shows them. */
-const [storeText, ownerText] = [...page.matchAll(/^ {3}```yaml\n( {3}store:\n[^]*?) {3}```$/gm)]
-  .map(([, text]) => text.replace(/^ {3}/gm, ''));
+const [storeText, ownerText] = [...page.matchAll(/^ {3}```yaml\n( {3}store:\n[^]*?) {3}```$/gm)].map(([, text]) =>
+  text.replace(/^ {3}/gm, ''),
+);
 
 describe('the overlay for replicas', () => {
   it('names all files of its folder', () => {
@@ -56,19 +57,34 @@ describe('the overlay for replicas', () => {
     const { topologySpreadConstraints: constraints } = patch.spec.template.spec;
     assert.deepEqual(
       constraints.map(({ topologyKey, whenUnsatisfiable }) => [topologyKey, whenUnsatisfiable]),
-      [['kubernetes.io/hostname', 'DoNotSchedule'], ['topology.kubernetes.io/zone', 'ScheduleAnyway']],
+      [
+        ['kubernetes.io/hostname', 'DoNotSchedule'],
+        ['topology.kubernetes.io/zone', 'ScheduleAnyway'],
+      ],
     );
     for (const { labelSelector } of constraints) assert.deepEqual(labelSelector, labels);
   });
 
   it('gives the gateways the key of the store and a password, and never the password of the owner', () => {
-    const { containers: [container], volumes } = patch.spec.template.spec;
-    assert.deepEqual(volumes.map(({ secret }) => secret.secretName), ['stampgate-store', 'stampgate-database']);
+    const {
+      containers: [container],
+      volumes,
+    } = patch.spec.template.spec;
+    assert.deepEqual(
+      volumes.map(({ secret }) => secret.secretName),
+      ['stampgate-store', 'stampgate-database'],
+    );
     for (const { secret } of volumes) assert.equal(secret.defaultMode, 0o440);
-    assert.deepEqual(container.volumeMounts.map(({ name }) => name), volumes.map(({ name }) => name));
+    assert.deepEqual(
+      container.volumeMounts.map(({ name }) => name),
+      volumes.map(({ name }) => name),
+    );
     assert.ok(container.volumeMounts.every(({ readOnly }) => readOnly));
     const secrets = migration.spec.template.spec.volumes.filter(({ secret }) => secret);
-    assert.deepEqual(secrets.map(({ secret }) => secret.secretName), ['stampgate-owner']);
+    assert.deepEqual(
+      secrets.map(({ secret }) => secret.secretName),
+      ['stampgate-owner'],
+    );
   });
 
   it('has a database that waits for a standby, and refuses connections without TLS', () => {
@@ -84,8 +100,16 @@ describe('the overlay for replicas', () => {
   it('lets only the gateways and the migration connect to the database', () => {
     const [{ values }] = policy.spec.podSelector.matchExpressions;
     const names = [find(readAll(), 'StatefulSet').metadata.labels, migration.spec.template.metadata.labels];
-    assert.deepEqual(values, names.map((labels) => labels['app.kubernetes.io/name']));
-    const [{ to: [peer], ports }] = policy.spec.egress;
+    assert.deepEqual(
+      values,
+      names.map((labels) => labels['app.kubernetes.io/name']),
+    );
+    const [
+      {
+        to: [peer],
+        ports,
+      },
+    ] = policy.spec.egress;
     assert.deepEqual(ports, [{ protocol: 'TCP', port: 5432 }]);
     assert.equal(peer.namespaceSelector.matchLabels['kubernetes.io/metadata.name'], cluster.metadata.namespace);
     assert.equal(peer.podSelector.matchLabels['cnpg.io/cluster'], cluster.metadata.name);
@@ -112,7 +136,10 @@ describe('the configs of the page', { timeout: HANG_MS }, () => {
   it('are accepted, and name files of the mounted secrets', async (t) => {
     const mounts = patch.spec.template.spec.containers[0].volumeMounts.map(({ mountPath }) => mountPath);
     for (const [, file] of storeText.matchAll(/_file: (\S+)$/gm)) {
-      assert.ok(mounts.some((path) => file.startsWith(`${path}/`)), file);
+      assert.ok(
+        mounts.some((path) => file.startsWith(`${path}/`)),
+        file,
+      );
     }
     const host = `${cluster.metadata.name}-rw.${cluster.metadata.namespace}.svc:5432`;
     for (const text of [storeText, ownerText]) assert.ok(text.includes(host), text);

@@ -17,7 +17,10 @@ after(() => rmSync(scratch, { recursive: true }));
 
 const run = promisify(execFile);
 // `true`, or the reason for skipping a test.
-const kubectl = await run('kubectl', ['kustomize', '--help']).then(() => true, () => 'there is no kubectl here');
+const kubectl = await run('kubectl', ['kustomize', '--help']).then(
+  () => true,
+  () => 'there is no kubectl here',
+);
 
 async function checkRefused(release, file, from, to, reason) {
   const text = readFileSync(join(folder, file), 'utf8');

@@ -55,7 +55,10 @@ function parseMetrics(text) {
     assert.ok(sample, `no sample: ${line}`);
     const [, name, labels = '', value] = sample;
     const suffixes = family.type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''];
-    assert.ok(suffixes.some((suffix) => name === family.name + suffix), line);
+    assert.ok(
+      suffixes.some((suffix) => name === family.name + suffix),
+      line,
+    );
     const parts = labels === '' ? [] : labels.split(/,(?=[a-z_]+=")/);
     for (const part of parts) assert.match(part, /^[a-z_]+="[^"\\\n]*"$/, line);
     const id = parts.length === 0 ? name : `${name}{${parts.sort().join(',')}}`;

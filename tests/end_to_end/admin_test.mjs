@@ -12,7 +12,16 @@ import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.
 import { ADMIN, ask, metricsOf, statusOf } from './admin_port.mjs';
 import { makeAuthority } from './certificates.mjs';
 import { deliver } from './event_stack.mjs';
-import { Gateway, HANG_MS, auditConfig, freeCaller, plainConfig, scratch, startGateway, startStack } from './harness.mjs';
+import {
+  Gateway,
+  HANG_MS,
+  auditConfig,
+  freeCaller,
+  plainConfig,
+  scratch,
+  startGateway,
+  startStack,
+} from './harness.mjs';
 import { descriptorsOf, until } from './processes.mjs';
 import { fill, reasonToSkip, smallDisk } from './small_disk.mjs';
 import { EARLIEST, Subscriber } from './subscriber.mjs';
@@ -24,7 +33,8 @@ const SUBMIT = [
 ];
 const HELD = { kind: 'slow', untilReleased: true };
 
-const becomes = (url, path, status) => until(async () => (await statusOf(url, path)) === status, `${path} is ${status}`);
+const becomes = (url, path, status) =>
+  until(async () => (await statusOf(url, path)) === status, `${path} is ${status}`);
 
 /** The series that have grown, each with its growth. */
 function growth(before, now) {
@@ -43,7 +53,10 @@ describe('metrics', { timeout: HANG_MS }, async () => {
   const callers = freeCaller();
   callers[0].grants[0].all_organizations = undefined;
   callers[0].grants[0].organizations = [ORGANIZATION];
-  const { simulator, gateway } = await startStack({ after }, { config: { admin: ADMIN, audit, callers }, events: true });
+  const { simulator, gateway } = await startStack(
+    { after },
+    { config: { admin: ADMIN, audit, callers }, events: true },
+  );
   simulator.webhooks.setEndpoints(null, []); // so that submits cause no events
 
   test('count calls by method and code, and errors by reason', async () => {
@@ -227,8 +240,14 @@ test('calls of strangers are counted', async (t) => {
 describe('probes', { timeout: HANG_MS }, () => {
   test('respond 200 while the gateway serves calls', async (t) => {
     const { gateway } = await startStack(t, { config: { admin: ADMIN } });
-    assert.deepEqual(await ask(gateway.adminUrl, '/livez').then(({ status, body }) => [status, body]), [200, 'alive\n']);
-    assert.deepEqual(await ask(gateway.adminUrl, '/readyz').then(({ status, body }) => [status, body]), [200, 'ready\n']);
+    assert.deepEqual(await ask(gateway.adminUrl, '/livez').then(({ status, body }) => [status, body]), [
+      200,
+      'alive\n',
+    ]);
+    assert.deepEqual(await ask(gateway.adminUrl, '/readyz').then(({ status, body }) => [status, body]), [
+      200,
+      'ready\n',
+    ]);
   });
 
   test('are not served if the config has no admin port', async (t) => {
@@ -241,12 +260,14 @@ describe('probes', { timeout: HANG_MS }, () => {
     const authority = makeAuthority(folder, 'all');
     const { cert, key } = authority.issue({ name: 'DNS:gateway.example', days: 2 });
     const tls = Object.fromEntries(
-      Object.entries({ certificate_file: cert, private_key_file: key, client_ca_file: readFileSync(authority.file) }).map(
-        ([name, content]) => {
-          writeFileSync(join(folder, name), content, { mode: 0o600 });
-          return [name, join(folder, name)];
-        },
-      ),
+      Object.entries({
+        certificate_file: cert,
+        private_key_file: key,
+        client_ca_file: readFileSync(authority.file),
+      }).map(([name, content]) => {
+        writeFileSync(join(folder, name), content, { mode: 0o600 });
+        return [name, join(folder, name)];
+      }),
     );
     const simulator = await startSimulator();
     t.after(() => simulator.close());
@@ -279,34 +300,41 @@ describe('probes', { timeout: HANG_MS }, () => {
     assert.equal(await ask(gateway.adminUrl, '/readyz'), null);
   });
 
-  test('report that the audit log cannot be written, until it can be written again', { skip: reasonToSkip() }, async (t) => {
-    const folder = scratch(t);
-    const { inside, command, seenFrom } = smallDisk(folder, 2);
-    const audit = await auditConfig(folder, join(inside, 'audit.log'));
-    const { gateway } = await startStack(t, { config: { admin: ADMIN, audit }, command });
-    const ballast = join(seenFrom(gateway), 'ballast');
-    fill(ballast, 0);
-    // The gateway can still write records that fit into the last page of the file. After a refusal it also tries once a
-    // second to write a smaller record, and while that one fits, the gateway is ready again. So the test calls until the
-    // gateway has not been ready for several tries.
-    let readyAt = Date.now();
-    const refusesForLong = async () => {
-      const refused = await gateway.call(...SUBMIT).then(() => false, () => true);
-      if (!refused || (await statusOf(gateway.adminUrl, '/readyz')) === 200) readyAt = Date.now();
-      return Date.now() - readyAt > 3000;
-    };
-    await until(refusesForLong, 'the gateway refuses all calls');
-    const { status, body } = await ask(gateway.adminUrl, '/readyz');
-    assert.deepEqual([status, body], [503, 'the audit log cannot be written\n']);
-    assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
-    const now = await metricsOf(gateway);
-    assert.equal(now.get('stampgate_audit_failing'), 1);
-    assert.ok(now.get(errors('AUDIT_UNAVAILABLE')) >= 1);
-    rmSync(ballast);
-    // The gateway recovers without a call, because nobody calls a gateway that is not ready.
-    await becomes(gateway.adminUrl, '/readyz', 200);
-    assert.equal((await metricsOf(gateway)).get('stampgate_audit_failing'), 0);
-  });
+  test(
+    'report that the audit log cannot be written, until it can be written again',
+    { skip: reasonToSkip() },
+    async (t) => {
+      const folder = scratch(t);
+      const { inside, command, seenFrom } = smallDisk(folder, 2);
+      const audit = await auditConfig(folder, join(inside, 'audit.log'));
+      const { gateway } = await startStack(t, { config: { admin: ADMIN, audit }, command });
+      const ballast = join(seenFrom(gateway), 'ballast');
+      fill(ballast, 0);
+      // The gateway can still write records that fit into the last page of the file. After a refusal it also tries once a
+      // second to write a smaller record, and while that one fits, the gateway is ready again. So the test calls until the
+      // gateway has not been ready for several tries.
+      let readyAt = Date.now();
+      const refusesForLong = async () => {
+        const refused = await gateway.call(...SUBMIT).then(
+          () => false,
+          () => true,
+        );
+        if (!refused || (await statusOf(gateway.adminUrl, '/readyz')) === 200) readyAt = Date.now();
+        return Date.now() - readyAt > 3000;
+      };
+      await until(refusesForLong, 'the gateway refuses all calls');
+      const { status, body } = await ask(gateway.adminUrl, '/readyz');
+      assert.deepEqual([status, body], [503, 'the audit log cannot be written\n']);
+      assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
+      const now = await metricsOf(gateway);
+      assert.equal(now.get('stampgate_audit_failing'), 1);
+      assert.ok(now.get(errors('AUDIT_UNAVAILABLE')) >= 1);
+      rmSync(ballast);
+      // The gateway recovers without a call, because nobody calls a gateway that is not ready.
+      await becomes(gateway.adminUrl, '/readyz', 200);
+      assert.equal((await metricsOf(gateway)).get('stampgate_audit_failing'), 0);
+    },
+  );
 
   test('report that the audit log has failed permanently', async (t) => {
     const folder = scratch(t);
@@ -333,7 +361,11 @@ describe('probes', { timeout: HANG_MS }, () => {
     limit(descriptorsOf(gateway.child.pid) + 4);
     // Opens more connections to the gRPC port than the process has file descriptors.
     for (let i = 0; i < 16; ++i) {
-      peers.push(connectTcp(Number(port), '127.0.0.1').on('error', () => {}).resume());
+      peers.push(
+        connectTcp(Number(port), '127.0.0.1')
+          .on('error', () => {})
+          .resume(),
+      );
       await new Promise((resolve) => peers.at(-1).once('connect', resolve));
     }
     // The clients that the process has no descriptor for are disconnected.

@@ -14,7 +14,10 @@ const timeout = HANG_MS;
 const GRANTS = [{ classes: ['query', 'write'], all_organizations: true }];
 const NAMES = ['a', 'b', 'c'];
 /** A query of another operation than QUERY. */
-const OTHER_QUERY = { method: 'WalletService/ListWalletAccounts', request: { organization_id: ORGANIZATION, wallet_id: identifier(2) } };
+const OTHER_QUERY = {
+  method: 'WalletService/ListWalletAccounts',
+  request: { organization_id: ORGANIZATION, wallet_id: identifier(2) },
+};
 
 async function startWith(t, admission, { simulator, ...config } = {}) {
   const callers = NAMES.map((name, i) => ({ ...callerOf(name, GRANTS), weight: i + 1 }));
@@ -77,13 +80,15 @@ describe('calls beyond the rate', { timeout }, () => {
     const { metadata, message } = outcomes.at(-1);
     assert.deepEqual(metadata, { limit: 'quota' });
     assert.match(message, /no call left of the operation's quota of 2 calls in 24h$/);
-    for (let i = 0; i < 6; i += 1) assert.equal((await outcomeOf(stack.callers[0], i % 2 ? OTHER_QUERY : SUBMIT)).reason, 'sent');
+    for (let i = 0; i < 6; i += 1)
+      assert.equal((await outcomeOf(stack.callers[0], i % 2 ? OTHER_QUERY : SUBMIT)).reason, 'sent');
   });
 
   it('of a lighter caller let a heavier one overtake them within the rate of an organization', async (t) => {
     const stack = await startWith(t, { organization_rates: [{ requests: 10, per: '1s' }], max_wait: '2s' });
     const light = Array.from({ length: 40 }, () => outcomeOf(stack.callers[0], QUERY));
-    const waiting = async () => (await metricsOf(stack.gateway)).get('stampgate_admission_waiting_calls{class="query"}');
+    const waiting = async () =>
+      (await metricsOf(stack.gateway)).get('stampgate_admission_waiting_calls{class="query"}');
     await until(async () => (await waiting()) >= 10, 'calls of the lighter caller wait');
     const heavy = await Promise.all(Array.from({ length: 10 }, () => outcomeOf(stack.callers[2], QUERY)));
     assert.equal(countOf(heavy, 'sent'), 10);
@@ -185,7 +190,11 @@ describe('refusals of upstream', { timeout }, () => {
 
   it('slow the gateway, also if its config has a higher rate', async (t) => {
     const limits = [{ requests: 1, perMs: 60_000 }];
-    const stack = await startWith(t, { rates: [{ requests: 100, per: '1s' }], retries: false }, { simulator: { rateLimits: limits } });
+    const stack = await startWith(
+      t,
+      { rates: [{ requests: 100, per: '1s' }], retries: false },
+      { simulator: { rateLimits: limits } },
+    );
     await outcomeOf(stack.callers[0], QUERY);
     assert.equal((await outcomeOf(stack.callers[0], QUERY)).reason, 'RATE_LIMIT_EXCEEDED');
     // Upstream has asked for a pause.

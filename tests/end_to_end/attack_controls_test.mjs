@@ -53,6 +53,9 @@ for (const kind of wanted) {
     t.diagnostic(`${Math.round(restBytes / MEBIBYTE)} to ${Math.round(peakBytes / MEBIBYTE)} MiB resident`);
     // The bound of time is not what this test is about.
     const findings = judge(observation, () => Infinity);
-    assert.ok(findings.some((finding) => finding.includes('were resident')), findings.join('; '));
+    assert.ok(
+      findings.some((finding) => finding.includes('were resident')),
+      findings.join('; '),
+    );
   });
 }

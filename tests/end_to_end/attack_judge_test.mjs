@@ -23,11 +23,21 @@ function findings(change) {
   return judge(observation, twiceQuiet);
 }
 
-const slow = (party, count) => ({ honest }) => honest[party].attack.answeredMs.fill(401, 0, count);
-const failing = (party, failed) => ({ honest }) => (honest[party].attack.failed = failed);
+const slow =
+  (party, count) =>
+  ({ honest }) =>
+    honest[party].attack.answeredMs.fill(401, 0, count);
+const failing =
+  (party, failed) =>
+  ({ honest }) =>
+    (honest[party].attack.failed = failed);
 
 describe('the judge', () => {
-  test('accepts an observation without a fault', () => assert.deepEqual(findings(() => {}), []));
+  test('accepts an observation without a fault', () =>
+    assert.deepEqual(
+      findings(() => {}),
+      [],
+    ));
 
   const faults = {
     'a gateway that was killed': [(o) => (o.ended = { status: null, signal: 'SIGKILL' }), /ended .* SIGKILL/],
@@ -67,7 +77,10 @@ describe('the mixes', () => {
   test('of ten in a row have every kind', () => {
     for (const seed of ['1', '2', 'another']) {
       for (const first of [0, 10, 190]) {
-        assert.deepEqual(Object.keys(KINDS).filter((kind) => !kindsOf(seed, first, 10).includes(kind)), []);
+        assert.deepEqual(
+          Object.keys(KINDS).filter((kind) => !kindsOf(seed, first, 10).includes(kind)),
+          [],
+        );
       }
     }
   });
@@ -76,7 +89,11 @@ describe('the mixes', () => {
     for (let number = 0; number < 200; ++number) {
       const kinds = mixOf('1', number).map(({ kind }) => kind);
       assert.equal(new Set(kinds).size, kinds.length);
-      for (const group of Object.values(GROUPS)) assert.ok(kinds.some((kind) => kind in group), kinds.join(' '));
+      for (const group of Object.values(GROUPS))
+        assert.ok(
+          kinds.some((kind) => kind in group),
+          kinds.join(' '),
+        );
     }
   });
 
@@ -93,7 +110,13 @@ describe('the mixes', () => {
   });
 
   test('have each kind alone by each party that can make it', () => {
-    assert.deepEqual(alone('pings').map(([{ party }]) => party), ['caller', 'stranger', 'nobody']);
-    assert.deepEqual(alone('unreadBodies').map(([{ party }]) => party), ['caller']);
+    assert.deepEqual(
+      alone('pings').map(([{ party }]) => party),
+      ['caller', 'stranger', 'nobody'],
+    );
+    assert.deepEqual(
+      alone('unreadBodies').map(([{ party }]) => party),
+      ['caller'],
+    );
   });
 });

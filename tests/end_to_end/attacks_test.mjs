@@ -53,7 +53,10 @@ class HonestCallers {
     this.loops = this.#counts.map(async (_, index) => {
       const client = channel(address, tls);
       while (!this.#done) {
-        await call(client, ...QUERY).then(() => (this.#counts[index] += 1), (error) => this.failures.push(error));
+        await call(client, ...QUERY).then(
+          () => (this.#counts[index] += 1),
+          (error) => this.failures.push(error),
+        );
         await pause(50); // so that the callers do not use the whole CPU
       }
       client.close();
@@ -147,185 +150,223 @@ const PARTIES = [
   { title: 'a caller', names: ATTACKERS },
 ];
 
-describe('the gateway uses little memory and no further threads, and answers 20 other callers, during', { timeout }, async () => {
-  const folder = scratch({ after });
-  const { section: tls, tlsOf } = makeTls(folder, ['honest', ...ATTACKERS]);
-  const clients = [];
-  after(() => clients.forEach((client) => client.close()));
-  after(() => honest.stop()); // before the gateway ends
-  const { simulator, gateway } = await startEventStack(
-    { after },
-    { folder, config: { tls, admin: ADMIN, audit: await auditConfig(folder), callers: CALLERS, reflection: true } },
-  );
-  const { address } = gateway;
-  const { pid } = gateway.child;
-  const subscribers = [];
-  let honest;
-  let idle;
-  let threads;
+describe(
+  'the gateway uses little memory and no further threads, and answers 20 other callers, during',
+  { timeout },
+  async () => {
+    const folder = scratch({ after });
+    const { section: tls, tlsOf } = makeTls(folder, ['honest', ...ATTACKERS]);
+    const clients = [];
+    after(() => clients.forEach((client) => client.close()));
+    after(() => honest.stop()); // before the gateway ends
+    const { simulator, gateway } = await startEventStack(
+      { after },
+      { folder, config: { tls, admin: ADMIN, audit: await auditConfig(folder), callers: CALLERS, reflection: true } },
+    );
+    const { address } = gateway;
+    const { pid } = gateway.child;
+    const subscribers = [];
+    let honest;
+    let idle;
+    let threads;
 
-  before(async () => {
-    honest = new HonestCallers(address, tlsOf.honest);
-    clients.push(...Array.from({ length: 100 }, () => channel(address, tlsOf.honest)));
-    const started = clients.map((client) => Subscriber.start({ stream: (...request) => stream(client, ...request) }, LATEST));
-    subscribers.push(...(await Promise.all(started)));
-    await honest.areAnswered();
-    idle = residentBytes(pid);
-    threads = threadsOf(pid);
-  });
-
-  const metrics = () => metricsOf(gateway);
-  const failedHandshakes = async (reason) => (await metrics()).get(`${FAILED}{reason="${reason}"}`);
-  const closedBecauseOf = async (reasons) => {
-    const now = await metrics();
-    return reasons.reduce((sum, reason) => sum + now.get(`${CLOSED}{reason="${reason}"}`), 0);
-  };
-
-  /**
-   * Runs an attack, which may return connections that stay open. Checks the memory, the threads and the other callers
-   * before these connections end.
-   */
-  async function withstand(t, attack) {
-    const watch = new Watch(pid, threads);
-    const count = honest.count;
-    const begin = performance.now();
-    const left = await attack();
-    await honest.areAnswered();
-    watch.stop();
-    const seconds = (performance.now() - begin) / 1000;
-    for (const each of left) each.destroy();
-    const accepted = await acceptsCaller(address, tlsOf.honest);
-    t.diagnostic(`${watch.text}, ${honest.count - count} calls in ${seconds.toFixed(1)} s, a new one after ${accepted} ms`);
-    if (!sanitized) await returnMemory();
-    watch.check();
-  }
-
-  /** Makes the gateway return free memory to the system, so that the next attack begins with little memory. */
-  async function returnMemory() {
-    if (residentBytes(pid) <= idle + 32 * MEBIBYTE) return;
-    const isSmall = async () => {
-      gateway.child.kill('SIGHUP');
+    before(async () => {
+      honest = new HonestCallers(address, tlsOf.honest);
+      clients.push(...Array.from({ length: 100 }, () => channel(address, tlsOf.honest)));
+      const started = clients.map((client) =>
+        Subscriber.start({ stream: (...request) => stream(client, ...request) }, LATEST),
+      );
+      subscribers.push(...(await Promise.all(started)));
       await honest.areAnswered();
-      return residentBytes(pid) <= MOST_AFTERWARDS;
-    };
-    await until(isSmall, 'the memory is small', 10_000);
-  }
+      idle = residentBytes(pid);
+      threads = threadsOf(pid);
+    });
 
-  for (const { title: party, names, reason } of PARTIES) {
-    for (const attack of FLOODS) {
-      const limits = attack.limits ?? [];
-      test(`${attack.title}, from ${party}`, { timeout }, async (t) => {
-        const [closed, failed] = [await closedBecauseOf(limits), reason && (await failedHandshakes(reason))];
-        const allClosed = sumOf(await metrics(), CLOSED);
-        await withstand(t, async () => {
-          const open = (index) => Http2Attacker.open(address, tlsOf[names[index % Math.min(attack.identities ?? 1, names.length)]]);
-          const attackers = await attack.run(open);
-          if (reason) {
-            await until(() => attackers.every((each) => each.closed), 'the gateway has closed each connection');
-            for (const each of attackers) assert.equal(each.frames, 0);
-            await until(async () => (await failedHandshakes(reason)) >= failed + attackers.length, 'the metric counts the handshakes');
-            assert.equal(sumOf(await metrics(), CLOSED), allClosed);
+    const metrics = () => metricsOf(gateway);
+    const failedHandshakes = async (reason) => (await metrics()).get(`${FAILED}{reason="${reason}"}`);
+    const closedBecauseOf = async (reasons) => {
+      const now = await metrics();
+      return reasons.reduce((sum, reason) => sum + now.get(`${CLOSED}{reason="${reason}"}`), 0);
+    };
+
+    /**
+     * Runs an attack, which may return connections that stay open. Checks the memory, the threads and the other callers
+     * before these connections end.
+     */
+    async function withstand(t, attack) {
+      const watch = new Watch(pid, threads);
+      const count = honest.count;
+      const begin = performance.now();
+      const left = await attack();
+      await honest.areAnswered();
+      watch.stop();
+      const seconds = (performance.now() - begin) / 1000;
+      for (const each of left) each.destroy();
+      const accepted = await acceptsCaller(address, tlsOf.honest);
+      t.diagnostic(
+        `${watch.text}, ${honest.count - count} calls in ${seconds.toFixed(1)} s, a new one after ${accepted} ms`,
+      );
+      if (!sanitized) await returnMemory();
+      watch.check();
+    }
+
+    /** Makes the gateway return free memory to the system, so that the next attack begins with little memory. */
+    async function returnMemory() {
+      if (residentBytes(pid) <= idle + 32 * MEBIBYTE) return;
+      const isSmall = async () => {
+        gateway.child.kill('SIGHUP');
+        await honest.areAnswered();
+        return residentBytes(pid) <= MOST_AFTERWARDS;
+      };
+      await until(isSmall, 'the memory is small', 10_000);
+    }
+
+    for (const { title: party, names, reason } of PARTIES) {
+      for (const attack of FLOODS) {
+        const limits = attack.limits ?? [];
+        test(`${attack.title}, from ${party}`, { timeout }, async (t) => {
+          const [closed, failed] = [await closedBecauseOf(limits), reason && (await failedHandshakes(reason))];
+          const allClosed = sumOf(await metrics(), CLOSED);
+          await withstand(t, async () => {
+            const open = (index) =>
+              Http2Attacker.open(address, tlsOf[names[index % Math.min(attack.identities ?? 1, names.length)]]);
+            const attackers = await attack.run(open);
+            if (reason) {
+              await until(() => attackers.every((each) => each.closed), 'the gateway has closed each connection');
+              for (const each of attackers) assert.equal(each.frames, 0);
+              await until(
+                async () => (await failedHandshakes(reason)) >= failed + attackers.length,
+                'the metric counts the handshakes',
+              );
+              assert.equal(sumOf(await metrics(), CLOSED), allClosed);
+              return attackers;
+            }
+            const isRefused = ({ ended }) => attack.requests !== undefined && ended.size >= attack.requests;
+            if (attack.limits || attack.requests) {
+              await until(
+                () => attackers.every((each) => each.closed || isRefused(each)),
+                'the gateway has ended each connection or its calls',
+              );
+            }
+            const expelled = attackers.filter((each) => each.closed && !isRefused(each));
+            for (const { goAways } of attack.isEndedByGrpc ? [] : expelled) {
+              assert.ok(
+                goAways.some(({ code }) => code === ENHANCE_YOUR_CALM),
+                JSON.stringify(goAways),
+              );
+            }
+            const texts = new Set(expelled.flatMap(({ goAways }) => goAways.map(({ text }) => text)));
+            const refused = attackers.reduce((sum, { ended }) => sum + ended.size, 0);
+            t.diagnostic(
+              `${expelled.length} of ${attackers.length} connections ended, ${refused} calls ended; ${[...texts].join('; ')}`,
+            );
+            if (!attack.isEndedByGrpc) {
+              await until(
+                async () => (await closedBecauseOf(limits)) >= closed + expelled.length,
+                'the metric counts the connections',
+              );
+            }
             return attackers;
-          }
-          const isRefused = ({ ended }) => attack.requests !== undefined && ended.size >= attack.requests;
-          if (attack.limits || attack.requests) {
-            await until(() => attackers.every((each) => each.closed || isRefused(each)), 'the gateway has ended each connection or its calls');
-          }
-          const expelled = attackers.filter((each) => each.closed && !isRefused(each));
-          for (const { goAways } of attack.isEndedByGrpc ? [] : expelled) {
-            assert.ok(goAways.some(({ code }) => code === ENHANCE_YOUR_CALM), JSON.stringify(goAways));
-          }
-          const texts = new Set(expelled.flatMap(({ goAways }) => goAways.map(({ text }) => text)));
-          const refused = attackers.reduce((sum, { ended }) => sum + ended.size, 0);
-          t.diagnostic(`${expelled.length} of ${attackers.length} connections ended, ${refused} calls ended; ${[...texts].join('; ')}`);
-          if (!attack.isEndedByGrpc) {
-            await until(async () => (await closedBecauseOf(limits)) >= closed + expelled.length, 'the metric counts the connections');
-          }
+          });
+        });
+      }
+    }
+
+    for (const { title: party, names, reason } of PARTIES) {
+      const connections = LONG ? 5000 : 100;
+      test(`random frames on ${LONG ? '5,000' : '100'} connections, from ${party}`, { timeout }, async (t) => {
+        const random = new Random(t);
+        const failed = reason && (await failedHandshakes(reason));
+        await withstand(t, async () => {
+          let next = 0;
+          const attackers = [];
+          const work = async () => {
+            while (next < connections) {
+              next += 1;
+              const frames = Buffer.concat(Array.from({ length: 1 + random.below(40) }, () => randomFrame(random)));
+              const attacker = await Http2Attacker.open(address, tlsOf[names[0]]);
+              await attacker.send(frames);
+              await attacker.leave();
+              attackers.push(attacker);
+            }
+          };
+          await Promise.all(Array.from({ length: 10 }, work));
+          if (!reason) return attackers;
+          for (const each of attackers) assert.equal(each.frames, 0);
+          await until(
+            async () => (await failedHandshakes(reason)) >= failed + connections,
+            'the metric counts the handshakes',
+          );
           return attackers;
         });
       });
     }
-  }
 
-  for (const { title: party, names, reason } of PARTIES) {
-    const connections = LONG ? 5000 : 100;
-    test(`random frames on ${LONG ? '5,000' : '100'} connections, from ${party}`, { timeout }, async (t) => {
-      const random = new Random(t);
-      const failed = reason && (await failedHandshakes(reason));
-      await withstand(t, async () => {
-        let next = 0;
-        const attackers = [];
-        const work = async () => {
-          while (next < connections) {
-            next += 1;
-            const frames = Buffer.concat(Array.from({ length: 1 + random.below(40) }, () => randomFrame(random)));
-            const attacker = await Http2Attacker.open(address, tlsOf[names[0]]);
-            await attacker.send(frames);
-            await attacker.leave();
-            attackers.push(attacker);
-          }
-        };
-        await Promise.all(Array.from({ length: 10 }, work));
-        if (!reason) return attackers;
-        for (const each of attackers) assert.equal(each.frames, 0);
-        await until(async () => (await failedHandshakes(reason)) >= failed + connections, 'the metric counts the handshakes');
-        return attackers;
-      });
-    });
-  }
-
-  /** Calls `begin` this many times. No more than 1,000 of the sockets that it returns are open at the same time. */
-  async function leaveHandshakes(count, begin) {
-    const open = new Set();
-    for (let begun = 0; begun < count; begun += 100) {
-      await until(() => open.size <= 900, 'the gateway closes connections');
-      const sockets = await Promise.all(Array.from({ length: 100 }, (_, index) => begin(begun + index)));
-      for (const socket of sockets) {
-        if (socket.destroyed) continue;
-        open.add(socket);
-        socket.on('close', () => open.delete(socket));
+    /** Calls `begin` this many times. No more than 1,000 of the sockets that it returns are open at the same time. */
+    async function leaveHandshakes(count, begin) {
+      const open = new Set();
+      for (let begun = 0; begun < count; begun += 100) {
+        await until(() => open.size <= 900, 'the gateway closes connections');
+        const sockets = await Promise.all(Array.from({ length: 100 }, (_, index) => begin(begun + index)));
+        for (const socket of sockets) {
+          if (socket.destroyed) continue;
+          open.add(socket);
+          socket.on('close', () => open.delete(socket));
+        }
       }
+      return [...open];
     }
-    return [...open];
-  }
-  const unfinished = async () => (await failedHandshakes('unfinished')) + (await failedHandshakes('no_hello'));
+    const unfinished = async () => (await failedHandshakes('unfinished')) + (await failedHandshakes('no_hello'));
 
-  test('8,000 handshakes that are begun and left, half of them without a byte, from clients without a certificate', { timeout }, async (t) => {
-    const hello = await clientHello(tlsOf.nobody);
-    const failed = await unfinished();
-    await withstand(t, async () => {
-      const left = await leaveHandshakes(8000, (index) => connectAndSend(address, index % 2 === 0 ? hello : Buffer.alloc(0)));
-      // The flood comes from another source address, so the handshake of this client is not displaced.
-      const other = await Http2Attacker.open(address, { ...tlsOf.attacker, localAddress: '127.0.0.2' });
-      await until(() => other.frames > 0, 'a client with another source address is accepted during the flood');
-      return [...left, other];
+    test(
+      '8,000 handshakes that are begun and left, half of them without a byte, from clients without a certificate',
+      { timeout },
+      async (t) => {
+        const hello = await clientHello(tlsOf.nobody);
+        const failed = await unfinished();
+        await withstand(t, async () => {
+          const left = await leaveHandshakes(8000, (index) =>
+            connectAndSend(address, index % 2 === 0 ? hello : Buffer.alloc(0)),
+          );
+          // The flood comes from another source address, so the handshake of this client is not displaced.
+          const other = await Http2Attacker.open(address, { ...tlsOf.attacker, localAddress: '127.0.0.2' });
+          await until(() => other.frames > 0, 'a client with another source address is accepted during the flood');
+          return [...left, other];
+        });
+        await until(async () => (await unfinished()) >= failed + 8000, 'the metric counts the handshakes');
+      },
+    );
+
+    for (const { title: party, names } of PARTIES.slice(1)) {
+      test(`300 handshakes that are left in the middle, from ${party}`, { timeout }, async (t) => {
+        const failed = await unfinished();
+        await withstand(t, () => leaveHandshakes(300, () => leaveHandshake(address, tlsOf[names[0]])));
+        await until(async () => (await unfinished()) >= failed + 300, 'the metric counts the handshakes');
+      });
+    }
+
+    test('an event that is delivered after all attacks reaches all 100 subscribers', { timeout }, async () => {
+      const { eventId, status } = await deliver(simulator);
+      assert.equal(status, 200);
+      for (const subscriber of subscribers) assert.deepEqual(idsOf(await subscriber.events(1)), [eventId]);
     });
-    await until(async () => (await unfinished()) >= failed + 8000, 'the metric counts the handshakes');
-  });
 
-  for (const { title: party, names } of PARTIES.slice(1)) {
-    test(`300 handshakes that are left in the middle, from ${party}`, { timeout }, async (t) => {
-      const failed = await unfinished();
-      await withstand(t, () => leaveHandshakes(300, () => leaveHandshake(address, tlsOf[names[0]])));
-      await until(async () => (await unfinished()) >= failed + 300, 'the metric counts the handshakes');
-    });
-  }
-
-  test('an event that is delivered after all attacks reaches all 100 subscribers', { timeout }, async () => {
-    const { eventId, status } = await deliver(simulator);
-    assert.equal(status, 200);
-    for (const subscriber of subscribers) assert.deepEqual(idsOf(await subscriber.events(1)), [eventId]);
-  });
-
-  test('after a SIGHUP the gateway uses at most 128 MiB', { timeout, skip: sanitized && 'a sanitizer does not reuse freed memory' }, async (t) => {
-    const attacked = residentBytes(pid);
-    gateway.child.kill('SIGHUP');
-    const isSmall = () => residentBytes(pid) <= MOST_AFTERWARDS;
-    await until(isSmall, 'the memory is small');
-    const figures = [idle, attacked, residentBytes(pid)].map((bytes) => Math.round(bytes / MEBIBYTE));
-    t.diagnostic(`${figures[0]} MiB before the attacks, ${figures[1]} MiB after them, ${figures[2]} MiB after the SIGHUP`);
-  });
-});
+    test(
+      'after a SIGHUP the gateway uses at most 128 MiB',
+      { timeout, skip: sanitized && 'a sanitizer does not reuse freed memory' },
+      async (t) => {
+        const attacked = residentBytes(pid);
+        gateway.child.kill('SIGHUP');
+        const isSmall = () => residentBytes(pid) <= MOST_AFTERWARDS;
+        await until(isSmall, 'the memory is small');
+        const figures = [idle, attacked, residentBytes(pid)].map((bytes) => Math.round(bytes / MEBIBYTE));
+        t.diagnostic(
+          `${figures[0]} MiB before the attacks, ${figures[1]} MiB after them, ${figures[2]} MiB after the SIGHUP`,
+        );
+      },
+    );
+  },
+);
 
 describe('a gateway that may open 1,024 files', { timeout }, async () => {
   const folder = scratch({ after });
@@ -336,7 +377,12 @@ describe('a gateway that may open 1,024 files', { timeout }, async () => {
   after(() => simulator.close());
   let honest;
   after(() => honest.stop()); // before the gateway ends
-  const gateway = await startGateway({ after }, simulator, { tls, admin: ADMIN, callers: CALLERS }, { folder, command });
+  const gateway = await startGateway(
+    { after },
+    simulator,
+    { tls, admin: ADMIN, callers: CALLERS },
+    { folder, command },
+  );
   const { address } = gateway;
   const { pid } = gateway.child;
   let threads;
@@ -358,23 +404,30 @@ describe('a gateway that may open 1,024 files', { timeout }, async () => {
     ['a client whose certificate belongs to no caller', () => Http2Attacker.open(address, tlsOf.stranger)],
     ['a caller', () => Http2Attacker.open(address, tlsOf.attacker)],
   ]) {
-    test(`answers 20 callers during 1,100 silent connections of ${party}, and accepts another caller`, { timeout }, async (t) => {
-      assert.equal((await metricsOf(gateway)).get('process_max_fds'), 1024);
-      await honest.areAnswered();
-      const watch = new Watch(pid, threads);
-      const connections = await silent(open);
-      await honest.areAnswered();
-      const descriptors = descriptorsOf(pid);
-      watch.stop();
-      for (const each of connections) each.destroy();
-      t.diagnostic(`${descriptors} descriptors, ${watch.text}`);
-      watch.check();
-      await acceptsCaller(address, tlsOf.honest);
-    });
+    test(
+      `answers 20 callers during 1,100 silent connections of ${party}, and accepts another caller`,
+      { timeout },
+      async (t) => {
+        assert.equal((await metricsOf(gateway)).get('process_max_fds'), 1024);
+        await honest.areAnswered();
+        const watch = new Watch(pid, threads);
+        const connections = await silent(open);
+        await honest.areAnswered();
+        const descriptors = descriptorsOf(pid);
+        watch.stop();
+        for (const each of connections) each.destroy();
+        t.diagnostic(`${descriptors} descriptors, ${watch.text}`);
+        watch.check();
+        await acceptsCaller(address, tlsOf.honest);
+      },
+    );
   }
 
   test('has closed the connections of a caller beyond 512', { timeout }, async () => {
-    await until(async () => (await metricsOf(gateway)).get(`${CLOSED}{reason="connections_of_all"}`) >= 1100 - 512, 'the metric counts them');
+    await until(
+      async () => (await metricsOf(gateway)).get(`${CLOSED}{reason="connections_of_all"}`) >= 1100 - 512,
+      'the metric counts them',
+    );
   });
 });
 
@@ -393,7 +446,12 @@ describe('a gateway with the highest limits', { timeout }, async () => {
     max_bytes_per_identity: GIBIBYTE,
     max_bytes: 16 * GIBIBYTE,
   };
-  const gateway = await startGateway({ after }, simulator, { tls, admin: ADMIN, callers: CALLERS, connections }, { folder });
+  const gateway = await startGateway(
+    { after },
+    simulator,
+    { tls, admin: ADMIN, callers: CALLERS, connections },
+    { folder },
+  );
   const { address } = gateway;
 
   test('holds more than 256 MiB for 512 half-sent requests of 1 MiB of a caller', { timeout }, async (t) => {

@@ -19,7 +19,10 @@ async function isRefused(method, request, ...fields) {
   assert.equal(error.code, code.INVALID_ARGUMENT, error.message);
   assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'INVALID_REQUEST']);
   const violations = error.badRequest?.field_violations ?? [];
-  assert.deepEqual(violations.map(({ field = '' }) => field), fields);
+  assert.deepEqual(
+    violations.map(({ field = '' }) => field),
+    fields,
+  );
   for (const { description } of violations) assert.ok(description.length > 0);
   assert.equal(simulator.stats().requests, before.requests);
   assert.equal(simulator.stats().connections, before.connections);
@@ -38,7 +41,10 @@ function changedAt(request, path, change) {
   const copy = structuredClone(request);
   const names = path.match(/[a-z0-9_]+/g);
   const last = names.pop();
-  change(names.reduce((holder, name) => holder[name], copy), last);
+  change(
+    names.reduce((holder, name) => holder[name], copy),
+    last,
+  );
   return copy;
 }
 

@@ -46,7 +46,12 @@ test('calls in flight are limited for each caller and in all', { timeout }, asyn
   const ofA = [await Subscriber.start(a), await Subscriber.start(a)];
   const before = simulator.stats().requests;
   const isRefused = ({ retryMs, message, ...error }, holder, most) => {
-    assert.deepEqual(error, { code: 'RESOURCE_EXHAUSTED', domain: 'stampgate', reason: 'TOO_MANY_CALLS', metadata: {} });
+    assert.deepEqual(error, {
+      code: 'RESOURCE_EXHAUSTED',
+      domain: 'stampgate',
+      reason: 'TOO_MANY_CALLS',
+      metadata: {},
+    });
     assert.equal(message, `${holder} may have at most ${most} calls at the same time; nothing was sent upstream`);
     assert.equal(retryMs, 1000);
   };
@@ -64,7 +69,14 @@ test('calls in flight are limited for each caller and in all', { timeout }, asyn
   assert.equal(errors, 6);
 
   await ofA.pop().leave();
-  await until(() => isSent(a).then(() => true, () => false), 'a call of a is accepted after another has ended');
+  await until(
+    () =>
+      isSent(a).then(
+        () => true,
+        () => false,
+      ),
+    'a call of a is accepted after another has ended',
+  );
   await isSent(c);
   for (const subscriber of [...ofA, ...ofB]) await subscriber.leave();
 });

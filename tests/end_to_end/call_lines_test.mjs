@@ -211,10 +211,17 @@ describe('if the config requests a line for every call', { timeout: HANG_MS, con
 
 describe('a log level', { timeout: HANG_MS }, () => {
   it('omits lines of a lower severity', async (t) => {
-    const { gateway } = await startStack(t, { config: { log: { level: 'warning' }, callers: [callerOf('support', [])] } });
+    const { gateway } = await startStack(t, {
+      config: { log: { level: 'warning' }, callers: [callerOf('support', [])] },
+    });
     await asCaller(gateway, 'support').refusal(QUERY.method, QUERY.request);
     await gateway.stop();
-    const severities = new Set(gateway.output.split('\n').filter(Boolean).map((line) => JSON.parse(line).severity));
+    const severities = new Set(
+      gateway.output
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).severity),
+    );
     assert.deepEqual([...severities], ['WARNING']);
   });
 });
@@ -224,7 +231,8 @@ describe('a traceparent', { timeout: HANG_MS }, async () => {
     { after },
     { config: { callers: freeCaller() }, upstream: { forward_traceparent: true } },
   );
-  const headersOf = ({ headers }, name) => headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
+  const headersOf = ({ headers }, name) =>
+    headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
 
   it("sets the call's request id, and is sent to upstream with a new parent id", async () => {
     for (const { method, request } of [QUERY, SUBMIT, { method: 'WebhookService/GetWebhookKeySet', request: {} }]) {
@@ -241,9 +249,20 @@ describe('a traceparent', { timeout: HANG_MS }, async () => {
 
   it('that is malformed or missing is replaced by a new one', async () => {
     const ids = new Set();
-    for (const traceparent of [undefined, '', 'canary', TRACEPARENT.toUpperCase(), `00-${'0'.repeat(32)}-b7ad6b7169203331-01`]) {
+    for (const traceparent of [
+      undefined,
+      '',
+      'canary',
+      TRACEPARENT.toUpperCase(),
+      `00-${'0'.repeat(32)}-b7ad6b7169203331-01`,
+    ]) {
       simulator.clearRequests();
-      const { answer, id } = await traced(gateway, QUERY.method, QUERY.request, traceparent === undefined ? {} : { traceparent });
+      const { answer, id } = await traced(
+        gateway,
+        QUERY.method,
+        QUERY.request,
+        traceparent === undefined ? {} : { traceparent },
+      );
       assert.ok(answer.policy);
       ids.add(id);
       assert.equal(headersOf(simulator.requests()[0], 'traceparent')[0].split('-')[1], id);

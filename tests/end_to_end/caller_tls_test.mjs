@@ -128,16 +128,32 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
   for (const [title, reason, act] of [
     ['nothing', 'no_hello', () => knock('')],
     ['no TLS', 'no_hello', () => knock('GET / HTTP/1.1\r\n\r\n')],
-    ['a hello with an unsupported cipher only', 'hello_refused', async () =>
-      knock(await hello({ maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' }), true)],
-    ['no protocol (ALPN)', 'hello_refused', () =>
-      new Promise((resolve) => {
-        const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false, ...clientOf(clients, `URI:${PAYMENTS}`) });
-        socket.on('error', () => {}).on('close', resolve).resume();
-      })],
+    [
+      'a hello with an unsupported cipher only',
+      'hello_refused',
+      async () => knock(await hello({ maxVersion: 'TLSv1.2', ciphers: 'AES128-SHA' }), true),
+    ],
+    [
+      'no protocol (ALPN)',
+      'hello_refused',
+      () =>
+        new Promise((resolve) => {
+          const socket = connectTls({
+            port,
+            host: '127.0.0.1',
+            rejectUnauthorized: false,
+            ...clientOf(clients, `URI:${PAYMENTS}`),
+          });
+          socket
+            .on('error', () => {})
+            .on('close', resolve)
+            .resume();
+        }),
+    ],
     ['a hello and then disconnects', 'unfinished', async () => knock(await hello())],
     ['a hello and then no more bytes', 'unfinished', async () => knock(await hello(), true)],
-  ]) { // prettier-ignore
+  ]) {
+    // prettier-ignore
     test(`counts a client that sends ${title}`, async () => {
       const before = await failedHandshakes();
       await act();
@@ -155,7 +171,9 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     ]) {
       const { policy } = await attempt(gateway, servers, clientOf(clients, name));
       assert.equal(policy?.policy_id, identifier(6), name);
-      const allows = readFileSync(audit.file, 'utf8').split('\n').filter((line) => line.includes('"kind":"allow"'));
+      const allows = readFileSync(audit.file, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes('"kind":"allow"'));
       assert.equal(JSON.parse(allows.at(-1)).caller, caller);
     }
   });
@@ -164,15 +182,43 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
   for (const [title, name, logged, why, more = {}] of [
     ['another SPIFFE ID', 'URI:spiffe://example.org/other', '(spiffe://example.org/other)', NOT_LISTED],
     ['a SPIFFE ID with an additional path segment', `URI:${PAYMENTS}/more`, `(${PAYMENTS}/more)`, NOT_LISTED],
-    ['a SPIFFE ID in different case', 'URI:spiffe://example.org/Payments', '(spiffe://example.org/Payments)', NOT_LISTED],
+    [
+      'a SPIFFE ID in different case',
+      'URI:spiffe://example.org/Payments',
+      '(spiffe://example.org/Payments)',
+      NOT_LISTED,
+    ],
     ['two URIs', `URI:${PAYMENTS},URI:spiffe://example.org/other`, '(nobody)', /it has several URIs/],
-    ['a URI beside the DNS name', 'URI:https://example.org,DNS:support.example.org', '(nobody)', /its DNS names do not count/],
+    [
+      'a URI beside the DNS name',
+      'URI:https://example.org,DNS:support.example.org',
+      '(nobody)',
+      /its DNS names do not count/,
+    ],
     ['a wildcard', 'DNS:*.example.org', '(nobody)', /neither a SPIFFE ID nor a DNS name/],
     ['an address', 'IP:127.0.0.1', '(nobody)', /neither a SPIFFE ID nor a DNS name/],
     ['another DNS name', 'DNS:other.example.org', '(dns:other.example.org)', NOT_LISTED],
-    ['the certificate of a CA', `URI:${PAYMENTS}`, '(nobody)', /the certificate of a CA/, { more: 'basicConstraints=CA:TRUE' }],
-    ['a DNS name in the certificate of a CA', 'DNS:support.example.org', '(nobody)', /the certificate of a CA/, { more: 'basicConstraints=CA:TRUE' }],
-    ['a key that may sign certificates', `URI:${PAYMENTS}`, '(nobody)', /keyCertSign or cRLSign/, { more: 'keyUsage=digitalSignature,keyCertSign' }],
+    [
+      'the certificate of a CA',
+      `URI:${PAYMENTS}`,
+      '(nobody)',
+      /the certificate of a CA/,
+      { more: 'basicConstraints=CA:TRUE' },
+    ],
+    [
+      'a DNS name in the certificate of a CA',
+      'DNS:support.example.org',
+      '(nobody)',
+      /the certificate of a CA/,
+      { more: 'basicConstraints=CA:TRUE' },
+    ],
+    [
+      'a key that may sign certificates',
+      `URI:${PAYMENTS}`,
+      '(nobody)',
+      /keyCertSign or cRLSign/,
+      { more: 'keyUsage=digitalSignature,keyCertSign' },
+    ],
   ]) {
     test(`refuses in the handshake a client with ${title}`, async () => {
       simulator.reset();
@@ -184,7 +230,9 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
       await until(async () => (await failedHandshakes()).no_caller > before.no_caller, 'the handshake is counted');
       // The client of the test before can have connected once more.
       const logs = async () => (await logLines(gateway, lines + 1, 'connection_refused')).slice(lines);
-      const certificate = name.startsWith('IP:') ? 'and 1 more' : name.replaceAll(',', ' ').replaceAll('URI:', 'uri:').replaceAll('DNS:', 'dns:');
+      const certificate = name.startsWith('IP:')
+        ? 'and 1 more'
+        : name.replaceAll(',', ' ').replaceAll('URI:', 'uri:').replaceAll('DNS:', 'dns:');
       const isThis = (line) => line.peer === logged && line.certificate === certificate;
       await until(async () => (await logs()).some(isThis), 'the refusal is logged');
       const line = (await logs()).find(isThis);
@@ -195,10 +243,19 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
 
   for (const [title, reason, certificate] of [
     ['no certificate', 'no_certificate', () => undefined],
-    ['a certificate of another authority', 'certificate_refused', () => clientOf(makeAuthority(folder, 'strangers'), `URI:${PAYMENTS}`)],
+    [
+      'a certificate of another authority',
+      'certificate_refused',
+      () => clientOf(makeAuthority(folder, 'strangers'), `URI:${PAYMENTS}`),
+    ],
     ['an expired certificate', 'certificate_refused', () => clientOf(clients, `URI:${PAYMENTS}`, { days: -1 })],
-    ['a certificate for servers', 'certificate_refused', () => clients.issue({ name: `URI:${PAYMENTS}`, usage: 'serverAuth' })],
-  ]) { // prettier-ignore
+    [
+      'a certificate for servers',
+      'certificate_refused',
+      () => clients.issue({ name: `URI:${PAYMENTS}`, usage: 'serverAuth' }),
+    ],
+  ]) {
+    // prettier-ignore
     test(`refuses the connection of a client with ${title}`, async () => {
       simulator.reset();
       const before = await failedHandshakes();
@@ -212,7 +269,9 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
   for (const version of ['tls1_2', 'tls1_3']) {
     test(`lets openssl s_client resume no session with ${version}`, async () => {
       const { cert, key } = clientOf(clients, `URI:${PAYMENTS}`);
-      const [certFile, keyFile, session] = ['cert', 'key', 'session'].map((name) => join(folder, `s_client-${version}.${name}`));
+      const [certFile, keyFile, session] = ['cert', 'key', 'session'].map((name) =>
+        join(folder, `s_client-${version}.${name}`),
+      );
       writeFileSync(certFile, cert);
       writeFileSync(keyFile, key);
       const client = (...more) =>
@@ -245,124 +304,161 @@ describe('a gateway with TLS', { timeout: HANG_MS }, async () => {
     client.close();
   });
 
-  test('still serves calls after these attempts', async () => assert.equal((await reached()).policy?.policy_id, identifier(6)));
+  test('still serves calls after these attempts', async () =>
+    assert.equal((await reached()).policy?.policy_id, identifier(6)));
 });
 
-test('logs why a handshake failed, and no more than three lines a minute of one address', { timeout: HANG_MS }, async (t) => {
-  const files = makeFiles(t);
-  const { folder, servers, clients } = files;
-  const { gateway } = await start(t, files);
-  const causes = [
-    [undefined, { reason: 'no_certificate', message: /the client has sent no certificate: give it a certificate and key/ }],
-    [
-      clientOf(makeAuthority(folder, 'strangers'), `URI:${PAYMENTS}`),
-      { reason: 'certificate_refused', certificate: `uri:${PAYMENTS}`, message: /no CA of tls.client_ca_file has issued it/ },
-    ],
-    [
-      clients.issue({ name: 'DNS:a.example', usage: 'serverAuth' }),
-      { reason: 'certificate_refused', certificate: 'dns:a.example', message: /extended key usage contains clientAuth/ },
-    ],
-  ];
-  for (const [i, [certificate, expected]] of causes.entries()) {
-    const { cert, key } = certificate ?? {};
-    const socket = connectTls({ port: gateway.address.split(':')[1], host: '127.0.0.1', rejectUnauthorized: false, cert, key, ALPNProtocols: ['h2'] });
-    socket.on('error', () => {});
-    await new Promise((resolve) => socket.on('close', resolve));
-    const { time, severity, message, ...line } = (await logLines(gateway, i + 1, 'handshake_failed'))[i];
-    const { message: why, ...fields } = expected;
-    assert.deepEqual(line, { event: 'handshake_failed', port: 'grpc', address: '127.0.0.1', ...fields });
-    assert.equal(severity, 'WARNING');
-    assert.match(message, why);
-  }
-  for (let i = 0; i < 20; ++i) await attempt(gateway, servers, undefined, { deadlineMs: 1000 });
-  // Only now is the log complete.
-  await gateway.stop();
-  assert.equal(logged(gateway, 'handshake_failed').length, 3);
-});
-
-test('after a change of the authority, clients of the old one are refused and clients of the new one accepted', { timeout: HANG_MS }, async (t) => {
-  const files = makeFiles(t);
-  const { folder, servers, clients } = files;
-  const { gateway } = await start(t, files);
-  const next = makeAuthority(folder, 'next');
-  const old = clientOf(clients, `URI:${PAYMENTS}`);
-  const fresh = clientOf(next, `URI:${PAYMENTS}`);
-  const works = async (certificate) => {
-    const answer = await attempt(gateway, servers, certificate, { deadlineMs: 2000 });
-    return !(answer instanceof Error);
-  };
-  assert.ok(await works(old));
-  assert.ok(!(await works(fresh)));
-  files.serve(undefined, Buffer.concat([readFileSync(clients.file), readFileSync(next.file)]));
-  await until(() => works(fresh), 'the new authority is known');
-  assert.ok(await works(old));
-  files.serve(undefined, readFileSync(next.file));
-  await until(async () => !(await works(old)), 'the old authority is gone');
-  assert.ok(await works(fresh));
-});
-
-test('when an identity is a caller no more, its connection ends within five seconds, and others continue', { timeout: HANG_MS }, async (t) => {
-  const files = makeFiles(t);
-  const { servers, clients } = files;
-  const { gateway } = await start(t, files);
-  const support = clientOf(clients, 'DNS:support.example.org');
-  const staying = channel(gateway, servers, clientOf(clients, `URI:${PAYMENTS}`));
-  t.after(() => staying.close());
-  await call(staying, ...QUERY);
-  const [, port] = gateway.address.split(':');
-  const session = connectHttp2(`https://127.0.0.1:${port}`, {
-    ...support, ca: readFileSync(servers.file), servername: 'gateway.example',
-  });
-  const goAway = once(session, 'goaway');
-  const closed = once(session, 'close');
-  await once(session, 'remoteSettings');
-  await reconfigure(gateway, { callers: CALLERS.filter(({ name }) => name !== 'support') });
-  const began = performance.now();
-  const [errorCode, , text] = await goAway;
-  assert.deepEqual([errorCode, `${text}`], [0, 'the identity of the certificate belongs to no caller any more']);
-  await closed;
-  t.diagnostic(`the connection ended ${Math.round(performance.now() - began)} ms after the reload`);
-  assert.equal((await call(staying, ...QUERY)).policy?.policy_id, identifier(6));
-  assert.ok((await attempt(gateway, servers, support, { deadlineMs: 3000 })) instanceof Error);
-});
-
-test('certificates change without a failed call, also while the files are temporarily invalid', { timeout: LONG ? 20 * HANG_MS : HANG_MS }, async (t) => {
-  const files = makeFiles(t);
-  const { servers, clients, tls, serve } = files;
-  const { gateway } = await start(t, files);
-  const certificate = clientOf(clients, `URI:${PAYMENTS}`);
-  let done = false;
-  let calls = 0;
-  const load = async () => {
-    while (!done) {
-      // Each call uses a new connection, so each call makes a handshake.
-      const answer = await attempt(gateway, servers, certificate);
-      assert.ok(!(answer instanceof Error), answer.message);
-      calls += 1;
+test(
+  'logs why a handshake failed, and no more than three lines a minute of one address',
+  { timeout: HANG_MS },
+  async (t) => {
+    const files = makeFiles(t);
+    const { folder, servers, clients } = files;
+    const { gateway } = await start(t, files);
+    const causes = [
+      [
+        undefined,
+        { reason: 'no_certificate', message: /the client has sent no certificate: give it a certificate and key/ },
+      ],
+      [
+        clientOf(makeAuthority(folder, 'strangers'), `URI:${PAYMENTS}`),
+        {
+          reason: 'certificate_refused',
+          certificate: `uri:${PAYMENTS}`,
+          message: /no CA of tls.client_ca_file has issued it/,
+        },
+      ],
+      [
+        clients.issue({ name: 'DNS:a.example', usage: 'serverAuth' }),
+        {
+          reason: 'certificate_refused',
+          certificate: 'dns:a.example',
+          message: /extended key usage contains clientAuth/,
+        },
+      ],
+    ];
+    for (const [i, [certificate, expected]] of causes.entries()) {
+      const { cert, key } = certificate ?? {};
+      const socket = connectTls({
+        port: gateway.address.split(':')[1],
+        host: '127.0.0.1',
+        rejectUnauthorized: false,
+        cert,
+        key,
+        ALPNProtocols: ['h2'],
+      });
+      socket.on('error', () => {});
+      await new Promise((resolve) => socket.on('close', resolve));
+      const { time, severity, message, ...line } = (await logLines(gateway, i + 1, 'handshake_failed'))[i];
+      const { message: why, ...fields } = expected;
+      assert.deepEqual(line, { event: 'handshake_failed', port: 'grpc', address: '127.0.0.1', ...fields });
+      assert.equal(severity, 'WARNING');
+      assert.match(message, why);
     }
-  };
-  const loads = [load(), load()];
-  const broken = [
-    () => replace(tls.certificate_file, 'garbage'),
-    () => rmSync(tls.private_key_file),
-    () => replace(tls.private_key_file, servers.issue(CERTIFICATE).key),
-    () => replace(tls.client_ca_file, ''),
-  ];
-  const rounds = LONG ? 500 : 20;
-  for (let round = 0; round < rounds; ++round) {
-    const before = calls;
-    if (round % 2 === 1) broken[(round >> 1) % broken.length]();
-    gateway.child.kill('SIGHUP');
-    await until(() => calls >= before + 2, 'further calls succeed');
-    serve();
-    gateway.child.kill('SIGHUP');
-    await until(() => calls >= before + 4, 'further calls succeed');
-  }
-  done = true;
-  await Promise.all(loads);
-  assert.match(gateway.output, /certificate_reload_failed/);
-  t.diagnostic(`${calls} calls over ${rounds} changes`);
-});
+    for (let i = 0; i < 20; ++i) await attempt(gateway, servers, undefined, { deadlineMs: 1000 });
+    // Only now is the log complete.
+    await gateway.stop();
+    assert.equal(logged(gateway, 'handshake_failed').length, 3);
+  },
+);
+
+test(
+  'after a change of the authority, clients of the old one are refused and clients of the new one accepted',
+  { timeout: HANG_MS },
+  async (t) => {
+    const files = makeFiles(t);
+    const { folder, servers, clients } = files;
+    const { gateway } = await start(t, files);
+    const next = makeAuthority(folder, 'next');
+    const old = clientOf(clients, `URI:${PAYMENTS}`);
+    const fresh = clientOf(next, `URI:${PAYMENTS}`);
+    const works = async (certificate) => {
+      const answer = await attempt(gateway, servers, certificate, { deadlineMs: 2000 });
+      return !(answer instanceof Error);
+    };
+    assert.ok(await works(old));
+    assert.ok(!(await works(fresh)));
+    files.serve(undefined, Buffer.concat([readFileSync(clients.file), readFileSync(next.file)]));
+    await until(() => works(fresh), 'the new authority is known');
+    assert.ok(await works(old));
+    files.serve(undefined, readFileSync(next.file));
+    await until(async () => !(await works(old)), 'the old authority is gone');
+    assert.ok(await works(fresh));
+  },
+);
+
+test(
+  'when an identity is a caller no more, its connection ends within five seconds, and others continue',
+  { timeout: HANG_MS },
+  async (t) => {
+    const files = makeFiles(t);
+    const { servers, clients } = files;
+    const { gateway } = await start(t, files);
+    const support = clientOf(clients, 'DNS:support.example.org');
+    const staying = channel(gateway, servers, clientOf(clients, `URI:${PAYMENTS}`));
+    t.after(() => staying.close());
+    await call(staying, ...QUERY);
+    const [, port] = gateway.address.split(':');
+    const session = connectHttp2(`https://127.0.0.1:${port}`, {
+      ...support,
+      ca: readFileSync(servers.file),
+      servername: 'gateway.example',
+    });
+    const goAway = once(session, 'goaway');
+    const closed = once(session, 'close');
+    await once(session, 'remoteSettings');
+    await reconfigure(gateway, { callers: CALLERS.filter(({ name }) => name !== 'support') });
+    const began = performance.now();
+    const [errorCode, , text] = await goAway;
+    assert.deepEqual([errorCode, `${text}`], [0, 'the identity of the certificate belongs to no caller any more']);
+    await closed;
+    t.diagnostic(`the connection ended ${Math.round(performance.now() - began)} ms after the reload`);
+    assert.equal((await call(staying, ...QUERY)).policy?.policy_id, identifier(6));
+    assert.ok((await attempt(gateway, servers, support, { deadlineMs: 3000 })) instanceof Error);
+  },
+);
+
+test(
+  'certificates change without a failed call, also while the files are temporarily invalid',
+  { timeout: LONG ? 20 * HANG_MS : HANG_MS },
+  async (t) => {
+    const files = makeFiles(t);
+    const { servers, clients, tls, serve } = files;
+    const { gateway } = await start(t, files);
+    const certificate = clientOf(clients, `URI:${PAYMENTS}`);
+    let done = false;
+    let calls = 0;
+    const load = async () => {
+      while (!done) {
+        // Each call uses a new connection, so each call makes a handshake.
+        const answer = await attempt(gateway, servers, certificate);
+        assert.ok(!(answer instanceof Error), answer.message);
+        calls += 1;
+      }
+    };
+    const loads = [load(), load()];
+    const broken = [
+      () => replace(tls.certificate_file, 'garbage'),
+      () => rmSync(tls.private_key_file),
+      () => replace(tls.private_key_file, servers.issue(CERTIFICATE).key),
+      () => replace(tls.client_ca_file, ''),
+    ];
+    const rounds = LONG ? 500 : 20;
+    for (let round = 0; round < rounds; ++round) {
+      const before = calls;
+      if (round % 2 === 1) broken[(round >> 1) % broken.length]();
+      gateway.child.kill('SIGHUP');
+      await until(() => calls >= before + 2, 'further calls succeed');
+      serve();
+      gateway.child.kill('SIGHUP');
+      await until(() => calls >= before + 4, 'further calls succeed');
+    }
+    done = true;
+    await Promise.all(loads);
+    assert.match(gateway.output, /certificate_reload_failed/);
+    t.diagnostic(`${calls} calls over ${rounds} changes`);
+  },
+);
 
 test('stampgate check reports the faults of the files', async (t) => {
   const { folder, tls, servers } = makeFiles(t);
@@ -381,7 +477,10 @@ test('stampgate check reports the faults of the files', async (t) => {
   assert.match(await report({}), /listen_address: must be .* without audit\.file/);
   replace(tls.private_key_file, servers.issue(CERTIFICATE).key);
   assert.match(await report({}), /tls: cannot be used: .*tls\.(crt|key)/);
-  assert.match(await report({ tls: { ...tls, client_ca_file: undefined } }), /tls\.client_ca_file: is required with tls/);
+  assert.match(
+    await report({ tls: { ...tls, client_ca_file: undefined } }),
+    /tls\.client_ca_file: is required with tls/,
+  );
 });
 
 async function start(t, { folder, servers, clients, tls }) {

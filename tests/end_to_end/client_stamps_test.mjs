@@ -153,9 +153,14 @@ describe('a prepared body', () => {
   test('for a general operation can be sent with its path', async () => {
     const path = 'not_yet_known';
     simulator.addFaults([{ kind: 'status', status: 200, body: '{"a":1}' }]);
-    const { answer } = await callStamped('GeneralService/QueryOperation', { organization_id: ORGANIZATION, path }, byPasskey, {
-      path,
-    });
+    const { answer } = await callStamped(
+      'GeneralService/QueryOperation',
+      { organization_id: ORGANIZATION, path },
+      byPasskey,
+      {
+        path,
+      },
+    );
     assert.equal(answer, '{"a":1}');
     assert.equal(simulator.requests().at(-1).path, `/public/v1/query/${path}`);
   });

@@ -13,9 +13,11 @@ import { until } from './processes.mjs';
 const HOUR_MS = 3_600_000;
 const HELD = { kind: 'slow', untilReleased: true };
 
-
 describe('while the wall clock steps', { timeout: HANG_MS }, () => {
-  for (const [direction, stepMs] of [['forward', HOUR_MS], ['back', -HOUR_MS]]) {
+  for (const [direction, stepMs] of [
+    ['forward', HOUR_MS],
+    ['back', -HOUR_MS],
+  ]) {
     it(`${direction}, a call keeps its deadline, and the audit log has its real duration`, async (t) => {
       const folder = scratch(t);
       const audit = await auditConfig(folder);

@@ -47,8 +47,14 @@ describe('stampgate check', () => {
   test('warns of each class that covers few methods because no day is set', async () => {
     const { status, stdout, report } = await check(GOOD.replace(/^class_grants_as_of.*\n/m, ''));
     assert.equal(status, 0);
-    assert.match(report.join(), /^3:61: callers\[0\]\.grants\[0\]\.classes\[0\]: class query covers \d+ of \d+ methods: class_grants_as_of is not set \(warning\)$/);
-    assert.match(stdout, /^class grants do not cover \d+ operations that are newer than class_grants_as_of, which is not set/m);
+    assert.match(
+      report.join(),
+      /^3:61: callers\[0\]\.grants\[0\]\.classes\[0\]: class query covers \d+ of \d+ methods: class_grants_as_of is not set \(warning\)$/,
+    );
+    assert.match(
+      stdout,
+      /^class grants do not cover \d+ operations that are newer than class_grants_as_of, which is not set/m,
+    );
   });
 
   test('accepts the certificate of an authority as ca_file', async () => {

@@ -18,6 +18,9 @@ export async function callFromCpp(gateway, method, request, { deadlineMs = 20_00
     input: encode(method, request),
   });
   if (status !== 0) throw new Error(`call exited with ${status}: ${stderr}`);
-  const [ended, size, rich] = stdout.trim().split('\n').map((line) => JSON.parse(line));
+  const [ended, size, rich] = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
   return { status: { code: 0, message: '', ...ended }, bytes: size?.bytes ?? 0, details: rich?.details ?? [] };
 }

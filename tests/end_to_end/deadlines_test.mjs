@@ -94,7 +94,11 @@ describe('a deadline that passes before upstream responds', { timeout: HANG_MS }
 describe('the config limits deadlines', { timeout: HANG_MS }, () => {
   const bounds = [
     ['a call without a deadline gets the default', { default_deadline: '1s' }, NO_DEADLINE],
-    ['a deadline that is too long is shortened', { default_deadline: '1s', max_deadline: '1s' }, { deadlineMs: 20_000 }],
+    [
+      'a deadline that is too long is shortened',
+      { default_deadline: '1s', max_deadline: '1s' },
+      { deadlineMs: 20_000 },
+    ],
   ];
   for (const [name, calls, options] of bounds) {
     it(name, async (t) => {

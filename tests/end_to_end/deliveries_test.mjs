@@ -94,8 +94,13 @@ const CASES = [
   // Another scheme can have other headers with other forms.
   ...['v2', 'v 1', 'x'.repeat(65)].flatMap((value) => [
     withHeader('Signature-Version', value, 503, 'unsupported_signature_version'),
-    both(`the version ${value.slice(0, 5)} and a longer signature`, { kind: 'version', value },
-      headerFault('malformedHeader', 'Signature', { value: 'ab'.repeat(1000) }), 503, 'unsupported_signature_version'),
+    both(
+      `the version ${value.slice(0, 5)} and a longer signature`,
+      { kind: 'version', value },
+      headerFault('malformedHeader', 'Signature', { value: 'ab'.repeat(1000) }),
+      503,
+      'unsupported_signature_version',
+    ),
   ]),
   ...['ml-dsa-65', 'ed 25519'].map((value) =>
     withHeader('Signature-Algorithm', value, 503, 'unsupported_signature_algorithm'),
@@ -106,8 +111,16 @@ const CASES = [
   both('no signature, of another version', NO_SIGNATURE, { kind: 'version' }, 503, 'unsupported_signature_version'),
   both('another version, an unknown key', { kind: 'version' }, { kind: 'keyId' }, 503, 'unsupported_signature_version'),
   both('an unknown key, a wrong signature', { kind: 'keyId' }, { kind: 'wrongSignature' }, 503, 'missing_key'),
-  both('a wrong signature, and a time in 1970', { kind: 'otherKey' }, { kind: 'timestamp', value: '1' }, 401, 'invalid_signature'),
-  faulty('a body that is no JSON, and a time in 1970', { kind: 'timestamp', value: '1' }, 503, 'stale_timestamp', { body: 'no JSON' }),
+  both(
+    'a wrong signature, and a time in 1970',
+    { kind: 'otherKey' },
+    { kind: 'timestamp', value: '1' },
+    401,
+    'invalid_signature',
+  ),
+  faulty('a body that is no JSON, and a time in 1970', { kind: 'timestamp', value: '1' }, 503, 'stale_timestamp', {
+    body: 'no JSON',
+  }),
 
   // The gateway stores every body that upstream signed.
   withBody('no body', '', 200),
@@ -137,7 +150,9 @@ const CASES = [
   faulty('pieces', { kind: 'chunked', bytes: 7 }, 200),
   faulty('chunks of one byte', { kind: 'chunked', bytes: 1 }, 200),
   faulty('the largest body in chunks', PIECES, 200, undefined, { body: filled(MAX_BODY_BYTES) }),
-  faulty('a byte more than the largest body, in chunks', PIECES, 413, 'too_large', { body: filled(MAX_BODY_BYTES + 1) }),
+  faulty('a byte more than the largest body, in chunks', PIECES, 413, 'too_large', {
+    body: filled(MAX_BODY_BYTES + 1),
+  }),
 ];
 
 describe('a delivery with', { timeout: HANG_MS }, async () => {
@@ -164,7 +179,10 @@ describe('a delivery with', { timeout: HANG_MS }, async () => {
     assert.deepEqual(idsOf(await listAll(stack.gateway)), expected);
     await stack.gateway.stop();
     const told = logged(stack.gateway, 'delivery_not_stored');
-    assert.deepEqual(told.map(({ http_status, outcome }) => [http_status, outcome]), reasons);
+    assert.deepEqual(
+      told.map(({ http_status, outcome }) => [http_status, outcome]),
+      reasons,
+    );
     await stack.start();
     assert.deepEqual(idsOf(await listAll(stack.gateway)), expected);
   });
@@ -289,7 +307,11 @@ describe('a delivery that fails before its signature is checked', { timeout: HAN
     const elsewhere = url.replace(WEBHOOK_PATH, '/canary');
     // When the drain begins, the gateway closes idle connections. It may also close a connection whose request has not
     // arrived yet.
-    const status = () => exchange(elsewhere).then((answer) => answer.status, (error) => error.code);
+    const status = () =>
+      exchange(elsewhere).then(
+        (answer) => answer.status,
+        (error) => error.code,
+      );
     await until(async () => (await status()) === 503, 'it drains');
     const drained = refusedOf(await metricsOf(gateway));
     assert.ok(drained.draining >= 1);
@@ -327,7 +349,10 @@ describe('a delivery that fails before its signature is checked', { timeout: HAN
     const told = logged(gateway, 'delivery_not_stored').length;
     const leftOut = logged(gateway, 'deliveries_left_out');
     for (const { outcome } of leftOut) assert.equal(outcome, 'not_found');
-    assert.equal(leftOut.reduce((sum, { count }) => sum + Number(count), told), requests.length);
+    assert.equal(
+      leftOut.reduce((sum, { count }) => sum + Number(count), told),
+      requests.length,
+    );
     t.diagnostic(`${told} logged, ${requests.length - told} omitted`);
   });
 });
@@ -344,7 +369,10 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     await webhooks.waitFor({ held: 1 });
     webhooks.release();
     const [{ attempts }] = await done;
-    assert.deepEqual(attempts.map(({ status }) => status), [200]);
+    assert.deepEqual(
+      attempts.map(({ status }) => status),
+      [200],
+    );
     assert.deepEqual(idsOf(await listAll(gateway, { cursor })), [eventId]);
   });
 
@@ -360,7 +388,10 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const { eventId, done } = webhooks.send({ faults: [{ kind: 'answerLost', times: 3 }] });
     const [{ attempts }] = await done;
-    assert.deepEqual(attempts.map(({ status }) => status), [200, 200, 200, 200]);
+    assert.deepEqual(
+      attempts.map(({ status }) => status),
+      [200, 200, 200, 200],
+    );
     const timestamps = attempts.map(({ headers }) => headers.find(([name]) => name === 'X-Service-Timestamp')[1]);
     const [event, ...others] = await listAll(gateway, { cursor });
     assert.deepEqual([event.event_id, others], [eventId, []]);
@@ -372,7 +403,10 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     const { cursor } = await gateway.call('EventService/ListEvents', LATEST);
     const { eventId, done } = webhooks.send({ faults: [{ kind: 'repeated', count: 5 }] });
     const states = (await done).map(({ state }) => state);
-    assert.deepEqual(states, Array.from({ length: 6 }, () => 'acknowledged'));
+    assert.deepEqual(
+      states,
+      Array.from({ length: 6 }, () => 'acknowledged'),
+    );
     assert.deepEqual(idsOf(await listAll(gateway, { cursor })), [eventId]);
   });
 
@@ -391,11 +425,15 @@ describe('a delivery', { timeout: HANG_MS }, async () => {
     await stack.restart();
     assert.equal((await deliver(simulator, { eventId, body: '{"which":"third"}' })).status, 200);
     const events = await listAll(stack.gateway, { cursor });
-    assert.deepEqual(events.map(({ event_id, body }) => [event_id, String(body)]), [[eventId, '{"which":"first"}']]);
+    assert.deepEqual(
+      events.map(({ event_id, body }) => [event_id, String(body)]),
+      [[eventId, '{"which":"first"}']],
+    );
     await stack.gateway.stop();
-    assert.deepEqual(logged(stack.gateway, 'delivery_not_stored').map(({ outcome, event_id }) => [outcome, event_id]), [
-      ['conflict', eventId],
-    ]);
+    assert.deepEqual(
+      logged(stack.gateway, 'delivery_not_stored').map(({ outcome, event_id }) => [outcome, event_id]),
+      [['conflict', eventId]],
+    );
     await stack.start();
   });
 

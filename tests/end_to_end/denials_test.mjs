@@ -63,7 +63,10 @@ test('a denial states what the grants of the caller lack: in the error, the log 
   reasons.push('no grant has this method for this organization');
   const denied = () => recordsOf(gateway.config.audit.file).filter(({ kind }) => kind === 'deny');
   await until(() => denied().length >= reasons.length, 'the records of the denials');
-  assert.deepEqual(denied().map(({ reason }) => reason), reasons);
+  assert.deepEqual(
+    denied().map(({ reason }) => reason),
+    reasons,
+  );
 });
 
 test('a caller whose list of organizations is empty does not learn it from a denied read', TIMEOUT, async (t) => {
@@ -85,10 +88,14 @@ describe('a grant can require the idempotency key of a submit:', TIMEOUT, () => 
     methods: ['PolicyService/GetPolicy', 'AuthenticationService/StampLogin'],
     ...{ organizations: [CHILD], key: 'main', ...rule },
   };
-  const rename = (organization_id, more = {}) =>
-    [METHOD, { organization_id, parameters: { organization_name: 'Renamed' }, ...more }];
-  const brew = (more = {}) =>
-    ['GeneralService/SubmitOperation', { organization_id: CHILD, ...tea, parameters: '{"leaves":"l"}', ...more }];
+  const rename = (organization_id, more = {}) => [
+    METHOD,
+    { organization_id, parameters: { organization_name: 'Renamed' }, ...more },
+  ];
+  const brew = (more = {}) => [
+    'GeneralService/SubmitOperation',
+    { organization_id: CHILD, ...tea, parameters: '{"leaves":"l"}', ...more },
+  ];
   const keyed = () => ({ idempotency_key: randomUUID() });
 
   /** A stack, with a check that a call is refused and one that returns which key signed a call. */
@@ -105,7 +112,9 @@ describe('a grant can require the idempotency key of a submit:', TIMEOUT, () => 
     };
     const signer = async (name, call) => {
       const before = sent();
-      await asCaller(stack.gateway, name).call(...call).catch(() => {});
+      await asCaller(stack.gateway, name)
+        .call(...call)
+        .catch(() => {});
       assert.equal(sent(), before + 1);
       return stampKeyOf(stack.simulator.requests().at(-1));
     };
@@ -122,7 +131,10 @@ describe('a grant can require the idempotency key of a submit:', TIMEOUT, () => 
     const denied = () => recordsOf(gateway.config.audit.file).filter(({ kind }) => kind === 'deny');
     await until(() => denied().length >= 3, 'the records of the denials');
     const reason = 'idempotency_key is not set, and the grant has require_idempotency_key';
-    assert.deepEqual(denied().map((record) => record.reason), [reason, reason, reason]);
+    assert.deepEqual(
+      denied().map((record) => record.reason),
+      [reason, reason, reason],
+    );
   });
 
   test("a query and a request with a client's stamp need none", async (t) => {

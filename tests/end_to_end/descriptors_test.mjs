@@ -17,7 +17,9 @@ const LIMIT = 300;
 /** A program that runs stampgate with at most LIMIT file descriptors. */
 function limited(folder, limit = LIMIT) {
   const command = join(folder, `limited-${limit}`);
-  writeFileSync(command, `#!/bin/sh\nulimit -n ${limit} && exec '${binary('gateway/stampgate')}' "$@"\n`, { mode: 0o755 });
+  writeFileSync(command, `#!/bin/sh\nulimit -n ${limit} && exec '${binary('gateway/stampgate')}' "$@"\n`, {
+    mode: 0o755,
+  });
   return command;
 }
 
@@ -26,14 +28,24 @@ test('a reload works while connections use all descriptors that they can get', {
   const config = { admin: ADMIN, reload_interval: '100ms' };
   const { gateway } = await startStack(t, { config, command: limited(folder) });
   const [{ message }] = await logLines(gateway, 1, 'descriptor_limit');
-  assert.match(message, /the gateway can need \d+ file descriptors .* but the limit of this process is 300: the gateway admits at most 150 connections/);
+  assert.match(
+    message,
+    /the gateway can need \d+ file descriptors .* but the limit of this process is 300: the gateway admits at most 150 connections/,
+  );
 
   const [host, port] = gateway.address.split(':');
-  const sockets = Array.from({ length: 2 * LIMIT }, () => connect({ host, port }).on('error', () => {}).resume());
+  const sockets = Array.from({ length: 2 * LIMIT }, () =>
+    connect({ host, port })
+      .on('error', () => {})
+      .resume(),
+  );
   t.after(() => sockets.forEach((socket) => socket.destroy()));
   const [refused] = await logLines(gateway, 1, 'connection_closed');
   assert.match(refused.message, /connections\.max/);
-  await until(() => sockets.every((socket) => socket.destroyed || socket.readyState === 'open'), 'all clients are connected or refused');
+  await until(
+    () => sockets.every((socket) => socket.destroyed || socket.readyState === 'open'),
+    'all clients are connected or refused',
+  );
   assert.ok(descriptorsOf(gateway.child.pid) < LIMIT - 50);
   assert.equal(await statusOf(gateway.adminUrl, '/livez'), 200);
 
@@ -46,7 +58,12 @@ test('both ports report that they close connections because descriptors are shor
   const { gateway } = await startStack(t, { config: eventsConfig(folder), command: limited(folder, FEW) });
   const sockets = [];
   t.after(() => sockets.forEach((socket) => socket.destroy()));
-  const connectTo = (host, port) => sockets.push(connect({ host, port }).on('error', () => {}).resume());
+  const connectTo = (host, port) =>
+    sockets.push(
+      connect({ host, port })
+        .on('error', () => {})
+        .resume(),
+    );
   for (let index = 0; index < FEW; ++index) connectTo(...gateway.address.split(':'));
   const [short] = await logLines(gateway, 1, 'descriptors_short');
   assert.equal(short.port, 'grpc');
@@ -58,21 +75,27 @@ test('both ports report that they close connections because descriptors are shor
   assert.ok(descriptorsOf(gateway.child.pid) < FEW);
 });
 
-test('`check` and the start warn of a memory that is less than the gateway can need', { timeout: HANG_MS }, async (t) => {
-  const folder = scratch(t);
-  const command = join(folder, 'limited-data');
-  const kibibytes = 8 << 20;
-  writeFileSync(command, `#!/bin/sh\nulimit -d ${kibibytes} && exec '${binary('gateway/stampgate')}' "$@"\n`, { mode: 0o755 });
-  const config = { memory: { max_bytes: 2 ** 33 } };
-  const { gateway } = await startStack(t, { config, command });
-  const [{ message }] = await logLines(gateway, 1, 'memory_limit');
-  assert.match(message, /^memory\.max_bytes: the gateway can need 8320 MiB of memory .* gives it \d+ MiB/);
-  const { status, stderr } = await run(['check', '--config', gateway.configFile], { command });
-  assert.equal(status, 0);
-  assert.match(stderr, /memory\.max_bytes: the gateway can need 8320 MiB of memory.*\(warning\)\n$/);
-  writeFileSync(gateway.configFile, JSON.stringify({ ...gateway.config, memory: {} }));
-  assert.doesNotMatch((await run(['check', '--config', gateway.configFile], { command })).stderr, /of memory/);
-});
+test(
+  '`check` and the start warn of a memory that is less than the gateway can need',
+  { timeout: HANG_MS },
+  async (t) => {
+    const folder = scratch(t);
+    const command = join(folder, 'limited-data');
+    const kibibytes = 8 << 20;
+    writeFileSync(command, `#!/bin/sh\nulimit -d ${kibibytes} && exec '${binary('gateway/stampgate')}' "$@"\n`, {
+      mode: 0o755,
+    });
+    const config = { memory: { max_bytes: 2 ** 33 } };
+    const { gateway } = await startStack(t, { config, command });
+    const [{ message }] = await logLines(gateway, 1, 'memory_limit');
+    assert.match(message, /^memory\.max_bytes: the gateway can need 8320 MiB of memory .* gives it \d+ MiB/);
+    const { status, stderr } = await run(['check', '--config', gateway.configFile], { command });
+    assert.equal(status, 0);
+    assert.match(stderr, /memory\.max_bytes: the gateway can need 8320 MiB of memory.*\(warning\)\n$/);
+    writeFileSync(gateway.configFile, JSON.stringify({ ...gateway.config, memory: {} }));
+    assert.doesNotMatch((await run(['check', '--config', gateway.configFile], { command })).stderr, /of memory/);
+  },
+);
 
 test('`check` warns of a limit that is lower than the connections need', { timeout: HANG_MS }, async (t) => {
   const folder = scratch(t);

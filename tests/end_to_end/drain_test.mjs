@@ -58,8 +58,11 @@ class Endings {
  * because the simulator runs in this process and needs time to respond.
  */
 async function repeat(method, callOnce, endings) {
-  for (let refusals = 0; ; ) {
-    const error = await callOnce().then(() => null, (thrown) => thrown);
+  for (let refusals = 0; ;) {
+    const error = await callOnce().then(
+      () => null,
+      (thrown) => thrown,
+    );
     const ending = error === null ? 'OK' : [nameOf(error.code), error.info?.reason].filter(Boolean).join(' ');
     endings.add(method, error?.wasAccepted ? `${ending} after its start` : ending);
     if (ending === 'UNAVAILABLE') return;
@@ -111,75 +114,86 @@ async function loadFromCpp(gateway, [method, request], endings, onAnswer) {
   }
 }
 
-test('when the gateway drains under load, every call ends with a response or with a reason', { timeout: TIMEOUT_MS }, async (t) => {
-  const stack = await prepareEventStack(t);
-  const { simulator } = stack;
-  const endings = new Endings();
-  for (let round = 0; round < ROUNDS; ++round) {
-    const gateway = await stack.start();
-    const clients = Array.from({ length: CONNECTIONS }, () =>
-      connect(gateway.address),
-    );
-    let subscribed = 0;
-    let cppCalls = 0;
-    const loads = [
-      loadFromCpp(gateway, SUBMIT, endings, () => (cppCalls += 1)),
-      loadFromCpp(gateway, QUERY, endings, () => (cppCalls += 1)),
-    ];
-    const before = endings.get('Submit', 'OK');
-    for (const client of clients) {
-      const caller = Object.assign(Object.create(gateway), { client });
-      for (let loop = 0; loop < LOOPS_OF_EACH; ++loop) {
-        loads.push(repeat('Submit', () => caller.call(...SUBMIT), endings));
-        loads.push(repeat('Query', () => caller.call(...QUERY), endings));
+test(
+  'when the gateway drains under load, every call ends with a response or with a reason',
+  { timeout: TIMEOUT_MS },
+  async (t) => {
+    const stack = await prepareEventStack(t);
+    const { simulator } = stack;
+    const endings = new Endings();
+    for (let round = 0; round < ROUNDS; ++round) {
+      const gateway = await stack.start();
+      const clients = Array.from({ length: CONNECTIONS }, () => connect(gateway.address));
+      let subscribed = 0;
+      let cppCalls = 0;
+      const loads = [
+        loadFromCpp(gateway, SUBMIT, endings, () => (cppCalls += 1)),
+        loadFromCpp(gateway, QUERY, endings, () => (cppCalls += 1)),
+      ];
+      const before = endings.get('Submit', 'OK');
+      for (const client of clients) {
+        const caller = Object.assign(Object.create(gateway), { client });
+        for (let loop = 0; loop < LOOPS_OF_EACH; ++loop) {
+          loads.push(repeat('Submit', () => caller.call(...SUBMIT), endings));
+          loads.push(repeat('Query', () => caller.call(...QUERY), endings));
+        }
+        for (let i = 0; i < SUBSCRIBERS_OF_EACH; ++i) {
+          let isFirst = true;
+          const onStart = () => {
+            subscribed += isFirst ? 1 : 0;
+            isFirst = false;
+          };
+          loads.push(subscribe(gateway, client, endings, onStart));
+        }
       }
-      for (let i = 0; i < SUBSCRIBERS_OF_EACH; ++i) {
-        let isFirst = true;
-        const onStart = () => {
-          subscribed += isFirst ? 1 : 0;
-          isFirst = false;
-        };
-        loads.push(subscribe(gateway, client, endings, onStart));
-      }
+      const isLoaded = () =>
+        subscribed === CONNECTIONS * SUBSCRIBERS_OF_EACH && cppCalls === 2 && endings.get('Submit', 'OK') > before + 50;
+      await until(isLoaded, 'all loads are under way');
+      gateway.child.kill('SIGTERM');
+      await Promise.all(loads);
+      assert.deepEqual(await gateway.exited, { status: 0, signal: null }, gateway.output);
+      for (const client of clients) client.close();
     }
-    const isLoaded = () =>
-      subscribed === CONNECTIONS * SUBSCRIBERS_OF_EACH && cppCalls === 2 && endings.get('Submit', 'OK') > before + 50;
-    await until(isLoaded, 'all loads are under way');
+    t.diagnostic(JSON.stringify(endings, null, 1));
+
+    const counts = endings.toJSON();
+    const allowed = /^.* (OK|UNAVAILABLE|UNAVAILABLE SHUTTING_DOWN|UNAVAILABLE SHUTTING_DOWN after its start)$/;
+    assert.deepEqual(
+      Object.keys(counts).filter((ending) => !allowed.test(ending)),
+      [],
+    );
+    const subscriptions = ROUNDS * CONNECTIONS * SUBSCRIBERS_OF_EACH;
+    assert.equal(endings.get('Subscribe', 'UNAVAILABLE SHUTTING_DOWN after its start'), subscriptions);
+    // Callers got a response to every submit that upstream received. The gateway did not send upstream a call that ended
+    // together with its connection.
+    const answered = endings.get('Submit', 'OK') + endings.get(`C++ ${SUBMIT[0]}`, 'OK');
+    assert.equal(simulator.stats().paths[SUBMIT_PATH].requests, answered);
+  },
+);
+
+test(
+  "calls that wait within upstream's rates are sent during a drain, or are refused before it ends",
+  { timeout: HANG_MS },
+  async (t) => {
+    const admission = { rates: [{ requests: 2, per: '1s' }], max_wait: '30s' };
+    const { gateway, simulator } = await startStack(t, {
+      config: { admin: ADMIN, admission, calls: { drain_grace: '3s' } },
+    });
+    const calls = Array.from({ length: 12 }, () => gateway.call(...QUERY).then(() => 'sent', described));
+    const waiting = async () => (await metricsOf(gateway)).get('stampgate_admission_waiting_calls{class="query"}');
+    await until(async () => (await waiting()) >= calls.length - 2, 'most calls wait');
+    const sentBefore = simulator.requests().length;
     gateway.child.kill('SIGTERM');
-    await Promise.all(loads);
+    const outcomes = await Promise.all(calls);
+    const refused = outcomes.filter((outcome) => outcome.reason === 'SHUTTING_DOWN');
+    const sent = outcomes.length - refused.length;
+    assert.ok(sent > sentBefore, `${sent} calls were sent, ${sentBefore} of them before the drain`);
+    assert.ok(refused.length > 0);
+    for (const { code: status, retryMs } of refused) {
+      assert.equal(status, 'UNAVAILABLE');
+      assert.ok(retryMs > 0, `${retryMs}`);
+    }
+    assert.equal(simulator.requests().length, sent);
     assert.deepEqual(await gateway.exited, { status: 0, signal: null }, gateway.output);
-    for (const client of clients) client.close();
-  }
-  t.diagnostic(JSON.stringify(endings, null, 1));
-
-  const counts = endings.toJSON();
-  const allowed = /^.* (OK|UNAVAILABLE|UNAVAILABLE SHUTTING_DOWN|UNAVAILABLE SHUTTING_DOWN after its start)$/;
-  assert.deepEqual(Object.keys(counts).filter((ending) => !allowed.test(ending)), []);
-  const subscriptions = ROUNDS * CONNECTIONS * SUBSCRIBERS_OF_EACH;
-  assert.equal(endings.get('Subscribe', 'UNAVAILABLE SHUTTING_DOWN after its start'), subscriptions);
-  // Callers got a response to every submit that upstream received. The gateway did not send upstream a call that ended
-  // together with its connection.
-  const answered = endings.get('Submit', 'OK') + endings.get(`C++ ${SUBMIT[0]}`, 'OK');
-  assert.equal(simulator.stats().paths[SUBMIT_PATH].requests, answered);
-});
-
-test('calls that wait within upstream\'s rates are sent during a drain, or are refused before it ends', { timeout: HANG_MS }, async (t) => {
-  const admission = { rates: [{ requests: 2, per: '1s' }], max_wait: '30s' };
-  const { gateway, simulator } = await startStack(t, { config: { admin: ADMIN, admission, calls: { drain_grace: '3s' } } });
-  const calls = Array.from({ length: 12 }, () => gateway.call(...QUERY).then(() => 'sent', described));
-  const waiting = async () => (await metricsOf(gateway)).get('stampgate_admission_waiting_calls{class="query"}');
-  await until(async () => (await waiting()) >= calls.length - 2, 'most calls wait');
-  const sentBefore = simulator.requests().length;
-  gateway.child.kill('SIGTERM');
-  const outcomes = await Promise.all(calls);
-  const refused = outcomes.filter((outcome) => outcome.reason === 'SHUTTING_DOWN');
-  const sent = outcomes.length - refused.length;
-  assert.ok(sent > sentBefore, `${sent} calls were sent, ${sentBefore} of them before the drain`);
-  assert.ok(refused.length > 0);
-  for (const { code: status, retryMs } of refused) {
-    assert.equal(status, 'UNAVAILABLE');
-    assert.ok(retryMs > 0, `${retryMs}`);
-  }
-  assert.equal(simulator.requests().length, sent);
-  assert.deepEqual(await gateway.exited, { status: 0, signal: null }, gateway.output);
-});
+  },
+);

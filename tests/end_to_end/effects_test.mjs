@@ -60,7 +60,10 @@ test('an exported account marks its wallet', async () => {
       include_wallet_details: true,
       pagination_options: { limit: '1' },
     });
-    assert.deepEqual(accounts.map((account) => account.address), [address]);
+    assert.deepEqual(
+      accounts.map((account) => account.address),
+      [address],
+    );
     return accounts[0].wallet_details.exported ?? false;
   };
   assert.equal(await exported(), false);

@@ -23,13 +23,17 @@ const CASES = typedPaths
     const { parameters } = requestTypeAt(path).fields;
     const mayBeEmpty = ({ repeated, options }) =>
       repeated ? !optionOf(options, 'min_elements') : optionOf(options, 'may_be_empty');
-    return parameters.resolve().resolvedType.fieldsArray.map((field) => field.resolve())
+    return parameters
+      .resolve()
+      .resolvedType.fieldsArray.map((field) => field.resolve())
       .filter((field) => optionOf(field.options, 'required') && mayBeEmpty(field))
       .map((field) => ({ path, name: jsonNameOf(field), empty: field.repeated ? [] : '' }));
   });
 
-const pairs = CASES.filter(({ path }) => !SPECIFIED.includes(path))
-  .map(({ path }) => ({ path: lastOf(path), activity_type: operationOf(path).type }));
+const pairs = CASES.filter(({ path }) => !SPECIFIED.includes(path)).map(({ path }) => ({
+  path: lastOf(path),
+  activity_type: operationOf(path).type,
+}));
 const grant = grantOf([...new Set(CASES.map(({ path }) => methodAt(path)))]);
 const caller = { name: 'caller', loopback: true, grants: [{ ...grant, general_operations: pairs }] };
 const { simulator, gateway } = await startStack(

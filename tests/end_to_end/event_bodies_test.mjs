@@ -117,7 +117,10 @@ describe('a subscriber with default limits', { timeout: HANG_MS }, () => {
     assert.deepEqual(idsOf(await subscriber.events(20)), ids);
     await subscriber.leave();
     const pages = await pagesOf(gateway, { cursor, page_size: 1000 });
-    assert.deepEqual(pages.flatMap(({ events }) => idsOf(events)), ids);
+    assert.deepEqual(
+      pages.flatMap(({ events }) => idsOf(events)),
+      ids,
+    );
     assert.ok(pages.length >= 3, `${pages.length} pages`);
     // The maximum size in bytes limits these pages. No page has much fewer events than fit into this size.
     for (const { events } of pages.slice(0, -1)) assert.ok(events.length >= 6, `${events.length} events`);

@@ -134,7 +134,10 @@ describe('resuming at a cursor', { timeout: 2 * HANG_MS }, () => {
     }
     const expected = [0, 3, 6, 7, 10, 13, 14, 17, 20].map((index) => sent[index].id);
     assert.deepEqual(seen, expected);
-    assert.deepEqual(idsOf(await listAll(gateway, start)), sent.slice(21).map(({ id }) => id));
+    assert.deepEqual(
+      idsOf(await listAll(gateway, start)),
+      sent.slice(21).map(({ id }) => id),
+    );
   });
 });
 

@@ -61,7 +61,10 @@ describe('a gateway that drains', { timeout: HANG_MS }, () => {
     assert.equal(record.state, 'acknowledged');
     const statuses = record.attempts.map(({ status, error }) => status ?? error);
     assert.equal(statuses.pop(), 200);
-    assert.deepEqual(statuses.filter((status) => Number.isInteger(status) && status !== 503), []);
+    assert.deepEqual(
+      statuses.filter((status) => Number.isInteger(status) && status !== 503),
+      [],
+    );
     ids.push(late.eventId);
     assert.deepEqual(idsOf(await listAll(stack.gateway)), ids);
 

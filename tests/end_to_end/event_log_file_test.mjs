@@ -9,7 +9,10 @@ import { HANG_MS, run } from './harness.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 
 const modeOf = (file) => (statSync(file).mode & 0o777).toString(8);
-const companionsOf = ({ folder }) => readdirSync(folder).filter((name) => name.startsWith('events.db')).sort();
+const companionsOf = ({ folder }) =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith('events.db'))
+    .sort();
 
 /** Runs another gateway with the stack's config until it exits. */
 async function serve({ folder, config }) {
@@ -86,7 +89,11 @@ describe("the event log's file", { timeout: HANG_MS }, () => {
       },
       /events\.db.* has another name \(a hard link\)/,
     ],
-    ['in no folder', (stack) => (stack.config.events.file = `${stack.file}/deep`), /events\.db\/deep: .*its folder does not exist/],
+    [
+      'in no folder',
+      (stack) => (stack.config.events.file = `${stack.file}/deep`),
+      /events\.db\/deep: .*its folder does not exist/,
+    ],
   ]) {
     it(`is refused if it is ${title}, and not changed`, async (t) => {
       const stack = await prepareEventStack(t);

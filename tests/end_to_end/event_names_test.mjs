@@ -87,7 +87,10 @@ describe('events of several organizations with the same id', { timeout: HANG_MS 
     assert.deepEqual(typesOf(await listAll(stack.gateway, { cursor })), ['e', 'e']);
     await stack.gateway.stop();
     const told = logged(stack.gateway, 'delivery_not_stored').filter((line) => line.event_id === 'changed');
-    assert.deepEqual(told.map(({ outcome }) => outcome), ['conflict']);
+    assert.deepEqual(
+      told.map(({ outcome }) => outcome),
+      ['conflict'],
+    );
     await stack.start();
   });
 });

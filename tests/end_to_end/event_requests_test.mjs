@@ -18,7 +18,10 @@ describe('ListEvents', { timeout: HANG_MS }, () => {
     const whole = await listAll(gateway);
     for (const page_size of [1, 7, 1000]) {
       const pages = await pagesOf(gateway, { ...EARLIEST, page_size });
-      assert.deepEqual(pages.flatMap(({ events }) => events), whole);
+      assert.deepEqual(
+        pages.flatMap(({ events }) => events),
+        whole,
+      );
       pages.forEach(({ events, cursor, at_end }, index) => {
         assert.ok(events.length <= page_size);
         if (events.length > 0) assert.equal(cursor, events.at(-1).cursor);
@@ -113,7 +116,10 @@ describe('an invalid request', { timeout: HANG_MS }, () => {
     it(`${method} ${title}`, async () => {
       const { code, domain, reason, violations = [] } = described(await failureOf(method, request));
       assert.deepEqual([code, domain, reason], ['INVALID_ARGUMENT', 'stampgate', 'INVALID_REQUEST']);
-      assert.deepEqual(violations.map(({ field = '' }) => field), fields);
+      assert.deepEqual(
+        violations.map(({ field = '' }) => field),
+        fields,
+      );
       for (const { description } of violations) assert.ok(description.length > 0);
     });
   }

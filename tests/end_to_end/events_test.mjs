@@ -128,7 +128,7 @@ describe('a heartbeat', { timeout: HANG_MS }, async () => {
     const subscriber = await Subscriber.start(stack.gateway, { ...LATEST, filter });
     for (let i = 0; i < 3; i += 1) await deliver(stack.simulator);
     const { cursor: end } = await stack.gateway.call('EventService/ListEvents', LATEST);
-    for (let cursor; cursor !== end; ) {
+    for (let cursor; cursor !== end;) {
       const message = await subscriber.message();
       assert.deepEqual(message.events, []);
       cursor = message.cursor;
@@ -224,32 +224,35 @@ describe('an event', { timeout: HANG_MS }, () => {
       it(`of a ${finality} balance, with numbers as JSON ${numbers}, has all values`, async () => {
         const event = { organizationId: child, finality, numbers, msg: { idempotencyKey: 'once' } };
         const unrecognized = { number: { '/msg/block/number': '21000000' }, string: { '/msg/asset/decimals': '"6"' } };
-        await checkTold(() => deliver(simulator, event, 'sendBalance'), () => ({
-          type: `BALANCE_${finality.toUpperCase()}_UPDATES`,
-          organization_id: child,
-          parent_organization_id: ORGANIZATION,
-          balance_update: {
-            type: `balances:${finality}`,
+        await checkTold(
+          () => deliver(simulator, event, 'sendBalance'),
+          () => ({
+            type: `BALANCE_${finality.toUpperCase()}_UPDATES`,
             organization_id: child,
             parent_organization_id: ORGANIZATION,
-            msg: {
-              operation: 'BALANCE_OPERATION_DEPOSIT',
-              caip2: 'eip155:8453',
-              tx_hash: `0x${'01'.repeat(32)}`,
-              address: `0x${'02'.repeat(20)}`,
-              idempotency_key: 'once',
-              asset: {
-                symbol: 'USDC',
-                name: 'USD Coin',
-                decimals: 6,
-                caip19: `eip155:8453/erc20:0x${'03'.repeat(20)}`,
-                amount: '1000000',
+            balance_update: {
+              type: `balances:${finality}`,
+              organization_id: child,
+              parent_organization_id: ORGANIZATION,
+              msg: {
+                operation: 'BALANCE_OPERATION_DEPOSIT',
+                caip2: 'eip155:8453',
+                tx_hash: `0x${'01'.repeat(32)}`,
+                address: `0x${'02'.repeat(20)}`,
+                idempotency_key: 'once',
+                asset: {
+                  symbol: 'USDC',
+                  name: 'USD Coin',
+                  decimals: 6,
+                  caip19: `eip155:8453/erc20:0x${'03'.repeat(20)}`,
+                  amount: '1000000',
+                },
+                block: { number: '21000000', hash: `0x${'04'.repeat(32)}`, timestamp: '"2026-01-01T00:00:00Z"' },
               },
-              block: { number: '21000000', hash: `0x${'04'.repeat(32)}`, timestamp: '"2026-01-01T00:00:00Z"' },
             },
-          },
-          unrecognized: unrecognized[numbers],
-        }));
+            unrecognized: unrecognized[numbers],
+          }),
+        );
       });
     }
   }
@@ -269,40 +272,53 @@ describe('an event', { timeout: HANG_MS }, () => {
     it(`of a transaction that is ${status} has all values`, async () => {
       const event = { organizationId: child, status, msg: { idempotencyKey: 'once', timestamp: 1_755_500_000 } };
       const about = { organization_id: child, parent_organization_id: ORGANIZATION };
-      await checkTold(() => deliver(simulator, event, 'sendTransaction'), () => ({
-        type: 'SEND_TRANSACTION_STATUS_UPDATES',
-        ...about,
-        transaction_status_update: {
-          type: 'transaction:status',
+      await checkTold(
+        () => deliver(simulator, event, 'sendTransaction'),
+        () => ({
+          type: 'SEND_TRANSACTION_STATUS_UPDATES',
           ...about,
-          msg: { ...transaction, status: `TRANSACTION_STATUS_${status}`, ...more },
-        },
-      }));
+          transaction_status_update: {
+            type: 'transaction:status',
+            ...about,
+            msg: { ...transaction, status: `TRANSACTION_STATUS_${status}`, ...more },
+          },
+        }),
+      );
     });
   }
 
   it('has in `unrecognized` the values that its message cannot hold, as JSON text of the body', async () => {
     const body = '{"type":"transaction:status","new":{"deep":[1e400]},"msg":{"status":"LATER","timestamp":"17"}}';
-    await checkTold(() => deliver(simulator, { body }), () => ({
-      type: 'SEND_TRANSACTION_STATUS_UPDATES',
-      transaction_status_update: { type: 'transaction:status', msg: { timestamp_seconds: 17 } },
-      unrecognized: { '/new': '{"deep":[1e400]}', '/msg/status': '"LATER"', '/msg/timestamp': '"17"' },
-    }));
+    await checkTold(
+      () => deliver(simulator, { body }),
+      () => ({
+        type: 'SEND_TRANSACTION_STATUS_UPDATES',
+        transaction_status_update: { type: 'transaction:status', msg: { timestamp_seconds: 17 } },
+        unrecognized: { '/new': '{"deep":[1e400]}', '/msg/status': '"LATER"', '/msg/timestamp': '"17"' },
+      }),
+    );
   });
 
   for (const [title, body, said] of [
     ['of an unknown type', '{"type":"orders:filled","organizationId":"o"}', ['orders:filled', 'o']],
     ['of a type that resembles a known one', '{"type":"balances:CONFIRMED"}', ['balances:CONFIRMED']],
     ['that names no type and no organization', '{}', []],
-    ['whose type and organizations are not strings', '{"type":1,"organizationId":["o"],"parentOrganizationId":null}', []],
+    [
+      'whose type and organizations are not strings',
+      '{"type":1,"organizationId":["o"],"parentOrganizationId":null}',
+      [],
+    ],
     ['with white space around the body', ' \n{"type" : "spaced",\t"organizationId": "o"}\r\n ', ['spaced', 'o']],
   ]) {
     it(`${title} has its raw body and no message`, async () => {
       const [type, organization_id] = said;
-      await checkTold(() => deliver(simulator, { body }), () => ({
-        ...(type && { type }),
-        ...(organization_id && { organization_id }),
-      }));
+      await checkTold(
+        () => deliver(simulator, { body }),
+        () => ({
+          ...(type && { type }),
+          ...(organization_id && { organization_id }),
+        }),
+      );
     });
   }
 

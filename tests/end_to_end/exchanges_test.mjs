@@ -87,7 +87,10 @@ describe('submits that upstream never answers', { timeout: HANG_MS }, () => {
     assert.ok((await gateway.call(SUBMIT.method, SUBMIT.request)).activity);
     await until(() => countOf(audit.file, 'outcome') === countOf(audit.file, 'allow'), 'an outcome of every allow');
     const ended = recordsOf(audit.file).filter(({ kind }) => kind === 'outcome');
-    assert.deepEqual(ended.filter(({ code }) => code !== 'OK').map(({ reason }) => reason), ['UPSTREAM_BUSY']);
+    assert.deepEqual(
+      ended.filter(({ code }) => code !== 'OK').map(({ reason }) => reason),
+      ['UPSTREAM_BUSY'],
+    );
     assert.deepEqual([await detached(), await oldestAge()], [0, 0]);
   });
 });

@@ -193,7 +193,9 @@ describe('a response with another status', { timeout: HANG_MS }, () => {
     });
 
     it(`${status}, a redirect to another path of the same host, is not followed`, () =>
-      checkFault({ kind: 'redirect', status, location: SUBMIT.path }, unreadable(status), { http_status: String(status) }));
+      checkFault({ kind: 'redirect', status, location: SUBMIT.path }, unreadable(status), {
+        http_status: String(status),
+      }));
   }
 });
 

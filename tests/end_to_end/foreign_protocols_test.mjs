@@ -76,7 +76,9 @@ describe('the gRPC port', { timeout: HANG_MS }, async () => {
 
   test('answers 415 to many requests at the same time, between calls', async () => {
     const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, i) => (i % 2 ? ask(post('application/json'), json) : ask(post('application/grpc'), query, QUERY))),
+      Array.from({ length: 200 }, (_, i) =>
+        i % 2 ? ask(post('application/json'), json) : ask(post('application/grpc'), query, QUERY),
+      ),
     );
     answers.forEach(({ status, grpc }, i) => assert.deepEqual([status, grpc], i % 2 ? [415, undefined] : [200, '0']));
   });

@@ -32,43 +32,50 @@ async function startOnSmallDisk(t, mebibytes, options) {
 
 const skip = reasonToSkip();
 
-test('the event log fills its disk, and stores events again when the disk has space', { skip, timeout: HANG_MS }, async (t) => {
-  const { simulator, gateway, disk } = await startOnSmallDisk(t, 3, { config: { admin: ADMIN } });
-  const failing = async () => (await metricsOf(gateway)).get('stampgate_event_log_failing');
-  assert.equal(await failing(), 0);
-  const ballast = join(disk, 'ballast');
-  writeFileSync(ballast, Buffer.alloc(1 << 20));
+test(
+  'the event log fills its disk, and stores events again when the disk has space',
+  { skip, timeout: HANG_MS },
+  async (t) => {
+    const { simulator, gateway, disk } = await startOnSmallDisk(t, 3, { config: { admin: ADMIN } });
+    const failing = async () => (await metricsOf(gateway)).get('stampgate_event_log_failing');
+    assert.equal(await failing(), 0);
+    const ballast = join(disk, 'ballast');
+    writeFileSync(ballast, Buffer.alloc(1 << 20));
 
-  const subscriber = await Subscriber.start(gateway);
-  const load = simulator.webhooks.sendMany({ count: 100_000, concurrency: 8, bodyBytes: 4000 });
-  await until(() => load.tally.answers[503] >= 50, 'the disk is full');
-  const before = [...load.acknowledged.keys()];
-  assert.ok(before.length > 50, `${before.length}`);
-  // The log and a metric state the cause.
-  await until(async () => (await failing()) === 1, 'the metric of the event log is 1');
-  const cause = /^the event log cannot store: .*disk is full/;
-  assert.match((await logLines(gateway, 1, 'event_log_not_written'))[0].message, /disk is full/);
-  const causes = (await logLines(gateway, 1, 'delivery_not_stored')).map(({ message }) => message);
-  assert.ok(causes.some((message) => cause.test(message)), causes[0]);
-  // Reads the whole log while the disk is full. The gateway may still store a small event meanwhile.
-  const listed = new Set(idsOf(await listAll(gateway)));
-  assert.deepEqual(
-    before.filter((id) => !listed.has(id)),
-    [],
-  );
-  await subscriber.events(before.length);
-  assert.equal((await gateway.call('EventService/GetEvent', { event_id: before[0] })).event.event_id, before[0]);
+    const subscriber = await Subscriber.start(gateway);
+    const load = simulator.webhooks.sendMany({ count: 100_000, concurrency: 8, bodyBytes: 4000 });
+    await until(() => load.tally.answers[503] >= 50, 'the disk is full');
+    const before = [...load.acknowledged.keys()];
+    assert.ok(before.length > 50, `${before.length}`);
+    // The log and a metric state the cause.
+    await until(async () => (await failing()) === 1, 'the metric of the event log is 1');
+    const cause = /^the event log cannot store: .*disk is full/;
+    assert.match((await logLines(gateway, 1, 'event_log_not_written'))[0].message, /disk is full/);
+    const causes = (await logLines(gateway, 1, 'delivery_not_stored')).map(({ message }) => message);
+    assert.ok(
+      causes.some((message) => cause.test(message)),
+      causes[0],
+    );
+    // Reads the whole log while the disk is full. The gateway may still store a small event meanwhile.
+    const listed = new Set(idsOf(await listAll(gateway)));
+    assert.deepEqual(
+      before.filter((id) => !listed.has(id)),
+      [],
+    );
+    await subscriber.events(before.length);
+    assert.equal((await gateway.call('EventService/GetEvent', { event_id: before[0] })).event.event_id, before[0]);
 
-  rmSync(ballast);
-  await until(() => load.acknowledged.size > before.length + 5, 'events are stored again');
-  const { acknowledged, answers, refused } = await load.stop();
-  await until(async () => (await failing()) === 0, 'the metric of the event log is 0');
-  await logLines(gateway, 1, 'event_log_works_again');
-  assert.deepEqual(refused, {});
-  assert.deepEqual(Object.keys(answers), ['200', '503']);
-  assert.deepEqual(idsOf(await listAll(gateway)).sort(), acknowledged.sort());
-  t.diagnostic(`${before.length} events, full, then ${acknowledged.length}; answers: ${JSON.stringify(answers)}`);
-});
+    rmSync(ballast);
+    await until(() => load.acknowledged.size > before.length + 5, 'events are stored again');
+    const { acknowledged, answers, refused } = await load.stop();
+    await until(async () => (await failing()) === 0, 'the metric of the event log is 0');
+    await logLines(gateway, 1, 'event_log_works_again');
+    assert.deepEqual(refused, {});
+    assert.deepEqual(Object.keys(answers), ['200', '503']);
+    assert.deepEqual(idsOf(await listAll(gateway)).sort(), acknowledged.sort());
+    t.diagnostic(`${before.length} events, full, then ${acknowledged.length}; answers: ${JSON.stringify(answers)}`);
+  },
+);
 
 test('other files fill the disk, several times', { skip, timeout: LONG ? 10 * HANG_MS : HANG_MS }, async (t) => {
   const random = new Random(t);

@@ -147,7 +147,11 @@ async function isRefused(method, request, ...fields) {
   const what = JSON.stringify(request).slice(0, 200);
   assert.equal(error.code, code.INVALID_ARGUMENT, what);
   assert.deepEqual([error.info.domain, error.info.reason], ['stampgate', 'INVALID_REQUEST'], what);
-  assert.deepEqual(error.badRequest.field_violations.map(({ field }) => field), fields, what);
+  assert.deepEqual(
+    error.badRequest.field_violations.map(({ field }) => field),
+    fields,
+    what,
+  );
   assert.deepEqual([simulator.stats().requests, simulator.stats().connections], [requests, connections]);
 }
 
@@ -200,7 +204,11 @@ describe('an operation that became typed after the first release:', () => {
     const init = { path: 'init_otp', activity_type: 'ACTIVITY_TYPE_INIT_OTP_V3' };
     const parameters = { otpType: 'OTP_TYPE_EMAIL', contact: 'c', appName: 'a' };
     const refused = (changes, ...fields) =>
-      isRefused(SUBMIT, submitRequest({ ...init, parameters: JSON.stringify({ ...parameters, ...changes }) }), ...fields);
+      isRefused(
+        SUBMIT,
+        submitRequest({ ...init, parameters: JSON.stringify({ ...parameters, ...changes }) }),
+        ...fields,
+      );
     await refused({ contact: undefined, otpType: undefined }, 'parameters.otp_type', 'parameters.contact');
     await refused({ contact: '' }, 'parameters.contact');
     await refused({ stranger: 1 }, 'parameters');

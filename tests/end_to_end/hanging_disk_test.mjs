@@ -108,7 +108,10 @@ describe("an audit log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
       assert.ok(failure.retryMs > 0);
     }
     assert.equal(queries(), 1);
-    assert.deepEqual(await pageOf(gateway, '/readyz'), [503, "the audit log's disk does not answer: calls are refused\n"]);
+    assert.deepEqual(await pageOf(gateway, '/readyz'), [
+      503,
+      "the audit log's disk does not answer: calls are refused\n",
+    ]);
     assert.deepEqual(await pageOf(gateway, '/readyz/webhooks'), [200, 'ready\n']);
     assert.ok((await metricsOf(gateway)).get('stampgate_audit_write_seconds') > 5);
     const [{ message }] = await logLines(gateway, 1, 'audit_hangs');
@@ -119,7 +122,10 @@ describe("an audit log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
     await until(async () => (await statusOf(gateway.adminUrl, '/readyz')) === 200, 'the gateway is ready again');
     await gateway.call(QUERY.method, QUERY.request);
     // The gateway measures once a second, and can do so in the middle of a short write.
-    await until(async () => (await metricsOf(gateway)).get('stampgate_audit_write_seconds') === 0, 'the log waits no more');
+    await until(
+      async () => (await metricsOf(gateway)).get('stampgate_audit_write_seconds') === 0,
+      'the log waits no more',
+    );
     await gateway.stop();
     assert.deepEqual([logged(gateway, 'audit_hangs').length, logged(gateway, 'audit_works_again').length], [1, 1]);
     // The call that ended while its record was being written has sent nothing, and the audit log says so.
@@ -140,7 +146,8 @@ describe("an audit log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
       await gateway.call(QUERY.method, QUERY.request);
       hang();
       const failure = begin(stack);
-      if (failure) await until(async () => (await metricsOf(gateway)).get('stampgate_calls_in_flight') === 1, 'it waits');
+      if (failure)
+        await until(async () => (await metricsOf(gateway)).get('stampgate_calls_in_flight') === 1, 'it waits');
       gateway.child.kill('SIGTERM');
       if (failure) assert.equal((await failure).reason, 'AUDIT_UNAVAILABLE');
       assert.deepEqual(await gateway.exited, { status: 1, signal: null }, gateway.output);
@@ -153,30 +160,34 @@ describe("an audit log's disk that hangs", { timeout: 2 * HANG_MS }, () => {
   }
 });
 
-test("a call store's disk that hangs is reported, and ends only submits with a key", { timeout: 2 * HANG_MS }, async (t) => {
-  const { stack, hang, goOn } = await startWithHangingDisk(t, 'calls.db');
-  const { simulator, gateway } = stack;
-  const keyed = { ...SUBMIT, request: { ...SUBMIT.request, idempotency_key: 'k' } };
-  const submits = () => simulator.requests().filter(({ path }) => path === SUBMIT.path).length;
-  hang();
-  for (let i = 0; i < 2; ++i) {
-    const failure = await failureOf(gateway, keyed, deadline(HANG_MS));
-    assert.deepEqual([failure.code, failure.reason], ['UNAVAILABLE', 'IDEMPOTENCY_UNAVAILABLE']);
-    assert.ok(failure.retryMs > 0);
-  }
-  assert.equal(submits(), 0);
-  const text = 'ready\nthe store of idempotency keys does not answer: submits with an idempotency key are refused\n';
-  assert.deepEqual(await pageOf(gateway, '/readyz'), [200, text]);
-  assert.ok((await metricsOf(gateway)).get('stampgate_call_store_write_seconds') > 5);
-  const [{ message }] = await logLines(gateway, 1, 'call_store_hangs');
-  assert.match(message, /^the disk or the server of the call store has not answered for \d+ seconds$/);
-  await gateway.call(QUERY.method, QUERY.request);
-  goOn();
-  await until(async () => (await pageOf(gateway, '/readyz'))[1] === 'ready\n', 'the store works again');
-  // The attempts that ended have sent nothing, so this one may.
-  assert.ok((await gateway.call(keyed.method, keyed.request)).activity);
-  assert.equal(submits(), 1);
-});
+test(
+  "a call store's disk that hangs is reported, and ends only submits with a key",
+  { timeout: 2 * HANG_MS },
+  async (t) => {
+    const { stack, hang, goOn } = await startWithHangingDisk(t, 'calls.db');
+    const { simulator, gateway } = stack;
+    const keyed = { ...SUBMIT, request: { ...SUBMIT.request, idempotency_key: 'k' } };
+    const submits = () => simulator.requests().filter(({ path }) => path === SUBMIT.path).length;
+    hang();
+    for (let i = 0; i < 2; ++i) {
+      const failure = await failureOf(gateway, keyed, deadline(HANG_MS));
+      assert.deepEqual([failure.code, failure.reason], ['UNAVAILABLE', 'IDEMPOTENCY_UNAVAILABLE']);
+      assert.ok(failure.retryMs > 0);
+    }
+    assert.equal(submits(), 0);
+    const text = 'ready\nthe store of idempotency keys does not answer: submits with an idempotency key are refused\n';
+    assert.deepEqual(await pageOf(gateway, '/readyz'), [200, text]);
+    assert.ok((await metricsOf(gateway)).get('stampgate_call_store_write_seconds') > 5);
+    const [{ message }] = await logLines(gateway, 1, 'call_store_hangs');
+    assert.match(message, /^the disk or the server of the call store has not answered for \d+ seconds$/);
+    await gateway.call(QUERY.method, QUERY.request);
+    goOn();
+    await until(async () => (await pageOf(gateway, '/readyz'))[1] === 'ready\n', 'the store works again');
+    // The attempts that ended have sent nothing, so this one may.
+    assert.ok((await gateway.call(keyed.method, keyed.request)).activity);
+    assert.equal(submits(), 1);
+  },
+);
 
 test('a disk of the quotas that hangs is reported', { timeout: 2 * HANG_MS }, async (t) => {
   // Each call needs a call of the quota from the store.

@@ -58,13 +58,9 @@ export function run(args, { command = stampgate, input = '', env, hangMs = HANG_
 
 /** Operations that the tests' callers may send through GeneralService. */
 const GENERAL_OPERATIONS = [
-  ...[
-    'whoami',
-    'list_earn_positions',
-    'get_earn_withdraw_status',
-    'not_yet_known',
-    'query_of_next_year',
-  ].map((path) => ({ path })),
+  ...['whoami', 'list_earn_positions', 'get_earn_withdraw_status', 'not_yet_known', 'query_of_next_year'].map(
+    (path) => ({ path }),
+  ),
   ...[
     'init_otp',
     'otp_login',

@@ -60,10 +60,7 @@ describe('the judge finds:', () => {
       },
       ['event e1 is in the log 2 times', 'subscriber A got event e1 again at position 4'],
     ],
-    'an event that nobody sent': [
-      (h) => h.sent.splice(1, 1),
-      ['event e2 is in the log and nobody sent it'],
-    ],
+    'an event that nobody sent': [(h) => h.sent.splice(1, 1), ['event e2 is in the log and nobody sent it']],
     'a position with two contents': [
       (h) => (A(h).events[1] = { eventId: 'e2', content: 'other' }),
       ['position 2 was seen with two contents by subscriber A'],
@@ -87,10 +84,7 @@ describe('the judge finds:', () => {
         'position 3 is event e3 in the log, and subscriber A got event e2',
       ],
     ],
-    'a subscription that ended with a wrong error': [
-      (h) => A(h).faults.push('DATA_LOSS'),
-      ['subscriber A: DATA_LOSS'],
-    ],
+    'a subscription that ended with a wrong error': [(h) => A(h).faults.push('DATA_LOSS'), ['subscriber A: DATA_LOSS']],
     'a key with two bodies': [
       (h) => {
         h.requests.push(seen(4, 'r1', { bodySha256: 's-r3' }));

@@ -6,7 +6,13 @@ import { code, encode } from '../clients/gateway.mjs';
 import { inputsOf, isAccepted, membersIn, operationOf, valueAt } from '../clients/operation_inputs.mjs';
 import { load } from '../clients/packages.mjs';
 import {
-  fieldPathAt, isSentIfUnset, methodAt, optionAt, requestAt, requestTypeAt, typedPaths,
+  fieldPathAt,
+  isSentIfUnset,
+  methodAt,
+  optionAt,
+  requestAt,
+  requestTypeAt,
+  typedPaths,
 } from '../clients/typed_messages.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
 import { HANG_MS, grantOf, startStack } from './harness.mjs';
@@ -56,7 +62,11 @@ function requiredIn(path, input) {
 const isValue = (value) => typeof value !== 'object' || value === null;
 
 /** A field of wire type 2 with these bytes. */
-const bytesField = (number, bytes) => new protobuf.BufferWriter().uint32((number << 3) | 2).bytes(bytes).finish();
+const bytesField = (number, bytes) =>
+  new protobuf.BufferWriter()
+    .uint32((number << 3) | 2)
+    .bytes(bytes)
+    .finish();
 
 /** The unknown field 1000 with the value 1. */
 const UNKNOWN_FIELD = Buffer.from([0xc0, 0x3e, 0x01]);
@@ -102,8 +112,14 @@ describe('every operation refuses', { timeout: 3 * HANG_MS }, () => {
   test('an empty request, and names its required fields', async () => {
     for (const path of paths) {
       const input = fullInput(path);
-      const top = requiredIn(path, input).filter((place) => place.length === 1 && !Array.isArray(valueAt(input, place)));
-      await assertRefused(path, {}, top.map((place) => fieldPathAt(path, place)));
+      const top = requiredIn(path, input).filter(
+        (place) => place.length === 1 && !Array.isArray(valueAt(input, place)),
+      );
+      await assertRefused(
+        path,
+        {},
+        top.map((place) => fieldPathAt(path, place)),
+      );
     }
   });
 
@@ -115,7 +131,11 @@ describe('every operation refuses', { timeout: 3 * HANG_MS }, () => {
         const required = requiredIn(path, input).filter((place) => isValue(valueAt(input, place)));
         const request = structuredClone(input);
         for (const place of required) delete valueAt(request, place.slice(0, -1))[place.at(-1)];
-        await assertRefused(path, requestAt(path, request), required.map((place) => fieldPathAt(path, place)));
+        await assertRefused(
+          path,
+          requestAt(path, request),
+          required.map((place) => fieldPathAt(path, place)),
+        );
         count += required.length;
       }
     }
@@ -172,7 +192,11 @@ describe('every operation refuses', { timeout: 3 * HANG_MS }, () => {
         };
         for (const pair of limitsOfKind(kindAt(operationOf(path).body, place), valueAt(input, place))) {
           const bodies = pair.map(withMember);
-          assert.deepEqual(bodies.map((body) => isAccepted(path, body)), [true, false], `${path} ${place}`);
+          assert.deepEqual(
+            bodies.map((body) => isAccepted(path, body)),
+            [true, false],
+            `${path} ${place}`,
+          );
           const [allowed, refused] = bodies.map((body) => requestAt(path, body));
           await assertLimit(path, fieldPathAt(path, place), allowed, refused);
           count += 1;
@@ -201,7 +225,10 @@ describe('every operation refuses', { timeout: 3 * HANG_MS }, () => {
     for (const path of paths) {
       const bytes = encode(methodAt(path), requestAt(path, fullInput(path)));
       const { id } = requestTypeAt(path).fields.organization_id;
-      for (const hostile of [bytes.subarray(0, -1), Buffer.concat([bytes, bytesField(id, Buffer.from([0xff, 0xfe]))])]) {
+      for (const hostile of [
+        bytes.subarray(0, -1),
+        Buffer.concat([bytes, bytesField(id, Buffer.from([0xff, 0xfe]))]),
+      ]) {
         const error = await gateway.refusal(methodAt(path), hostile);
         assert.equal(error.code, code.INVALID_ARGUMENT, path);
         assert.match(error.details, /not a stampgate\.v1\.[A-Za-z0-9]+Request message/);

@@ -154,7 +154,9 @@ export class Http2Attacker {
    */
   async reset(path, most, message) {
     const begin = frame(HEADERS, END_HEADERS, 0, headersOf(path));
-    const request = message ? frame(DATA, END_STREAM, 0, Buffer.concat([messageHead(message.length), message])) : Buffer.alloc(0);
+    const request = message
+      ? frame(DATA, END_STREAM, 0, Buffer.concat([messageHead(message.length), message]))
+      : Buffer.alloc(0);
     const call = Buffer.concat([begin, request, frame(RST_STREAM, 0, 0, CANCEL)]);
     const offsets = [0, ...(message ? [begin.length] : []), begin.length + request.length];
     const COUNT = 500;
@@ -253,7 +255,8 @@ export class Http2Attacker {
   #onFrame(type, flags, stream, payload) {
     this.frames += 1;
     if (type === HEADERS || type === RST_STREAM) this.heard.add(stream);
-    if (type === RST_STREAM || ((type === HEADERS || type === DATA) && (flags & END_STREAM) !== 0)) this.ended.add(stream);
+    if (type === RST_STREAM || ((type === HEADERS || type === DATA) && (flags & END_STREAM) !== 0))
+      this.ended.add(stream);
     if (type === HEADERS && (flags & END_STREAM) !== 0) this.trailers.set(stream, Buffer.from(payload));
     if (type === GOAWAY) this.goAways.push({ code: payload.readUInt32BE(4), text: `${payload.subarray(8)}` });
     if (type === PING && (flags & ACK) === 0) this.send(frame(PING, ACK, 0, payload));

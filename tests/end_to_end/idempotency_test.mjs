@@ -100,7 +100,10 @@ describe('a key', { timeout: HANG_MS }, async () => {
       [METHOD, requestOf(key, 'Another name')],
       [METHOD, requestOf(key, 'New name', { generate_app_proofs: true })],
       [METHOD, requestOf(key, 'New name', { timestamp_ms: '1' })],
-      ['OrganizationService/DeleteSubOrganization', { organization_id: ORGANIZATION, parameters: {}, idempotency_key: key }],
+      [
+        'OrganizationService/DeleteSubOrganization',
+        { organization_id: ORGANIZATION, parameters: {}, idempotency_key: key },
+      ],
     ];
     for (const [method, request] of others) {
       const error = await gateway.refusal(method, request);
@@ -113,7 +116,10 @@ describe('a key', { timeout: HANG_MS }, async () => {
     for (const key of ['', 'a b', 'é', 'x'.repeat(129)]) {
       const error = await gateway.refusal(METHOD, requestOf(key));
       assert.equal(error.code, code.INVALID_ARGUMENT);
-      assert.deepEqual(error.badRequest.field_violations.map(({ field }) => field), ['idempotency_key']);
+      assert.deepEqual(
+        error.badRequest.field_violations.map(({ field }) => field),
+        ['idempotency_key'],
+      );
     }
   });
 
@@ -200,13 +206,19 @@ describe('a key still works after', { timeout: 2 * HANG_MS }, () => {
     const stored = await stack.gateway.call(METHOD, done);
     assert.deepEqual(stored, { activity: { id: activity.id, status: activity.status } });
     const again = await stack.gateway.refusal(METHOD, refused);
-    assert.deepEqual([again.code, again.info.domain, again.info.reason], [refusal.code, 'upstream', refusal.info.reason]);
+    assert.deepEqual(
+      [again.code, again.info.domain, again.info.reason],
+      [refusal.code, 'upstream', refusal.info.reason],
+    );
     const { activity_id: id, activity_status: status } = tooLarge.info.metadata;
     assert.deepEqual(await stack.gateway.call(METHOD, large), { activity: { id, status } });
     const storedTimed = await stack.gateway.call(METHOD, timed);
     assert.equal(storedTimed.activity.id, timedActivity.id);
     const late = await stack.gateway.refusal(METHOD, { ...timed, idempotency_key: randomUUID() });
-    assert.deepEqual(late.badRequest.field_violations.map(({ field }) => field), ['timestamp_ms']);
+    assert.deepEqual(
+      late.badRequest.field_violations.map(({ field }) => field),
+      ['timestamp_ms'],
+    );
     const unknown = await stack.gateway.refusal(METHOD, lost);
     assert.deepEqual([unknown.code, unknown.info.reason], [code.UNKNOWN, 'OUTCOME_NOT_STORED']);
     assert.equal(unknown.info.metadata.fingerprint, info.metadata.fingerprint);

@@ -24,10 +24,12 @@ async function check(file, settings = {}) {
   return { status, report: stderr.trimEnd().replace(/^.*config\.yaml:[0-9]+:[0-9]+: /, '') };
 }
 
-const writes = (content, mode = 0o600) => (path) => {
-  writeFileSync(path, content);
-  chmodSync(path, mode);
-};
+const writes =
+  (content, mode = 0o600) =>
+  (path) => {
+    writeFileSync(path, content);
+    chmodSync(path, mode);
+  };
 
 const line = `${privateKey}:p256\n`;
 const CURVE = 'the curve after the colon is not p256, secp256k1 or ed25519';
@@ -53,14 +55,24 @@ test('accepted: a symbolic link to a valid file, as in mounted secrets', async (
 });
 
 const notRoot = process.getuid() !== 0 && 'only root can change the owner of a file';
-test('accepted: a file of a user that secret_file_owners lists, unless others may read it', { skip: notRoot }, async () => {
-  writes(line)(pathOf('foreign.key'));
-  chownSync(pathOf('foreign.key'), 12345, -1);
-  const { status, report } = await check('foreign.key');
-  assert.equal(status, 1);
-  assert.match(report, /its owner is the user 12345, .*: change the owner, or list 12345 in the setting secret_file_owners$/);
-  assert.equal((await check('foreign.key', { secret_file_owners: [100] })).status, 1);
-  assert.deepEqual(await check('foreign.key', { secret_file_owners: [100, 12345] }), { status: 0, report: '' });
-  chmodSync(pathOf('foreign.key'), 0o644);
-  assert.equal((await check('foreign.key', { secret_file_owners: [12345] })).report, `keys[0].file: key file ${pathOf('foreign.key')}: ${MODE}`);
-});
+test(
+  'accepted: a file of a user that secret_file_owners lists, unless others may read it',
+  { skip: notRoot },
+  async () => {
+    writes(line)(pathOf('foreign.key'));
+    chownSync(pathOf('foreign.key'), 12345, -1);
+    const { status, report } = await check('foreign.key');
+    assert.equal(status, 1);
+    assert.match(
+      report,
+      /its owner is the user 12345, .*: change the owner, or list 12345 in the setting secret_file_owners$/,
+    );
+    assert.equal((await check('foreign.key', { secret_file_owners: [100] })).status, 1);
+    assert.deepEqual(await check('foreign.key', { secret_file_owners: [100, 12345] }), { status: 0, report: '' });
+    chmodSync(pathOf('foreign.key'), 0o644);
+    assert.equal(
+      (await check('foreign.key', { secret_file_owners: [12345] })).report,
+      `keys[0].file: key file ${pathOf('foreign.key')}: ${MODE}`,
+    );
+  },
+);

@@ -17,7 +17,8 @@ const STRANGER = '33333333-0000-4000-8000-000000000001';
 
 /** A call that any user of the organization may make. */
 const WHOAMI = ['AuthenticationService/Whoami', { organization_id: ORGANIZATION }];
-const whoami = (gateway, organization_id = ORGANIZATION) => gateway.call('AuthenticationService/Whoami', { organization_id });
+const whoami = (gateway, organization_id = ORGANIZATION) =>
+  gateway.call('AuthenticationService/Whoami', { organization_id });
 
 const catchAll = (file) => [{ name: 'main', file, all_organizations: true }];
 
@@ -30,7 +31,10 @@ async function signsWith(t, simulator, keys, publicKey) {
     parameters: { address: '0x0404040404040404040404040404040404040404', target_public_key: 'k' },
   });
   assert.equal(activity.votes[0].public_key, publicKey);
-  assert.deepEqual(simulator.requests().map((request) => request.publicKey), [publicKey, publicKey]);
+  assert.deepEqual(
+    simulator.requests().map((request) => request.publicKey),
+    [publicKey, publicKey],
+  );
 }
 
 describe('a key in hex signs:', () => {

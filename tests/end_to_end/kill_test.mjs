@@ -108,28 +108,32 @@ const sizeOf = (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
-test('a gateway that is killed at any moment loses no event and stores none twice', { timeout: TIMEOUT_MS }, async (t) => {
-  const random = new Random(t);
-  const stack = await prepareEventStack(t);
-  // After so many more deliveries the test kills the gateway. In a quarter of the rounds it kills at once.
-  const moments = Array.from({ length: LONG ? 200 : 20 }, () => Math.max(0, random.below(100) - 25));
-  await stack.start();
-  const load = startLoad(stack, sum(moments) + moments.length * 4 * SENDERS + 50);
-  const follower = new Follower();
-  for (const [round, moment] of moments.entries()) {
-    // In every other round the gateway may be killed before the subscriber has started.
-    const started = follower.follow(stack.gateway);
-    if (round % 2 === 0) await started;
-    await progress(load, moment);
-    assert.deepEqual(await stack.gateway.stop('SIGKILL'), { status: null, signal: 'SIGKILL' });
-    await follower.ended;
-    if (round % 4 === 3) await killWhileOpening(stack, random);
+test(
+  'a gateway that is killed at any moment loses no event and stores none twice',
+  { timeout: TIMEOUT_MS },
+  async (t) => {
+    const random = new Random(t);
+    const stack = await prepareEventStack(t);
+    // After so many more deliveries the test kills the gateway. In a quarter of the rounds it kills at once.
+    const moments = Array.from({ length: LONG ? 200 : 20 }, () => Math.max(0, random.below(100) - 25));
     await stack.start();
-  }
-  await follower.follow(stack.gateway);
-  const answers = await checkAll(stack, load, follower);
-  t.diagnostic(`${moments.length} kills, ${load.ids.length} events, answers: ${JSON.stringify(answers)}`);
-});
+    const load = startLoad(stack, sum(moments) + moments.length * 4 * SENDERS + 50);
+    const follower = new Follower();
+    for (const [round, moment] of moments.entries()) {
+      // In every other round the gateway may be killed before the subscriber has started.
+      const started = follower.follow(stack.gateway);
+      if (round % 2 === 0) await started;
+      await progress(load, moment);
+      assert.deepEqual(await stack.gateway.stop('SIGKILL'), { status: null, signal: 'SIGKILL' });
+      await follower.ended;
+      if (round % 4 === 3) await killWhileOpening(stack, random);
+      await stack.start();
+    }
+    await follower.follow(stack.gateway);
+    const answers = await checkAll(stack, load, follower);
+    t.diagnostic(`${moments.length} kills, ${load.ids.length} events, answers: ${JSON.stringify(answers)}`);
+  },
+);
 
 test('a gateway under load drains after SIGTERM', { timeout: TIMEOUT_MS }, async (t) => {
   const random = new Random(t);

@@ -3,7 +3,11 @@ import { readFileSync } from 'node:fs';
 import { until } from './processes.mjs';
 
 /** The complete lines of a text. */
-const wholeLines = (text) => text.slice(0, text.lastIndexOf('\n') + 1).split('\n').filter(Boolean);
+const wholeLines = (text) =>
+  text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .filter(Boolean);
 
 /** The records in an audit file. */
 export const recordsOf = (file) => wholeLines(readFileSync(file, 'utf8')).map((line) => JSON.parse(line));

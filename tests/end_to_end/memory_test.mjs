@@ -77,35 +77,40 @@ async function makeKey(folder, curve, name) {
 
 const sum = (counts) => Object.values(counts).reduce((total, count) => total + count, 0);
 
-describe('a private key', { skip: isSanitized() && 'a sanitizer does not reuse freed memory', timeout: HANG_MS }, () => {
-  for (const curve of ['p256', 'secp256k1', 'ed25519']) {
-    test(`of ${curve} is in memory once, and not at all after it was replaced`, async (t) => {
-      const folder = scratch(t);
-      const [first, second] = [await makeKey(folder, curve, 'first.key'), await makeKey(folder, curve, 'second.key')];
-      const file = join(folder, 'gateway.key');
-      writeFileSync(file, readFileSync(first.file), { mode: 0o600 });
-      const keys = [{ name: 'main', file, all_organizations: true }];
-      const { gateway } = await startStack(t, { config: { keys, reload_interval: '100ms' } });
-      const pid = gateway.child.pid;
-      // Upstream does not know the key, but the gateway signs with it.
-      const sign = async () => {
-        for (let i = 0; i < 20; ++i) assert.equal((await gateway.refusal(...QUERY)).info.reason, 'GATEWAY_CREDENTIAL_REJECTED');
-      };
-      // The control: the search finds a text that is in memory.
-      assert.ok(countIn(pid, { path: file }).path > 0);
-      await sign();
-      // While the gateway checks the files for changes, it has a second copy of the key.
-      await until(() => sum(countIn(pid, first.forms)) === 1, 'the key is there once');
-      assert.equal(sum(countIn(pid, second.forms)), 0);
+describe(
+  'a private key',
+  { skip: isSanitized() && 'a sanitizer does not reuse freed memory', timeout: HANG_MS },
+  () => {
+    for (const curve of ['p256', 'secp256k1', 'ed25519']) {
+      test(`of ${curve} is in memory once, and not at all after it was replaced`, async (t) => {
+        const folder = scratch(t);
+        const [first, second] = [await makeKey(folder, curve, 'first.key'), await makeKey(folder, curve, 'second.key')];
+        const file = join(folder, 'gateway.key');
+        writeFileSync(file, readFileSync(first.file), { mode: 0o600 });
+        const keys = [{ name: 'main', file, all_organizations: true }];
+        const { gateway } = await startStack(t, { config: { keys, reload_interval: '100ms' } });
+        const pid = gateway.child.pid;
+        // Upstream does not know the key, but the gateway signs with it.
+        const sign = async () => {
+          for (let i = 0; i < 20; ++i)
+            assert.equal((await gateway.refusal(...QUERY)).info.reason, 'GATEWAY_CREDENTIAL_REJECTED');
+        };
+        // The control: the search finds a text that is in memory.
+        assert.ok(countIn(pid, { path: file }).path > 0);
+        await sign();
+        // While the gateway checks the files for changes, it has a second copy of the key.
+        await until(() => sum(countIn(pid, first.forms)) === 1, 'the key is there once');
+        assert.equal(sum(countIn(pid, second.forms)), 0);
 
-      writeFileSync(file, readFileSync(second.file));
-      await until(() => gateway.output.includes('"reloaded"'), 'the new key is there');
-      await sign();
-      await until(() => sum(countIn(pid, first.forms)) === 0, 'the old key is gone');
-      await until(() => sum(countIn(pid, second.forms)) === 1, 'the new key is there once');
-    });
-  }
-});
+        writeFileSync(file, readFileSync(second.file));
+        await until(() => gateway.output.includes('"reloaded"'), 'the new key is there');
+        await sign();
+        await until(() => sum(countIn(pid, first.forms)) === 0, 'the old key is gone');
+        await until(() => sum(countIn(pid, second.forms)) === 1, 'the new key is there once');
+      });
+    }
+  },
+);
 
 describe('the process', { timeout: HANG_MS }, () => {
   test('cannot be read by others, can gain no rights, and writes no core dump', async (t) => {
@@ -130,11 +135,16 @@ describe('the process', { timeout: HANG_MS }, () => {
     const keys = [{ name: 'main', file: writeKey(folder), all_organizations: true }];
     const upstream = { base_url: 'http://127.0.0.1:1' };
     writeFileSync(config, JSON.stringify({ listen_address: '127.0.0.1:0', upstream, keys, callers: freeCaller() }));
-    const { status, dumped } = die(`'${binary('gateway/stampgate')}' serve --config '${config}' >out 2>&1`, "grep -qs 'listening on' out");
+    const { status, dumped } = die(
+      `'${binary('gateway/stampgate')}' serve --config '${config}' >out 2>&1`,
+      "grep -qs 'listening on' out",
+    );
     assert.equal(status, 128 + 11);
     assert.match(readFileSync(join(folder, 'out'), 'utf8'), /listening on/);
     assert.ok(!dumped);
-    t.diagnostic(control.dumped ? 'the control wrote a core dump' : 'on this machine not even the control writes a core dump');
+    t.diagnostic(
+      control.dumped ? 'the control wrote a core dump' : 'on this machine not even the control writes a core dump',
+    );
     assert.deepEqual(
       readdirSync(folder).filter((name) => name.startsWith('core') && !control.dumped),
       [],

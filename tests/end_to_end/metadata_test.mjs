@@ -22,7 +22,9 @@ async function endings(gateway, before = new Map()) {
     const [, code] = /^stampgate_calls_total\{code="([A-Z_]+)"/.exec(id) ?? [];
     if (code) counts.set(code, (counts.get(code) ?? 0) + value);
   }
-  return new Map([...counts].map(([code, count]) => [code, count - (before.get(code) ?? 0)]).filter(([, count]) => count));
+  return new Map(
+    [...counts].map(([code, count]) => [code, count - (before.get(code) ?? 0)]).filter(([, count]) => count),
+  );
 }
 
 /** Makes a call. Resolves to how it ended, and to its code in the metrics unless it is not counted. */
@@ -82,7 +84,10 @@ describe('metadata', { timeout: HANG_MS }, async () => {
     assert.deepEqual([plain.how, plain.code, plain.sent.length], ['answered', 'OK', 1]);
   });
 
-  for (const [refused, expected] of [[REFUSED, 'INVALID_ARGUMENT'], [REFUSED_BY_GRPC, 'CANCELLED']]) {
+  for (const [refused, expected] of [
+    [REFUSED, 'INVALID_ARGUMENT'],
+    [REFUSED_BY_GRPC, 'CANCELLED'],
+  ]) {
     for (const [title, fields] of Object.entries(refused)) {
       it(`with ${title} is refused and counted`, async () => {
         const { how, code, sent } = await attempt(stack, fields);
@@ -96,7 +101,10 @@ describe('metadata', { timeout: HANG_MS }, async () => {
       const { code, sent } = await attempt(stack, fields);
       assert.equal(code, 'OK');
       const [{ path, headers, body }] = sent;
-      assert.deepEqual([path, namesOf({ headers }), body], [plain.sent[0].path, namesOf(plain.sent[0]), plain.sent[0].body]);
+      assert.deepEqual(
+        [path, namesOf({ headers }), body],
+        [plain.sent[0].path, namesOf(plain.sent[0]), plain.sent[0].body],
+      );
       assert.ok(!JSON.stringify(headers).includes(CANARY));
     });
   }
@@ -138,7 +146,11 @@ describe('a token', { timeout: HANG_MS }, async () => {
     ['its name in capitals', 'CANCELLED', [['Authorization', good[1]]]],
     ['a line end after it', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\r\n`]]],
     ['a line before it', 'INVALID_ARGUMENT', [['authorization', `\r\n${good[1]}`]]],
-    ['it on a second line of the same value', 'INVALID_ARGUMENT', [['authorization', `Bearer x\r\nauthorization: ${good[1]}`]]],
+    [
+      'it on a second line of the same value',
+      'INVALID_ARGUMENT',
+      [['authorization', `Bearer x\r\nauthorization: ${good[1]}`]],
+    ],
     ['it within the value of another field', 'INVALID_ARGUMENT', [['x-a', `b\r\nauthorization: ${good[1]}`]]],
     ['a NUL after it', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\0`]]],
     ['it and further bytes after a NUL', 'INVALID_ARGUMENT', [['authorization', `${good[1]}\0x`]]],
@@ -150,7 +162,8 @@ describe('a token', { timeout: HANG_MS }, async () => {
     ['a space after it', 'UNAUTHENTICATED', [['authorization', `${good[1]} `]]],
     ['16 kB', 'INVALID_ARGUMENT', [['authorization', `${good[1]}${'x'.repeat(16_000)}`]]],
     ['binary', 'UNAUTHENTICATED', [['authorization-bin', Buffer.from(good[1]).toString('base64')]]],
-  ]) { // prettier-ignore
+  ]) {
+    // prettier-ignore
     it(`that arrives with ${title} identifies nobody`, async () => {
       const { code, sent } = await attempt(stack, fields);
       assert.deepEqual([code, sent], [expected, []]);

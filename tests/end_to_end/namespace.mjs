@@ -34,7 +34,14 @@ export class Namespace {
     const enter = kinds.map((kind) => (kind === 'user' ? '--preserve-credentials' : `--${kind}`));
     namespace.pid = child.pid;
     namespace.root = `/proc/${child.pid}/root`;
-    namespace.words = ['nsenter', '--target', `${child.pid}`, ...(kinds.includes('user') ? ['--user'] : []), ...enter, '--'];
+    namespace.words = [
+      'nsenter',
+      '--target',
+      `${child.pid}`,
+      ...(kinds.includes('user') ? ['--user'] : []),
+      ...enter,
+      '--',
+    ];
     return namespace;
   }
 

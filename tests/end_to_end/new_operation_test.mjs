@@ -133,18 +133,27 @@ test('server reflection lists and describes the operation and all others', async
   }
   const file = await describeSymbol(gateway.client, TEAPOT_SERVICE);
   assert.equal(file.name, 'stampgate/testing/v1/teapot.proto');
-  assert.deepEqual(file.service[0].method.map(({ name }) => name), ['BrewTea', 'GetTeapot']);
+  assert.deepEqual(
+    file.service[0].method.map(({ name }) => name),
+    ['BrewTea', 'GetTeapot'],
+  );
 });
 
 test('a reload adds the operations without a right of any caller, and a later one removes them', async (t) => {
   const { gateway: running, simulator: upstream } = await startStack(t, { config: { reload_interval: '100ms' } });
   const services = async () => (await listServices(running.client)).includes(TEAPOT_SERVICE);
-  assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.UNIMPLEMENTED);
+  assert.equal(
+    (await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code,
+    code.UNIMPLEMENTED,
+  );
   assert.equal(await services(), false);
   await assert.rejects(checkHealth(running.client, TEAPOT_SERVICE), { code: code.NOT_FOUND });
 
   await reconfigure(running, { operations: [TEAPOT] });
-  assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.PERMISSION_DENIED);
+  assert.equal(
+    (await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code,
+    code.PERMISSION_DENIED,
+  );
   assert.equal(upstream.stats().requests, 0);
 
   await reconfigure(running, { callers: BREWERS });
@@ -155,7 +164,10 @@ test('a reload adds the operations without a right of any caller, and a later on
   assert.equal(await checkHealth(running.client, TEAPOT_SERVICE), 'SERVING');
 
   await reconfigure(running, { operations: undefined, callers: freeCaller() });
-  assert.equal((await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code, code.UNIMPLEMENTED);
+  assert.equal(
+    (await running.refusal(GET, { organization_id: ORGANIZATION, teapot_id: 't' })).code,
+    code.UNIMPLEMENTED,
+  );
   assert.equal(await services(), false);
   assert.equal(await checkHealth(running.client, TEAPOT_SERVICE), 'NOT_SERVING');
   assert.equal(await checkHealth(running.client, 'stampgate.v1.PolicyService'), 'SERVING');

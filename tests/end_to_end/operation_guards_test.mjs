@@ -32,7 +32,11 @@ const limited = [
   },
 ];
 
-const bytesField = (number, bytes) => new protobuf.BufferWriter().uint32((number << 3) | 2).bytes(bytes).finish();
+const bytesField = (number, bytes) =>
+  new protobuf.BufferWriter()
+    .uint32((number << 3) | 2)
+    .bytes(bytes)
+    .finish();
 
 /** The request as bytes, because the test's own protos have no `caip2`. Leaves out members that are undefined. */
 function withdrawal({ chain = ONE, caip2, amount = '500' }) {
@@ -77,9 +81,10 @@ test('with a guard, both names must state one chain, and the limit judges it', a
   for (const values of [{ caip2: 'eip155:8453' }, { chain: BASE, caip2: 'eip155:1' }, { caip2: 'EIP155:1' }]) {
     const error = await refused(values);
     assert.equal(error.code, code.INVALID_ARGUMENT, JSON.stringify(values));
-    assert.deepEqual(error.badRequest.field_violations.map(({ field, description }) => [field, description]), [
-      ['parameters.chain_caip2', 'must be equal to parameters.caip2, which states the same thing'],
-    ]);
+    assert.deepEqual(
+      error.badRequest.field_violations.map(({ field, description }) => [field, description]),
+      [['parameters.chain_caip2', 'must be equal to parameters.caip2, which states the same thing']],
+    );
   }
 });
 
@@ -90,7 +95,10 @@ test('with a guard, one name alone is judged by its value', async (t) => {
   // The program requires chain_caip2, and a file does not change that.
   const error = await refused({ chain: null, caip2: 'eip155:1' });
   assert.equal(error.code, code.INVALID_ARGUMENT);
-  assert.deepEqual(error.badRequest.field_violations.map(({ field }) => field), ['parameters.chain_caip2']);
+  assert.deepEqual(
+    error.badRequest.field_violations.map(({ field }) => field),
+    ['parameters.chain_caip2'],
+  );
 });
 
 test('without a limit, contradictory names are refused too', async (t) => {
@@ -133,7 +141,10 @@ test('a file with the API of the first release is valid, and check names its opt
 
   const { status, stderr } = await run(['check', '--config', gateway.configFile]);
   assert.equal(status, 0, stderr);
-  assert.match(stderr, /operations\[0\]: stampgate\.v1\.EarnWithdrawParameters\.sign_with has other options .* \(warning\)/);
+  assert.match(
+    stderr,
+    /operations\[0\]: stampgate\.v1\.EarnWithdrawParameters\.sign_with has other options .* \(warning\)/,
+  );
 });
 
 test('check names the methods of a file that no class covers', async (t) => {
@@ -141,6 +152,9 @@ test('check names the methods of a file that no class covers', async (t) => {
   const { status, stdout } = await run(['check', '--config', gateway.configFile]);
   assert.equal(status, 0);
   for (const method of ['BrewTea', 'GetTeapot']) {
-    assert.match(stdout, new RegExp(`no class covers stampgate\\.testing\\.v1\\.TeapotService/${method}, which a file adds`));
+    assert.match(
+      stdout,
+      new RegExp(`no class covers stampgate\\.testing\\.v1\\.TeapotService/${method}, which a file adds`),
+    );
   }
 });

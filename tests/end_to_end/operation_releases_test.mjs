@@ -29,41 +29,52 @@ function load(gateway, [method, request]) {
   });
   calling.ended = once(child, 'close').then(([status]) => {
     assert.equal(status, 0, calling.output);
-    return calling.output.trim().split('\n').slice(1).map((line) => JSON.parse(line));
+    return calling.output
+      .trim()
+      .split('\n')
+      .slice(1)
+      .map((line) => JSON.parse(line));
   });
   return calling;
 }
 
-test('a gateway under load takes ten releases one after another, and no call fails', { timeout: 3 * HANG_MS }, async (t) => {
-  const { gateway, simulator } = await startStack(t, { config: { reload_interval: '100ms' } });
-  const file = join(dirname(gateway.configFile), 'operations.binpb');
-  const put = (release) => {
-    copyFileSync(binary(`tests/operation/release_${release}.binpb`), `${file}.new`);
-    renameSync(`${file}.new`, file);
-  };
-  const methodsServed = async () => (await describeSymbol(gateway.client, SERVICE)).service[0].method.length;
+test(
+  'a gateway under load takes ten releases one after another, and no call fails',
+  { timeout: 3 * HANG_MS },
+  async (t) => {
+    const { gateway, simulator } = await startStack(t, { config: { reload_interval: '100ms' } });
+    const file = join(dirname(gateway.configFile), 'operations.binpb');
+    const put = (release) => {
+      copyFileSync(binary(`tests/operation/release_${release}.binpb`), `${file}.new`);
+      renameSync(`${file}.new`, file);
+    };
+    const methodsServed = async () => (await describeSymbol(gateway.client, SERVICE)).service[0].method.length;
 
-  const calling = load(gateway, GET_POLICY);
-  await until(() => calling.output !== '', 'the load is under way');
-  put(1);
-  await reconfigure(gateway, { operations: [file] });
-  assert.equal(await methodsServed(), 20);
-  for (let release = 2; release <= RELEASES; ++release) {
-    const before = simulator.stats().requests;
-    await until(() => simulator.stats().requests > before + 50, 'calls go on between two releases');
-    await reloaded(gateway, () => put(release));
-    assert.equal(await methodsServed(), 20 * release);
-  }
-  assert.ok((await listServices(gateway.client)).includes('stampgate.v1.PolicyService'));
+    const calling = load(gateway, GET_POLICY);
+    await until(() => calling.output !== '', 'the load is under way');
+    put(1);
+    await reconfigure(gateway, { operations: [file] });
+    assert.equal(await methodsServed(), 20);
+    for (let release = 2; release <= RELEASES; ++release) {
+      const before = simulator.stats().requests;
+      await until(() => simulator.stats().requests > before + 50, 'calls go on between two releases');
+      await reloaded(gateway, () => put(release));
+      assert.equal(await methodsServed(), 20 * release);
+    }
+    assert.ok((await listServices(gateway.client)).includes('stampgate.v1.PolicyService'));
 
-  gateway.child.kill('SIGTERM');
-  const endings = await calling.ended;
-  t.diagnostic(JSON.stringify(endings));
-  // A loop ends with an UNAVAILABLE: with the reason SHUTTING_DOWN, or without details if the connection ended.
-  const failed = endings.filter(({ name }) => name !== 'OK' && name !== 'UNAVAILABLE');
-  assert.deepEqual(failed, []);
-  const unavailable = endings.filter(({ name, reason }) => name === 'UNAVAILABLE' && reason !== 'SHUTTING_DOWN');
-  assert.ok(unavailable.reduce((sum, { count }) => sum + count, 0) <= 2 * LOOPS_PER_CONNECTION, JSON.stringify(unavailable));
-  assert.ok(endings.find(({ name }) => name === 'OK').count > 500, JSON.stringify(endings));
-  assert.deepEqual(await gateway.exited, { status: 0, signal: null }, gateway.output);
-});
+    gateway.child.kill('SIGTERM');
+    const endings = await calling.ended;
+    t.diagnostic(JSON.stringify(endings));
+    // A loop ends with an UNAVAILABLE: with the reason SHUTTING_DOWN, or without details if the connection ended.
+    const failed = endings.filter(({ name }) => name !== 'OK' && name !== 'UNAVAILABLE');
+    assert.deepEqual(failed, []);
+    const unavailable = endings.filter(({ name, reason }) => name === 'UNAVAILABLE' && reason !== 'SHUTTING_DOWN');
+    assert.ok(
+      unavailable.reduce((sum, { count }) => sum + count, 0) <= 2 * LOOPS_PER_CONNECTION,
+      JSON.stringify(unavailable),
+    );
+    assert.ok(endings.find(({ name }) => name === 'OK').count > 500, JSON.stringify(endings));
+    assert.deepEqual(await gateway.exited, { status: 0, signal: null }, gateway.output);
+  },
+);

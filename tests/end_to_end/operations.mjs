@@ -318,10 +318,7 @@ export const submits = [
       condition: 'true',
       required_authentication_methods: [
         {
-          any: [
-            { type: 'AUTHENTICATION_TYPE_PASSKEY', id: identifier(9) },
-            { type: 'AUTHENTICATION_TYPE_EMAIL_OTP' },
-          ],
+          any: [{ type: 'AUTHENTICATION_TYPE_PASSKEY', id: identifier(9) }, { type: 'AUTHENTICATION_TYPE_EMAIL_OTP' }],
         },
         { any: [{ type: 'AUTHENTICATION_TYPE_SESSION' }] },
       ],

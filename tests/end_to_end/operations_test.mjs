@@ -17,9 +17,12 @@ import { RECORDED_MS, operations, queries, submits } from './operations.mjs';
 function fixtureWithDeletableOrganization() {
   const fixture = readFixture();
   const parentOrganizationId = '33333333-0000-4000-8000-000000000001';
-  Object.assign(fixture.organizations.find(({ organizationId }) => organizationId === ORGANIZATION), {
-    parentOrganizationId,
-  });
+  Object.assign(
+    fixture.organizations.find(({ organizationId }) => organizationId === ORGANIZATION),
+    {
+      parentOrganizationId,
+    },
+  );
   fixture.openActivities = [OPEN_ACTIVITY];
   for (const each of [...fixture.wallets, ...fixture.privateKeys]) each.exported = true;
   return fixture;
@@ -145,7 +148,12 @@ describe("an error of upstream ends the caller's call with an error:", () => {
 
 test('every operation of the specification has a row here, and every other method sends an operation of the schema', () => {
   // tests/clients/upstream_operations_test.mjs calls the methods of the operations that the specification does not have.
-  const mentioned = ['submit/init_otp', 'submit/oauth_login', 'query/list_earn_positions', 'query/get_earn_withdraw_status'];
+  const mentioned = [
+    'submit/init_otp',
+    'submit/oauth_login',
+    'query/list_earn_positions',
+    'query/get_earn_withdraw_status',
+  ];
   const withoutDescription = [...mentioned, 'query/whoami'].map((name) => `/public/v1/${name}`);
   const specified = paths.filter((path) => operationAt(path).isSpecified && !withoutDescription.includes(path));
   assert.deepEqual(operations.map(({ path }) => path).sort(), specified.sort());

@@ -139,7 +139,10 @@ describe('a caller receives exactly the events of its organizations, with every 
         // A filter removes events and never adds any.
         for (const organization_ids of [[STRANGER], [ORGANIZATION, FIRST, SECOND, STRANGER, ''], ['']]) {
           const seen = idsOf(await listAll(caller, { ...EARLIEST, filter: { organization_ids } }));
-          assert.deepEqual(seen.filter((id) => !visibleTo(name, list).includes(id)), []);
+          assert.deepEqual(
+            seen.filter((id) => !visibleTo(name, list).includes(id)),
+            [],
+          );
         }
       }
       if (mayCall(name, subscribe)) {
@@ -259,7 +262,10 @@ describe('while a subscription runs', { timeout: HANG_MS }, () => {
     assert.deepEqual((await subscriber.message()).events, []);
     await subscriber.leave();
     const listed = idsOf(await listAll(as('both')));
-    assert.deepEqual(hidden.filter((id) => listed.includes(id)), []);
+    assert.deepEqual(
+      hidden.filter((id) => listed.includes(id)),
+      [],
+    );
     const error = await as('both').refusal('EventService/GetEvent', { event_id: before1 });
     assert.equal(error.info.reason, 'EVENT_NOT_FOUND');
   });

@@ -60,7 +60,9 @@ function classFits(grant, method, asOf = '') {
 export function covers(grant, method, asOf) {
   if (grant.amount_limits?.length && UNLIMITED.has(method)) return false;
   if (grant.destinations?.length && UNREAD_DESTINATION.has(method)) return false;
-  return (grant.methods ?? []).some((name) => name.replace('stampgate.v1.', '') === method) || classFits(grant, method, asOf);
+  return (
+    (grant.methods ?? []).some((name) => name.replace('stampgate.v1.', '') === method) || classFits(grant, method, asOf)
+  );
 }
 
 /** Whether any grant of the caller has the method, whatever its organizations and its rules for values are. */

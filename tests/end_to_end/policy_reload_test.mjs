@@ -10,7 +10,16 @@ import { ORGANIZATION, identifier, subOrganization } from '../simulator/testing.
 import { makeAuthority } from './certificates.mjs';
 import { Gateway, HANG_MS, auditConfig, putConfig, run, scratch, startGateway, startStack } from './harness.mjs';
 import { logLines } from './log_lines.mjs';
-import { asCaller, callerOf, keyOf, keyText, publicKeyOf, reconfigure, reloaded, stampKeyOf } from './policy_callers.mjs';
+import {
+  asCaller,
+  callerOf,
+  keyOf,
+  keyText,
+  publicKeyOf,
+  reconfigure,
+  reloaded,
+  stampKeyOf,
+} from './policy_callers.mjs';
 import { LONG } from './processes.mjs';
 import { Random } from './random.mjs';
 
@@ -69,81 +78,87 @@ function load(gateway, sides) {
   };
 }
 
-test('while keys and policy are swapped under load, no call fails, and old and new are never mixed', {
-  timeout: (LONG ? 20 : 2) * HANG_MS,
-}, async (t) => {
-  const random = new Random(t);
-  const SWAPS = LONG ? 5000 : 500;
-  const folder = scratch(t);
-  const simulator = await startSimulator();
-  t.after(() => simulator.close());
+test(
+  'while keys and policy are swapped under load, no call fails, and old and new are never mixed',
+  {
+    timeout: (LONG ? 20 : 2) * HANG_MS,
+  },
+  async (t) => {
+    const random = new Random(t);
+    const SWAPS = LONG ? 5000 : 500;
+    const folder = scratch(t);
+    const simulator = await startSimulator();
+    t.after(() => simulator.close());
 
-  // The states swap both the names in the policy and the contents of the key files, so that every state signs with the
-  // same key. The old policy with new keys, or the reverse, would sign with another key.
-  const stateOf = (number) => {
-    const names = number % 2 === 0 ? ['treasury', 'other'] : ['other', 'treasury'];
-    const config = {
-      listen_address: '127.0.0.1:0',
-      reload_interval: '100ms',
-      upstream: { base_url: simulator.url },
-      keys: ['a', 'b'].map((name) => ({ name, file: `${name}.key`, all_organizations: true })),
-      callers: [callerOf('c', [{ classes: ['query'], organizations_file: 'ids', key: number % 2 === 0 ? 'a' : 'b' }])],
+    // The states swap both the names in the policy and the contents of the key files, so that every state signs with the
+    // same key. The old policy with new keys, or the reverse, would sign with another key.
+    const stateOf = (number) => {
+      const names = number % 2 === 0 ? ['treasury', 'other'] : ['other', 'treasury'];
+      const config = {
+        listen_address: '127.0.0.1:0',
+        reload_interval: '100ms',
+        upstream: { base_url: simulator.url },
+        keys: ['a', 'b'].map((name) => ({ name, file: `${name}.key`, all_organizations: true })),
+        callers: [
+          callerOf('c', [{ classes: ['query'], organizations_file: 'ids', key: number % 2 === 0 ? 'a' : 'b' }]),
+        ],
+      };
+      return {
+        'config.yaml': JSON.stringify(config),
+        'a.key': keyText(names[0]),
+        'b.key': keyText(names[1]),
+        ids: `${ORGANIZATION}\nstate-${number}\n`,
+      };
     };
-    return {
-      'config.yaml': JSON.stringify(config),
-      'a.key': keyText(names[0]),
-      'b.key': keyText(names[1]),
-      ids: `${ORGANIZATION}\nstate-${number}\n`,
+    const broken = [
+      (files) => ({ ...files, 'config.yaml': '{' }),
+      (files) => ({ ...files, 'config.yaml': JSON.stringify({ callers: [] }) }),
+      (files) => ({ ...files, 'a.key': 'garbage' }),
+      // The grant is the one in force, so it keeps its organizations. A changed grant would allow none.
+      (_, former) => ({ ...former, ids: '*\n' }),
+      ({ 'config.yaml': config }) => ({ 'config.yaml': config }),
+      () => ({}),
+    ];
+
+    const mount = new Mount(join(folder, 'mounted'), stateOf(0));
+    const gateway = await Gateway.start({}, { configFile: join(mount.folder, 'config.yaml') });
+    t.after(() => gateway.stop());
+    const calls = load(asCaller(gateway, 'c'), 4);
+    const keys = new Set();
+    const look = () => {
+      for (const request of simulator.requests()) keys.add(stampKeyOf(request));
+      simulator.clearRequests();
     };
-  };
-  const broken = [
-    (files) => ({ ...files, 'config.yaml': '{' }),
-    (files) => ({ ...files, 'config.yaml': JSON.stringify({ callers: [] }) }),
-    (files) => ({ ...files, 'a.key': 'garbage' }),
-    // The grant is the one in force, so it keeps its organizations. A changed grant would allow none.
-    (_, former) => ({ ...former, ids: '*\n' }),
-    ({ 'config.yaml': config }) => ({ 'config.yaml': config }),
-    () => ({}),
-  ];
 
-  const mount = new Mount(join(folder, 'mounted'), stateOf(0));
-  const gateway = await Gateway.start({}, { configFile: join(mount.folder, 'config.yaml') });
-  t.after(() => gateway.stop());
-  const calls = load(asCaller(gateway, 'c'), 4);
-  const keys = new Set();
-  const look = () => {
-    for (const request of simulator.requests()) keys.add(stampKeyOf(request));
-    simulator.clearRequests();
-  };
-
-  const versions = new Set();
-  let faults = 0;
-  for (let number = 1; number <= SWAPS; ++number) {
-    if (random.below(10) === 0) {
-      // The gateway does not log the same fault twice in succession. Therefore the test does not wait for a log line
-      // here.
-      mount.swap(random.pick(broken)(stateOf(number), stateOf(number - 1)));
-      gateway.child.kill('SIGHUP');
-      faults += 1;
+    const versions = new Set();
+    let faults = 0;
+    for (let number = 1; number <= SWAPS; ++number) {
+      if (random.below(10) === 0) {
+        // The gateway does not log the same fault twice in succession. Therefore the test does not wait for a log line
+        // here.
+        mount.swap(random.pick(broken)(stateOf(number), stateOf(number - 1)));
+        gateway.child.kill('SIGHUP');
+        faults += 1;
+      }
+      const { policy_version } = await reloaded(gateway, () => {
+        // The swap may happen while the gateway reads the files. Over many rounds, it happens between any two files.
+        gateway.child.kill('SIGHUP');
+        mount.swap(stateOf(number));
+      });
+      versions.add(policy_version);
+      await calls.more(4);
+      look();
     }
-    const { policy_version } = await reloaded(gateway, () => {
-      // The swap may happen while the gateway reads the files. Over many rounds, it happens between any two files.
-      gateway.child.kill('SIGHUP');
-      mount.swap(stateOf(number));
-    });
-    versions.add(policy_version);
-    await calls.more(4);
+    await calls.stop();
     look();
-  }
-  await calls.stop();
-  look();
-  t.diagnostic(JSON.stringify({ calls: calls.calls(), faults, swaps: versions.size }));
-  assert.deepEqual([...keys], [publicKeyOf('treasury')]);
-  assert.equal(versions.size, SWAPS);
-  // The gateway loaded each state once, and never a mixture of two states.
-  assert.equal((await logLines(gateway, SWAPS, 'reloaded')).length, SWAPS);
-  assert.ok(faults > 0);
-});
+    t.diagnostic(JSON.stringify({ calls: calls.calls(), faults, swaps: versions.size }));
+    assert.deepEqual([...keys], [publicKeyOf('treasury')]);
+    assert.equal(versions.size, SWAPS);
+    // The gateway loaded each state once, and never a mixture of two states.
+    assert.equal((await logLines(gateway, SWAPS, 'reloaded')).length, SWAPS);
+    assert.ok(faults > 0);
+  },
+);
 
 describe('a replacement takes effect completely:', { timeout: HANG_MS }, () => {
   test('a key', async (t) => {
@@ -212,39 +227,47 @@ describe('a replacement takes effect completely:', { timeout: HANG_MS }, () => {
   });
 });
 
-test('after a broken config the former one stays in effect, the fault is logged once, and a valid one is loaded', { timeout: HANG_MS }, async (t) => {
-  const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true }])];
-  const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
-  const caller = asCaller(gateway, 'c');
-  const put = (text) => putConfig(gateway.configFile, text);
-  const faulty = { ...gateway.config, callers: [{ ...callers[0], name: 'C' }], nonsense: 1 };
-  const { severity, message } = await reloaded(gateway, () => put(JSON.stringify(faulty)), 'reload_failed');
-  assert.equal(severity, 'WARNING');
-  assert.match(message, /callers\[0\]\.name: must consist of a-z, 0-9 and -/);
-  assert.match(message, /nonsense: unknown key/);
-  await caller.call(GET, requestOf());
+test(
+  'after a broken config the former one stays in effect, the fault is logged once, and a valid one is loaded',
+  { timeout: HANG_MS },
+  async (t) => {
+    const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true }])];
+    const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
+    const caller = asCaller(gateway, 'c');
+    const put = (text) => putConfig(gateway.configFile, text);
+    const faulty = { ...gateway.config, callers: [{ ...callers[0], name: 'C' }], nonsense: 1 };
+    const { severity, message } = await reloaded(gateway, () => put(JSON.stringify(faulty)), 'reload_failed');
+    assert.equal(severity, 'WARNING');
+    assert.match(message, /callers\[0\]\.name: must consist of a-z, 0-9 and -/);
+    assert.match(message, /nonsense: unknown key/);
+    await caller.call(GET, requestOf());
 
-  // The next line is about another fault, so the gateway did not log the same fault again.
-  for (let i = 0; i < 5; ++i) gateway.child.kill('SIGHUP');
-  const other = await reloaded(gateway, () => put('callers: []\n'), 'reload_failed');
-  assert.match(other.message, /callers: is required/);
-  assert.equal((await logLines(gateway, 2, 'reload_failed')).length, 2);
-  await caller.call(GET, requestOf());
+    // The next line is about another fault, so the gateway did not log the same fault again.
+    for (let i = 0; i < 5; ++i) gateway.child.kill('SIGHUP');
+    const other = await reloaded(gateway, () => put('callers: []\n'), 'reload_failed');
+    assert.match(other.message, /callers: is required/);
+    assert.equal((await logLines(gateway, 2, 'reload_failed')).length, 2);
+    await caller.call(GET, requestOf());
 
-  await reconfigure(gateway, { callers: [callerOf('c', [{ classes: ['login'], all_organizations: true }])] });
-  assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
-  assert.equal((await logLines(gateway, 1, 'reloaded')).length, 1);
-});
+    await reconfigure(gateway, { callers: [callerOf('c', [{ classes: ['login'], all_organizations: true }])] });
+    assert.equal((await caller.refusal(GET, requestOf())).info.reason, 'DENIED_BY_POLICY');
+    assert.equal((await logLines(gateway, 1, 'reloaded')).length, 1);
+  },
+);
 
-test('a config that is written in place is loaded when it has not changed for a while', { timeout: HANG_MS }, async (t) => {
-  const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true }])];
-  const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
-  const config = { ...gateway.config, callers: [callerOf('d', callers[0].grants)] };
-  const { event } = await reloaded(gateway, () => writeFileSync(gateway.configFile, JSON.stringify(config)));
-  assert.equal(event, 'reloaded');
-  assert.equal((await logLines(gateway, 1, 'config_changed')).length, 1);
-  await asCaller(gateway, 'd').call(GET, requestOf());
-});
+test(
+  'a config that is written in place is loaded when it has not changed for a while',
+  { timeout: HANG_MS },
+  async (t) => {
+    const callers = [callerOf('c', [{ classes: ['query'], all_organizations: true }])];
+    const { gateway } = await startStack(t, { config: { callers, reload_interval: '10m' } });
+    const config = { ...gateway.config, callers: [callerOf('d', callers[0].grants)] };
+    const { event } = await reloaded(gateway, () => writeFileSync(gateway.configFile, JSON.stringify(config)));
+    assert.equal(event, 'reloaded');
+    assert.equal((await logLines(gateway, 1, 'config_changed')).length, 1);
+    await asCaller(gateway, 'd').call(GET, requestOf());
+  },
+);
 
 test('changes that need a restart are logged, and other changes take effect', { timeout: HANG_MS }, async (t) => {
   const callers = [callerOf('c', [{ classes: ['login'], all_organizations: true }])];
@@ -254,7 +277,10 @@ test('changes that need a restart are logged, and other changes take effect', { 
     calls: { max_deadline: '29s' },
   });
   const [{ message }] = await logLines(gateway, 1, 'restart_needed');
-  assert.equal(message, 'settings other than keys, token_issuers, callers, operations and class_grants_as_of have changed');
+  assert.equal(
+    message,
+    'settings other than keys, token_issuers, callers, operations and class_grants_as_of have changed',
+  );
   await asCaller(gateway, 'c').call(GET, requestOf());
 });
 

@@ -428,7 +428,10 @@ describe('amount limits apply to a deposit:', () => {
 
 test('a grant with amount limits allows no method that moves an amount which no field states', async () => {
   const grant = { classes: ['write', 'dangerous'], all_organizations: true };
-  const callers = [callerOf('keeper', [grant]), callerOf('desk', [{ ...grant, amount_limits: [{ chain: 'eip155:1' }] }])];
+  const callers = [
+    callerOf('keeper', [grant]),
+    callerOf('desk', [{ ...grant, amount_limits: [{ chain: 'eip155:1' }] }]),
+  ];
   await reconfigure(gateway, { callers, class_grants_as_of: RELEASE_DAY });
   assert.ok(UNLIMITED.size > 20);
   for (const method of UNLIMITED) {
@@ -467,7 +470,11 @@ test("a transaction is sent only if all of its calls are to the grant's destinat
     [false, 'so1anaaddress'],
   ]) {
     const calls = receivers.map((to) => ({ to }));
-    assert.equal(await checkCall('desk', questionOf(method, ORGANIZATION, { parameters: { calls } })), expected, receivers);
+    assert.equal(
+      await checkCall('desk', questionOf(method, ORGANIZATION, { parameters: { calls } })),
+      expected,
+      receivers,
+    );
   }
 });
 
@@ -531,7 +538,12 @@ describe("the policy looks only at the request's organization, and ignores:", ()
     // The gateway refuses an organizationId at the top level of the parameters. A caller without general operations is
     // denied before that.
     const { requests } = simulator.stats();
-    for (const [caller, id, code] of [['desk', granted, 3], ['desk', denied, 3], ['nobody', granted, 7], ['nobody', denied, 7]]) {
+    for (const [caller, id, code] of [
+      ['desk', granted, 3],
+      ['desk', denied, 3],
+      ['nobody', granted, 7],
+      ['nobody', denied, 7],
+    ]) {
       const { error } = await outcomeOf(caller, asked(id, { organizationId: granted }));
       assert.equal(error.code, code, error.message);
     }
@@ -610,7 +622,11 @@ function randomGrant(random) {
   const oneIn = (number) => random.below(number) === 0;
   const grant = {};
   if (!oneIn(3)) grant.classes = [...new Set(some(['query', 'login', 'write', 'dangerous', 'events'], 3))];
-  if (oneIn(2)) grant.methods = some(Object.keys(CLASSES).filter((name) => CLASSES[name]), 6);
+  if (oneIn(2))
+    grant.methods = some(
+      Object.keys(CLASSES).filter((name) => CLASSES[name]),
+      6,
+    );
   if (oneIn(3) || (!grant.classes && !grant.methods)) {
     grant.general_operations = [
       random.pick([
@@ -667,7 +683,9 @@ function randomQuestion(random) {
     'WalletService/ExportWalletAccount': exportKey,
   };
   // Chooses the methods that have rules for their values, and the methods of old, more often than the other methods.
-  const frequent = [...Object.keys(parameters), ...operations.map((each) => each.method)].flatMap((each) => Array(3).fill(each));
+  const frequent = [...Object.keys(parameters), ...operations.map((each) => each.method)].flatMap((each) =>
+    Array(3).fill(each),
+  );
   const method = random.pick([...REQUESTS.keys(), ...frequent]);
   const request =
     method === 'GeneralService/SubmitOperation'
@@ -683,7 +701,10 @@ test('the gateway decides as the oracle for random configs', { timeout: (LONG ? 
   const counts = { allowed: 0, denied: 0 };
   for (let i = 0; i < configs; ++i) {
     const callers = CALLERS.map(({ name }) =>
-      callerOf(name, Array.from({ length: random.below(6) }, () => randomGrant(random))),
+      callerOf(
+        name,
+        Array.from({ length: random.below(6) }, () => randomGrant(random)),
+      ),
     );
     await reconfigure(gateway, { callers, class_grants_as_of: random.pick([undefined, RELEASE_DAY]) });
     simulator.reset();
@@ -722,12 +743,16 @@ describe('stampgate check --as', () => {
   });
 
   test('agrees with the oracle about every method, and about those that class_grants_as_of would add', async () => {
-    const methodsIn = (text) => [...text.matchAll(/^ {2}([A-Za-z0-9]+\/[A-Za-z0-9]+) \(/gm)].map(([, method]) => method);
+    const methodsIn = (text) =>
+      [...text.matchAll(/^ {2}([A-Za-z0-9]+\/[A-Za-z0-9]+) \(/gm)].map(([, method]) => method);
     for (const { name, grants } of CALLERS) {
       const { stdout } = await check(name);
       const [now, gained = '', ...others] = stdout.split(`would gain with class_grants_as_of: ${RELEASE_DAY}\n`);
       assert.deepEqual(others, []);
-      const expected = (test) => Object.keys(CLASSES).filter((method) => grants.some((grant) => test(grant, method))).sort();
+      const expected = (test) =>
+        Object.keys(CLASSES)
+          .filter((method) => grants.some((grant) => test(grant, method)))
+          .sort();
       const isCovered = (grant, method) => covers(grant, method);
       const isGained = (grant, method) => !covers(grant, method) && covers(grant, method, RELEASE_DAY);
       assert.deepEqual([...new Set(methodsIn(now))].sort(), expected(isCovered), name);

@@ -134,7 +134,12 @@ const FAULTS = {
     if (random.below(2) === 0) {
       rmSync(ballast);
       // If the disk was full during a recovery, the server can hang in it. Then only a kill helps.
-      const accepts = () => ended || primary.sql('SELECT 1').then(() => true, () => false);
+      const accepts = () =>
+        ended ||
+        primary.sql('SELECT 1').then(
+          () => true,
+          () => false,
+        );
       await until(accepts, 'the server has recovered or ended', RECOVERY_MS).catch(() => primary.kill());
       let goesOn = false;
       const restart = async () => {
@@ -192,7 +197,7 @@ const FAULTS_WITH_POOLS = ['killPrimary', 'wakeOldPrimaryAtOnce', 'emptySetting'
 function scheduleOf(random, kinds, rounds) {
   const schedule = [];
   while (schedule.length < rounds) {
-    for (const left = [...kinds]; left.length > 0; ) schedule.push(...left.splice(random.below(left.length), 1));
+    for (const left = [...kinds]; left.length > 0;) schedule.push(...left.splice(random.below(left.length), 1));
   }
   return schedule.slice(0, rounds);
 }
@@ -269,7 +274,10 @@ test('the judge finds the events that a failover without a synchronous standby l
   }
   const ended = 'subscriber of gateway 0: its call ended with DATA_LOSS CURSOR_AHEAD_OF_LOG';
   assert.ok(findings.includes(ended), findings.join('\n'));
-  assert.ok(findings.some((finding) => finding.endsWith('which the log does not have')), findings.join('\n'));
+  assert.ok(
+    findings.some((finding) => finding.endsWith('which the log does not have')),
+    findings.join('\n'),
+  );
 
   /** Checks that the gateway refuses the cursor of the lost events. */
   const refuses = async () => {

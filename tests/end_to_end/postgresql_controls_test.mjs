@@ -41,7 +41,11 @@ async function findingsOf(scene) {
 async function findsLoss(scene) {
   const findings = async () => judge(scene.history((await listAll(scene.slots[0].up)).map(seen)));
   const isLoss = (finding) => /was acknowledged and is not in the log/.test(finding);
-  const look = () => findings().then((found) => found.some(isLoss), () => false);
+  const look = () =>
+    findings().then(
+      (found) => found.some(isLoss),
+      () => false,
+    );
   await until(look, 'the log can be read, and the judge finds lost events');
 }
 
@@ -59,7 +63,10 @@ test('the judge finds positions that come from a plain sequence', TIMEOUT, async
   ]);
   await until(() => scene.followers.some(({ isOver }) => isOver), 'a subscription ends');
   const findings = await findingsOf(scene);
-  assert.ok(findings.some((finding) => /its call ended with DATA_LOSS/.test(finding)), findings.join('\n'));
+  assert.ok(
+    findings.some((finding) => /its call ended with DATA_LOSS/.test(finding)),
+    findings.join('\n'),
+  );
 });
 
 test('the judge finds an event that is stored twice without the unique index', TIMEOUT, async (t) => {
@@ -117,7 +124,10 @@ test('the judge finds events that a standby does not show yet', TIMEOUT, async (
   const there = await standby.sql("SELECT convert_from(event_id, 'UTF8') FROM stampgate.events");
   const read = new Set(there.split('\n'));
   const findings = judge(scene.history(whole.filter(({ event_id }) => read.has(event_id)).map(seen)));
-  assert.ok(findings.some((finding) => /was acknowledged and is not in the log/.test(finding)), findings.join('\n'));
+  assert.ok(
+    findings.some((finding) => /was acknowledged and is not in the log/.test(finding)),
+    findings.join('\n'),
+  );
   // A gateway never reads there.
   const { stack } = scene;
   const gateway = await stack.start({ hosts: [standby.host] });
@@ -165,7 +175,10 @@ test('the judge finds the events of a gateway that has grown a store of its own'
   await scene.slots[1].start();
   await scene.sender.progress();
   const findings = await findingsOf(scene);
-  assert.ok(findings.some((finding) => /was acknowledged and is not in the log/.test(finding)), findings.join('\n'));
+  assert.ok(
+    findings.some((finding) => /was acknowledged and is not in the log/.test(finding)),
+    findings.join('\n'),
+  );
 });
 
 /** Makes equal submits at a gateway whose only lease another one has taken, and at this other one. */

@@ -53,7 +53,10 @@ async function survivesPartitions(t) {
   const network = await Network.create(t);
   const hosts = [await network.addHost(t), await network.addHost(t), await network.addHost(t)];
   const placeOf = (index) => ({ network: hosts[index] });
-  const { store, settings } = encrypted(t, hosts.map(({ address }) => address));
+  const { store, settings } = encrypted(
+    t,
+    hosts.map(({ address }) => address),
+  );
   // The installed programs of version 18 have no TLS.
   const options = { version: 15, size: 3, confirmations: 1, gateways: 1, relayed: false, placeOf, store, settings };
   const scene = await Scene.make(t, new Random(t), options);
@@ -118,6 +121,8 @@ async function survivesPartitions(t) {
   });
   await Promise.all([sender.progress(), scene.submits()]);
   const history = await scene.end();
-  t.diagnostic(`${history.log.length} events, ${history.requests.length} submits; answers: ${JSON.stringify(sender.answers)}`);
+  t.diagnostic(
+    `${history.log.length} events, ${history.requests.length} submits; answers: ${JSON.stringify(sender.answers)}`,
+  );
   assert.deepEqual(judge(history), []);
 }

@@ -94,7 +94,11 @@ class Scene {
   /** Delivers events to a gateway, which stores them. Resolves to their ids. */
   async deliver({ webhookUrl: url }, ...names) {
     for (const eventId of names) {
-      const { status, error } = await deliver(this.stack.simulator, { url, eventId, body: JSON.stringify({ eventId }) });
+      const { status, error } = await deliver(this.stack.simulator, {
+        url,
+        eventId,
+        body: JSON.stringify({ eventId }),
+      });
       assert.equal(status, 200, error);
     }
     return names;
@@ -220,39 +224,43 @@ for (const [version, target] of [
   [18, 'a time'],
   [18, 'the end of the archive'],
 ]) {
-  test(`a store on PostgreSQL ${version} that is restored to ${target} and marked repeats nothing`, TIMEOUT, async (t) => {
-    const scene = await Scene.make(t, { version, target });
-    await scene.live();
-    await scene.restore();
-    const { simulator } = scene.stack;
-    const refused = await scene.mark();
-    assert.equal(refused.status, 1);
-    assert.match(refused.stderr, /permission denied for function repair_store/);
-    const { stdout, ...result } = await scene.mark({ user: 'owner' });
-    assert.deepEqual(result, { status: 0, signal: null, stderr: '' });
-    assert.match(stdout, /^schema stampgate: timestamps will begin above earlier ones; for 24h, /);
-    // The clock has been set right meanwhile.
-    scene.machine.clockOffsetMs = 0;
-    const gateway = await scene.start();
-    await eventsGoOn(scene, gateway);
+  test(
+    `a store on PostgreSQL ${version} that is restored to ${target} and marked repeats nothing`,
+    TIMEOUT,
+    async (t) => {
+      const scene = await Scene.make(t, { version, target });
+      await scene.live();
+      await scene.restore();
+      const { simulator } = scene.stack;
+      const refused = await scene.mark();
+      assert.equal(refused.status, 1);
+      assert.match(refused.stderr, /permission denied for function repair_store/);
+      const { stdout, ...result } = await scene.mark({ user: 'owner' });
+      assert.deepEqual(result, { status: 0, signal: null, stderr: '' });
+      assert.match(stdout, /^schema stampgate: timestamps will begin above earlier ones; for 24h, /);
+      // The clock has been set right meanwhile.
+      scene.machine.clockOffsetMs = 0;
+      const gateway = await scene.start();
+      await eventsGoOn(scene, gateway);
 
-    simulator.clearRequests();
-    for (const { request, activity } of [scene.early, scene.known]) {
-      const answer = await gateway.call(METHOD, request);
-      assert.deepEqual(answer.activity, { id: activity.id, status: activity.status }, 'the key has its activity');
-    }
-    assert.equal(await scene.reason(gateway, scene.changed.request), 'UNKNOWN OUTCOME_NOT_STORED');
-    for (const request of [scene.lost.request, keyed('new')]) {
-      assert.equal(await scene.reason(gateway, request), 'UNKNOWN IDEMPOTENCY_KEY_UNCERTAIN');
-    }
-    assert.deepEqual(scene.timestamps(), [], 'nothing is sent for a key');
+      simulator.clearRequests();
+      for (const { request, activity } of [scene.early, scene.known]) {
+        const answer = await gateway.call(METHOD, request);
+        assert.deepEqual(answer.activity, { id: activity.id, status: activity.status }, 'the key has its activity');
+      }
+      assert.equal(await scene.reason(gateway, scene.changed.request), 'UNKNOWN OUTCOME_NOT_STORED');
+      for (const request of [scene.lost.request, keyed('new')]) {
+        assert.equal(await scene.reason(gateway, request), 'UNKNOWN IDEMPOTENCY_KEY_UNCERTAIN');
+      }
+      assert.deepEqual(scene.timestamps(), [], 'nothing is sent for a key');
 
-    const [latest] = scene.used.sort((a, b) => b - a);
-    for (const name of NAMES) for (let i = 0; i < 2; ++i) await gateway.call(METHOD, requestOf(name));
-    const given = scene.timestamps();
-    assert.equal(given.length, 2 * NAMES.length);
-    for (const timestamp of given) assert.ok(timestamp > latest, `${timestamp} is above ${latest}`);
-  });
+      const [latest] = scene.used.sort((a, b) => b - a);
+      for (const name of NAMES) for (let i = 0; i < 2; ++i) await gateway.call(METHOD, requestOf(name));
+      const given = scene.timestamps();
+      assert.equal(given.length, 2 * NAMES.length);
+      for (const timestamp of given) assert.ok(timestamp > latest, `${timestamp} is above ${latest}`);
+    },
+  );
 }
 
 test('the page has the settings that these tests use', (t) => {
@@ -264,24 +272,33 @@ test('the page has the settings that these tests use', (t) => {
   }
 });
 
-test('a server ends if its archive does not reach the target, and restores all if the target is removed', TIMEOUT, async (t) => {
-  const version = 18;
-  const backup = new PostgresBackup(t);
-  const { primary } = await PostgresCluster.create(t, { version, size: 1, confirmations: 0, settings: backup.settings });
-  await primary.sql('CREATE TABLE kept (number int)');
-  await backup.take(primary);
-  await primary.sql('INSERT INTO kept VALUES (1)');
-  await backup.complete(primary);
-  // The file with the point is never archived.
-  await primary.sql("SELECT pg_create_restore_point('before_the_mistake')");
-  await primary.lose();
-  const target = ["recovery_target_name = 'before_the_mistake'"];
-  const message = 'recovery ended before configured recovery target was reached';
-  assert.ok(page.replaceAll(/\s+/g, ' ').includes(`"${message}": remove the line of the target`));
-  await assert.rejects(PostgresServer.restore(t, backup, { version, name: 'n1', target }), new RegExp(message));
-  const restored = await PostgresServer.restore(t, backup, { version, name: 'n2' });
-  assert.equal(await restored.sql('SELECT count(*) FROM kept'), '1');
-});
+test(
+  'a server ends if its archive does not reach the target, and restores all if the target is removed',
+  TIMEOUT,
+  async (t) => {
+    const version = 18;
+    const backup = new PostgresBackup(t);
+    const { primary } = await PostgresCluster.create(t, {
+      version,
+      size: 1,
+      confirmations: 0,
+      settings: backup.settings,
+    });
+    await primary.sql('CREATE TABLE kept (number int)');
+    await backup.take(primary);
+    await primary.sql('INSERT INTO kept VALUES (1)');
+    await backup.complete(primary);
+    // The file with the point is never archived.
+    await primary.sql("SELECT pg_create_restore_point('before_the_mistake')");
+    await primary.lose();
+    const target = ["recovery_target_name = 'before_the_mistake'"];
+    const message = 'recovery ended before configured recovery target was reached';
+    assert.ok(page.replaceAll(/\s+/g, ' ').includes(`"${message}": remove the line of the target`));
+    await assert.rejects(PostgresServer.restore(t, backup, { version, name: 'n1', target }), new RegExp(message));
+    const restored = await PostgresServer.restore(t, backup, { version, name: 'n2' });
+    assert.equal(await restored.sql('SELECT count(*) FROM kept'), '1');
+  },
+);
 
 // The negative control of the command.
 test('a restored store that is not marked refuses lost cursors, and repeats submits', TIMEOUT, async (t) => {

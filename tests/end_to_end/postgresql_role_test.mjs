@@ -18,7 +18,10 @@ import { SharedLogStack } from './shared_log_stack.mjs';
 import { LATEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 
 const METHOD = 'OrganizationService/UpdateOrganizationName';
-const rename = (organization_name, more) => [METHOD, { organization_id: ORGANIZATION, parameters: { organization_name }, ...more }];
+const rename = (organization_name, more) => [
+  METHOD,
+  { organization_id: ORGANIZATION, parameters: { organization_name }, ...more },
+];
 const GATEWAY = { user: 'gateway' };
 const DENIED = /permission denied|must be owner/;
 /** The functions of releases before 0.2.0, with the parameters that an attacker needs. */
@@ -156,7 +159,10 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
   );
 
   attack('stores an event without a seal', 'refused by the server', async () => {
-    await assert.rejects(asGateway(storeEvent({ id: 'unsealed', body: '{}' })), /violates check constraint "events_are_sealed"/);
+    await assert.rejects(
+      asGateway(storeEvent({ id: 'unsealed', body: '{}' })),
+      /violates check constraint "events_are_sealed"/,
+    );
   });
 
   attack('stores a row so large that gateways could not read it', 'refused by the server', async () => {
@@ -183,19 +189,26 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
     assert.deepEqual(await readAll(eventId), before);
   });
 
-  attack('raises the timestamps of a lease, also of its own', 'at most ten minutes ahead of the server\'s clock', async () => {
-    const last = '9223372036854775807';
-    const name = await asGateway("SELECT encode(holder, 'hex') FROM stampgate.leases WHERE holder IS NOT NULL LIMIT 1");
-    const index = await asGateway(`SELECT index FROM stampgate.leases WHERE holder = '\\x${name}'`);
-    const extend = (secret, ms) => asGateway(`SELECT stampgate.extend_lease(false, ${index}, ${secret}, ${ms})`);
-    await assert.rejects(extend(`'\\x${name}'`, last), /too far ahead of the clock/);
-    assert.equal(await extend(`'\\x${name}'`, Date.now() + 1000), 'f', 'the name of a holder is not its secret');
-    for (const gateway of gateways) await gateway.call(...rename('still has timestamps'));
-  });
+  attack(
+    'raises the timestamps of a lease, also of its own',
+    "at most ten minutes ahead of the server's clock",
+    async () => {
+      const last = '9223372036854775807';
+      const name = await asGateway(
+        "SELECT encode(holder, 'hex') FROM stampgate.leases WHERE holder IS NOT NULL LIMIT 1",
+      );
+      const index = await asGateway(`SELECT index FROM stampgate.leases WHERE holder = '\\x${name}'`);
+      const extend = (secret, ms) => asGateway(`SELECT stampgate.extend_lease(false, ${index}, ${secret}, ${ms})`);
+      await assert.rejects(extend(`'\\x${name}'`, last), /too far ahead of the clock/);
+      assert.equal(await extend(`'\\x${name}'`, Date.now() + 1000), 'f', 'the name of a holder is not its secret');
+      for (const gateway of gateways) await gateway.call(...rename('still has timestamps'));
+    },
+  );
 
   attack('gives back quota of another, or declares a replica silent', 'no effect', async () => {
     const quota = `${bytea('q')}, 86400000000`;
-    const take = (secret) => asGateway(`SELECT used FROM stampgate.take_calls(false, ${bytea(secret)}, ${quota}, 1000, 10)`);
+    const take = (secret) =>
+      asGateway(`SELECT used FROM stampgate.take_calls(false, ${bytea(secret)}, ${quota}, 1000, 10)`);
     assert.equal(await take('honest'), '10');
     const part = await asGateway(`SELECT part FROM stampgate.quotas WHERE quota = ${bytea('q')}`);
     for (const secret of ['other', createHash('sha256').update('honest').digest()]) {
@@ -245,16 +258,20 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
     },
   );
 
-  attack('leaves a transaction open that has stored something', 'deliveries get 503, and upstream repeats them, until it ends', async () => {
-    const held = postgres.sql(
-      `BEGIN; SELECT stampgate.store_events(false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}');
+  attack(
+    'leaves a transaction open that has stored something',
+    'deliveries get 503, and upstream repeats them, until it ends',
+    async () => {
+      const held = postgres.sql(
+        `BEGIN; SELECT stampgate.store_events(false, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}');
        SELECT pg_sleep(7); COMMIT`,
-      GATEWAY,
-    );
-    await until(async () => (await deliverTo(gateways[0])).status === 503, 'a delivery is refused');
-    await held;
-    await until(async () => (await deliverTo(gateways[0])).status === 200, 'deliveries are accepted again');
-  });
+        GATEWAY,
+      );
+      await until(async () => (await deliverTo(gateways[0])).status === 503, 'a delivery is refused');
+      await held;
+      await until(async () => (await deliverTo(gateways[0])).status === 200, 'deliveries are accepted again');
+    },
+  );
 
   attack(
     'changes the row of an idempotency key, under a lease of its own',
@@ -264,7 +281,8 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
       await gateways[0].call(...rename('keyed', key));
       const own = bytea(randomBytes(32));
       const lease = await asGateway(`SELECT lease FROM stampgate.begin_lease(${own})`);
-      const change = (activity) => asGateway(`SELECT stampgate.store_submits(false, ${lease}, ${own}, 1, ARRAY[caller], ARRAY[key],
+      const change = (activity) =>
+        asGateway(`SELECT stampgate.store_submits(false, ${lease}, ${own}, 1, ARRAY[caller], ARRAY[key],
         ARRAY[version + 1], ARRAY[number], ARRAY[stored_age_us], ARRAY[request_sha256], ARRAY[body_sha256],
         ARRAY[timestamp_ms - 3600000], ARRAY[open_attempts], ARRAY[end_kind], ARRAY[end_code], ARRAY[end_domain], ARRAY[end_reason],
         ARRAY[${activity}::bytea], ARRAY[activity_status], ARRAY[seal]) FROM stampgate.submits`);
@@ -274,7 +292,10 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
       const { reason } = described(await gateways[1].refusal(...rename('keyed', key)));
       assert.equal(reason, 'OUTCOME_NOT_STORED');
       assert.equal(stack.simulator.stats().requests, requests);
-      assert.equal((await gateways[0].call(...rename('other', { idempotency_key: 'key-2' }))).activity.status, 'ACTIVITY_STATUS_COMPLETED');
+      assert.equal(
+        (await gateways[0].call(...rename('other', { idempotency_key: 'key-2' }))).activity.status,
+        'ACTIVITY_STATUS_COMPLETED',
+      );
       await asGateway(`SELECT stampgate.end_lease(${lease}, ${own}, 0)`);
     },
   );
@@ -292,19 +313,24 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
     },
   );
 
-  attack('takes all leases of timestamps', 'no further gateway starts for ten minutes; the others continue', async () => {
-    const secrets = "SELECT lease FROM generate_series(1, 70) AS n, stampgate.begin_lease(sha256(n::text::bytea))";
-    assert.equal((await asGateway(secrets)).split('\n').filter((lease) => lease !== '').length, 62);
-    assert.match(await stack.startFault(), /64 gateways use the store already/);
-    for (const gateway of gateways) await gateway.call(...rename('continues'));
-  });
+  attack(
+    'takes all leases of timestamps',
+    'no further gateway starts for ten minutes; the others continue',
+    async () => {
+      const secrets = 'SELECT lease FROM generate_series(1, 70) AS n, stampgate.begin_lease(sha256(n::text::bytea))';
+      assert.equal((await asGateway(secrets)).split('\n').filter((lease) => lease !== '').length, 62);
+      assert.match(await stack.startFault(), /64 gateways use the store already/);
+      for (const gateway of gateways) await gateway.call(...rename('continues'));
+    },
+  );
 
   attack(
     'calls each function with NULL, extreme values and arrays of different lengths',
     'errors, or what the other rows describe; the gateways continue',
     async (t) => {
       const random = new Random(t);
-      const list = await asGateway(`SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'stampgate'::regnamespace
+      const list =
+        await asGateway(`SELECT p.oid::regprocedure FROM pg_proc p WHERE p.pronamespace = 'stampgate'::regnamespace
         AND has_function_privilege(p.oid, 'EXECUTE') ORDER BY 1`);
       const functions = list.split('\n');
       assert.equal(functions.length, 17, list);
@@ -327,7 +353,9 @@ describe('somebody who has only the role of the gateways', { timeout: 4 * HANG_M
 
   test('gateway/SECURITY.md has the table of these attacks', () => {
     const page = readFileSync(join(root, 'gateway/SECURITY.md'), 'utf8');
-    const table = ['| somebody who has only the role of the gateways | what happens |', '|---|---|', ...ROWS].join('\n');
+    const table = ['| somebody who has only the role of the gateways | what happens |', '|---|---|', ...ROWS].join(
+      '\n',
+    );
     assert.ok(page.includes(table), `the page must have:\n${table}`);
   });
 });

@@ -130,7 +130,11 @@ test('a rolling restart fails no call and loses no event', { timeout: (LONG ? 60
   };
   assert.deepEqual(judge(history), []);
   t.diagnostic(`${calls.succeeded} calls, ${log.length} events, answers: ${JSON.stringify(sender.answers)}`);
-  const times = (list) => list.flatMap(({ resumedAfterMs }) => resumedAfterMs).sort((a, b) => a - b).join(', ');
+  const times = (list) =>
+    list
+      .flatMap(({ resumedAfterMs }) => resumedAfterMs)
+      .sort((a, b) => a - b)
+      .join(', ');
   t.diagnostic(`streams resumed at any gateway after ${times(movers)} ms`);
   t.diagnostic(`streams resumed at the restarted gateway after ${times(stayers)} ms`);
 });

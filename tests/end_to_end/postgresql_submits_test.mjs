@@ -89,5 +89,12 @@ test('while the server is away, queries and submits without a key go on', TIMEOU
   await gateway.call(METHOD, requestOf());
   assert.equal(await statusOf(gateway.adminUrl, '/readyz'), 200);
   await postgres.start();
-  await until(() => gateway.call(METHOD, keyed).then(() => true, () => false), 'the key is accepted again');
+  await until(
+    () =>
+      gateway.call(METHOD, keyed).then(
+        () => true,
+        () => false,
+      ),
+    'the key is accepted again',
+  );
 });

@@ -74,7 +74,10 @@ test('a delivery that is repeated at another gateway is stored once', TIMEOUT, a
   await deliverTo(stack, second, { ...event, body: '{"number":2}' });
   for (const gateway of [first, second]) {
     const log = await listAll(gateway);
-    assert.deepEqual(log.map(({ body }) => String(body)), [event.body]);
+    assert.deepEqual(
+      log.map(({ body }) => String(body)),
+      [event.body],
+    );
   }
   const metrics = await metricsOf(second);
   assert.equal(metrics.get('stampgate_deliveries_total{outcome="stored"}'), 0);
@@ -142,7 +145,14 @@ test('a gateway starts without its server, and opens the event log when the serv
   assert.equal((await metricsOf(gateway)).get('stampgate_event_log_failing'), 0);
   const ids = [await deliverTo(stack, { webhookUrl: webhooks + WEBHOOK_PATH })];
   assert.deepEqual(idsOf(await listAll(gateway)), ids);
-  await until(() => gateway.call(SUBMIT.method, SUBMIT.request).then(() => true, () => false), 'a submit is sent');
+  await until(
+    () =>
+      gateway.call(SUBMIT.method, SUBMIT.request).then(
+        () => true,
+        () => false,
+      ),
+    'a submit is sent',
+  );
   assert.equal((await logLines(gateway, 1, 'event_log_unreachable')).length, 1);
 });
 
@@ -165,7 +175,7 @@ test('a server that does not answer delays neither queries nor readiness', TIMEO
 
 test('store migrate creates the tables, and store check examines them and the server', TIMEOUT, async (t) => {
   const { postgres, stack } = await prepare(t);
-  const missing = 'the store\'s tables are missing or old: run `stampgate store migrate`';
+  const missing = "the store's tables are missing or old: run `stampgate store migrate`";
   assert.deepEqual(await stack.command('check'), { status: 1, signal: null, stdout: '', stderr: `${missing}\n` });
   assert.equal(await stack.startFault({ migrate: false }), missing);
   assert.equal(await postgres.sql("SELECT count(*) FROM pg_namespace WHERE nspname = 'stampgate'"), '0');
@@ -197,7 +207,8 @@ test('store migrate creates the tables, and store check examines them and the se
   await deliverTo(stack, gateway);
   await postgres.sql('UPDATE stampgate.store SET version = 4');
   const newer = await stack.command('check');
-  const why = "the store's tables have version 3, which programs since version 4 can use; this program uses version 3\n";
+  const why =
+    "the store's tables have version 3, which programs since version 4 can use; this program uses version 3\n";
   assert.deepEqual([newer.status, newer.stderr], [1, why]);
   assert.equal((await stack.command('migrate')).status, 1);
 });
@@ -288,11 +299,15 @@ test('store seal names the reason if a backup uses the tables', TIMEOUT, async (
   );
   const backup = postgres.sql('BEGIN; LOCK TABLE stampgate.events IN ACCESS SHARE MODE; SELECT pg_sleep(600)');
   backup.catch(() => {}); // it ends with the server
-  const held = "SELECT count(*) FROM pg_locks WHERE relation = 'stampgate.events'::regclass AND mode = 'AccessShareLock'";
+  const held =
+    "SELECT count(*) FROM pg_locks WHERE relation = 'stampgate.events'::regclass AND mode = 'AccessShareLock'";
   await until(async () => (await postgres.sql(held)) !== '0', 'the backup holds its lock');
   const { status, stderr } = await stack.command('seal');
   assert.equal(status, 1);
-  assert.match(stderr, /lock timeout \(55P03\): another session, such as a backup, uses the tables; run this command again/);
+  assert.match(
+    stderr,
+    /lock timeout \(55P03\): another session, such as a backup, uses the tables; run this command again/,
+  );
 });
 
 test('the owner of the tables decides how long the store keeps events', TIMEOUT, async (t) => {
@@ -311,49 +326,61 @@ test('the owner of the tables decides how long the store keeps events', TIMEOUT,
   assert.equal(await differs(), 0);
 });
 
-test('a pool in session mode serves gateways, and a pool that shares sessions is refused in words', TIMEOUT, async (t) => {
-  const { postgres, stack } = await prepare(t);
-  const pool = await Pool.create(t, postgres);
-  const gateways = [await stack.start({ hosts: [pool.host] }), await stack.start()];
-  const subscriber = await Subscriber.start(gateways[0]);
-  const ids = await deliverInTurn(stack, gateways, 6);
-  assert.deepEqual(idsOf(await subscriber.events(ids.length)), ids);
-  await subscriber.leave();
-  assert.equal((await stack.command('check', { hosts: [pool.host] })).status, 0);
-  for (const mode of ['transaction', 'statement']) {
-    const hosts = [(await Pool.create(t, postgres, mode)).host];
-    const why = 'a pool between the gateway and the server gives each transaction another session: set its mode to session';
-    const { status, stderr } = await stack.command('check', { hosts });
-    assert.deepEqual([status, stderr], [1, `${hosts[0]}: ${why}\n`]);
-    assert.ok((await stack.startFault({ hosts })).endsWith(`${hosts[0]}: ${why}`));
-  }
-  const schemas = await postgres.sql("SELECT string_agg(schemaname, ',') FROM pg_tables WHERE tablename = 'store'");
-  assert.equal(schemas, 'stampgate');
-});
+test(
+  'a pool in session mode serves gateways, and a pool that shares sessions is refused in words',
+  TIMEOUT,
+  async (t) => {
+    const { postgres, stack } = await prepare(t);
+    const pool = await Pool.create(t, postgres);
+    const gateways = [await stack.start({ hosts: [pool.host] }), await stack.start()];
+    const subscriber = await Subscriber.start(gateways[0]);
+    const ids = await deliverInTurn(stack, gateways, 6);
+    assert.deepEqual(idsOf(await subscriber.events(ids.length)), ids);
+    await subscriber.leave();
+    assert.equal((await stack.command('check', { hosts: [pool.host] })).status, 0);
+    for (const mode of ['transaction', 'statement']) {
+      const hosts = [(await Pool.create(t, postgres, mode)).host];
+      const why =
+        'a pool between the gateway and the server gives each transaction another session: set its mode to session';
+      const { status, stderr } = await stack.command('check', { hosts });
+      assert.deepEqual([status, stderr], [1, `${hosts[0]}: ${why}\n`]);
+      assert.ok((await stack.startFault({ hosts })).endsWith(`${hosts[0]}: ${why}`));
+    }
+    const schemas = await postgres.sql("SELECT string_agg(schemaname, ',') FROM pg_tables WHERE tablename = 'store'");
+    assert.equal(schemas, 'stampgate');
+  },
+);
 
-test('a gateway with all that uses the store holds seven sessions of the server, as the page states', TIMEOUT, async (t) => {
-  const postgres = await PostgresServer.create(t);
-  const rates = [{ requests: 100, per: '1s' }, { requests: 1000, per: '24h' }];
-  const store = { hosts: [postgres.host], allow_single_server: true };
-  const stack = await SharedLogStack.prepare(t, store, { config: { admission: { rates, max_wait: '30s' } } });
-  const gateway = await stack.start();
-  const subscribers = await Promise.all(Array.from({ length: 5 }, () => Subscriber.start(gateway)));
-  for (let round = 0; round < 5; ++round) {
-    const submit = (_, i) => {
-      const name = `${round}-${i}`;
-      return { ...SUBMIT.request, parameters: { organization_name: name }, idempotency_key: name };
-    };
-    await Promise.all([
-      ...Array.from({ length: 20 }, () => deliverTo(stack, gateway)),
-      ...Array.from({ length: 10 }, submit).map((request) => gateway.call(SUBMIT.method, request)),
-      ...Array.from({ length: 10 }, () => listAll(gateway)),
-    ]);
-  }
-  // A gateway that has just connected may have one more for a moment.
-  const count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'stampgate'";
-  await until(async () => (await postgres.sql(count)) === '7', 'the gateway has seven sessions');
-  for (const subscriber of subscribers) await subscriber.leave();
-});
+test(
+  'a gateway with all that uses the store holds seven sessions of the server, as the page states',
+  TIMEOUT,
+  async (t) => {
+    const postgres = await PostgresServer.create(t);
+    const rates = [
+      { requests: 100, per: '1s' },
+      { requests: 1000, per: '24h' },
+    ];
+    const store = { hosts: [postgres.host], allow_single_server: true };
+    const stack = await SharedLogStack.prepare(t, store, { config: { admission: { rates, max_wait: '30s' } } });
+    const gateway = await stack.start();
+    const subscribers = await Promise.all(Array.from({ length: 5 }, () => Subscriber.start(gateway)));
+    for (let round = 0; round < 5; ++round) {
+      const submit = (_, i) => {
+        const name = `${round}-${i}`;
+        return { ...SUBMIT.request, parameters: { organization_name: name }, idempotency_key: name };
+      };
+      await Promise.all([
+        ...Array.from({ length: 20 }, () => deliverTo(stack, gateway)),
+        ...Array.from({ length: 10 }, submit).map((request) => gateway.call(SUBMIT.method, request)),
+        ...Array.from({ length: 10 }, () => listAll(gateway)),
+      ]);
+    }
+    // A gateway that has just connected may have one more for a moment.
+    const count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'stampgate'";
+    await until(async () => (await postgres.sql(count)) === '7', 'the gateway has seven sessions');
+    for (const subscriber of subscribers) await subscriber.leave();
+  },
+);
 
 test('an operator whose storage tears no page accepts full_page_writes = off', TIMEOUT, async (t) => {
   const { stack } = await prepare(t, { server: { settings: ['full_page_writes = off'] } });

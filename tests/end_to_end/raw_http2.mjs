@@ -43,7 +43,9 @@ function headerFrames(fields) {
   const frames = [];
   for (let at = 0; at < block.length; at += MAX_FRAME) {
     const last = at + MAX_FRAME >= block.length;
-    frames.push(frame(at === 0 ? HEADERS : CONTINUATION, last ? END_HEADERS : 0, 1, block.subarray(at, at + MAX_FRAME)));
+    frames.push(
+      frame(at === 0 ? HEADERS : CONTINUATION, last ? END_HEADERS : 0, 1, block.subarray(at, at + MAX_FRAME)),
+    );
   }
   return Buffer.concat(frames);
 }

@@ -39,7 +39,12 @@ export async function startRawServer(t, onRequest, onConnection = () => {}) {
 }
 
 /** A server to which the gateway must never connect. Tests check that its `connections` is 0. */
-export const startCanary = (t) => startRawServer(t, () => {}, (socket) => socket.destroy());
+export const startCanary = (t) =>
+  startRawServer(
+    t,
+    () => {},
+    (socket) => socket.destroy(),
+  );
 
 function isWhole(bytes) {
   const end = bytes.indexOf('\r\n\r\n');

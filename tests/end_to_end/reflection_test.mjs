@@ -22,7 +22,9 @@ import { until } from './processes.mjs';
 
 const SERVICES = [...new Set([...methods.keys()].map((name) => `stampgate.v1.${name.split('/')[0]}`))].sort();
 const STANDARD = [
-  'grpc.health.v1.Health', 'grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection',
+  'grpc.health.v1.Health',
+  'grpc.reflection.v1.ServerReflection',
+  'grpc.reflection.v1alpha.ServerReflection',
 ];
 const VERSIONS = ['v1', 'v1alpha'];
 const NOT_FOUND = code.NOT_FOUND;
@@ -71,7 +73,10 @@ describe('reflection without TLS', { timeout: HANG_MS }, async () => {
       assert.deepEqual(described.method.map(({ name }) => `${described.name}/${name}`).sort(), expected.sort());
     }
     const health = await describeSymbol(client, STANDARD[0]);
-    assert.deepEqual(health.service[0].method.map(({ name }) => name), ['Check', 'Watch']);
+    assert.deepEqual(
+      health.service[0].method.map(({ name }) => name),
+      ['Check', 'Watch'],
+    );
   });
 
   test('describes the details of errors, with which tools print them', async () => {

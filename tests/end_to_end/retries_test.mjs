@@ -19,7 +19,13 @@ const KINDS = [
 
 /** The faults, and how many attempts the gateway makes if the fault continues. */
 const FAULTS = [
-  { name: 'a reset when the request head has arrived', fault: { kind: 'resetBeforeRead' }, query: 3, fixed: 2, submit: 1 },
+  {
+    name: 'a reset when the request head has arrived',
+    fault: { kind: 'resetBeforeRead' },
+    query: 3,
+    fixed: 2,
+    submit: 1,
+  },
   { name: 'a lost response', fault: { kind: 'readAndClose' }, query: 3, fixed: 2, submit: 1 },
   { name: 'a truncated response', fault: { kind: 'truncated' }, query: 3, fixed: 2, submit: 1 },
   ...[502, 503, 504, 520, 529].map((status) => ({
@@ -191,7 +197,10 @@ describe('the circuit breaker', { timeout }, () => {
     const { simulator, gateway } = await startStack(t, { config, upstream: { max_connections: 20 } });
     simulator.addFaults([{ kind: 'slow', untilReleased: true, times: 40 }]);
     const calls = Array.from({ length: 40 }, () =>
-      gateway.call(QUERY.method, QUERY.request, deadline(12_000)).then(() => 'ok', (error) => described(error).reason),
+      gateway.call(QUERY.method, QUERY.request, deadline(12_000)).then(
+        () => 'ok',
+        (error) => described(error).reason,
+      ),
     );
     await simulator.waitFor({ held: 20 });
     await new Promise((resolve) => setTimeout(resolve, 8_500));

@@ -101,7 +101,12 @@ describe('a call that does not send exactly one message', async () => {
   });
 
   test('an unknown method ends with UNIMPLEMENTED before its message', async () => {
-    for (const method of ['PolicyService/GetNothing', 'EventService/GetNothing', 'StampService/Nothing', 'Nothing/Get']) {
+    for (const method of [
+      'PolicyService/GetNothing',
+      'EventService/GetNothing',
+      'StampService/Nothing',
+      'Nothing/Get',
+    ]) {
       const outcome = await start(method).ended;
       assert.equal(outcome['grpc-status'], String(code.UNIMPLEMENTED), method);
       assert.equal(outcome['x-request-id'], undefined);
@@ -119,7 +124,10 @@ describe('a call that does not send exactly one message', async () => {
     const closed = Promise.all(streams.map((stream) => once(stream, 'close')));
     streams[0].close(http2.constants.NGHTTP2_CANCEL);
     // When this call has ended, the gateway has received the others.
-    const last = waiting.request({ ...fields, ':path': '/stampgate.v1.Nothing/Get' }).resume().end();
+    const last = waiting
+      .request({ ...fields, ':path': '/stampgate.v1.Nothing/Get' })
+      .resume()
+      .end();
     await once(last, 'close');
     assert.deepEqual(await other.stop('SIGTERM'), { status: 0, signal: null });
     await closed;
@@ -161,7 +169,10 @@ describe('the end of the process', () => {
       const { gateway } = await startStack(t);
       await rename(gateway, 'n');
       assert.deepEqual(await gateway.stop(signal), { status: 0, signal: null });
-      const events = gateway.output.trimEnd().split('\n').map((line) => JSON.parse(line).event);
+      const events = gateway.output
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line).event);
       assert.deepEqual(events, ['started', 'draining', 'stopped']);
     });
   }
@@ -177,8 +188,11 @@ describe('the end of the process', () => {
     const late = connect(gateway.address);
     t.after(() => late.close());
     // A connection that the gateway still accepts has no call in flight, so the gateway closes it.
-    for (let status; status !== code.UNAVAILABLE; ) {
-      status = await checkHealth(late).then(() => code.OK, (error) => error.code);
+    for (let status; status !== code.UNAVAILABLE;) {
+      status = await checkHealth(late).then(
+        () => code.OK,
+        (error) => error.code,
+      );
       assert.ok([code.OK, code.UNAVAILABLE].includes(status), String(status));
     }
     // The connection of the calls in flight stays.
@@ -197,26 +211,30 @@ describe('the end of the process', () => {
     assert.deepEqual(await gateway.exited, { status: 0, signal: null });
   });
 
-  test('calls that last longer than calls.drain_grace end with an error that states their outcome', { timeout: HANG_MS }, async (t) => {
-    const { simulator, gateway } = await startStack(t, { config: { calls: { drain_grace: '2s' } } });
-    simulator.addFaults([{ kind: 'slow', untilReleased: true, times: 2 }]);
-    const query = { organization_id: ORGANIZATION, policy_id: identifier(6) };
-    const held = [
-      gateway.refusal('OrganizationService/UpdateOrganizationName', {
-        organization_id: ORGANIZATION,
-        parameters: { organization_name: 'held' },
-      }),
-      gateway.refusal('PolicyService/GetPolicy', query),
-    ];
-    await simulator.waitFor({ held: 2 });
-    gateway.child.kill('SIGTERM');
-    const [submit, read] = await Promise.all(held);
-    // After UNAVAILABLE a client would repeat the submit, which could then be carried out twice.
-    assert.deepEqual([submit.code, submit.info.reason], [code.UNKNOWN, 'OUTCOME_UNKNOWN']);
-    assert.ok(submit.info.metadata.timestamp_ms);
-    assert.deepEqual([read.code, read.info.reason], [code.UNAVAILABLE, 'SHUTTING_DOWN']);
-    assert.deepEqual(await gateway.exited, { status: 0, signal: null });
-  });
+  test(
+    'calls that last longer than calls.drain_grace end with an error that states their outcome',
+    { timeout: HANG_MS },
+    async (t) => {
+      const { simulator, gateway } = await startStack(t, { config: { calls: { drain_grace: '2s' } } });
+      simulator.addFaults([{ kind: 'slow', untilReleased: true, times: 2 }]);
+      const query = { organization_id: ORGANIZATION, policy_id: identifier(6) };
+      const held = [
+        gateway.refusal('OrganizationService/UpdateOrganizationName', {
+          organization_id: ORGANIZATION,
+          parameters: { organization_name: 'held' },
+        }),
+        gateway.refusal('PolicyService/GetPolicy', query),
+      ];
+      await simulator.waitFor({ held: 2 });
+      gateway.child.kill('SIGTERM');
+      const [submit, read] = await Promise.all(held);
+      // After UNAVAILABLE a client would repeat the submit, which could then be carried out twice.
+      assert.deepEqual([submit.code, submit.info.reason], [code.UNKNOWN, 'OUTCOME_UNKNOWN']);
+      assert.ok(submit.info.metadata.timestamp_ms);
+      assert.deepEqual([read.code, read.info.reason], [code.UNAVAILABLE, 'SHUTTING_DOWN']);
+      assert.deepEqual(await gateway.exited, { status: 0, signal: null });
+    },
+  );
 
   // Ten seconds are less than calls.drain_grace: the gateway does not wait that long for a watcher.
   test('a client that watches health gets NOT_SERVING, and does not delay the end', { timeout: 10_000 }, async (t) => {

@@ -176,7 +176,10 @@ export class Sender {
 /** Whether the gateway carries out a submit with an idempotency key. */
 async function submits(gateway) {
   const name = randomUUID();
-  return gateway.call(SUBMIT, { ...submitOf(name), idempotency_key: name }).then(() => true, () => false);
+  return gateway.call(SUBMIT, { ...submitOf(name), idempotency_key: name }).then(
+    () => true,
+    () => false,
+  );
 }
 
 /**
@@ -307,7 +310,9 @@ export class Scene {
   async #reserves(ms) {
     const [from, to] = [ms + RESERVE_MS, ms + RESERVE_MS + HANG_MS];
     const { primary } = this.cluster;
-    return Number(await primary.sql(`SELECT count(*) FROM stampgate.leases WHERE through_ms BETWEEN ${from} AND ${to}`));
+    return Number(
+      await primary.sql(`SELECT count(*) FROM stampgate.leases WHERE through_ms BETWEEN ${from} AND ${to}`),
+    );
   }
 
   /** Resolves to the history when every delivery is acknowledged and every subscriber has the whole log. */

@@ -94,34 +94,38 @@ function assertFewRefused(t, { simulator }, from) {
   assert.ok(refused <= requests.length / 10, `upstream refused ${refused} of ${requests.length} requests`);
 }
 
-test('the callers of three gateways get one rate by their weights, also after a gateway was killed', TIMEOUT, async (t) => {
-  const { stack, gateways } = await prepare(t, {
-    rates: [{ requests: RATE, per: '1s' }],
-    rateLimits: [{ requests: RATE, perMs: 1000 }],
-  });
-  await untilShared(gateways);
-  await offer(stack, gateways, 2 * RATE);
-  let from = countOf(stack);
-  let jain = jainOf(await offer(stack, gateways, 10 * RATE));
-  t.diagnostic(`Jain's index: ${jain}`);
-  assert.ok(jain >= 0.98, `${jain}`);
-  assertFewRefused(t, stack, from);
+test(
+  'the callers of three gateways get one rate by their weights, also after a gateway was killed',
+  TIMEOUT,
+  async (t) => {
+    const { stack, gateways } = await prepare(t, {
+      rates: [{ requests: RATE, per: '1s' }],
+      rateLimits: [{ requests: RATE, perMs: 1000 }],
+    });
+    await untilShared(gateways);
+    await offer(stack, gateways, 2 * RATE);
+    let from = countOf(stack);
+    let jain = jainOf(await offer(stack, gateways, 10 * RATE));
+    t.diagnostic(`Jain's index: ${jain}`);
+    assert.ok(jain >= 0.98, `${jain}`);
+    assertFewRefused(t, stack, from);
 
-  await stack.kill(gateways.shift());
-  await untilShared(gateways);
-  await offer(stack, gateways, RATE);
-  from = countOf(stack);
-  jain = jainOf(await offer(stack, gateways, 6 * RATE));
-  t.diagnostic(`Jain's index after the kill: ${jain}`);
-  assert.ok(jain >= 0.98, `${jain}`);
-  assertFewRefused(t, stack, from);
+    await stack.kill(gateways.shift());
+    await untilShared(gateways);
+    await offer(stack, gateways, RATE);
+    from = countOf(stack);
+    jain = jainOf(await offer(stack, gateways, 6 * RATE));
+    t.diagnostic(`Jain's index after the kill: ${jain}`);
+    assert.ok(jain >= 0.98, `${jain}`);
+    assertFewRefused(t, stack, from);
 
-  // A gateway that ends in order frees its share.
-  const [first, second] = gateways;
-  assert.deepEqual(await first.stop(), { status: 0, signal: null });
-  first.isKilled = true;
-  await untilShared([second]);
-});
+    // A gateway that ends in order frees its share.
+    const [first, second] = gateways;
+    assert.deepEqual(await first.stop(), { status: 0, signal: null });
+    first.isKilled = true;
+    await untilShared([second]);
+  },
+);
 
 test('without the server a gateway continues with a part of the rate', TIMEOUT, async (t) => {
   const { postgres, stack, gateways } = await prepare(t, { rates: [{ requests: RATE, per: '1s' }] });
@@ -184,7 +188,11 @@ test('a single gateway with a SQLite file does not forget the calls of a day', T
     store: { sqlite: { folder } },
     admission: { rates: [{ requests: DAY, per: '24h' }] },
   };
-  for (const [most, signal] of [[20, 'SIGKILL'], [20, 'SIGTERM'], [Infinity, 'SIGTERM']]) {
+  for (const [most, signal] of [
+    [20, 'SIGKILL'],
+    [20, 'SIGTERM'],
+    [Infinity, 'SIGTERM'],
+  ]) {
     const gateway = await Gateway.start(config, { folder });
     t.after(() => gateway.child.kill('SIGKILL'));
     await useUp(gateway, most);

@@ -10,7 +10,10 @@ import { run, scratch, writeKey } from './harness.mjs';
 /** Bodies of 0 to 255 bytes that contain all byte values, the same in each run. */
 const bodyInHex = (curve, i) => {
   const block = (n) => createHash('sha512').update(`${curve} ${i} ${n}`).digest('hex');
-  return [0, 1, 2, 3].map(block).join('').slice(0, 2 * (i % 256));
+  return [0, 1, 2, 3]
+    .map(block)
+    .join('')
+    .slice(0, 2 * (i % 256));
 };
 
 async function stampsOf(bodies, file) {

@@ -85,7 +85,10 @@ for (const timestampMs of ['0', '9007199254740993', '18446744073709551615']) {
     assert.equal(JSON.parse(simulator.requests()[0].body).timestampMs, timestampMs);
     assert.equal(error.code, code.INVALID_ARGUMENT);
     assert.equal(error.info.domain, 'upstream');
-    assert.deepEqual(error.badRequest.field_violations.map(({ field }) => field), ['timestampMs']);
+    assert.deepEqual(
+      error.badRequest.field_violations.map(({ field }) => field),
+      ['timestampMs'],
+    );
   });
 }
 
@@ -136,8 +139,8 @@ describe('equal concurrent calls beyond the available timestamps', () => {
   });
 
   test('are carried out after the clock has advanced', { timeout: HANG_MS }, async () => {
-    for (let served = 0; served < 3; ) {
-      served += await small.call(METHOD, requestOf('many')).then(() => 1, ifNotExhausted) ?? 0;
+    for (let served = 0; served < 3;) {
+      served += (await small.call(METHOD, requestOf('many')).then(() => 1, ifNotExhausted)) ?? 0;
     }
   });
 });

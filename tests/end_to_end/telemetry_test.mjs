@@ -31,7 +31,8 @@ let traces = 0;
 const newTrace = () => (traces += 1).toString(16).padStart(32, 'a');
 const traceparent = (traceId, flags = '01') => ({ metadata: { traceparent: `00-${traceId}-${PARENT}-${flags}` } });
 
-const headersOf = ({ headers }, name) => headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
+const headersOf = ({ headers }, name) =>
+  headers.filter(([each]) => each.toLowerCase() === name).map(([, value]) => value);
 
 /** The spans of a trace by name; steps that a call has twice are in a list. */
 function byName(spans) {
@@ -86,7 +87,18 @@ describe('the spans of a call', { timeout: HANG_MS, concurrency: false }, async 
     const steps = spans.filter((span) => span !== server);
     assert.deepEqual(
       steps.map(({ name }) => name),
-      ['authenticate', 'translate', 'decide', 'translate', 'store', 'audit', 'sign', 'queue', `POST ${SUBMIT.path}`, 'map'],
+      [
+        'authenticate',
+        'translate',
+        'decide',
+        'translate',
+        'store',
+        'audit',
+        'sign',
+        'queue',
+        `POST ${SUBMIT.path}`,
+        'map',
+      ],
     );
     for (const [i, step] of steps.entries()) {
       assert.equal(step.parent, server.id);
@@ -248,13 +260,19 @@ describe('a webhook delivery', { timeout: HANG_MS }, () => {
       [{ ...stated('missing_key', 503), 'error.type': '503' }, ['verify']],
     ];
     const servers = spans.filter(({ kind }) => kind === SERVER);
-    assert.deepEqual(servers.map(({ attributes }) => attributes), expected.map(([attributes]) => attributes));
+    assert.deepEqual(
+      servers.map(({ attributes }) => attributes),
+      expected.map(([attributes]) => attributes),
+    );
     for (const [i, server] of servers.entries()) {
       assert.equal(server.name, 'POST');
       assert.equal(server.parent, '');
       assert.equal(server.failed, server.attributes['http.response.status_code'] >= 500);
       const steps = spans.filter(({ parent }) => parent === server.id);
-      assert.deepEqual(steps.map(({ name }) => name), expected[i][1]);
+      assert.deepEqual(
+        steps.map(({ name }) => name),
+        expected[i][1],
+      );
       for (const { kind, traceId, attributes } of steps) {
         assert.equal(kind, INTERNAL);
         assert.equal(traceId, server.traceId);
@@ -291,7 +309,11 @@ describe('the exported metrics', { timeout: HANG_MS }, async () => {
     const changes = /^(process_|stampgate_telemetry_|stampgate_connections|stampgate_connection_held)/;
     // The page writes 16 digits of a number, and the export has all bits.
     const rounded = ([name, value]) => [name, Number(value.toPrecision(16))];
-    const lasting = (series) => [...series].filter(([name]) => !changes.test(name)).map(rounded).sort();
+    const lasting = (series) =>
+      [...series]
+        .filter(([name]) => !changes.test(name))
+        .map(rounded)
+        .sort();
     assert.deepEqual(lasting(exported), lasting(page));
     assert.deepEqual([...exported.keys()].sort(), [...page.keys()].sort());
   });
@@ -317,7 +339,8 @@ describe('a collector with TLS', { timeout: HANG_MS }, () => {
   const secured = async (t, authority) => {
     const folder = scratch(t);
     const collector = await startCollector(t, { tls: makeAuthority(folder, 'collectors').issue() });
-    const ca_file = authority === 'collectors' ? join(folder, 'collectors-ca.pem') : makeAuthority(folder, authority).file;
+    const ca_file =
+      authority === 'collectors' ? join(folder, 'collectors-ca.pem') : makeAuthority(folder, authority).file;
     const headers_file = join(folder, 'headers');
     writeFileSync(headers_file, 'x-api-key: canary-of-the-header\n', { mode: 0o600 });
     const telemetry = telemetryOf(collector.url, { ca_file, headers_file });

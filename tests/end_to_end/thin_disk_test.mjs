@@ -55,7 +55,7 @@ const skip = await reasonToSkip();
 async function listAround(gateway) {
   const ids = [];
   let lost = 0;
-  for (let start = EARLIEST; ; ) {
+  for (let start = EARLIEST; ;) {
     try {
       const page = await gateway.call('EventService/ListEvents', start);
       ids.push(...idsOf(page.events ?? []));
@@ -71,10 +71,14 @@ async function listAround(gateway) {
   }
 }
 
-test('if the device runs out of space, no acknowledged event is lost without a report', { skip, timeout: 10 * HANG_MS }, async (t) => {
-  const random = new Random(t);
-  for (let disk = LONG ? 10 : 2; disk > 0; --disk) await runFullAndCut(t, random);
-});
+test(
+  'if the device runs out of space, no acknowledged event is lost without a report',
+  { skip, timeout: 10 * HANG_MS },
+  async (t) => {
+    const random = new Random(t);
+    for (let disk = LONG ? 10 : 2; disk > 0; --disk) await runFullAndCut(t, random);
+  },
+);
 
 async function runFullAndCut(t, random) {
   const stack = await prepareEventStack(t);

@@ -66,7 +66,14 @@ describe('TLS to upstream', { timeout: HANG_MS }, () => {
     await checkUnreachable(gateway);
     copyFileSync(authority.file, `${ca_file}.new`);
     renameSync(`${ca_file}.new`, ca_file);
-    await until(() => gateway.call(QUERY.method, QUERY.request).then(() => true, () => false), 'upstream is trusted');
+    await until(
+      () =>
+        gateway.call(QUERY.method, QUERY.request).then(
+          () => true,
+          () => false,
+        ),
+      'upstream is trusted',
+    );
   });
 
   it('writes no session keys, even if the environment asks for them', async (t) => {

@@ -32,7 +32,9 @@ const newEc = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const ALGORITHMS = new Map([[rsa, 'RS256'], [ec, 'ES256'], [newEc, 'ES256']]); // prettier-ignore
 
 const base64url = (value) =>
-  Buffer.from(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value)).toString('base64url');
+  Buffer.from(typeof value === 'string' || Buffer.isBuffer(value) ? value : JSON.stringify(value)).toString(
+    'base64url',
+  );
 const sha256 = (text) => createHash('sha256').update(text).digest('hex');
 const now = () => Math.floor(Date.now() / 1000);
 
@@ -62,7 +64,11 @@ async function startKeyServer(t, keys) {
   served.listen = async () => {
     served.server = createServer((request, response) => {
       served.requests += 1;
-      response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=3600', connection: 'close' });
+      response.writeHead(200, {
+        'content-type': 'application/json',
+        'cache-control': 'max-age=3600',
+        connection: 'close',
+      });
       response.end(JSON.stringify({ keys: served.keys }));
     });
     await new Promise((resolve) => served.server.listen(served.port, '127.0.0.1', resolve));
@@ -134,7 +140,8 @@ async function refused(gateway, options, code = 'UNAUTHENTICATED') {
 function checkSilence(gateway) {
   const parts = new Set(tokens.flatMap((token) => [token, ...token.split('.')]).filter(({ length }) => length >= 16));
   for (const text of [gateway.output, ...gateway.told]) {
-    for (const part of [CANARY, ...parts]) assert.ok(!text.includes(part), `the text contains a part of a token: ${text}`);
+    for (const part of [CANARY, ...parts])
+      assert.ok(!text.includes(part), `the text contains a part of a token: ${text}`);
   }
 }
 
@@ -151,7 +158,11 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
       assert.ok((await query(gateway, bearer(jwt(ec)))).policy, 'a token may omit the name of the only key for ES256');
       const writer = bearer(jwt(ec, { kid: 'ec', claims: WRITER }));
       assert.ok((await gateway.call(SUBMIT.method, SUBMIT.request, writer)).activity.id);
-      for (const [sample, options] of [[QUERY, writer], [SUBMIT, bearer(jwt(ec))], [SUBMIT, bearer(staticToken)]]) {
+      for (const [sample, options] of [
+        [QUERY, writer],
+        [SUBMIT, bearer(jwt(ec))],
+        [SUBMIT, bearer(staticToken)],
+      ]) {
         const error = await gateway.refusal(sample.method, sample.request, options);
         assert.equal(described(error).code, 'PERMISSION_DENIED');
       }
@@ -179,35 +190,62 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     const pem = rsa.publicKey.export({ format: 'pem', type: 'spki' });
     for (const [title, token, message] of [
       ['has expired', () => jwt(ec, { claims: { exp: now() - 60 } }), 'the token has expired'],
-      ['never expires', () => jwt(ec, { claims: { exp: undefined } }), 'the token\'s claim exp is missing or malformed'],
+      ['never expires', () => jwt(ec, { claims: { exp: undefined } }), "the token's claim exp is missing or malformed"],
       ['is not valid yet', () => jwt(ec, { claims: { nbf: now() + 300 } }), 'the token is not valid yet'],
-      ['is for another audience', () => jwt(ec, { claims: { aud: ['kubernetes'] } }), 'the token is not for this audience'],
-      ['is of another issuer', () => jwt(ec, { claims: { iss: `${ISSUER}/` } }), 'the token\'s issuer is not known'],
-      ['has no subject', () => jwt(ec, { claims: { sub: '' } }), 'the token\'s claim sub is missing or malformed'],
+      [
+        'is for another audience',
+        () => jwt(ec, { claims: { aud: ['kubernetes'] } }),
+        'the token is not for this audience',
+      ],
+      ['is of another issuer', () => jwt(ec, { claims: { iss: `${ISSUER}/` } }), "the token's issuer is not known"],
+      ['has no subject', () => jwt(ec, { claims: { sub: '' } }), "the token's claim sub is missing or malformed"],
       [
         'is of a stranger',
         () => jwt(ec, { claims: { sub: 'stranger' } }),
         'the bearer token belongs to no configured caller',
       ],
-      ['is signed by another key', () => jwt(newEc, { kid: 'ec' }), 'the token\'s signature is wrong'],
-      ['is signed for another algorithm', () => jwt(rsa, { signature: signWith(ec) }), 'the token\'s signature is wrong'],
-      ['has a signature in DER', () => jwt(ec, { signature: (text) => sign('sha256', text, ec.privateKey) }),
-        'the token\'s signature is wrong'],
-      ['is not signed', () => jwt(ec, { header: { alg: 'none' }, signature: () => '' }),
-        'the token\'s algorithm is missing or not allowed'],
-      ['is signed by HMAC with the public key as the secret', () => jwt(rsa, { header: { alg: 'HS256' }, signature: hmacOf(pem) }),
-        'the token\'s algorithm is missing or not allowed'],
-      ['has a header for RSA but is signed by HMAC with the public key', () => jwt(rsa, { kid: 'rsa', signature: hmacOf(pem) }),
-        'the token\'s signature is wrong'],
-      ['brings its key', () => jwt(newEc, { header: { jwk: jwk(newEc, 'x') } }),
-        'the token\'s header has a member that is refused'],
-      ['names the URL of its key', () => jwt(newEc, { header: { jku: server.url } }),
-        'the token\'s header has a member that is refused'],
-      ['names an unknown key', () => jwt(ec, { kid: 'unknown' }), 'the token\'s key is not known'],
+      ['is signed by another key', () => jwt(newEc, { kid: 'ec' }), "the token's signature is wrong"],
+      [
+        'is signed for another algorithm',
+        () => jwt(rsa, { signature: signWith(ec) }),
+        "the token's signature is wrong",
+      ],
+      [
+        'has a signature in DER',
+        () => jwt(ec, { signature: (text) => sign('sha256', text, ec.privateKey) }),
+        "the token's signature is wrong",
+      ],
+      [
+        'is not signed',
+        () => jwt(ec, { header: { alg: 'none' }, signature: () => '' }),
+        "the token's algorithm is missing or not allowed",
+      ],
+      [
+        'is signed by HMAC with the public key as the secret',
+        () => jwt(rsa, { header: { alg: 'HS256' }, signature: hmacOf(pem) }),
+        "the token's algorithm is missing or not allowed",
+      ],
+      [
+        'has a header for RSA but is signed by HMAC with the public key',
+        () => jwt(rsa, { kid: 'rsa', signature: hmacOf(pem) }),
+        "the token's signature is wrong",
+      ],
+      [
+        'brings its key',
+        () => jwt(newEc, { header: { jwk: jwk(newEc, 'x') } }),
+        "the token's header has a member that is refused",
+      ],
+      [
+        'names the URL of its key',
+        () => jwt(newEc, { header: { jku: server.url } }),
+        "the token's header has a member that is refused",
+      ],
+      ['names an unknown key', () => jwt(ec, { kid: 'unknown' }), "the token's key is not known"],
       ['is no token', () => remember(`not a token ${CANARY}`), 'the token is not a JSON Web Token'],
       ['is another static token', () => remember(randomBytes(32).toString('hex')), 'the token is not a JSON Web Token'],
       ['has a further part', () => remember(`${jwt(ec)}.x`), 'the token is not a JSON Web Token'],
-    ]) { // prettier-ignore
+    ]) {
+      // prettier-ignore
       it(`are refused if one ${title}`, async () => {
           assert.equal(await refused(gateway, bearer(token())), message);
       });
@@ -216,7 +254,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     it('with unknown keys do not make the gateway fetch the key set repeatedly', async () => {
       assert.ok((await query(gateway, bearer(jwt(ec)))).policy);
       for (let i = 0; i < 200; i += 1) {
-        assert.equal(await refused(gateway, bearer(jwt(ec, { kid: `unknown-${i}` }))), 'the token\'s key is not known');
+        assert.equal(await refused(gateway, bearer(jwt(ec, { kid: `unknown-${i}` }))), "the token's key is not known");
       }
       const allowed = 1 + Math.floor((Date.now() - begun) / 10_000);
       assert.ok(server.requests <= allowed, `${server.requests} requests`);
@@ -278,7 +316,11 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     const old = bearer(jwt(ec, { kid: 'ec' }));
     const held = await HeldCall.start(gateway, 'EventService/ReadEventBody', { event_id }, old.metadata);
     expire();
-    const isRefused = () => gateway.call('EventService/GetEvent', { event_id }, old).then(() => false, () => true);
+    const isRefused = () =>
+      gateway.call('EventService/GetEvent', { event_id }, old).then(
+        () => false,
+        () => true,
+      );
     await until(isRefused, 'the gateway notices that the token has expired');
     assert.ok((await held.finish()) < 3 << 20);
     assert.equal(held.status, String(code.UNAVAILABLE));
@@ -306,14 +348,14 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     const gateway = await start(t, { jwks_url: server.url });
     const [old, rotated] = [jwt(ec, { kid: 'old' }), jwt(newEc, { kid: 'new' })];
     assert.ok((await query(gateway, bearer(old))).policy);
-    assert.equal(await refused(gateway, bearer(rotated)), 'the token\'s key is not known');
+    assert.equal(await refused(gateway, bearer(rotated)), "the token's key is not known");
     server.keys = [jwk(newEc, 'new')];
     // The gateway fetches the key set again at the earliest ten seconds after the last time.
     for (const before = server.requests; server.requests === before; await delay(100)) {
       await gateway.call(QUERY.method, QUERY.request, bearer(rotated)).catch(() => {});
     }
     assert.ok((await query(gateway, bearer(rotated))).policy);
-    assert.equal(await refused(gateway, bearer(old)), 'the token\'s key is not known');
+    assert.equal(await refused(gateway, bearer(old)), "the token's key is not known");
   });
 
   it("are refused until the issuer's key server responds", async (t) => {
@@ -323,7 +365,7 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     await logLines(gateway, 1, 'token_keys_not_fetched');
     const token = bearer(jwt(ec, { kid: 'ec' }));
     const message = await refused(gateway, token, 'UNAVAILABLE');
-    assert.equal(message, 'the keys of the token\'s issuer are not available');
+    assert.equal(message, "the keys of the token's issuer are not available");
     assert.ok((await query(gateway, bearer(staticToken))).policy, 'other tokens do not need them');
     await server.listen();
     // The gateway fetches the keys even before a caller sends a token.
@@ -364,11 +406,11 @@ describe('tokens', { timeout: HANG_MS, concurrency: true }, () => {
     const gateway = await start(t, { jwks_file: file }, { reload_interval: '10m' });
     const [old, rotated] = [bearer(jwt(ec, { kid: 'old' })), bearer(jwt(newEc, { kid: 'new' }))];
     assert.ok((await query(gateway, old)).policy);
-    assert.equal(await refused(gateway, rotated), 'the token\'s key is not known');
+    assert.equal(await refused(gateway, rotated), "the token's key is not known");
 
     await reloaded(gateway, () => write(JSON.stringify({ keys: [jwk(newEc, 'new')] })));
     assert.ok((await query(gateway, rotated)).policy);
-    assert.equal(await refused(gateway, old), 'the token\'s key is not known');
+    assert.equal(await refused(gateway, old), "the token's key is not known");
 
     const { message } = await reloaded(gateway, () => write('{}'), 'reload_failed');
     assert.match(message, /:\d+:\d+: token_issuers\[0\]\.jwks_file: the key set has no list of keys$/);
@@ -411,7 +453,10 @@ describe('stampgate check', () => {
       [{ jwks_file: 'nowhere.json' }, 'jwks_file: it cannot be opened: No such file or directory'],
       [{ jwks_file: '.' }, 'jwks_file: it is not a regular file'],
       [{ jwks_url: 'https://host/keys', ca_file: 'keys.json' }, 'ca_file: it holds no certificate in PEM'],
-      [{ jwks_url: 'https://host/keys', ca_file: 'nowhere.pem' }, 'ca_file: it cannot be opened: No such file or directory'],
+      [
+        { jwks_url: 'https://host/keys', ca_file: 'nowhere.pem' },
+        'ca_file: it cannot be opened: No such file or directory',
+      ],
     ]) {
       assert.deepEqual(await check(issuer(source)), [`token_issuers[0].${fault}`]);
     }

@@ -74,6 +74,9 @@ describe('a call that ends before its request is read', { timeout: HANG_MS }, as
   it('sends nothing upstream, and the audit log has no decision about it', async () => {
     assert.equal(simulator.stats().requests, requests);
     const kinds = recordsOf(audit.file).map(({ kind }) => kind);
-    assert.deepEqual(kinds.filter((kind) => kind === 'allow' || kind === 'deny'), ['allow']);
+    assert.deepEqual(
+      kinds.filter((kind) => kind === 'allow' || kind === 'deny'),
+      ['allow'],
+    );
   });
 });

@@ -269,13 +269,19 @@ describe('a call that needs consensus', { timeout: 2 * HANG_MS }, () => {
     const { activities } = await approver.call('ActivityService/ListActivities', { ...QUERY, ...filter });
     assert.equal(activities.length, 1);
     assert.equal(activities[0].can_approve, true);
-    assert.deepEqual(activities[0].votes.map(({ user }) => user.user_name), ['gateway']);
+    assert.deepEqual(
+      activities[0].votes.map(({ user }) => user.user_name),
+      ['gateway'],
+    );
     const parameters = { fingerprint: activities[0].fingerprint };
     const vote = await approver.call('ActivityService/ApproveActivity', { ...QUERY, parameters });
     assert.equal(vote.activity.status, COMPLETED);
     const answer = await call;
     assert.deepEqual(faultsOf(simulator, answer), []);
-    assert.deepEqual(answer.activity.votes.map(({ user }) => user.user_name), ['gateway', 'end user']);
+    assert.deepEqual(
+      answer.activity.votes.map(({ user }) => user.user_name),
+      ['gateway', 'end user'],
+    );
   });
 
   test('returns when a second caller has rejected its activity', async (t) => {
@@ -322,7 +328,9 @@ describe('a wait ends without an end of the activity', { timeout: 2 * HANG_MS },
   test('when the gateway drains', async (t) => {
     const stack = await startEventStack(t, { config: { activities: NEVER, admin: ADMIN } });
     keepOpen(stack.simulator);
-    const calls = Array.from({ length: 10 }, () => stack.gateway.call(METHOD, requestOf(randomUUID()), { deadlineMs: HANG_MS }));
+    const calls = Array.from({ length: 10 }, () =>
+      stack.gateway.call(METHOD, requestOf(randomUUID()), { deadlineMs: HANG_MS }),
+    );
     await waits(stack.gateway, 10);
     stack.gateway.child.kill('SIGTERM');
     for (const { activity } of await Promise.all(calls)) assert.equal(activity.status, PENDING);
@@ -358,29 +366,41 @@ test('a repeated call waits on after its gateway was killed', { timeout: 2 * HAN
   const answer = await again;
   assert.equal(answer.activity.id, id);
   assert.deepEqual(faultsOf(stack.simulator, answer), []);
-  assert.equal(new Set(stack.simulator.requests().filter(({ path }) => path.endsWith(PATH)).map(({ body }) => body)).size, 1);
+  assert.equal(
+    new Set(
+      stack.simulator
+        .requests()
+        .filter(({ path }) => path.endsWith(PATH))
+        .map(({ body }) => body),
+    ).size,
+    1,
+  );
 });
 
-test('the audit log has the outcome of a submit before its wait ends, and a record of each reading', {
-  timeout: 2 * HANG_MS,
-}, async (t) => {
-  const audit = await auditConfig(scratch(t));
-  const { simulator, gateway } = await start(t, { activities: QUICK, config: { audit } });
-  keepOpen(simulator);
-  const call = gateway.call(METHOD, requestOf('x'), { deadlineMs: HANG_MS });
-  const id = await opened(simulator);
-  const of = (kind) => recordsOf(audit.file).filter((record) => record.kind === kind);
-  await until(() => of('outcome').length >= 2, 'the outcomes of the submit and of a reading');
-  assert.equal((await metricsOf(gateway)).get('stampgate_waiting_calls'), 1);
-  const [submitted, read] = of('allow');
-  const outcomeOf = ({ seq }) => of('outcome').find(({ allow }) => allow === seq);
-  assert.equal(submitted.method, `/stampgate.v1.${METHOD}`);
-  assert.deepEqual([outcomeOf(submitted).activity_id, outcomeOf(submitted).activity_status], [id, PENDING]);
-  assert.equal(read.method, '/stampgate.v1.ActivityService/GetActivity');
-  assert.deepEqual([read.caller, read.key, read.request_id], [submitted.caller, 'main', submitted.request_id]);
-  const bodyOfReading = simulator.requests().find(({ path }) => path === GET).body;
-  assert.equal(read.body_sha256, createHash('sha256').update(bodyOfReading).digest('hex'));
-  simulator.endActivity(id, { event: false });
-  assert.deepEqual(faultsOf(simulator, await call), []);
-  await until(() => of('outcome').length === of('allow').length, 'the outcome of every reading');
-});
+test(
+  'the audit log has the outcome of a submit before its wait ends, and a record of each reading',
+  {
+    timeout: 2 * HANG_MS,
+  },
+  async (t) => {
+    const audit = await auditConfig(scratch(t));
+    const { simulator, gateway } = await start(t, { activities: QUICK, config: { audit } });
+    keepOpen(simulator);
+    const call = gateway.call(METHOD, requestOf('x'), { deadlineMs: HANG_MS });
+    const id = await opened(simulator);
+    const of = (kind) => recordsOf(audit.file).filter((record) => record.kind === kind);
+    await until(() => of('outcome').length >= 2, 'the outcomes of the submit and of a reading');
+    assert.equal((await metricsOf(gateway)).get('stampgate_waiting_calls'), 1);
+    const [submitted, read] = of('allow');
+    const outcomeOf = ({ seq }) => of('outcome').find(({ allow }) => allow === seq);
+    assert.equal(submitted.method, `/stampgate.v1.${METHOD}`);
+    assert.deepEqual([outcomeOf(submitted).activity_id, outcomeOf(submitted).activity_status], [id, PENDING]);
+    assert.equal(read.method, '/stampgate.v1.ActivityService/GetActivity');
+    assert.deepEqual([read.caller, read.key, read.request_id], [submitted.caller, 'main', submitted.request_id]);
+    const bodyOfReading = simulator.requests().find(({ path }) => path === GET).body;
+    assert.equal(read.body_sha256, createHash('sha256').update(bodyOfReading).digest('hex'));
+    simulator.endActivity(id, { event: false });
+    assert.deepEqual(faultsOf(simulator, await call), []);
+    await until(() => of('outcome').length === of('allow').length, 'the outcome of every reading');
+  },
+);

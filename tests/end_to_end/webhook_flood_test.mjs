@@ -172,44 +172,51 @@ describe('peers that connect and send no complete request', () => {
   });
 
   // Peers of one source address cannot displace new connections of another address, however quickly they reconnect.
-  test('send complete request heads and reconnect without a pause, from another address than the honest sender', { timeout }, async (t) => {
-    const stack = await startEventStack(t, { webhooks: { max_connections: MAX_CONNECTIONS }, config: { admin: ADMIN } });
-    const { simulator, gateway } = stack;
-    let [stopped, came, full] = [false, 0, false];
-    const sockets = new Set();
-    const come = () => {
-      if (stopped) return;
-      came += 1;
-      const socket = connectTo(gateway.webhookUrl, { localAddress: '127.0.0.2' });
-      sockets.add(socket);
-      let dripping;
-      socket.on('connect', () => {
-        socket.write(`POST /wrong HTTP/1.1\r\nHost: gateway\r\nX-A: ${'a'.repeat(2000)}`);
-        dripping = setInterval(() => socket.write('a'.repeat(200)), 100);
+  test(
+    'send complete request heads and reconnect without a pause, from another address than the honest sender',
+    { timeout },
+    async (t) => {
+      const stack = await startEventStack(t, {
+        webhooks: { max_connections: MAX_CONNECTIONS },
+        config: { admin: ADMIN },
       });
-      socket.on('close', () => {
-        clearInterval(dripping);
-        sockets.delete(socket);
-        full = true;
-        come();
+      const { simulator, gateway } = stack;
+      let [stopped, came, full] = [false, 0, false];
+      const sockets = new Set();
+      const come = () => {
+        if (stopped) return;
+        came += 1;
+        const socket = connectTo(gateway.webhookUrl, { localAddress: '127.0.0.2' });
+        sockets.add(socket);
+        let dripping;
+        socket.on('connect', () => {
+          socket.write(`POST /wrong HTTP/1.1\r\nHost: gateway\r\nX-A: ${'a'.repeat(2000)}`);
+          dripping = setInterval(() => socket.write('a'.repeat(200)), 100);
+        });
+        socket.on('close', () => {
+          clearInterval(dripping);
+          sockets.delete(socket);
+          full = true;
+          come();
+        });
+        socket.resume();
+      };
+      t.after(() => {
+        stopped = true;
+        sockets.forEach((socket) => socket.destroy());
       });
-      socket.resume();
-    };
-    t.after(() => {
-      stopped = true;
-      sockets.forEach((socket) => socket.destroy());
-    });
-    for (let count = 400; count > 0; --count) come();
-    await until(() => full, 'the first of them is disconnected');
-    const { acknowledged, answers } = await simulator.webhooks.sendMany({ count: 200, concurrency: HONEST }).done;
-    assert.equal(acknowledged.length, 200);
-    assert.deepEqual(answers, { 200: 200 });
-    const value = async (name) => (await metricsOf(gateway)).get(name);
-    await until(async () => (await value('stampgate_webhook_peers_displaced_total{peer="unproven"}')) > 0, 'counted');
-    assert.equal(await value('stampgate_webhook_peers_displaced_total{peer="proven"}'), 0);
-    assert.equal(await value('stampgate_webhook_peers_refused_total'), 0);
-    t.diagnostic(`came ${came} times`);
-  });
+      for (let count = 400; count > 0; --count) come();
+      await until(() => full, 'the first of them is disconnected');
+      const { acknowledged, answers } = await simulator.webhooks.sendMany({ count: 200, concurrency: HONEST }).done;
+      assert.equal(acknowledged.length, 200);
+      assert.deepEqual(answers, { 200: 200 });
+      const value = async (name) => (await metricsOf(gateway)).get(name);
+      await until(async () => (await value('stampgate_webhook_peers_displaced_total{peer="unproven"}')) > 0, 'counted');
+      assert.equal(await value('stampgate_webhook_peers_displaced_total{peer="proven"}'), 0);
+      assert.equal(await value('stampgate_webhook_peers_refused_total'), 0);
+      t.diagnostic(`came ${came} times`);
+    },
+  );
 
   test('are disconnected after the time limit', { timeout }, async (t) => {
     const times = { request_timeout: '1s', idle_timeout: '1s' };

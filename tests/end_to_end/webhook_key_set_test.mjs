@@ -60,7 +60,10 @@ describe('the key set', { timeout: HANG_MS }, () => {
       simulator.webhooks.keys.add({ kid });
       assert.equal((await deliver(simulator)).status, 200, kid);
     }
-    assert.deepEqual((await listAll(gateway)).map(({ signature }) => signature.key_id), ids);
+    assert.deepEqual(
+      (await listAll(gateway)).map(({ signature }) => signature.key_id),
+      ids,
+    );
   });
 
   it('can change: the gateway uses new keys, and no longer accepts a removed key', async (t) => {

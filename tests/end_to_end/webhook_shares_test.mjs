@@ -118,40 +118,53 @@ const refusedOf = (gateway, outcome) => metricOf(gateway, `stampgate_deliveries_
 describe('one source that knows the path and does all that it can', () => {
   const cases = { 'a sender with another address': '127.0.0.2', 'a sender with its own address': '127.0.0.1' };
   for (const [name, localAddress] of Object.entries(cases)) {
-    test(`does not keep out ${name}, although it sends most of a body on more connections than there are`, { timeout: HANG_MS }, async (t) => {
-      const stack = await startStack(t);
-      // All bodies together fit into the account.
-      const attack = attackFrom(t, stack, localAddress).unfinished(300, 100_000);
-      await until(() => attack.closed > 100, 'all places have been used');
-      stack.simulator.webhooks.change({ maxAttempts: 1 });
-      const { answers } = await stack.simulator.webhooks.sendMany({ count: 200, concurrency: 8 }).done;
-      assert.deepEqual(answers, { 200: 200 });
-      attack.stop();
-    });
-
-    test(`uses no more than the account beside ${name}, each of whose deliveries passes at once`, { timeout: 5 * HANG_MS }, async (t) => {
-      const stack = await startStack(t);
-      const { simulator, gateway } = stack;
-      const { pid } = gateway.child;
-      await simulator.webhooks.sendMany({ count: 20, concurrency: 8 }).done;
-      const before = residentBytes(pid);
-      const attack = attackFrom(t, stack, localAddress).everything();
-      await until(async () => (await refusedOf(gateway, 'max_bytes_reached')) > 100, 'the account is used up');
-      let sent = 20;
-      for (; attack.closed < 3000; sent += 200) {
-        const { answers } = await simulator.webhooks.sendMany({ count: 200, concurrency: 8 }).done;
+    test(
+      `does not keep out ${name}, although it sends most of a body on more connections than there are`,
+      { timeout: HANG_MS },
+      async (t) => {
+        const stack = await startStack(t);
+        // All bodies together fit into the account.
+        const attack = attackFrom(t, stack, localAddress).unfinished(300, 100_000);
+        await until(() => attack.closed > 100, 'all places have been used');
+        stack.simulator.webhooks.change({ maxAttempts: 1 });
+        const { answers } = await stack.simulator.webhooks.sendMany({ count: 200, concurrency: 8 }).done;
         assert.deepEqual(answers, { 200: 200 });
-      }
-      const held = await metricOf(gateway, 'stampgate_webhook_held_bytes');
-      assert.ok(held > MAX_BYTES / 4 && held <= MAX_BYTES, `${held}`);
-      attack.stop();
-      const grown = peakResidentBytes(pid) - before;
-      t.diagnostic(`${Math.round(grown / MEBIBYTE)} MiB more resident, ${sent} deliveries, ${attack.closed} connections of the attack ended`);
-      if (!isSanitized()) assert.ok(grown <= MAX_BYTES + MORE_BYTES, `${grown}`);
-      assert.equal(await metricOf(gateway, 'stampgate_webhook_peers_refused_total'), 0);
-      assert.equal((await listAll(gateway)).length, sent);
-      await until(async () => (await metricOf(gateway, 'stampgate_webhook_held_bytes')) < MEBIBYTE, 'all is returned');
-    });
+        attack.stop();
+      },
+    );
+
+    test(
+      `uses no more than the account beside ${name}, each of whose deliveries passes at once`,
+      { timeout: 5 * HANG_MS },
+      async (t) => {
+        const stack = await startStack(t);
+        const { simulator, gateway } = stack;
+        const { pid } = gateway.child;
+        await simulator.webhooks.sendMany({ count: 20, concurrency: 8 }).done;
+        const before = residentBytes(pid);
+        const attack = attackFrom(t, stack, localAddress).everything();
+        await until(async () => (await refusedOf(gateway, 'max_bytes_reached')) > 100, 'the account is used up');
+        let sent = 20;
+        for (; attack.closed < 3000; sent += 200) {
+          const { answers } = await simulator.webhooks.sendMany({ count: 200, concurrency: 8 }).done;
+          assert.deepEqual(answers, { 200: 200 });
+        }
+        const held = await metricOf(gateway, 'stampgate_webhook_held_bytes');
+        assert.ok(held > MAX_BYTES / 4 && held <= MAX_BYTES, `${held}`);
+        attack.stop();
+        const grown = peakResidentBytes(pid) - before;
+        t.diagnostic(
+          `${Math.round(grown / MEBIBYTE)} MiB more resident, ${sent} deliveries, ${attack.closed} connections of the attack ended`,
+        );
+        if (!isSanitized()) assert.ok(grown <= MAX_BYTES + MORE_BYTES, `${grown}`);
+        assert.equal(await metricOf(gateway, 'stampgate_webhook_peers_refused_total'), 0);
+        assert.equal((await listAll(gateway)).length, sent);
+        await until(
+          async () => (await metricOf(gateway, 'stampgate_webhook_held_bytes')) < MEBIBYTE,
+          'all is returned',
+        );
+      },
+    );
   }
 
   test('gets 503 for a body that stops, with a line and a count', { timeout: HANG_MS }, async (t) => {

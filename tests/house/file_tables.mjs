@@ -19,12 +19,17 @@ function sentenceOf(header) {
 /** The list of the headers in one folder. */
 export function fileTable(files, folder) {
   const headers = [...files.keys()].filter((path) => dirname(path) === folder && path.endsWith('.h')).sort();
-  return HEAD + headers.map((path) => `| [${basename(path)}](${basename(path)}) | ${sentenceOf(files.get(path))} |\n`).join('');
+  return (
+    HEAD +
+    headers.map((path) => `| [${basename(path)}](${basename(path)}) | ${sentenceOf(files.get(path))} |\n`).join('')
+  );
 }
 
 /** The folders whose README has a list. */
 export const listed = (files) =>
-  [...files].filter(([path, text]) => basename(path) === 'README.md' && text.includes(HEAD)).map(([path]) => dirname(path));
+  [...files]
+    .filter(([path, text]) => basename(path) === 'README.md' && text.includes(HEAD))
+    .map(([path]) => dirname(path));
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const root = wholeTree();

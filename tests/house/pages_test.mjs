@@ -13,8 +13,12 @@ const STARTS = ['.', 'gateway', 'proto', 'tests', 'tests/end_to_end'];
 /** What the text of a page names and the tree lacks. */
 function missingOn(page, text) {
   const prose = text.replace(/^```[^]*?^```/gm, '');
-  const links = [...prose.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)].map(([, link]) => link).filter((link) => !/^(https?|mailto):/.test(link));
-  const paths = [...prose.matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:h|cc|mjs|sql|proto|yaml|json))`/g)].map(([, path]) => path);
+  const links = [...prose.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)]
+    .map(([, link]) => link)
+    .filter((link) => !/^(https?|mailto):/.test(link));
+  const paths = [...prose.matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:h|cc|mjs|sql|proto|yaml|json))`/g)].map(
+    ([, path]) => path,
+  );
   const isThere = (...names) => existsSync(join(tree, ...names));
   return [
     ...links.filter((link) => !isThere(dirname(page), link)),
@@ -26,9 +30,9 @@ it('each link and each path on a page leads to a file', () => {
   const pages = execFileSync('git', ['ls-files', '*.md'], { cwd: tree, encoding: 'utf8' }).trim().split('\n');
   assert.ok(pages.length > 50);
   // The changelog also names files as they were.
-  const missing = pages.filter((page) => page !== 'CHANGELOG.md').flatMap((page) =>
-    missingOn(page, readFileSync(join(tree, page), 'utf8')).map((path) => `${page}: ${path}`),
-  );
+  const missing = pages
+    .filter((page) => page !== 'CHANGELOG.md')
+    .flatMap((page) => missingOn(page, readFileSync(join(tree, page), 'utf8')).map((path) => `${page}: ${path}`));
   assert.deepEqual(missing, []);
 });
 

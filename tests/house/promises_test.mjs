@@ -13,7 +13,8 @@ function promisesOn(page) {
   return /^(\|.*\n)+/.exec(table)[0].trim().split('\n');
 }
 
-const exists = (test) => ['.', 'tests/end_to_end', 'tests/clients'].some((folder) => existsSync(join(tree, folder, test)));
+const exists = (test) =>
+  ['.', 'tests/end_to_end', 'tests/clients'].some((folder) => existsSync(join(tree, folder, test)));
 
 const all = promisesOn('tests/PROMISES.md');
 
@@ -22,7 +23,11 @@ it('each promise names tests, and all of them exist', () => {
   for (const promise of all) {
     const tests = [...promise.matchAll(/`([\w/]+_test\.(?:mjs|cc))`/g)].map(([, test]) => test);
     assert.notEqual(tests.length, 0, promise);
-    assert.deepEqual(tests.filter((test) => !exists(test)), [], promise);
+    assert.deepEqual(
+      tests.filter((test) => !exists(test)),
+      [],
+      promise,
+    );
   }
   assert.ok(!exists('no_such_test.mjs'));
 });
@@ -30,5 +35,8 @@ it('each promise names tests, and all of them exist', () => {
 it('the README has only promises of that page', () => {
   const shown = promisesOn('README.md');
   assert.ok(shown.length >= 8);
-  assert.deepEqual(shown.filter((promise) => !all.includes(promise)), []);
+  assert.deepEqual(
+    shown.filter((promise) => !all.includes(promise)),
+    [],
+  );
 });

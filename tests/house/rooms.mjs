@@ -47,7 +47,9 @@ const LIBRARIES = new Map([
 function librariesOf(text) {
   const paths = [...text.matchAll(/^#include [<"]([^>"]+)[>"]/gm)].map(([, path]) => path);
   const names = [...LIBRARIES.keys()].filter((name) =>
-    LIBRARIES.get(name).some((start) => paths.some((path) => path.startsWith(start) && !/^grpc\/(health|reflection)\//.test(path))),
+    LIBRARIES.get(name).some((start) =>
+      paths.some((path) => path.startsWith(start) && !/^grpc\/(health|reflection)\//.test(path)),
+    ),
   );
   return new Set(names.map((name) => `//third_party:${name}`));
 }
@@ -137,13 +139,19 @@ function circleIn(graph) {
 function written(files, folder, text, rules) {
   const explained = (label) => {
     const rule = rules.get(label);
-    return !isThere(files, label) || LIBRARIES.has(label.replace('//third_party:', '')) || (rule && !rule.alwayslink && rule.kind !== 'cc_binary');
+    return (
+      !isThere(files, label) ||
+      LIBRARIES.has(label.replace('//third_party:', '')) ||
+      (rule && !rule.alwayslink && rule.kind !== 'cc_binary')
+    );
   };
   return rulesOf(folder, text).reduce((all, rule) => {
     if (rule.kind === 'cc_binary') return all;
     const of = (...paths) => {
       const code = paths.map((path) => files.get(`${folder}/${path}`) ?? '').join('');
-      const ours = includesOf(code).filter(isOurs).map((path) => labelOf(unitOf(path)));
+      const ours = includesOf(code)
+        .filter(isOurs)
+        .map((path) => labelOf(unitOf(path)));
       return [...librariesOf(code), ...ours.filter((label) => rules.has(label))];
     };
     const self = `//${folder}:${rule.name}`;
@@ -193,10 +201,17 @@ export function writtenFiles(files) {
   const { folders } = graphsOf(texts, allRules(texts), []);
   for (const [path, text] of texts) {
     if (!path.endsWith('README.md')) continue;
-    texts.set(path, text.replace(ROW, (row, folder, uses) => {
-      const used = [...(folders.get(folder) ?? [])].sort().map((each) => `\`${each}\``).join(', ') || 'nothing';
-      return row.replace(new RegExp(`\\| ${escaped(uses)} \\|$`), `| ${used} |`);
-    }));
+    texts.set(
+      path,
+      text.replace(ROW, (row, folder, uses) => {
+        const used =
+          [...(folders.get(folder) ?? [])]
+            .sort()
+            .map((each) => `\`${each}\``)
+            .join(', ') || 'nothing';
+        return row.replace(new RegExp(`\\| ${escaped(uses)} \\|$`), `| ${used} |`);
+      }),
+    );
   }
   return new Map([...texts].filter(([path, text]) => text !== files.get(path)));
 }
@@ -230,7 +245,8 @@ export function faultsOf(files) {
     for (const to of tos) if (!allowed.get(from)?.has(to)) faults.push(`${from} uses ${to}, which no page allows`);
   }
   for (const [from, tos] of allowed) {
-    for (const to of tos) if (!folders.get(from)?.has(to)) faults.push(`a page lets ${from} use ${to}, which it does not`);
+    for (const to of tos)
+      if (!folders.get(from)?.has(to)) faults.push(`a page lets ${from} use ${to}, which it does not`);
   }
   return faults;
 }
@@ -247,7 +263,8 @@ function graphsOf(files, rules, faults) {
     const inTest = path.endsWith('_test.cc');
     const rule = rules.get(labelOf(unit)) ?? rules.get(labelOf(`${unit}_test`));
     if (!rule) {
-      if (!rules.has(`//${dirname(path)}:${basename(path, '.cc')}`)) faults.push(`${path}: no rule of its folder has it`);
+      if (!rules.has(`//${dirname(path)}:${basename(path, '.cc')}`))
+        faults.push(`${path}: no rule of its folder has it`);
       continue;
     }
     const named = new Set([...rule.deps, ...(inTest ? rule.testDeps : [])]);
@@ -269,7 +286,9 @@ function checkRules(files, rules, faults) {
   for (const [label, rule] of rules) {
     const folder = label.slice(2, label.indexOf(':'));
     const included = (paths) =>
-      new Set(paths.flatMap((path) => includesOf(files.get(`${folder}/${path}`) ?? '').map((each) => labelOf(unitOf(each)))));
+      new Set(
+        paths.flatMap((path) => includesOf(files.get(`${folder}/${path}`) ?? '').map((each) => labelOf(unitOf(each)))),
+      );
     const library = included([`${rule.name}.h`, `${rule.name}.cc`]);
     const test = included([`${rule.name}_test.cc`]);
     for (const dep of [...rule.deps, ...rule.testDeps]) {
@@ -279,14 +298,20 @@ function checkRules(files, rules, faults) {
     const libraries = librariesOf(textOf(`${rule.name}.h`) + textOf(`${rule.name}.cc`));
     const testLibraries = librariesOf(textOf(`${rule.name}_test.cc`));
     const isLibrary = (dep) => LIBRARIES.has(dep.replace('//third_party:', ''));
-    for (const dep of rule.deps.filter(isLibrary)) if (!libraries.has(dep)) faults.push(`${label} names ${dep} and does not include it`);
-    for (const dep of rule.testDeps.filter(isLibrary)) if (!testLibraries.has(dep)) faults.push(`${label}_test names ${dep} and does not include it`);
-    for (const dep of libraries) if (!rule.deps.includes(dep)) faults.push(`${label} includes ${dep}, which it does not name`);
+    for (const dep of rule.deps.filter(isLibrary))
+      if (!libraries.has(dep)) faults.push(`${label} names ${dep} and does not include it`);
+    for (const dep of rule.testDeps.filter(isLibrary))
+      if (!testLibraries.has(dep)) faults.push(`${label}_test names ${dep} and does not include it`);
+    for (const dep of libraries)
+      if (!rule.deps.includes(dep)) faults.push(`${label} includes ${dep}, which it does not name`);
     const named = [...rule.deps, ...rule.testDeps];
-    for (const dep of testLibraries) if (!named.includes(dep)) faults.push(`${label}_test includes ${dep}, which it does not name`);
+    for (const dep of testLibraries)
+      if (!named.includes(dep)) faults.push(`${label}_test includes ${dep}, which it does not name`);
     const known = (dep) => rules.has(dep) && !rules.get(dep).alwayslink && rule.kind !== 'cc_binary';
-    for (const dep of rule.deps.filter(known)) if (!library.has(dep)) faults.push(`${label} names ${dep} and does not include it`);
-    for (const dep of rule.testDeps.filter(known)) if (!test.has(dep)) faults.push(`${label}_test names ${dep} and does not include it`);
+    for (const dep of rule.deps.filter(known))
+      if (!library.has(dep)) faults.push(`${label} names ${dep} and does not include it`);
+    for (const dep of rule.testDeps.filter(known))
+      if (!test.has(dep)) faults.push(`${label}_test names ${dep} and does not include it`);
   }
 }
 

@@ -26,29 +26,49 @@ describe('the check of the folders', () => {
   it('reports an include that no README allows', () => {
     const faults = faultsWith('gateway/policy/grant.cc', including('gateway/operations/operation_call.h'));
     assert.ok(faults.includes('gateway/policy uses gateway/operations, which no page allows'), faults.join('\n'));
-    assert.ok(faults.some((fault) => fault.startsWith('a circle of folders: ')), faults.join('\n'));
-    assert.ok(faults.some((fault) => fault.startsWith('a circle of files: ')), faults.join('\n'));
-    assert.ok(faults.some((fault) => fault.endsWith('which its rule does not name')), faults.join('\n'));
+    assert.ok(
+      faults.some((fault) => fault.startsWith('a circle of folders: ')),
+      faults.join('\n'),
+    );
+    assert.ok(
+      faults.some((fault) => fault.startsWith('a circle of files: ')),
+      faults.join('\n'),
+    );
+    assert.ok(
+      faults.some((fault) => fault.endsWith('which its rule does not name')),
+      faults.join('\n'),
+    );
   });
 
   it('reports a cycle of files within a folder', () => {
     const faults = faultsWith('gateway/audit/record.cc', including('gateway/audit/log.h'));
-    assert.ok(faults.some((fault) => fault.startsWith('a circle of files: ')), faults.join('\n'));
+    assert.ok(
+      faults.some((fault) => fault.startsWith('a circle of files: ')),
+      faults.join('\n'),
+    );
   });
 
   it('reports a product file that includes a header for tests', () => {
     const faults = faultsWith('gateway/audit/log.cc', including('gateway/audit/testing.h'));
-    assert.ok(faults.includes('gateway/audit/log.cc includes gateway/audit/testing.h, which is for tests'), faults.join('\n'));
+    assert.ok(
+      faults.includes('gateway/audit/log.cc includes gateway/audit/testing.h, which is for tests'),
+      faults.join('\n'),
+    );
   });
 
   it('reports a rule that depends on a unit that its files do not include', () => {
     const unused = (text) => text.replace('        ":record",\n', '        ":record",\n        ":scan",\n');
     const faults = faultsWith('gateway/audit/BUILD.bazel', unused);
-    assert.ok(faults.some((fault) => fault.endsWith('names //gateway/audit:scan and does not include it')), faults.join('\n'));
+    assert.ok(
+      faults.some((fault) => fault.endsWith('names //gateway/audit:scan and does not include it')),
+      faults.join('\n'),
+    );
   });
 
   it('reports a library that a file includes and its rule omits, and one that a rule names and no file includes', () => {
-    const faults = faultsWith('gateway/audit/record.cc', (text) => text.replace(/^#include "/m, '#include <curl/curl.h>\n$&'));
+    const faults = faultsWith('gateway/audit/record.cc', (text) =>
+      text.replace(/^#include "/m, '#include <curl/curl.h>\n$&'),
+    );
     assert.deepEqual(faults, ['//gateway/audit:record includes //third_party:curl, which it does not name']);
     const unused = (text) => text.replace('"//third_party:absl"', '"//third_party:absl", "//third_party:yaml"');
     const [fault] = faultsWith('gateway/audit/BUILD.bazel', unused);
@@ -58,7 +78,10 @@ describe('the check of the folders', () => {
   it('reports a rule that depends on a rule that does not exist', () => {
     const missing = (text) => text.replace('        ":record",\n', '        ":nothing",\n        ":record",\n');
     const faults = faultsWith('gateway/audit/BUILD.bazel', missing);
-    assert.ok(faults.some((fault) => fault.endsWith('names //gateway/audit:nothing, which is not there')), faults.join('\n'));
+    assert.ok(
+      faults.some((fault) => fault.endsWith('names //gateway/audit:nothing, which is not there')),
+      faults.join('\n'),
+    );
   });
 
   it('reports a README that allows a folder that is not used', () => {
@@ -74,9 +97,17 @@ describe('rooms.mjs --write', () => {
 
   for (const [what, path, change] of [
     ['a missing dependency', 'gateway/audit/BUILD.bazel', (text) => text.replace('        ":record",\n', '')],
-    ['an unused one', 'gateway/audit/BUILD.bazel', (text) => text.replace('        ":record",\n', '$&        ":scan",\n')],
+    [
+      'an unused one',
+      'gateway/audit/BUILD.bazel',
+      (text) => text.replace('        ":record",\n', '$&        ":scan",\n'),
+    ],
     ['a missing library', 'gateway/audit/BUILD.bazel', (text) => text.replace('        "//third_party:absl",\n', '')],
-    ['a column of a table', 'gateway/README.md', (text) => text.replace(/^(\| \[`gateway\/store`\].*\|).*\|$/m, '$1 nothing |')],
+    [
+      'a column of a table',
+      'gateway/README.md',
+      (text) => text.replace(/^(\| \[`gateway\/store`\].*\|).*\|$/m, '$1 nothing |'),
+    ],
   ]) {
     it(`restores ${what}`, () => {
       const text = change(files.get(path));
@@ -89,11 +120,15 @@ describe('rooms.mjs --write', () => {
 describe('the READMEs of the folders', () => {
   it('exist in every folder of code', () => {
     const folders = new Set([...files.keys()].filter((path) => path.endsWith('.h')).map(dirname));
-    assert.deepEqual([...folders].filter((folder) => !files.has(`${folder}/README.md`)), []);
+    assert.deepEqual(
+      [...folders].filter((folder) => !files.has(`${folder}/README.md`)),
+      [],
+    );
   });
 
   for (const folder of listed(files)) {
     // If this fails, run `node tests/house/file_tables.mjs`, which writes the lists.
-    it(`list the files of ${folder}`, () => assert.ok(files.get(`${folder}/README.md`).includes(fileTable(files, folder))));
+    it(`list the files of ${folder}`, () =>
+      assert.ok(files.get(`${folder}/README.md`).includes(fileTable(files, folder))));
   }
 });

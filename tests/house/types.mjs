@@ -31,7 +31,13 @@ const PACKAGES = ['clients', 'deploy', 'telemetry', 'proto-generator'].map((name
  */
 export function errorsOf(paths, texts = new Map()) {
   const { config } = ts.readConfigFile(join(tree, 'jsconfig.json'), ts.sys.readFile);
-  const { options, fileNames, errors } = ts.parseJsonConfigFileContent(config, ts.sys, tree, undefined, 'jsconfig.json');
+  const { options, fileNames, errors } = ts.parseJsonConfigFileContent(
+    config,
+    ts.sys,
+    tree,
+    undefined,
+    'jsconfig.json',
+  );
   Object.assign(options, { typeRoots: [join(tools, '@types')], paths: { '*': PACKAGES } });
   const host = ts.createCompilerHost(options);
   const { readFile } = host;
@@ -42,11 +48,14 @@ export function errorsOf(paths, texts = new Map()) {
   for (const diagnostic of [...errors, ...ts.getPreEmitDiagnostics(program)]) {
     const path = diagnostic.file ? relative(tree, diagnostic.file.fileName) : 'jsconfig.json';
     if (paths && !paths.includes(path)) continue;
-    found.set(path, [...(found.get(path) ?? []), ts.formatDiagnostic(diagnostic, {
-      getCanonicalFileName: (name) => name,
-      getCurrentDirectory: () => tree,
-      getNewLine: () => '\n',
-    })]);
+    found.set(path, [
+      ...(found.get(path) ?? []),
+      ts.formatDiagnostic(diagnostic, {
+        getCanonicalFileName: (name) => name,
+        getCurrentDirectory: () => tree,
+        getNewLine: () => '\n',
+      }),
+    ]);
   }
   return found;
 }
@@ -63,7 +72,9 @@ export function faultsOf(errors, record) {
   const more = [...errors].filter(([path, { length }]) => length > (record[path] ?? 0));
   const fewer = Object.keys(record).filter((path) => (errors.get(path)?.length ?? 0) < record[path]);
   return [
-    ...more.map(([path, each]) => `${path}: ${each.length} type errors, ${record[path] ?? 0} are recorded\n${each.join('')}`),
+    ...more.map(
+      ([path, each]) => `${path}: ${each.length} type errors, ${record[path] ?? 0} are recorded\n${each.join('')}`,
+    ),
     ...fewer.map((path) => `${path}: fewer type errors than recorded; run node tests/house/types.mjs --write\n`),
   ];
 }

@@ -57,7 +57,11 @@ function namesIn(path, text) {
     return names.map(({ 1: name, index }) => ({ name, words: name.replaceAll(/(?<=.)([A-Z])/g, ' $1'), index }));
   }
   if (!path.endsWith('_test.mjs')) return [];
-  return [...text.matchAll(/^\s*(?:it|test|describe)\(\s*(['"`])(.*?)\1/gm)].map(({ 2: name, index }) => ({ name, words: name, index }));
+  return [...text.matchAll(/^\s*(?:it|test|describe)\(\s*(['"`])(.*?)\1/gm)].map(({ 2: name, index }) => ({
+    name,
+    words: name,
+    index,
+  }));
 }
 
 const placeOf = (path, text, index) => `${path}:${text.slice(0, index).split('\n').length}`;
@@ -81,14 +85,27 @@ function faultsIn(path, text) {
 }
 
 function read(...globs) {
-  const paths = execFileSync('git', ['ls-files', ...globs], { cwd: tree, encoding: 'utf8' }).trim().split('\n');
+  const paths = execFileSync('git', ['ls-files', ...globs], { cwd: tree, encoding: 'utf8' })
+    .trim()
+    .split('\n');
   return paths.map((path) => [path, readFileSync(join(tree, path), 'utf8')]);
 }
 
 it('no sentence has a banned phrase', () => {
-  const files = read('*.h', '*.cc', '*.proto', '*.md', 'tests/simulator/*.mjs', 'tests/clients/*.mjs', 'tests/machine/*.mjs');
+  const files = read(
+    '*.h',
+    '*.cc',
+    '*.proto',
+    '*.md',
+    'tests/simulator/*.mjs',
+    'tests/clients/*.mjs',
+    'tests/machine/*.mjs',
+  );
   assert.ok(files.length > 500);
-  assert.deepEqual(files.flatMap(([path, text]) => faultsIn(path, text)), []);
+  assert.deepEqual(
+    files.flatMap(([path, text]) => faultsIn(path, text)),
+    [],
+  );
 });
 
 it('every suite of C++ tests is named ...Test', () => {
@@ -96,7 +113,10 @@ it('every suite of C++ tests is named ...Test', () => {
     [...text.matchAll(/^TEST(?:_[FP])?\(\s*(\w+),/gm)].map(([, suite]) => `${path}: ${suite}`),
   );
   assert.ok(suites.length > 500);
-  assert.deepEqual(suites.filter((suite) => !suite.endsWith('Test')), []);
+  assert.deepEqual(
+    suites.filter((suite) => !suite.endsWith('Test')),
+    [],
+  );
 });
 
 it('a banned phrase is found, also across a line break and in the name of a test', () => {

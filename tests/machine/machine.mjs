@@ -206,10 +206,13 @@ export const entriesFile = (folder) => folder.replaceAll('/', '%') || '%';
 /** Returns the states of a folder that the disk may have, the oldest first. Each state maps names to inodes. */
 export function entryStates(machine, folder) {
   const text = readFileSync(join(machine.folder, 'entries', entriesFile(folder)), 'utf8');
-  return text.split('\n').filter((_, index, lines) => index < lines.length - 1).map((line) => {
-    const parts = line.split('/');
-    const state = new Map();
-    for (let at = 0; at + 1 < parts.length; at += 2) state.set(parts[at + 1], parts[at]);
-    return state;
-  });
+  return text
+    .split('\n')
+    .filter((_, index, lines) => index < lines.length - 1)
+    .map((line) => {
+      const parts = line.split('/');
+      const state = new Map();
+      for (let at = 0; at + 1 < parts.length; at += 2) state.set(parts[at + 1], parts[at]);
+      return state;
+    });
 }

@@ -54,7 +54,9 @@ function foldersOf(watched, name = '') {
 }
 
 const filesIn = (folder) =>
-  readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => name);
+  readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
 
 /** Maps each inode to the path of the file that has its content in the page cache. */
 function cachedFiles({ folder, watched }) {

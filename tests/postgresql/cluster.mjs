@@ -24,7 +24,10 @@ const CONNECT_SECONDS = 5;
 /** Runs a program until it exits. Resolves to its output. Rejects if its status is not 0. */
 function run(words, env = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(words[0], words.slice(1), { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+    const child = spawn(words[0], words.slice(1), {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    });
     let stdout = '';
     let stderr = '';
     child.stdout.on('data', (data) => (stdout += data));
@@ -197,7 +200,10 @@ export class PostgresServer {
     });
     await until(async () => {
       if (ended) throw new Error(`the server ${this.name} has ended: ${this.#lastLines()}`);
-      return this.sql('SELECT 1').then(() => true, () => false);
+      return this.sql('SELECT 1').then(
+        () => true,
+        () => false,
+      );
     }, `the server ${this.name} accepts connections`);
   }
 
@@ -339,7 +345,9 @@ export class PostgresServer {
 
   /** The settings in which the servers of a cluster differ. */
   #writeOwnSettings(primary, settings = []) {
-    const follows = primary ? `host=${primary.address ?? primary.folder} user=postgres application_name=${this.name}` : '';
+    const follows = primary
+      ? `host=${primary.address ?? primary.folder} user=postgres application_name=${this.name}`
+      : '';
     const lines = [
       ...[`listen_addresses = '${this.address ?? ''}'`, `unix_socket_directories = '${this.folder}'`],
       ...[`primary_conninfo = '${follows}'`, ...settings],
@@ -377,7 +385,10 @@ export class PostgresBackup {
   /** The lines of postgresql.conf with which a server archives its log. A file gets its name when it is whole. */
   get settings() {
     const file = `${this.archive}/%f`;
-    return ['archive_mode = on', `archive_command = 'test ! -f ${file} && cp %p ${file}.part && mv ${file}.part ${file}'`];
+    return [
+      'archive_mode = on',
+      `archive_command = 'test ! -f ${file} && cp %p ${file}.part && mv ${file}.part ${file}'`,
+    ];
   }
 
   /** The lines of postgresql.conf with which a server restores the state at the target, and becomes a primary. */

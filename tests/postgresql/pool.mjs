@@ -50,7 +50,15 @@ export class Pool {
     const config = join(pool.folder, 'pool.ini');
     writeFileSync(config, `${lines.join('\n')}\n`);
     const log = openSync(join(pool.folder, 'log'), 'a');
-    const words = [...(process.getuid() === 0 ? NOT_ROOT : []), 'setpriv', '--pdeathsig', 'KILL', '--', PROGRAM, config];
+    const words = [
+      ...(process.getuid() === 0 ? NOT_ROOT : []),
+      'setpriv',
+      '--pdeathsig',
+      'KILL',
+      '--',
+      PROGRAM,
+      config,
+    ];
     const child = spawn(words[0], words.slice(1), { stdio: ['ignore', log, log] });
     closeSync(log);
     const ended = new Promise((resolve) => child.on('close', resolve));

@@ -59,7 +59,10 @@ export class Relay {
     const upstream = createConnection(join(server.folder, SOCKET));
     const pair = [client, upstream];
     this.#pairs.add(pair);
-    for (const [socket, other] of [[client, upstream], [upstream, client]]) {
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ]) {
       socket.on('error', () => {});
       socket.on('close', () => {
         other.destroy();

@@ -34,7 +34,10 @@ describe('the sample of a call', { timeout: 2 * HANG_MS }, () => {
 
   test('in README.md creates a policy', async (t) => {
     const { gateway } = await startStack(t, { config: { store: { sqlite: { folder: scratch(t) } } } });
-    const { status, stdout, stderr } = await runPython(fenced('python', 'timeout=5).activity\nprint('), gateway.address);
+    const { status, stdout, stderr } = await runPython(
+      fenced('python', 'timeout=5).activity\nprint('),
+      gateway.address,
+    );
     assert.equal(status, 0, stderr);
     assert.match(stdout, /^3 \['[-0-9a-f]{36}'\]\n$/);
   });
@@ -72,7 +75,8 @@ describe('the sample of a call', { timeout: 2 * HANG_MS }, () => {
 
   for (const beginning of ['node deploy/call.mjs', 'grpcurl']) {
     test(`with ${beginning} prints accounts`, async (t) => {
-      if (beginning === 'grpcurl' && !existsSync(join(goPrograms, 'grpcurl'))) return t.skip('deploy/install found no Go for grpcurl');
+      if (beginning === 'grpcurl' && !existsSync(join(goPrograms, 'grpcurl')))
+        return t.skip('deploy/install found no Go for grpcurl');
       const { gateway } = await startStack(t);
       const text = `PATH=${goPrograms}:$PATH\n${command(beginning).replace(PORT, gateway.address)}`;
       const { status, stdout, stderr } = await shell(root, text);
@@ -118,7 +122,11 @@ describe('samples of certificates and configs', { timeout: HANG_MS }, () => {
     const { status, stderr } = await shell(place, fenced('sh', 'openssl req'));
     assert.equal(status, 0, stderr);
     const keygen = ['keygen', '--curve', 'p256', '--out'];
-    for (const args of [['audit', 'keygen', '--out', 'audit.key'], [...keygen, 'main.key'], [...keygen, 'treasury.key']]) {
+    for (const args of [
+      ['audit', 'keygen', '--out', 'audit.key'],
+      [...keygen, 'main.key'],
+      [...keygen, 'treasury.key'],
+    ]) {
       assert.equal((await run(args.with(-1, join(place, args.at(-1))))).status, 0);
     }
     writeFileSync(join(place, 'customers.txt'), '11111111-2222-4333-8444-555555555555\n');

@@ -173,7 +173,10 @@ const onlyActivity = (simulator) => [...simulator.service.state.activitiesByFing
 test('the page has a sample and its grants for each of the five operations', () => {
   assert.deepEqual([...sections.keys()], [...SUBMITS.map(({ title }) => title), EXPORT, APPROVAL]);
   for (const blocks of sections.values()) {
-    assert.deepEqual(blocks.map(({ language }) => language), ['yaml', 'python']);
+    assert.deepEqual(
+      blocks.map(({ language }) => language),
+      ['yaml', 'python'],
+    );
   }
   assert.equal(blocksOf(pageAt('proto/SAMPLES.md')).length, 10);
 });
@@ -302,7 +305,10 @@ describe(`the sample "${APPROVAL}"`, { timeout: 2 * HANG_MS }, () => {
       assert.equal(reading.path, '/public/v1/query/get_activity');
       assert.deepEqual(reading.body, { organizationId: ORGANIZATION, activityId: expected.id });
       const approver = apiKeyNamed('end user 1').publicKey;
-      assert.deepEqual([list, vote, reading].map(({ publicKey }) => publicKey), [approver, approver, approver]);
+      assert.deepEqual(
+        [list, vote, reading].map(({ publicKey }) => publicKey),
+        [approver, approver, approver],
+      );
     });
   }
 

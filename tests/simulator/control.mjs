@@ -36,7 +36,7 @@ const problem = (status, error) => jsonAnswer(status, { error });
 function commonRoutes(prefix, partOf) {
   const routes = {
     'POST faults': (part, body) => {
-      part.addFaults(Array.isArray(body) ? body : body?.faults ?? [body]);
+      part.addFaults(Array.isArray(body) ? body : (body?.faults ?? [body]));
       return { pending: part.pendingFaults() };
     },
     'GET faults': (part) => ({ pending: part.pendingFaults() }),

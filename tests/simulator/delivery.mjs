@@ -52,7 +52,7 @@ async function sendPadding(response, bytes) {
   const [head, tail] = ['{"padding":"', '"}'];
   const closed = once(response, 'close').catch(() => undefined);
   response.write(head);
-  for (let left = Math.max(0, bytes - head.length - tail.length); left > 0 && !response.destroyed; ) {
+  for (let left = Math.max(0, bytes - head.length - tail.length); left > 0 && !response.destroyed;) {
     const size = Math.min(left, CHUNK.length);
     left -= size;
     if (!response.write(CHUNK.subarray(0, size))) {

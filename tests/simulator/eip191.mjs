@@ -57,8 +57,7 @@ function add(a, b) {
   if (a === undefined) return b;
   if (b === undefined) return a;
   if (a.x === b.x && a.y !== b.y) return undefined;
-  const slope =
-    a.x === b.x ? 3n * a.x * a.x * inverse(2n * a.y, P) : modulo(b.y - a.y, P) * inverse(b.x - a.x, P);
+  const slope = a.x === b.x ? 3n * a.x * a.x * inverse(2n * a.y, P) : modulo(b.y - a.y, P) * inverse(b.x - a.x, P);
   const x = modulo(slope * slope - a.x - b.x, P);
   return { x, y: modulo(slope * (a.x - x) - a.y, P) };
 }

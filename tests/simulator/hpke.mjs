@@ -6,8 +6,7 @@ const SUITE = Buffer.from('HPKE\x00\x10\x00\x01\x00\x02', 'latin1');
 
 const hmac = (key, ...parts) => createHmac('sha256', key).update(Buffer.concat(parts)).digest();
 
-const extract = (suite, salt, label, secret) =>
-  hmac(salt, Buffer.from('HPKE-v1'), suite, Buffer.from(label), secret);
+const extract = (suite, salt, label, secret) => hmac(salt, Buffer.from('HPKE-v1'), suite, Buffer.from(label), secret);
 
 /** At most 32 bytes, so that one block of HKDF is enough. */
 function expand(suite, key, label, info, length) {

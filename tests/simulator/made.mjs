@@ -55,8 +55,7 @@ const MAKERS = {
     const { members, atMostOneOf = [] } = kind;
     // The choice is a number with several digits: the first one selects here, the others within the selected member.
     const inner = { ...options, choice: Math.floor(options.choice / (atMostOneOf.length || 1)) };
-    const makeMember = (name) =>
-      made(members[name], `${path}.${name}`, atMostOneOf.includes(name) ? inner : options);
+    const makeMember = (name) => made(members[name], `${path}.${name}`, atMostOneOf.includes(name) ? inner : options);
     return Object.fromEntries(membersOf(kind, path, options).map((name) => [name, makeMember(name)]));
   },
 };

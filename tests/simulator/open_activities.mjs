@@ -59,7 +59,8 @@ export class OpenActivities {
     if (this.nowMs() - open.createdMs >= VOTING_MS) {
       throw new Refusal('FAILED_PRECONDITION', 'REQUEST_INVALID', 'the time for votes on this activity is over');
     }
-    if (activity.votes.some(({ userId, selection: earlier }) => userId === user.userId && earlier === selection)) return;
+    if (activity.votes.some(({ userId, selection: earlier }) => userId === user.userId && earlier === selection))
+      return;
     const { publicKey, signature, scheme } = stamper;
     const time = timeOf(this.nowMs());
     activity.votes = activity.votes.filter(({ userId }) => userId !== user.userId);

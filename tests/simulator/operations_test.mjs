@@ -48,15 +48,21 @@ function* placesIn(kind, value, path) {
 
 describe('every operation', () => {
   for (const extent of ['full', 'least']) {
-    test(`accepts the ${extent} body, and has a ${extent} answer or result`, withSimulator(async (simulator) => {
-      for (const operation of all.filter((each) => !isVote(each))) {
-        const body = bodyOf(operation, envelope(), { extent });
-        const { status, text, json } = await post(simulator, operation.path, body);
-        assert.equal(status, 200, `${operation.name}: ${text}`);
-        if (operation.type !== undefined) hasActivity(json.activity, operation, body);
-        hasContent(parse(text).value, operation, extent);
-      }
-    }, { answers: extent }));
+    test(
+      `accepts the ${extent} body, and has a ${extent} answer or result`,
+      withSimulator(
+        async (simulator) => {
+          for (const operation of all.filter((each) => !isVote(each))) {
+            const body = bodyOf(operation, envelope(), { extent });
+            const { status, text, json } = await post(simulator, operation.path, body);
+            assert.equal(status, 200, `${operation.name}: ${text}`);
+            if (operation.type !== undefined) hasActivity(json.activity, operation, body);
+            hasContent(parse(text).value, operation, extent);
+          }
+        },
+        { answers: extent },
+      ),
+    );
   }
 
   function hasActivity({ type, intent, result, appProofs }, operation, { parameters, generateAppProofs }) {
@@ -138,13 +144,19 @@ describe('every operation', () => {
     return kind === 'integer' && value === 7;
   }
 
-  test('returns the same activity for a repeated body', withSimulator(async (simulator) => {
-    for (const operation of all.filter(({ type }) => type !== undefined).filter((each) => !isVote(each))) {
-      const body = JSON.stringify(bodyOf(operation, envelope()));
-      const [first, again] = [await post(simulator, operation.path, body), await post(simulator, operation.path, body)];
-      assert.equal(first.json.activity.id, again.json.activity.id);
-    }
-  }));
+  test(
+    'returns the same activity for a repeated body',
+    withSimulator(async (simulator) => {
+      for (const operation of all.filter(({ type }) => type !== undefined).filter((each) => !isVote(each))) {
+        const body = JSON.stringify(bodyOf(operation, envelope()));
+        const [first, again] = [
+          await post(simulator, operation.path, body),
+          await post(simulator, operation.path, body),
+        ];
+        assert.equal(first.json.activity.id, again.json.activity.id);
+      }
+    }),
+  );
 });
 
 describe('an operation of the schema', () => {
@@ -156,53 +168,82 @@ describe('an operation of the schema', () => {
     return post(simulator, operation.path, body);
   };
 
-  test('has the same result each time', withSimulator(async (simulator) => {
-    const results = [await create(simulator), await create(simulator)].map(({ json }) => json.activity.result);
-    assert.deepEqual(results[0], results[1]);
-  }));
+  test(
+    'has the same result each time',
+    withSimulator(async (simulator) => {
+      const results = [await create(simulator), await create(simulator)].map(({ json }) => json.activity.result);
+      assert.deepEqual(results[0], results[1]);
+    }),
+  );
 
-  test('is rejected as an operation of the specification is', withSimulator(async (simulator) => {
-    const { status, json } = await create(simulator, ({ parameters }) => (parameters.accounts[1].curve = 'CURVE_X'));
-    assert.equal(status, 400);
-    assert.equal(json.code, 3);
-    assert.equal(json.details[0].fieldViolations[0].field, 'parameters.accounts[1].curve');
-    assert.equal(json.details.at(-1).serviceErrorCode, 'REQUEST_INVALID');
-  }));
+  test(
+    'is rejected as an operation of the specification is',
+    withSimulator(async (simulator) => {
+      const { status, json } = await create(simulator, ({ parameters }) => (parameters.accounts[1].curve = 'CURVE_X'));
+      assert.equal(status, 400);
+      assert.equal(json.code, 3);
+      assert.equal(json.details[0].fieldViolations[0].field, 'parameters.accounts[1].curve');
+      assert.equal(json.details.at(-1).serviceErrorCode, 'REQUEST_INVALID');
+    }),
+  );
 
-  test('names its activity types in the rejection of an unknown type', withSimulator(async (simulator) => {
-    const { status, json } = await create(simulator, (body) => (body.type += '_V9'));
-    assert.equal(status, 400);
-    assert.match(json.message, /type must be one of ACTIVITY_TYPE_CREATE_WALLET/);
-  }));
+  test(
+    'names its activity types in the rejection of an unknown type',
+    withSimulator(async (simulator) => {
+      const { status, json } = await create(simulator, (body) => (body.type += '_V9'));
+      assert.equal(status, 400);
+      assert.match(json.message, /type must be one of ACTIVITY_TYPE_CREATE_WALLET/);
+    }),
+  );
 
-  test('repeats its parameters in an error', withSimulator(async (simulator) => {
-    simulator.addFaults([{ kind: 'error', code: 'PERMISSION_DENIED' }]);
-    const { status, json } = await create(simulator);
-    assert.equal(status, 403);
-    assert.match(json.message, /accounts\.1\.curve=/);
-  }));
+  test(
+    'repeats its parameters in an error',
+    withSimulator(async (simulator) => {
+      simulator.addFaults([{ kind: 'error', code: 'PERMISSION_DENIED' }]);
+      const { status, json } = await create(simulator);
+      assert.equal(status, 403);
+      assert.match(json.message, /accounts\.1\.curve=/);
+    }),
+  );
 
-  test('waits for votes', withSimulator(async (simulator) => {
-    simulator.addFaults([{ kind: 'pending' }]);
-    const { id, status } = (await create(simulator)).json.activity;
-    assert.equal(status, 'ACTIVITY_STATUS_PENDING');
-    const { result } = simulator.endActivity(id);
-    assert.deepEqual(Object.keys(result), ['createWalletResult']);
-  }));
+  test(
+    'waits for votes',
+    withSimulator(async (simulator) => {
+      simulator.addFaults([{ kind: 'pending' }]);
+      const { id, status } = (await create(simulator)).json.activity;
+      assert.equal(status, 'ACTIVITY_STATUS_PENDING');
+      const { result } = simulator.endActivity(id);
+      assert.deepEqual(Object.keys(result), ['createWalletResult']);
+    }),
+  );
 
-  test('is an activity that get_activity finds', withSimulator(async (simulator) => {
-    const { activity } = (await create(simulator)).json;
-    assert.deepEqual((await testing.query(simulator, 'get_activity', { activityId: activity.id })).json, { activity });
-    const listed = await testing.query(simulator, 'list_activities', { filterByType: [operation.type] });
-    assert.deepEqual(listed.json, { activities: [activity] });
-  }, { answers: 'state' }));
+  test(
+    'is an activity that get_activity finds',
+    withSimulator(
+      async (simulator) => {
+        const { activity } = (await create(simulator)).json;
+        assert.deepEqual((await testing.query(simulator, 'get_activity', { activityId: activity.id })).json, {
+          activity,
+        });
+        const listed = await testing.query(simulator, 'list_activities', { filterByType: [operation.type] });
+        assert.deepEqual(listed.json, { activities: [activity] });
+      },
+      { answers: 'state' },
+    ),
+  );
 
-  test('whose request has no app proofs rejects generateAppProofs', withSimulator(async (simulator) => {
-    const other = operationAt('/public/v1/submit/export_secrets');
-    const { status, json } = await post(simulator, other.path, { ...bodyOf(other, envelope()), generateAppProofs: true });
-    assert.equal(status, 400);
-    assert.equal(json.details[0].fieldViolations[0].field, 'generateAppProofs');
-  }));
+  test(
+    'whose request has no app proofs rejects generateAppProofs',
+    withSimulator(async (simulator) => {
+      const other = operationAt('/public/v1/submit/export_secrets');
+      const { status, json } = await post(simulator, other.path, {
+        ...bodyOf(other, envelope()),
+        generateAppProofs: true,
+      });
+      assert.equal(status, 400);
+      assert.equal(json.details[0].fieldViolations[0].field, 'generateAppProofs');
+    }),
+  );
 });
 
 describe('a part of the API that is newer', () => {
@@ -214,19 +255,28 @@ describe('a part of the API that is newer', () => {
     return (await Promise.all(answers)).map(({ status }) => status);
   };
 
-  test('is known only with the setting for it', withSimulator(async (simulator) => {
-    assert.equal(newestPaths.length - paths.length, 8);
-    assert.deepEqual(await statuses(simulator), [404, 400, 400]);
-    simulator.change({ newer: true });
-    assert.deepEqual(await statuses(simulator), [200, 200, 200]);
-  }, { newer: false }));
+  test(
+    'is known only with the setting for it',
+    withSimulator(
+      async (simulator) => {
+        assert.equal(newestPaths.length - paths.length, 8);
+        assert.deepEqual(await statuses(simulator), [404, 400, 400]);
+        simulator.change({ newer: true });
+        assert.deepEqual(await statuses(simulator), [200, 200, 200]);
+      },
+      { newer: false },
+    ),
+  );
 
   test('is in the schema', () => {
     const members = Object.entries(schema.messages).flatMap(([message, each]) =>
       Object.keys(each).map((name) => `${message}.${name}`),
     );
     const parts = new Set([...newestPaths, ...members, ...Object.values(schema.enums).flat()]);
-    assert.deepEqual([...NEWER].filter((part) => !parts.has(part)), []);
+    assert.deepEqual(
+      [...NEWER].filter((part) => !parts.has(part)),
+      [],
+    );
   });
 });
 
@@ -264,12 +314,15 @@ describe('made values', () => {
   });
 });
 
-test('the settings of answers can be changed, and have no other values', withSimulator(async (simulator) => {
-  const whoami = async () => (await testing.query(simulator, 'whoami')).json;
-  assert.match((await whoami()).userId, /^userId-/);
-  simulator.change({ answers: 'state' });
-  assert.equal((await whoami()).organizationId, ORGANIZATION);
-  assert.throws(() => simulator.change({ answers: 'some' }));
-  assert.throws(() => simulator.change({ choice: -1 }));
-  assert.throws(() => simulator.change({ newer: 'yes' }));
-}));
+test(
+  'the settings of answers can be changed, and have no other values',
+  withSimulator(async (simulator) => {
+    const whoami = async () => (await testing.query(simulator, 'whoami')).json;
+    assert.match((await whoami()).userId, /^userId-/);
+    simulator.change({ answers: 'state' });
+    assert.equal((await whoami()).organizationId, ORGANIZATION);
+    assert.throws(() => simulator.change({ answers: 'some' }));
+    assert.throws(() => simulator.change({ choice: -1 }));
+    assert.throws(() => simulator.change({ newer: 'yes' }));
+  }),
+);

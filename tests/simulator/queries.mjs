@@ -34,8 +34,8 @@ export const queries = {
     if (walletId !== undefined && wallets.length === 0) throw notFound('REQUEST_INVALID', 'no such wallet');
     const accounts = wallets.flatMap((wallet) => wallet.accounts.map((account) => ({ wallet, account })));
     return {
-      accounts: page(accounts, ({ account }) => account.walletAccountId, 'account', paginationOptions).map(({ wallet, account }) =>
-        records.walletAccount(account, wallet, { withDetails: includeWalletDetails }),
+      accounts: page(accounts, ({ account }) => account.walletAccountId, 'account', paginationOptions).map(
+        ({ wallet, account }) => records.walletAccount(account, wallet, { withDetails: includeWalletDetails }),
       ),
     };
   },
@@ -83,12 +83,14 @@ export const queries = {
 
   /** The newest activity comes first. */
   list_activities({ state, organizationId }, { filterByStatus = [], filterByType = [], paginationOptions }) {
-    const activities = [...state.activitiesById.values()].reverse().filter(
-      (each) =>
-        each.organizationId === organizationId &&
-        (filterByStatus.length === 0 || filterByStatus.includes(each.status)) &&
-        (filterByType.length === 0 || filterByType.includes(each.type)),
-    );
+    const activities = [...state.activitiesById.values()]
+      .reverse()
+      .filter(
+        (each) =>
+          each.organizationId === organizationId &&
+          (filterByStatus.length === 0 || filterByStatus.includes(each.status)) &&
+          (filterByType.length === 0 || filterByType.includes(each.type)),
+      );
     return { activities: page(activities, ({ id }) => id, 'activity', paginationOptions) };
   },
 

@@ -5,7 +5,10 @@ import { Refusal } from './errors.mjs';
 export function isLimits(value) {
   const isCount = (number) => Number.isSafeInteger(number) && number > 0;
   const isPath = (path) => path === undefined || typeof path === 'string';
-  return Array.isArray(value) && value.every(({ requests, perMs, path }) => isCount(requests) && isCount(perMs) && isPath(path));
+  return (
+    Array.isArray(value) &&
+    value.every(({ requests, perMs, path }) => isCount(requests) && isCount(perMs) && isPath(path))
+  );
 }
 
 export class RateLimits {
@@ -42,7 +45,10 @@ export class RateLimits {
     if (retryMs === 0) times.push({ time: now, path });
     const [{ requests }] = limits;
     const used = countedBy(limits[0]).length;
-    const headers = { 'ratelimit-limit': String(requests), 'ratelimit-remaining': String(Math.max(requests - used, 0)) };
+    const headers = {
+      'ratelimit-limit': String(requests),
+      'ratelimit-remaining': String(Math.max(requests - used, 0)),
+    };
     if (retryMs === 0) return { headers, refusal: undefined };
     headers['retry-after'] = String(Math.ceil(retryMs / 1000));
     return {

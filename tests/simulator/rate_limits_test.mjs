@@ -29,7 +29,15 @@ describe('rate limits', () => {
 
   it('can concern one path only', () => {
     const limits = new RateLimits(() => 0);
-    const take = (path) => limits.take('a', [{ requests: 1, perMs: 1000, path: '/a' }, { requests: 3, perMs: 1000 }], path).refusal;
+    const take = (path) =>
+      limits.take(
+        'a',
+        [
+          { requests: 1, perMs: 1000, path: '/a' },
+          { requests: 3, perMs: 1000 },
+        ],
+        path,
+      ).refusal;
     assert.equal(take('/a'), undefined);
     assert.equal(take('/b'), undefined);
     assert.equal(take('/a').errorCode, 'RATE_LIMIT_EXCEEDED');

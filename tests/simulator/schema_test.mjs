@@ -79,16 +79,19 @@ test("the reader of the client reads a query's and a submit's method", () => {
         match inner { intents::result::Inner::BrewResult(res) => res }
     }
 }`;
-  assert.deepEqual([...operationsIn(methods)], [
-    ['/public/v1/query/get_tea', { kind: 'query', request: 'api::GetTeaRequest', answer: 'api::GetTeaResponse' }],
+  assert.deepEqual(
+    [...operationsIn(methods)],
     [
-      '/public/v1/submit/brew',
-      {
-        ...{ kind: 'submit', type: 'ACTIVITY_TYPE_BREW_V2', parameters: 'intents::BrewIntentV2' },
-        ...{ result: 'BrewResult', appProofs: true },
-      },
+      ['/public/v1/query/get_tea', { kind: 'query', request: 'api::GetTeaRequest', answer: 'api::GetTeaResponse' }],
+      [
+        '/public/v1/submit/brew',
+        {
+          ...{ kind: 'submit', type: 'ACTIVITY_TYPE_BREW_V2', parameters: 'intents::BrewIntentV2' },
+          ...{ result: 'BrewResult', appProofs: true },
+        },
+      ],
     ],
-  ]);
+  );
 });
 
 describe('the schema', () => {
@@ -128,7 +131,10 @@ describe('the schema', () => {
   test('has a version for every activity type that a submit sends', () => {
     const types = Object.values(schema.operations).flatMap(({ versions }) => Object.keys(versions ?? {}));
     assert.equal(new Set(types).size, types.length);
-    assert.deepEqual(types.filter((type) => !schema.enums.ActivityType.includes(type)), []);
+    assert.deepEqual(
+      types.filter((type) => !schema.enums.ActivityType.includes(type)),
+      [],
+    );
     assert.ok(!types.some((type) => type.endsWith('UNSPECIFIED')));
   });
 
@@ -142,14 +148,23 @@ describe('the table of differences', () => {
   const rows = [...page.matchAll(/^\| `(.*?)` \| (.*?) \| (.*?) \| (.*) \|$/gm)].map(([, ...cells]) => cells);
 
   test('lists every difference between the specification and the schema, and no other one', () => {
-    assert.deepEqual(rows.map((cells) => cells.slice(0, 3)), differences());
+    assert.deepEqual(
+      rows.map((cells) => cells.slice(0, 3)),
+      differences(),
+    );
   });
 
   test('has a decision for each difference', () => {
-    assert.deepEqual(rows.filter(([, , , decision]) => !/^[A-Z].*\.$/.test(decision)), []);
+    assert.deepEqual(
+      rows.filter(([, , , decision]) => !/^[A-Z].*\.$/.test(decision)),
+      [],
+    );
   });
 
   test('has no operation that the schema does not have', () => {
-    assert.deepEqual([...specified.keys()].filter((path) => !(path in schema.operations)), []);
+    assert.deepEqual(
+      [...specified.keys()].filter((path) => !(path in schema.operations)),
+      [],
+    );
   });
 });

@@ -148,7 +148,8 @@ export class Simulator {
 
   change(settings) {
     for (const [name, value] of Object.entries(settings)) {
-      if (!SETTINGS[name]?.(value)) throw new FaultError(`the setting ${name} does not exist or cannot have this value`);
+      if (!SETTINGS[name]?.(value))
+        throw new FaultError(`the setting ${name} does not exist or cannot have this value`);
     }
     return Object.assign(this.settings, settings);
   }
@@ -207,7 +208,11 @@ export class Simulator {
       this.#capture.add({ ...seen, rawBody: Buffer.alloc(0), verdict: { outcome: 'incomplete' } });
       return;
     }
-    const { headers, refusal } = this.#rateLimits.take(request.socket.remoteAddress, this.settings.rateLimits, seen.path);
+    const { headers, refusal } = this.#rateLimits.take(
+      request.socket.remoteAddress,
+      this.settings.rateLimits,
+      seen.path,
+    );
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (refusal !== undefined) return this.#refuse({ ...seen, rawBody }, refusal, response);
     await this.#answer({ ...seen, rawBody }, response);

@@ -175,9 +175,7 @@ export class Service {
         intent,
         status: ending?.status ?? 'ACTIVITY_STATUS_COMPLETED',
         failure: ending?.failure ?? null,
-        result: hasEndedWell(ending)
-          ? perform()
-          : { empty: {}, null: null, absent: undefined }[ending.result],
+        result: hasEndedWell(ending) ? perform() : { empty: {}, null: null, absent: undefined }[ending.result],
       },
       { rawBody, stamper, enclave: this.#enclave, nowMs: context.nowMs },
     );
@@ -191,7 +189,9 @@ export class Service {
   #result(operation, context, intent) {
     const { name, resultKey, result } = operation;
     if (name in VOTES || resultKey === undefined) return {};
-    const fields = this.#hasState(operation) ? submits[name](context, intent) : this.#made(result, `${name}.${resultKey}`);
+    const fields = this.#hasState(operation)
+      ? submits[name](context, intent)
+      : this.#made(result, `${name}.${resultKey}`);
     return { [resultKey]: fields };
   }
 

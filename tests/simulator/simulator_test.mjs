@@ -60,46 +60,58 @@ test('prints its address, serves, and stops on SIGTERM', () =>
     assert.equal((await query(simulator, 'whoami')).status, 200);
   }));
 
-test('accepts additional public keys and another fixture', withFolder(async (folder) => {
-  const fixture = readFixture();
-  const strange = apiKeyNamed('stranger');
-  fixture.users = fixture.users.filter(({ userName }) => userName !== 'stranger');
-  const file = join(folder, 'fixture.json');
-  writeFileSync(file, JSON.stringify(fixture));
-  const args = ['--fixture', file, '--public-key', `${strange.publicKey}:p256`];
-  await withProgram(args, async (simulator) => {
-    assert.equal((await query(simulator, 'whoami', {}, { apiKey: strange })).json.username, 'gateway');
-  });
-}));
+test(
+  'accepts additional public keys and another fixture',
+  withFolder(async (folder) => {
+    const fixture = readFixture();
+    const strange = apiKeyNamed('stranger');
+    fixture.users = fixture.users.filter(({ userName }) => userName !== 'stranger');
+    const file = join(folder, 'fixture.json');
+    writeFileSync(file, JSON.stringify(fixture));
+    const args = ['--fixture', file, '--public-key', `${strange.publicKey}:p256`];
+    await withProgram(args, async (simulator) => {
+      assert.equal((await query(simulator, 'whoami', {}, { apiKey: strange })).json.username, 'gateway');
+    });
+  }),
+);
 
-test('serves HTTPS', withFolder(async (folder) => {
-  const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-  const pair = selfSigned();
-  writeFileSync(cert, pair.cert);
-  writeFileSync(key, pair.key);
-  await withProgram(['--tls-cert', cert, '--tls-key', key], async ({ url }) => {
-    assert.match(url, /^https:/);
-    const request = https.get(`${url}/public/v1/discovery/webhooks/jwks`, { rejectUnauthorized: false });
-    const [response] = await once(request, 'response');
-    response.resume();
-    assert.equal(response.statusCode, 200);
-    await once(response, 'end');
-  });
-}));
+test(
+  'serves HTTPS',
+  withFolder(async (folder) => {
+    const [cert, key] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+    const pair = selfSigned();
+    writeFileSync(cert, pair.cert);
+    writeFileSync(key, pair.key);
+    await withProgram(['--tls-cert', cert, '--tls-key', key], async ({ url }) => {
+      assert.match(url, /^https:/);
+      const request = https.get(`${url}/public/v1/discovery/webhooks/jwks`, { rejectUnauthorized: false });
+      const [response] = await once(request, 'response');
+      response.resume();
+      assert.equal(response.statusCode, 200);
+      await once(response, 'end');
+    });
+  }),
+);
 
 test('sends the events of all organizations to --webhook', async () => {
   const receivers = [await startReceiver(), await startReceiver()];
   try {
-    await withProgram(receivers.flatMap(({ url }) => ['--webhook', url]), async (simulator) => {
-      const organizationId = subOrganization(1);
-      const parameters = { organizationName: 'x' };
-      await submit(simulator, 'update_organization_name', 'UPDATE_ORGANIZATION_NAME', parameters, { organizationId });
-      const stats = `${simulator.url}/_simulator/webhooks/stats?acknowledged=2&waiting=0`;
-      assert.equal((await exchange(stats, { method: 'GET' })).json.deliveries, 2);
-      for (const { received } of receivers) {
-        assert.deepEqual(received.map(({ body }) => JSON.parse(body).organizationId), [organizationId]);
-      }
-    });
+    await withProgram(
+      receivers.flatMap(({ url }) => ['--webhook', url]),
+      async (simulator) => {
+        const organizationId = subOrganization(1);
+        const parameters = { organizationName: 'x' };
+        await submit(simulator, 'update_organization_name', 'UPDATE_ORGANIZATION_NAME', parameters, { organizationId });
+        const stats = `${simulator.url}/_simulator/webhooks/stats?acknowledged=2&waiting=0`;
+        assert.equal((await exchange(stats, { method: 'GET' })).json.deliveries, 2);
+        for (const { received } of receivers) {
+          assert.deepEqual(
+            received.map(({ body }) => JSON.parse(body).organizationId),
+            [organizationId],
+          );
+        }
+      },
+    );
   } finally {
     await Promise.all(receivers.map((receiver) => receiver.close()));
   }

@@ -125,9 +125,7 @@ submit('create_policies', 'ACTIVITY_TYPE_CREATE_POLICIES', keysOf('createPolicie
 submit('earn_withdraw', 'ACTIVITY_TYPE_EARN_WITHDRAW', keysOf('earnWithdraw'), {
   wrapperAddress: required(text),
   signWith: required(text),
-  chainCaip2: required(
-    oneOf('eip155:1', 'eip155:8453', 'eip155:42161', 'eip155:137', 'eip155:56', 'eip155:4217'),
-  ),
+  chainCaip2: required(oneOf('eip155:1', 'eip155:8453', 'eip155:42161', 'eip155:137', 'eip155:56', 'eip155:4217')),
   sponsor: flag,
   amountValue: required(decimal({ orWord: 'MAX', unbounded: true })),
 });

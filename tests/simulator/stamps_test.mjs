@@ -109,7 +109,7 @@ describe('an API key stamp', () => {
     'standard base64': Buffer.from(JSON.stringify({ ...good, scheme: '???>>>' })).toString('base64'),
     'no JSON': Buffer.from('stamp').toString('base64url'),
     'a list': encodeStamp([good]),
-    'null': encodeStamp(null),
+    null: encodeStamp(null),
     'a member too many': encodeStamp({ ...good, extra: '' }),
     'no scheme': encodeStamp({ ...good, scheme: undefined }),
     'an unknown scheme': encodeStamp({ ...good, scheme: 'SIGNATURE_SCHEME_TK_API_P521' }),
@@ -293,16 +293,27 @@ describe('a request', () => {
     ['with text as Content-Type is refused', [['Content-Type', 'text/plain'], good], 415],
     ['with two Content-Types is refused', [...JSON_HEADERS, JSON_HEADERS[0], good], 415],
     ['whose Content-Type names UTF-8 is accepted', [['Content-Type', 'application/json; charset=utf-8'], good], 200],
-    ['whose Content-Type names another encoding is refused', [['Content-Type', 'application/json; charset=latin1'], good], 415],
+    [
+      'whose Content-Type names another encoding is refused',
+      [['Content-Type', 'application/json; charset=latin1'], good],
+      415,
+    ],
     ['that is compressed is refused', [...JSON_HEADERS, ['Content-Encoding', 'gzip'], good], 415],
     ['without Accept is accepted', [JSON_HEADERS[0], good], 200],
     ['that accepts any type is accepted', [JSON_HEADERS[0], ['Accept', '*/*'], good], 200],
     ['that accepts only text is refused', [JSON_HEADERS[0], ['Accept', 'text/html, text/*'], good], 406],
-    ['that accepts all types except JSON is refused', [JSON_HEADERS[0], ['Accept', '*/*, application/json;q=0'], good], 406],
+    [
+      'that accepts all types except JSON is refused',
+      [JSON_HEADERS[0], ['Accept', '*/*, application/json;q=0'], good],
+      406,
+    ],
   ]) {
-    test(name, testing.withSimulator(startSimulator, {}, async (simulator) => {
-      assert.equal((await send(simulator, headers)).status, status);
-      assert.equal(simulator.requests()[0].verdict.outcome, status === 200 ? 'accepted' : 'refused');
-    }));
+    test(
+      name,
+      testing.withSimulator(startSimulator, {}, async (simulator) => {
+        assert.equal((await send(simulator, headers)).status, status);
+        assert.equal(simulator.requests()[0].verdict.outcome, status === 200 ? 'accepted' : 'refused');
+      }),
+    );
   }
 });

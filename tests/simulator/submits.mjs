@@ -26,7 +26,7 @@ function named(context, kind, what, isIt) {
 function namedUser(context, userId) {
   return context.references === 'checked'
     ? context.state.user(context.organizationId, userId)
-    : context.state.find('users', context.organizationId, (each) => each.userId === userId) ?? context.user;
+    : (context.state.find('users', context.organizationId, (each) => each.userId === userId) ?? context.user);
 }
 
 function keep(context, kind, record) {
@@ -120,8 +120,7 @@ export const submits = {
       sub: context.user.userId,
       nonce,
       exp: Number(nowSeconds(context) + defaults.sessionSeconds),
-      encrypted_bearer_token:
-        bearerTokenTargetPublicKey && context.enclave.bundle(bearerTokenTargetPublicKey),
+      encrypted_bearer_token: bearerTokenTargetPublicKey && context.enclave.bundle(bearerTokenTargetPublicKey),
     });
     return { oidcToken: Buffer.from(token).toString('base64') };
   },

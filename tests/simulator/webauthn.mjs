@@ -14,11 +14,9 @@ const sha256 = (bytes) => createHash('sha256').update(bytes).digest();
  * @returns {string | undefined} the fault, or undefined if the assertion is valid.
  */
 export function verifyAssertion(stamp, body, credential) {
-  const [authenticatorData, clientDataJson, der] = [
-    stamp.authenticatorData,
-    stamp.clientDataJson,
-    stamp.signature,
-  ].map(fromBase64url);
+  const [authenticatorData, clientDataJson, der] = [stamp.authenticatorData, stamp.clientDataJson, stamp.signature].map(
+    fromBase64url,
+  );
   if (!authenticatorData || !clientDataJson || !der) return 'holds a member that is not base64url';
 
   const clientData = readClientData(clientDataJson);

@@ -107,7 +107,9 @@ export class Courier {
       }
       this.#underWay.add(request);
       request.once('close', () => this.#underWay.delete(request));
-      request.on('error', (/** @type {NodeJS.ErrnoException} */ error) => resolve({ error: error.code ?? error.message }));
+      request.on('error', (/** @type {NodeJS.ErrnoException} */ error) =>
+        resolve({ error: error.code ?? error.message }),
+      );
       request.on('timeout', () => request.destroy(Object.assign(new Error('timeout'), { code: 'TIMEOUT' })));
       request.on('response', (response) => {
         const { statusCode: status } = response;

@@ -85,7 +85,8 @@ export class Webhooks {
 
   change(settings) {
     for (const [name, value] of Object.entries(settings)) {
-      if (!SETTINGS[name]?.isValid(value)) throw new FaultError(`the setting ${name} does not exist or cannot have this value`);
+      if (!SETTINGS[name]?.isValid(value))
+        throw new FaultError(`the setting ${name} does not exist or cannot have this value`);
     }
     return Object.assign(this.settings, settings);
   }

@@ -73,7 +73,9 @@ export class Collector {
 
   async listen(port = 0) {
     this.port = await new Promise((resolve, reject) => {
-      this.server.bindAsync(`127.0.0.1:${port}`, this.credentials, (error, bound) => (error ? reject(error) : resolve(bound)));
+      this.server.bindAsync(`127.0.0.1:${port}`, this.credentials, (error, bound) =>
+        error ? reject(error) : resolve(bound),
+      );
     });
   }
 
@@ -122,9 +124,9 @@ export class Collector {
 
   /** The metrics of the newest export; the elements are those of OTLP's message. */
   metrics() {
-    return this.#of('metrics').at(-1)?.resourceMetrics.flatMap(({ scopeMetrics }) =>
-      scopeMetrics.flatMap(({ metrics }) => metrics),
-    );
+    return this.#of('metrics')
+      .at(-1)
+      ?.resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
   }
 }
 

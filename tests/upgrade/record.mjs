@@ -7,7 +7,16 @@
 // and postgresql.yaml. Record each release, at its commit. Build //tests/machine:all first.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -80,7 +89,7 @@ async function recordFiles() {
   const closed = () => readdirSync(join(inner, 'audit')).filter((name) => /^audit\.log\.[0-9]/.test(name)).length;
   await runner.start(command);
   const query = () => runner.gateway.call('PolicyService/GetPolicy', request).catch(() => {});
-  for (const wanted = closed() + 1; closed() < wanted; ) await Promise.all(Array.from({ length: 64 }, query));
+  for (const wanted = closed() + 1; closed() < wanted;) await Promise.all(Array.from({ length: 64 }, query));
   await runner.stop();
 
   const head = headOf(await verifyAudit(command, join(inner, 'audit')));

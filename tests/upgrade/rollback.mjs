@@ -36,7 +36,10 @@ const t = { after: (end) => endings.unshift(end) };
 async function prepare(name, config, { storeClock, addresses } = {}) {
   const inner = join(folder, name);
   for (const each of ['', 'store', 'audit', 'machine']) mkdirSync(join(inner, each));
-  for (const [what, file] of [['audit', 'audit/audit.key'], ['store', 'store.key']]) {
+  for (const [what, file] of [
+    ['audit', 'audit/audit.key'],
+    ['store', 'store.key'],
+  ]) {
     const { status, stderr } = await run([what, 'keygen', '--out', join(inner, file)], { command: older });
     assert.equal(status, 0, stderr);
   }
@@ -58,7 +61,12 @@ async function upAndDown({ simulator, runner }, { upgrade, afterEach }) {
   let recorded = await recordScene({ recorder: runner, simulator, name: 'first' });
   await runner.stop();
   await upgrade?.();
-  for (const [name, command] of [['up', newer], ['down', older], ['up again', newer], ['down again', older]]) {
+  for (const [name, command] of [
+    ['up', newer],
+    ['down', older],
+    ['up again', newer],
+    ['down again', older],
+  ]) {
     await runner.moveClock(AN_HOUR_MS);
     await runner.start(command);
     recorded = await checkContinues({ gateway: runner.gateway, simulator, recorded, name: name.replace(' ', '-') });

@@ -91,7 +91,10 @@ try {
     stack.program = newer;
     await slots[2].start();
   });
-  assert.match(await own(stack, newer, 'check'), /^every new event must have a seal\n[1-9][0-9]* events have no seal$/m);
+  assert.match(
+    await own(stack, newer, 'check'),
+    /^every new event must have a seal\n[1-9][0-9]* events have no seal$/m,
+  );
   await step('all gateways are of the newer release', () => {});
 
   const history = await scene.end();

@@ -87,7 +87,9 @@ export async function makeSubmits({ gateway, simulator, name, kill }) {
   // The process is killed while this submit is at upstream.
   simulator.addFaults([{ kind: 'slow', untilReleased: true }]);
   const request = requestOf(`${name} open`);
-  const open = gateway().call(SUBMIT, request).catch(() => {});
+  const open = gateway()
+    .call(SUBMIT, request)
+    .catch(() => {});
   await simulator.waitFor({ held: 1 });
   await kill();
   await open;
@@ -118,7 +120,12 @@ export async function addLaterResults({ gateway, submits }) {
 /** Events of each kind: an activity, a balance, a transaction, an unknown type, and bodies that are no JSON objects. */
 export function eventsOf(name) {
   const json = (value) => Buffer.from(JSON.stringify(value)).toString('base64');
-  const activity = (id) => ({ id, organizationId: ORGANIZATION, status: 'ACTIVITY_STATUS_COMPLETED', type: 'ACTIVITY_TYPE_NEW' });
+  const activity = (id) => ({
+    id,
+    organizationId: ORGANIZATION,
+    status: 'ACTIVITY_STATUS_COMPLETED',
+    type: 'ACTIVITY_TYPE_NEW',
+  });
   return [
     { eventId: `${name}-activity`, type: 'ACTIVITY_UPDATES', bodyBase64: json(activity(identifier(61))) },
     {
@@ -137,13 +144,26 @@ export function eventsOf(name) {
       bodyBase64: json({
         type: 'transaction:status',
         organizationId: ORGANIZATION,
-        msg: { sendTransactionStatusId: identifier(62), activityId: identifier(63), status: 'INCLUDED', txHash: '0x03' },
+        msg: {
+          sendTransactionStatusId: identifier(62),
+          activityId: identifier(63),
+          status: 'INCLUDED',
+          txHash: '0x03',
+        },
       }),
     },
-    { eventId: `${name}-later`, type: 'OF_A_LATER_YEAR', bodyBase64: json({ organizationId: ORGANIZATION, type: 'new' }) },
+    {
+      eventId: `${name}-later`,
+      type: 'OF_A_LATER_YEAR',
+      bodyBase64: json({ organizationId: ORGANIZATION, type: 'new' }),
+    },
     { eventId: `${name}-list`, type: 'ACTIVITY_UPDATES', bodyBase64: json([1, 2]) },
     { eventId: `${name}-bytes`, type: 'ACTIVITY_UPDATES', bodyBase64: Buffer.from([0, 0xff, 0x7b]).toString('base64') },
-    { eventId: `${name}-unicode`, type: 'ACTIVITY_UPDATES', bodyBase64: json({ ...activity('\u0000\u{1f511}'), more: 1e21 }) },
+    {
+      eventId: `${name}-unicode`,
+      type: 'ACTIVITY_UPDATES',
+      bodyBase64: json({ ...activity('\u0000\u{1f511}'), more: 1e21 }),
+    },
   ];
 }
 
@@ -221,7 +241,10 @@ export async function checkContinues({ gateway, simulator, recorded, name }) {
   return {
     ...(await readEvents(gateway)),
     deliveries: [...recorded.deliveries, ...deliveries],
-    submits: [...recorded.submits, { outcome: `${name} completed`, request, later: { response: { activity: { id, status } } } }],
+    submits: [
+      ...recorded.submits,
+      { outcome: `${name} completed`, request, later: { response: { activity: { id, status } } } },
+    ],
     timestamps: [...recorded.timestamps, ...timestamps],
   };
 }
@@ -235,7 +258,12 @@ export async function checkContinues({ gateway, simulator, recorded, name }) {
  * @param {object} [options.before] what the store contains already
  * @returns the recording, with the names of `checkContinues`
  */
-export async function recordScene({ recorder, simulator, name, before = { deliveries: [], submits: [], timestamps: [] } }) {
+export async function recordScene({
+  recorder,
+  simulator,
+  name,
+  before = { deliveries: [], submits: [], timestamps: [] },
+}) {
   simulator.clearRequests();
   const submits = await makeSubmits({ gateway: () => recorder.gateway, simulator, name, kill: () => recorder.kill() });
   const deliveries = eventsOf(name);
@@ -362,7 +390,9 @@ export function formatsOf({ store, audit, cursors, after = 0 }) {
     const bytes = read(store, name);
     return { application_id: bytes.readUInt32BE(68), user_version: bytes.readUInt32BE(60) };
   };
-  const names = readdirSync(store).filter((name) => !/(\.lock|-shm|-wal|-journal)$/.test(name)).sort();
+  const names = readdirSync(store)
+    .filter((name) => !/(\.lock|-shm|-wal|-journal)$/.test(name))
+    .sort();
   const marks = names.filter((name) => !name.endsWith('.db'));
   const kinds = {};
   const formats = new Set();
@@ -413,7 +443,9 @@ export async function schemaOf(server) {
       "SELECT conrelid::regclass || ': ' || pg_get_constraintdef(oid) FROM pg_constraint" +
         " WHERE connamespace = 'stampgate'::regnamespace AND contype = 'c' AND conrelid::regclass::text !~ 'events_[0-9]+$'",
     ),
-    decided: JSON.parse(await server.sql("SELECT coalesce((SELECT to_jsonb(b) FROM stampgate.bounds b), '{}')").catch(() => '{}')),
+    decided: JSON.parse(
+      await server.sql("SELECT coalesce((SELECT to_jsonb(b) FROM stampgate.bounds b), '{}')").catch(() => '{}'),
+    ),
   };
 }
 

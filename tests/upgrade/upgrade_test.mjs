@@ -81,7 +81,10 @@ for (const version of readdirSync(releases)) {
       const jwk = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
       writeFileSync(join(folder, 'headers'), 'authorization: none\n', { mode: 0o600 });
       cpSync(join(root, 'proto/releases', `${version}.binpb`), join(folder, 'operations.binpb'));
-      writeFileSync(join(folder, 'jwks.json'), JSON.stringify({ keys: [{ ...jwk, kid: 'k', use: 'sig', alg: 'ES256' }] }));
+      writeFileSync(
+        join(folder, 'jwks.json'),
+        JSON.stringify({ keys: [{ ...jwk, kid: 'k', use: 'sig', alg: 'ES256' }] }),
+      );
       for (const name of ['config.yaml', 'every_setting.yaml', 'postgresql.yaml']) {
         const file = writeConfig(release, folder, name, {});
         const { status, stdout, stderr } = await run(['check', '--config', file]);
@@ -120,7 +123,11 @@ for (const version of readdirSync(releases)) {
       for (const [kind, members] of Object.entries(written.kinds)) {
         assert.ok(known.kinds[kind], `records of the kind ${kind}: ${DECIDE}`);
         const needed = ['seq', 'time', 'kind', 'mac', ...(NEEDED[kind] ?? [])];
-        assert.deepEqual(needed.filter((name) => !members.includes(name)), [], `records of the kind ${kind}: ${DECIDE}`);
+        assert.deepEqual(
+          needed.filter((name) => !members.includes(name)),
+          [],
+          `records of the kind ${kind}: ${DECIDE}`,
+        );
       }
     });
 
@@ -157,7 +164,12 @@ for (const version of readdirSync(releases)) {
 
     test('new timestamps of a lease on a PostgreSQL server are above its recorded ones', async (t) => {
       const recorded = recording.server;
-      const { server, runner, simulator } = await prepareServer(t, release, recorded, recorded.recorded_at_ms - BACK_MS);
+      const { server, runner, simulator } = await prepareServer(
+        t,
+        release,
+        recorded,
+        recorded.recorded_at_ms - BACK_MS,
+      );
       const { status, stderr } = await run(['store', 'migrate', '--config', runner.configFile]);
       assert.equal(status, 0, stderr);
       await runner.moveClock(0);

@@ -60,7 +60,10 @@ const callOf = ({ method, request }, count) => [
 const callOn = (scene, { connections = 1, open = openUnread, calls, method, request }) =>
   each(connections, async (index) => (await open(scene, index)).call(...callOf({ method, request }, calls)));
 
-const list = (answers) => ({ method: 'PolicyService/ListPolicies', request: { organization_id: organizationWith(answers) } });
+const list = (answers) => ({
+  method: 'PolicyService/ListPolicies',
+  request: { organization_id: organizationWith(answers) },
+});
 const get = (answers) => ({
   method: 'PolicyService/GetPolicy',
   request: { organization_id: organizationWith(answers), policy_id: 'policy' },
@@ -135,7 +138,10 @@ const ask = (() => {
 async function reflect(connection, streams, questions) {
   const asked = Buffer.concat(Array.from({ length: questions }, () => ask));
   // The stream stays open: the last byte of one more message is missing.
-  await connection.call(REFLECTION, streams, Buffer.alloc(10), { head: Buffer.concat([asked, messageHead(10)]), missing: 1 });
+  await connection.call(REFLECTION, streams, Buffer.alloc(10), {
+    head: Buffer.concat([asked, messageHead(10)]),
+    missing: 1,
+  });
 }
 
 /** @type {Record<string, import('./kinds.mjs').Kind>} */
@@ -163,7 +169,8 @@ export const CALLER_KINDS = {
   },
   errorsInSocket: {
     holds: '16,000 errors for a caller that does not read its sockets',
-    begin: (scene) => callOn(scene, { ...get(), request: Buffer.of(0xff), open: openFull, connections: 16, calls: MAX_STREAMS }),
+    begin: (scene) =>
+      callOn(scene, { ...get(), request: Buffer.of(0xff), open: openFull, connections: 16, calls: MAX_STREAMS }),
   },
   slowlyReadAnswers: {
     holds: '64 answers of 3.9 MB that the caller reads slowly',
@@ -192,7 +199,8 @@ export const CALLER_KINDS = {
     async begin(scene) {
       const connections = await each(2, (index) => scene.open(index));
       const query = callOf(get({ delayMs: 5000 }), 500);
-      const again = () => Promise.all(connections.map((each) => each.call(...query, { fields: { 'grpc-timeout': '6S' } })));
+      const again = () =>
+        Promise.all(connections.map((each) => each.call(...query, { fields: { 'grpc-timeout': '6S' } })));
       await again();
       scene.every(6000, again);
     },
@@ -251,7 +259,8 @@ export const CALLER_KINDS = {
   },
   unknownFields: {
     holds: '64 queries of 1 MB with 350,000 unknown fields each',
-    begin: (scene) => callOn(scene, { method: 'PolicyService/GetPolicy', request: unknownFields, connections: 4, calls: 16 }),
+    begin: (scene) =>
+      callOn(scene, { method: 'PolicyService/GetPolicy', request: unknownFields, connections: 4, calls: 16 }),
   },
   growingJson: {
     holds: '15 general queries of 1 MB with 500,000 numbers each',
@@ -314,7 +323,12 @@ export const CALLER_KINDS = {
     holds: '1,000 subscriptions of four callers with the largest filters',
     identities: 4,
     begin: (scene) =>
-      callOn(scene, { method: 'EventService/Subscribe', request: largestFilter, connections: 4, calls: MAX_SUBSCRIBERS }),
+      callOn(scene, {
+        method: 'EventService/Subscribe',
+        request: largestFilter,
+        connections: 4,
+        calls: MAX_SUBSCRIBERS,
+      }),
   },
   largeMetadata: {
     holds: '2,000 calls with 7 KB of metadata each, which send no message',
@@ -322,7 +336,8 @@ export const CALLER_KINDS = {
       each(4, async (index) => {
         const connection = await scene.open(index);
         const headers = headersOf(pathOf('PolicyService/GetPolicy'), { x: 'x'.repeat(7000) });
-        for (const stream of connection.streams(500)) await connection.send(frame(HEADERS, END_HEADERS, stream, headers));
+        for (const stream of connection.streams(500))
+          await connection.send(frame(HEADERS, END_HEADERS, stream, headers));
       }),
   },
   silentCalls: {
@@ -337,7 +352,8 @@ export const CALLER_KINDS = {
   },
   healthWatchers: {
     holds: '2,000 watchers of the health, which do not read',
-    begin: (scene) => each(2, async (index) => (await openUnread(scene, index)).call(WATCH, MAX_STREAMS, Buffer.alloc(0))),
+    begin: (scene) =>
+      each(2, async (index) => (await openUnread(scene, index)).call(WATCH, MAX_STREAMS, Buffer.alloc(0))),
   },
   idleConnections: {
     holds: '500 idle connections of a caller',

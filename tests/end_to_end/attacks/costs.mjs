@@ -13,7 +13,9 @@ export class Cost {
   constructor(kind, party, { restBytes, peakBytes, ended }) {
     this.kind = kind;
     this.party = party;
-    this.text = ended ? `killed at ${Math.round(peakBytes / MEBIBYTE)}` : `${Math.round((peakBytes - restBytes) / MEBIBYTE)}`;
+    this.text = ended
+      ? `killed at ${Math.round(peakBytes / MEBIBYTE)}`
+      : `${Math.round((peakBytes - restBytes) / MEBIBYTE)}`;
   }
 }
 
@@ -23,7 +25,9 @@ function rowsOf(costs, groups, parties) {
   return kinds
     .filter(([name]) => costs.some(({ kind }) => kind === name))
     .map(([name, { holds }]) => {
-      const cells = parties.map((party) => costs.find((each) => each.kind === name && each.party === party)?.text ?? '');
+      const cells = parties.map(
+        (party) => costs.find((each) => each.kind === name && each.party === party)?.text ?? '',
+      );
       return `| ${[holds, ...cells].join(' | ')} |`;
     });
 }

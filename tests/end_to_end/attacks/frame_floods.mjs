@@ -120,9 +120,14 @@ export const FLOODS = [
       const streams = attacker.streams(1000);
       const ask = Buffer.concat([messageHead(2), Buffer.of(0x3a, 0)]); // list_services
       for (const each of streams) {
-        await attacker.send(Buffer.concat([frame(HEADERS, END_HEADERS, each, headersOf(REFLECTION)), frame(DATA, 0, each, ask)]));
+        await attacker.send(
+          Buffer.concat([frame(HEADERS, END_HEADERS, each, headersOf(REFLECTION)), frame(DATA, 0, each, ask)]),
+        );
       }
-      await until(() => attacker.closed || streams.every((each) => attacker.heard.has(each)), 'each stream has a response');
+      await until(
+        () => attacker.closed || streams.every((each) => attacker.heard.has(each)),
+        'each stream has a response',
+      );
     }),
   },
   {
@@ -161,8 +166,18 @@ export const FLOODS = [
     isEndedByGrpc: true,
   },
   { name: 'settings', title: 'a flood of SETTINGS', run: floodOf(frame(SETTINGS, 0, 0)), limits: ['control_frames'] },
-  { name: 'emptyData', title: 'a flood of empty DATA', run: floodOf(frame(DATA, 0, 1), opened), limits: ['control_frames'] },
-  { name: 'priorities', title: 'a flood of PRIORITY', run: floodOf(frame(PRIORITY, 0, 1, Buffer.of(0, 0, 0, 3, 0))), limits: ['control_frames'] },
+  {
+    name: 'emptyData',
+    title: 'a flood of empty DATA',
+    run: floodOf(frame(DATA, 0, 1), opened),
+    limits: ['control_frames'],
+  },
+  {
+    name: 'priorities',
+    title: 'a flood of PRIORITY',
+    run: floodOf(frame(PRIORITY, 0, 1, Buffer.of(0, 0, 0, 3, 0))),
+    limits: ['control_frames'],
+  },
   {
     name: 'windowUpdates',
     title: 'a flood of WINDOW_UPDATE',
@@ -186,10 +201,18 @@ export function randomFrame(random) {
   const type = random.below(12);
   const stream = random.below(3) === 0 ? random.below(2 ** 31) : random.below(20);
   if (type === HEADERS && random.below(2) === 0) {
-    return frame(HEADERS, END_HEADERS | random.below(2), stream, headersOf(random.pick([PATH, REFLECTION, '', '/', '//', '*'])));
+    return frame(
+      HEADERS,
+      END_HEADERS | random.below(2),
+      stream,
+      headersOf(random.pick([PATH, REFLECTION, '', '/', '//', '*'])),
+    );
   }
   const lengths = [0, 4, 5, 6, 8, random.below(32), 32 * random.below(20)];
   const length = random.pick(lengths);
-  const payload = Buffer.concat(Array.from({ length: Math.ceil(length / 32) }, () => random.bytes(32))).subarray(0, length);
+  const payload = Buffer.concat(Array.from({ length: Math.ceil(length / 32) }, () => random.bytes(32))).subarray(
+    0,
+    length,
+  );
   return frame(type, random.below(256), stream, payload);
 }

@@ -21,7 +21,10 @@ const organization_id = organizationWith();
 /** A method and a request. @type {[string, object]} */
 const QUERY = ['PolicyService/GetPolicy', { organization_id, policy_id: 'policy' }];
 /** @type {[string, object]} */
-const SUBMIT = ['OrganizationService/UpdateOrganizationName', { organization_id, parameters: { organization_name: 'name' } }];
+const SUBMIT = [
+  'OrganizationService/UpdateOrganizationName',
+  { organization_id, parameters: { organization_name: 'name' } },
+];
 
 const nameOf = (number) => Object.keys(code).find((name) => code[name] === number);
 
@@ -59,7 +62,10 @@ class Party {
       let number = 0;
       const begin = () => this.#measure(() => act((number += 1)));
       // The members do not all begin at once.
-      return setTimeout(() => (this.timers[index] = setInterval(begin, INTERVAL_MS)), (INTERVAL_MS * index) / members.length);
+      return setTimeout(
+        () => (this.timers[index] = setInterval(begin, INTERVAL_MS)),
+        (INTERVAL_MS * index) / members.length,
+      );
     });
   }
 

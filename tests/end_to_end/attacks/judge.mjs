@@ -54,7 +54,8 @@ export function shareOf({ answeredMs, failed }, withinMs) {
 export function judge({ ended, restBytes, peakBytes, isAnswered, honest }, boundMs) {
   const findings = [];
   if (ended) findings.push(`the gateway ended during the attack with ${ended.signal ?? ended.status}`);
-  if (restBytes > BASE_BYTES) findings.push(`${mebibytes(restBytes)} are resident at rest, more than ${mebibytes(BASE_BYTES)}`);
+  if (restBytes > BASE_BYTES)
+    findings.push(`${mebibytes(restBytes)} are resident at rest, more than ${mebibytes(BASE_BYTES)}`);
   if (peakBytes > MOST_RESIDENT_BYTES) {
     findings.push(`${mebibytes(peakBytes)} were resident, more than ${mebibytes(MOST_RESIDENT_BYTES)}`);
   }
@@ -66,7 +67,9 @@ export function judge({ ended, restBytes, peakBytes, isAnswered, honest }, bound
     // A share that is not a number means that nothing began.
     if (share >= SHARE) continue;
     const failed = JSON.stringify(attack.failed);
-    findings.push(`${(100 * share).toFixed(1)} % of the honest ${party} succeeded within ${Math.round(bound)} ms: ${failed}`);
+    findings.push(
+      `${(100 * share).toFixed(1)} % of the honest ${party} succeeded within ${Math.round(bound)} ms: ${failed}`,
+    );
   }
   return findings;
 }

@@ -47,9 +47,7 @@ function partOf(random, group, kind, spreadMs = SPREAD_MS) {
 /** Mix `number` of this seed. @returns {Part[]} */
 export function mixOf(seed, number) {
   const random = new Random(`${seed} mix ${number}`);
-  return Object.keys(PARTS).flatMap((group) =>
-    kindsIn(seed, group, number).map((kind) => partOf(random, group, kind)),
-  );
+  return Object.keys(PARTS).flatMap((group) => kindsIn(seed, group, number).map((kind) => partOf(random, group, kind)));
 }
 
 /** A kind alone, by each party that can make it. @returns {Part[][]} */

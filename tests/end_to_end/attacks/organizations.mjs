@@ -18,5 +18,11 @@ export function organizationWith({ kilobytes = 0, delayMs = 0, isSplit = false, 
 export function answersTo(text) {
   const [, id, split, pending, kilobytes, delayMs] =
     /"organizationId":"(22222222-(\d)000-4000-8(\d)00-(\d{6})(\d{6}))"/.exec(text);
-  return { id, isSplit: split === '1', isPending: pending === '1', kilobytes: Number(kilobytes), delayMs: Number(delayMs) };
+  return {
+    id,
+    isSplit: split === '1',
+    isPending: pending === '1',
+    kilobytes: Number(kilobytes),
+    delayMs: Number(delayMs),
+  };
 }

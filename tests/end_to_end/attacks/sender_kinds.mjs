@@ -66,7 +66,8 @@ export const SENDER_KINDS = {
   },
   announcedBodies: {
     holds: '200 bodies of 4 MiB that are announced, and do not come',
-    begin: ({ webhookUrl: url }) => each(200, (source) => send(url, right(url, `Content-Length: ${MAX_BODY_BYTES}`), { source })),
+    begin: ({ webhookUrl: url }) =>
+      each(200, (source) => send(url, right(url, `Content-Length: ${MAX_BODY_BYTES}`), { source })),
   },
   slowBodies: {
     holds: '100 bodies of which 1 kB arrives every 100 ms, from 10 addresses',
@@ -102,7 +103,10 @@ export const SENDER_KINDS = {
   bodiesInChunks: {
     holds: '50 bodies in chunks of one byte',
     begin: ({ webhookUrl: url }) => {
-      const request = Buffer.concat([right(url, 'Transfer-Encoding: chunked'), Buffer.alloc(6 * 100_000, '1\r\nx\r\n')]);
+      const request = Buffer.concat([
+        right(url, 'Transfer-Encoding: chunked'),
+        Buffer.alloc(6 * 100_000, '1\r\nx\r\n'),
+      ]);
       return each(50, (source) => send(url, request, { source }));
     },
   },

@@ -50,7 +50,8 @@ export const STRANGER_KINDS = {
   unfinishedRecords: {
     holds: '256 records of 16 KiB in handshakes without their last byte',
     parties: ['nobody'],
-    begin: (scene) => each(256, () => connectAndSend(scene.address, Buffer.concat([RECORD_HEAD, Buffer.alloc(16_383)]))),
+    begin: (scene) =>
+      each(256, () => connectAndSend(scene.address, Buffer.concat([RECORD_HEAD, Buffer.alloc(16_383)]))),
   },
   largeCertificates: {
     holds: '400 connections with chains of 100 certificates',
@@ -72,10 +73,17 @@ export const STRANGER_KINDS = {
     async begin(scene) {
       const [host, port] = scene.address.split(':');
       /** @type {import('node:tls').ConnectionOptions} */
-      const options = { host, port: Number(port), minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' };
+      const options = {
+        host,
+        port: Number(port),
+        minVersion: 'TLSv1.1',
+        maxVersion: 'TLSv1.1',
+        ciphers: 'ALL:@SECLEVEL=0',
+      };
       scene.every(200, () =>
         each(20, async (index) => {
-          if (index % 2 === 0) return connectAndSend(scene.address, Buffer.from('GET / HTTP/1.1\r\nHost: gateway\r\n\r\n'));
+          if (index % 2 === 0)
+            return connectAndSend(scene.address, Buffer.from('GET / HTTP/1.1\r\nHost: gateway\r\n\r\n'));
           return connectTls(options).on('error', () => {});
         }),
       );

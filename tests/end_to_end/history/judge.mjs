@@ -88,7 +88,8 @@ function judgeSubscribers({ log, subscribers }) {
       if (seen.has(eventId)) found.push(`subscriber ${name} got event ${eventId} again at ${place}`);
       seen.add(eventId);
       if (there?.eventId === eventId && there.content === content) continue;
-      if (there === undefined) found.push(`subscriber ${name} got event ${eventId} at ${place}, which the log does not have`);
+      if (there === undefined)
+        found.push(`subscriber ${name} got event ${eventId} at ${place}, which the log does not have`);
       else if (there.eventId === eventId) found.push(`${place} was seen with two contents by subscriber ${name}`);
       else found.push(`${place} is event ${there.eventId} in the log, and subscriber ${name} got event ${eventId}`);
       break; // all later events would be reported too
@@ -113,10 +114,12 @@ function judgeSubmits({ attempts, requests }) {
   for (const { request, kind } of firstOf(submits)) {
     const bodies = bodiesOf.get(request) ?? [];
     const different = new Set(bodies).size;
-    if (kind !== 'equal' && different > 1) found.push(`upstream saw ${different} bodies of the ${kind} request ${request}`);
+    if (kind !== 'equal' && different > 1)
+      found.push(`upstream saw ${different} bodies of the ${kind} request ${request}`);
     // The gateway sends each of these tries once at most.
     const repeated = bodies.length - different;
-    if (kind === 'equal' && repeated > 0) found.push(`${repeated} timestamps of the request ${request} were used before`);
+    if (kind === 'equal' && repeated > 0)
+      found.push(`${repeated} timestamps of the request ${request} were used before`);
   }
   // The requests for which an earlier try may still arrive at upstream during a later try.
   const open = new Set();

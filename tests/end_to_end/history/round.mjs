@@ -144,7 +144,10 @@ export class Round {
     simulator.addFaults([{ kind: 'slow', untilReleased: true, times: count }]);
     await until(() => simulator.stats().held > 0, 'upstream hangs');
     // Waits until the fault has hit `count` requests, or until all requests that it holds have timed out.
-    await until(() => simulator.pendingFaults() === 0 || simulator.stats().held === 0, 'all requests with this fault hang');
+    await until(
+      () => simulator.pendingFaults() === 0 || simulator.stats().held === 0,
+      'all requests with this fault hang',
+    );
     if (outlasts) await until(() => simulator.stats().held === 0, 'the gateway gives up');
     if (!answers) await this.kill({});
     simulator.release();

@@ -95,7 +95,8 @@ function operationsOf(text) {
   };
   const operations = operationsIn(text);
   for (const operation of operations.values()) {
-    for (const part of ['request', 'answer', 'parameters']) if (part in operation) operation[part] = full(operation[part]);
+    for (const part of ['request', 'answer', 'parameters'])
+      if (part in operation) operation[part] = full(operation[part]);
   }
   return operations;
 }
@@ -120,7 +121,7 @@ function memberOf(message, { name, type: text, rules }) {
   let [type, isOption, number] = [text.replaceAll(/,(?=>|$)/g, ''), false, 'one'];
   const [, inOption] = WRAPPERS.option.exec(type) ?? [];
   if (inOption !== undefined) [type, isOption] = [inOption, true];
-  const [, inList] = type === BYTES ? [] : WRAPPERS.list.exec(type) ?? [];
+  const [, inList] = type === BYTES ? [] : (WRAPPERS.list.exec(type) ?? []);
   if (inList !== undefined) [type, number] = [inList, 'list'];
   const [, key, value] = MAP.exec(type) ?? [];
   if (value !== undefined) [type, number] = [value, 'map'];

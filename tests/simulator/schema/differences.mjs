@@ -4,7 +4,8 @@ import { operations as specified } from '../specification.mjs';
 
 /** How a kind reads in a table. */
 const WORDS = {
-  string: ({ form, maxCharacters: max }) => form ?? (max === undefined ? 'a text' : `a text of at most ${max} characters`),
+  string: ({ form, maxCharacters: max }) =>
+    form ?? (max === undefined ? 'a text' : `a text of at most ${max} characters`),
   boolean: () => 'true or false',
   ordinal: () => 'a number from 0 to 4294967295',
   integer: ({ min, max }) => `a number from ${min} to ${max}`,

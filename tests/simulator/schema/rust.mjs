@@ -99,7 +99,7 @@ class Reader {
   }
 
   fields() {
-    if (this.next === ';') return this.take(), [];
+    if (this.next === ';') return (this.take(), []);
     this.expect('{');
     const fields = [];
     while (this.next !== '}') {
@@ -138,7 +138,7 @@ class Reader {
   /** The text up to the comma or the brace that ends a field or variant. Takes the comma. */
   type() {
     let text = '';
-    for (let depth = 0; depth > 0 || (this.next !== ',' && this.next !== '}'); ) {
+    for (let depth = 0; depth > 0 || (this.next !== ',' && this.next !== '}');) {
       depth += { '<': 1, '>': -1 }[this.next] ?? 0;
       text += this.take();
     }

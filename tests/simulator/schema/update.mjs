@@ -108,7 +108,10 @@ function submitOf(crate, { type: sentType, parameters, result, appProofs }, type
   const results = crate.messages.get(RESULT);
   const versions = typesOfStems.get(stem).map(({ type, version }) => {
     const intentName = version === 1 ? `${stem}Intent` : `${stem}IntentV${version}`;
-    const intent = only(intents.find((member) => lastOf(member.type) === intentName), intentName);
+    const intent = only(
+      intents.find((member) => lastOf(member.type) === intentName),
+      intentName,
+    );
     const variant = type === sentType && result !== undefined ? result : resultFor(results, stem, version);
     return [type, { intent: intent.name, ...(variant && { result: lowerFirst(variant) }) }];
   });
@@ -189,7 +192,11 @@ function typeOf(place, { type, rules = '' }, short) {
 function limitsOf(place, { rules = '' }) {
   if (decisions.LENGTHS.includes(place)) return '';
   const [own] = rules.split(',dive');
-  const limit = (pattern) => own.split(',').map((rule) => pattern.exec(rule)?.[1]).find((found) => found !== undefined);
+  const limit = (pattern) =>
+    own
+      .split(',')
+      .map((rule) => pattern.exec(rule)?.[1])
+      .find((found) => found !== undefined);
   const min = limit(/^(?:min|len)=(\d+)$/) ?? (own.split(',').includes('gt=0') ? '1' : '');
   const max = limit(/^(?:max|len|tk_max_length)=(\d+)$/) ?? '';
   return min === '' && max === '' ? '' : `(${min}..${max})`;
