@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 #include <deque>
-#include <mutex>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/container/node_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "base/threads/mutex.h"
 #include "gateway/admission/held_places.h"
 #include "gateway/admission/learned_rate.h"
 #include "gateway/admission/recent_seconds.h"
@@ -203,13 +203,13 @@ struct Admission::State {
 
   // Calls `visit` with each scope.
   template <typename Visit>
-  void ForEachScope(Visit visit) {
+  void ForEachScope(Visit visit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     visit(upstream);
     for (Scope& scope : limited_operations) visit(scope);
     for (auto& [id, scope] : organizations) visit(scope);
   }
 
-  Scope* FindOrganization(absl::string_view id, absl::Time now) {
+  Scope* FindOrganization(absl::string_view id, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (id.empty()) return nullptr;
     if (const auto found = organizations.find(id); found != organizations.end()) return &found->second;
     const auto own = options.rates_of.find(id);
@@ -225,7 +225,7 @@ struct Admission::State {
   }
 
   // If too many operations are in use, the further ones have no scope: their refusals slow a wider one.
-  Scope* FindOperation(absl::string_view path, absl::Time now) {
+  Scope* FindOperation(absl::string_view path, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (path.empty()) return nullptr;
     if (const auto limited = operations_by_path.find(path); limited != operations_by_path.end()) return limited->second;
     if (const auto found = operations.find(path); found != operations.end()) return &found->second;
@@ -238,7 +238,7 @@ struct Admission::State {
   }
 
   // Returns the call, with its scopes and its caller's flow in each of them. Counts its arrival.
-  Waiting Arrive(const AdmissionRequest& request, absl::Time now) {
+  Waiting Arrive(const AdmissionRequest& request, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     Waiting call{{}, 0, request.call_class, now, now};
     for (Scope* scope :
          {&upstream, FindOrganization(request.organization, now), FindOperation(request.operation, now)}) {
@@ -252,7 +252,7 @@ struct Admission::State {
 
   // Returns the part of the caller's weight that counts in this process. A scope whose rate is not shared, such as that
   // of a learned rate, has the parts of upstream's rate.
-  double WeightOf(const AdmissionRequest& request, const Scope& scope) const {
+  double WeightOf(const AdmissionRequest& request, const Scope& scope) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     const SharedRate& rate = scope.rate.is_shared() ? scope.rate : upstream.rate;
     if (shares == nullptr || !rate.is_shared()) return request.weight;
     return request.weight * std::max(shares->WeightPart(rate.name(), request.caller), kLeastWeightPart);
@@ -270,7 +270,7 @@ struct Admission::State {
     return std::all_of(steps.begin() + 1, steps.end(), [&](const Step& step) { return step.scope->HasRoom(now); });
   }
 
-  Permit Admit(const Waiting& call, absl::Time now, bool waited) {
+  Permit Admit(const Waiting& call, absl::Time now, bool waited) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     for (const auto& [scope, flow] : call.steps) {
       scope->Begin(now, waited);
       FairQueue::Continue(*flow);
@@ -286,7 +286,7 @@ struct Admission::State {
     metrics.wait.Observe(absl::ToDoubleSeconds(waited));
   }
 
-  void CountWaiting(const Waiting& call, int change) {
+  void CountWaiting(const Waiting& call, int change) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     for (const Step& step : call.steps) {
       step.scope->waiting += change;
       if (step.scope == &upstream) continue;
@@ -312,7 +312,7 @@ struct Admission::State {
 
   // Returns the time after which a repetition finds a place if nothing else arrives. While the repetition does not
   // wait, all calls that wait now go before it.
-  absl::Duration RetryAfter(const Waiting& call, absl::Time now) {
+  absl::Duration RetryAfter(const Waiting& call, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     absl::Duration wait = DelayOf(call, absl::ZeroDuration(), now).time;
     for (const Step& step : call.steps) {
       if (step.scope != &upstream) wait = std::max(wait, step.scope->When(step.scope->waiting + 1, now) - now);
@@ -322,7 +322,7 @@ struct Admission::State {
     return std::max(wait, absl::Milliseconds(1));
   }
 
-  void Add(Ticket ticket, Waiting call) {
+  void Add(Ticket ticket, Waiting call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     LineKey key;
     for (size_t i = 0; i < call.steps.size(); ++i) {
       FairQueue::Add(*call.steps[i].flow, /*elsewhere=*/i != call.longest_step);
@@ -337,7 +337,7 @@ struct Admission::State {
   }
 
   // Takes a call out of the list of waiting calls.
-  Waiting Extract(Ticket ticket) {
+  Waiting Extract(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     Waiting call = std::move(calls.extract(ticket).mapped());
     LineKey key;
     for (size_t i = 0; i < call.steps.size(); ++i) {
@@ -352,7 +352,8 @@ struct Admission::State {
     return call;
   }
 
-  Verdict Refuse(AdmissionRefusal why, const Waiting& call, absl::Duration waited, absl::Time now) {
+  Verdict Refuse(AdmissionRefusal why, const Waiting& call, absl::Duration waited, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (is_draining() && why != AdmissionRefusal::kLeft) why = AdmissionRefusal::kDraining;
     Observe(call.call_class, why, waited);
     Refused refused{why, absl::ZeroDuration()};
@@ -367,13 +368,14 @@ struct Admission::State {
     return {Permit(), refused};
   }
 
-  void RefuseWaiting(Ticket ticket, AdmissionRefusal why, absl::Time now, Ends& ends) {
+  void RefuseWaiting(Ticket ticket, AdmissionRefusal why, absl::Time now, Ends& ends)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     Waiting call = Extract(ticket);
     Verdict verdict = Refuse(why, call, now - call.since, now);
     ends.emplace_back(std::move(call.turn), std::move(verdict));
   }
 
-  bool is_draining() const { return admits_until < absl::InfiniteFuture(); }
+  bool is_draining() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return admits_until < absl::InfiniteFuture(); }
 
   // Returns whether the first call of `line` goes before that of `other` in the order of a scope of both.
   static bool GoesFirst(const Line& line, const Line& other, RateScope kind) {
@@ -405,7 +407,7 @@ struct Admission::State {
 
   // Returns the waiting call that is next. Each rate that has too few places for the calls that could go decides by its
   // own order, the narrowest rate first.
-  std::optional<Ticket> Next(absl::Time now) {
+  std::optional<Ticket> Next(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     std::vector<const Line*> next;
     for (const auto& [key, line] : lines) {
       if (HasRoom(line.steps, now)) next.push_back(&line);
@@ -421,7 +423,7 @@ struct Admission::State {
   }
 
   // Admits the waiting calls whose turn has come, and refuses those that have waited too long.
-  void Pump(absl::Time now, Ends& ends) {
+  void Pump(absl::Time now, Ends& ends) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     while (!calls.empty() && now < admits_until && upstream.When(1, now) <= now) {
       const std::optional<Ticket> next = Next(now);
       if (!next.has_value()) break;
@@ -439,14 +441,14 @@ struct Admission::State {
   // Returns whether Pump must run before `call` arrives, so that this call overtakes no waiting one. Pump looks at each
   // waiting call, which would be too much for each arrival. The turns that the end of a call or new shares bring come
   // without an arrival, and the timer knows of the others, except if a rate has become faster.
-  bool IsDue(const Waiting& call, absl::Time now) {
+  bool IsDue(const Waiting& call, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (timer <= now || (rate_delays && upstream.When(1, now) <= now)) return true;
     return std::any_of(call.steps.begin() + 1, call.steps.end(),
                        [&](const Step& step) { return step.scope->waiting > 0 && step.scope->HasRoom(now); });
   }
 
   // Lets Pump run again when a turn can come or a wait must end.
-  void SetTimer(absl::Time now) {
+  void SetTimer(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (calls.empty()) return;
     absl::Time next = upstream.When(1, now);
     rate_delays = next > now;
@@ -469,7 +471,7 @@ struct Admission::State {
   void OnTimer() {
     Ends ends;
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       const absl::Time now = options.now();
       if (timer <= now) timer = absl::InfinitePast();
       Pump(now, ends);
@@ -483,25 +485,27 @@ struct Admission::State {
 
   Admission& admission;
   const AdmissionOptions& options;
-  std::mutex mutex;
-  Scope upstream;
-  std::deque<Scope> limited_operations;  // those whose rates the options state
-  absl::flat_hash_map<std::string, Scope*> operations_by_path;
-  absl::node_hash_map<std::string, Scope> organizations;
-  absl::node_hash_map<std::string, Scope> operations;  // the others, by their paths
-  absl::Time admits_until = absl::InfiniteFuture();    // earlier if the process drains
-  std::shared_ptr<const HeldShares> shares;            // null until SetShares
-  std::shared_ptr<const HeldQuotas> quotas;            // null until SetQuotas
-  std::function<void()> on_quota_lack;
-  int64_t begun = 0;  // admitted calls
-  Ticket last_ticket = 0;
-  absl::btree_map<Ticket, Waiting> calls;    // the waiting calls, in the order of their arrival
-  absl::flat_hash_map<LineKey, Line> lines;  // the same calls, by the flows of their steps
-  std::array<size_t, kCallClasses> waiting_of_class = {};
-  absl::flat_hash_set<Scope*> crowded;  // the scopes, without upstream as a whole, whose calls wait
-  absl::btree_set<std::pair<absl::Time, Ticket>> by_end;
-  absl::Time timer = absl::InfinitePast();  // when the next timer fires
-  bool rate_delays = false;                 // whether upstream's rate delayed the waiting calls when the timer was set
+  Mutex mutex;
+  Scope upstream ABSL_GUARDED_BY(mutex);
+  std::deque<Scope> limited_operations ABSL_GUARDED_BY(mutex);  // those whose rates the options state
+  absl::flat_hash_map<std::string, Scope*> operations_by_path ABSL_GUARDED_BY(mutex);
+  absl::node_hash_map<std::string, Scope> organizations ABSL_GUARDED_BY(mutex);
+  absl::node_hash_map<std::string, Scope> operations ABSL_GUARDED_BY(mutex);  // the others, by their paths
+  absl::Time admits_until ABSL_GUARDED_BY(mutex) = absl::InfiniteFuture();    // earlier if the process drains
+  std::shared_ptr<const HeldShares> shares ABSL_GUARDED_BY(mutex);            // null until SetShares
+  std::shared_ptr<const HeldQuotas> quotas ABSL_GUARDED_BY(mutex);            // null until SetQuotas
+  std::function<void()> on_quota_lack ABSL_GUARDED_BY(mutex);
+  int64_t begun ABSL_GUARDED_BY(mutex) = 0;  // admitted calls
+  Ticket last_ticket ABSL_GUARDED_BY(mutex) = 0;
+  absl::btree_map<Ticket, Waiting> calls ABSL_GUARDED_BY(mutex);    // the waiting calls, in the order of their arrival
+  absl::flat_hash_map<LineKey, Line> lines ABSL_GUARDED_BY(mutex);  // the same calls, by the flows of their steps
+  std::array<size_t, kCallClasses> waiting_of_class ABSL_GUARDED_BY(mutex) = {};
+  // The scopes, without upstream as a whole, whose calls wait.
+  absl::flat_hash_set<Scope*> crowded ABSL_GUARDED_BY(mutex);
+  absl::btree_set<std::pair<absl::Time, Ticket>> by_end ABSL_GUARDED_BY(mutex);
+  absl::Time timer ABSL_GUARDED_BY(mutex) = absl::InfinitePast();  // when the next timer fires
+  // Whether upstream's rate delayed the waiting calls when the timer was set.
+  bool rate_delays ABSL_GUARDED_BY(mutex) = false;
 };
 
 std::shared_ptr<Admission> Admission::Create(AdmissionOptions options, AdmissionMetrics& metrics) {
@@ -522,7 +526,7 @@ std::optional<Admission::Verdict> Admission::Enter(const AdmissionRequest& reque
   State& state = *state_;
   Ends ends;
   std::optional<Verdict> verdict = [&]() -> std::optional<Verdict> {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     const absl::Time now = options_.now();
     Waiting call = state.Arrive(request, now);
     if (!state.calls.empty() && state.IsDue(call, now)) state.Pump(now, ends);
@@ -553,7 +557,7 @@ std::optional<Admission::Verdict> Admission::Enter(const AdmissionRequest& reque
 void Admission::Leave(Ticket ticket) {
   Ends ends;
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     if (!state_->calls.contains(ticket)) return;
     state_->RefuseWaiting(ticket, AdmissionRefusal::kLeft, options_.now(), ends);
   }
@@ -565,7 +569,7 @@ void Admission::Drain(absl::Time end) {
   State& state = *state_;
   Ends ends;
   {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     const absl::Time now = options_.now();
     // Some calls take longer than the mean.
     state.admits_until = end - 2 * state.upstream.in_flight.HoldTime(now);
@@ -581,7 +585,7 @@ void Admission::Drain(absl::Time end) {
 
 void Admission::Charge() {
   if (!limits_) return;
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const absl::Time now = options_.now();
   state_->upstream.rate.Begin(now, /*waited=*/false);
   state_->upstream.rate.Sent(now);
@@ -590,10 +594,11 @@ void Admission::Charge() {
 void Admission::SetShares(std::shared_ptr<const HeldShares> shares, absl::Time now) {
   Ends ends;
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->shares = std::move(shares);
+    const HeldShares& held = *state_->shares;
     state_->ForEachScope([&](Scope& scope) {
-      scope.rate.Apply(*state_->shares, now);
+      scope.rate.Apply(held, now);
       scope.closed_until = absl::InfinitePast();
     });
     state_->Pump(options_.now(), ends);
@@ -604,10 +609,11 @@ void Admission::SetShares(std::shared_ptr<const HeldShares> shares, absl::Time n
 void Admission::SetQuotas(std::shared_ptr<const HeldQuotas> quotas) {
   Ends ends;
   {
-    const std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->quotas = std::move(quotas);
+    const HeldQuotas& held = *state_->quotas;
     state_->ForEachScope([&](Scope& scope) {
-      scope.rate.Apply(*state_->quotas);
+      scope.rate.Apply(held);
       scope.closed_until = absl::InfinitePast();
     });
     state_->Pump(options_.now(), ends);
@@ -617,7 +623,7 @@ void Admission::SetQuotas(std::shared_ptr<const HeldQuotas> quotas) {
 
 std::vector<RateDemand> Admission::rate_demand() const {
   using Counts = absl::flat_hash_map<absl::string_view, int64_t>;
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const absl::Time now = options_.now();
   absl::flat_hash_map<const Scope*, Counts> waiting;
   for (const auto& [ticket, call] : state_->calls) {
@@ -646,7 +652,7 @@ std::vector<RateDemand> Admission::rate_demand() const {
 }
 
 std::vector<QuotaDemand> Admission::quota_demand() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const absl::Time now = options_.now();
   std::vector<QuotaDemand> demand;
   state_->ForEachScope([&](Scope& scope) {
@@ -657,17 +663,17 @@ std::vector<QuotaDemand> Admission::quota_demand() const {
 }
 
 void Admission::OnQuotaLack(std::function<void()> on_lack) {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->on_quota_lack = std::move(on_lack);
 }
 
 double Admission::permitted_per_second() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->upstream.rate.PerSecond(options_.now());
 }
 
 size_t Admission::slowed_operations() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const absl::Time now = options_.now();
   size_t slowed = 0;
   for (Scope& scope : state_->limited_operations) slowed += scope.rate.is_slowed(now) ? 1 : 0;
@@ -694,7 +700,7 @@ Admission::Permit& Admission::Permit::operator=(Permit&& other) noexcept {
 void Admission::Permit::Sent() {
   if (admission_ == nullptr || std::exchange(sent_, true)) return;
   State& state = admission_->state();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   const absl::Time now = state.options.now();
   for (Scope* scope : scopes_) scope->Sent(now);
 }
@@ -702,7 +708,7 @@ void Admission::Permit::Sent() {
 void Admission::Permit::Refused(std::optional<absl::Duration> retry_after) {
   if (admission_ == nullptr) return;
   State& state = admission_->state();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   const absl::Time now = state.options.now();
   refused_ = true;
   for (Scope* scope : scopes_) scope->Count(kRefused, now);
@@ -725,7 +731,7 @@ void Admission::Permit::Refused(std::optional<absl::Duration> retry_after) {
 void Admission::Permit::Remaining(int64_t limit, int64_t remaining) {
   if (admission_ == nullptr) return;
   State& state = admission_->state();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   // The others are those that share the rate: their requests are not this process's share.
   if (state.shares != nullptr || state.options.share < 1) return;
   state.upstream.rate.Remaining(limit, remaining, state.options.now());
@@ -737,7 +743,7 @@ void Admission::Permit::End() {
   State& state = admission->state();
   Ends ends;
   {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     const absl::Time now = state.options.now();
     for (Scope* scope : scopes_) {
       scope->in_flight.GiveBack(taken_, now);

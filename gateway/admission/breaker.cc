@@ -43,7 +43,7 @@ Breaker::Probe& Breaker::Probe::operator=(Probe&& other) noexcept {
 void Breaker::Probe::Return() {
   Breaker* const breaker = std::exchange(breaker_, nullptr);
   if (breaker == nullptr) return;
-  const std::lock_guard lock(breaker->mutex_);
+  const MutexLock lock(breaker->mutex_);
   // If the time has changed, a later probe has begun, or the breaker has closed and opened again.
   if (breaker->next_probe_ == next_) breaker->next_probe_ = absl::InfinitePast();
 }
@@ -51,7 +51,7 @@ void Breaker::Probe::Return() {
 std::optional<absl::Duration> Breaker::Refuse(absl::Time now, Probe& probe) {
   Probe granted;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!open_) return std::nullopt;
     if (now < next_probe_) return next_probe_ - now;
     next_probe_ = now + kProbeInterval;
@@ -65,7 +65,7 @@ std::optional<absl::Duration> Breaker::Refuse(absl::Time now, Probe& probe) {
 void Breaker::Count(const UpstreamOutcome& outcome, absl::Duration duration, absl::Time now) {
   const std::optional<bool> failed = HasFailed(outcome, duration);
   if (!failed.has_value()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (open_) {
     if (!*failed) SetOpen(false);
     return;

@@ -3,11 +3,11 @@
 #define STAMPGATE_GATEWAY_ADMISSION_BREAKER_H_
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/admission/recent_seconds.h"
 #include "gateway/metrics/registry.h"
 #include "translate/upstream_outcome.h"
@@ -73,14 +73,14 @@ class Breaker {
  private:
   enum Kind { kSuccess, kFailure };
 
-  void SetOpen(bool open);
+  void SetOpen(bool open) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Gauge& shown_open_;
   const std::function<void(bool)> observe_open_;
-  std::mutex mutex_;
-  RecentSeconds<2> recent_;
-  bool open_ = false;
-  absl::Time next_probe_ = absl::InfinitePast();
+  Mutex mutex_;
+  RecentSeconds<2> recent_ ABSL_GUARDED_BY(mutex_);
+  bool open_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Time next_probe_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 }  // namespace stampgate

@@ -3,9 +3,9 @@
 #define STAMPGATE_GATEWAY_ADMISSION_RETRY_BUDGET_H_
 
 #include <cstdint>
-#include <mutex>
 
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/admission/admission_metrics.h"
 #include "gateway/admission/recent_seconds.h"
 #include "gateway/admission/retry_policy.h"
@@ -20,13 +20,13 @@ class RetryBudget {
 
   // Counts a request that is sent for the first time.
   void CountRequest(absl::Time now) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     recent_.Add(kRequest, now);
   }
 
   // Returns whether a request may be sent again, and counts the retry if so.
   bool Take(RetryCause cause, absl::Time now) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto [requests, retries] = recent_.Sum(now);
     const bool may = retries < kFreeRetries || retries < requests / kRequestsPerRetry;
     if (may) recent_.Add(kRetry, now);
@@ -41,8 +41,8 @@ class RetryBudget {
   static constexpr int64_t kRequestsPerRetry = 10;
 
   AdmissionMetrics& metrics_;
-  std::mutex mutex_;
-  RecentSeconds<2> recent_;
+  Mutex mutex_;
+  RecentSeconds<2> recent_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

@@ -5,13 +5,13 @@
 #include <atomic>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 namespace {
@@ -27,9 +27,9 @@ struct Entry {
 
 // The entries are in several parts, so that calls on different connections seldom wait for each other.
 struct Part {
-  std::mutex mutex;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<const Entry>> peers;
-  std::deque<uint64_t> ended;  // the connections in `peers` that have ended, in this order
+  Mutex mutex;
+  absl::flat_hash_map<uint64_t, std::shared_ptr<const Entry>> peers ABSL_GUARDED_BY(mutex);
+  std::deque<uint64_t> ended ABSL_GUARDED_BY(mutex);  // the connections in `peers` that have ended, in this order
 };
 
 constexpr size_t kParts = 16;
@@ -48,7 +48,7 @@ uint64_t NextId() {
 // Returns null if the number is not registered.
 std::shared_ptr<const Entry> Find(uint64_t id) {
   Part& part = PartOf(id);
-  const std::lock_guard lock(part.mutex);
+  const MutexLock lock(part.mutex);
   const auto found = part.peers.find(id);
   return found == part.peers.end() ? nullptr : found->second;
 }
@@ -58,7 +58,7 @@ std::shared_ptr<const Entry> Find(uint64_t id) {
 RegisteredPeer::RegisteredPeer(Peer peer, std::weak_ptr<MemoryHolder> holder) : id_(NextId()) {
   Part& part = PartOf(id_);
   auto entry = std::make_shared<const Entry>(Entry{.peer = std::move(peer), .holder = std::move(holder)});
-  const std::lock_guard lock(part.mutex);
+  const MutexLock lock(part.mutex);
   part.peers.emplace(id_, std::move(entry));
 }
 
@@ -67,7 +67,7 @@ RegisteredPeer::RegisteredPeer(RegisteredPeer&& other) noexcept : id_(std::excha
 RegisteredPeer::~RegisteredPeer() {
   if (id_ == kNone) return;
   Part& part = PartOf(id_);
-  const std::lock_guard lock(part.mutex);
+  const MutexLock lock(part.mutex);
   part.ended.push_back(id_);
   if (part.ended.size() <= kKept / kParts) return;
   part.peers.erase(part.ended.front());

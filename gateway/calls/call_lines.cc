@@ -9,7 +9,7 @@ CallLines::~CallLines() { Report(true); }
 bool CallLines::Admit(absl::string_view event, absl::string_view caller, int written) {
   const FloodBound::Limits limits = {.window = absl::Minutes(1), .per_window = written};
   const absl::Time now = options_.now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto bound = bounds_.find(event);
   if (bound == bounds_.end()) bound = bounds_.try_emplace(std::string(event), limits).first;
   // `caller` can be the name of a stranger, so every caller is passed as kStranger: FloodBound limits the number of
@@ -23,7 +23,7 @@ void CallLines::Report(bool all) {
   const absl::Time now = options_.now();
   std::vector<std::pair<std::string, FloodBound::Counted>> left_out;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (auto& [event, bound] : bounds_) {
       for (FloodBound::Counted& counted : bound.Take(now, all)) left_out.emplace_back(event, std::move(counted));
     }

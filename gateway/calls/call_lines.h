@@ -4,12 +4,12 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/process/line_limiter.h"
 #include "gateway/process/log.h"
 
@@ -57,8 +57,8 @@ class CallLines {
   void Report(bool all);
 
   const Options options_;
-  std::mutex mutex_;
-  std::map<std::string, FloodBound, std::less<>> bounds_;  // the bound for each event
+  Mutex mutex_;
+  std::map<std::string, FloodBound, std::less<>> bounds_ ABSL_GUARDED_BY(mutex_);  // the bound for each event
 };
 
 }  // namespace stampgate

@@ -10,7 +10,7 @@ namespace stampgate {
 
 absl::StatusOr<CallerShare> CallerQuota::Take(size_t amount) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (amount <= options_.max && taken_ <= options_.max - amount) {
       taken_ += amount;
       return CallerShare(*this, amount);
@@ -27,7 +27,7 @@ absl::StatusOr<CallerShare> CallerQuota::TakeFor(absl::string_view caller, size_
 }
 
 size_t CallerQuota::taken() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return taken_;
 }
 
@@ -51,7 +51,7 @@ CallerShare& CallerShare::operator=(CallerShare&& other) noexcept {
 
 CallerShare::~CallerShare() {
   if (quota_ == nullptr) return;
-  std::lock_guard lock(quota_->mutex_);
+  MutexLock lock(quota_->mutex_);
   quota_->taken_ -= amount_;
   if (!caller_.has_value()) return;
   (*caller_)->second -= amount_;
@@ -63,7 +63,7 @@ absl::Status CallerShare::SetCaller(absl::string_view caller) {
   if (amount_ == 0 || caller_.has_value()) return absl::OkStatus();
   const size_t max = quota_->options_.max_per_caller;
   {
-    std::lock_guard lock(quota_->mutex_);
+    MutexLock lock(quota_->mutex_);
     auto held = quota_->callers_.find(caller);
     const size_t before = held == quota_->callers_.end() ? 0 : held->second;
     if (amount_ <= max && before <= max - amount_) {

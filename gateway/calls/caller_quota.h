@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "stampgate/v1/error_reason.pb.h"
 
 namespace stampgate {
@@ -54,9 +54,9 @@ class CallerQuota {
   absl::Status Refusal(absl::string_view holder, size_t max) const;
 
   const Options options_;
-  mutable std::mutex mutex_;
-  size_t taken_ = 0;
-  Callers callers_;  // the amount of each caller that holds anything
+  mutable Mutex mutex_;
+  size_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
+  Callers callers_ ABSL_GUARDED_BY(mutex_);  // the amount of each caller that holds anything
 };
 
 // An amount that was taken from a quota. The quota gets it back when the share is destroyed. Not thread-safe.

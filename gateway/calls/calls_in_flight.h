@@ -3,11 +3,9 @@
 #define STAMPGATE_GATEWAY_CALLS_CALLS_IN_FLIGHT_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/threads/mutex.h"
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/shutting_down.h"
 
@@ -60,7 +59,7 @@ class CallsInFlight {
   absl::Status Begin(const Context& call) {
     absl::StatusOr<CallerShare> count = calls_.Take();
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (!draining_ && count.ok()) {
         admitted_.emplace(&call, Admitted{*std::move(count)});
         return absl::OkStatus();
@@ -75,46 +74,50 @@ class CallsInFlight {
   // set, ToDismiss can return it until End. Errors: RESOURCE_EXHAUSTED (TOO_MANY_CALLS) if the limit of the caller
   // leaves no space for the call; the call must then end with the error.
   absl::Status SetCaller(const Context& call, absl::string_view caller, std::weak_ptr<Dismissable> dismissable = {}) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Admitted& admitted = admitted_.at(&call);
     admitted.dismissable = std::move(dismissable);
     return admitted.share.SetCaller(caller);
   }
 
   void End(const Context& call) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     admitted_.erase(&call);
-    if (admitted_.empty()) changed_.notify_all();  // holds the lock, because the woken thread can destroy this object
+    if (admitted_.empty()) changed_.WakeAll();  // holds the lock, because the woken thread can destroy this object
   }
 
   void EndRefused() {
-    std::lock_guard lock(mutex_);
-    if (--refused_ == 0) changed_.notify_all();
+    MutexLock lock(mutex_);
+    if (--refused_ == 0) changed_.WakeAll();
   }
 
   // From now on, Begin admits no call.
   void Drain() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     draining_ = true;
   }
 
   // Waits until no admitted call is left, or until `deadline`. Returns whether no admitted call is left.
   bool WaitUntilNone(Clock::time_point deadline) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, deadline, [this] { return admitted_.empty(); });
+    MutexLock lock(mutex_);
+    while (!admitted_.empty() && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    return admitted_.empty();
   }
 
   // Waits like WaitUntilNone, until no refused call is left.
   bool WaitUntilNoneRefused(Clock::time_point deadline) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_until(lock, deadline, [this] { return refused_ == 0; });
+    MutexLock lock(mutex_);
+    while (refused_ != 0 && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    return refused_ == 0;
   }
 
   // Returns the calls that can be dismissed and whose contexts satisfy `select`.
   template <typename Select>
   std::vector<std::shared_ptr<Dismissable>> ToDismiss(Select select) const {
     std::vector<std::shared_ptr<Dismissable>> calls;
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& [call, admitted] : admitted_) {
       std::shared_ptr<Dismissable> dismissable = admitted.dismissable.lock();
       if (dismissable != nullptr && select(*call)) calls.push_back(std::move(dismissable));
@@ -125,7 +128,7 @@ class CallsInFlight {
   // Calls `visit` with the context of every admitted call. While ForEach runs, calls cannot begin or end.
   template <typename Visit>
   void ForEach(Visit visit) const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& [call, admitted] : admitted_) visit(*call);
   }
 
@@ -135,13 +138,12 @@ class CallsInFlight {
     std::weak_ptr<Dismissable> dismissable = {};
   };
 
-  // A mutex of the standard library, because ThreadSanitizer understands it.
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  mutable Mutex mutex_;
+  Condition changed_;
   CallerQuota calls_;
-  std::unordered_map<const Context*, Admitted> admitted_;
-  int refused_ = 0;
-  bool draining_ = false;
+  std::unordered_map<const Context*, Admitted> admitted_ ABSL_GUARDED_BY(mutex_);
+  int refused_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace stampgate

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -57,14 +57,14 @@ class DiskWaits {
   };
 
   uint64_t Add(Writer writer, OnEnd end) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     waiting_.emplace(++last_id_, Waiting{writer, std::move(end)});
     return last_id_;
   }
 
   bool Remove(uint64_t id) {
     OnEnd end;  // destroyed after the lock is released
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto found = waiting_.find(id);
     if (found == waiting_.end()) return false;
     end = std::move(found->second.end);
@@ -76,7 +76,7 @@ class DiskWaits {
   void EndThose(Select select, const absl::Status& why) {
     std::vector<OnEnd> ends;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       absl::erase_if(waiting_, [&](auto& entry) {
         if (!select(entry.second.writer)) return false;
         ends.push_back(std::move(entry.second.end));
@@ -86,10 +86,9 @@ class DiskWaits {
     for (OnEnd& end : ends) end(why);
   }
 
-  // A mutex of the standard library, because ThreadSanitizer understands it.
-  std::mutex mutex_;
-  absl::flat_hash_map<uint64_t, Waiting> waiting_;
-  uint64_t last_id_ = 0;
+  Mutex mutex_;
+  absl::flat_hash_map<uint64_t, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace stampgate

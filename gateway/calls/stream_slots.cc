@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<StreamSlot>> StreamSlots::Take(absl::string_view 
   ABSL_ASSIGN_OR_RETURN(CallerShare share, quota_.TakeFor(caller));
   std::unique_ptr<StreamSlot> slot;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     positions_.emplace_back();
     slot = absl::WrapUnique(new StreamSlot(*this, std::move(share), std::prev(positions_.end())));
   }
@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<StreamSlot>> StreamSlots::Take(absl::string_view 
 }
 
 std::optional<Position> StreamSlots::Furthest() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::optional<Position> furthest;
   for (const std::optional<Position>& position : positions_) {
     if (position.has_value()) furthest = std::min(furthest.value_or(*position), *position);
@@ -42,14 +42,14 @@ std::optional<Position> StreamSlots::Furthest() const {
 
 StreamSlot::~StreamSlot() {
   {
-    std::lock_guard lock(slots_.mutex_);
+    MutexLock lock(slots_.mutex_);
     slots_.positions_.erase(position_);
   }
   if (slots_.on_change_) slots_.on_change_(-1);
 }
 
 void StreamSlot::SetPosition(Position position) {
-  std::lock_guard lock(slots_.mutex_);
+  MutexLock lock(slots_.mutex_);
   *position_ = position;
 }
 

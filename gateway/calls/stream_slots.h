@@ -6,12 +6,12 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/threads/mutex.h"
 #include "gateway/calls/caller_quota.h"
 #include "webhooks/log/event_log.h"
 
@@ -46,8 +46,8 @@ class StreamSlots {
 
   CallerQuota quota_;
   const std::function<void(int change)> on_change_;
-  mutable std::mutex mutex_;
-  Positions positions_;  // one position for each slot that is taken
+  mutable Mutex mutex_;
+  Positions positions_ ABSL_GUARDED_BY(mutex_);  // one position for each slot that is taken
 };
 
 // A slot that a stream has taken.

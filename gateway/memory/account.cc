@@ -28,7 +28,7 @@ std::shared_ptr<MemoryHolder> MemoryAccount::Open(const std::string& identity,
                                                   absl::AnyInvocable<void(MemoryBound)> on_excess) {
   std::shared_ptr<MemoryHolder> holder;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::shared_ptr<Identity>& shared = identities_[identity];
     if (shared == nullptr) {
       shared = std::make_shared<Identity>();
@@ -50,7 +50,7 @@ int64_t MemoryAccount::Share() const {
 }
 
 bool MemoryAccount::MakesRoomFor(const Identity& identity) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const int64_t share = Share();
   if (identity.bytes > share) return false;
   // If there is none, enough connections have begun to end.
@@ -81,12 +81,21 @@ std::optional<MemoryAccount::Largest> MemoryAccount::FindLargest(const Identity*
       ->second;
 }
 
+bool MemoryAccount::EndLargest(const MemoryHolder* asking, const Identity* identity, int64_t limit, MemoryBound bound) {
+  const std::optional<Largest> largest = FindLargest(identity, limit);
+  if (!largest.has_value()) return false;
+  largest->holder->ends_ = true;
+  if (largest->holder == asking) return true;
+  largest->holder->on_excess_(bound);
+  return false;
+}
+
 MemoryHolder::MemoryHolder(std::shared_ptr<MemoryAccount> account, std::shared_ptr<MemoryAccount::Identity> identity,
                            absl::AnyInvocable<void(MemoryBound)> on_excess)
     : account_(std::move(account)), identity_(std::move(identity)), on_excess_(std::move(on_excess)) {}
 
 MemoryHolder::~MemoryHolder() {
-  const std::lock_guard lock(account_->mutex_);
+  const MutexLock lock(account_->mutex_);
   if (--identity_->holders > 0) return;
   account_->identities_.erase(identity_->name);
   --account_->identity_count_;
@@ -110,14 +119,10 @@ std::optional<MemoryBound> MemoryHolder::Check() {
   if (bytes_ > limits.max_bytes_per_connection) return MemoryBound::kConnection;
   const auto ends = [this](const MemoryAccount::Identity* identity, int64_t limit, MemoryBound name) {
     // While another connection searches, this one need not wait: it searches with its next bytes.
-    const std::unique_lock lock(account_->mutex_, std::try_to_lock);
-    if (!lock.owns_lock()) return false;
-    const std::optional<MemoryAccount::Largest> largest = account_->FindLargest(identity, limit);
-    if (!largest.has_value()) return false;
-    largest->holder->ends_ = true;
-    if (largest->holder == this) return true;
-    largest->holder->on_excess_(name);
-    return false;
+    if (!account_->mutex_.TryLock()) return false;
+    const bool is_this = account_->EndLargest(this, identity, limit, name);
+    account_->mutex_.Unlock();
+    return is_this;
   };
   if (identity_->bytes > limits.max_bytes_per_identity &&
       ends(identity_.get(), limits.max_bytes_per_identity, MemoryBound::kIdentity)) {
@@ -146,13 +151,13 @@ std::optional<MemoryBound> MemoryHolder::Reserve(int64_t bytes) {
 }
 
 void MemoryHolder::BeginToEnd() {
-  const std::lock_guard lock(account_->mutex_);
+  const MutexLock lock(account_->mutex_);
   ends_ = true;
 }
 
 void MemoryHolder::Close() {
   Add(-received_.exchange(0, std::memory_order_relaxed));
-  const std::lock_guard lock(account_->mutex_);
+  const MutexLock lock(account_->mutex_);
   account_->open_.remove(this);
   --identity_->connections;
   on_excess_ = nullptr;

@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -86,14 +86,19 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
   };
   // Returns the connection that holds the most, of those that have not begun to end, if they hold more than `limit`:
   // the largest one of `identity` or, if it is null, of the identity that holds the most.
-  std::optional<Largest> FindLargest(const Identity* identity, int64_t limit) const;
+  std::optional<Largest> FindLargest(const Identity* identity, int64_t limit) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Ends the connection that FindLargest returns, because of `bound`. Does not tell it if it is `asking`: returns
+  // whether it is.
+  bool EndLargest(const MemoryHolder* asking, const Identity* identity, int64_t limit, MemoryBound bound)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Limits limits_;
   std::atomic<int64_t> bytes_ = 0;
   std::atomic<int64_t> identity_count_ = 0;  // the size of identities_
-  mutable std::mutex mutex_;
-  std::list<MemoryHolder*> open_;
-  absl::flat_hash_map<std::string, std::shared_ptr<Identity>> identities_;
+  mutable Mutex mutex_;
+  std::list<MemoryHolder*> open_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::shared_ptr<Identity>> identities_ ABSL_GUARDED_BY(mutex_);
 };
 
 // What one connection holds. Thread-safe, except for SetReceived. It can outlive the connection, because calls can: the
