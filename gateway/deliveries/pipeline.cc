@@ -139,10 +139,10 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
                       });
   if (!receiver.ok()) return receiver.status();
   {
-    const std::lock_guard lock(pipeline->reloading_);
+    const MutexLock lock(pipeline->reloading_);
     pipeline->receiver_ = *std::move(receiver);
+    pipeline->ReportCertificate();
   }
-  pipeline->ReportCertificate();
   pipeline->ReportPeers();
   return pipeline;
 }
@@ -165,7 +165,7 @@ EventPipeline::EventPipeline(const config::v1::Events& config, DeliveryMetrics& 
 EventPipeline::~EventPipeline() { Close(absl::ZeroDuration()); }
 
 ReloadedMore EventPipeline::ReloadTls(bool asked) {
-  const std::lock_guard lock(reloading_);
+  const MutexLock lock(reloading_);
   if (receiver_ == nullptr) return {};
   const absl::StatusOr<bool> changed = receiver_->ReloadTls(absl::Now(), asked);
   if (!changed.ok() || *changed) metrics_.certificate_reloads.Count(changed.ok());
@@ -180,21 +180,21 @@ void EventPipeline::ReportCertificate() {
 }
 
 void EventPipeline::ReportPeers() {
-  const std::lock_guard lock(reloading_);
+  const MutexLock lock(reloading_);
   if (receiver_ == nullptr) return;
   metrics_.ShowPeers(receiver_->peers(), receiver_->held_bytes());
 }
 
 void EventPipeline::Drain() {
-  if (receiver_ != nullptr) receiver_->Drain(absl::ZeroDuration());
+  if (Receiver* const receiving = receiver()) receiving->Drain(absl::ZeroDuration());
   if (feed_ != nullptr) feed_->Drain();
 }
 
 void EventPipeline::Close(absl::Duration grace) {
   measurer_.reset();
-  if (receiver_ != nullptr) receiver_->Drain(grace);
+  if (Receiver* const receiving = receiver()) receiving->Drain(grace);
   {
-    const std::lock_guard lock(reloading_);
+    const MutexLock lock(reloading_);
     receiver_.reset();
   }
   keys_.reset();

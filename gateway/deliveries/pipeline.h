@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/stream_slots.h"
 #include "gateway/config/reloaded_more.h"
@@ -72,7 +72,7 @@ class EventPipeline {
   const LogIdentity& log_identity() const { return log_->identity(); }
 
   // Returns a URL such as "http://0.0.0.0:8080", or an empty text if the gateway receives no deliveries.
-  std::string webhook_url() const { return receiver_ == nullptr ? std::string() : receiver_->url(); }
+  std::string webhook_url() const { return receiver() == nullptr ? std::string() : receiver()->url(); }
 
   // Reads the receiver's TLS files again: see Receiver::ReloadTls. Does nothing without a receiver, without TLS, or
   // after Close.
@@ -89,13 +89,16 @@ class EventPipeline {
  private:
   EventPipeline(const config::v1::Events& config, DeliveryMetrics& metrics);
 
-  void ReportCertificate();
+  void ReportCertificate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(reloading_);
   void ReportPeers();
+  // Returns null without a receiver, and after Close. Only the thread that starts and closes the pipeline may call it:
+  // no other one sets receiver_, so it needs no lock, and a slow reload does not delay Drain.
+  Receiver* receiver() const ABSL_NO_THREAD_SAFETY_ANALYSIS { return receiver_.get(); }
 
   DeliveryMetrics& metrics_;
   // The loops of the webhook port. They outlive the log and the verifier, which hold the answers of deliveries.
   std::shared_ptr<EventLoops> webhook_loops_;
-  std::mutex reloading_;  // guards the start, the reloads and the end of receiver_
+  Mutex reloading_;  // held during a reload, and while receiver_ is set or destroyed
 
   // Each member may use the members above it.
   StreamSlots subscriptions_;
@@ -109,7 +112,7 @@ class EventPipeline {
   std::unique_ptr<KeySetCache> keys_;
   std::unique_ptr<Verifier> verifier_;
   std::unique_ptr<Intake> intake_;
-  std::unique_ptr<Receiver> receiver_;
+  std::unique_ptr<Receiver> receiver_ ABSL_GUARDED_BY(reloading_);
   std::optional<HangWatch> watch_;
   std::unique_ptr<PeriodicTask> watcher_;
   std::unique_ptr<EventGauges> gauges_;

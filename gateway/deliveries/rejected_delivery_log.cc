@@ -9,7 +9,7 @@ DeliveryLog::DeliveryLog(std::function<absl::Time()> now, Write write)
 
 void DeliveryLog::Add(const Intake::Report& report) {
   if (report.outcome == "stored" || report.outcome == "duplicate") return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const absl::Time now = now_();
   if (bound_.counting()) WriteLeftOut(now, false);
   if (report.event_id.empty() && !bound_.Admit(report.outcome, FloodBound::Who::kKnown, now)) return;
@@ -22,7 +22,7 @@ void DeliveryLog::Add(const Intake::Report& report) {
 }
 
 void DeliveryLog::Finish() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   WriteLeftOut(now_(), true);
 }
 

@@ -3,10 +3,10 @@
 #define STAMPGATE_GATEWAY_DELIVERIES_REJECTED_DELIVERY_LOG_H_
 
 #include <functional>
-#include <mutex>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/process/line_limiter.h"
 #include "gateway/process/log.h"
 #include "webhooks/receiver/intake.h"
@@ -33,12 +33,12 @@ class DeliveryLog {
   void Finish();
 
  private:
-  void WriteLeftOut(absl::Time now, bool all);
+  void WriteLeftOut(absl::Time now, bool all) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::function<absl::Time()> now_;
   const Write write_;
-  std::mutex mutex_;
-  FloodBound bound_{{.window = absl::Seconds(1), .per_window = kPerSecond}};
+  Mutex mutex_;
+  FloodBound bound_ ABSL_GUARDED_BY(mutex_){{.window = absl::Seconds(1), .per_window = kPerSecond}};
 };
 
 }  // namespace stampgate

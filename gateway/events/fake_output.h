@@ -7,14 +7,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "base/threads/mutex.h"
 #include "gateway/events/stream_call.h"
 
 namespace stampgate {
@@ -27,49 +26,51 @@ class FakeOutput : public StreamCall::Output {
 
   void Send(const grpc::ByteBuffer& message) override {
     EXPECT_FALSE(is_busy_()) << "a message during a read";
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     EXPECT_FALSE(message_.has_value()) << "a second message before OnSent";
     EXPECT_FALSE(end_.has_value()) << "a message after the end";
     message_ = message;
     ++messages_;
-    changed_.notify_all();
+    changed_.WakeAll();
   }
 
   void End(const absl::Status& status) override {
     EXPECT_FALSE(is_busy_()) << "the end during a read";
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     EXPECT_FALSE(message_.has_value()) << "the end before the OnSent of a message";
     EXPECT_FALSE(end_.has_value()) << "a second end: " << *end_ << ", " << status;
     end_ = status;
-    changed_.notify_all();
+    changed_.WakeAll();
   }
 
   // Waits until a sent message can be taken, or until the call has ended. Returns whether there is such a message.
   bool Wait() {
-    std::unique_lock lock(mutex_);
-    const auto is_there = [this] { return message_.has_value() || end_.has_value(); };
-    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), is_there)) << "the call hangs";
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!message_.has_value() && !end_.has_value() && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    EXPECT_TRUE(message_.has_value() || end_.has_value()) << "the call hangs";
     return message_.has_value();
   }
 
   bool has_message() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return message_.has_value();
   }
   // Returns how many messages the call has sent.
   int messages() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return messages_;
   }
   // Returns the status with which the call has ended, or nullopt if it has not ended.
   std::optional<absl::Status> end() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return end_;
   }
 
   // Removes the sent message and returns it. After Take, the test may call OnSent.
   std::string Take() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!message_.has_value()) {
       ADD_FAILURE() << "no message was sent";
       return "";
@@ -82,11 +83,11 @@ class FakeOutput : public StreamCall::Output {
 
  private:
   const std::function<bool()> is_busy_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<grpc::ByteBuffer> message_;
-  std::optional<absl::Status> end_;
-  int messages_ = 0;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::optional<grpc::ByteBuffer> message_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  int messages_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace stampgate

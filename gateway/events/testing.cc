@@ -20,7 +20,7 @@ EventCallTest::EventCallTest()
                    .now = [] { return absl::UnixEpoch(); },
                    .write =
                        [this](Severity, absl::string_view event, const LogFields&) {
-                         std::lock_guard lock(lines_mutex_);
+                         MutexLock lock(lines_mutex_);
                          lines_.emplace_back(event);
                        }}),
       served_{.source = &source_,

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/callers/access.h"
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/call_lines.h"
@@ -110,7 +110,7 @@ class EventCallTest : public ::testing::Test {
   DiskWaits disk_waits_;
   // Returns the event names of the process's log lines. Each call of the event service writes one line when it ends.
   std::vector<std::string> lines() const {
-    std::lock_guard lock(lines_mutex_);
+    MutexLock lock(lines_mutex_);
     return lines_;
   }
   CallLines call_lines_;
@@ -136,8 +136,8 @@ class EventCallTest : public ::testing::Test {
   absl::StatusOr<KnownCaller> Find();
 
   std::optional<absl::AnyInvocable<void(absl::StatusOr<KnownCaller>)>> held_;
-  mutable std::mutex lines_mutex_;
-  std::vector<std::string> lines_;
+  mutable Mutex lines_mutex_;
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(lines_mutex_);
 };
 
 }  // namespace stampgate

@@ -13,13 +13,13 @@ class FakeEventLog::Reader : public EventReader {
   explicit Reader(FakeEventLog& log) : log_(log) {}
 
   absl::StatusOr<LogExtent> Extent() override {
-    std::lock_guard lock(log_.mutex_);
+    MutexLock lock(log_.mutex_);
     if (log_.fails_) return absl::UnavailableError("the file cannot be read");
     return log_.extent_;
   }
 
   absl::StatusOr<LogUsage> Usage() override {
-    std::lock_guard lock(log_.mutex_);
+    MutexLock lock(log_.mutex_);
     const LogExtent& extent = log_.extent_;
     return LogUsage{1000 * (extent.latest - extent.earliest + 1), absl::FromUnixSeconds(extent.earliest)};
   }
@@ -27,7 +27,7 @@ class FakeEventLog::Reader : public EventReader {
   absl::StatusOr<Batch> Read(const LogPoint& point, const EventFilter& filter, const Limits& limits) override {
     const Position after = point.position;
     CallOnRead();
-    std::lock_guard lock(log_.mutex_);
+    MutexLock lock(log_.mutex_);
     ++log_.reads_;
     if (log_.fails_) return absl::UnavailableError("the file cannot be read");
     if (after < log_.extent_.earliest - 1) return absl::OutOfRangeError("trimmed");
@@ -51,12 +51,12 @@ class FakeEventLog::Reader : public EventReader {
   }
 
   LostEvents Lost() const override {
-    std::lock_guard lock(log_.mutex_);
+    MutexLock lock(log_.mutex_);
     return log_.lost_;
   }
 
   absl::StatusOr<ChainDigest> DigestAt(Position position) override {
-    std::lock_guard lock(log_.mutex_);
+    MutexLock lock(log_.mutex_);
     if (log_.fails_) return absl::UnavailableError("the file cannot be read");
     if (log_.IsLost(position)) return absl::DataLossError("lost");
     return DigestOf(position);
@@ -64,7 +64,7 @@ class FakeEventLog::Reader : public EventReader {
 
   absl::StatusOr<std::optional<LoggedEvent>> Find(const EventName& name, const EventFilter& filter) override {
     CallOnRead();
-    std::lock_guard lock(log_.mutex_);
+    MutexLock lock(log_.mutex_);
     if (log_.fails_) return absl::UnavailableError("the file cannot be read");
     bool lost = false;
     for (Position position = log_.extent_.earliest; position <= log_.extent_.latest; ++position) {
@@ -79,7 +79,7 @@ class FakeEventLog::Reader : public EventReader {
   }
 
   absl::StatusOr<Position> PositionBefore(absl::Time time) override {
-    std::lock_guard lock(log_.mutex_);
+    MutexLock lock(log_.mutex_);
     if (log_.fails_) return absl::UnavailableError("the file cannot be read");
     const Position before = absl::ToUnixSeconds(time - absl::Nanoseconds(1));
     return std::clamp(before, log_.extent_.earliest - 1, log_.extent_.latest);
@@ -93,7 +93,7 @@ class FakeEventLog::Reader : public EventReader {
   void CallOnRead() {
     std::function<void()> on_read;
     {
-      std::lock_guard lock(log_.mutex_);
+      MutexLock lock(log_.mutex_);
       on_read.swap(log_.on_read_);
     }
     if (on_read) on_read();
@@ -110,44 +110,44 @@ ChainDigest FakeEventLog::DigestOf(Position position) {
 
 void FakeEventLog::Grow(Position latest) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     extent_.latest = latest;
   }
   on_growth_(latest);
 }
 
 void FakeEventLog::Trim(Position earliest) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   extent_.earliest = earliest;
 }
 
 void FakeEventLog::Damage(Position position) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   lost_ = {.first = position, .last = position, .gone = false};
 }
 
 void FakeEventLog::Lose(Position first, Position last) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   lost_ = {.first = first, .last = last, .gone = true};
 }
 
 void FakeEventLog::Fail() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   fails_ = true;
 }
 
 void FakeEventLog::Put(Position position, Event event) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   events_[position] = std::move(event);
 }
 
 void FakeEventLog::OnRead(std::function<void()> on_read) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   on_read_ = std::move(on_read);
 }
 
 int FakeEventLog::reads() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return reads_;
 }
 

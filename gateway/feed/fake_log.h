@@ -5,12 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
@@ -45,17 +45,19 @@ class FakeEventLog : public EventLog {
  private:
   class Reader;
 
-  // Returns the event at `position`. The caller must hold the lock.
-  LoggedEvent At(Position position) const;
-  bool IsLost(Position position) const { return lost_.first <= position && position <= lost_.last; }
+  // Returns the event at `position`.
+  LoggedEvent At(Position position) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool IsLost(Position position) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return lost_.first <= position && position <= lost_.last;
+  }
 
-  mutable std::mutex mutex_;
-  LogExtent extent_;
-  LostEvents lost_ = {.first = 0, .last = -1, .gone = false};
-  bool fails_ = false;
-  std::map<Position, Event> events_;
-  int reads_ = 0;
-  std::function<void()> on_read_;
+  mutable Mutex mutex_;
+  LogExtent extent_ ABSL_GUARDED_BY(mutex_);
+  LostEvents lost_ ABSL_GUARDED_BY(mutex_) = {.first = 0, .last = -1, .gone = false};
+  bool fails_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<Position, Event> events_ ABSL_GUARDED_BY(mutex_);
+  int reads_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::function<void()> on_read_ ABSL_GUARDED_BY(mutex_);
   std::function<void(Position)> on_growth_ = [](Position) {};
   const LogIdentity identity_ = {};
 };

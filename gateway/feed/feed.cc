@@ -33,7 +33,10 @@ absl::StatusOr<std::unique_ptr<EventFeed>> EventFeed::Start(EventLog& log, const
     feed->readers_.push_back(std::move(reader));
   }
   ABSL_ASSIGN_OR_RETURN(const LogExtent extent, feed->readers_.front()->Extent());
-  feed->latest_ = extent.latest;
+  {
+    const MutexLock lock(feed->mutex_);
+    feed->latest_ = extent.latest;
+  }
   metrics.latest_position.Set(static_cast<double>(extent.latest));
   log.SetOnGrowth([feed = feed.get(), &metrics](Position latest) {
     feed->Grow(latest);
@@ -62,10 +65,10 @@ EventFeed::~EventFeed() {
 
 void EventFeed::Close() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.WakeAll();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   readers_.clear();
@@ -88,17 +91,17 @@ void EventFeed::Run(OnReader on_reader) {
 
 void EventFeed::Add(Job job) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     queue_.push_back(std::move(job));
   }
-  changed_.notify_all();  // wakes all threads, because the first thread does not serve every job
+  changed_.WakeAll();  // wakes all threads, because the first thread does not serve every job
 }
 
 void EventFeed::Cancel(ReaderId id) {
   const auto has_id = [id](const Job& job) { return job.on_page && job.id == id; };
   OnPage on_page;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (std::list<Job>* jobs : {&waiting_, &queue_}) {
       const auto job = std::find_if(jobs->begin(), jobs->end(), has_id);
       if (job == jobs->end()) continue;
@@ -114,28 +117,28 @@ void EventFeed::Cancel(ReaderId id) {
 }
 
 Position EventFeed::latest() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return latest_;
 }
 
 void EventFeed::Drain() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     draining_ = true;
     queue_.splice(queue_.end(), waiting_);
   }
-  changed_.notify_all();
+  changed_.WakeAll();
 }
 
 void EventFeed::Grow(Position latest) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     // The log has lost events, which the tail still has.
     if (latest < latest_) tail_ = std::make_shared<EventTail>(kTailBytes);
     latest_ = latest;
     queue_.splice(queue_.end(), waiting_);
   }
-  changed_.notify_all();
+  changed_.WakeAll();
 }
 
 void EventFeed::QueueExpired(Clock::time_point now) {
@@ -154,26 +157,27 @@ void EventFeed::QueueExpired(Clock::time_point now) {
 bool EventFeed::IsQuick(const Job& job) const { return job.on_reader || latest_ - job.request.after.position <= kNear; }
 
 void EventFeed::Work(EventReader& reader, bool quick_only) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     QueueExpired(Clock::now());
-    const auto next = quick_only
-                          ? std::find_if(queue_.begin(), queue_.end(), [this](const Job& job) { return IsQuick(job); })
-                          : queue_.begin();
+    const auto next =
+        quick_only ? std::find_if(queue_.begin(), queue_.end(),
+                                  [this](const Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return IsQuick(job); })
+                   : queue_.begin();
     if (next == queue_.end()) {
       if (waiting_.empty()) {
-        changed_.wait(lock);
+        changed_.Wait(mutex_);
       } else {
-        changed_.wait_until(lock, next_expiry_);
+        changed_.WaitUntil(mutex_, next_expiry_);
       }
       continue;
     }
     Job job = std::move(*next);
     queue_.erase(next);
     if (job.on_page) serving_.push_back(job.id);
-    lock.unlock();
+    lock.Unlock();
     Serve(std::move(job), reader);
-    lock.lock();
+    lock.Relock();
   }
 }
 
@@ -181,7 +185,7 @@ void EventFeed::Serve(Job job, EventReader& reader) {
   if (job.on_reader) return job.on_reader(&reader);
   absl::StatusOr<EventPage> page = ReadPage(job.request, reader);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const bool patient = job.request.patience > absl::ZeroDuration();
     if (std::erase(serving_, job.id) == 0) {  // the reader was cancelled during the read
       page = absl::CancelledError("the caller has left");
@@ -209,7 +213,7 @@ absl::StatusOr<EventPage> EventFeed::ReadPage(const Request& request, EventReade
   std::shared_ptr<EventTail> tail;
   Position latest = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     tail = tail_;
     latest = latest_;
   }

@@ -4,14 +4,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/threads/mutex.h"
 #include "gateway/feed/encoder.h"
 #include "gateway/feed/feed_metrics.h"
 #include "gateway/feed/source.h"
@@ -71,29 +70,30 @@ class EventFeed : public EventSource {
   // The loop of one thread. If `quick_only` is true, the thread leaves the jobs that are not quick to the other
   // threads.
   void Work(EventReader& reader, bool quick_only);
-  // Whether a job reads few events, because it is a Run or because its request is near the log's end. The caller must
-  // hold the lock.
-  bool IsQuick(const Job& job) const;
+  // Whether a job reads few events, because it is a Run or because its request is near the log's end.
+  bool IsQuick(const Job& job) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Serve(Job job, EventReader& reader);
   absl::StatusOr<EventPage> ReadPage(const Request& request, EventReader& reader);
   void Grow(Position latest);
-  // Moves the waiting jobs whose patience has ended back into the queue. The caller must hold the lock.
-  void QueueExpired(Clock::time_point now);
+  // Moves the waiting jobs whose patience has ended back into the queue.
+  void QueueExpired(Clock::time_point now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const EventEncoder& encoder_;
   const LogIdentity& log_;
   std::atomic<ReaderId> next_id_ = 1;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::list<Job> queue_;
-  std::list<Job> waiting_;
-  std::vector<ReaderId> serving_;  // the readers whose page is being read, except those that were cancelled
-  Clock::time_point next_expiry_ = Clock::time_point::max();  // no waiting job's patience ends before this time
-  Position latest_ = 0;
-  std::shared_ptr<EventTail> tail_;  // replaced when the log loses events
-  bool draining_ = false;
-  bool stopping_ = false;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::list<Job> queue_ ABSL_GUARDED_BY(mutex_);
+  std::list<Job> waiting_ ABSL_GUARDED_BY(mutex_);
+  // The readers whose page is being read, except those that were cancelled.
+  std::vector<ReaderId> serving_ ABSL_GUARDED_BY(mutex_);
+  // No waiting job's patience ends before this time.
+  Clock::time_point next_expiry_ ABSL_GUARDED_BY(mutex_) = Clock::time_point::max();
+  Position latest_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<EventTail> tail_ ABSL_GUARDED_BY(mutex_);  // replaced when the log loses events
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::vector<std::unique_ptr<EventReader>> readers_;
   std::vector<std::thread> threads_;

@@ -12,7 +12,7 @@ bool EventTail::Has(const LogPoint& point) const {
 
 bool EventTail::Read(const LogPoint& after, const EventFilter& filter, const PageLimits& limits,
                      EventPage& page) const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!Has(after) || after.position == window_.back()->position) return false;
   size_t bytes = 0;
   for (size_t i = after.position - before_.position; i < window_.size(); ++i) {
@@ -24,7 +24,7 @@ bool EventTail::Read(const LogPoint& after, const EventFilter& filter, const Pag
 void EventTail::Add(const LogPoint& after, const std::vector<std::shared_ptr<const EncodedEvent>>& events,
                     Position latest) {
   if (events.empty()) return;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!Has(after)) {
     if (events.back()->position < latest) return;
     window_.clear();

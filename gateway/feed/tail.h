@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/threads/mutex.h"
 #include "gateway/feed/encoder.h"
 #include "gateway/feed/page.h"
 #include "webhooks/log/event_filter.h"
@@ -31,14 +31,13 @@ class EventTail {
 
  private:
   // Whether the window contains, or begins after, the event at this point. A restored log can have another event there.
-  // The caller must hold the lock.
-  bool Has(const LogPoint& point) const;
+  bool Has(const LogPoint& point) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const size_t max_bytes_;
-  mutable std::mutex mutex_;
-  LogPoint before_;  // the event before the window
-  std::deque<std::shared_ptr<const EncodedEvent>> window_;
-  size_t bytes_ = 0;
+  mutable Mutex mutex_;
+  LogPoint before_ ABSL_GUARDED_BY(mutex_);  // the event before the window
+  std::deque<std::shared_ptr<const EncodedEvent>> window_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace stampgate

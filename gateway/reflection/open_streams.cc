@@ -9,7 +9,7 @@ namespace stampgate {
 OpenStreams::OpenStreams(Options options) : options_(std::move(options)) {}
 
 absl::Status OpenStreams::Open(Stream& stream, Clock::time_point end) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (draining_) return ShuttingDown();
   streams_[&stream] = {&stream, options_.now(), end};
   // Holds the lock, so that the stream cannot end, and be destroyed, before Begin has returned.
@@ -18,17 +18,17 @@ absl::Status OpenStreams::Open(Stream& stream, Clock::time_point end) {
 }
 
 void OpenStreams::Touch(const Stream& stream) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   streams_.at(&stream).touched = options_.now();
 }
 
 void OpenStreams::Close(const Stream& stream) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   streams_.erase(&stream);
 }
 
 void OpenStreams::EndDue() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Clock::time_point now = options_.now();
   const Clock::time_point limit = now - absl::ToChronoNanoseconds(options_.idle_timeout);
   for (const auto& [key, entry] : streams_) {
@@ -41,13 +41,13 @@ void OpenStreams::EndDue() {
 }
 
 void OpenStreams::Drain() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   draining_ = true;
   for (const auto& [key, entry] : streams_) entry.stream->Leave(ShuttingDown());
 }
 
 absl::Status OpenStreams::WhyLeave(const Stream& stream) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (draining_) return ShuttingDown();
   return streams_.at(&stream).end <= options_.now() ? ConnectionTooOld() : absl::OkStatus();
 }

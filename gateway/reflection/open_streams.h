@@ -4,11 +4,11 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <unordered_map>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -69,9 +69,9 @@ class OpenStreams {
   };
 
   const Options options_;
-  mutable std::mutex mutex_;
-  std::unordered_map<const Stream*, Entry> streams_;
-  bool draining_ = false;
+  mutable Mutex mutex_;
+  std::unordered_map<const Stream*, Entry> streams_ ABSL_GUARDED_BY(mutex_);
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace stampgate

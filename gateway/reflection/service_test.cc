@@ -11,12 +11,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <mutex>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 #include "gateway/callers/directory.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/call_metrics.h"
@@ -133,7 +133,7 @@ class ReflectionServiceTest : public ::testing::Test {
 
   // The events of the log lines about the calls that have ended.
   std::vector<std::string> Lines() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return lines_;
   }
 
@@ -141,13 +141,13 @@ class ReflectionServiceTest : public ::testing::Test {
   MetricRegistry registry_;
   CallMetrics call_metrics_{registry_};
   DiskWaits disk_waits_;
-  mutable std::mutex mutex_;
-  std::vector<std::string> lines_;
+  mutable Mutex mutex_;
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
   CallLines call_lines_{{.every_call = true,
                          .now = [] { return absl::UnixEpoch(); },
                          .write =
                              [this](Severity, absl::string_view event, const LogFields&) {
-                               std::lock_guard lock(mutex_);
+                               MutexLock lock(mutex_);
                                lines_.emplace_back(event);
                              }}};
   CallsInFlight<grpc::CallbackServerContext> in_flight_;

@@ -19,7 +19,7 @@ std::shared_ptr<ActivityWait> ActivityWaits::Announce() {
   Work work;
   WaitTable::WaitId id = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     id = ++last_id_;
     announced_.emplace(id, std::nullopt);
     table_.Announce();
@@ -32,7 +32,7 @@ std::shared_ptr<ActivityWait> ActivityWaits::Announce() {
 void ActivityWaits::Watch(EventSource& source) {
   Work work;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     watch_ = std::make_shared<EventWatch>(source, loop_, [self = weak_from_this()](absl::string_view body) {
       if (const std::shared_ptr<ActivityWaits> waits = self.lock()) waits->OnActivity(body);
     });
@@ -44,7 +44,7 @@ void ActivityWaits::Watch(EventSource& source) {
 void ActivityWaits::Drain() {
   Work work;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Take(table_.Drain(), work);
     if (watch_ != nullptr) watch_->End();
     watch_ = nullptr;
@@ -58,7 +58,7 @@ void ActivityWaits::Begin(WaitTable::WaitId id, absl::string_view caller, double
                           bool urgent, Time deadline, ReadActivity read, OnEnd on_end) {
   Work work;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const std::optional<WaitEnd> end = announced_.at(id);
     announced_.erase(id);
     std::optional<Ended> ended;
@@ -78,7 +78,7 @@ void ActivityWaits::Begin(WaitTable::WaitId id, absl::string_view caller, double
 void ActivityWaits::End(WaitTable::WaitId id, WaitEnd end) {
   Work work;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (const auto found = announced_.find(id); found != announced_.end()) {
       found->second = end;
       return;
@@ -93,7 +93,7 @@ void ActivityWaits::End(WaitTable::WaitId id, WaitEnd end) {
 void ActivityWaits::Retract(WaitTable::WaitId id) {
   Work work;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (announced_.erase(id) == 0) return;
     table_.Retract();
     Update(work);
@@ -107,7 +107,7 @@ void ActivityWaits::OnActivity(absl::string_view body) {
   if (!report.ok()) return;
   Work work;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Take(table_.OnEvent(*report, now_()), work);
     Update(work);
   }
@@ -120,7 +120,7 @@ void ActivityWaits::OnPolled(const ActivityName& activity, std::optional<std::st
   (report.ok() ? metrics_.good_polls : metrics_.failed_polls).Increment();
   Work work;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Take(table_.OnPolled(activity, report.ok() ? &*report : nullptr, now_()), work);
     Update(work);
   }
@@ -130,7 +130,7 @@ void ActivityWaits::OnPolled(const ActivityName& activity, std::optional<std::st
 void ActivityWaits::OnTimer() {
   Work work;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     armed_ = Time::max();
     Update(work);
   }

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
 #include "base/loop/event_loop.h"
+#include "base/threads/mutex.h"
 #include "gateway/feed/source.h"
 #include "gateway/waiting/activity_report.h"
 #include "gateway/waiting/event_watch.h"
@@ -76,27 +76,25 @@ class ActivityWaits : public std::enable_shared_from_this<ActivityWaits> {
   void OnPolled(const ActivityName& activity, std::optional<std::string> answer);
   void OnTimer();
 
-  // The caller of the next two functions must hold the lock.
-  void Take(std::vector<Ended> ended, Work& work);
+  void Take(std::vector<Ended> ended, Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Looks for what is due now, sets the timer, and begins or ends the watch.
-  void Update(Work& work);
-  // Must be called without the lock.
-  void Do(Work work);
+  void Update(Work& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Do(Work work) ABSL_LOCKS_EXCLUDED(mutex_);
 
   EventLoop& loop_;
   WaitMetrics& metrics_;
   const std::function<Time()> now_;
 
-  std::mutex mutex_;
-  WaitTable table_;
-  WaitTable::WaitId last_id_ = 0;
+  Mutex mutex_;
+  WaitTable table_ ABSL_GUARDED_BY(mutex_);
+  WaitTable::WaitId last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   // The waits that have not begun. The value is set if the wait must end as soon as it begins.
-  absl::flat_hash_map<WaitTable::WaitId, std::optional<WaitEnd>> announced_;
-  absl::flat_hash_map<WaitTable::WaitId, Waiting> waiting_;
-  Time armed_ = Time::max();  // when the timer runs
-  TimerQueue::Id timer_;
-  std::shared_ptr<EventWatch> watch_;  // null without an event log, and after Drain
-  bool watching_ = false;
+  absl::flat_hash_map<WaitTable::WaitId, std::optional<WaitEnd>> announced_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<WaitTable::WaitId, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  Time armed_ ABSL_GUARDED_BY(mutex_) = Time::max();  // when the timer runs
+  TimerQueue::Id timer_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<EventWatch> watch_ ABSL_GUARDED_BY(mutex_);  // null without an event log, and after Drain
+  bool watching_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // The wait of one call. Thread-safe.

@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/threads/mutex.h"
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/fake_source.h"
 #include "gateway/metrics/registry.h"
@@ -31,27 +31,30 @@ class Ending {
  public:
   ActivityWaits::OnEnd Callback() {
     return [this](ActivityWaits::Ended ended) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       ended_.push_back(std::move(ended));
-      changed_.notify_all();
+      changed_.WakeAll();
     };
   }
 
   size_t count() const {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return ended_.size();
   }
 
   ActivityWaits::Ended Wait() const {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, kHang, [this] { return !ended_.empty(); })) ADD_FAILURE() << "the wait does not end";
+    MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (ended_.empty() && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    if (ended_.empty()) ADD_FAILURE() << "the wait does not end";
     return ended_.empty() ? ActivityWaits::Ended() : ended_.front();
   }
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  std::vector<ActivityWaits::Ended> ended_;
+  mutable Mutex mutex_;
+  mutable Condition changed_;
+  std::vector<ActivityWaits::Ended> ended_ ABSL_GUARDED_BY(mutex_);
 };
 
 class ActivityWaitsTest : public ::testing::Test {
@@ -149,19 +152,22 @@ TEST_F(ActivityWaitsTest, AReadingEndsAWait) {
 
 TEST_F(ActivityWaitsTest, AReadingMayEndAfterItsWait) {
   Make(absl::Milliseconds(1));
-  std::mutex mutex;
-  std::condition_variable changed;
+  Mutex mutex;
+  Condition changed;
   ActivityWaits::Done held;
   const auto read = [&](ActivityWaits::Time, ActivityWaits::Done done) {
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     held = std::move(done);
-    changed.notify_all();
+    changed.WakeAll();
   };
   const auto wait = waits_->Announce();
   wait->Begin("a", 1, kActivity, false, In(absl::Hours(1)), read, ending_.Callback());
   {
-    std::unique_lock lock(mutex);
-    ASSERT_TRUE(changed.wait_for(lock, kHang, [&] { return held != nullptr; }));
+    MutexLock lock(mutex);
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (held == nullptr && !changed.WaitUntil(mutex, deadline)) {
+    }
+    ASSERT_TRUE(held != nullptr);
   }
   wait->End(WaitEnd::kLeft);
   EXPECT_EQ(ending_.Wait().end, WaitEnd::kLeft);

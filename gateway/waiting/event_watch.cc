@@ -28,7 +28,7 @@ EventWatch::EventWatch(EventSource& source, EventLoop& loop, OnActivity on_activ
 void EventWatch::Begin() {
   uint64_t run = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (run_ != 0) return;
     run = run_ = source_.NewReaderId();
   }
@@ -38,7 +38,7 @@ void EventWatch::Begin() {
 void EventWatch::End() {
   uint64_t run = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     run = std::exchange(run_, 0);
   }
   if (run != 0) source_.Cancel(run);
@@ -53,15 +53,16 @@ void EventWatch::Read(uint64_t run, const LogPoint& point) {
     self->OnPage(run, std::move(page));
   });
   // If End ran before Next, it had no Next to cancel.
-  std::unique_lock lock(mutex_);
-  if (run_ == run) return;
-  lock.unlock();
+  {
+    MutexLock lock(mutex_);
+    if (run_ == run) return;
+  }
   source_.Cancel(run);
 }
 
 void EventWatch::OnPage(uint64_t run, absl::StatusOr<EventPage> page) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (run_ != run) return;
     if (absl::IsAborted(page.status())) run_ = 0;  // the source ends
   }
@@ -79,7 +80,7 @@ void EventWatch::OnPage(uint64_t run, absl::StatusOr<EventPage> page) {
 
 void EventWatch::Restart(uint64_t run) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (run_ != run) return;
   }
   Read(run, {source_.latest()});

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/loop/event_loop.h"
+#include "base/threads/mutex.h"
 #include "gateway/feed/source.h"
 
 namespace stampgate {
@@ -41,8 +41,9 @@ class EventWatch : public std::enable_shared_from_this<EventWatch> {
   const OnActivity on_activity_;
   const std::shared_ptr<const EventFilter> filter_;
 
-  std::mutex mutex_;
-  uint64_t run_ = 0;  // the number of the current run, which is the id of its reader; 0 if nothing is read
+  Mutex mutex_;
+  // The number of the current run, which is the id of its reader; 0 if nothing is read.
+  uint64_t run_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace stampgate
