@@ -1,7 +1,6 @@
 #include "gateway/config/operation_files.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/secret/sha256.h"
+#include "base/threads/mutex.h"
 #include "gateway/config/named_files.h"
 #include "translate/operation_set/merge.h"
 #include "translate/operation_set/unreviewed.h"
@@ -72,11 +72,11 @@ std::string KeyOf(const config::v1::Config& config, const FileContents& contents
 // The last table that was made. Most changes of a config do not concern its operations, and to make the table of all
 // operations again would take up to a quarter of a second of CPU.
 struct Kept {
-  std::mutex mutex;
-  OperationSet::Shared base;
-  std::string key;
-  std::shared_ptr<const OperationTable> table;
-  std::vector<Warning> warnings;
+  Mutex mutex;
+  OperationSet::Shared base ABSL_GUARDED_BY(mutex);
+  std::string key ABSL_GUARDED_BY(mutex);
+  std::shared_ptr<const OperationTable> table ABSL_GUARDED_BY(mutex);
+  std::vector<Warning> warnings ABSL_GUARDED_BY(mutex);
 };
 
 void Report(const std::vector<Warning>& warnings, ConfigReport& report) {
@@ -93,7 +93,7 @@ Kept& TheKept() {
 std::shared_ptr<const OperationTable> KeptTable(const OperationSet::Shared& base, const std::string& key,
                                                 ConfigReport& report) {
   Kept& kept = TheKept();
-  std::lock_guard lock(kept.mutex);
+  MutexLock lock(kept.mutex);
   if (kept.base != base || kept.key != key) return nullptr;
   Report(kept.warnings, report);
   return kept.table;
@@ -102,7 +102,7 @@ std::shared_ptr<const OperationTable> KeptTable(const OperationSet::Shared& base
 void Keep(OperationSet::Shared base, std::string key, std::shared_ptr<const OperationTable> table,
           std::vector<Warning> warnings) {
   Kept& kept = TheKept();
-  std::lock_guard lock(kept.mutex);
+  MutexLock lock(kept.mutex);
   kept.base = std::move(base);
   kept.key = std::move(key);
   kept.table = std::move(table);

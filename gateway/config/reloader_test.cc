@@ -7,13 +7,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +21,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/http/test_certificates.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 #include "gateway/config/config_metrics.h"
 #include "gateway/config/loader.h"
 #include "gateway/metrics/registry.h"
@@ -107,9 +106,9 @@ class ReloaderTest : public ::testing::Test {
                                                      .metrics = metrics_,
                                                      .reload_more =
                                                          [this](bool) {
-                                                           std::lock_guard lock(mutex_);
+                                                           MutexLock lock(mutex_);
                                                            ++looks_;
-                                                           looked_.notify_all();
+                                                           looked_.WakeAll();
                                                            return ReloadedMore{more_};
                                                          },
                                                      .prepare = [this](const Access&) { return prepared_; },
@@ -117,19 +116,27 @@ class ReloaderTest : public ::testing::Test {
                                    *access_);
   }
 
+  // Waits until the reloader has checked the files `looks` times in all. Returns false if it hangs.
+  bool WaitForLooks(int looks) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (looks_ < looks && !looked_.WaitUntil(mutex_, deadline)) {
+    }
+    return looks_ >= looks;
+  }
+
   // Waits until the reloader has checked the files at its interval, after this function was called.
   void WaitForLook() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const int before = looks_;
-    ASSERT_TRUE(looked_.wait_for(lock, kHang, [&] { return looks_ > before + 1; }));
+    ASSERT_TRUE(WaitForLooks(before + 2));
   }
 
   // Makes the reloader check the files, as an operator does, and waits until it has checked them.
   void Look() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const int before = looks_;
     reloader_->Wake();
-    ASSERT_TRUE(looked_.wait_for(lock, kHang, [&] { return looks_ > before; }));
+    ASSERT_TRUE(WaitForLooks(before + 1));
   }
   void LookAt(const MountedFolder::Files& files) {
     folder_->Swap(files);
@@ -156,10 +163,10 @@ class ReloaderTest : public ::testing::Test {
         .allowed;
   }
 
-  std::mutex mutex_;
-  std::condition_variable looked_;
-  int looks_ = 0;
-  absl::Status more_;
+  Mutex mutex_;
+  Condition looked_;
+  int looks_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status more_ ABSL_GUARDED_BY(mutex_);
   absl::Status prepared_;
 
   // Writes the config file itself, and leaves the links to it unchanged.
@@ -382,7 +389,7 @@ TEST_F(ReloaderTest, AFaultInAFileThatOnlyTheStartReadsPreventsNoRevocation) {
 TEST_F(ReloaderTest, AFailureOfReloadMoreIsLoggedOnceAndPreventsNoReload) {
   Start(ConfigText("c"));
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     more_ = absl::InvalidArgumentError("no good certificate");
   }
   Look();
@@ -546,10 +553,10 @@ TEST_F(ReloaderTest, ChecksAgainAsSoonAsAChangedConfigMayBeRead) {
   WriteInPlace(ConfigText("d"));
   Look();
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const int before = looks_;
     steady_now_ = steady_now_.load() + std::chrono::seconds(2);
-    ASSERT_TRUE(looked_.wait_for(lock, kHang, [&] { return looks_ > before; }));
+    ASSERT_TRUE(WaitForLooks(before + 1));
   }
   EXPECT_EQ(Caller(), "d");
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"config_changed\""));
@@ -573,9 +580,9 @@ TEST_F(ReloaderTest, ReportsWhenTheLastGoodConfigWasApplied) {
 TEST_F(ReloaderTest, ChecksTheConfigAtItsInterval) {
   Start(ConfigText("c", "100ms"));
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const int before = looks_;
-    ASSERT_TRUE(looked_.wait_for(lock, kHang, [&] { return looks_ > before + 1; }));
+    ASSERT_TRUE(WaitForLooks(before + 2));
   }
   folder_->Swap(Files(ConfigText("d", "100ms")));
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));

@@ -279,7 +279,7 @@ void Dispatch::FinishCancelled() { Finish(CallerLeft()); }
 void Dispatch::Cancel() {
   Waiting waiting;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     cancelled_ = true;
     waiting = waiting_;
   }
@@ -287,13 +287,13 @@ void Dispatch::Cancel() {
 }
 
 bool Dispatch::caller_left() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return cancelled_;
 }
 
 // From now on, Cancel does not end the last wait. Returns the number of the next wait.
 uint64_t Dispatch::EndWait() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_ = {};
   return ++wait_;
 }
@@ -302,7 +302,7 @@ uint64_t Dispatch::EndWait() {
 // second ends the wait. If the wait has already ended, does nothing.
 void Dispatch::SetWaiting(uint64_t number, const Waiting& waiting) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (wait_ != number) return;
     waiting_ = waiting;
     if (!cancelled_) return;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
@@ -14,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "base/loop/event_loop.h"
+#include "base/threads/mutex.h"
 #include "gateway/admission/admission.h"
 #include "gateway/admission/breaker.h"
 #include "gateway/admission/retry_policy.h"
@@ -124,10 +124,10 @@ class Dispatch {
   bool earlier_unknown_ = false;
   std::optional<UpstreamOutcome> last_;  // of the last attempt, while the next one is planned
 
-  mutable std::mutex mutex_;  // guards the next three members
-  bool cancelled_ = false;
-  uint64_t wait_ = 0;  // the number of the current wait
-  Waiting waiting_;
+  mutable Mutex mutex_;
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t wait_ ABSL_GUARDED_BY(mutex_) = 0;  // the number of the current wait
+  Waiting waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

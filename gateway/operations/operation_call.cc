@@ -393,11 +393,7 @@ void OperationCall::Dismiss() {
 }
 
 void OperationCall::EndWait(WaitEnd end) {
-  std::shared_ptr<ActivityWait> wait;
-  {
-    std::lock_guard lock(mutex_);
-    wait = wait_;
-  }
+  const std::shared_ptr<ActivityWait> wait = AnnouncedWait();
   if (wait != nullptr) wait->End(end);
 }
 
@@ -425,8 +421,14 @@ void OperationCall::OnOutcome(UpstreamOutcome outcome) {
 // before upstream's response arrives.
 void OperationCall::AnnounceWait() {
   std::shared_ptr<ActivityWait> wait = environment_.waits.Announce();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   wait_ = std::move(wait);
+}
+
+// Returns null if the call has announced no wait.
+std::shared_ptr<ActivityWait> OperationCall::AnnouncedWait() {
+  MutexLock lock(mutex_);
+  return wait_;
 }
 
 // Whether the caller wants to wait for the end of the activity in the response, and this activity has not ended. An
@@ -444,11 +446,11 @@ void OperationCall::WaitForEnd(TranslatedResponse response, bool urgent) {
   // Without memory for the response, the call does not wait.
   if (absl::Status status = Hold(response.size); !status.ok()) return Answer(std::move(response));
   pending_ = std::move(response);
-  if (wait_ == nullptr) AnnounceWait();
+  if (AnnouncedWait() == nullptr) AnnounceWait();
   const ActivityName activity(QuestionOf(operation_, request_).organization_id.value_or(""), activity_.id);
   auto read = ReaderOf(environment_, operations_, caller_, *std::get<SignWith>(way_).key, activity, trace_.trace_id(),
                        held_.holder());
-  const std::shared_ptr<ActivityWait> wait = wait_;
+  const std::shared_ptr<ActivityWait> wait = AnnouncedWait();
   wait->Begin(caller_.caller->name(), caller_.caller->weight(), activity, urgent, wait_deadline_, std::move(read),
               [call = shared_from_this()](ActivityWaits::Ended ended) {
                 call->loop_.Run([call, ended = std::move(ended)] { call->OnWaitEnd(ended); });

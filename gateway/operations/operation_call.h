@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/loop/event_loop.h"
+#include "base/threads/mutex.h"
 #include "gateway/callers/authenticator.h"
 #include "gateway/calls/call_record.h"
 #include "gateway/calls/trace_context.h"
@@ -113,6 +114,7 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   void OnOutcome(UpstreamOutcome outcome);
   void OnLateOutcome(UpstreamOutcome outcome);
   void AnnounceWait();
+  std::shared_ptr<ActivityWait> AnnouncedWait();
   void EndWait(WaitEnd end);
   bool WaitsForEnd() const;
   void WaitForEnd(TranslatedResponse response, bool urgent);
@@ -170,8 +172,9 @@ class OperationCall final : public UnaryHandler, public std::enable_shared_from_
   RequestKind kind_ = RequestKind::kQuery;  // set from Render on
   Dispatch dispatch_;
 
-  std::mutex mutex_;                    // guards the pointer wait_
-  std::shared_ptr<ActivityWait> wait_;  // set if the call waits, or will wait, for the end of its activity
+  Mutex mutex_;
+  // Set if the call waits, or will wait, for the end of its activity.
+  std::shared_ptr<ActivityWait> wait_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

@@ -38,13 +38,16 @@ config::v1::Key KeyFor(const std::string& name, const std::string& organization)
 }  // namespace
 
 std::vector<FakeUpstream::Sent> FakeUpstream::sent() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return sent_;
 }
 
 FakeUpstream::Sent FakeUpstream::WaitForSent(size_t count) const {
-  std::unique_lock lock(mutex_);
-  if (!changed_.wait_for(lock, kHang, [this, count] { return sent_.size() >= count; })) {
+  MutexLock lock(mutex_);
+  const auto deadline = std::chrono::steady_clock::now() + kHang;
+  while (sent_.size() < count && !changed_.WaitUntil(mutex_, deadline)) {
+  }
+  if (sent_.size() < count) {
     ADD_FAILURE() << "nothing was sent";
     return {};
   }
@@ -52,7 +55,7 @@ FakeUpstream::Sent FakeUpstream::WaitForSent(size_t count) const {
 }
 
 std::vector<UpstreamClient::CallId> FakeUpstream::cancelled() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return cancelled_;
 }
 
@@ -61,7 +64,7 @@ void FakeUpstream::End(CallId id, UpstreamOutcome outcome) {
   Done done;
   Done late;  // destroyed after `done` has returned, as in the real client
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto found = exchanges_.find(id);
     ASSERT_TRUE(found != exchanges_.end() && found->second.done)
         << "the Done of exchange " << id << " was already called";
@@ -77,7 +80,7 @@ void FakeUpstream::End(CallId id, UpstreamOutcome outcome) {
 void FakeUpstream::EndLate(CallId id, UpstreamOutcome outcome) {
   Done late;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto found = exchanges_.find(id);
     ASSERT_TRUE(found != exchanges_.end() && !found->second.done) << "exchange " << id << " did not continue";
     late = std::move(found->second.late);
@@ -108,14 +111,14 @@ UpstreamClient::CallId FakeUpstream::Begin(Sent sent, Done done, Done late) {
   CallId id = 0;
   bool shut_down = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     id = sent_.size() + 1;
     sent.id = id;
     sent_.push_back(std::move(sent));
     exchanges_[id] = {std::move(done), std::move(late)};
     shut_down = shut_down_;
   }
-  changed_.notify_all();
+  changed_.WakeAll();
   if (shut_down) End(id, stampgate::Shutdown());
   if (while_posting) while_posting(id);
   return id;
@@ -123,16 +126,16 @@ UpstreamClient::CallId FakeUpstream::Begin(Sent sent, Done done, Done late) {
 
 void FakeUpstream::Cancel(CallId id) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     cancelled_.push_back(id);
   }
-  changed_.notify_all();
+  changed_.WakeAll();
 }
 
 void FakeUpstream::Shutdown(absl::Duration /*grace*/) {
   std::map<CallId, Exchange> left;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     shut_down_ = true;
     left.swap(exchanges_);
   }
@@ -150,13 +153,13 @@ void FakeSigner::Sign(const RequestBody& body, Done done) const {
   if (while_signing) while_signing();
   absl::Status error;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++signatures_;
     thread_ = std::this_thread::get_id();
     error = error_;
     if (hold_) {
       waiting_ = std::move(done);
-      changed_.notify_all();
+      changed_.WakeAll();
       return;
     }
   }
@@ -165,49 +168,55 @@ void FakeSigner::Sign(const RequestBody& body, Done done) const {
 }
 
 void FakeSigner::Hold() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   hold_ = true;
 }
 
 void FakeSigner::WaitUntilAsked() const {
-  std::unique_lock lock(mutex_);
-  EXPECT_TRUE(changed_.wait_for(lock, kHang, [this] { return waiting_ != nullptr; })) << "Sign was not called";
+  MutexLock lock(mutex_);
+  const auto deadline = std::chrono::steady_clock::now() + kHang;
+  while (waiting_ == nullptr && !changed_.WaitUntil(mutex_, deadline)) {
+  }
+  EXPECT_TRUE(waiting_ != nullptr) << "Sign was not called";
 }
 
 void FakeSigner::Answer(absl::StatusOr<std::string> signature) {
   Done done;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     done = std::exchange(waiting_, nullptr);
   }
   std::move(done)(std::move(signature));
 }
 
 void FakeSigner::Fail(absl::Status error) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   error_ = std::move(error);
 }
 
 int FakeSigner::signatures() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return signatures_;
 }
 
 std::thread::id FakeSigner::thread() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return thread_;
 }
 
 void FakeStore::Begin(KeyedSubmit submit, OnDecided on_decided, OnBegun done) {
   waiting_.push_back({std::move(on_decided), std::move(done)});
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   submits_.push_back(std::move(submit));
-  changed_.notify_all();
+  changed_.WakeAll();
 }
 
 void FakeStore::WaitForSubmits(size_t count) {
-  std::unique_lock lock(mutex_);
-  EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return submits_.size() >= count; })) << "Begin was not called";
+  MutexLock lock(mutex_);
+  const auto deadline = std::chrono::steady_clock::now() + kHang;
+  while (submits_.size() < count && !changed_.WaitUntil(mutex_, deadline)) {
+  }
+  EXPECT_GE(submits_.size(), count) << "Begin was not called";
 }
 
 void FakeStore::Decide() {
@@ -225,24 +234,27 @@ void FakeStore::Answer(absl::StatusOr<Begun> begun) {
 UnaryHandler::Reply Replies::Callback() {
   return [state = state_](const absl::Status& status, UnaryResponse response) {
     {
-      std::lock_guard lock(state->mutex);
+      MutexLock lock(state->mutex);
       ++state->count;
       state->status = status;
       state->bytes = response.message;
       state->held = std::move(response.held);
     }
-    state->changed.notify_all();
+    state->changed.WakeAll();
   };
 }
 
 int Replies::count() const {
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   return state_->count;
 }
 
 absl::Status Replies::Wait() const {
-  std::unique_lock lock(state_->mutex);
-  if (!state_->changed.wait_for(lock, kHang, [this] { return state_->count > 0; })) {
+  MutexLock lock(state_->mutex);
+  const auto deadline = std::chrono::steady_clock::now() + kHang;
+  while (state_->count == 0 && !state_->changed.WaitUntil(state_->mutex, deadline)) {
+  }
+  if (state_->count == 0) {
     ADD_FAILURE() << "there is no reply";
     return absl::UnknownError("there is no reply");
   }
@@ -252,7 +264,7 @@ absl::Status Replies::Wait() const {
 std::unique_ptr<google::protobuf::Message> Replies::WaitFor(const std::string& type) const {
   EXPECT_EQ(Wait(), absl::OkStatus());
   std::unique_ptr<google::protobuf::Message> response = testing::NewMessage(type);
-  std::lock_guard lock(state_->mutex);
+  MutexLock lock(state_->mutex);
   EXPECT_EQ(DecodeRequest(state_->bytes, *response), absl::OkStatus());
   return response;
 }
@@ -265,7 +277,7 @@ CallTest::CallTest()
               .now = [this] { return now_; },
               .write =
                   [this](Severity, absl::string_view event, const LogFields& fields) {
-                    std::lock_guard lock(mutex_);
+                    MutexLock lock(mutex_);
                     events_.emplace_back(event);
                     for (const auto& [name, value] : fields) {
                       if (name == "method") methods_.push_back(std::get<std::string>(value));
@@ -367,12 +379,12 @@ std::vector<std::string> CallTest::AuditLines(const std::string& kind) {
 }
 
 std::vector<std::string> CallTest::LogMethods() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return methods_;
 }
 
 std::vector<std::string> CallTest::LogEvents() const {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return events_;
 }
 

@@ -6,11 +6,9 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 #include "gateway/admission/admission.h"
 #include "gateway/admission/admission_metrics.h"
 #include "gateway/admission/breaker.h"
@@ -103,12 +102,12 @@ class FakeUpstream final : public UpstreamClient {
 
   CallId Begin(Sent sent, Done done, Done late);
 
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  std::vector<Sent> sent_;
-  std::map<CallId, Exchange> exchanges_;
-  std::vector<CallId> cancelled_;
-  bool shut_down_ = false;
+  mutable Mutex mutex_;
+  mutable Condition changed_;
+  std::vector<Sent> sent_ ABSL_GUARDED_BY(mutex_);
+  std::map<CallId, Exchange> exchanges_ ABSL_GUARDED_BY(mutex_);
+  std::vector<CallId> cancelled_ ABSL_GUARDED_BY(mutex_);
+  bool shut_down_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 HttpAnswer AnswerOf(int status, std::string body);
@@ -140,13 +139,13 @@ class FakeSigner final : public Signer {
   std::thread::id thread() const;
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  bool hold_ = false;
-  absl::Status error_;
-  mutable int signatures_ = 0;
-  mutable std::thread::id thread_;
-  mutable Done waiting_;
+  mutable Mutex mutex_;
+  mutable Condition changed_;
+  bool hold_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status error_ ABSL_GUARDED_BY(mutex_);
+  mutable int signatures_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable std::thread::id thread_ ABSL_GUARDED_BY(mutex_);
+  mutable Done waiting_ ABSL_GUARDED_BY(mutex_);
 };
 
 // A call store that stores nothing. The test answers each Begin. Only WaitForSubmits may run at the same time as
@@ -161,7 +160,8 @@ class FakeStore final : public CallStore {
   void Answer(absl::StatusOr<Begun> begun);
 
   // submits() returns the arguments of all calls of Begin, and ends() those of all calls of End.
-  const std::vector<KeyedSubmit>& submits() const { return submits_; }
+  // submits() needs no lock, because no Begin runs at the same time.
+  const std::vector<KeyedSubmit>& submits() const ABSL_NO_THREAD_SAFETY_ANALYSIS { return submits_; }
   const std::vector<std::pair<AttemptId, AttemptEnd>>& ends() const { return ends_; }
 
   void Begin(KeyedSubmit submit, OnDecided on_decided, OnBegun done) override;
@@ -173,9 +173,9 @@ class FakeStore final : public CallStore {
   void Close(uint64_t next_timestamp_ms) override {}
 
  private:
-  std::mutex mutex_;  // guards submits_ while the test waits
-  std::condition_variable changed_;
-  std::vector<KeyedSubmit> submits_;
+  Mutex mutex_;
+  Condition changed_;
+  std::vector<KeyedSubmit> submits_ ABSL_GUARDED_BY(mutex_);
   struct Waiting {
     OnDecided on_decided;
     OnBegun done;
@@ -198,12 +198,12 @@ class Replies {
 
  private:
   struct State {
-    std::mutex mutex;
-    std::condition_variable changed;
-    int count = 0;
-    absl::Status status;
-    grpc::ByteBuffer bytes;
-    HeldBytes held;
+    Mutex mutex;
+    Condition changed;
+    int count ABSL_GUARDED_BY(mutex) = 0;
+    absl::Status status ABSL_GUARDED_BY(mutex);
+    grpc::ByteBuffer bytes ABSL_GUARDED_BY(mutex);
+    HeldBytes held ABSL_GUARDED_BY(mutex);
   };
 
   const std::shared_ptr<State> state_ = std::make_shared<State>();
@@ -288,9 +288,9 @@ class CallTest : public ::testing::Test {
   std::shared_ptr<ActivityWaits> activity_waits_;
   std::unique_ptr<WorkerThreads> signing_;
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
-  mutable std::mutex mutex_;
-  std::vector<std::string> events_;
-  std::vector<std::string> methods_;
+  mutable Mutex mutex_;
+  std::vector<std::string> events_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> methods_ ABSL_GUARDED_BY(mutex_);
   CallLines lines_;
   bool with_store_ = false;
   bool with_retries_ = false;

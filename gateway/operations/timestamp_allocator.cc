@@ -30,7 +30,7 @@ uint64_t TimestampAllocator::Align(uint64_t timestamp_ms) const {
 }
 
 TimestampAllocator::Choice TimestampAllocator::Choose(uint64_t content, absl::Time now) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   const uint64_t now_ms = ToMillis(now);
   // After the clock was set back by a long step, the allocator can have forgotten values that it chose. So it chooses
   // only values above all earlier values.
@@ -64,25 +64,25 @@ TimestampAllocator::Choice TimestampAllocator::Choose(uint64_t content, absl::Ti
 }
 
 void TimestampAllocator::Note(uint64_t content, uint64_t timestamp_ms, absl::Time now) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   noted_.Turn(now, kNotedRemembered);
   noted_.current.emplace(content, timestamp_ms);
 }
 
 void TimestampAllocator::SetMark(uint64_t mark_ms) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   mark_ms_ = mark_ms;
 }
 
 void TimestampAllocator::Adopt(TimestampLease lease, uint64_t floor_ms) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   lease_ = lease;
   floor_ms_ = std::max(floor_ms_, floor_ms);
   next_ms_ = std::max(next_ms_, floor_ms);
 }
 
 uint64_t TimestampAllocator::next_ms() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return next_ms_;
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/store/call_store.h"
 
 namespace stampgate {
@@ -86,8 +86,7 @@ class TimestampAllocator {
   // Returns the smallest value of the lease that is not below `timestamp_ms`.
   uint64_t Align(uint64_t timestamp_ms) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // A mutex of the standard library, because ThreadSanitizer understands it.
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   TimestampLease lease_ ABSL_GUARDED_BY(mutex_);
   uint64_t floor_ms_ ABSL_GUARDED_BY(mutex_);
   uint64_t mark_ms_ ABSL_GUARDED_BY(mutex_) = std::numeric_limits<uint64_t>::max();

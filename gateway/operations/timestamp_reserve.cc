@@ -30,7 +30,7 @@ void TimestampReserve::Raise(std::function<void(const absl::Status&)> done) {
   const uint64_t mark_ms =
       std::max(now_ms, timestamps_.next_ms()) + static_cast<uint64_t>(absl::ToInt64Milliseconds(kBlock));
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (mark_ms <= asked_ms_) return done(absl::OkStatus());
     asked_ms_ = mark_ms;
   }

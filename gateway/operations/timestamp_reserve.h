@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "gateway/operations/timestamp_allocator.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/store/call_store.h"
@@ -46,8 +46,8 @@ class TimestampReserve {
   CallStore& store_;
   TimestampAllocator& timestamps_;
   const std::function<absl::Time()> now_;
-  std::mutex mutex_;
-  uint64_t asked_ms_ = 0;
+  Mutex mutex_;
+  uint64_t asked_ms_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<PeriodicTask> task_;  // destroyed first
 };
 

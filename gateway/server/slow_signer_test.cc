@@ -6,9 +6,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "base/loop/event_loops.h"
+#include "base/threads/mutex.h"
 #include "gateway/config/config.h"
 #include "gateway/config/testing.h"
 #include "gateway/metrics/registry.h"
@@ -45,7 +44,7 @@ class PatientSigner : public Signer {
   absl::string_view scheme() const override { return "SIGNATURE_SCHEME_TK_API_P256"; }
 
   void Sign(const RequestBody&, Done done) const override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     waiting_.push_back(std::move(done));
     if (waiting_.size() < kCalls) return;
     thread_ = std::thread([waiting = std::move(waiting_)]() mutable {
@@ -55,9 +54,9 @@ class PatientSigner : public Signer {
   }
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::vector<Done> waiting_;
-  mutable std::thread thread_;
+  mutable Mutex mutex_;
+  mutable std::vector<Done> waiting_ ABSL_GUARDED_BY(mutex_);
+  mutable std::thread thread_ ABSL_GUARDED_BY(mutex_);
 };
 
 constexpr char kAnswer[] =
@@ -95,8 +94,8 @@ TEST(SlowSignerTest, ASlowSignatureDelaysNoOtherCall) {
   const auto request =
       testing::MessageOf("stampgate.v1.GetPolicyRequest", R"pb(organization_id: "o" policy_id: "p")pb");
   std::vector<Call> calls(kCalls);
-  std::mutex mutex;
-  std::condition_variable changed;
+  Mutex mutex;
+  Condition changed;
   int ended = 0;
   for (Call& call : calls) {
     call.context.set_deadline(absl::ToChronoTime(absl::Now() + kHang));
@@ -105,13 +104,13 @@ TEST(SlowSignerTest, ASlowSignatureDelaysNoOtherCall) {
     stub.UnaryCall(&call.context, "/stampgate.v1.PolicyService/GetPolicy", {}, &call.request, &call.response,
                    [&](grpc::Status status) {
                      call.status = std::move(status);
-                     std::lock_guard lock(mutex);
+                     MutexLock lock(mutex);
                      ++ended;
-                     changed.notify_one();
+                     changed.WakeOne();
                    });
   }
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return ended == kCalls; });
+  MutexLock lock(mutex);
+  while (ended != kCalls) changed.Wait(mutex);
   for (const Call& call : calls) {
     EXPECT_TRUE(call.status.ok()) << call.status.error_message();
     grpc::Slice bytes;

@@ -36,7 +36,7 @@ void RateShares::Release::operator()(ShareStore* store) const {
 }
 
 void RateShares::Apply() {
-  const std::lock_guard lock(applying_);
+  const MutexLock lock(applying_);
   options_.apply(held_.Get(), now());
 }
 

@@ -4,13 +4,13 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/threads/current.h"
+#include "base/threads/mutex.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/process/steady_now.h"
 #include "gateway/shares/held_shares.h"
@@ -74,7 +74,7 @@ class RateShares {
   Replica replica_;
   Current<const HeldShares> held_;
   bool has_reached_store_ = false;
-  std::mutex applying_;
+  Mutex applying_;  // held during each call of `apply`
   // The last members, because their threads use the others.
   PeriodicTask end_task_;
   PeriodicTask task_;

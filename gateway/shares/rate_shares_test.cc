@@ -3,14 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "base/threads/mutex.h"
 #include "gateway/shares/memory_share_store.h"
 
 namespace stampgate {
@@ -25,14 +24,14 @@ class SharedMemory {
   std::unique_ptr<ShareStore> Connect() { return std::make_unique<Connection>(*this); }
 
   void Set(bool lost, bool hangs) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     lost_ = lost;
     hangs_ = hangs;
-    changed_.notify_all();
+    changed_.WakeAll();
   }
 
   bool IsEmpty() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return shares_.Sum(kRate) == 0 && shares_.Sum(kReserveRate) == 0;
   }
 
@@ -41,13 +40,13 @@ class SharedMemory {
    public:
     explicit Connection(SharedMemory& memory) : memory_(memory) {}
     absl::StatusOr<ShareAnswer> Renew(const ShareRenewal& renewal) override {
-      std::unique_lock lock(memory_.mutex_);
-      memory_.changed_.wait(lock, [this] { return !memory_.hangs_; });
+      MutexLock lock(memory_.mutex_);
+      while (memory_.hangs_) memory_.changed_.Wait(memory_.mutex_);
       if (memory_.lost_) return absl::UnavailableError("lost");
       return memory_.shares_.Renew(renewal);
     }
     absl::Status Release(const std::string& replica) override {
-      const std::lock_guard lock(memory_.mutex_);
+      const MutexLock lock(memory_.mutex_);
       if (memory_.lost_) return absl::UnavailableError("lost");
       memory_.shares_.Release(replica);
       return absl::OkStatus();
@@ -57,11 +56,11 @@ class SharedMemory {
     SharedMemory& memory_;
   };
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  MemoryShares shares_;
-  bool lost_ = false;
-  bool hangs_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  MemoryShares shares_ ABSL_GUARDED_BY(mutex_);
+  bool lost_ ABSL_GUARDED_BY(mutex_) = false;
+  bool hangs_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 RateSharesOptions Wanting(const std::string& caller) {
@@ -73,8 +72,8 @@ RateSharesOptions Wanting(const std::string& caller) {
 
 double ShareOf(const RateShares& shares) { return shares.held()->Share(kRate, shares.now()); }
 
-template <typename Condition>
-bool Eventually(Condition condition) {
+template <typename Predicate>
+bool Eventually(Predicate condition) {
   const absl::Time until = absl::Now() + kHang;
   while (!condition()) {
     if (absl::Now() > until) return false;
@@ -127,15 +126,15 @@ TEST(RateSharesTest, SharesEndWhileTheStoreHangs) {
 TEST(RateSharesTest, ReportsWhetherTheStoreCanBeReached) {
   SharedMemory memory;
   memory.Set(/*lost=*/true, /*hangs=*/false);
-  std::mutex mutex;
+  Mutex mutex;
   RateSharesState last;
   RateSharesOptions options = Wanting("a");
   options.observe = [&](const RateSharesState& state) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     last = state;
   };
   const auto is = [&](absl::StatusCode code, bool uses_fallback, int replicas) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return last.last.code() == code && last.uses_fallback == uses_fallback && last.replicas == replicas;
   };
   RateShares shares(memory.Connect(), std::move(options));
