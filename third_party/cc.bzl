@@ -52,6 +52,28 @@ def unit(
             deps = [":" + name] + deps + test_deps,
         )
 
+def sql_files(name, srcs):
+    """Defines the library of the header NAME.h, which has the text of each file: kLogV1Sql for log_v1.sql.
+
+    Args:
+      name: the name of the header, without ending.
+      srcs: the files of SQL.
+    """
+    constants = {src: "k" + src.replace(".", "_").title().replace("_", "") for src in srcs}
+    native.genrule(
+        name = name + "_header",
+        srcs = srcs,
+        outs = [name + ".h"],
+        cmd = "{ %s; } > $@" % "; ".join([
+            "echo 'inline constexpr char %s[] = R\"sql('; cat $(location %s); echo ')sql\";'" % (constants[src], src)
+            for src in srcs
+        ]),
+    )
+    cc_library(
+        name = name,
+        hdrs = [name + ".h"],
+    )
+
 def unit_test(name, deps, size = "small", data = [], **kwargs):
     """Defines the test NAME.cc, which need not belong to one unit."""
     cc_test(

@@ -32,7 +32,7 @@ struct PostgresStatement {
 //   kAborted             the transaction was rolled back because of another one: a retry may succeed
 //   kDeadlineExceeded    the transaction was rolled back, because it has waited too long for the locks of another one
 //   kDataLoss            the server has found damage
-//   kFailedPrecondition  an object or a right is missing, or the login was refused, or a function of schema.sql refuses
+//   kFailedPrecondition  an object or a right is missing, or the login was refused, or a function of the store refuses
 //                        (SQLSTATEs that begin with SG)
 //   kUnavailable         the connection is lost, or the server does not accept writes now
 //   kInternal            any other SQLSTATE

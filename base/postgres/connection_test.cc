@@ -46,7 +46,7 @@ TEST(PostgresStatusTest, AnSqlstateShowsWhetherARetryHelps) {
   EXPECT_EQ(code("XX001"), absl::StatusCode::kDataLoss);
   EXPECT_EQ(code("28P01"), kFailed) << "a wrong password";
   EXPECT_EQ(code("42501"), kFailed) << "a missing right";
-  EXPECT_EQ(code("SG001"), kFailed) << "a function of schema.sql refuses";
+  EXPECT_EQ(code("SG001"), kFailed) << "a function of the store refuses";
   EXPECT_EQ(code("22012"), absl::StatusCode::kInternal);
   EXPECT_EQ(PostgresStatus("22012", " two\nlines\n").message(), "two lines (22012)");
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/postgres/schema_sql.h"
 #include "base/postgres/test_server.h"
 
 namespace stampgate {
@@ -25,19 +24,30 @@ std::unique_ptr<PostgresConnection> Connect(const std::string& schema, const std
   return PostgresConnection::Open(address).value();
 }
 
+// The steps of a program that counts things.
+StoreSteps ThisProgram() {
+  StoreTables things;
+  things.sql = {"CREATE TABLE things (name text);\n", "CREATE TABLE colors (name text);\n",
+                "CREATE FUNCTION count_things() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path FROM"
+                " CURRENT AS $$ SELECT count(*) FROM things;\n$$;\n"
+                "REVOKE ALL ON FUNCTION count_things FROM PUBLIC;\n"};
+  things.functions = "count_things";
+  return {{things}, /*version=*/3};
+}
+
 TEST(SchemaTest, AStoreWithoutTablesIsRefused) {
-  const absl::Status status = CheckStore(*Connect("none"));
+  const absl::Status status = CheckStore(*Connect("none"), ThisProgram());
   EXPECT_EQ(status.code(), kFailed);
   EXPECT_THAT(status.message(), HasSubstr("stampgate store migrate"));
 }
 
 TEST(SchemaTest, ASecondMigrationChangesNothing) {
   const std::unique_ptr<PostgresConnection> connection = Connect("twice");
-  EXPECT_EQ(MigrateStore(*connection, "twice"), absl::OkStatus());
-  SharedServer().Sql("INSERT INTO seen VALUES ('id', '', 1, '')", "twice");
-  EXPECT_EQ(MigrateStore(*connection, "twice"), absl::OkStatus());
-  EXPECT_EQ(CheckStore(*connection), absl::OkStatus());
-  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM seen", "twice"), "1");
+  EXPECT_EQ(MigrateStore(*connection, "twice", ThisProgram()), absl::OkStatus());
+  SharedServer().Sql("INSERT INTO things VALUES ('one')", "twice");
+  EXPECT_EQ(MigrateStore(*connection, "twice", ThisProgram()), absl::OkStatus());
+  EXPECT_EQ(CheckStore(*connection, ThisProgram()), absl::OkStatus());
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM things", "twice"), "1");
 }
 
 TEST(SchemaTest, ConcurrentMigrationsCreateTheTablesOnce) {
@@ -45,8 +55,8 @@ TEST(SchemaTest, ConcurrentMigrationsCreateTheTablesOnce) {
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([] {
       const std::unique_ptr<PostgresConnection> connection = Connect("together");
-      EXPECT_EQ(MigrateStore(*connection, "together"), absl::OkStatus());
-      EXPECT_EQ(CheckStore(*connection), absl::OkStatus());
+      EXPECT_EQ(MigrateStore(*connection, "together", ThisProgram()), absl::OkStatus());
+      EXPECT_EQ(CheckStore(*connection, ThisProgram()), absl::OkStatus());
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -54,86 +64,72 @@ TEST(SchemaTest, ConcurrentMigrationsCreateTheTablesOnce) {
 }
 
 TEST(SchemaTest, TwoStoresHaveTheirOwnTables) {
-  for (const char* schema : {"one", "other"}) EXPECT_TRUE(MigrateStore(*Connect(schema), schema).ok());
-  SharedServer().Sql("INSERT INTO seen VALUES ('id', '', 1, '')", "one");
-  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM seen", "other"), "0");
+  for (const char* schema : {"one", "other"}) EXPECT_TRUE(MigrateStore(*Connect(schema), schema, ThisProgram()).ok());
+  SharedServer().Sql("INSERT INTO things VALUES ('one')", "one");
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM things", "other"), "0");
 }
 
 TEST(SchemaTest, TablesOfANewerVersionAreRefused) {
   const std::unique_ptr<PostgresConnection> connection = Connect("newer");
-  ASSERT_TRUE(MigrateStore(*connection, "newer").ok());
-  SharedServer().Sql("UPDATE store SET version = version + 2", "newer");
-  for (const absl::Status& status : {MigrateStore(*connection, "newer"), CheckStore(*connection)}) {
+  ASSERT_TRUE(MigrateStore(*connection, "newer", ThisProgram()).ok());
+  SharedServer().Sql("UPDATE store SET version = 4", "newer");
+  for (const absl::Status& status :
+       {MigrateStore(*connection, "newer", ThisProgram()), CheckStore(*connection, ThisProgram())}) {
     EXPECT_EQ(status.code(), kFailed);
-    EXPECT_THAT(status.message(), HasSubstr("programs since version 5"));
+    EXPECT_THAT(status.message(), HasSubstr("programs since version 4"));
   }
 }
 
 // Steps of later programs: one that only adds a table, and one that also changes a table.
 StoreSteps WithAddition() {
-  StoreSteps steps = StepsOfThisProgram();
-  steps.sql.push_back("CREATE TABLE addition (number bigint);\n");
+  StoreSteps steps = ThisProgram();
+  steps.tables.push_back({{"", "", "", "CREATE TABLE addition (number bigint);\n"}, ""});
+  steps.version = 4;
   return steps;
 }
 StoreSteps WithChange() {
   StoreSteps steps = WithAddition();
-  steps.sql.push_back("ALTER TABLE seen RENAME TO renamed;\n");
-  steps.usable_since = steps.version();
+  steps.tables.front().sql.insert(steps.tables.front().sql.end(), {"", "ALTER TABLE things RENAME TO renamed;\n"});
+  steps.version = 5;
+  steps.usable_since = 5;
   return steps;
 }
 
 TEST(SchemaTest, AnAdditiveStepKeepsTheTablesUsableForThisProgram) {
   const std::unique_ptr<PostgresConnection> connection = Connect("added");
-  ASSERT_EQ(MigrateStore(*connection, "added"), absl::OkStatus());
+  ASSERT_EQ(MigrateStore(*connection, "added", ThisProgram()), absl::OkStatus());
   const StoreSteps later = WithAddition();
   EXPECT_EQ(CheckStore(*connection, later).code(), kFailed) << "the later program needs its table";
   for (int i = 0; i < 2; ++i) EXPECT_EQ(MigrateStore(*connection, "added", later), absl::OkStatus());
-  for (const StoreSteps& steps : {later, StepsOfThisProgram()}) {
+  for (const StoreSteps& steps : {later, ThisProgram()}) {
     EXPECT_EQ(CheckStore(*connection, steps), absl::OkStatus());
     EXPECT_EQ(MigrateStore(*connection, "added", steps), absl::OkStatus());
   }
   EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM addition", "added"), "0");
-  // What a program of version 1 reads, which knows only one version: a new store has no function for it.
-  EXPECT_EQ(SharedServer().Sql("SELECT version FROM store", "added"), "3");
-  EXPECT_EQ(ClaimEmptyStore(*connection, "added"), absl::OkStatus());
+  // What a program of version 1 reads, which knows only one version.
+  EXPECT_EQ(SharedServer().Sql("SELECT version FROM store", "added"), "1");
+  EXPECT_EQ(*ClaimStore(*connection, "added", ThisProgram(), "true"), true);
   EXPECT_EQ(CheckStore(*connection, later).code(), kFailed);
-  EXPECT_EQ(OpenClaimedStore(*connection), absl::OkStatus());
+  EXPECT_EQ(OpenClaimedStore(*connection, ThisProgram()), absl::OkStatus());
   EXPECT_EQ(CheckStore(*connection, later), absl::OkStatus());
 }
 
-// What a gateway with `migrate: true` does when it starts: the last check follows what it has written.
-absl::Status StartGateway(const std::string& schema) {
-  const std::unique_ptr<PostgresConnection> connection = Connect(schema);
-  if (absl::Status status = MigrateStore(*connection, schema); !status.ok()) return status;
-  if (absl::Status status = CheckStore(*connection); !status.ok()) return status;
-  const absl::Status status =
-      connection->Commit({{"SELECT begin_lease($1)", PostgresParameters().Bytes("gateway")}}).status();
-  return status.ok() ? CheckStore(*connection) : status;
-}
-
 TEST(SchemaTest, TheTransactionThatCreatesTheTablesClaimsThem) {
-  EXPECT_EQ(ClaimEmptyStore(*Connect("claimed"), "claimed"), absl::OkStatus());
+  EXPECT_EQ(*ClaimStore(*Connect("claimed"), "claimed", ThisProgram(), "false"), true) << "a new store is unused";
   EXPECT_EQ(SharedServer().Sql("SELECT xmin = (SELECT xmin FROM pg_class WHERE oid = 'store'::regclass) FROM store",
                                "claimed"),
             "t");
-  EXPECT_EQ(StartGateway("claimed").code(), kFailed);
-  EXPECT_EQ(ClaimEmptyStore(*Connect("claimed"), "claimed").code(), kFailed) << "another copy";
+  EXPECT_EQ(MigrateStore(*Connect("claimed"), "claimed", ThisProgram()).code(), kFailed);
+  EXPECT_EQ(ClaimStore(*Connect("claimed"), "claimed", ThisProgram(), "true").status().code(), kFailed)
+      << "another copy";
 }
 
-TEST(SchemaTest, OfACopyAndAGatewayThatStartTogetherNeverBothUseTheStore) {
-  for (int round = 0; round < 20; ++round) {
-    const std::string schema = absl::StrCat("beside", round);
-    // In half of the rounds, the tables exist before.
-    if (round % 2 == 0) {
-      ASSERT_EQ(MigrateStore(*Connect(schema), schema), absl::OkStatus());
-    }
-    absl::Status gateway;
-    std::thread starting([&] { gateway = StartGateway(schema); });
-    const absl::Status copy = ClaimEmptyStore(*Connect(schema), schema);
-    starting.join();
-    EXPECT_FALSE(copy.ok() && gateway.ok()) << round;
-    EXPECT_EQ(CheckStore(*Connect(schema)).ok(), !copy.ok()) << round << ": " << copy;
-  }
+TEST(SchemaTest, TablesThatExistAreClaimedOnlyIfTheyAreUnused) {
+  const std::unique_ptr<PostgresConnection> connection = Connect("used");
+  ASSERT_EQ(MigrateStore(*connection, "used", ThisProgram()), absl::OkStatus());
+  SharedServer().Sql("INSERT INTO things VALUES ('one')", "used");
+  EXPECT_EQ(*ClaimStore(*connection, "used", ThisProgram(), "NOT EXISTS (SELECT FROM things)"), false);
+  EXPECT_EQ(CheckStore(*connection, ThisProgram()), absl::OkStatus());
 }
 
 TEST(SchemaTest, AStepThatChangesATableStopsOlderPrograms) {
@@ -141,7 +137,7 @@ TEST(SchemaTest, AStepThatChangesATableStopsOlderPrograms) {
   ASSERT_EQ(MigrateStore(*connection, "changed", WithAddition()), absl::OkStatus());
   ASSERT_EQ(MigrateStore(*connection, "changed", WithChange()), absl::OkStatus());
   EXPECT_EQ(CheckStore(*connection, WithChange()), absl::OkStatus());
-  for (const StoreSteps& steps : {WithAddition(), StepsOfThisProgram()}) {
+  for (const StoreSteps& steps : {WithAddition(), ThisProgram()}) {
     for (const absl::Status& status : {MigrateStore(*connection, "changed", steps), CheckStore(*connection, steps)}) {
       EXPECT_EQ(status.code(), kFailed);
       EXPECT_THAT(status.message(), HasSubstr("programs since version 5 can use"));
@@ -157,13 +153,12 @@ TEST(SchemaTest, ANewStoreGetsAllSteps) {
 }
 
 TEST(SchemaTest, ConcurrentProgramsMakeAStepOnce) {
-  ASSERT_EQ(MigrateStore(*Connect("stepped"), "stepped"), absl::OkStatus());
+  ASSERT_EQ(MigrateStore(*Connect("stepped"), "stepped", ThisProgram()), absl::OkStatus());
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([i] {
       const std::unique_ptr<PostgresConnection> connection = Connect("stepped");
-      EXPECT_EQ(MigrateStore(*connection, "stepped", i % 2 == 0 ? WithAddition() : StepsOfThisProgram()),
-                absl::OkStatus());
+      EXPECT_EQ(MigrateStore(*connection, "stepped", i % 2 == 0 ? WithAddition() : ThisProgram()), absl::OkStatus());
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -172,19 +167,20 @@ TEST(SchemaTest, ConcurrentProgramsMakeAStepOnce) {
 
 // Creates a store as the first version of the program did.
 void CreateVersion1(const std::string& schema) {
-  SharedServer().Sql(absl::StrCat("CREATE SCHEMA ", schema));
-  SharedServer().Sql(kSchemaSql, schema);
+  StoreSteps first = ThisProgram();
+  first.version = 1;
+  ASSERT_EQ(MigrateStore(*Connect(schema), schema, first), absl::OkStatus());
 }
 
 TEST(SchemaTest, TablesOfVersion1GetThoseOfThisVersionAndKeepTheirRows) {
   CreateVersion1("first");
-  SharedServer().Sql("INSERT INTO seen VALUES ('id', '', 1, '')", "first");
+  SharedServer().Sql("INSERT INTO things VALUES ('one')", "first");
   const std::unique_ptr<PostgresConnection> connection = Connect("first");
-  EXPECT_THAT(CheckStore(*connection).message(), HasSubstr("stampgate store migrate"));
-  EXPECT_EQ(MigrateStore(*connection, "first"), absl::OkStatus());
-  EXPECT_EQ(CheckStore(*connection), absl::OkStatus());
-  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM seen", "first"), "1");
-  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM replicas, quotas", "first"), "0");
+  EXPECT_THAT(CheckStore(*connection, ThisProgram()).message(), HasSubstr("stampgate store migrate"));
+  EXPECT_EQ(MigrateStore(*connection, "first", ThisProgram()), absl::OkStatus());
+  EXPECT_EQ(CheckStore(*connection, ThisProgram()), absl::OkStatus());
+  EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM things", "first"), "1");
+  EXPECT_EQ(SharedServer().Sql("SELECT count_things()", "first"), "1");
 }
 
 TEST(SchemaTest, ConcurrentMigrationsOfVersion1ChangeTheTablesOnce) {
@@ -193,8 +189,8 @@ TEST(SchemaTest, ConcurrentMigrationsOfVersion1ChangeTheTablesOnce) {
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([] {
       const std::unique_ptr<PostgresConnection> connection = Connect("second");
-      EXPECT_EQ(MigrateStore(*connection, "second"), absl::OkStatus());
-      EXPECT_EQ(CheckStore(*connection), absl::OkStatus());
+      EXPECT_EQ(MigrateStore(*connection, "second", ThisProgram()), absl::OkStatus());
+      EXPECT_EQ(CheckStore(*connection, ThisProgram()), absl::OkStatus());
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -203,76 +199,46 @@ TEST(SchemaTest, ConcurrentMigrationsOfVersion1ChangeTheTablesOnce) {
 // The migration is one transaction.
 TEST(SchemaTest, AFailedMigrationOfVersion1ChangesNothing) {
   CreateVersion1("third");
-  SharedServer().Sql("CREATE TABLE quotas ()", "third");
-  EXPECT_FALSE(MigrateStore(*Connect("third"), "third").ok());
+  SharedServer().Sql("CREATE FUNCTION count_things() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'", "third");
+  EXPECT_FALSE(MigrateStore(*Connect("third"), "third", ThisProgram()).ok());
   EXPECT_EQ(SharedServer().Sql("SELECT version FROM store", "third"), "1");
-  EXPECT_EQ(SharedServer().Sql("SELECT to_regclass('replicas') IS NULL", "third"), "t");
+  EXPECT_EQ(SharedServer().Sql("SELECT to_regclass('colors') IS NULL", "third"), "t");
 }
 
 // The migration is one transaction.
 TEST(SchemaTest, AFailedMigrationLeavesNothing) {
-  SharedServer().Sql("CREATE SCHEMA taken; CREATE TABLE taken.seen ()");
-  EXPECT_FALSE(MigrateStore(*Connect("taken"), "taken").ok());
+  SharedServer().Sql("CREATE SCHEMA taken; CREATE TABLE taken.things ()");
+  EXPECT_FALSE(MigrateStore(*Connect("taken"), "taken", ThisProgram()).ok());
   EXPECT_EQ(SharedServer().Sql("SELECT count(*) FROM pg_tables WHERE schemaname = 'taken'"), "1");
 }
 
 TEST(SchemaTest, OnlyARoleWithTheRightCreatesTheTables) {
   SharedServer().Sql("CREATE ROLE stranger LOGIN");
   const std::unique_ptr<PostgresConnection> connection = Connect("strange", "stranger");
-  EXPECT_EQ(MigrateStore(*connection, "strange").code(), kFailed);
+  EXPECT_EQ(MigrateStore(*connection, "strange", ThisProgram()).code(), kFailed);
   SharedServer().Sql("GRANT CREATE ON DATABASE postgres TO stranger");
-  EXPECT_EQ(MigrateStore(*connection, "strange"), absl::OkStatus());
+  EXPECT_EQ(MigrateStore(*connection, "strange", ThisProgram()), absl::OkStatus());
 }
 
 // An administrator creates the schema for a role that may create nothing else.
 TEST(SchemaTest, TheOwnerOfTheSchemaNeedsNoRightOnTheDatabase) {
   SharedServer().Sql("CREATE ROLE owner LOGIN; CREATE SCHEMA owned AUTHORIZATION owner");
-  EXPECT_EQ(MigrateStore(*Connect("owned", "owner"), "owned"), absl::OkStatus());
+  EXPECT_EQ(MigrateStore(*Connect("owned", "owner"), "owned", ThisProgram()), absl::OkStatus());
 }
 
 TEST(SchemaTest, ARoleWithGrantedRightsCanCheckTheStoreButNotChangeIt) {
   const std::unique_ptr<PostgresConnection> owner = Connect("granted");
-  ASSERT_TRUE(MigrateStore(*owner, "granted").ok());
+  ASSERT_TRUE(MigrateStore(*owner, "granted", ThisProgram()).ok());
   SharedServer().Sql("CREATE ROLE \"the \"\"gateway\" LOGIN");
   const std::unique_ptr<PostgresConnection> gateway = Connect("granted", "the \"gateway");
-  EXPECT_EQ(CheckStore(*gateway).code(), kFailed) << "a role has no rights at first";
-  ASSERT_EQ(GrantStore(*owner, "granted", "the \"gateway"), absl::OkStatus());
-  EXPECT_EQ(CheckStore(*gateway), absl::OkStatus());
-  EXPECT_EQ(MigrateStore(*gateway, "granted"), absl::OkStatus()) << "there is nothing to create";
+  EXPECT_EQ(CheckStore(*gateway, ThisProgram()).code(), kFailed) << "a role has no rights at first";
+  ASSERT_EQ(GrantStore(*owner, "granted", "the \"gateway", ThisProgram()), absl::OkStatus());
+  EXPECT_EQ(CheckStore(*gateway, ThisProgram()), absl::OkStatus());
+  EXPECT_EQ(MigrateStore(*gateway, "granted", ThisProgram()), absl::OkStatus()) << "there is nothing to create";
+  EXPECT_TRUE(gateway->Run({{"SELECT count_things()"}}).ok());
   EXPECT_EQ(gateway->Run({{"UPDATE store SET version = 9"}}).status().code(), kFailed);
-  EXPECT_EQ(GrantStore(*owner, "granted", "nobody").code(), kFailed);
-}
-
-TEST(SchemaTest, OnlyAStoreWithTablesOfThisVersionIsMarkedAsRestored) {
-  const std::unique_ptr<PostgresConnection> connection = Connect("restored");
-  const absl::Status missing = MarkServerAsRestored(*connection);
-  EXPECT_EQ(missing.code(), kFailed);
-  EXPECT_THAT(missing.message(), HasSubstr("stampgate store migrate"));
-  ASSERT_TRUE(MigrateStore(*connection, "restored").ok());
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(MarkServerAsRestored(*connection), absl::OkStatus());
-  SharedServer().Sql("UPDATE store SET version = version + 2", "restored");
-  EXPECT_EQ(MarkServerAsRestored(*connection).code(), kFailed);
-}
-
-TEST(SchemaTest, OnlyTheOwnerMarksAStoreAsRestored) {
-  ASSERT_TRUE(MigrateStore(*Connect("kept"), "kept").ok());
-  SharedServer().Sql("CREATE ROLE keeper LOGIN");
-  ASSERT_EQ(GrantStore(*Connect("kept"), "kept", "keeper"), absl::OkStatus());
-  const absl::Status status = MarkServerAsRestored(*Connect("kept", "keeper"));
-  EXPECT_EQ(status.code(), kFailed);
-  EXPECT_THAT(status.message(), HasSubstr("permission denied"));
-}
-
-// The server of a backup waits for its standbys, which do not exist yet.
-TEST(SchemaTest, ARestoredServerWithoutItsStandbyAsksForIt) {
-  const TestPostgres server(PostgresVersion::k15);
-  const PostgresAddress store = server.NewStore();
-  server.Set("synchronous_standby_names", "'standby'");
-  const absl::Status missing = MarkServerAsRestored(*PostgresConnection::Open(store).value());
-  EXPECT_EQ(missing.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(missing.message(), HasSubstr("start the standbys first"));
-  TestPostgres standby(server, "standby");
-  EXPECT_EQ(MarkServerAsRestored(*PostgresConnection::Open(store).value()), absl::OkStatus());
+  EXPECT_EQ(gateway->Run({{"INSERT INTO things VALUES ('one')"}}).status().code(), kFailed);
+  EXPECT_EQ(GrantStore(*owner, "granted", "nobody", ThisProgram()).code(), kFailed);
 }
 
 }  // namespace

@@ -40,16 +40,8 @@ struct StoreDecisions {
 // Errors: those of PostgresConnection::Run.
 absl::StatusOr<StoreDecisions> ReadStoreDecisions(PostgresConnection& connection);
 
-// The number of events without a seal. Reads all events that can be without one, a few thousand in each statement.
-// Errors: those of PostgresConnection::Run.
-absl::StatusOr<int64_t> CountEventsWithoutSeal(PostgresConnection& connection, const StoreDecisions& decisions);
-
 // The role of the connection must own the tables. Errors: those of PostgresConnection::Commit.
 absl::Status WriteStoreBounds(PostgresConnection& connection, const StoreBounds& bounds);
-
-// Ends the time in which gateways of releases before 0.2.0 can use the store: from now on, every event must have a
-// seal. The role of the connection must own the tables. Errors: those of PostgresConnection::Commit.
-absl::Status SealStore(PostgresConnection& connection);
 
 }  // namespace stampgate
 

@@ -20,7 +20,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/postgres/schema.h"
 
 namespace stampgate {
 namespace {
@@ -204,12 +203,12 @@ void TestPostgres::Allow(const std::string& line) const {
   Sql("SELECT pg_reload_conf()");
 }
 
-PostgresAddress TestPostgres::NewStore(const StoreBounds& bounds) const {
+PostgresAddress TestPostgres::NewStore(const StoreSteps& steps, const StoreBounds& bounds) const {
   static std::atomic<int> stores = 0;
   PostgresAddress store = address(absl::StrCat("store_", ++stores));
   absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = PostgresConnection::Open(store);
   if (!connection.ok()) Fail(connection.status().ToString());
-  if (absl::Status status = MigrateStore(**connection, store.schema); !status.ok()) Fail(status.ToString());
+  if (absl::Status status = MigrateStore(**connection, store.schema, steps); !status.ok()) Fail(status.ToString());
   // Not with WriteStoreBounds, which also checks what the server does not keep.
   Sql(absl::StrCat("UPDATE bounds SET retention_age_us = ", absl::ToInt64Microseconds(bounds.retention_age),
                    ", retention_bytes = ", bounds.retention_bytes,

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/postgres/connection.h"
+#include "base/postgres/schema.h"
 #include "base/postgres/server_address.h"
 #include "base/postgres/store_bounds.h"
 
@@ -54,8 +55,9 @@ class TestPostgres {
   // Puts a line before the others in pg_hba.conf, which states who may log in and how.
   void Allow(const std::string& line) const;
 
-  // Creates an empty store in a new schema, and returns its address. Its functions follow the ServerClock of the test.
-  PostgresAddress NewStore(const StoreBounds& bounds = {}) const;
+  // Creates an empty store with the tables of `steps` in a new schema, and returns its address. Its functions follow
+  // the ServerClock of the test.
+  PostgresAddress NewStore(const StoreSteps& steps, const StoreBounds& bounds = {}) const;
 
   // Makes each write to the table `table` of the store in `schema` claim the store, as a copy does that begins at the
   // same time.

@@ -19,7 +19,10 @@
 #include "gateway/config/loader.h"
 #include "gateway/config/store_address.h"
 #include "gateway/config/store_bounds.h"
+#include "gateway/store/postgres/store_owner.h"
+#include "gateway/store/postgres/store_tables.h"
 #include "gateway/store/sqlite/restored_calls.h"
+#include "webhooks/log/postgres/unsealed_events.h"
 #include "webhooks/log/sqlite/restored.h"
 
 namespace stampgate {
@@ -67,7 +70,7 @@ absl::StatusOr<std::string> ChangeStore(
   ABSL_ASSIGN_OR_RETURN(const Config config, LoadPostgresql(file));
   ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<PostgresConnection> connection,
                         PostgresConnection::Open(AddressOf(*config)));
-  ABSL_RETURN_IF_ERROR(CheckStore(*connection));
+  ABSL_RETURN_IF_ERROR(CheckStore(*connection, StepsOfThisProgram()));
   if (absl::Status status = change(*connection, *config); !status.ok()) return WithRemedy(status);
   ABSL_ASSIGN_OR_RETURN(const StoreDecisions decided, ReadStoreDecisions(*connection));
   return Describe(decided);
@@ -100,9 +103,10 @@ absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::s
   ABSL_ASSIGN_OR_RETURN(const Config config, LoadPostgresql(file));
   const PostgresAddress address = AddressOf(*config);
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection, PostgresConnection::Open(address));
-  if (absl::Status status = MigrateStore(*connection, address.schema); !status.ok()) return WithRemedy(status);
+  if (absl::Status status = MigrateStore(*connection, address.schema, StepsOfThisProgram()); !status.ok())
+    return WithRemedy(status);
   std::string text =
-      absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
+      absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version, "\n");
   ABSL_ASSIGN_OR_RETURN(StoreDecisions decided, ReadStoreDecisions(*connection));
   if (IsNew(decided)) {
     decided.bounds = StoreBoundsOf(*config);
@@ -110,7 +114,7 @@ absl::StatusOr<std::string> MigrateStoreOf(const std::string& file, const std::s
   }
   absl::StrAppend(&text, Describe(decided));
   if (grant_to.empty()) return text;
-  ABSL_RETURN_IF_ERROR(GrantStore(*connection, address.schema, grant_to));
+  ABSL_RETURN_IF_ERROR(GrantStore(*connection, address.schema, grant_to, StepsOfThisProgram()));
   return absl::StrCat(text, "role ", grant_to, ": has the rights of a gateway\n");
 }
 
@@ -128,10 +132,11 @@ absl::StatusOr<std::string> SealStoreOf(const std::string& file) {
 absl::StatusOr<std::string> CheckStoreOf(const std::string& file) {
   ABSL_ASSIGN_OR_RETURN(const Config config, LoadPostgresql(file));
   const PostgresAddress address = AddressOf(*config);
-  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<PostgresConnection> connection, ConnectToStore(address));
+  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<PostgresConnection> connection,
+                        ConnectToStore(address, StepsOfThisProgram()));
   ABSL_ASSIGN_OR_RETURN(const DurabilityGaps gaps, FindDurabilityGaps(*connection, address));
   std::string text =
-      absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version(), "\n");
+      absl::StrCat("schema ", address.schema, ": has the tables of version ", StepsOfThisProgram().version, "\n");
   ABSL_ASSIGN_OR_RETURN(const StoreDecisions decided, ReadStoreDecisions(*connection));
   ABSL_ASSIGN_OR_RETURN(const int64_t without_seal, CountEventsWithoutSeal(*connection, decided));
   absl::StrAppend(&text, Describe(decided), without_seal, " events have no seal\n");

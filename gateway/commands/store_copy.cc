@@ -18,6 +18,8 @@
 #include "gateway/config/store_bounds.h"
 #include "gateway/store/call_copy.h"
 #include "gateway/store/postgres/postgres_call_copy.h"
+#include "gateway/store/postgres/store_owner.h"
+#include "gateway/store/postgres/store_tables.h"
 #include "gateway/store/sqlite/sqlite_call_copy.h"
 #include "webhooks/log/log_copy.h"
 #include "webhooks/log/postgres/postgres_log_copy.h"
@@ -75,14 +77,14 @@ class StoreCopy {
       ABSL_RETURN_IF_ERROR(CopyKeys(*calls, *MakePostgresCallTarget(connection, server_.key)));
     }
     ABSL_RETURN_IF_ERROR(WriteStoreBounds(connection, server_.bounds));
-    ABSL_RETURN_IF_ERROR(OpenClaimedStore(connection));
+    ABSL_RETURN_IF_ERROR(OpenClaimedStore(connection, StepsOfThisProgram()));
     return Report();
   }
 
   // Copies the store on the server to the files.
   absl::StatusOr<std::string> ToFiles() {
     PostgresConnection& connection = *server_.connection;
-    ABSL_RETURN_IF_ERROR(CheckStore(connection));
+    ABSL_RETURN_IF_ERROR(CheckStore(connection, StepsOfThisProgram()));
     ABSL_RETURN_IF_ERROR(CheckStoreIsUnused(connection));
     ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogSource> log,
                           OpenPostgresLogSource(connection, server_.address, server_.key));

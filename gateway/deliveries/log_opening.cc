@@ -11,6 +11,7 @@
 #include "gateway/config/named_files.h"
 #include "gateway/config/store_address.h"
 #include "gateway/process/log.h"
+#include "gateway/store/postgres/store_tables.h"
 #include "webhooks/log/postgres/postgres_event_log.h"
 #include "webhooks/log/sqlite/sqlite_event_log.h"
 
@@ -58,6 +59,7 @@ PostgresEventLogOptions ServerOptions(const config::v1::Config& config,
                                       std::function<void(bool reachable)> on_reachable, DeliveryMetrics& metrics) {
   PostgresEventLogOptions options;
   options.address = AddressOf(config);
+  options.steps = &StepsOfThisProgram();
   options.on_state = [on_reachable = std::move(on_reachable),
                       report = StateReporter("event_log_unreachable", metrics)](const absl::Status& status) {
     report(status);

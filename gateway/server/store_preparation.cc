@@ -13,6 +13,7 @@
 #include "gateway/config/store_address.h"
 #include "gateway/config/store_bounds.h"
 #include "gateway/process/log.h"
+#include "gateway/store/postgres/store_tables.h"
 
 namespace stampgate {
 
@@ -22,7 +23,8 @@ absl::Status StorePreparation::Run(const config::v1::Config& config) {
   ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<PostgresConnection> opened, PostgresConnection::Open(address));
   PostgresConnection& connection = *opened;
   const bool migrates = config.store().postgresql().migrate();
-  absl::Status status = migrates ? MigrateStore(connection, address.schema) : CheckStore(connection);
+  const StoreSteps& steps = StepsOfThisProgram();
+  absl::Status status = migrates ? MigrateStore(connection, address.schema, steps) : CheckStore(connection, steps);
   if (!status.ok()) return status;
   ABSL_ASSIGN_OR_RETURN(const StoreDecisions decided, ReadStoreDecisions(connection));
   const StoreBounds bounds = StoreBoundsOf(config);

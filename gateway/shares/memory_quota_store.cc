@@ -19,7 +19,7 @@ int64_t PartOf(absl::Time time, absl::Duration window) {
   return absl::ToUnixMicros(time) / absl::ToInt64Microseconds(LengthOf(window));
 }
 
-// take_quota in rates.sql has the same rules.
+// take_quota in rates_v2.sql has the same rules.
 class MemoryQuotaStore final : public QuotaStore {
  public:
   explicit MemoryQuotaStore(std::function<absl::Time()> now) : now_(std::move(now)) {}

@@ -1,4 +1,4 @@
-// A store of shares in memory, for tests, with the rules of rates.sql.
+// A store of shares in memory, for tests, with the rules of rates_v2.sql.
 #ifndef STAMPGATE_GATEWAY_SHARES_MEMORY_SHARE_STORE_H_
 #define STAMPGATE_GATEWAY_SHARES_MEMORY_SHARE_STORE_H_
 

@@ -27,6 +27,7 @@
 #include "gateway/store/call_store.h"
 #include "gateway/store/call_store_testing.h"
 #include "gateway/store/postgres/postgres_call_store.h"
+#include "gateway/store/postgres/store_tables.h"
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite/sqlite_call_store.h"
 
@@ -76,7 +77,7 @@ class SqliteEngine : public Engine {
 
 class PostgresEngine : public Engine {
  public:
-  explicit PostgresEngine(PostgresVersion version) : store_(SharedServer(version).NewStore()) {}
+  explicit PostgresEngine(PostgresVersion version) : store_(SharedServer(version).NewStore(StepsOfThisProgram())) {}
 
   absl::StatusOr<std::unique_ptr<CallStore>> Open(const Options& options) override {
     PostgresCallStoreOptions all;

@@ -12,7 +12,7 @@ namespace stampgate {
 // Returns 32 random bytes.
 std::string NewHolderSecret();
 
-// Returns what the tables have of a secret: see name_of in owner.sql.
+// Returns what the tables have of a secret: see name_of in calls_v3.sql.
 std::string HolderNameOf(absl::string_view secret);
 
 }  // namespace stampgate

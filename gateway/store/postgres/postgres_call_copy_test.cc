@@ -17,6 +17,7 @@
 #include "base/secret/symmetric_key.h"
 #include "gateway/store/call_store_testing.h"
 #include "gateway/store/postgres/postgres_call_store.h"
+#include "gateway/store/postgres/store_tables.h"
 #include "gateway/store/queued_call_store.h"
 #include "gateway/store/sqlite/sqlite_call_copy.h"
 #include "gateway/store/sqlite/sqlite_call_store.h"
@@ -119,7 +120,7 @@ class PostgresCallCopyTest : public testing::Test {
 
   std::string folder_;
   std::string file_;
-  PostgresAddress store_ = SharedServer().NewStore({.key_retention = absl::Hours(3)});
+  PostgresAddress store_ = SharedServer().NewStore(StepsOfThisProgram(), {.key_retention = absl::Hours(3)});
   const SecretBytes key_ = *SecretBytes::Create(kSymmetricKeyBytes);
   std::atomic<int64_t> now_us_ = absl::ToUnixMicros(kStart);
   std::atomic<int> losses_ = 0;

@@ -23,13 +23,14 @@
 #include "gateway/store/call_step.h"
 #include "gateway/store/key_shares.h"
 #include "gateway/store/postgres/holder_secret.h"
+#include "gateway/store/postgres/store_tables.h"
 #include "gateway/store/postgres/submit_rows.h"
 #include "gateway/store/postgres/submit_seal.h"
 
 namespace stampgate {
 namespace {
 
-// The number of leases: see schema.sql.
+// The number of leases: see calls_v1.sql.
 constexpr uint64_t kLeases = 64;
 
 // How often a group decides again because another gateway has changed one of its keys. Each time, that gateway has made
@@ -68,7 +69,8 @@ class PostgresBackend final : public CallBackend {
     if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
     connection_ = nullptr;
     if (SteadyClock::now() < refuse_until_) return absl::UnavailableError("the server cannot be reached");
-    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(options_.address);
+    absl::StatusOr<std::unique_ptr<PostgresConnection>> connection =
+        ConnectToStore(options_.address, StepsOfThisProgram());
     absl::Status status = connection.status();
     if (status.ok()) status = FindLoss(**connection);
     if (status.ok() && !lease_.has_value()) status = TakeLease(**connection);
@@ -139,7 +141,7 @@ class PostgresBackend final : public CallBackend {
  private:
   // Returns `status` as an error after which the store continues.
   absl::Status Temporary(const absl::Status& status) {
-    // The next use connects again, which finds the reason why a function of schema.sql has refused.
+    // The next use connects again, which finds the reason why a function of the store has refused.
     if (absl::IsFailedPrecondition(status)) connection_ = nullptr;
     if (absl::IsResourceExhausted(status) || absl::IsUnknown(status)) return status;
     return absl::AbortedError(status.message());
@@ -159,7 +161,7 @@ class PostgresBackend final : public CallBackend {
     }
     const int64_t lease = results.front().Number(0, 0);
     // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
-    if (absl::Status status = CheckStore(connection); !status.ok()) {
+    if (absl::Status status = CheckStore(connection, StepsOfThisProgram()); !status.ok()) {
       EndLease(connection, lease, std::numeric_limits<int64_t>::max());  // keeps the bound, which the copy can have set
       return status;
     }

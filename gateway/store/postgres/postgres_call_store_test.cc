@@ -20,6 +20,7 @@
 #include "base/secret/symmetric_key.h"
 #include "gateway/store/call_store_testing.h"
 #include "gateway/store/postgres/postgres_quota_store.h"
+#include "gateway/store/postgres/store_tables.h"
 #include "gateway/store/queued_call_store.h"
 
 namespace stampgate {
@@ -33,7 +34,7 @@ constexpr auto kVersion = PostgresVersion::k18;
 
 class PostgresCallStoreTest : public testing::Test {
  protected:
-  explicit PostgresCallStoreTest(PostgresAddress store = SharedServer(kVersion).NewStore())
+  explicit PostgresCallStoreTest(PostgresAddress store = SharedServer(kVersion).NewStore(StepsOfThisProgram()))
       : store_(std::move(store)) {}
 
   PostgresCallStoreOptions Options() {
@@ -264,7 +265,7 @@ TEST_F(PostgresCallStoreTest, AKeyThatAnEarlierReleaseHasChangedHoldsAfterTheSto
       " ALTER TABLE events DROP CONSTRAINT events_are_sealed; ALTER TABLE submits DROP CONSTRAINT submits_are_sealed");
   std::unique_ptr<CallStore> store = Open();
   EXPECT_TRUE(BeginAndWait(*store, MakeSubmit("key", 1, 2))->attempt.has_value());
-  // As put_submits of schema.sql does, which knows no seals.
+  // As put_submits does, which knows no seals.
   Sql("UPDATE submits SET version = version + 1, open_attempts = 0, end_kind = 3, activity_id = 'a-1'");
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(BeginAndWait(*store, MakeSubmit("key", 1, 3))->record->outcome.activity_id, "a-1");
@@ -407,7 +408,9 @@ TEST_F(PostgresCallStoreTest, AnEndOfAnAttemptIsStoredWithoutALaterSubmit) {
 
 class PostgresCallStoreFaultTest : public PostgresCallStoreTest {
  protected:
-  PostgresCallStoreFaultTest() : PostgresCallStoreTest(PostgresAddress()) { store_ = server_.NewStore(); }
+  PostgresCallStoreFaultTest() : PostgresCallStoreTest(PostgresAddress()) {
+    store_ = server_.NewStore(StepsOfThisProgram());
+  }
 
   TestPostgres server_{kVersion};
 };

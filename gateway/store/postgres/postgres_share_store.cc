@@ -15,7 +15,7 @@
 namespace stampgate {
 namespace {
 
-// The arguments of renew_rates: see owner.sql. ShareRenewal::replica is the secret of the replica.
+// The arguments of renew_rates: see rates_v3.sql. ShareRenewal::replica is the secret of the replica.
 PostgresParameters ArgumentsOf(const ShareRenewal& renewal) {
   std::vector<absl::string_view> silent;
   std::vector<int64_t> silent_numbers;

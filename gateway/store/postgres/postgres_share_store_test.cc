@@ -15,6 +15,7 @@
 #include "base/postgres/test_server.h"
 #include "gateway/shares/held_shares.h"
 #include "gateway/shares/rate_shares.h"
+#include "gateway/store/postgres/store_tables.h"
 
 namespace stampgate {
 namespace {
@@ -41,7 +42,7 @@ double ShareOf(const RateShares& shares) { return shares.held()->Share(kRate, sh
 bool InForce(const RateShares& shares) { return shares.held()->InForce(shares.now()); }
 
 TEST(PostgresShareStoreTest, GatewaysShareARateAndOneThatEndsFreesItsPart) {
-  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore(StepsOfThisProgram());
   const std::unique_ptr<RateShares> first = Begin(store, "a");
   EXPECT_TRUE(Eventually([&] { return ShareOf(*first) == 1; }));
   std::unique_ptr<RateShares> second = Begin(store, "b");
@@ -53,7 +54,7 @@ TEST(PostgresShareStoreTest, GatewaysShareARateAndOneThatEndsFreesItsPart) {
 
 // Renewals of many gateways at the same time.
 TEST(PostgresShareStoreTest, ConcurrentRenewalsGrantAtMostTheWholeRate) {
-  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore(StepsOfThisProgram());
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
@@ -83,7 +84,8 @@ TEST(PostgresShareStoreTest, ConcurrentRenewalsGrantAtMostTheWholeRate) {
 }
 
 TEST(PostgresShareStoreTest, AtMost128ReplicasShareTheRates) {
-  const std::unique_ptr<ShareStore> connection = MakePostgresShareStore(SharedServer(kVersion).NewStore());
+  const std::unique_ptr<ShareStore> connection =
+      MakePostgresShareStore(SharedServer(kVersion).NewStore(StepsOfThisProgram()));
   for (int i = 0; i < 128; ++i) {
     ASSERT_EQ(connection->Renew(Renewal(absl::StrCat("replica-", i), 1, 0, 1)).status(), absl::OkStatus());
   }
@@ -95,7 +97,7 @@ TEST(PostgresShareStoreTest, AtMost128ReplicasShareTheRates) {
 
 TEST(PostgresShareStoreTest, ARenewalWaitsForNoStandby) {
   const TestPostgres server(kVersion);
-  const PostgresAddress store = server.NewStore();
+  const PostgresAddress store = server.NewStore(StepsOfThisProgram());
   server.Set("synchronous_standby_names", "'nobody'");
   const std::unique_ptr<ShareStore> connection = MakePostgresShareStore(store);
   EXPECT_THAT(connection->Renew(Renewal("a", 1, 0, 7))->granted, ElementsAre(7));
@@ -104,7 +106,7 @@ TEST(PostgresShareStoreTest, ARenewalWaitsForNoStandby) {
 
 TEST(PostgresShareStoreTest, AServerThatWasKilledBeginsWithoutReplicasAndTheyContinue) {
   TestPostgres server(kVersion);
-  const PostgresAddress store = server.NewStore();
+  const PostgresAddress store = server.NewStore(StepsOfThisProgram());
   const std::unique_ptr<RateShares> first = Begin(store, "a");
   const std::unique_ptr<RateShares> second = Begin(store, "b");
   EXPECT_TRUE(Eventually([&] { return ShareOf(*first) == 0.5 && ShareOf(*second) == 0.5; }));
@@ -119,7 +121,7 @@ TEST(PostgresShareStoreTest, AServerThatWasKilledBeginsWithoutReplicasAndTheyCon
 
 TEST(PostgresShareStoreTest, SharesContinueAfterAFailover) {
   TestPostgres primary(kVersion);
-  PostgresAddress store = primary.NewStore();
+  PostgresAddress store = primary.NewStore(StepsOfThisProgram());
   TestPostgres standby(primary, "standby");
   store.hosts.push_back(standby.address(store.schema).hosts[0]);
   const std::unique_ptr<RateShares> first = Begin(store, "a");
@@ -136,7 +138,7 @@ TEST(PostgresShareStoreTest, SharesContinueAfterAFailover) {
 // The server's processes stop in the middle of a renewal, perhaps with the lock.
 TEST(PostgresShareStoreTest, SharesEndWhileTheServerDoesNotAnswer) {
   TestPostgres server(kVersion);
-  const PostgresAddress store = server.NewStore();
+  const PostgresAddress store = server.NewStore(StepsOfThisProgram());
   const std::unique_ptr<RateShares> first = Begin(store, "a");
   const std::unique_ptr<RateShares> second = Begin(store, "b");
   EXPECT_TRUE(Eventually([&] { return ShareOf(*first) == 0.5 && ShareOf(*second) == 0.5; }));
@@ -148,13 +150,14 @@ TEST(PostgresShareStoreTest, SharesEndWhileTheServerDoesNotAnswer) {
 }
 
 TEST(PostgresShareStoreTest, TheGatewaysRoleCanOnlyRenewAndRelease) {
-  const PostgresAddress owner = SharedServer(kVersion).NewStore();
+  const PostgresAddress owner = SharedServer(kVersion).NewStore(StepsOfThisProgram());
   SharedServer(kVersion).Sql("CREATE ROLE sharer LOGIN");
   PostgresAddress gateway = owner;
   gateway.user = "sharer";
   const std::unique_ptr<ShareStore> before = MakePostgresShareStore(gateway);
   EXPECT_EQ(before->Renew(Renewal("a", 1, 0, 7)).status().code(), absl::StatusCode::kFailedPrecondition);
-  ASSERT_EQ(GrantStore(*PostgresConnection::Open(owner).value(), owner.schema, "sharer"), absl::OkStatus());
+  ASSERT_EQ(GrantStore(*PostgresConnection::Open(owner).value(), owner.schema, "sharer", StepsOfThisProgram()),
+            absl::OkStatus());
   const std::unique_ptr<ShareStore> store = MakePostgresShareStore(gateway);
   EXPECT_THAT(store->Renew(Renewal("a", 1, 0, 7))->granted, ElementsAre(7));
   EXPECT_EQ(store->Release("a"), absl::OkStatus());

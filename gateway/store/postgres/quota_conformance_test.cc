@@ -22,6 +22,7 @@
 #include "gateway/shares/quota_blocks.h"
 #include "gateway/shares/quota_store.h"
 #include "gateway/store/postgres/postgres_quota_store.h"
+#include "gateway/store/postgres/store_tables.h"
 #include "gateway/store/sqlite/sqlite_quota_store.h"
 
 namespace stampgate {
@@ -52,7 +53,7 @@ class QuotaStoreTest : public testing::TestWithParam<Kind> {
       return OpenSqliteQuotaStore({.path = folder_.path() + "/quotas.db", .now = now}).value();
     }
     const PostgresVersion version = GetParam() == Kind::kPostgres15 ? PostgresVersion::k15 : PostgresVersion::k18;
-    return MakePostgresQuotaStore({SharedServer(version).NewStore(), now});
+    return MakePostgresQuotaStore({SharedServer(version).NewStore(StepsOfThisProgram()), now});
   }
   void Pass(absl::Duration time) { now_us_ += absl::ToInt64Microseconds(time); }
   absl::Time now() const { return absl::FromUnixMicros(now_us_); }
@@ -195,7 +196,7 @@ class PostgresQuotaStoreTest : public testing::Test {
 };
 
 TEST_F(PostgresQuotaStoreTest, GatewaysTakeTheCallsOfAQuotaOnceInARace) {
-  const PostgresAddress address = SharedServer(kVersion).NewStore();
+  const PostgresAddress address = SharedServer(kVersion).NewStore(StepsOfThisProgram());
   std::atomic<int64_t> all = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
@@ -215,7 +216,7 @@ TEST_F(PostgresQuotaStoreTest, GatewaysTakeTheCallsOfAQuotaOnceInARace) {
 
 TEST_F(PostgresQuotaStoreTest, AServerThatIsKilledForgetsNoTakenCall) {
   TestPostgres server(kVersion);
-  const PostgresAddress address = server.NewStore();
+  const PostgresAddress address = server.NewStore(StepsOfThisProgram());
   const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({address, nullptr});
   EXPECT_EQ(store->Take({"a", kDay, 1}, 1)->calls, 1);
   server.Kill();
@@ -226,14 +227,14 @@ TEST_F(PostgresQuotaStoreTest, AServerThatIsKilledForgetsNoTakenCall) {
 }
 
 TEST_F(PostgresQuotaStoreTest, RequiresASynchronousStandbyUnlessTheConfigAllowsASingleServer) {
-  PostgresAddress address = SharedServer(kVersion).NewStore();
+  PostgresAddress address = SharedServer(kVersion).NewStore(StepsOfThisProgram());
   address.allow_single_server = false;
   EXPECT_EQ(MakePostgresQuotaStore({address, nullptr})->Take({"a", kDay, 1}, 1).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(PostgresQuotaStoreTest, OldPartsAreDeleted) {
-  const PostgresAddress address = SharedServer(kVersion).NewStore();
+  const PostgresAddress address = SharedServer(kVersion).NewStore(StepsOfThisProgram());
   absl::Time now = kStart;
   const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({address, [&now] { return now; }});
   for (int i = 0; i < 150; ++i) {
@@ -250,9 +251,10 @@ TEST_F(PostgresQuotaStoreTest, OldPartsAreDeleted) {
 }
 
 TEST_F(PostgresQuotaStoreTest, TheGatewaysRoleCanTakeAndReturn) {
-  const PostgresAddress owner = SharedServer(kVersion).NewStore();
+  const PostgresAddress owner = SharedServer(kVersion).NewStore(StepsOfThisProgram());
   SharedServer(kVersion).Sql("CREATE ROLE taker LOGIN");
-  ASSERT_EQ(GrantStore(*PostgresConnection::Open(owner).value(), owner.schema, "taker"), absl::OkStatus());
+  ASSERT_EQ(GrantStore(*PostgresConnection::Open(owner).value(), owner.schema, "taker", StepsOfThisProgram()),
+            absl::OkStatus());
   PostgresAddress gateway = owner;
   gateway.user = "taker";
   const std::unique_ptr<QuotaStore> store = MakePostgresQuotaStore({gateway, nullptr});

@@ -19,6 +19,7 @@
 #include "gateway/shares/share_store.h"
 #include "gateway/store/postgres/holder_secret.h"
 #include "gateway/store/postgres/postgres_share_store.h"
+#include "gateway/store/postgres/store_tables.h"
 
 namespace stampgate {
 namespace {
@@ -34,7 +35,7 @@ class Engine {
   explicit Engine(Kind kind) {
     if (kind == Kind::kMemory) return;
     const TestPostgres& server = SharedServer(kind == Kind::kPostgres15 ? PostgresVersion::k15 : PostgresVersion::k18);
-    address_ = server.NewStore();
+    address_ = server.NewStore(StepsOfThisProgram());
     // The replicas of the tests are silent at once.
     server.Sql("UPDATE bounds SET replica_lasts_us = 0", address_.schema);
   }

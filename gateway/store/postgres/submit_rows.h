@@ -1,4 +1,4 @@
-// The rows of idempotency keys in the table `submits`: see schema.sql.
+// The rows of idempotency keys in the table `submits`: see calls_v1.sql.
 #ifndef STAMPGATE_GATEWAY_STORE_POSTGRES_SUBMIT_ROWS_H_
 #define STAMPGATE_GATEWAY_STORE_POSTGRES_SUBMIT_ROWS_H_
 
@@ -47,7 +47,7 @@ PostgresStatement ReadSubmits(const SubmitRows& rows);
 // Adds the result of ReadSubmits to `rows`.
 void AddSubmits(const PostgresResult& result, const SubmitCheck& check, SubmitRows* rows);
 
-// Adds the columns of the changed rows to `arguments`, in the order of the function store_submits of owner.sql.
+// Adds the columns of the changed rows to `arguments`, in the order of the function store_submits of calls_v3.sql.
 void AddChanges(const SubmitRows& rows, const SubmitSeals& seals, PostgresParameters* arguments);
 
 }  // namespace stampgate

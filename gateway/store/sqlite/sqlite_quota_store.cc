@@ -22,12 +22,12 @@ const DatabaseFormat kFormat = {.name = "a store of quotas", .application_id = 0
 constexpr int kBusyMs = 1000;
 constexpr char kJournal[] = "-journal";
 
-// See the table `quotas` in rates.sql.
+// See the table `quotas` in rates_v2.sql.
 constexpr char kCreate[] =
     "CREATE TABLE quotas (quota BLOB NOT NULL, window_us INTEGER NOT NULL, part INTEGER NOT NULL,"
     " taken INTEGER NOT NULL, PRIMARY KEY (quota, window_us, part)) STRICT, WITHOUT ROWID";
 
-// take_quota in rates.sql has the same rules.
+// take_quota in rates_v2.sql has the same rules.
 class SqliteQuotaStore final : public QuotaStore {
  public:
   SqliteQuotaStore(std::optional<ExclusiveFile> file, SqliteConnection connection, std::function<absl::Time()> now)

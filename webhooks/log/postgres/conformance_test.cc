@@ -29,6 +29,7 @@
 #include "base/threads/wait_clock.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/postgres/postgres_event_log.h"
+#include "webhooks/log/postgres/testing.h"
 #include "webhooks/log/sqlite/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
@@ -100,11 +101,14 @@ class SqliteEngine : public Engine {
 class PostgresEngine : public Engine {
  public:
   explicit PostgresEngine(PostgresVersion version)
-      : server_(SharedServer(version)), store_(server_.NewStore()), key_(*SecretBytes::Create(kSymmetricKeyBytes)) {}
+      : server_(SharedServer(version)),
+        store_(server_.NewStore(LogSteps())),
+        key_(*SecretBytes::Create(kSymmetricKeyBytes)) {}
 
   absl::StatusOr<std::unique_ptr<EventLog>> Open(const Options& options) override {
     PostgresEventLogOptions all;
     all.address = store_;
+    all.steps = &LogSteps();
     all.store_key = &key_;
     StoreBounds bounds;
     bounds.retention_age = options.retention_age;
@@ -119,7 +123,7 @@ class PostgresEngine : public Engine {
     return OpenPostgresEventLog(std::move(all));
   }
 
-  void UseAnotherLog() override { store_ = server_.NewStore(); }
+  void UseAnotherLog() override { store_ = server_.NewStore(LogSteps()); }
   void TrimNow(EventLog& log) override { TrimPostgresLogNow(log); }
 
  private:

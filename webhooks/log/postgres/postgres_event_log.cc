@@ -18,7 +18,6 @@
 #include "base/postgres/commit_terms.h"
 #include "base/postgres/connection.h"
 #include "base/postgres/primary_check.h"
-#include "base/postgres/schema.h"
 #include "base/postgres/store_connection.h"
 #include "base/threads/commit_thread.h"
 #include "base/threads/start_thread.h"
@@ -57,7 +56,8 @@ struct LogHead {
 };
 
 // Reads the head of the log. Creates the log if the store has none.
-absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretBytes& store_key) {
+absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const StoreSteps& steps,
+                                 const SecretBytes& store_key) {
   const LogIdentity fresh = MakeLogIdentity();
   ABSL_ASSIGN_OR_RETURN(
       std::vector<PostgresResult> results,
@@ -65,8 +65,8 @@ absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretByt
                           PostgresParameters().Bytes(AsText(fresh.id)).Bytes(SealKey(fresh.cursor_key, store_key))},
                          {"SELECT id, sealed_cursor_key, latest, latest_digest, wall_us FROM log"},
                          {kReadCommitTerms}}));
-  // A copy can have claimed the empty store since the connection was opened: see ClaimEmptyStore.
-  ABSL_RETURN_IF_ERROR(CheckStore(connection));
+  // A copy can have claimed the empty store since the connection was opened: see ClaimStore.
+  ABSL_RETURN_IF_ERROR(CheckStore(connection, steps));
   const PostgresResult& row = results[1];
   LogHead head;
   const absl::string_view id = row.Bytes(0, 0);
@@ -77,7 +77,7 @@ absl::StatusOr<LogHead> ReadHead(PostgresConnection& connection, const SecretByt
   return head;
 }
 
-// The arguments of the function store_events of owner.sql.
+// The arguments of the function store_events of log_v3.sql.
 PostgresParameters ArgumentsOf(const std::vector<WaitingEvent>& batch, bool needs_standby, const EventSeals& seal) {
   std::vector<std::string> headers;
   std::vector<std::string> contents;
@@ -205,7 +205,8 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
   absl::Status Reconnect() {
     if (connection_ != nullptr && connection_->usable()) return absl::OkStatus();
     connection_ = nullptr;
-    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection, ConnectToStore(options_.address));
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection,
+                          ConnectToStore(options_.address, *options_.steps));
     // Before this gateway stores events on the new connection: later it could not see that the log had lost others.
     ABSL_RETURN_IF_ERROR(CompareEnd(*connection, /*listen=*/false));
     connection_ = std::move(connection);
@@ -353,8 +354,9 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
 };
 
 absl::StatusOr<std::unique_ptr<EventLog>> Open(PostgresEventLogOptions options) {
-  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection, ConnectToStore(options.address));
-  ABSL_ASSIGN_OR_RETURN(LogHead head, ReadHead(*connection, *options.store_key));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<PostgresConnection> connection,
+                        ConnectToStore(options.address, *options.steps));
+  ABSL_ASSIGN_OR_RETURN(LogHead head, ReadHead(*connection, *options.steps, *options.store_key));
   return std::make_unique<PostgresEventLog>(std::move(options), std::move(connection), head);
 }
 

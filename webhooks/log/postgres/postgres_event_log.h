@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/postgres/schema.h"
 #include "base/postgres/server_address.h"
 #include "base/postgres/server_clock.h"
 #include "base/secret/bytes.h"
@@ -30,6 +31,7 @@ namespace stampgate {
 
 struct PostgresEventLogOptions {
   PostgresAddress address;
+  const StoreSteps* steps = nullptr;  // those of the program; they must outlive the log
   // The key under which the server stores the log's cursor key: kSymmetricKeyBytes bytes, which all gateways have.
   const SecretBytes* store_key = nullptr;
   // How often the log deletes what the owner of the store does not want to keep: see StoreBounds.

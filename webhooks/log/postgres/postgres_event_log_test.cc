@@ -21,14 +21,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "base/postgres/rates_sql.h"
 #include "base/postgres/schema.h"
-#include "base/postgres/schema_sql.h"
 #include "base/postgres/store_bounds.h"
 #include "base/postgres/test_server.h"
 #include "base/secret/symmetric_key.h"
 #include "webhooks/log/postgres/event_seal.h"
 #include "webhooks/log/postgres/sealed_key.h"
+#include "webhooks/log/postgres/testing.h"
+#include "webhooks/log/postgres/unsealed_events.h"
 #include "webhooks/log/row.h"
 #include "webhooks/log/state.h"
 #include "webhooks/log/testing.h"
@@ -55,6 +55,7 @@ class Gateway {
  public:
   explicit Gateway(PostgresAddress store, bool allow_single_server = true) {
     options_.address = std::move(store);
+    options_.steps = &LogSteps();
     options_.store_key = &key_;
     options_.address.allow_single_server = allow_single_server;
     options_.on_state = [this](const absl::Status& status) {
@@ -111,7 +112,7 @@ class Gateway {
 };
 
 TEST(PostgresEventLogTest, GatewaysShareOneLog) {
-  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore(LogSteps());
   Gateway first(store);
   Gateway second(store);
   ASSERT_TRUE(first.Open().ok());
@@ -129,7 +130,7 @@ TEST(PostgresEventLogTest, GatewaysShareOneLog) {
 }
 
 TEST(PostgresEventLogTest, AStoreThatACopyHasClaimedMeanwhileIsNotUsed) {
-  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore(LogSteps());
   SharedServer(kVersion).ClaimAtWrite("log", store.schema);
   EXPECT_EQ(Gateway(store).Open().code(), absl::StatusCode::kFailedPrecondition);
 }
@@ -138,7 +139,7 @@ TEST(PostgresEventLogTest, AStoreThatACopyHasClaimedMeanwhileIsNotUsed) {
 TEST(PostgresEventLogTest, ConcurrentGatewaysStoreEachEventOnceAndLeaveNoGaps) {
   constexpr int kEvents = 1000;
   constexpr int kGateways = 4;
-  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore(LogSteps());
   std::vector<std::unique_ptr<Gateway>> gateways;
   std::mutex mutex;
   std::condition_variable answered;
@@ -225,7 +226,7 @@ std::pair<std::vector<Position>, std::vector<Position>> FoundAndDamaged(EventRea
 }
 
 TEST(PostgresEventLogTest, DetectsDamage) {
-  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore(LogSteps());
   Gateway gateway(store);
   ASSERT_TRUE(gateway.Open().ok());
   for (int number = 1; number <= 6; ++number) ASSERT_TRUE(gateway.Store(number).ok());
@@ -244,7 +245,7 @@ TEST(PostgresEventLogTest, DetectsDamage) {
 
 // Somebody can call the functions of the store, and has not its key. The server computes correct checksums.
 TEST(PostgresEventLogTest, AnEventThatNoGatewayHasStoredIsDamaged) {
-  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore(LogSteps());
   Gateway gateway(store);
   ASSERT_TRUE(gateway.Open().ok());
   ASSERT_TRUE(gateway.Store(1).ok());
@@ -259,7 +260,6 @@ TEST(PostgresEventLogTest, AnEventThatNoGatewayHasStoredIsDamaged) {
   SharedServer(kVersion).Sql("UPDATE events SET seal = (SELECT seal FROM events WHERE position = 1) WHERE position = 4",
                              store.schema);
   ASSERT_TRUE(gateway.Store(5).ok());
-  EXPECT_FALSE(StoreWithSql(store, 6, std::nullopt).ok()) << "a new store needs seals";
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
   EXPECT_EQ(FoundAndDamaged(*reader), std::pair(std::vector<Position>({1, 5}), std::vector<Position>({2, 3, 4})));
   EXPECT_EQ(reader->Find({"event-2", {}}, {}).status().code(), absl::StatusCode::kDataLoss);
@@ -268,14 +268,16 @@ TEST(PostgresEventLogTest, AnEventThatNoGatewayHasStoredIsDamaged) {
 TEST(PostgresEventLogTest, EventsOfAnEarlierReleaseNeedNoSealUntilTheStoreIsSealed) {
   const PostgresAddress store = SharedServer(kVersion).address("earlier_release");
   std::unique_ptr<PostgresConnection> owner = PostgresConnection::Open(store).value();
-  ASSERT_EQ(MigrateStore(*owner, store.schema, StoreSteps{{kSchemaSql, kRatesSql}, 1}), absl::OkStatus());
+  StoreSteps earlier = LogSteps();
+  earlier.version = 2;
+  ASSERT_EQ(MigrateStore(*owner, store.schema, earlier), absl::OkStatus());
   const LogIdentity log = MakeLogIdentity();
   ASSERT_TRUE(owner
                   ->Commit({{"SELECT create_log($1, $2)",
                              PostgresParameters().Bytes(AsText(log.id)).Bytes(SealKey(log.cursor_key, KeyOf(1)))}})
                   .ok());
   ASSERT_EQ(StoreWithSql(store, 1, std::nullopt), absl::OkStatus());
-  ASSERT_EQ(MigrateStore(*owner, store.schema), absl::OkStatus());
+  ASSERT_EQ(MigrateStore(*owner, store.schema, LogSteps()), absl::OkStatus());
   Gateway gateway(store);
   ASSERT_TRUE(gateway.Open().ok());
   ASSERT_TRUE(gateway.Store(2).ok());
@@ -286,22 +288,19 @@ TEST(PostgresEventLogTest, EventsOfAnEarlierReleaseNeedNoSealUntilTheStoreIsSeal
   EXPECT_EQ(ReadStoreDecisions(*owner)->unsealed_through, std::nullopt);
   EXPECT_EQ(CountEventsWithoutSeal(*owner, *ReadStoreDecisions(*owner)).value(), 2);
 
-  for (int i = 0; i < 2; ++i) ASSERT_EQ(SealStore(*owner), absl::OkStatus());
-  EXPECT_EQ(ReadStoreDecisions(*owner)->unsealed_through, 4);
-  EXPECT_FALSE(StoreWithSql(store, 5, std::nullopt).ok());
-  ASSERT_TRUE(gateway.Store(5).ok());
-  EXPECT_EQ(FoundAndDamaged(*reader), std::pair(std::vector<Position>({1, 2, 3, 5}), std::vector<Position>({4})));
-  EXPECT_EQ(SharedServer(kVersion).Sql("SELECT version FROM store", store.schema), "3");
+  SharedServer(kVersion).Sql("UPDATE bounds SET unsealed_through = 4", store.schema);
+  EXPECT_EQ(StoreWithSql(store, 5, std::nullopt), absl::OkStatus());
+  ASSERT_TRUE(gateway.Store(6).ok());
+  EXPECT_EQ(FoundAndDamaged(*reader), std::pair(std::vector<Position>({1, 2, 3, 6}), std::vector<Position>({4, 5})));
   EXPECT_EQ(CountEventsWithoutSeal(*owner, *ReadStoreDecisions(*owner)).value(), 2);
 }
 
 TEST(PostgresEventLogTest, EventsWithoutASealAreCountedInSteps) {
-  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore(LogSteps());
   Gateway gateway(store);
   ASSERT_TRUE(gateway.Open().ok());
   ASSERT_TRUE(gateway.Store(1).ok());
   SharedServer(kVersion).Sql(
-      "ALTER TABLE events DROP CONSTRAINT events_are_sealed;"
       "INSERT INTO events SELECT (jsonb_populate_record(first, jsonb_build_object('position', number, 'seal',"
       " CASE WHEN number % 3 = 0 THEN NULL ELSE first.seal END))).*"
       " FROM events AS first, generate_series(2, 11001) AS number",
@@ -317,7 +316,7 @@ TEST(PostgresEventLogTest, EventsWithoutASealAreCountedInSteps) {
 TEST(PostgresEventLogTest, RetentionDropsOldPartsAndKeepsTheirIds) {
   StoreBounds bounds;
   bounds.retention_age = absl::Minutes(16);
-  Gateway gateway(SharedServer(kVersion).NewStore(bounds));
+  Gateway gateway(SharedServer(kVersion).NewStore(LogSteps(), bounds));
   std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
   gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
   gateway.options().retention_interval = absl::Hours(1);
@@ -343,7 +342,7 @@ TEST(PostgresEventLogTest, RetentionDropsOldPartsAndKeepsTheirIds) {
 TEST(PostgresEventLogTest, ReadersSeeNoDamageWhileRetentionDropsParts) {
   StoreBounds bounds;
   bounds.retention_age = absl::Minutes(16);
-  Gateway gateway(SharedServer(kVersion).NewStore(bounds));
+  Gateway gateway(SharedServer(kVersion).NewStore(LogSteps(), bounds));
   std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
   gateway.options().now = [&now_us] { return absl::FromUnixMicros(now_us); };
   gateway.options().retention_interval = absl::Hours(1);
@@ -372,7 +371,7 @@ TEST(PostgresEventLogTest, ReadersSeeNoDamageWhileRetentionDropsParts) {
 TEST(PostgresEventLogTest, RetentionLimitsTheBytes) {
   StoreBounds bounds;
   bounds.retention_bytes = 4 << 20;
-  Gateway gateway(SharedServer(kVersion).NewStore(bounds));
+  Gateway gateway(SharedServer(kVersion).NewStore(LogSteps(), bounds));
   gateway.options().retention_interval = absl::Hours(1);
   ASSERT_TRUE(gateway.Open().ok());
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
@@ -388,7 +387,7 @@ TEST(PostgresEventLogTest, RetentionLimitsTheBytes) {
 }
 
 TEST(PostgresEventLogTest, AnotherStoreKeyIsRefused) {
-  const PostgresAddress store = SharedServer(kVersion).NewStore();
+  const PostgresAddress store = SharedServer(kVersion).NewStore(LogSteps());
   Gateway gateway(store);
   ASSERT_TRUE(gateway.Open().ok());
   Gateway other(store);
@@ -410,10 +409,10 @@ TEST(PostgresEventLogTest, AStoreWithoutTablesIsRefused) {
 TEST(PostgresEventLogTest, TheLeastRightsAreEnough) {
   StoreBounds bounds;
   bounds.retention_age = absl::Minutes(1);
-  PostgresAddress store = SharedServer(kVersion).NewStore(bounds);
+  PostgresAddress store = SharedServer(kVersion).NewStore(LogSteps(), bounds);
   const std::string role = "gateway_" + store.schema;
   SharedServer(kVersion).Sql("CREATE ROLE " + role + " LOGIN");
-  ASSERT_TRUE(GrantStore(**PostgresConnection::Open(store), store.schema, role).ok());
+  ASSERT_TRUE(GrantStore(**PostgresConnection::Open(store), store.schema, role, LogSteps()).ok());
   store.user = role;
   Gateway gateway(store);
   std::atomic<int64_t> now_us = absl::ToUnixMicros(absl::FromUnixSeconds(1'700'000'000));
@@ -441,7 +440,7 @@ TEST(PostgresEventLogTest, TheLeastRightsAreEnough) {
 
 TEST(PostgresEventLogTest, ARestartOfTheServerLosesNoEvent) {
   TestPostgres server(kVersion);
-  Gateway gateway(server.NewStore());
+  Gateway gateway(server.NewStore(LogSteps()));
   ASSERT_TRUE(gateway.Open().ok());
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
   int number = 0;
@@ -462,7 +461,7 @@ TEST(PostgresEventLogTest, ARestartOfTheServerLosesNoEvent) {
 
 TEST(PostgresEventLogTest, AnIdleGatewayNoticesTheLossOfItsServer) {
   TestPostgres server(kVersion);
-  Gateway gateway(server.NewStore());
+  Gateway gateway(server.NewStore(LogSteps()));
   gateway.options().retention_interval = absl::Hours(1);
   ASSERT_TRUE(gateway.Open().ok());
   EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
@@ -475,7 +474,7 @@ TEST(PostgresEventLogTest, AnIdleGatewayNoticesTheLossOfItsServer) {
 
 TEST(PostgresEventLogTest, AGatewayPausesBeforeItConnectsAgain) {
   TestPostgres server(kVersion);
-  const PostgresAddress store = server.NewStore();
+  const PostgresAddress store = server.NewStore(LogSteps());
   Gateway gateway(store);
   gateway.options().retention_interval = absl::Milliseconds(1);  // so that a step of retention is always due
   ASSERT_TRUE(gateway.Open().ok());
@@ -498,7 +497,7 @@ TEST(PostgresEventLogTest, AGatewayPausesBeforeItConnectsAgain) {
 
 TEST(PostgresEventLogTest, AServerThatDoesNotAnswerIsReported) {
   TestPostgres server(kVersion);
-  Gateway gateway(server.NewStore());
+  Gateway gateway(server.NewStore(LogSteps()));
   ASSERT_TRUE(gateway.Open().ok());
   EXPECT_EQ(gateway.Store(1).value(), AppendOutcome::kStored);
   std::unique_ptr<EventReader> reader = gateway.log().NewReader().value();
@@ -514,7 +513,7 @@ TEST(PostgresEventLogTest, AServerThatDoesNotAnswerIsReported) {
 
 TEST(PostgresEventLogTest, RequiresASynchronousStandbyInEveryTransaction) {
   TestPostgres server(kVersion);
-  const PostgresAddress store = server.NewStore();
+  const PostgresAddress store = server.NewStore(LogSteps());
   Gateway gateway(store, /*allow_single_server=*/false);
   const absl::Status refused = gateway.Open();
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
@@ -536,7 +535,7 @@ TEST(PostgresEventLogTest, RequiresASynchronousStandbyInEveryTransaction) {
 
 TEST(PostgresEventLogTest, AServerWithoutDurableWritesIsRefused) {
   TestPostgres server(kVersion, {"fsync = off"});
-  Gateway gateway(server.NewStore());
+  Gateway gateway(server.NewStore(LogSteps()));
   const absl::Status status = gateway.Open();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("fsync"));
@@ -546,7 +545,7 @@ TEST(PostgresEventLogTest, AServerWithoutDurableWritesIsRefused) {
 // may not have it.
 TEST(PostgresEventLogTest, ACommitThatDidNotWaitForTheStandbyIsNotAcknowledged) {
   TestPostgres server(kVersion);
-  const PostgresAddress store = server.NewStore();
+  const PostgresAddress store = server.NewStore(LogSteps());
   TestPostgres standby(server, "standby");
   server.Set("synchronous_standby_names", "'standby'");
   Gateway gateway(store, /*allow_single_server=*/false);
@@ -571,7 +570,7 @@ TEST(PostgresEventLogTest, ACommitThatDidNotWaitForTheStandbyIsNotAcknowledged) 
 TEST(PostgresEventLogTest, ReadersDoNotSeeAnEventThatTheStandbyMayLack) {
   std::atomic<bool> is_ahead = true;
   TestPostgres server(kVersion);
-  const PostgresAddress store = server.NewStore();
+  const PostgresAddress store = server.NewStore(LogSteps());
   TestPostgres standby(server, "standby");
   server.Set("synchronous_standby_names", "'standby'");
   Gateway gateway(store, /*allow_single_server=*/false);
@@ -622,7 +621,7 @@ PostgresAddress Both(const PostgresAddress& store, const TestPostgres& standby) 
 
 TEST(PostgresEventLogTest, AFailoverToASynchronousStandbyLosesNoEvent) {
   TestPostgres primary(kVersion);
-  const PostgresAddress store = primary.NewStore();
+  const PostgresAddress store = primary.NewStore(LogSteps());
   TestPostgres standby(primary, "standby");
   primary.Set("synchronous_standby_names", "'standby'");
   standby.Set("synchronous_standby_names", "'next'");
@@ -647,7 +646,7 @@ TEST(PostgresEventLogTest, AFailoverToASynchronousStandbyLosesNoEvent) {
 // The server keeps the session of a COMMIT that waits, also if the gateway has closed the connection.
 TEST(PostgresEventLogTest, WhileNoStandbyAnswersTwoSessionsOfTheServerWait) {
   TestPostgres primary(kVersion);
-  const PostgresAddress store = primary.NewStore();
+  const PostgresAddress store = primary.NewStore(LogSteps());
   TestPostgres standby(primary, "standby");
   primary.Set("synchronous_standby_names", "'standby'");
   Gateway gateway(Both(store, standby), /*allow_single_server=*/false);
@@ -679,7 +678,7 @@ TEST(PostgresEventLogTest, WhileNoStandbyAnswersTwoSessionsOfTheServerWait) {
 // stored an event on the new one.
 TEST(PostgresEventLogTest, NothingIsCalledLostOnAnOldPrimary) {
   TestPostgres primary(kVersion);
-  const PostgresAddress store = primary.NewStore();
+  const PostgresAddress store = primary.NewStore(LogSteps());
   TestPostgres standby(primary, "standby");
   Gateway gateway(Both(store, standby));
   ASSERT_TRUE(gateway.Open().ok());
@@ -712,7 +711,7 @@ TEST(PostgresEventLogTest, NothingIsCalledLostOnAnOldPrimary) {
 // is reported to the operator and to each reader that has seen them.
 TEST(PostgresEventLogTest, AFailoverThatLosesEventsIsReported) {
   TestPostgres primary(kVersion);
-  const PostgresAddress store = primary.NewStore();
+  const PostgresAddress store = primary.NewStore(LogSteps());
   TestPostgres standby(primary, "standby");
   Gateway gateway(Both(store, standby));
   ASSERT_TRUE(gateway.Open().ok());

@@ -20,7 +20,7 @@ namespace {
 // How many positions one statement searches for ids.
 constexpr Position kIdsPerBatch = 2000;
 
-// The number of parts of a log: see trim_log in schema.sql.
+// The number of parts of a log: see trim_log in log_v1.sql.
 constexpr Position kParts = 16;
 
 template <size_t kSize>

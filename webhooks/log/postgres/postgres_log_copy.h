@@ -19,7 +19,7 @@ absl::StatusOr<std::unique_ptr<LogSource>> OpenPostgresLogSource(PostgresConnect
                                                                  const PostgresAddress& address,
                                                                  const SecretBytes& store_key);
 
-// Prepares the store, which ClaimEmptyStore has claimed, for the events of the log with this state. The events
+// Prepares the store, which ClaimStore has claimed, for the events of the log with this state. The events
 // get the same number of parts as a log that grew on the server. `connection` and `store_key` must outlive the target;
 // the role of the connection must own the tables. Errors: those of PostgresConnection::Commit.
 absl::StatusOr<std::unique_ptr<LogTarget>> CreatePostgresLogTarget(PostgresConnection& connection,

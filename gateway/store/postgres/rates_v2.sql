@@ -1,4 +1,4 @@
--- Version 2 of the store: how gateways share upstream's rates. `stampgate store migrate` runs this file after schema.sql.
+-- Version 2 of the store: how gateways share upstream's rates.
 
 -- The replicas, which are the processes that share the rates: see gateway/shares/replica.h. The server may lose this
 -- table, because each replica states everything again with each renewal. So the table is not logged: a renewal waits
