@@ -95,6 +95,13 @@ class ConnectionTest : public ::testing::Test {
     end.get_future().wait();
   }
 
+  // Waits until the loop has run what the connection has reported to it. A task that the loop adds while it runs one
+  // comes after those that other threads add in the meantime, so one further task can come too early.
+  void Settle() {
+    OnLoop([] {});
+    OnLoop([] {});
+  }
+
   // Starts to write `bytes`. Returns the status, which is available when the write has ended.
   std::future<absl::Status> Write(const std::string& bytes) {
     from_.Append(Slice::FromCopiedString(bytes));
@@ -157,7 +164,7 @@ class ConnectionTest : public ::testing::Test {
   void RecountAfter(std::chrono::nanoseconds time) {
     now_ = now_.load() + time;
     connection_->Recount();
-    OnLoop([] {});  // after what the connection reports
+    Settle();
   }
 
   // Sends `bytes`, and checks that gRPC reads `expected`.
@@ -513,7 +520,7 @@ TEST_F(ConnectionTest, AnUnreadResponseEndsAtTheNextReadOfGrpc) {
   RecountAfter(kUnreadTime);
   EXPECT_EQ(unread_, 0u);
   ExpectRead(std::string(kReset));
-  OnLoop([] {});
+  Settle();
   EXPECT_EQ(unread_, 1u);
 }
 
@@ -532,7 +539,7 @@ TEST_F(ConnectionTest, AnUnreadResponseEndsAfterTheIncompleteFrameOfAnotherStrea
   std::string bytes;
   while (into_.Count() > 0) absl::StrAppend(&bytes, into_.TakeFirst().as_string_view());
   EXPECT_EQ(absl::BytesToHexString(bytes), absl::BytesToHexString(absl::StrCat(first.substr(50), kReset, second)));
-  OnLoop([] {});
+  Settle();
   EXPECT_EQ(unread_, 1u);
   const std::string sent = PeerReads(LargeResponse().size() + kUnreadTrailersBytes);
   EXPECT_THAT(sent, ::testing::HasSubstr("memory.max_unread_time"));
@@ -571,7 +578,7 @@ TEST_F(ConnectionTest, AnUnreadResponseThatThePeerReadsBeforeItsFrameEndsDoesNot
   PeerSends(window_update.substr(0, 5), window_update.substr(0, 5));
   RecountAfter(kUnreadTime);
   PeerSends(window_update.substr(5), window_update.substr(5));
-  OnLoop([] {});
+  Settle();
   EXPECT_EQ(unread_, 0u);
 }
 
