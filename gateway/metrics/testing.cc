@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -23,7 +24,7 @@ absl::string_view TypeOf(prometheus::MetricType type) {
 std::string ValueOf(MetricRegistry& registry, absl::string_view series) {
   const std::string text = registry.Render();
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    if (!line.starts_with(series) || line.substr(series.size(), 1) != " ") continue;
+    if (!absl::StartsWith(line, series) || line.substr(series.size(), 1) != " ") continue;
     return std::string(line.substr(series.size() + 1));
   }
   return "none";
