@@ -88,8 +88,8 @@ class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
   // the largest one of `identity` or, if it is null, of the identity that holds the most.
   std::optional<Largest> FindLargest(const Identity* identity, int64_t limit) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Ends the connection that FindLargest returns, because of `bound`. Does not tell it if it is `asking`: returns
-  // whether it is.
+  // Ends the connection that FindLargest returns, because of `bound`: calls its `on_excess`, unless it is `asking`.
+  // Returns whether it is `asking`, which then ends itself.
   bool EndLargest(const MemoryHolder* asking, const Identity* identity, int64_t limit, MemoryBound bound)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
