@@ -17,7 +17,7 @@
 #include "gateway/commands/key_files.h"
 #include "gateway/commands/store_commands.h"
 #include "gateway/commands/store_copy.h"
-#include "gateway/door/grpc_experiments.h"
+#include "gateway/grpc_port/grpc_experiments.h"
 #include "gateway/process/free_memory.h"
 #include "gateway/process/hardening.h"
 #include "gateway/process/library_logs.h"

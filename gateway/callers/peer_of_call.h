@@ -13,7 +13,8 @@
 
 namespace stampgate {
 
-// Returns the peer of a call whose connection a Door has accepted. Returns a stranger if the connection ended long ago.
+// Returns the peer of a call whose connection a GrpcPort has accepted. Returns a stranger if the connection ended long
+// ago.
 Peer PeerOf(const grpc::ServerContextBase& call);
 
 // Returns what the connection of `call` holds; null if the connection and its calls ended long ago.

@@ -14,7 +14,7 @@
 #include "gateway/config/config.h"
 #include "gateway/config/loader.h"
 #include "gateway/config/snapshot.h"
-#include "gateway/door/grpc_release.h"
+#include "gateway/grpc_port/grpc_release.h"
 #include "gateway/policy/class_coverage.h"
 #include "gateway/process/descriptor_limit.h"
 #include "gateway/process/memory_limit.h"

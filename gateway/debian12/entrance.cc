@@ -1,4 +1,4 @@
-#include "gateway/door/entrance.h"
+#include "gateway/grpc_port/entrance.h"
 
 #include <grpc/event_engine/slice.h>
 #include <grpc/event_engine/slice_buffer.h>

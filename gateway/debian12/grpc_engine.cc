@@ -1,4 +1,4 @@
-#include "gateway/door/grpc_engine.h"
+#include "gateway/grpc_port/grpc_engine.h"
 
 namespace stampgate {
 

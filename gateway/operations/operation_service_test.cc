@@ -54,7 +54,7 @@ std::shared_ptr<const OperationTable> TableOf(absl::string_view full_name) {
   return *std::move(table);
 }
 
-// The server of these tests has no door, so its clients are strangers: a call whose handler runs ends with
+// The server of these tests has gRPC's own port, so its clients are strangers: a call whose handler runs ends with
 // UNAUTHENTICATED.
 class OperationServiceTest : public CallTest {
  protected:

@@ -21,7 +21,7 @@
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/call_metrics.h"
 #include "gateway/calls/disk_waits.h"
-#include "gateway/door/door.h"
+#include "gateway/grpc_port/grpc_port.h"
 #include "gateway/metrics/registry.h"
 #include "grpc/reflection/v1/reflection.pb.h"
 #include "stampgate/config/v1/config.pb.h"
@@ -112,17 +112,17 @@ class ReflectionServiceTest : public ::testing::Test {
                                                 .max_streams_per_caller = max_streams_per_caller,
                                                 .streams = streams});
     grpc::ServerBuilder builder;
-    auto door = Door::Create({.address = "127.0.0.1:0"}, loops_, builder);
-    ASSERT_TRUE(door.ok()) << door.status();
-    door_ = *std::move(door);
+    auto port = GrpcPort::Create({.address = "127.0.0.1:0"}, loops_, builder);
+    ASSERT_TRUE(port.ok()) << port.status();
+    port_ = *std::move(port);
     builder.RegisterService(&*service_);
     server_ = builder.BuildAndStart();
     ASSERT_NE(server_, nullptr);
-    door_->Open();
+    port_->Open();
     // Otherwise the client's window could grow until it holds all responses of a test.
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-    channel_ = grpc::CreateCustomChannel(door_->address(), grpc::InsecureChannelCredentials(), arguments);
+    channel_ = grpc::CreateCustomChannel(port_->address(), grpc::InsecureChannelCredentials(), arguments);
   }
 
   std::unique_ptr<ClientStream> Open(const char* method = kV1) const {
@@ -153,7 +153,7 @@ class ReflectionServiceTest : public ::testing::Test {
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
   std::optional<ReflectionService> service_;
   const std::shared_ptr<EventLoops> loops_ = std::make_shared<EventLoops>(1);
-  std::unique_ptr<Door> door_;
+  std::unique_ptr<GrpcPort> port_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;
 };

@@ -21,7 +21,7 @@ class HangWatches {
   struct Options {
     DiskWaits& disk_waits;  // the calls that wait
     LateGauge& quotas_failing;
-    // See Server::Parts::on_hanging. May be empty.
+    // See ServerParts::on_hanging. May be empty.
     std::function<void(DiskWaits::Writer writer, bool hangs)> on_hanging = {};
   };
 

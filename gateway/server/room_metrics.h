@@ -8,8 +8,8 @@
 #include "gateway/calls/call_metrics.h"
 #include "gateway/config/config_metrics.h"
 #include "gateway/deliveries/delivery_metrics.h"
-#include "gateway/door/door_metrics.h"
 #include "gateway/feed/feed_metrics.h"
+#include "gateway/grpc_port/grpc_port_metrics.h"
 #include "gateway/metrics/registry.h"
 #include "gateway/operations/operation_metrics.h"
 #include "gateway/process/process_metrics.h"
@@ -37,7 +37,7 @@ struct RoomMetrics {
   CallMetrics calls{registry};
   ConfigMetrics config{registry};
   DeliveryMetrics deliveries{registry};
-  DoorMetrics door{registry};
+  GrpcPortMetrics grpc_port{registry};
   FeedMetrics feed{registry};
   OperationMetrics operations{registry};
   ServerMetrics server{registry};

@@ -20,8 +20,9 @@ constexpr absl::Duration kLinesReport = absl::Seconds(10);
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ServedOperations>> ServedOperations::Start(const config::v1::Config& config,
-                                                                          const Server::Parts& parts) {
-  Opened opened{.admission = MakeAdmission(config, *parts.loops, parts.metrics.admission)};
+                                                                          const ServerParts& parts) {
+  Opened opened;
+  opened.admission = MakeAdmission(config, *parts.loops, parts.metrics.admission);
   ABSL_ASSIGN_OR_RETURN(opened.upstream, UpstreamClient::Create(UpstreamOptionsOf(config.upstream(), opened.admission),
                                                                 parts.loops, parts.metrics.upstream));
   ABSL_ASSIGN_OR_RETURN(opened.store, OpenCallStore(config, parts.on_fatal, parts.metrics.store));
@@ -36,7 +37,7 @@ absl::StatusOr<std::unique_ptr<ServedOperations>> ServedOperations::Start(const 
   return served;
 }
 
-ServedOperations::ServedOperations(const config::v1::Config& config, const Server::Parts& parts, Opened opened)
+ServedOperations::ServedOperations(const config::v1::Config& config, const ServerParts& parts, Opened opened)
     : loops_(parts.loops),
       metrics_(parts.metrics),
       lines_({.every_call = config.log().calls(), .now = absl::Now, .write = Log}),
@@ -66,7 +67,7 @@ ServedOperations::~ServedOperations() {
   Close();
 }
 
-CallEnvironment ServedOperations::EnvironmentOf(const config::v1::Config& config, const Server::Parts& parts) {
+CallEnvironment ServedOperations::EnvironmentOf(const config::v1::Config& config, const ServerParts& parts) {
   return {
       .access = parts.access,
       .timestamps = timestamps_,

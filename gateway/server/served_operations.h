@@ -25,7 +25,7 @@
 #include "gateway/server/hang_watches.h"
 #include "gateway/server/rate_sharing.h"
 #include "gateway/server/room_metrics.h"
-#include "gateway/server/server.h"
+#include "gateway/server/server_parts.h"
 #include "gateway/store/call_store.h"
 #include "gateway/upstream/client.h"
 #include "gateway/waiting/activity_waits.h"
@@ -40,7 +40,7 @@ class ServedOperations {
   // `parts` must outlive the result. Errors: kInvalidArgument if the config of upstream cannot be used; those of
   // OpenCallStore, RateSharing::Start and TimestampReserve::Start.
   static absl::StatusOr<std::unique_ptr<ServedOperations>> Start(const config::v1::Config& config,
-                                                                 const Server::Parts& parts);
+                                                                 const ServerParts& parts);
   ~ServedOperations();
 
   const CallEnvironment& environment() const { return environment_; }
@@ -70,9 +70,9 @@ class ServedOperations {
     std::unique_ptr<RateSharing> rate_sharing;
   };
 
-  ServedOperations(const config::v1::Config& config, const Server::Parts& parts, Opened opened);
+  ServedOperations(const config::v1::Config& config, const ServerParts& parts, Opened opened);
 
-  CallEnvironment EnvironmentOf(const config::v1::Config& config, const Server::Parts& parts);
+  CallEnvironment EnvironmentOf(const config::v1::Config& config, const ServerParts& parts);
   void WatchForHangs(AuditLog* audit);
 
   const std::shared_ptr<EventLoops> loops_;

@@ -18,17 +18,17 @@
 #include "gateway/callers/peer_registry.h"
 #include "gateway/config/duration.h"
 #include "gateway/deliveries/log_opening.h"
-#include "gateway/door/door.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/messages.h"
 #include "gateway/events/service.h"
+#include "gateway/grpc_port/grpc_port.h"
 #include "gateway/operations/environment.h"
 #include "gateway/operations/operation_service.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/reflection/service.h"
 #include "gateway/server/connection_ages.h"
 #include "gateway/server/drain.h"
-#include "gateway/server/grpc_port.h"
+#include "gateway/server/grpc_port_options.h"
 #include "gateway/server/served_events.h"
 #include "gateway/server/served_operations.h"
 #include "gateway/server/service_health.h"
@@ -43,8 +43,8 @@ constexpr absl::Duration kUsageReport = absl::Seconds(1);
 
 class GrpcServer : public Server, private Drainable {
  public:
-  GrpcServer(const config::v1::Config& config, const Parts& parts, std::unique_ptr<const EventMessages> event_messages,
-             std::unique_ptr<ServedOperations> operations)
+  GrpcServer(const config::v1::Config& config, const ServerParts& parts,
+             std::unique_ptr<const EventMessages> event_messages, std::unique_ptr<ServedOperations> operations)
       : loops_(parts.loops),
         metrics_(parts.metrics),
         ages_(parts.ages.has_value() ? *parts.ages : ConnectionAgesOf(config)),
@@ -74,9 +74,10 @@ class GrpcServer : public Server, private Drainable {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     SetGrpcLimits(config, ages_, builder);
-    Door::Options options = DoorOptionsOf(config, tls_, environment_.access, environment_.recorders, metrics_.door);
+    GrpcPort::Options options =
+        GrpcPortOptionsOf(config, tls_, environment_.access, environment_.recorders, metrics_.grpc_port);
     options.on_dismissed = [this](const std::set<uint64_t>& connections) { DismissCalls(connections); };
-    ABSL_ASSIGN_OR_RETURN(door_, Door::Create(options, loops_, builder));
+    ABSL_ASSIGN_OR_RETURN(port_, GrpcPort::Create(options, loops_, builder));
     builder.RegisterCallbackGenericService(&operation_service_);
     builder.RegisterService(&event_service_);
     if (config.reflection()) {
@@ -86,16 +87,16 @@ class GrpcServer : public Server, private Drainable {
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC does not start the server");
     health_.emplace(*server_->GetHealthCheckService());
-    health_->Report(table_->services());
-    door_->Open();
+    health_->Report(table_->set().services());
+    port_->Open();
     usage_report_.emplace("grpc-usage", kUsageReport, [this] {
-      metrics_.door.Show(door_->usage());
+      metrics_.grpc_port.Show(port_->usage());
       environment_.admission.ShowRates();
     });
     return absl::OkStatus();
   }
 
-  void DismissStrangers() override { door_->DismissStrangers(); }
+  void DismissStrangers() override { port_->DismissStrangers(); }
 
   absl::Status Prepare(OperationSet::Shared operations) override {
     ABSL_RETURN_IF_ERROR(events_.Use(operations));
@@ -103,9 +104,9 @@ class GrpcServer : public Server, private Drainable {
     return absl::OkStatus();
   }
 
-  absl::Status CheckPort(absl::Duration timeout) override { return door_->Check(timeout); }
+  absl::Status CheckPort(absl::Duration timeout) override { return port_->Check(timeout); }
 
-  const std::string& address() const override { return door_->address(); }
+  const std::string& address() const override { return port_->address(); }
 
   std::string webhook_url() const override { return events_.webhook_url(); }
 
@@ -135,7 +136,7 @@ class GrpcServer : public Server, private Drainable {
     return std::max(absl::FromChrono(deadline - Clock::now()), absl::ZeroDuration());
   }
 
-  ServedEvents::Options EventOptionsOf(const config::v1::Config& config, const Parts& parts) {
+  ServedEvents::Options EventOptionsOf(const config::v1::Config& config, const ServerParts& parts) {
     return {.pool = table_->set().pool(),
             .upstream = environment_.upstream,
             .metrics = metrics_.deliveries,
@@ -172,7 +173,7 @@ class GrpcServer : public Server, private Drainable {
     events_.Drain();
     usage_report_.reset();
     if (reflection_.has_value()) reflection_->Drain();
-    door_->StopListening();
+    port_->StopListening();
   }
 
   bool WaitUntilNoCall(Clock::time_point deadline) override { return environment_.in_flight.WaitUntilNone(deadline); }
@@ -188,17 +189,17 @@ class GrpcServer : public Server, private Drainable {
 
   void EndDiskWaits() override { operations_->EndDiskWaits(); }
 
-  bool HaveConnections() override { return door_->HaveConnections(); }
+  bool HaveConnections() override { return port_->HaveConnections(); }
 
   void CloseIdleConnections() override {
     std::set<std::string> busy;
     environment_.in_flight.ForEach([&](const grpc::CallbackServerContext& call) { busy.insert(call.peer()); });
-    door_->CloseConnections(busy);
+    port_->CloseConnections(busy);
   }
 
-  void CloseAllConnections() override { door_->CloseConnections({}); }
+  void CloseAllConnections() override { port_->CloseConnections({}); }
 
-  void WaitForPeers(Clock::time_point deadline) override { door_->WaitForPeers(deadline); }
+  void WaitForPeers(Clock::time_point deadline) override { port_->WaitForPeers(deadline); }
 
   void Sleep(Clock::duration time) override { std::this_thread::sleep_for(time); }
 
@@ -224,7 +225,7 @@ class GrpcServer : public Server, private Drainable {
   EventService event_service_;
   std::optional<ReflectionService> reflection_;  // without a value if reflection is not served
   const CurrentTls* const tls_;
-  std::unique_ptr<Door> door_;
+  std::unique_ptr<GrpcPort> port_;
   std::unique_ptr<grpc::Server> server_;
   std::optional<PeriodicTask> usage_report_;
   std::optional<ServiceHealth> health_;  // of server_
@@ -232,7 +233,7 @@ class GrpcServer : public Server, private Drainable {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const Parts& parts) {
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const ServerParts& parts) {
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<const EventMessages> event_messages,
                         EventMessages::Create(parts.access.Get()->operations->set().pool(), config->operator_name()));
   const absl::Status reached = StorePreparation().Run(*config);

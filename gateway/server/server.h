@@ -3,23 +3,14 @@
 #define STAMPGATE_GATEWAY_SERVER_SERVER_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "base/http/current_tls.h"
-#include "base/loop/event_loops.h"
-#include "gateway/audit/log.h"
-#include "gateway/callers/access.h"
-#include "gateway/calls/disk_waits.h"
 #include "gateway/config/config.h"
 #include "gateway/config/reloaded_more.h"
-#include "gateway/deliveries/pipeline.h"
-#include "gateway/server/connection_ages.h"
-#include "gateway/server/room_metrics.h"
-#include "gateway/telemetry/tracer.h"
+#include "gateway/server/server_parts.h"
 #include "translate/operation_set/operation_set.h"
 
 namespace stampgate {
@@ -27,36 +18,19 @@ namespace stampgate {
 // A running server. Thread-safe.
 class Server {
  public:
-  // The objects that a server uses. They must outlive the server.
-  struct Parts {
-    const CurrentAccess& access;
-    RoomMetrics& metrics;
-    std::shared_ptr<EventLoops> loops;     // the loops on which the calls run
-    AuditLog* audit = nullptr;             // if null, the server records no calls
-    Tracer* tracer = nullptr;              // if null, the server traces no calls
-    const CurrentTls* tls = nullptr;       // if null, the server uses no TLS, which is allowed on loopback only
-    EventPipeline::Observers events = {};  // for the event log
-    std::optional<ConnectionAges> ages = std::nullopt;  // for tests; otherwise those of the config
-    // Called on any thread when the disk of the audit log, or the disk or server of the call store, begins to hang and
-    // when it works again. Must not block.
-    std::function<void(DiskWaits::Writer writer, bool hangs)> on_hanging = {};
-    std::function<void()> on_fatal =
-        {};  // called on any thread if the call store has failed and cannot continue; the process should then end
-  };
-
   // Starts serving. Errors: kFailedPrecondition if the options in the protos do not define valid operations;
   // kInvalidArgument if the config of upstream cannot be used; kUnavailable if the server cannot listen at an address;
   // those of the stores and the event log.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, const Parts& parts);
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, const ServerParts& parts);
 
   // If Drain was not called, ends all calls and connections immediately.
   virtual ~Server() = default;
 
-  // Checks that the threads of the gRPC port respond; see Door::Check. Must not be called after Drain has begun.
+  // Checks that the threads of the gRPC port respond; see GrpcPort::Check. Must not be called after Drain has begun.
   virtual absl::Status CheckPort(absl::Duration timeout) = 0;
 
-  // Ends the connections of identities that are callers no more; see Door::DismissStrangers. Call it when the config
-  // has changed. Does nothing after Drain.
+  // Ends the connections of identities that are callers no more; see GrpcPort::DismissStrangers. Call it when the
+  // config has changed. Does nothing after Drain.
   virtual void DismissStrangers() = 0;
 
   // Prepares everything that must know the operations before they are called: the health service, and the decoding of

@@ -63,7 +63,7 @@ int Main(int argc, char** argv) {
       return 2;
     }
   }
-  // The settings of gateway/server/grpc_port.cc that affect the CPU of a call.
+  // The settings of gateway/server/grpc_port_options.cc that affect the CPU of a call.
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(8 << 20);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
