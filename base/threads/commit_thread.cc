@@ -24,7 +24,7 @@ void CommitThread::Start() {
 
 absl::Status CommitThread::Add(absl::FunctionRef<absl::Status()> add) {
   absl::Status status;
-  Change([&] {
+  Change([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     status = !failure_.ok()  ? failure_
              : closed_       ? absl::UnavailableError(absl::StrCat(options_.subject, " is closed"))
              : wait_.hangs() ? absl::UnavailableError(absl::StrCat(options_.medium, " does not answer"))
@@ -36,35 +36,35 @@ absl::Status CommitThread::Add(absl::FunctionRef<absl::Status()> add) {
 void CommitThread::Change(absl::FunctionRef<void()> change) {
   bool sooner;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Clock::time_point before = owner_.WriteAt();
     change();
     sooner = owner_.WriteAt() < before;
   }
-  if (sooner) wake_.notify_one();
+  if (sooner) wake_.WakeOne();
 }
 
 void CommitThread::Refuse(const absl::Status& failure) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   failure_ = failure;
 }
 
 void CommitThread::Close() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
   }
-  wake_.notify_one();
+  wake_.WakeOne();
   std::call_once(joined_, [this] {
     if (thread_.joinable()) thread_.join();
   });
 }
 
 void CommitThread::TidyNow() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const int64_t mine = ++tidies_wanted_;
-  wake_.notify_one();
-  tidied_.wait(lock, [this, mine] { return tidies_done_ >= mine || ended_; });
+  wake_.WakeOne();
+  while (tidies_done_ < mine && !ended_) tidied_.Wait(mutex_);
 }
 
 void CommitThread::Run() {
@@ -74,9 +74,13 @@ void CommitThread::Run() {
     int64_t tidies_wanted;
     bool tidy_is_wanted;
     {
-      std::unique_lock lock(mutex_);
-      if (!more_to_tidy) WaitForWork(lock);
-      if (gathers_) wake_.wait_for(lock, options_.gather, [this] { return closed_; });
+      const MutexLock lock(mutex_);
+      if (!more_to_tidy) WaitForWork();
+      if (gathers_) {
+        const Clock::time_point until = Clock::now() + options_.gather;
+        while (!closed_ && !wake_.WaitUntil(mutex_, until)) {
+        }
+      }
       if (closed_ && owner_.WriteAt() == kNever) break;
       gathers_ = owner_.TakeGroup() > 1;
       tidies_wanted = tidies_wanted_;
@@ -91,24 +95,24 @@ void CommitThread::Run() {
     }
     wait_.End();
     if (!status.ok() || more_to_tidy) continue;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tidies_done_ = tidies_wanted;
-    tidied_.notify_all();
+    tidied_.WakeAll();
   }
   wait_.Begin();
   owner_.Stop(status);
   wait_.End();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ended_ = true;
-  tidied_.notify_all();
+  tidied_.WakeAll();
 }
 
-void CommitThread::WaitForWork(std::unique_lock<std::mutex>& lock) {
+void CommitThread::WaitForWork() {
   const Clock::time_point sleep_until = owner_.SleepUntil();
   while (!closed_ && tidies_wanted_ == tidies_done_) {
     const Clock::time_point until = std::min(owner_.WriteAt(), sleep_until);
     if (Clock::now() >= until) return;
-    wake_.wait_until(lock, until);
+    wake_.WaitUntil(mutex_, until);
   }
 }
 

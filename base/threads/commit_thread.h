@@ -3,7 +3,6 @@
 #define STAMPGATE_BASE_THREADS_COMMIT_THREAD_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "base/threads/wait_clock.h"
 
 namespace stampgate {
@@ -28,7 +28,8 @@ class CommitThread {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Has the queue, and writes its entries.
+  // Has the queue, and writes its entries. A derived class adds ABSL_EXCLUSIVE_LOCKS_REQUIRED to the functions that run
+  // with the lock held, because this class cannot name the lock.
   class Owner {
    public:
     // Runs with the lock held, on any thread. Returns when the thread must write the queued entries, if nothing more is
@@ -85,8 +86,8 @@ class CommitThread {
   // Starts the thread. Call it once, when the owner is complete.
   void Start();
 
-  // Guards the owner's queue. Not an absl::Mutex: ThreadSanitizer cannot instrument Debian's build of Abseil.
-  std::mutex& mutex() const { return mutex_; }
+  // Guards the owner's queue.
+  Mutex& mutex() const ABSL_LOCK_RETURNED(mutex_) { return mutex_; }
 
   // Calls `add` with the lock held, and returns what it returns. `add` adds to the queue, or returns an error. Instead
   // of calling `add`, returns the error that Refuse has set, or kUnavailable after Close, and while a write hangs,
@@ -99,9 +100,8 @@ class CommitThread {
   // From now on, Add returns `failure`. After OK, Add accepts entries again.
   void Refuse(const absl::Status& failure);
 
-  // Call these two with the lock held.
-  const absl::Status& failure() const { return failure_; }
-  bool closed() const { return closed_; }
+  const absl::Status& failure() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return failure_; }
+  bool closed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return closed_; }
 
   // Returns how long the thread has written or tidied so far; zero if it does not.
   absl::Duration under_way() const { return wait_.under_way(); }
@@ -116,21 +116,21 @@ class CommitThread {
 
  private:
   void Run();
-  void WaitForWork(std::unique_lock<std::mutex>& lock);
+  void WaitForWork() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Options options_;
   Owner& owner_;
   WaitClock wait_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;    // wakes the thread
-  std::condition_variable tidied_;  // wakes TidyNow
-  bool gathers_ = false;            // the previous group had several entries for which somebody waited
-  bool closed_ = false;
-  bool ended_ = false;
-  absl::Status failure_;  // what Add returns; OK if it accepts entries
-  int64_t tidies_wanted_ = 0;
-  int64_t tidies_done_ = 0;
+  mutable Mutex mutex_;
+  Condition wake_;                                // wakes the thread
+  Condition tidied_;                              // wakes TidyNow
+  bool gathers_ ABSL_GUARDED_BY(mutex_) = false;  // the previous group had several entries for which somebody waited
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);  // what Add returns; OK if it accepts entries
+  int64_t tidies_wanted_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t tidies_done_ ABSL_GUARDED_BY(mutex_) = 0;
   std::once_flag joined_;
   std::thread thread_;
 };

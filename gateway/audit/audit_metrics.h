@@ -4,9 +4,9 @@
 
 #include <chrono>
 #include <functional>
-#include <mutex>
 #include <optional>
 
+#include "base/threads/mutex.h"
 #include "gateway/audit/log.h"
 #include "gateway/metrics/info.h"
 #include "gateway/metrics/late_gauge.h"
@@ -52,9 +52,9 @@ class AuditMetrics {
                           "none.")};
 
   const std::function<SteadyTime()> now_;
-  std::mutex mutex_;      // guards the next two members; held only briefly, because the audit log waits for it
-  bool is_open_ = false;  // whether SetOpenAllows was called
-  std::optional<SteadyTime> oldest_open_call_;
+  Mutex mutex_;                                   // held only briefly, because the audit log waits for it
+  bool is_open_ ABSL_GUARDED_BY(mutex_) = false;  // whether SetOpenAllows was called
+  std::optional<SteadyTime> oldest_open_call_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

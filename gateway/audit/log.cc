@@ -81,7 +81,7 @@ void AuditLog::Allow(const AuditDecision& decision, OnAllowed done, Kind kind) {
   waiting.entry.kind = AuditKind::kAllow;
   waiting.done = std::move(done);
   waiting.kind = kind;
-  const absl::Status refusal = thread_.Add([&]() -> absl::Status {
+  const absl::Status refusal = thread_.Add([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) -> absl::Status {
     Occupancy& occupancy = Of(kind);
     if (occupancy.waiting == kMaxWaitingAllows) {
       return absl::ResourceExhaustedError("too many calls wait for the audit log");
@@ -103,7 +103,7 @@ void AuditLog::Deny(const AuditDecision& decision) {
   const std::string caller = AuditValue(decision.caller, kAuditDenialValueBytes);
   const FloodBound::Who who = WhoIs(caller);
   bool is_recorded = false;
-  thread_.Change([&] {
+  thread_.Change([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
     if (thread_.closed() || !denials_.Admit(caller, who, now)) return;
     is_recorded = waiting_denials_ < kMaxWaitingDenials;
     if (is_recorded) {
@@ -116,7 +116,7 @@ void AuditLog::Deny(const AuditDecision& decision) {
   Waiting waiting;
   waiting.entry.text = DenyText(now, decision);
   waiting.entry.kind = AuditKind::kDeny;
-  thread_.Change([&] { Push(waiting); });
+  thread_.Change([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) { Push(waiting); });
 }
 
 void AuditLog::End(AllowId allow, const AuditOutcome& outcome) {
@@ -124,11 +124,11 @@ void AuditLog::End(AllowId allow, const AuditOutcome& outcome) {
   waiting.entry.text = OutcomeText(now_(), allow, outcome);
   waiting.entry.kind = AuditKind::kOutcome;
   waiting.entry.allow = allow;
-  thread_.Change([&] { Push(waiting); });
+  thread_.Change([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) { Push(waiting); });
 }
 
 AuditLog::Head AuditLog::head() const {
-  const std::lock_guard lock(thread_.mutex());
+  const MutexLock lock(thread_.mutex());
   return Head{head_.sequence, MacHex(head_.mac)};
 }
 
@@ -185,7 +185,7 @@ absl::Status AuditLog::WriteGroup() {
   if (status.ok()) NoteOpen();
   std::vector<Waiting> kept;
   {
-    const std::lock_guard lock(thread_.mutex());
+    const MutexLock lock(thread_.mutex());
     head_ = writer_->head();
     retries_ = !status.ok();
     if (retries_) retry_at_ = CommitThread::After(retry_interval_);
@@ -220,7 +220,7 @@ absl::Status AuditLog::WriteGroup() {
 
 void AuditLog::Stop(absl::Status status) {
   {
-    const std::lock_guard lock(thread_.mutex());
+    const MutexLock lock(thread_.mutex());
     TakeGroup();
   }
   WriteGroup().IgnoreError();
@@ -236,7 +236,7 @@ void AuditLog::StartAnewIfDue() {
   // After kDataLoss all later writes fail, so `observe_` receives the error.
   if (absl::IsDataLoss(anew)) return Report(observe_, anew, failing_);
   Report(observe_rotation_, anew, rotation_failing_);
-  const std::lock_guard lock(thread_.mutex());
+  const MutexLock lock(thread_.mutex());
   head_ = writer_->head();
 }
 

@@ -20,6 +20,7 @@
 #include "absl/time/time.h"
 #include "base/secret/bytes.h"
 #include "base/threads/commit_thread.h"
+#include "base/threads/mutex.h"
 #include "gateway/audit/chain.h"
 #include "gateway/audit/record.h"
 #include "gateway/audit/unsent_allows.h"
@@ -163,17 +164,19 @@ class AuditLog final : private CommitThread::Owner {
 
   AuditLog(Options options, std::unique_ptr<AuditWriter> writer);
 
-  Occupancy& Of(Kind kind) { return occupancy_[kind == Kind::kReads ? 1 : 0]; }
+  Occupancy& Of(Kind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
+    return occupancy_[kind == Kind::kReads ? 1 : 0];
+  }
 
-  CommitThread::Clock::time_point WriteAt() const override;
-  CommitThread::Clock::time_point SleepUntil() const override;
-  size_t TakeGroup() override;
+  CommitThread::Clock::time_point WriteAt() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex());
+  CommitThread::Clock::time_point SleepUntil() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex());
+  size_t TakeGroup() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex());
   // Writes the records of the group and calls their callbacks. The records that must be retried stay in the group.
   absl::Status WriteGroup() override;
   void Stop(absl::Status status) override;
 
-  // Adds to the queue, with the lock held.
-  void Push(Waiting& waiting);
+  // Adds to the queue.
+  void Push(Waiting& waiting) ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex());
   // Starts a new file if it is time, and reports whether this works.
   void StartAnewIfDue();
   // Updates the sets of open allows after the group was written.
@@ -200,16 +203,16 @@ class AuditLog final : private CommitThread::Owner {
   bool rotation_failing_ = false;  // the last state that observe_rotation_ received
 
   CommitThread thread_;
-  // Guarded by the thread's lock.
-  std::vector<Waiting> queue_;
-  bool urgent_ = false;                           // an allow is in the queue
-  CommitThread::Clock::time_point linger_until_;  // of the first record of the queue
-  bool retries_ = false;                          // the last write failed
-  CommitThread::Clock::time_point retry_at_;      // when a failed write, or the counts of denials, are due
-  FloodBound denials_{kDenialLimits};
-  AuditPosition head_;
-  std::array<Occupancy, 2> occupancy_;
-  size_t waiting_denials_ = 0;  // denials that are in the queue or being written
+  std::vector<Waiting> queue_ ABSL_GUARDED_BY(thread_.mutex());
+  bool urgent_ ABSL_GUARDED_BY(thread_.mutex()) = false;                           // an allow is in the queue
+  CommitThread::Clock::time_point linger_until_ ABSL_GUARDED_BY(thread_.mutex());  // of the first record of the queue
+  bool retries_ ABSL_GUARDED_BY(thread_.mutex()) = false;                          // the last write failed
+  CommitThread::Clock::time_point retry_at_
+      ABSL_GUARDED_BY(thread_.mutex());  // when a failed write, or the counts of denials, are due
+  FloodBound denials_ ABSL_GUARDED_BY(thread_.mutex()){kDenialLimits};
+  AuditPosition head_ ABSL_GUARDED_BY(thread_.mutex());
+  std::array<Occupancy, 2> occupancy_ ABSL_GUARDED_BY(thread_.mutex());
+  size_t waiting_denials_ ABSL_GUARDED_BY(thread_.mutex()) = 0;  // denials that are in the queue or being written
 };
 
 }  // namespace stampgate

@@ -8,11 +8,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <set>
 #include <string>
@@ -21,6 +19,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "base/threads/mutex.h"
 #include "base/threads/wait_clock.h"
 #include "gateway/audit/testing.h"
 #include "gateway/audit/verifier.h"
@@ -55,25 +54,28 @@ class Answers {
  public:
   AuditLog::OnAllowed Next() {
     return [this](absl::StatusOr<AuditLog::AllowId> answer) {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       answers_.push_back(std::move(answer));
-      changed_.notify_all();
+      changed_.WakeAll();
     };
   }
   std::vector<absl::StatusOr<AuditLog::AllowId>> Wait(size_t count) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return answers_.size() >= count; }));
+    const MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (answers_.size() < count && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    EXPECT_GE(answers_.size(), count);
     return answers_;
   }
   size_t count() const {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return answers_.size();
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<absl::StatusOr<AuditLog::AllowId>> answers_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::vector<absl::StatusOr<AuditLog::AllowId>> answers_ ABSL_GUARDED_BY(mutex_);
 };
 
 class AuditLogTest : public ::testing::Test {
@@ -92,25 +94,25 @@ class AuditLogTest : public ::testing::Test {
         .now = [this] { return absl::FromUnixMicros(now_us_); },
         .observe =
             [this](const absl::Status& status) {
-              std::lock_guard lock(mutex_);
+              const MutexLock lock(mutex_);
               observed_.push_back(status.code());
-              changed_.notify_all();
+              changed_.WakeAll();
             },
         .observe_rotation =
             [this](const absl::Status& status) {
-              std::lock_guard lock(mutex_);
+              const MutexLock lock(mutex_);
               rotations_.push_back(status.code());
-              changed_.notify_all();
+              changed_.WakeAll();
             },
         .observe_closed =
             [this](const AuditWriter::ClosedFile&) {
-              std::lock_guard lock(mutex_);
+              const MutexLock lock(mutex_);
               ++closed_files_;
             },
         .observe_torn_end = [this](const AuditWriter::TornEnd& end) { torn_ends_.push_back(end); },
         .observe_open =
             [this](const AuditLog::OpenAllows& open) {
-              std::lock_guard lock(mutex_);
+              const MutexLock lock(mutex_);
               open_ = open;
             },
         .steady_now = [this] { return SteadyTime(std::chrono::seconds(steady_seconds_)); },
@@ -146,16 +148,34 @@ class AuditLogTest : public ::testing::Test {
 
   void Advance(absl::Duration duration) { now_us_ += absl::ToInt64Microseconds(duration); }
 
-  std::vector<absl::StatusCode> WaitForObserved(size_t count) { return WaitForCodes(observed_, count); }
-  std::vector<absl::StatusCode> WaitForRotations(size_t count) { return WaitForCodes(rotations_, count); }
-  std::vector<absl::StatusCode> WaitForCodes(const std::vector<absl::StatusCode>& codes, size_t count) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, kHang, [&] { return codes.size() >= count; }));
+  std::vector<absl::StatusCode> WaitForObserved(size_t count) {
+    const MutexLock lock(mutex_);
+    return WaitForCodes(observed_, count);
+  }
+  std::vector<absl::StatusCode> WaitForRotations(size_t count) {
+    const MutexLock lock(mutex_);
+    return WaitForCodes(rotations_, count);
+  }
+  std::vector<absl::StatusCode> WaitForCodes(const std::vector<absl::StatusCode>& codes, size_t count)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto deadline = std::chrono::steady_clock::now() + kHang;
+    while (codes.size() < count && !changed_.WaitUntil(mutex_, deadline)) {
+    }
+    EXPECT_GE(codes.size(), count);
     return codes;
   }
 
+  std::vector<absl::StatusCode> observed() {
+    const MutexLock lock(mutex_);
+    return observed_;
+  }
+  std::vector<absl::StatusCode> rotations() {
+    const MutexLock lock(mutex_);
+    return rotations_;
+  }
+
   AuditLog::OpenAllows open() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return open_;
   }
 
@@ -179,14 +199,14 @@ class AuditLogTest : public ::testing::Test {
   const std::string path_;
   int64_t max_file_bytes_ = 1 << 30;
   bool daily_files_ = false;
-  int closed_files_ = 0;
   std::atomic<int64_t> now_us_ = 1767323045678901;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<absl::StatusCode> observed_;
-  std::vector<absl::StatusCode> rotations_;
+  Mutex mutex_;
+  Condition changed_;
+  int closed_files_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<absl::StatusCode> observed_ ABSL_GUARDED_BY(mutex_);
+  std::vector<absl::StatusCode> rotations_ ABSL_GUARDED_BY(mutex_);
   std::vector<AuditWriter::TornEnd> torn_ends_;
-  AuditLog::OpenAllows open_;
+  AuditLog::OpenAllows open_ ABSL_GUARDED_BY(mutex_);
   std::atomic<int> steady_seconds_ = 0;
   FaultyCalls calls_;
   std::unique_ptr<AuditLog> log_;
@@ -373,17 +393,17 @@ TEST_F(AuditLogTest, AllowsWithoutAnOutcomeAreBounded) {
 TEST_F(AuditLogTest, OpenReadsAndOpenCallsHaveSeparateLimits) {
   constexpr AuditLog::Kind kReads = AuditLog::Kind::kReads;
   Open();
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<uint64_t> reads;
   const auto count = [&] {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     return reads.size();
   };
   for (size_t i = 0; i < AuditLog::kMaxOpenReads; ++i) {
     log_->Allow(
         Decision(),
         [&](absl::StatusOr<AuditLog::AllowId> id) {
-          std::lock_guard lock(mutex);
+          const MutexLock lock(mutex);
           reads.push_back(id.value());
         },
         kReads);
@@ -529,7 +549,7 @@ TEST_F(AuditLogTest, TheObserverGetsEachChangeOfStateOnce) {
   calls_.Mend();
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(Allow().ok());
   log_->Close();
-  EXPECT_THAT(observed_, ElementsAre(kUnavailable, absl::StatusCode::kOk));
+  EXPECT_THAT(observed(), ElementsAre(kUnavailable, absl::StatusCode::kOk));
 }
 
 TEST_F(AuditLogTest, AllowFailsForGoodIfTheFileIsRemoved) {
@@ -539,7 +559,7 @@ TEST_F(AuditLogTest, AllowFailsForGoodIfTheFileIsRemoved) {
   EXPECT_EQ(Allow().status().code(), kUnavailable);
   EXPECT_EQ(Allow().status().code(), kUnavailable);
   log_->Close();
-  EXPECT_THAT(observed_, ElementsAre(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(observed(), ElementsAre(absl::StatusCode::kDataLoss));
   EXPECT_FALSE(Exists(path_));
 }
 
@@ -554,7 +574,7 @@ TEST_F(AuditLogTest, AFailedRotationIsReportedAndAllowsStillSucceed) {
   while (Files().size() == 1) ASSERT_TRUE(Allow().ok());
   EXPECT_THAT(WaitForRotations(2), ElementsAre(kUnavailable, absl::StatusCode::kOk));
   log_->Close();
-  EXPECT_THAT(observed_, ElementsAre());
+  EXPECT_THAT(observed(), ElementsAre());
 }
 
 TEST_F(AuditLogTest, AFailedWriteIsReportedAlthoughARotationHasFailedBefore) {
@@ -573,8 +593,8 @@ TEST_F(AuditLogTest, AFailedWriteIsReportedAlthoughARotationHasFailedBefore) {
   ASSERT_EQ(unlink(path_.c_str()), 0);
   EXPECT_FALSE(Allow().ok());
   log_->Close();
-  EXPECT_THAT(observed_, ElementsAre(kUnavailable, absl::StatusCode::kOk, absl::StatusCode::kDataLoss));
-  EXPECT_THAT(rotations_, ElementsAre(kUnavailable));
+  EXPECT_THAT(observed(), ElementsAre(kUnavailable, absl::StatusCode::kOk, absl::StatusCode::kDataLoss));
+  EXPECT_THAT(rotations(), ElementsAre(kUnavailable));
 }
 
 TEST_F(AuditLogTest, ARotationThatMakesAllLaterWritesFailIsReportedAsAFailedWrite) {
@@ -587,15 +607,15 @@ TEST_F(AuditLogTest, ARotationThatMakesAllLaterWritesFailIsReportedAsAFailedWrit
   EXPECT_THAT(WaitForObserved(1), ElementsAre(absl::StatusCode::kDataLoss));
   EXPECT_EQ(Allow().status().code(), kUnavailable);
   log_->Close();
-  EXPECT_THAT(observed_, ElementsAre(absl::StatusCode::kDataLoss));
-  EXPECT_THAT(rotations_, ElementsAre());
+  EXPECT_THAT(observed(), ElementsAre(absl::StatusCode::kDataLoss));
+  EXPECT_THAT(rotations(), ElementsAre());
 }
 
 TEST_F(AuditLogTest, ANewDayHasANewFileEvenWithoutCalls) {
   daily_files_ = true;
   Open();
   const auto closed_files = [this] {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return closed_files_;
   };
   for (int day = 1; day <= 3; ++day) {
@@ -611,7 +631,7 @@ TEST_F(AuditLogTest, ANewDayHasANewFileEvenWithoutCalls) {
   EXPECT_EQ(Files().size(), 5);
   log_->Close();
   EXPECT_EQ(Verify().verdict, Verdict::kWhole);
-  EXPECT_THAT(rotations_, ElementsAre());
+  EXPECT_THAT(rotations(), ElementsAre());
 }
 
 TEST_F(AuditLogTest, DenialsBeyondTheLimitOfACallerAreCounted) {
@@ -788,7 +808,7 @@ TEST_F(AuditLogTest, RecordsOfManyThreadsFormOneChain) {
       Advance(absl::Milliseconds(1));
     }
   });
-  std::mutex mutex;
+  Mutex mutex;
   std::set<uint64_t> ids;
   std::vector<std::thread> threads;
   for (int t = 0; t < kThreads; ++t) {
@@ -799,7 +819,7 @@ TEST_F(AuditLogTest, RecordsOfManyThreadsFormOneChain) {
         log_->Allow(Decision(), [&, next = answers.Next()](absl::StatusOr<AuditLog::AllowId> id) mutable {
           ASSERT_TRUE(id.ok()) << id.status();
           {
-            std::lock_guard lock(mutex);
+            const MutexLock lock(mutex);
             EXPECT_TRUE(ids.insert(*id).second);
           }
           log_->End(*id, Outcome());

@@ -15,6 +15,11 @@
 #include "absl/strings/str_split.h"
 
 namespace stampgate {
+namespace {
+
+constexpr auto kHang = std::chrono::seconds(60);
+
+}  // namespace
 
 SecretBytes TestAuditKey(uint8_t first) {
   SecretBytes key = SecretBytes::Create(32).value();
@@ -101,44 +106,47 @@ std::string AfterPowerCut(const std::string& written, size_t durable, const std:
 }
 
 void FaultyCalls::Fail(Call call, int error, int nth, int count) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   plans_[call] = Plan{nth - 1, count, error};
 }
 
 void FaultyCalls::Mend() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   plans_.clear();
 }
 
 void FaultyCalls::WriteAtMost(size_t bytes) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   most_ = bytes;
 }
 
 void FaultyCalls::HoldSync() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   hold_ = true;
 }
 
 void FaultyCalls::WaitUntilHeld() {
-  std::unique_lock lock(mutex_);
-  EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [this] { return held_; }));
+  const MutexLock lock(mutex_);
+  const auto deadline = std::chrono::steady_clock::now() + kHang;
+  while (!held_ && !changed_.WaitUntil(mutex_, deadline)) {
+  }
+  EXPECT_TRUE(held_);
 }
 
 void FaultyCalls::Release() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   hold_ = false;
-  changed_.notify_all();
+  changed_.WakeAll();
 }
 
 int FaultyCalls::calls(Call call) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find(call);
   return found == calls_.end() ? 0 : found->second;
 }
 
 bool FaultyCalls::Fails(Call call) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++calls_[call];
   const auto plan = plans_.find(call);
   if (plan == plans_.end()) return false;
@@ -166,7 +174,7 @@ ssize_t FaultyCalls::Write(int fd, const char* data, size_t size) {
   }
   size_t most;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     most = most_;
   }
   return FileCalls::Write(fd, data, std::min(size, most));
@@ -176,11 +184,14 @@ int FaultyCalls::Truncate(int fd, off_t size) { return Fails(Call::kTruncate) ? 
 
 int FaultyCalls::Sync(int fd) {
   {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (hold_) {
       held_ = true;
-      changed_.notify_all();
-      EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60), [this] { return !hold_; }));
+      changed_.WakeAll();
+      const auto deadline = std::chrono::steady_clock::now() + kHang;
+      while (hold_ && !changed_.WaitUntil(mutex_, deadline)) {
+      }
+      EXPECT_FALSE(hold_);
       held_ = false;
     }
   }

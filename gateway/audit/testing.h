@@ -2,16 +2,15 @@
 #ifndef STAMPGATE_GATEWAY_AUDIT_TESTING_H_
 #define STAMPGATE_GATEWAY_AUDIT_TESTING_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "base/secret/bytes.h"
+#include "base/threads/mutex.h"
 #include "gateway/audit/file.h"
 
 namespace stampgate {
@@ -88,13 +87,13 @@ class FaultyCalls : public FileCalls {
   // Returns whether the call must fail. If it must, sets errno.
   bool Fails(Call call);
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<Call, Plan> plans_;
-  std::map<Call, int> calls_;
-  size_t most_ = static_cast<size_t>(-1);
-  bool hold_ = false;
-  bool held_ = false;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::map<Call, Plan> plans_ ABSL_GUARDED_BY(mutex_);
+  std::map<Call, int> calls_ ABSL_GUARDED_BY(mutex_);
+  size_t most_ ABSL_GUARDED_BY(mutex_) = static_cast<size_t>(-1);
+  bool hold_ ABSL_GUARDED_BY(mutex_) = false;
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace stampgate

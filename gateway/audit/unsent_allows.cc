@@ -5,7 +5,7 @@
 namespace stampgate {
 
 std::optional<absl::Duration> UnsentAllows::Refuse(absl::string_view caller) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = callers_.find(caller);
   if (found == callers_.end()) return std::nullopt;
   const double left = LeftTo(found->second);
@@ -14,14 +14,14 @@ std::optional<absl::Duration> UnsentAllows::Refuse(absl::string_view caller) {
 }
 
 void UnsentAllows::SetScarce(bool scarce) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   scarce_ = scarce;
   if (!scarce) callers_.clear();
 }
 
 void UnsentAllows::Count(absl::string_view caller, bool sent) {
   sent = sent && !scarce_;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto found = callers_.find(caller);
   if (found == callers_.end()) {
     if (sent) return;

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -49,13 +49,14 @@ class UnsentAllows {
     Clock::time_point at;
   };
 
-  // Returns what is left to the caller now. Call with the mutex held.
-  double LeftTo(const Caller& caller) const;
+  // Returns what is left to the caller now.
+  double LeftTo(const Caller& caller) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::function<Clock::time_point()> now_;
   std::atomic<bool> scarce_ = false;
-  std::mutex mutex_;
-  absl::flat_hash_map<std::string, Caller> callers_;  // those with less than kBurst when they were last counted
+  Mutex mutex_;
+  // Those with less than kBurst when they were last counted.
+  absl::flat_hash_map<std::string, Caller> callers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/threads/commit_thread.h"
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 namespace {
@@ -69,7 +69,7 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
 
   void Begin(KeyedSubmit submit, OnDecided on_decided, OnBegun done) override {
     WaitingStep waiting{std::move(submit), std::move(on_decided), std::move(done)};
-    const absl::Status refusal = thread_.Add([&] {
+    const absl::Status refusal = thread_.Add([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
       absl::Status status = HasRoom();
       if (status.ok()) {
         ++begins_;
@@ -81,7 +81,7 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
   }
 
   void End(AttemptId attempt, AttemptEnd end) override {
-    thread_.Change([&] {
+    thread_.Change([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
       const auto found = attempts_.find(attempt);
       if (found == attempts_.end()) return;
       EndedAttempt ended = std::move(found->second);
@@ -96,18 +96,18 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
   }
 
   uint64_t timestamp_floor_ms() const override {
-    const std::lock_guard lock(thread_.mutex());
+    const MutexLock lock(thread_.mutex());
     return timestamp_floor_ms_;
   }
 
   std::optional<TimestampLease> timestamp_lease() const override {
-    const std::lock_guard lock(thread_.mutex());
+    const MutexLock lock(thread_.mutex());
     return lease_;
   }
 
   void RaiseTimestamps(uint64_t ms, RaiseDone done) override {
     WaitingRaise waiting{ms, std::move(done)};
-    const absl::Status refusal = thread_.Add([&] {
+    const absl::Status refusal = thread_.Add([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
       absl::Status status = HasRoom();
       if (status.ok()) raises_.push_back(std::move(waiting));
       return status;
@@ -119,7 +119,7 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
 
   void Close(uint64_t next_timestamp_ms) override {
     {
-      const std::lock_guard lock(thread_.mutex());
+      const MutexLock lock(thread_.mutex());
       if (!thread_.closed()) next_timestamp_ms_ = next_timestamp_ms;
     }
     thread_.Close();
@@ -128,22 +128,24 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
   void TidyNow() { thread_.TidyNow(); }
 
  private:
-  // Returns an error if the queue is full. Call it with the lock held.
-  absl::Status HasRoom() const {
+  // Returns an error if the queue is full.
+  absl::Status HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
     if (begins_ + raises_.size() < options_.max_waiting) return absl::OkStatus();
     return absl::ResourceExhaustedError("too many submits wait to be stored");
   }
 
-  CommitThread::Clock::time_point WriteAt() const override {
+  CommitThread::Clock::time_point WriteAt() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
     if (begins_ > 0 || !raises_.empty()) return CommitThread::kAtOnce;
     return ends_ > 0 ? ends_due_ : CommitThread::kNever;
   }
 
-  CommitThread::Clock::time_point SleepUntil() const override { return CommitThread::After(options_.tidy_interval); }
+  CommitThread::Clock::time_point SleepUntil() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
+    return CommitThread::After(options_.tidy_interval);
+  }
 
   // Takes the raises, or a group of steps. Keeps the order of the steps, because the next attempt of a key may depend
   // on the end of the previous one.
-  size_t TakeGroup() override {
+  size_t TakeGroup() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
     const size_t begins = begins_;
     raises_taken_.swap(raises_);
     while (raises_taken_.empty() && !queue_.empty() && group_.size() < kGroupSteps) {
@@ -189,7 +191,7 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
     }
     raise_failed_ = !status.ok();
     {
-      const std::lock_guard lock(thread_.mutex());
+      const MutexLock lock(thread_.mutex());
       timestamp_floor_ms_ = backend_->timestamp_floor_ms();
       lease_ = backend_->lease();
     }
@@ -237,14 +239,14 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
   }
 
   AttemptId NewAttempt(int64_t number, const KeyedSubmit& submit) {
-    const std::lock_guard lock(thread_.mutex());
+    const MutexLock lock(thread_.mutex());
     attempts_.emplace(++last_attempt_, EndedAttempt{.number = number, .caller = submit.caller, .key = submit.key});
     return last_attempt_;
   }
 
   // Queues the ends of a failed group again. A closed store drops the ends, and their attempts count as kUnknown.
   void PutBackEnds(std::vector<WaitingStep>* group) {
-    const std::lock_guard lock(thread_.mutex());
+    const MutexLock lock(thread_.mutex());
     if (thread_.closed()) {
       ends_given_up_ = true;
       return;
@@ -262,7 +264,7 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
   absl::Status CloseBackend() {
     uint64_t next_ms;
     {
-      const std::lock_guard lock(thread_.mutex());
+      const MutexLock lock(thread_.mutex());
       // Earlier processes have possibly used timestamps just below this store's floor, so the floor of the reopened
       // store is never lower.
       next_ms = std::max(next_timestamp_ms_, timestamp_floor_ms_);
@@ -288,7 +290,7 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
     std::deque<WaitingStep> queue;
     std::vector<WaitingRaise> raises;
     {
-      const std::lock_guard lock(thread_.mutex());
+      const MutexLock lock(thread_.mutex());
       queue.swap(queue_);
       raises.swap(raises_);
       begins_ = ends_ = 0;
@@ -312,18 +314,18 @@ class QueuedCallStore final : public CallStore, private CommitThread::Owner {
   std::vector<WaitingStep> group_;
 
   CommitThread thread_;
-  // Guarded by the thread's lock.
-  std::deque<WaitingStep> queue_;
-  size_t begins_ = 0;  // number of submits in the queue
-  size_t ends_ = 0;    // number of ends in the queue; at most one for each begun attempt
-  CommitThread::Clock::time_point ends_due_;
-  std::vector<WaitingRaise> raises_;
-  std::unordered_map<AttemptId, EndedAttempt> attempts_;  // attempts that have not ended
-  AttemptId last_attempt_ = 0;
-  uint64_t next_timestamp_ms_ = kNoTimestamp;
-  uint64_t timestamp_floor_ms_;
-  std::optional<TimestampLease> lease_;
-  bool ends_given_up_ = false;
+  std::deque<WaitingStep> queue_ ABSL_GUARDED_BY(thread_.mutex());
+  size_t begins_ ABSL_GUARDED_BY(thread_.mutex()) = 0;  // number of submits in the queue
+  size_t ends_ ABSL_GUARDED_BY(thread_.mutex()) = 0;  // number of ends in the queue; at most one for each begun attempt
+  CommitThread::Clock::time_point ends_due_ ABSL_GUARDED_BY(thread_.mutex());
+  std::vector<WaitingRaise> raises_ ABSL_GUARDED_BY(thread_.mutex());
+  // Attempts that have not ended.
+  std::unordered_map<AttemptId, EndedAttempt> attempts_ ABSL_GUARDED_BY(thread_.mutex());
+  AttemptId last_attempt_ ABSL_GUARDED_BY(thread_.mutex()) = 0;
+  uint64_t next_timestamp_ms_ ABSL_GUARDED_BY(thread_.mutex()) = kNoTimestamp;
+  uint64_t timestamp_floor_ms_ ABSL_GUARDED_BY(thread_.mutex());
+  std::optional<TimestampLease> lease_ ABSL_GUARDED_BY(thread_.mutex());
+  bool ends_given_up_ ABSL_GUARDED_BY(thread_.mutex()) = false;
 };
 
 }  // namespace

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <filesystem>
 #include <future>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -23,6 +21,7 @@
 #include "base/postgres/test_server.h"
 #include "base/secret/bytes.h"
 #include "base/secret/symmetric_key.h"
+#include "base/threads/mutex.h"
 #include "gateway/store/call_row.h"
 #include "gateway/store/call_store.h"
 #include "gateway/store/call_store_testing.h"
@@ -371,7 +370,7 @@ TEST_P(CallStoreTest, CloseWritesQueuedSteps) {
 
 TEST_P(CallStoreTest, OneKeyBeginsWithOneBodyInARace) {
   Open();
-  std::mutex mutex;
+  Mutex mutex;
   std::map<std::string, std::vector<int>> begun;
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
@@ -383,7 +382,7 @@ TEST_P(CallStoreTest, OneKeyBeginsWithOneBodyInARace) {
           ASSERT_TRUE(answer.ok()) << answer.status();
           if (!answer->attempt) return;
           {
-            std::lock_guard lock(mutex);
+            const MutexLock lock(mutex);
             begun[key].push_back(thread);
           }
           store_->End(*answer->attempt, thread % 2 == 0 ? Done("a") : Unknown());

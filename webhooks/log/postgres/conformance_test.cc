@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <iterator>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -26,6 +24,7 @@
 #include "base/postgres/test_server.h"
 #include "base/secret/bytes.h"
 #include "base/secret/symmetric_key.h"
+#include "base/threads/mutex.h"
 #include "base/threads/wait_clock.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/postgres/postgres_event_log.h"
@@ -436,10 +435,10 @@ TEST_P(EventLogTest, FindsThePositionOfATime) {
 
 TEST_P(EventLogTest, ReportsGrowthBeforeAcknowledging) {
   Open();
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<std::string> reported;
   const auto tell = [&](const std::string& what) {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     reported.push_back(what);
   };
   log_->SetOnGrowth([&](Position latest) { tell(absl::StrCat("latest ", latest)); });
@@ -462,8 +461,8 @@ TEST_P(EventLogTest, ReportsGrowthBeforeAcknowledging) {
 TEST_P(EventLogTest, RefusesEventsThatDoNotFitTheQueue) {
   options_.max_queued_bytes = 20'000;
   Open();
-  std::mutex gate;
-  gate.lock();
+  Mutex gate;
+  gate.Lock();
   std::atomic<int> stored = 0;
   std::atomic<int> refused = 0;
   const auto count = [&](const absl::StatusOr<AppendOutcome>& outcome) {
@@ -473,12 +472,12 @@ TEST_P(EventLogTest, RefusesEventsThatDoNotFitTheQueue) {
   // Blocks the log's thread in its first callback.
   log_->Append(MakeVerifiedEvent("first", "{}"), [&](const auto& outcome) {
     count(outcome);
-    std::lock_guard lock(gate);
+    const MutexLock lock(gate);
   });
   for (int i = 0; i < 100; ++i) log_->Append(MakeVerifiedEvent(IdOf(i), BodyOf("org", std::string(1000, 'x'))), count);
   EXPECT_GT(refused, 80);
   EXPECT_LT(refused, 95);
-  gate.unlock();
+  gate.Unlock();
   while (stored + refused < 101) std::this_thread::yield();
   EXPECT_EQ(Extent().latest, stored);
   // The queue has space again after the log has called its callbacks.
@@ -600,8 +599,8 @@ TEST_P(EventLogTest, KeepsTheFirstOfConcurrentRepetitions) {
     deliveries.emplace_back(IdOf(i % kEvents), BodyOf("org", i < kEvents ? "changed" : "same"));
   }
   std::shuffle(deliveries.begin(), deliveries.end(), std::mt19937_64(9));
-  std::mutex mutex;
-  std::condition_variable answered;
+  Mutex mutex;
+  Condition answered;
   std::map<AppendOutcome, int> outcomes;
   std::map<std::string, std::string> first;  // the acknowledgements arrive in the order of the log
   int answers = 0;
@@ -611,11 +610,11 @@ TEST_P(EventLogTest, KeepsTheFirstOfConcurrentRepetitions) {
       for (size_t i = thread; i < deliveries.size(); i += kThreads) {
         const auto& [id, body] = deliveries[i];
         log_->Append(MakeVerifiedEvent(id, body), [&, i](absl::StatusOr<AppendOutcome> outcome) {
-          std::lock_guard lock(mutex);
+          const MutexLock lock(mutex);
           ++answers;
           ++outcomes[outcome.value()];
           first.insert(deliveries[i]);
-          answered.notify_one();
+          answered.WakeOne();
         });
       }
     });
@@ -629,8 +628,11 @@ TEST_P(EventLogTest, KeepsTheFirstOfConcurrentRepetitions) {
   }
   for (std::thread& thread : threads) thread.join();
   {
-    std::unique_lock lock(mutex);
-    ASSERT_TRUE(answered.wait_for(lock, std::chrono::minutes(1), [&] { return answers == 10 * kEvents; }));
+    const MutexLock lock(mutex);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (answers != 10 * kEvents && !answered.WaitUntil(mutex, deadline)) {
+    }
+    ASSERT_EQ(answers, 10 * kEvents);
   }
   EXPECT_EQ(outcomes[AppendOutcome::kStored], kEvents);
   EXPECT_GE(outcomes[AppendOutcome::kConflict], kEvents);

@@ -3,9 +3,9 @@
 #define STAMPGATE_WEBHOOKS_LOG_POSTGRES_GROWTH_H_
 
 #include <functional>
-#include <mutex>
 #include <utility>
 
+#include "base/threads/mutex.h"
 #include "webhooks/log/event_log.h"
 
 namespace stampgate {
@@ -17,27 +17,27 @@ class LogGrowth {
 
   // If the end has changed since the constructor, reports it before SetOnGrowth returns.
   void SetOnGrowth(std::function<void(Position latest)> on_growth) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     on_growth_ = std::move(on_growth);
     if (has_changed_ && on_growth_) on_growth_(end_.position);
   }
 
   // Returns the end of the log as far as this gateway knows.
   LogPoint end() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return end_;
   }
 
   // Reports that the log ends at `end`, or later. Does nothing if the log was already known to end there or later.
   void Grow(const LogPoint& end) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (end.position > end_.position) Set(end);
   }
 
   // Reports that the log has lost the event at `had`, and now ends at `end`. Returns false, and does nothing, if the
   // log has grown since end() returned `had`.
   bool TakeBack(const LogPoint& had, const LogPoint& end) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (end_.position != had.position || end_.digest != had.digest) return false;
     // The log can have grown again since. A report of an earlier position shows that it has lost events.
     if (on_growth_ && end.position >= had.position) on_growth_(had.position - 1);
@@ -46,17 +46,16 @@ class LogGrowth {
   }
 
  private:
-  // The caller must hold the lock.
-  void Set(const LogPoint& end) {
+  void Set(const LogPoint& end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     end_ = end;
     has_changed_ = true;
     if (on_growth_) on_growth_(end.position);
   }
 
-  mutable std::mutex mutex_;
-  LogPoint end_;
-  bool has_changed_ = false;
-  std::function<void(Position latest)> on_growth_;
+  mutable Mutex mutex_;
+  LogPoint end_ ABSL_GUARDED_BY(mutex_);
+  bool has_changed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void(Position latest)> on_growth_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

@@ -20,6 +20,7 @@
 #include "base/postgres/primary_check.h"
 #include "base/postgres/store_connection.h"
 #include "base/threads/commit_thread.h"
+#include "base/threads/mutex.h"
 #include "base/threads/start_thread.h"
 #include "webhooks/log/event_queue.h"
 #include "webhooks/log/postgres/event_seal.h"
@@ -139,7 +140,8 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
 
   void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
     WaitingEvent waiting{std::move(event), std::move(done)};
-    const absl::Status refusal = writer_.Add([&] { return queue_.Push(waiting); });
+    const absl::Status refusal =
+        writer_.Add([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_.mutex()) { return queue_.Push(waiting); });
     if (!refusal.ok()) waiting.done(refusal);
   }
 
@@ -165,16 +167,16 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
   void TrimNow() { writer_.TidyNow(); }
 
  private:
-  CommitThread::Clock::time_point WriteAt() const override {
+  CommitThread::Clock::time_point WriteAt() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_.mutex()) {
     return queue_.empty() && !probe_ ? CommitThread::kNever : CommitThread::kAtOnce;
   }
 
   // While the server fails, no step of retention ends, so that `trim_at_` can be long past.
-  CommitThread::Clock::time_point SleepUntil() const override {
+  CommitThread::Clock::time_point SleepUntil() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_.mutex()) {
     return writer_.failure().ok() ? trim_at_ : CommitThread::After(kRetry);
   }
 
-  size_t TakeGroup() override {
+  size_t TakeGroup() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_.mutex()) {
     batch_ = queue_.TakeBatch();
     if (std::exchange(probe_, false)) trim_at_ = SteadyClock::now();
     return 0;  // the answer of the server takes longer than it takes to gather events
@@ -233,7 +235,7 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
     // Before any callback runs, so that the log accepts no event after a callback has received the error.
     if (!status.ok()) SetState(status);
     {
-      const std::lock_guard lock(writer_.mutex());
+      const MutexLock lock(writer_.mutex());
       queue_.Release(batch);
     }
     for (size_t i = 0; i < batch.size(); ++i) {
@@ -265,7 +267,7 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
   void SetState(const absl::Status& status) {
     const absl::Status failure = absl::IsAborted(status) ? absl::OkStatus() : status;
     {
-      const std::lock_guard lock(writer_.mutex());
+      const MutexLock lock(writer_.mutex());
       if (failure.ok() == writer_.failure().ok()) return;
     }
     writer_.Refuse(failure.ok() ? failure : CannotStore(failure));
@@ -326,11 +328,11 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
 
   // Makes the writer use the server now, so that it notices the loss of the server even if no event arrives.
   void Probe() {
-    writer_.Change([this] { probe_ = writer_.failure().ok(); });
+    writer_.Change([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(writer_.mutex()) { probe_ = writer_.failure().ok(); });
   }
 
   bool IsClosed() {
-    const std::lock_guard lock(writer_.mutex());
+    const MutexLock lock(writer_.mutex());
     return writer_.closed();
   }
 
@@ -345,9 +347,9 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
   SteadyClock::time_point trim_at_ = SteadyClock::now();  // used only by the writer's thread
 
   CommitThread writer_;
-  // Guarded by the writer's lock.
-  EventQueue queue_;
-  bool probe_ = false;  // whether the writer shall use the server although there is nothing to store
+  EventQueue queue_ ABSL_GUARDED_BY(writer_.mutex());
+  // Whether the writer shall use the server although there is nothing to store.
+  bool probe_ ABSL_GUARDED_BY(writer_.mutex()) = false;
 
   std::once_flag joined_;
   std::thread listener_;

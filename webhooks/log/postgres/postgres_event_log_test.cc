@@ -8,10 +8,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -25,6 +23,7 @@
 #include "base/postgres/store_bounds.h"
 #include "base/postgres/test_server.h"
 #include "base/secret/symmetric_key.h"
+#include "base/threads/mutex.h"
 #include "webhooks/log/postgres/event_seal.h"
 #include "webhooks/log/postgres/sealed_key.h"
 #include "webhooks/log/postgres/testing.h"
@@ -59,11 +58,11 @@ class Gateway {
     options_.store_key = &key_;
     options_.address.allow_single_server = allow_single_server;
     options_.on_state = [this](const absl::Status& status) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       state_ = status;
     };
     options_.on_taken_back = [this](Position had, Position latest) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       taken_back_.emplace_back(had, latest);
     };
   }
@@ -93,21 +92,21 @@ class Gateway {
   }
 
   absl::Status state() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return state_;
   }
 
   std::vector<std::pair<Position, Position>> taken_back() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return taken_back_;
   }
 
  private:
   SecretBytes key_ = KeyOf(1);
   PostgresEventLogOptions options_;
-  std::mutex mutex_;
-  absl::Status state_;
-  std::vector<std::pair<Position, Position>> taken_back_;
+  Mutex mutex_;
+  absl::Status state_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::pair<Position, Position>> taken_back_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<EventLog> log_;  // destroyed first, because it calls the functions of `options_`
 };
 
@@ -141,8 +140,8 @@ TEST(PostgresEventLogTest, ConcurrentGatewaysStoreEachEventOnceAndLeaveNoGaps) {
   constexpr int kGateways = 4;
   const PostgresAddress store = SharedServer(kVersion).NewStore(LogSteps());
   std::vector<std::unique_ptr<Gateway>> gateways;
-  std::mutex mutex;
-  std::condition_variable answered;
+  Mutex mutex;
+  Condition answered;
   std::map<AppendOutcome, int> outcomes;
   int answers = 0;
   for (int i = 0; i < kGateways; ++i) {
@@ -153,16 +152,19 @@ TEST(PostgresEventLogTest, ConcurrentGatewaysStoreEachEventOnceAndLeaveNoGaps) {
     for (const int gateway : {number % kGateways, (number + 1 + number / kGateways) % kGateways}) {
       gateways[static_cast<size_t>(gateway)]->log().Append(
           MakeVerifiedEvent(absl::StrCat("event-", number), BodyOf(number)), [&](const auto& outcome) {
-            const std::lock_guard lock(mutex);
+            const MutexLock lock(mutex);
             ++outcomes[outcome.value()];
             ++answers;
-            answered.notify_one();
+            answered.WakeOne();
           });
     }
   }
   {
-    std::unique_lock lock(mutex);
-    ASSERT_TRUE(answered.wait_for(lock, std::chrono::minutes(1), [&] { return answers == 2 * kEvents; }));
+    const MutexLock lock(mutex);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (answers != 2 * kEvents && !answered.WaitUntil(mutex, deadline)) {
+    }
+    ASSERT_EQ(answers, 2 * kEvents);
   }
   EXPECT_EQ(outcomes[AppendOutcome::kStored], kEvents);
   EXPECT_EQ(outcomes[AppendOutcome::kDuplicate], kEvents);

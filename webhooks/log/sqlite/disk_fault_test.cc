@@ -2,10 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/disk/test_disk.h"
+#include "base/threads/mutex.h"
 #include "webhooks/log/sqlite/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
@@ -41,11 +40,11 @@ class Sender {
     options_.deduplication_age = absl::Seconds(20);
     options_.checkpoint_pages = 20;
     options_.now = [this] {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       return now_;
     };
     options_.on_fatal = [this](const absl::Status& status) {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       fatal_.push_back(status);
     };
   }
@@ -61,7 +60,7 @@ class Sender {
   void Close() { log_->Close(); }
 
   void Pass(absl::Duration time) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     now_ += time;
   }
 
@@ -71,21 +70,21 @@ class Sender {
   // outcomes.
   std::vector<absl::Status> Send(int count) {
     std::vector<absl::Status> answers;
-    std::unique_lock lock(mutex_);
-    now_ += absl::Seconds(1);
-    lock.unlock();
+    Pass(absl::Seconds(1));
     for (int i = 0; i < count; ++i) {
       const int number = ++sent_;
       log_->Append(EventNumber(number), [this, &answers, number](const absl::StatusOr<AppendOutcome>& outcome) {
-        std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (outcome.ok()) stored_.insert(IdOf(number));
         answers.push_back(outcome.status());
-        answered_.notify_one();
+        answered_.WakeOne();
       });
     }
-    lock.lock();
-    EXPECT_TRUE(answered_.wait_for(lock, std::chrono::minutes(1),
-                                   [&] { return answers.size() == static_cast<size_t>(count); }));
+    const MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (answers.size() != static_cast<size_t>(count) && !answered_.WaitUntil(mutex_, deadline)) {
+    }
+    EXPECT_EQ(answers.size(), static_cast<size_t>(count));
     return answers;
   }
 
@@ -108,22 +107,22 @@ class Sender {
   }
 
   std::set<std::string> stored() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return stored_;
   }
   std::vector<absl::Status> fatal() {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return fatal_;
   }
 
  private:
   SqliteEventLogOptions options_;
-  std::mutex mutex_;
-  std::condition_variable answered_;
-  absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
+  Mutex mutex_;
+  Condition answered_;
+  absl::Time now_ ABSL_GUARDED_BY(mutex_) = absl::FromUnixSeconds(1'700'000'000);
   int sent_ = 0;
-  std::set<std::string> stored_;
-  std::vector<absl::Status> fatal_;
+  std::set<std::string> stored_ ABSL_GUARDED_BY(mutex_);
+  std::vector<absl::Status> fatal_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<EventLog> log_;
 };
 

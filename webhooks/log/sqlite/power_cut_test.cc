@@ -5,10 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <random>
 #include <string>
 #include <utility>
@@ -17,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/disk/test_disk.h"
+#include "base/threads/mutex.h"
 #include "webhooks/log/sqlite/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
@@ -73,11 +72,14 @@ class Workload {
       absl::StatusOr<std::unique_ptr<EventLog>> log = OpenSqliteEventLog(options_);
       ASSERT_TRUE(log.ok()) << log.status();
       log_ = log->get();
-      std::unique_lock lock(mutex_);
+      MutexLock lock(mutex_);
       batches_left_ = batches;
       Issue(1);
-      ASSERT_TRUE(ended_.wait_for(lock, std::chrono::minutes(1), [this] { return batches_left_ == 0; }));
-      lock.unlock();
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+      while (batches_left_ != 0 && !ended_.WaitUntil(mutex_, deadline)) {
+      }
+      ASSERT_EQ(batches_left_, 0);
+      lock.Unlock();
       (*log)->Close();
     }
   }
@@ -91,7 +93,7 @@ class Workload {
   }
 
  private:
-  void Issue(int count) {
+  void Issue(int count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (int i = 1; i <= count; ++i) {
       times_.push_back(now_);
       const auto position = static_cast<Position>(times_.size() - 1);
@@ -100,19 +102,19 @@ class Workload {
       log_->Append(MakeVerifiedEvent(IdOf(position), BodyOf(position)),
                    [this, position, last = i == count](const absl::StatusOr<AppendOutcome>& outcome) {
                      ASSERT_TRUE(outcome.ok()) << outcome.status();
-                     std::lock_guard lock(mutex_);
+                     const MutexLock lock(mutex_);
                      promises_.push_back({disk_.steps(), position, now_});
                      if (last) EndBatch();
                    });
     }
   }
 
-  void EndBatch() {
+  void EndBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     now_ += absl::Seconds(1);
     if (--batches_left_ > 0) {
       Issue(static_cast<int>(1 + random_() % 6));
     } else {
-      ended_.notify_one();
+      ended_.WakeOne();
     }
   }
 
@@ -120,9 +122,9 @@ class Workload {
   SqliteEventLogOptions options_;
   EventLog* log_ = nullptr;
   std::mt19937_64 random_{20260401};
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  int batches_left_ = 0;
+  Mutex mutex_;
+  Condition ended_;
+  int batches_left_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Time now_ = kStart;  // changed only on the event log's thread
   std::vector<absl::Time> times_ = {absl::InfinitePast()};
   std::vector<Promise> promises_;

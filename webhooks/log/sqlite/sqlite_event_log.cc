@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/disk/exclusive_file.h"
 #include "base/threads/commit_thread.h"
+#include "base/threads/mutex.h"
 #include "webhooks/log/event_queue.h"
 #include "webhooks/log/sqlite/reader.h"
 #include "webhooks/log/sqlite/recovery.h"
@@ -53,12 +53,13 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
 
   void Append(VerifiedEvent event, absl::AnyInvocable<void(absl::StatusOr<AppendOutcome>)> done) override {
     WaitingEvent waiting{std::move(event), std::move(done)};
-    const absl::Status refusal = thread_.Add([&] { return queue_.Push(waiting); });
+    const absl::Status refusal =
+        thread_.Add([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) { return queue_.Push(waiting); });
     if (!refusal.ok()) waiting.done(refusal);
   }
 
   void SetOnGrowth(std::function<void(Position latest)> on_growth) override {
-    const std::lock_guard lock(thread_.mutex());
+    const MutexLock lock(thread_.mutex());
     on_growth_ = std::move(on_growth);
   }
 
@@ -75,15 +76,15 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
   void TrimNow() { thread_.TidyNow(); }
 
  private:
-  CommitThread::Clock::time_point WriteAt() const override {
+  CommitThread::Clock::time_point WriteAt() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
     return queue_.empty() ? CommitThread::kNever : CommitThread::kAtOnce;
   }
 
-  CommitThread::Clock::time_point SleepUntil() const override {
+  CommitThread::Clock::time_point SleepUntil() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
     return CommitThread::After(options_.retention_interval);
   }
 
-  size_t TakeGroup() override {
+  size_t TakeGroup() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
     batch_ = queue_.TakeBatch();
     return batch_.size();
   }
@@ -121,7 +122,7 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
     // Reports the growth before the acknowledgements, as SetOnGrowth requires.
     if (can_go_on) ReportGrowth();
     {
-      const std::lock_guard lock(thread_.mutex());
+      const MutexLock lock(thread_.mutex());
       queue_.Release(batch);
     }
     for (size_t i = 0; i < batch.size(); ++i) {
@@ -152,7 +153,7 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
     std::vector<WaitingEvent> waiting;
     thread_.Refuse(CannotStore(status));
     {
-      const std::lock_guard lock(thread_.mutex());
+      const MutexLock lock(thread_.mutex());
       waiting = queue_.TakeAll();
     }
     for (WaitingEvent& event : waiting) Finish(event, CannotStore(status));
@@ -170,7 +171,7 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
   std::function<void(Position)> on_growth_;  // after the first Append, used only by the event log's thread
 
   CommitThread thread_;
-  EventQueue queue_;  // guarded by the thread's lock
+  EventQueue queue_ ABSL_GUARDED_BY(thread_.mutex());
 };
 
 absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {

@@ -11,12 +11,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -26,6 +24,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/disk/age_clock.h"
 #include "base/disk/test_disk.h"
+#include "base/threads/mutex.h"
 #include "webhooks/log/cursor.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
@@ -35,7 +34,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr absl::StatusCode kRefused = absl::StatusCode::kFailedPrecondition;
 constexpr absl::StatusCode kGone = absl::StatusCode::kUnavailable;
@@ -268,24 +266,27 @@ TEST_F(SqliteEventLogTest, ForgetsTheOldestIdsIfTheyUseTooMuchSpace) {
 }
 
 TEST_F(SqliteEventLogTest, RetentionRunsWithoutNewEvents) {
-  std::mutex mutex;
-  std::condition_variable looked;
+  Mutex mutex;
+  Condition looked;
   int64_t looks = 0;
   options_.retention_interval = absl::Milliseconds(1);
   options_.retention_age = absl::Seconds(10);
   options_.now = [&] {
-    std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     ++looks;
-    looked.notify_all();
+    looked.WakeAll();
     return absl::FromUnixMicros(now_us_);
   };
   Open();
   StoreNumbers(1, 5);
   Pass(absl::Hours(1));
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   const int64_t after = looks + 2;  // the first run of retention may have read the clock before Pass
-  ASSERT_TRUE(looked.wait_for(lock, std::chrono::minutes(1), [&] { return looks >= after + 1; }));
-  lock.unlock();
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (looks < after + 1 && !looked.WaitUntil(mutex, deadline)) {
+  }
+  ASSERT_GE(looks, after + 1);
+  lock.Unlock();
   EXPECT_EQ(Extent().earliest, 6);
   log_->Close();
 }

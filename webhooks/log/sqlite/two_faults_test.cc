@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -23,6 +22,7 @@
 #include "base/disk/disk.h"
 #include "base/disk/power_cut.h"
 #include "base/disk/test_disk.h"
+#include "base/threads/mutex.h"
 #include "webhooks/log/sqlite/sqlite_event_log.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
@@ -139,12 +139,16 @@ class Process {
 
   // Appends groups of events. Returns when all groups were acknowledged or the log has failed.
   void Receive(int groups) {
-    std::unique_lock lock(mutex_);
-    groups_left_ = groups;
-    lock.unlock();
+    {
+      const MutexLock lock(mutex_);
+      groups_left_ = groups;
+    }
     Deliver(1);
-    lock.lock();
-    ASSERT_TRUE(ended_.wait_for(lock, std::chrono::minutes(1), [this] { return groups_left_ == 0; }));
+    const MutexLock lock(mutex_);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (groups_left_ != 0 && !ended_.WaitUntil(mutex_, deadline)) {
+    }
+    ASSERT_EQ(groups_left_, 0);
   }
 
   // Simulates the death of the process, without a sync.
@@ -194,13 +198,13 @@ class Process {
         judge_.Complain(absl::StrCat("cannot be read: ", events.status().ToString()));
       }
     }
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     groups_left_ = failed_ ? 0 : groups_left_ - 1;
     if (groups_left_ == 0) {
-      ended_.notify_one();
+      ended_.WakeOne();
       return;
     }
-    lock.unlock();
+    lock.Unlock();
     Deliver(static_cast<int>(1 + random_() % 4));
   }
 
@@ -216,9 +220,9 @@ class Process {
   bool failed_ = false;
   // Recursive, because a callback can run inside of Append, on the thread that already holds the mutex.
   std::recursive_mutex turn_;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  int groups_left_ = 0;
+  Mutex mutex_;
+  Condition ended_;
+  int groups_left_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 void PlanFault(TestDisk& disk, std::mt19937_64& random) {
