@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/threads/mutex.h"
 #include "gateway/metrics/registry.h"
 
 namespace stampgate {
@@ -20,7 +21,7 @@ class Info {
   Info& operator=(const Info&) = delete;
 
   void Set(const std::string& text) {
-    const auto hold = registry_.Hold();
+    const MutexLock lock(registry_.mutex());
     Gauge& gauge = family_.Add({{label_, text}});
     gauge.Set(1);
     if (gauge_ != nullptr && gauge_ != &gauge) family_.Remove(gauge_);
@@ -31,7 +32,7 @@ class Info {
   MetricRegistry& registry_;
   Gauges& family_;
   const std::string label_;
-  Gauge* gauge_ = nullptr;  // guarded by the registry's lock
+  Gauge* gauge_ ABSL_GUARDED_BY(registry_.mutex()) = nullptr;
 };
 
 }  // namespace stampgate

@@ -36,12 +36,12 @@ Gauges& MetricRegistry::AddGauges(const char* name, const char* help) {
 }
 
 void MetricRegistry::BeforeCollect(std::function<void()> update) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   updates_.push_back(std::move(update));
 }
 
 std::vector<prometheus::MetricFamily> MetricRegistry::Collect() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const std::function<void()>& update : updates_) update();
   return registry_.Collect();
 }

@@ -14,9 +14,10 @@
 #include <prometheus/registry.h>
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "base/threads/mutex.h"
 
 namespace stampgate {
 
@@ -54,8 +55,8 @@ class MetricRegistry {
   // registry, and must not block. What it uses must outlive the last call of Collect and Render.
   void BeforeCollect(std::function<void()> update);
 
-  // As long as the result lives, no call of Collect and Render reads metrics.
-  std::unique_lock<std::mutex> Hold() { return std::unique_lock(mutex_); }
+  // While a thread holds it, no call of Collect and Render reads metrics.
+  Mutex& mutex() ABSL_LOCK_RETURNED(mutex_) { return mutex_; }
 
   // Returns all metrics.
   std::vector<prometheus::MetricFamily> Collect();
@@ -65,8 +66,8 @@ class MetricRegistry {
 
  private:
   prometheus::Registry registry_;
-  std::mutex mutex_;
-  std::vector<std::function<void()>> updates_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::function<void()>> updates_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace stampgate

@@ -3,11 +3,9 @@
 // open the log, and cursors before its first event, before its middle and before its last event.
 
 #include <algorithm>
-#include <condition_variable>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "tests/bench/process_cpu.h"
 #include "tests/bench/read_file.h"
 #include "webhooks/keys/key_set_cache.h"
@@ -97,33 +96,36 @@ class Appender {
     for (VerifiedEvent& event : events) {
       Await(absl::GetFlag(FLAGS_in_flight) - 1);
       {
-        std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         ++under_way_;
       }
       log_.Append(std::move(event), [this](const absl::StatusOr<AppendOutcome>& outcome) {
-        std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         --under_way_;
         failed_ = failed_ || !outcome.ok();
-        changed_.notify_one();
+        changed_.WakeOne();
       });
     }
     Await(0);
     return {ProcessCpu(0).value() - cpu, absl::Now() - begin};
   }
 
-  bool failed() const { return failed_; }
+  bool failed() {
+    const MutexLock lock(mutex_);
+    return failed_;
+  }
 
  private:
   void Await(int at_most) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return under_way_ <= at_most; });
+    const MutexLock lock(mutex_);
+    while (under_way_ > at_most) changed_.Wait(mutex_);
   }
 
   EventLog& log_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int under_way_ = 0;
-  bool failed_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  int under_way_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool failed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // Fills the log, which has `from` events. At 1000 events and every higher power of ten, prints the mean cost of an

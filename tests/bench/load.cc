@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -23,6 +22,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "base/threads/mutex.h"
 #include "tests/bench/latencies.h"
 #include "tests/bench/process_cpu.h"
 #include "translate/testing/dynamic_message.h"
@@ -134,7 +134,10 @@ class Load {
   }
 
   bool Run() {
-    for (Slot& slot : slots_) idle_.push_back(&slot);
+    {
+      const MutexLock lock(mutex_);
+      for (Slot& slot : slots_) idle_.push_back(&slot);
+    }
     std::thread starter;
     if (absl::GetFlag(FLAGS_rate) != 0) {
       starter = std::thread([this] { StartAtRate(); });
@@ -157,7 +160,7 @@ class Load {
   }
 
   Slot* TakeIdle() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (idle_.empty()) return nullptr;
     Slot* const slot = idle_.back();
     idle_.pop_back();
@@ -201,7 +204,7 @@ class Load {
     }
     latencies_.Add(absl::Now() - slot->started);
     response_bytes_ += slot->response.Length();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.push_back(slot);
     return true;
   }
@@ -227,10 +230,15 @@ class Load {
   }
 
   bool Drain() {
-    while (idle_.size() < slots_.size()) {
+    while (CountIdle() < slots_.size()) {
       if (!Wait()) return false;
     }
     return true;
+  }
+
+  size_t CountIdle() {
+    const MutexLock lock(mutex_);
+    return idle_.size();
   }
 
   static std::optional<Instant> Look() {
@@ -254,8 +262,8 @@ class Load {
   std::vector<std::unique_ptr<grpc::GenericStub>> stubs_;
   std::vector<Slot> slots_;
   std::atomic<bool> ended_ = false;
-  std::mutex mutex_;
-  std::vector<Slot*> idle_;  // guarded by mutex_ until ended_
+  Mutex mutex_;
+  std::vector<Slot*> idle_ ABSL_GUARDED_BY(mutex_);
   Latencies latencies_;
   uint64_t response_bytes_ = 0;
 };

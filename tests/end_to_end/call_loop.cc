@@ -15,7 +15,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/synchronization/blocking_counter.h"
+#include "base/threads/mutex.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
   const grpc::Slice slice(bytes);
   const grpc::ByteBuffer request(&slice, 1);
 
-  std::mutex mutex;
+  stampgate::Mutex mutex;
   Endings endings;
   absl::BlockingCounter answered(connections * calls);
   std::vector<std::thread> threads;
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
           const std::string reason = ReasonOf(status);
           const auto name = absl::StatusCodeToString(static_cast<absl::StatusCode>(status.error_code()));
           {
-            std::lock_guard lock(mutex);
+            const stampgate::MutexLock lock(mutex);
             ++endings[{name, reason}];
           }
           if (status.error_code() == grpc::StatusCode::UNAVAILABLE && reason.empty()) return;
