@@ -1,5 +1,5 @@
 // The folders of the C++ code include each other only as the tables in the READMEs allow. Includes form no cycle. Each
-// README lists the files of its folder.
+// README lists the files of its folder. Plain mutexes are of the class whose use the compiler checks.
 import assert from 'node:assert/strict';
 import { dirname } from 'node:path';
 import { describe, it } from 'node:test';
@@ -90,6 +90,16 @@ describe('the check of the folders', () => {
     assert.ok(faults.includes('a page lets gateway/store use gateway/audit, which it does not'), faults.join('\n'));
     assert.ok(faults.includes('gateway/store uses base/threads, which no page allows'), faults.join('\n'));
   });
+});
+
+it('of the rooms, only base/threads has a std::mutex or a std::condition_variable', () => {
+  const uses = [...files].filter(
+    ([path, text]) => /\.(cc|h)$/.test(path) && /\bstd::(timed_mutex|mutex|condition_variable(_any)?)\b/.test(text),
+  );
+  assert.deepEqual(
+    uses.map(([path]) => path),
+    ['base/threads/mutex.h'],
+  );
 });
 
 describe('rooms.mjs --write', () => {
