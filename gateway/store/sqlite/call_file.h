@@ -12,9 +12,6 @@
 
 namespace stampgate {
 
-// The database file grows in steps of this many bytes.
-inline constexpr int kCallFileGrowthBytes = 256 << 10;
-
 // Suffixes of the two mark files. The file with the first suffix holds the number and id of the last commit in which an
 // attempt began. The file with the second suffix holds the upper bound of the used timestamps.
 inline constexpr char kCommitMarkSuffix[] = "-mark";
@@ -35,10 +32,8 @@ absl::StatusOr<ExclusiveFile> ClaimCallFile(const std::string& path);
 // Does the same for a new file to which a store is being copied: see ExclusiveFile::ClaimForCopy.
 absl::StatusOr<ExclusiveFile> ClaimCallFileForCopy(const std::string& path);
 
-// Opens the only connection to the file. If the file is empty, creates the tables and stores `state_of_new`. Changes
-// the file only after it has verified that the file is empty or a call store.
-//
-// Errors: kFailedPrecondition if the file belongs to another program or a newer version, and those of SqliteStatus.
+// Opens the only connection that writes to the file: see DurableFile::Connect. If the file is empty, creates the tables
+// and stores `state_of_new`.
 absl::StatusOr<SqliteConnection> OpenCallFile(const std::string& path, const std::string& vfs, bool synchronous_full,
                                               const StoreState& state_of_new);
 

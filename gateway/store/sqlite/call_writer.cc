@@ -51,36 +51,21 @@ absl::StatusOr<std::unique_ptr<CallWriter>> CallWriter::Open(Options options) {
                         OpenCallFile(options.path, options.disk->vfs(), options.synchronous_full,
                                      MakeStoreState(options.now(), /*distrusted=*/had_mark)));
   std::unique_ptr<CallWriter> writer(new CallWriter(std::move(options)));
-  writer->connection_ = std::move(connection);
+  ABSL_ASSIGN_OR_RETURN(writer->file_,
+                        DurableFile::Create(std::move(connection), writer->options_.checkpoint_pages, kCallFileBusyMs));
   ABSL_RETURN_IF_ERROR(writer->Prepare());
   ABSL_ASSIGN_OR_RETURN(MarkFile mark, MarkFile::Open(mark_path, writer->state_.id, *writer->options_.disk));
   writer->mark_ = std::move(mark);
   writer->loss_ = writer->FindLoss();
   writer->is_new_ = writer->loss_.ok() && writer->state_.commit == 0;
-  writer->checkpointer_.emplace(*writer->connection_, writer->options_.checkpoint_pages, kCallFileBusyMs);
   return writer;
 }
 
 absl::Status CallWriter::Prepare() {
-  const std::pair<SqliteStatement*, const char*> statements[] = {
-      {&begin_, "BEGIN IMMEDIATE"},
-      {&commit_, "COMMIT"},
-      {&roll_back_, "ROLLBACK"},
-      {&page_count_, "PRAGMA page_count"},
-  };
-  for (const auto& [statement, sql] : statements) {
-    ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(*connection_, sql));
-    *statement = std::move(prepared);
-  }
-  ABSL_ASSIGN_OR_RETURN(StoreStateRow state_row, StoreStateRow::Open(*connection_));
-  state_row_ = std::move(state_row);
-  ABSL_ASSIGN_OR_RETURN(const StoreState state, state_row_.Read());
-  state_ = state;
+  ABSL_ASSIGN_OR_RETURN(state_row_, StoreStateRow::Open(file_->connection()));
+  ABSL_ASSIGN_OR_RETURN(state_, state_row_.Read());
   written_age_us_ = state_.clock.age_us;
-  ABSL_ASSIGN_OR_RETURN(CallTable calls, CallTable::Open(*connection_, state_.id));
-  calls_ = std::move(calls);
-  ABSL_ASSIGN_OR_RETURN(const int64_t page_bytes, connection_->Number("PRAGMA page_size"));
-  page_bytes_ = page_bytes;
+  ABSL_ASSIGN_OR_RETURN(calls_, CallTable::Open(file_->connection(), state_.id));
   return absl::OkStatus();
 }
 
@@ -217,10 +202,10 @@ absl::Status CallWriter::Store(const std::vector<const CallStep*>& steps, OnDeci
   answers->assign(steps.size(), CallStore::Begun());
   state_.clock.Advance(options_.now());
   StoreState next = Next();
-  absl::Status status = begin_.Run();
-  const int changes_before = sqlite3_total_changes(connection_->get());
+  absl::Status status = file_->Begin();
+  const int changes_before = sqlite3_total_changes(file_->connection().get());
   if (status.ok()) status = Apply(steps, &next, answers);
-  if (status.ok() && sqlite3_total_changes(connection_->get()) == changes_before) return roll_back_.Run();
+  if (status.ok() && sqlite3_total_changes(file_->connection().get()) == changes_before) return file_->RollBack();
   if (status.ok()) on_decided(*answers);
   if (status.ok()) status = Commit(next);
   if (!status.ok()) {
@@ -270,8 +255,8 @@ StoreState CallWriter::Next() const {
 // Commits the open transaction.
 absl::Status CallWriter::Commit(StoreState next) {
   ABSL_RETURN_IF_ERROR(state_row_.Write(next));
-  ABSL_RETURN_IF_ERROR(Reserve());
-  ABSL_RETURN_IF_ERROR(commit_.Run());
+  ABSL_RETURN_IF_ERROR(file_->Reserve());
+  ABSL_RETURN_IF_ERROR(file_->Commit());
   uncommitted_.clear();
   state_ = next;
   written_age_us_ = next.clock.age_us;
@@ -279,44 +264,24 @@ absl::Status CallWriter::Commit(StoreState next) {
 }
 
 absl::Status CallWriter::CommitRecord(const StoreState& next) {
-  absl::Status status = begin_.Run();
+  absl::Status status = file_->Begin();
   if (status.ok()) status = Commit(next);
   return status.ok() ? status : Abandon(status);
 }
 
-// Reserves space in the database file for every page of this transaction. So a checkpoint can copy all pages even if
-// the disk is full. After this checkpoint, later transactions can overwrite the write-ahead log from its beginning.
-absl::Status CallWriter::Reserve() {
-  SqliteReset reset(page_count_);
-  ABSL_RETURN_IF_ERROR(page_count_.Step().status());
-  int64_t bytes = page_count_.Number(0) * page_bytes_;
-  if (bytes <= reserved_bytes_) return absl::OkStatus();
-  if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
-    return absl::ResourceExhaustedError("the disk has no space for the file to grow");
-  }
-  reserved_bytes_ = (bytes + kCallFileGrowthBytes - 1) / kCallFileGrowthBytes * kCallFileGrowthBytes;
-  return absl::OkStatus();
-}
-
 // Rolls back a transaction that failed with the error `why`, and verifies that the file is unchanged. Returns `why` if
 // the file is unchanged.
-absl::Status CallWriter::Abandon(absl::Status why) {
+absl::Status CallWriter::Abandon(const absl::Status& why) {
   if (!CanGoOn(why)) return why;
   for (const auto& [caller, keys] : std::exchange(uncommitted_, {})) {
     if (key_shares_.has_value()) key_shares_->Add(caller, -keys);
   }
-  reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space
-  if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
-  if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
-  const absl::StatusOr<StoreState> state = state_row_.Read();
-  if (!state.ok() || state->commit_id != state_.commit_id) {
+  return file_->Abandon(why, [&]() -> absl::Status {
+    const absl::StatusOr<StoreState> state = state_row_.Read();
+    if (state.ok() && state->commit_id == state_.commit_id) return absl::OkStatus();
     return absl::UnavailableError(
         absl::StrCat("a failed transaction changed the file; it failed because: ", why.message()));
-  }
-  // After a complete checkpoint, later transactions overwrite the write-ahead log from its beginning, which needs no
-  // space.
-  ABSL_RETURN_IF_ERROR(checkpointer_->RunNow());
-  return why;
+  });
 }
 
 // Removes some of the expired keys. Returns whether it removed any.
@@ -325,7 +290,7 @@ absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
   ABSL_ASSIGN_OR_RETURN(const int64_t last, calls_.LastStoredBefore(oldest_us, max_rows));
   if (last == 0) return false;
   StoreState next = Next();
-  ABSL_RETURN_IF_ERROR(begin_.Run());
+  ABSL_RETURN_IF_ERROR(file_->Begin());
   ABSL_ASSIGN_OR_RETURN(const CallTable::CallerCounts counts, calls_.CountByCallerThrough(last));
   ABSL_ASSIGN_OR_RETURN(const int64_t removed, calls_.RemoveThrough(last));
   for (const auto& [caller, keys] : counts) AddKeys(caller, -keys);
@@ -336,14 +301,12 @@ absl::StatusOr<bool> CallWriter::TrimStep(int max_rows) {
 
 absl::StatusOr<bool> CallWriter::Tidy() {
   state_.clock.Advance(options_.now());
-  // If the disk is full, there may still be space for a smaller transaction.
-  for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
-    const absl::StatusOr<bool> trimmed = TrimStep(max_rows);
-    if (trimmed.ok() && *trimmed) return true;
-    if (trimmed.ok()) break;
-    const absl::Status status = Abandon(trimmed.status());
-    if (!absl::IsResourceExhausted(status) || max_rows == 1) return status;
-  }
+  const absl::StatusOr<bool> trimmed = DeleteInSmallerSteps(kTrimRows, [&](int max_rows) -> absl::StatusOr<bool> {
+    absl::StatusOr<bool> done = TrimStep(max_rows);
+    if (!done.ok()) return Abandon(done.status());
+    return done;
+  });
+  if (!trimmed.ok() || *trimmed) return trimmed;
   const bool age_is_written = state_.clock.age_us - written_age_us_ < absl::ToInt64Microseconds(kAgeAhead);
   if (age_is_written && not_given_.empty()) return false;
   if (not_given_.empty()) {
@@ -357,14 +320,14 @@ absl::StatusOr<bool> CallWriter::Tidy() {
   return false;
 }
 
-absl::Status CallWriter::Settle() { return checkpointer_->Run(); }
+absl::Status CallWriter::Settle() { return file_->checkpointer().Run(); }
 
 absl::Status CallWriter::RaiseTimestamps(uint64_t ms) {
   return ms > timestamps_->ms() ? timestamps_->Set(ms) : absl::OkStatus();
 }
 
 absl::Status CallWriter::Close(uint64_t next_timestamp_ms) {
-  ABSL_RETURN_IF_ERROR(checkpointer_->Finish());
+  ABSL_RETURN_IF_ERROR(file_->checkpointer().Finish());
   if (next_timestamp_ms >= timestamps_->ms()) return absl::OkStatus();
   const absl::Status status = timestamps_->Set(next_timestamp_ms);
   return CanGoOn(status) ? absl::OkStatus() : status;

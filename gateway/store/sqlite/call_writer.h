@@ -13,8 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "base/disk/checkpointer.h"
 #include "base/disk/disk.h"
+#include "base/disk/durable_file.h"
 #include "base/disk/exclusive_file.h"
 #include "base/disk/mark_file.h"
 #include "base/disk/sqlite.h"
@@ -118,13 +118,11 @@ class CallWriter final : public CallBackend {
   StoreState Next() const;
   absl::Status Commit(StoreState next);
   absl::Status CommitRecord(const StoreState& next);
-  absl::Status Reserve();
-  absl::Status Abandon(absl::Status why);
+  absl::Status Abandon(const absl::Status& why);
   absl::StatusOr<bool> TrimStep(int max_rows);
 
   const Options options_;
-  std::optional<SqliteConnection> connection_;
-  std::optional<Checkpointer> checkpointer_;
+  std::unique_ptr<DurableFile> file_;
   std::optional<MarkFile> mark_;
   std::optional<TimestampMark> timestamps_;  // since Start
   uint64_t floor_ms_ = 0;
@@ -132,8 +130,6 @@ class CallWriter final : public CallBackend {
   absl::Status loss_;
   StoreState state_;
   int64_t written_age_us_ = 0;  // the age in the file's state row
-  int64_t page_bytes_ = 0;
-  int64_t reserved_bytes_ = 0;  // the size that is reserved for the database file
   // Row numbers of attempts that are in the file although Store returned an error for them, because the disk had no
   // space for the mark.
   std::vector<int64_t> not_given_;
@@ -145,10 +141,6 @@ class CallWriter final : public CallBackend {
 
   CallTable calls_;
   StoreStateRow state_row_;
-  SqliteStatement begin_;
-  SqliteStatement commit_;
-  SqliteStatement roll_back_;
-  SqliteStatement page_count_;
 };
 
 }  // namespace stampgate

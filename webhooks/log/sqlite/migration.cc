@@ -35,7 +35,7 @@ absl::Status MigrateFromVersion1(SqliteConnection& connection) {
   // the latest event.
   state.clock = {.age_us = state.latest_commit_us, .wall_us = state.latest_commit_us};
   for (const char* sql : {"ALTER TABLE events ADD COLUMN previous BLOB NOT NULL DEFAULT x''", "DROP TABLE log",
-                          kCreateLogState, kCreateHoles, "PRAGMA user_version = 2"}) {
+                          kCreateLogState, kCreateHoles}) {
     ABSL_RETURN_IF_ERROR(connection.Run(sql));
   }
   ABSL_ASSIGN_OR_RETURN(LogStateWriter writer, LogStateWriter::Open(connection));
@@ -44,7 +44,7 @@ absl::Status MigrateFromVersion1(SqliteConnection& connection) {
 
 absl::Status MigrateFromVersion2(SqliteConnection& connection) {
   for (const char* sql : {"DROP INDEX seen_by_seq", "ALTER TABLE seen RENAME TO seen_of_version_2", kCreateSeen,
-                          kCopySeenOfVersion2, kIndexSeen, "DROP TABLE seen_of_version_2", "PRAGMA user_version = 3"}) {
+                          kCopySeenOfVersion2, kIndexSeen, "DROP TABLE seen_of_version_2"}) {
     ABSL_RETURN_IF_ERROR(connection.Run(sql));
   }
   return absl::OkStatus();

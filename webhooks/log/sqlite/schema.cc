@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/status_macros.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/disk/database_settings.h"
+#include "base/disk/durable_file.h"
 #include "webhooks/log/sqlite/hole_table.h"
 #include "webhooks/log/sqlite/migration.h"
 #include "webhooks/log/sqlite/seen_table.h"
@@ -19,7 +19,10 @@
 namespace stampgate {
 namespace {
 
-const DatabaseFormat kFormat = {.name = "an event log", .application_id = 0x73746765 /* "stge" */, .version = 3};
+const DurableFile::Settings kSettings = {
+    .format = {.name = "an event log", .application_id = 0x73746765 /* "stge" */, .version = 3},
+    .busy_ms = kBusyMs,
+    .secure_delete = true};
 
 // The suffixes of the files beside the log's file.
 constexpr std::initializer_list<absl::string_view> kCompanions = {"-wal", "-shm", "-journal", "-mark"};
@@ -45,45 +48,27 @@ constexpr char kCreateEvents[] =
     " body BLOB NOT NULL"
     ") STRICT";
 
-absl::Status SetWriting(SqliteConnection& connection, bool synchronous_full) {
-  ABSL_RETURN_IF_ERROR(SetDurable(connection, synchronous_full));
-  int growth = kGrowthBytes;
-  sqlite3_file_control(connection.get(), "main", SQLITE_FCNTL_CHUNK_SIZE, &growth);
-  // With secure_delete, SQLite overwrites deleted rows, which can contain secrets.
-  return connection.Run(
-      "PRAGMA secure_delete = ON;"
-      "PRAGMA cache_size = -16384");  // KiB
-}
-
-// After an error, OpenLogFileToWrite closes the connection, which rolls the transaction back.
 absl::Status MakeTables(SqliteConnection& connection) {
-  absl::Status status = connection.Run("BEGIN IMMEDIATE");
-  if (!status.ok()) return status;
-  for (const std::string& sql :
-       {std::string(kCreateLogState), std::string(kCreateEvents), std::string(kCreateSeen), std::string(kIndexSeen),
-        std::string(kCreateHoles), absl::StrCat("PRAGMA application_id = ", kFormat.application_id),
-        absl::StrCat("PRAGMA user_version = ", kFormat.version)}) {
-    if (status = connection.Run(sql.c_str()); !status.ok()) return status;
+  for (const char* sql : {kCreateLogState, kCreateEvents, kCreateSeen, kIndexSeen, kCreateHoles}) {
+    ABSL_RETURN_IF_ERROR(connection.Run(sql));
   }
   LogState state;
   state.identity = MakeLogIdentity();
   ABSL_ASSIGN_OR_RETURN(LogStateWriter writer, LogStateWriter::Open(connection));
-  if (status = writer.Write(state); !status.ok()) return status;
-  return connection.Run("COMMIT");
+  return writer.Write(state);
 }
 
-// After an error, OpenLogFileToWrite closes the connection, which rolls the transaction back.
-absl::Status Migrate(SqliteConnection& connection, int64_t version) {
-  absl::Status status = connection.Run("BEGIN IMMEDIATE");
-  if (status.ok() && version == 1) status = MigrateFromVersion1(connection);
-  if (status.ok()) status = MigrateFromVersion2(connection);
-  if (!status.ok()) return status;
-  return connection.Run("COMMIT");
+absl::Status Upgrade(SqliteConnection& connection, int64_t version) {
+  if (version == 0) return MakeTables(connection);
+  if (version == 1) {
+    ABSL_RETURN_IF_ERROR(MigrateFromVersion1(connection));
+  }
+  return MigrateFromVersion2(connection);
 }
 
 }  // namespace
 
-absl::Status CheckLogFileHeader(const std::string& path) { return CheckDatabaseHeader(path, kFormat); }
+absl::Status CheckLogFileHeader(const std::string& path) { return CheckDatabaseHeader(path, kSettings.format); }
 
 absl::StatusOr<ExclusiveFile> ClaimLogFile(const std::string& path) {
   absl::StatusOr<ExclusiveFile> file = ExclusiveFile::Claim(path, kCompanions);
@@ -106,19 +91,7 @@ absl::Status SettleLogFile(const std::string& path, Disk& disk) {
 absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, const std::string& vfs,
                                                     bool synchronous_full) {
   if (sodium_init() < 0) return absl::InternalError("libsodium does not start");
-  absl::StatusOr<SqliteConnection> connection =
-      SqliteConnection::Open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs);
-  if (!connection.ok()) return connection;
-  ABSL_RETURN_IF_ERROR(SetUntrusting(*connection, kBusyMs));
-  ABSL_ASSIGN_OR_RETURN(const int64_t version, VersionOfDatabase(*connection, kFormat));
-  ABSL_RETURN_IF_ERROR(SetWriting(*connection, synchronous_full));
-  if (version == 0) {
-    ABSL_RETURN_IF_ERROR(MakeTables(*connection));
-  }
-  if (version > 0 && version < kFormat.version) {
-    ABSL_RETURN_IF_ERROR(Migrate(*connection, version));
-  }
-  return connection;
+  return DurableFile::Connect(path, vfs, kSettings, synchronous_full, Upgrade);
 }
 
 absl::StatusOr<SqliteConnection> OpenLogFileToRead(const std::string& path, const std::string& vfs) {

@@ -12,9 +12,6 @@
 
 namespace stampgate {
 
-// The database file grows in steps of this many bytes.
-inline constexpr int kGrowthBytes = 256 << 10;
-
 // How long a statement waits for another program's lock.
 inline constexpr int kBusyMs = 5000;
 
@@ -33,11 +30,8 @@ absl::StatusOr<ExclusiveFile> ClaimLogFileForCopy(const std::string& path);
 // SettleLogFile after ClaimLogFile and before the file is opened. Errors: those of Disk::Settle.
 absl::Status SettleLogFile(const std::string& path, Disk& disk);
 
-// Opens the only connection that writes to the file and runs checkpoints. If the file is empty, creates the tables. If
-// the file has an older version, migrates it. Verifies that the file is empty or an event log before it changes the
-// file. For `synchronous_full`, see LogSafeguards.
-//
-// Errors: kFailedPrecondition if the file belongs to another program or a newer version, and those of SqliteStatus.
+// Opens the only connection that writes to the file: see DurableFile::Connect. If the file is empty, creates the
+// tables. If the file has an older version, migrates it. For `synchronous_full`, see LogSafeguards.
 absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, const std::string& vfs,
                                                     bool synchronous_full);
 

@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Options& option
   ABSL_ASSIGN_OR_RETURN(SqliteConnection connection,
                         OpenLogFileToWrite(options.path, options.disk->vfs(), options.safeguards.synchronous_full));
   std::unique_ptr<LogWriter> writer(new LogWriter(options));
-  writer->connection_ = std::move(connection);
+  ABSL_ASSIGN_OR_RETURN(writer->file_, DurableFile::Create(std::move(connection), options.checkpoint_pages, kBusyMs));
   ABSL_RETURN_IF_ERROR(writer->Prepare());
   ABSL_RETURN_IF_ERROR(writer->Check());
   writer->clock_ = writer->state_.clock;
@@ -41,18 +41,13 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Options& option
     writer->mark_found_ = marks.mark();
     writer->mark_file_ = std::move(marks);
   }
-  writer->checkpointer_.emplace(*writer->connection_, options.checkpoint_pages, kBusyMs);
   return writer;
 }
 
 absl::Status LogWriter::Prepare() {
+  SqliteConnection& connection = file_->connection();
   const std::pair<SqliteStatement*, const char*> statements[] = {
-      {&begin_, "BEGIN IMMEDIATE"},
-      {&commit_, "COMMIT"},
-      {&roll_back_, "ROLLBACK"},
       {&find_seen_, "SELECT seq, body_sha256 FROM seen WHERE event_id = ?1 AND scope IN (?2, '')"},
-      {&page_count_, "PRAGMA page_count"},
-      {&free_pages_, "PRAGMA freelist_count"},
       {&oldest_events_,
        "SELECT e.seq, coalesce(s.stored_us, e.commit_us), length(e.headers) + length(e.body), e.checksum"
        " FROM events AS e LEFT JOIN seen AS s ON s.seq = e.seq ORDER BY e.seq"},
@@ -61,19 +56,12 @@ absl::Status LogWriter::Prepare() {
       {&delete_seen_, "DELETE FROM seen WHERE seq <= ?1"},
   };
   for (const auto& [statement, sql] : statements) {
-    ABSL_ASSIGN_OR_RETURN(SqliteStatement prepared, SqliteStatement::Prepare(*connection_, sql));
-    *statement = std::move(prepared);
+    ABSL_ASSIGN_OR_RETURN(*statement, SqliteStatement::Prepare(connection, sql));
   }
-  ABSL_ASSIGN_OR_RETURN(HoleTable holes, HoleTable::Open(*connection_));
-  holes_ = std::move(holes);
-  ABSL_ASSIGN_OR_RETURN(EventTable table, EventTable::Open(*connection_));
-  table_ = std::move(table);
-  ABSL_ASSIGN_OR_RETURN(LogStateReader read_record, LogStateReader::Open(*connection_));
-  read_record_ = std::move(read_record);
-  ABSL_ASSIGN_OR_RETURN(LogStateWriter write_record, LogStateWriter::Open(*connection_));
-  write_record_ = std::move(write_record);
-  ABSL_ASSIGN_OR_RETURN(int64_t page_bytes, connection_->Number("PRAGMA page_size"));
-  page_bytes_ = page_bytes;
+  ABSL_ASSIGN_OR_RETURN(holes_, HoleTable::Open(connection));
+  ABSL_ASSIGN_OR_RETURN(table_, EventTable::Open(connection));
+  ABSL_ASSIGN_OR_RETURN(read_record_, LogStateReader::Open(connection));
+  ABSL_ASSIGN_OR_RETURN(write_record_, LogStateWriter::Open(connection));
   return absl::OkStatus();
 }
 
@@ -83,9 +71,9 @@ absl::Status LogWriter::Check() {
   state_ = state;
   ABSL_ASSIGN_OR_RETURN(
       int64_t given,
-      connection_->Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"));
-  ABSL_ASSIGN_OR_RETURN(int64_t last_event, connection_->Number("SELECT coalesce(max(seq), 0) FROM events"));
-  ABSL_ASSIGN_OR_RETURN(int64_t last_seen, connection_->Number("SELECT coalesce(max(seq), 0) FROM seen"));
+      file_->connection().Number("SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"));
+  ABSL_ASSIGN_OR_RETURN(int64_t last_event, file_->connection().Number("SELECT coalesce(max(seq), 0) FROM events"));
+  ABSL_ASSIGN_OR_RETURN(int64_t last_seen, file_->connection().Number("SELECT coalesce(max(seq), 0) FROM seen"));
   ABSL_ASSIGN_OR_RETURN(Position last, LastBeforeHoles(state_.latest));
   if (state_.earliest < 1 || state_.earliest > state_.latest + 1 || given != state_.latest ||
       last_event != (last < state_.earliest ? 0 : last) || (last_seen != last && last_seen != 0)) {
@@ -110,11 +98,11 @@ absl::Status LogWriter::AddHole(const LogPoint& end, absl::Time now) {
   next.latest = end.position;
   next.latest_digest = end.digest;
   next.clock = clock_;
-  absl::Status status = begin_.Run();
-  if (status.ok()) status = stampgate::AddHole(*connection_, state_.latest + 1, end.position, now);
+  absl::Status status = file_->Begin();
+  if (status.ok()) status = stampgate::AddHole(file_->connection(), state_.latest + 1, end.position, now);
   if (status.ok()) status = write_record_.Write(next);
-  if (status.ok()) status = SetLastPosition(*connection_, end.position);
-  if (status.ok()) status = commit_.Run();
+  if (status.ok()) status = SetLastPosition(file_->connection(), end.position);
+  if (status.ok()) status = file_->Commit();
   if (!status.ok()) return status;
   state_ = next;
   return absl::OkStatus();
@@ -132,7 +120,7 @@ absl::Status LogWriter::Mark() {
 absl::StatusOr<Position> LogWriter::BeforeNewest(int max_events, int64_t max_bytes) {
   ABSL_ASSIGN_OR_RETURN(
       SqliteStatement newest,
-      SqliteStatement::Prepare(*connection_, "SELECT seq, length(body) FROM events ORDER BY seq DESC"));
+      SqliteStatement::Prepare(file_->connection(), "SELECT seq, length(body) FROM events ORDER BY seq DESC"));
   int64_t bytes = 0;
   for (int events = 0; events < max_events; ++events) {
     ABSL_ASSIGN_OR_RETURN(bool row, newest.Step());
@@ -160,7 +148,7 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
   LogState next = state_;
   next.latest_commit_us = std::max(state_.latest_commit_us, absl::ToUnixMicros(now));
   next.clock = clock_;
-  absl::Status status = begin_.Run();
+  absl::Status status = file_->Begin();
   for (size_t i = 0; i < events.size() && status.ok(); ++i) {
     bool before = false;
     status = StoreOne(*events[i], &next, &(*outcomes)[i], &before);
@@ -168,8 +156,8 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
   }
   const bool grown = next.latest != state_.latest;
   if (status.ok() && grown) status = write_record_.Write(next);
-  if (status.ok() && grown) status = Reserve();
-  if (status.ok()) status = commit_.Run();
+  if (status.ok() && grown) status = file_->Reserve();
+  if (status.ok()) status = file_->Commit();
   const bool committed = status.ok();
   if (committed && grown) {
     state_ = next;
@@ -216,53 +204,22 @@ absl::Status LogWriter::Insert(const Event& event, LogState* next) {
   return table_.AddId({event.event_id, IdScopeOf(event), row.position, event.body_sha256, clock_.age_us});
 }
 
-// Reserves space in the database file for every page of this transaction. With this space, a checkpoint can copy all
-// pages even if the disk is full. After such a checkpoint, later transactions, including those of retention, can
-// overwrite the write-ahead log from its beginning.
-absl::Status LogWriter::Reserve() {
-  ABSL_ASSIGN_OR_RETURN(int64_t pages, Count(page_count_));
-  int64_t bytes = pages * page_bytes_;
-  if (bytes <= reserved_bytes_) return absl::OkStatus();
-  if (sqlite3_file_control(connection_->get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes) != SQLITE_OK) {
-    return absl::ResourceExhaustedError("the disk has no space for the file to grow");
-  }
-  reserved_bytes_ = (bytes + kGrowthBytes - 1) / kGrowthBytes * kGrowthBytes;
-  return absl::OkStatus();
-}
-
-// Rolls back a failed transaction. Reads the state row again, because the commit might have taken effect despite the
-// error.
-absl::Status LogWriter::Abandon(absl::Status why) {
-  if (!CanGoOn(why)) return why;
-  reserved_bytes_ = 0;  // because a checkpoint frees unused reserved space
-  if (connection_->in_transaction()) roll_back_.Run().IgnoreError();
-  if (connection_->in_transaction()) return absl::UnavailableError("a failed transaction cannot be rolled back");
-  absl::StatusOr<LogState> state = read_record_.Read();
-  if (!state.ok())
-    return absl::UnavailableError(
-        absl::StrCat("after the error: ", why.message(), ", reading failed: ", state.status().message()));
-  state_ = *state;
-  // After a complete checkpoint, later transactions overwrite the write-ahead log from its beginning, which needs no
-  // space.
-  ABSL_RETURN_IF_ERROR(checkpointer_->RunNow());
-  return why;
-}
-
-absl::StatusOr<int64_t> LogWriter::Count(SqliteStatement& pragma) {
-  SqliteReset reset(pragma);
-  ABSL_RETURN_IF_ERROR(pragma.Step().status());
-  return pragma.Number(0);
-}
-
-absl::StatusOr<int64_t> LogWriter::BytesInUse() {
-  ABSL_ASSIGN_OR_RETURN(int64_t pages, Count(page_count_));
-  ABSL_ASSIGN_OR_RETURN(int64_t free, Count(free_pages_));
-  return (pages - free) * page_bytes_;
+// Rolls back a failed transaction.
+absl::Status LogWriter::Abandon(const absl::Status& why) {
+  return file_->Abandon(why, [&]() -> absl::Status {
+    absl::StatusOr<LogState> state = read_record_.Read();
+    if (!state.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("after the error: ", why.message(), ", reading failed: ", state.status().message()));
+    }
+    state_ = *state;
+    return absl::OkStatus();
+  });
 }
 
 // Returns the last event that retention must delete now, or position 0 if retention must delete no event now.
 absl::StatusOr<LogPoint> LogWriter::EventsToTrim(int max_rows) {
-  ABSL_ASSIGN_OR_RETURN(int64_t in_use, BytesInUse());
+  ABSL_ASSIGN_OR_RETURN(int64_t in_use, file_->BytesInUse());
   int64_t excess = in_use - options_.retention_bytes;
   int64_t taken = 0;
   const int64_t oldest_us = clock_.age_us - absl::ToInt64Microseconds(options_.retention_age);
@@ -310,7 +267,7 @@ absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
 
   LogState next = state_;
   next.clock = clock_;
-  absl::Status status = begin_.Run();
+  absl::Status status = file_->Begin();
   if (status.ok() && events.position > 0) {
     next.earliest = events.position + 1;
     next.digest_before = events.digest;
@@ -322,7 +279,7 @@ absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
     status = delete_seen_.Run();
   }
   if (status.ok()) status = write_record_.Write(next);
-  if (status.ok()) status = commit_.Run();
+  if (status.ok()) status = file_->Commit();
   if (!status.ok()) return status;
   state_ = next;
   return true;
@@ -332,9 +289,9 @@ absl::StatusOr<bool> LogWriter::TrimStep(int max_rows) {
 absl::Status LogWriter::KeepClock() {
   LogState next = state_;
   next.clock = clock_;
-  absl::Status status = begin_.Run();
+  absl::Status status = file_->Begin();
   if (status.ok()) status = write_record_.Write(next);
-  if (status.ok()) status = commit_.Run();
+  if (status.ok()) status = file_->Commit();
   if (!status.ok()) return Abandon(status);
   state_ = next;
   return absl::OkStatus();
@@ -346,22 +303,20 @@ absl::StatusOr<bool> LogWriter::Trim(absl::Time now) {
   if (clock_.age_us - state_.clock.age_us > absl::ToInt64Microseconds(AgeClock::kMaxStep)) {
     ABSL_RETURN_IF_ERROR(KeepClock());
   }
-  // If the disk is full, the disk can still have space for a smaller transaction.
-  for (int max_rows = kTrimRows;; max_rows = std::max(1, max_rows / 8)) {
+  return DeleteInSmallerSteps(kTrimRows, [&](int max_rows) -> absl::StatusOr<bool> {
     absl::StatusOr<bool> done = TrimStep(max_rows);
-    if (done.ok()) return done;
-    const absl::Status status = Abandon(done.status());
-    if (!absl::IsResourceExhausted(status) || max_rows == 1) return status;
-  }
+    if (!done.ok()) return Abandon(done.status());
+    return done;
+  });
 }
 
-absl::Status LogWriter::Checkpoint() { return checkpointer_->Run(); }
+absl::Status LogWriter::Checkpoint() { return file_->checkpointer().Run(); }
 
 absl::Status LogWriter::CheckpointAll() {
   if (clock_.age_us != state_.clock.age_us) {
     if (absl::Status status = KeepClock(); !CanGoOn(status)) return status;
   }
-  return checkpointer_->Finish();
+  return file_->checkpointer().Finish();
 }
 
 }  // namespace stampgate

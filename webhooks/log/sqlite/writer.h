@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "base/disk/age_clock.h"
-#include "base/disk/checkpointer.h"
 #include "base/disk/disk.h"
+#include "base/disk/durable_file.h"
 #include "base/disk/mark_file.h"
 #include "base/disk/sqlite.h"
 #include "webhooks/log/event_log.h"
@@ -104,23 +104,17 @@ class LogWriter {
   absl::Status Check();
   absl::Status StoreOne(const Event& event, LogState* next, std::optional<AppendOutcome>* outcome, bool* durable);
   absl::Status Insert(const Event& event, LogState* next);
-  absl::Status Reserve();
-  absl::Status Abandon(absl::Status why);
+  absl::Status Abandon(const absl::Status& why);
 
-  absl::StatusOr<int64_t> Count(SqliteStatement& pragma);
-  absl::StatusOr<int64_t> BytesInUse();
   absl::StatusOr<LogPoint> EventsToTrim(int max_rows);
   absl::StatusOr<Position> IdsToForget(int max_rows);
   absl::StatusOr<bool> TrimStep(int max_rows);
 
   const Options options_;
-  std::optional<SqliteConnection> connection_;
-  std::optional<Checkpointer> checkpointer_;
+  std::unique_ptr<DurableFile> file_;
   std::optional<MarkFile> mark_file_;
   std::optional<HighWaterMark> mark_found_;
   const std::shared_ptr<std::atomic<Position>> marked_ = std::make_shared<std::atomic<Position>>(0);
-  int64_t page_bytes_ = 0;
-  int64_t reserved_bytes_ = 0;  // the size that is reserved for the database file
   LogState state_;
   AgeClock clock_;  // the clock of `state_`, advanced to the current time
 
@@ -128,12 +122,7 @@ class LogWriter {
   EventTable table_;
   LogStateReader read_record_;
   LogStateWriter write_record_;
-  SqliteStatement begin_;
-  SqliteStatement commit_;
-  SqliteStatement roll_back_;
   SqliteStatement find_seen_;
-  SqliteStatement page_count_;
-  SqliteStatement free_pages_;
   SqliteStatement oldest_events_;
   SqliteStatement delete_events_;
   SqliteStatement oldest_seen_;
