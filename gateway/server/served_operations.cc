@@ -19,22 +19,24 @@ constexpr absl::Duration kLinesReport = absl::Seconds(10);
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ServedOperations>> ServedOperations::Start(const config::v1::Config& config,
-                                                                          const ServerParts& parts) {
+absl::StatusOr<std::unique_ptr<ServedOperations>> ServedOperations::Open(const config::v1::Config& config,
+                                                                         const ServerParts& parts,
+                                                                         std::shared_ptr<Admission> admission,
+                                                                         std::unique_ptr<UpstreamClient> upstream) {
   Opened opened;
-  opened.admission = MakeAdmission(config, *parts.loops, parts.metrics.admission);
-  ABSL_ASSIGN_OR_RETURN(opened.upstream, UpstreamClient::Create(UpstreamOptionsOf(config.upstream(), opened.admission),
-                                                                parts.loops, parts.metrics.upstream));
+  opened.admission = std::move(admission);
+  opened.upstream = std::move(upstream);
   ABSL_ASSIGN_OR_RETURN(opened.store, OpenCallStore(config, parts.on_fatal, parts.metrics.store));
   ABSL_ASSIGN_OR_RETURN(opened.rate_sharing, RateSharing::Start(config, *opened.admission, parts.metrics.shares));
-  std::unique_ptr<ServedOperations> served(new ServedOperations(config, parts, std::move(opened)));
-  served->hang_watches_.Start();
-  if (served->store_ != nullptr) {
-    ABSL_ASSIGN_OR_RETURN(
-        served->timestamp_reserve_,
-        TimestampReserve::Start(*served->store_, served->timestamps_, config.store().has_postgresql(), absl::Now));
-  }
-  return served;
+  return std::unique_ptr<ServedOperations>(new ServedOperations(config, parts, std::move(opened)));
+}
+
+absl::Status ServedOperations::Start(const config::v1::Config& config) {
+  hang_watches_.Start();
+  if (store_ == nullptr) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(timestamp_reserve_,
+                        TimestampReserve::Start(*store_, timestamps_, config.store().has_postgresql(), absl::Now));
+  return absl::OkStatus();
 }
 
 ServedOperations::ServedOperations(const config::v1::Config& config, const ServerParts& parts, Opened opened)
@@ -105,8 +107,9 @@ void ServedOperations::WatchForHangs(AuditLog* audit) {
 }
 
 void ServedOperations::Refuse(absl::Duration last_words) {
+  const absl::Time until = SteadyNow() + last_words;
   in_flight_.Drain();
-  admission_->Drain(SteadyNow() + last_words);
+  admission_->Drain(until);
 }
 
 void ServedOperations::Close() {

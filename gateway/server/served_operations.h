@@ -33,15 +33,20 @@
 
 namespace stampgate {
 
-// Thread-safe, except that only the destructor may be called after Close.
+// Thread-safe. After Close, no call may begin; what the environment refers to can still be used.
 class ServedOperations {
  public:
-  // Opens the call store and the shares of upstream's rates, reserves timestamps, and watches for hanging disks.
-  // `parts` must outlive the result. Errors: kInvalidArgument if the config of upstream cannot be used; those of
-  // OpenCallStore, RateSharing::Start and TimestampReserve::Start.
-  static absl::StatusOr<std::unique_ptr<ServedOperations>> Start(const config::v1::Config& config,
-                                                                 const ServerParts& parts);
+  // Opens the call store and the shares of upstream's rates. What `parts` refers to must outlive the result. Errors:
+  // those of OpenCallStore and RateSharing::Start.
+  static absl::StatusOr<std::unique_ptr<ServedOperations>> Open(const config::v1::Config& config,
+                                                                const ServerParts& parts,
+                                                                std::shared_ptr<Admission> admission,
+                                                                std::unique_ptr<UpstreamClient> upstream);
   ~ServedOperations();
+
+  // Watches for hanging disks, and reserves timestamps. Call it once, before the first call. Errors: those of
+  // TimestampReserve::Start.
+  absl::Status Start(const config::v1::Config& config);
 
   const CallEnvironment& environment() const { return environment_; }
 
@@ -57,12 +62,14 @@ class ServedOperations {
   // See DiskWaits::EndAll.
   void EndDiskWaits() { disk_waits_.EndAll(); }
 
+  // Ends the watch for hanging disks.
+  void StopWatching() { hang_watches_.Stop(); }
+
   // Gives the shares of upstream's rates back, and closes the call store. If the disk of the store hangs, this function
   // hangs too. A second call does nothing.
   void Close();
 
  private:
-  // What Start has created.
   struct Opened {
     std::shared_ptr<Admission> admission;
     std::unique_ptr<UpstreamClient> upstream;

@@ -15,6 +15,7 @@
 
 #include "absl/status/status_macros.h"
 #include "absl/time/time.h"
+#include "gateway/admission/admission.h"
 #include "gateway/callers/peer_registry.h"
 #include "gateway/config/duration.h"
 #include "gateway/deliveries/log_opening.h"
@@ -29,10 +30,12 @@
 #include "gateway/server/connection_ages.h"
 #include "gateway/server/drain.h"
 #include "gateway/server/grpc_port_options.h"
+#include "gateway/server/parts_of_config.h"
 #include "gateway/server/served_events.h"
 #include "gateway/server/served_operations.h"
 #include "gateway/server/service_health.h"
 #include "gateway/server/store_preparation.h"
+#include "gateway/upstream/client.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
@@ -71,6 +74,7 @@ class GrpcServer : public Server, private Drainable {
   }
 
   absl::Status Listen(const config::v1::Config& config) {
+    ABSL_RETURN_IF_ERROR(operations_->Start(config));
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     SetGrpcLimits(config, ages_, builder);
@@ -124,6 +128,7 @@ class GrpcServer : public Server, private Drainable {
     server_->Wait();
     server_ = nullptr;
     environment_.upstream.Shutdown(Left(deadline));
+    operations_->StopWatching();
   }
 
   void CloseStore(absl::Duration grace) override {
@@ -236,9 +241,14 @@ class GrpcServer : public Server, private Drainable {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const ServerParts& parts) {
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<const EventMessages> event_messages,
                         EventMessages::Create(parts.access.Get()->operations->set().pool(), config->operator_name()));
+  std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics.admission);
+  ABSL_ASSIGN_OR_RETURN(
+      std::unique_ptr<UpstreamClient> upstream,
+      UpstreamClient::Create(UpstreamOptionsOf(config->upstream(), admission), parts.loops, parts.metrics.upstream));
   const absl::Status reached = StorePreparation().Run(*config);
   if (!reached.ok() && !absl::IsUnavailable(reached)) return reached;
-  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<ServedOperations> operations, ServedOperations::Start(*config, parts));
+  ABSL_ASSIGN_OR_RETURN(std::unique_ptr<ServedOperations> operations,
+                        ServedOperations::Open(*config, parts, std::move(admission), std::move(upstream)));
   auto server = std::make_unique<GrpcServer>(*config, parts, std::move(event_messages), std::move(operations));
   ABSL_RETURN_IF_ERROR(server->OpenEvents(config, reached.ok()));
   ABSL_RETURN_IF_ERROR(server->Listen(*config));

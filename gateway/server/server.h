@@ -54,7 +54,7 @@ class Server {
   // wait for a place within upstream's rates get it only as long as they can end before; the others end with
   // UNAVAILABLE (SHUTTING_DOWN), too. After that, each call that is still in flight gets an error, which depends on the
   // step that the call has reached. A connection is closed when no call is in flight on the connection, or when `grace`
-  // is over.
+  // is over. When Drain returns, the server does not use the audit log any more.
   virtual void Drain(absl::Duration grace) = 0;
 
   // Gives the shares of upstream's rates back, closes the call store, waits up to `grace` for responses to accepted

@@ -18,7 +18,7 @@
 
 namespace stampgate {
 
-// They must outlive the server.
+// What they refer to must outlive the server.
 struct ServerParts {
   const CurrentAccess& access;
   RoomMetrics& metrics;
