@@ -379,7 +379,8 @@ export class PostgresBackup {
     /** The folder of the log. */
     this.archive = join(folder, 'archive');
     mkdirSync(this.archive);
-    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    // A server that was restored archives its log too. It ends after this, and can add a file meanwhile.
+    t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   }
 
   /** The lines of postgresql.conf with which a server archives its log. A file gets its name when it is whole. */
