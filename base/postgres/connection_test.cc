@@ -68,7 +68,7 @@ TEST(PostgresConnectionTest, EachStatementHasAResult) {
 
 // More than the buffers of a socket hold, in both directions.
 TEST(PostgresConnectionTest, StatementsCanBeLarge) {
-  const std::string large(16 << 20, 'x');
+  const std::string large(2 << 20, 'x');
   const std::unique_ptr<PostgresConnection> connection = Open();
   const PostgresStatement statement = {"SELECT $1", PostgresParameters().Bytes(large)};
   const std::vector<PostgresResult> results = connection->Run({statement, statement}).value();
