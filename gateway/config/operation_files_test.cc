@@ -304,7 +304,7 @@ TEST_P(ReservedFieldTest, ItsJsonNameBelongsToNoOtherField) {
 std::vector<Protected> ProtectedFields() {
   std::vector<Protected> fields = {
       {"EarnWithdrawParameters", "amount_value"},
-      {"EarnWithdrawRequest", "organization_id"},
+      {"EarnWithdrawRequest", "timestamp_ms"},  // optional
       {"SubmitOperationRequest", "activity_type"},
   };
   // With a sanitizer, a field takes up to ten seconds.
@@ -313,8 +313,8 @@ std::vector<Protected> ProtectedFields() {
                                {"EarnWithdrawParameters", "wrapper_address"},
                                {"EarnWithdrawParameters", "sign_with"},
                                {"EarnWithdrawRequest", "client_stamp"},
+                               {"EarnWithdrawRequest", "organization_id"},
                                {"EarnWithdrawRequest", "parameters"},
-                               {"EarnWithdrawRequest", "timestamp_ms"},
                                {"EarnWithdrawRequest", "idempotency_key"},
                                {"EarnWithdrawRequest", "wait_until"},
                                {"ExportWalletAccountParameters", "target_public_key"},

@@ -371,11 +371,11 @@ it('each alert has a fault in which it fires', () => {
 });
 
 // The programs evaluate every rule for every fault, which takes long on a busy machine.
-describe('the alerts', { timeout: 20 * HANG_MS }, async () => {
+describe('the alerts', { timeout: 40 * HANG_MS }, async () => {
   const metrics = await allMetrics({ after });
   for (const [name, { command, needsGo }] of Object.entries(PROMTOOLS)) {
     const skip = needsGo && !existsSync(command) && 'deploy/install --tests has not built it';
-    describe(`for ${name}`, { timeout: 10 * HANG_MS, skip }, () => testAlerts(command, metrics));
+    describe(`for ${name}`, { timeout: 20 * HANG_MS, skip }, () => testAlerts(command, metrics));
   }
 });
 
