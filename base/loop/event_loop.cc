@@ -1,9 +1,13 @@
 #include "base/loop/event_loop.h"
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <memory>
 #include <utility>
 
+#include "base/loop/timer_queue.h"
 #include "base/threads/start_thread.h"
 
 namespace stampgate {
@@ -25,10 +29,16 @@ void RunHandlers(boost::asio::io_context& io) {
 
 }  // namespace
 
+struct EventLoop::Parts {
+  boost::asio::io_context io{1};
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work = boost::asio::make_work_guard(io);
+  TimerQueue timers{io};
+};
+
 EventLoop::EventLoop(const std::string& name)
-    : work_(boost::asio::make_work_guard(io_)), timers_(io_), thread_(StartThread(name, [this] {
+    : parts_(std::make_unique<Parts>()), thread_(StartThread(name, [this] {
         current = this;
-        RunHandlers(io_);
+        RunHandlers(parts_->io);
       })) {}
 
 EventLoop::~EventLoop() { Stop(); }
@@ -36,18 +46,22 @@ EventLoop::~EventLoop() { Stop(); }
 EventLoop* EventLoop::Current() { return current; }
 
 void EventLoop::Run(Task task) {
-  boost::asio::post(io_, [task = std::move(task)]() mutable { std::move(task)(); });
+  boost::asio::post(parts_->io, [task = std::move(task)]() mutable { std::move(task)(); });
 }
 
-TimerQueue::Id EventLoop::RunAfter(absl::Duration delay, Task task) { return timers_.Add(delay, std::move(task)); }
+TimerId EventLoop::RunAfter(absl::Duration delay, Task task) { return parts_->timers.Add(delay, std::move(task)); }
 
-bool EventLoop::CancelTimer(const TimerQueue::Id& id) { return timers_.Cancel(id); }
+bool EventLoop::CancelTimer(const TimerId& id) { return parts_->timers.Cancel(id); }
+
+boost::asio::io_context& EventLoop::io() { return parts_->io; }
+
+const boost::asio::io_context& EventLoop::io() const { return parts_->io; }
 
 void EventLoop::Stop() {
   if (!thread_.joinable()) return;
   Run([this] {
-    timers_.Clear();
-    work_.reset();
+    parts_->timers.Clear();
+    parts_->work.reset();
   });
   thread_.join();
 }

@@ -2,15 +2,18 @@
 #ifndef STAMPGATE_BASE_LOOP_EVENT_LOOP_H_
 #define STAMPGATE_BASE_LOOP_EVENT_LOOP_H_
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
-#include <cstddef>
+#include <memory>
 #include <string>
 #include <thread>
 
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
-#include "base/loop/timer_queue.h"
+#include "base/loop/timer_id.h"
+
+// Asio's headers are large, and most files that include this one use no object of Asio.
+namespace boost::asio {
+class io_context;
+}
 
 namespace stampgate {
 
@@ -18,7 +21,7 @@ namespace stampgate {
 // handler, must not block. Thread-safe.
 class EventLoop {
  public:
-  using Task = TimerQueue::Task;
+  using Task = absl::AnyInvocable<void() &&>;
 
   // `name` is the name of the thread (see StartThread). Throws an exception of Asio or of the standard library if the
   // system has no descriptor or no thread left.
@@ -37,23 +40,23 @@ class EventLoop {
   void Run(Task task);
 
   // Runs `task` once after `delay`, unless CancelTimer prevents that. The timer counts from now.
-  TimerQueue::Id RunAfter(absl::Duration delay, Task task);
+  TimerId RunAfter(absl::Duration delay, Task task);
 
   // Destroys the task of a timer, and returns true. Returns false if the task has run, runs now, or was cancelled.
-  bool CancelTimer(const TimerQueue::Id& id);
+  bool CancelTimer(const TimerId& id);
 
   // Ends the thread: first runs the queued tasks, and waits until no handler of an Asio object is left. Destroys the
   // tasks of the timers. Tasks that are queued later never run. Must not be called on the thread of a loop.
   void Stop();
 
   // The context for Asio's objects. They must be destroyed before the loop.
-  boost::asio::io_context& io() { return io_; }
-  const boost::asio::io_context& io() const { return io_; }
+  boost::asio::io_context& io();
+  const boost::asio::io_context& io() const;
 
  private:
-  boost::asio::io_context io_{1};
-  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
-  TimerQueue timers_;
+  struct Parts;
+
+  std::unique_ptr<Parts> parts_;
   std::thread thread_;
 };
 

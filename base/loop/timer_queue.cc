@@ -17,9 +17,9 @@ int64_t Nanoseconds(std::chrono::steady_clock::time_point time) {
 
 }  // namespace
 
-TimerQueue::Id TimerQueue::Add(absl::Duration delay, Task task) {
+TimerId TimerQueue::Add(absl::Duration delay, Task task) {
   const int64_t wait_ns = absl::ToInt64Nanoseconds(std::clamp(delay, absl::ZeroDuration(), kMaxDelay));
-  Id id;
+  TimerId id;
   {
     const MutexLock lock(mutex_);
     id = {Nanoseconds(Clock::now()) + wait_ns, ++last_number_};
@@ -37,7 +37,7 @@ TimerQueue::Id TimerQueue::Add(absl::Duration delay, Task task) {
   return id;
 }
 
-bool TimerQueue::Cancel(const Id& id) {
+bool TimerQueue::Cancel(const TimerId& id) {
   Task cancelled;
   const MutexLock lock(mutex_);
   const auto found = tasks_.find(Key(id.time_ns, id.number));

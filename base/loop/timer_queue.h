@@ -12,6 +12,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "base/loop/timer_id.h"
 #include "base/threads/mutex.h"
 
 namespace stampgate {
@@ -24,19 +25,13 @@ class TimerQueue {
  public:
   using Task = absl::AnyInvocable<void() &&>;
 
-  // A timer. No two timers of a queue are equal.
-  struct Id {
-    int64_t time_ns = 0;  // of the monotonic clock
-    uint64_t number = 0;
-  };
-
   explicit TimerQueue(boost::asio::io_context& io) : timer_(io) {}
 
   // Runs `task` on the io_context after `delay`, never inside of Add.
-  Id Add(absl::Duration delay, Task task);
+  TimerId Add(absl::Duration delay, Task task);
 
   // Destroys the task, and returns true. Returns false if the task has run, runs now, or was cancelled.
-  bool Cancel(const Id& id);
+  bool Cancel(const TimerId& id);
 
   // Destroys all tasks. From now on, Add destroys its task. Must be called on the thread of the io_context.
   void Clear();

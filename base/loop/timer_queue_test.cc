@@ -53,7 +53,7 @@ TEST_F(TimerQueueTest, ATaskRunsNotBeforeItsTime) {
 
 TEST_F(TimerQueueTest, ACancelledTaskIsDestroyedAndDoesNotRun) {
   auto used = std::make_shared<int>(0);
-  const TimerQueue::Id first = timers_.Add(absl::ZeroDuration(), [used] { ++*used; });
+  const TimerId first = timers_.Add(absl::ZeroDuration(), [used] { ++*used; });
   timers_.Add(absl::Milliseconds(1), Note(2));
   EXPECT_TRUE(timers_.Cancel(first));
   EXPECT_EQ(used.use_count(), 1);
@@ -64,7 +64,7 @@ TEST_F(TimerQueueTest, ACancelledTaskIsDestroyedAndDoesNotRun) {
 }
 
 TEST_F(TimerQueueTest, ATaskThatHasRunOrRunsCannotBeCancelled) {
-  TimerQueue::Id id;
+  TimerId id;
   bool cancelled = true;
   id = timers_.Add(absl::ZeroDuration(), [&] { cancelled = timers_.Cancel(id); });
   RunAll();
@@ -74,7 +74,7 @@ TEST_F(TimerQueueTest, ATaskThatHasRunOrRunsCannotBeCancelled) {
 }
 
 TEST_F(TimerQueueTest, ATaskMayAddAndCancelOthers) {
-  const TimerQueue::Id last = timers_.Add(absl::Hours(1), Note(9));
+  const TimerId last = timers_.Add(absl::Hours(1), Note(9));
   timers_.Add(absl::ZeroDuration(), [&] {
     timers_.Add(absl::ZeroDuration(), Note(2));
     timers_.Cancel(last);
@@ -105,7 +105,7 @@ TEST_F(TimerQueueTest, ClearDestroysAllTasks) {
 }
 
 TEST_F(TimerQueueTest, InfiniteDelaysAreShortened) {
-  const TimerQueue::Id id = timers_.Add(absl::InfiniteDuration(), Note(1));
+  const TimerId id = timers_.Add(absl::InfiniteDuration(), Note(1));
   EXPECT_TRUE(timers_.Cancel(id));
 }
 
@@ -120,7 +120,7 @@ TEST_F(TimerQueueTest, EachTaskRunsOrIsCancelledOnceWithManyThreads) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kTasks; ++i) {
-        const TimerQueue::Id id = timers_.Add(absl::Microseconds((i * 7 + t) % 300), [&ran] { ++ran; });
+        const TimerId id = timers_.Add(absl::Microseconds((i * 7 + t) % 300), [&ran] { ++ran; });
         if (i % 2 == 0 && timers_.Cancel(id)) ++cancelled;
       }
     });

@@ -72,7 +72,7 @@ class LoopEngine : public EventEngine {
 
   TaskHandle Start(Duration delay, EventLoop::Task task) {
     const size_t index = loops_->Here();
-    const TimerQueue::Id id = (*loops_)[index].RunAfter(absl::FromChrono(delay), std::move(task));
+    const TimerId id = (*loops_)[index].RunAfter(absl::FromChrono(delay), std::move(task));
     return {{id.time_ns, static_cast<intptr_t>(id.number << kIndexBits | index)}};
   }
 

@@ -313,7 +313,7 @@ void Dispatch::SetWaiting(uint64_t number, const Waiting& waiting) {
 void Dispatch::CancelWaiting(const Waiting& waiting) {
   if (const auto* turn = std::get_if<Turn>(&waiting)) return environment_.admission.Leave(turn->ticket);
   if (const auto* exchange = std::get_if<Exchange>(&waiting)) return environment_.upstream.Cancel(exchange->id);
-  const auto* timer = std::get_if<TimerQueue::Id>(&waiting);
+  const auto* timer = std::get_if<TimerId>(&waiting);
   if (timer != nullptr && loop_.CancelTimer(*timer)) loop_.Run([this] { SendAgain(); });
 }
 

@@ -87,7 +87,7 @@ class Dispatch {
   struct Exchange {
     CallId id;
   };
-  using Waiting = std::variant<std::monostate, Turn, TimerQueue::Id, Exchange>;
+  using Waiting = std::variant<std::monostate, Turn, TimerId, Exchange>;
 
   Breaker* BreakerOfCall() const;
   std::optional<Admission::Verdict> Enter();

@@ -100,7 +100,7 @@ class Connector {
   int in_progress_ = 0;
   bool resolves_again_ = false;  // whether the next attempt ignores the address that libcurl has
   absl::flat_hash_map<int, std::shared_ptr<Watch>> watches_;
-  std::optional<TimerQueue::Id> timer_;
+  std::optional<TimerId> timer_;
   std::unique_ptr<CURLM, CleanMulti> multi_;
 };
 

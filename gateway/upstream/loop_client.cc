@@ -44,7 +44,7 @@ struct LoopClient::Call {
   std::function<void()> on_slot;
   std::function<void()> on_sending;
   UpstreamLanes::Ticket ticket = {};
-  std::optional<TimerQueue::Id> timer = {};
+  std::optional<TimerId> timer = {};
   bool has_slot = false;
   Clock::time_point begun_at = {};      // when the call got its slot
   Clock::time_point exchange_end = {};  // when the exchange must have ended

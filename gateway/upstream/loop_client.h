@@ -87,7 +87,7 @@ class LoopClient {
   bool ends_ = false;
   Connector connector_;
   std::deque<Idle> idle_;  // the one that is idle for the longest time first
-  std::optional<TimerQueue::Id> idle_timer_;
+  std::optional<TimerId> idle_timer_;
 };
 
 }  // namespace stampgate

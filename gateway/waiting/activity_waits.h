@@ -92,7 +92,7 @@ class ActivityWaits : public std::enable_shared_from_this<ActivityWaits> {
   absl::flat_hash_map<WaitTable::WaitId, std::optional<WaitEnd>> announced_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_map<WaitTable::WaitId, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   Time armed_ ABSL_GUARDED_BY(mutex_) = Time::max();  // when the timer runs
-  TimerQueue::Id timer_ ABSL_GUARDED_BY(mutex_);
+  TimerId timer_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<EventWatch> watch_ ABSL_GUARDED_BY(mutex_);  // null without an event log, and after Drain
   bool watching_ ABSL_GUARDED_BY(mutex_) = false;
 };
