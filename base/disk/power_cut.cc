@@ -19,7 +19,7 @@ void Put(size_t offset, const std::string& data, std::string* content) {
 }
 
 void Apply(const DiskChange& change, std::optional<std::string>* content) {
-  const auto place = static_cast<size_t>(change.offset);
+  const auto offset = static_cast<size_t>(change.offset);
   switch (change.kind) {
     case Kind::kCreate:
       *content = "";
@@ -28,10 +28,10 @@ void Apply(const DiskChange& change, std::optional<std::string>* content) {
       *content = std::nullopt;
       return;
     case Kind::kTruncate:
-      if (*content) (*content)->resize(place);
+      if (*content) (*content)->resize(offset);
       return;
     case Kind::kWrite:
-      if (*content) Put(place, change.data, &**content);
+      if (*content) Put(offset, change.data, &**content);
       return;
     case Kind::kSync:
       return;

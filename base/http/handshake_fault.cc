@@ -56,7 +56,7 @@ const char* TextOf(int reason) {
 
 std::string HandshakeFault(unsigned long error) {
   if (error == 0) {
-    return "the client has ended the connection during the handshake, was too slow, or had to make place for others";
+    return "the client has ended the connection during the handshake, was too slow, or had to give way to others";
   }
   const char* text = ERR_GET_LIB(error) == ERR_LIB_SSL ? TextOf(ERR_GET_REASON(error)) : nullptr;
   if (text != nullptr) return text;

@@ -32,7 +32,7 @@ std::string MacHex(const AuditMac& mac);
 // Parses a MAC. Returns nothing unless `hex` consists of 64 lower-case hex digits.
 std::optional<AuditMac> ParseMacHex(absl::string_view hex);
 
-// A place in the chain: directly after the record with this number and this MAC. The default value is the place before
+// A position in the chain: directly after the record with this number and this MAC. The default value is that before
 // record 1.
 struct AuditPosition {
   uint64_t sequence = 0;
@@ -58,7 +58,7 @@ class AuditChain {
   static absl::StatusOr<AuditChain> Create(const SecretBytes& key);
 
   // Appends to `out` the line of a record that follows `position` and has the members `members`. Sets `position` to the
-  // place after this record.
+  // position after it.
   void AppendLine(absl::string_view members, AuditPosition* position, std::string& out);
 
   // Returns whether `line`, given without its line feed, is a valid record after a record with the MAC `previous`. If

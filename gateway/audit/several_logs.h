@@ -39,8 +39,8 @@ struct AuditLogsReport {
 std::vector<std::string> AuditLogsIn(const std::vector<std::string>& paths);
 
 // Verifies each log with VerifyAuditLog, also after another log has failed. A log that shares records with an earlier
-// one of `files` is kRepeated, unless it is kBroken or kUnreadable: the log of one gateway was given twice, possibly in
-// place of the log of another one. Records do not name their gateway, so nothing else shows such a mistake.
+// one of `files` is kRepeated, unless it is kBroken or kUnreadable: the log of one gateway was given twice, possibly
+// instead of the log of another one. Records do not name their gateway, so nothing else shows such a mistake.
 AuditLogsReport VerifyAuditLogs(const std::vector<std::string>& files, const SecretBytes& key,
                                 AuditFiles which = AuditFiles::kAll);
 

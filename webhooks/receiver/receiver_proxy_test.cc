@@ -153,7 +153,7 @@ TEST_F(ReceiverProxyTest, ASecondHeaderIsUnexpected) {
   EXPECT_THAT(TakeReports(2), ElementsAre("proxy_header_unexpected", "proxy_header_unexpected"));
 }
 
-// The client's address decides which connection must make place, and not the address of the load balancer.
+// The client's address decides which connection must give way, and not the address of the load balancer.
 TEST_F(ReceiverProxyTest, CountsAConnectionForTheClientThatTheHeaderStates) {
   ReceiverOptions options = Options({"127.0.0.1"});
   options.max_connections = 8;
