@@ -46,7 +46,6 @@ cc_toolchain_config(
     compile_flags = [
         "-B{root}/usr/bin",  # where the compiler finds the assembler
         "-Wall",
-        "-Wno-free-nonheap-object",
         "-fno-omit-frame-pointer",
     ],
     compiler = "compiler",
@@ -55,7 +54,9 @@ cc_toolchain_config(
     cpu = "k8",
     cxx_builtin_include_directories = [
         "{root}/usr/include",
-        "{root}/usr/lib/gcc",
+        "{root}/usr/lib",
+        # Clang names the source of a precompiled header by its full path, which Bazel would not find in the tree.
+        "/proc/self/cwd/third_party/precompiled",
     ],
     dbg_compile_flags = ["-g"],
     host_system_name = "local",
@@ -75,10 +76,10 @@ cc_toolchain_config(
     supports_start_end_lib = True,
     target_libc = "local",
     target_system_name = "local",
-    tool_paths = {{tool: "{root}/usr/bin/" + tool for tool in ["ar", "cpp", "dwp", "gcc", "gcov", "ld", "llvm-cov", "nm", "objcopy", "objdump", "strip"]}},
+    # Bazel's name for the compiler is "gcc".
+    tool_paths = {{tool: "{root}/usr/bin/" + {{"gcc": "{compiler}"}}.get(tool, tool) for tool in ["ar", "cpp", "dwp", "gcc", "gcov", "ld", "llvm-cov", "nm", "objcopy", "objdump", "strip"]}},
     toolchain_identifier = "base",
-    unfiltered_compile_flags = [
-        "-fno-canonical-system-headers",
+    unfiltered_compile_flags = {compiler_flags} + [
         "-Wno-builtin-macro-redefined",
         "-D__DATE__=\\"redacted\\"",
         "-D__TIMESTAMP__=\\"redacted\\"",
@@ -111,10 +112,13 @@ def _base_impl(ctx):
     link_flags = [
         "-B%s/usr/bin" % root,
         "-Wl,-z,relro,-z,now",
-        "-pass-exit-codes",
     ]
+
+    # Where Clang finds the C++ library, which is GCC's.
+    gcc = "--gcc-toolchain=%s/usr" % root
     if root:
         link_flags += [
+            gcc,
             "-fuse-ld=mold",
             "-Wl,--dynamic-linker=%s/ld-linux-x86-64.so.2" % libraries,
             # A program finds all libraries in the root, also those that only libraries need: DT_RPATH, unlike
@@ -130,7 +134,12 @@ def _base_impl(ctx):
         if path.basename.startswith("libabsl_") and path.basename.endswith(".so")
     ])
     ctx.file("WORKSPACE", "")
-    ctx.file("BUILD.bazel", _TOOLCHAIN.format(link_flags = repr(link_flags), root = root))
+    ctx.file("BUILD.bazel", _TOOLCHAIN.format(
+        compiler = "clang" if root else "gcc",
+        compiler_flags = [gcc, "-Wthread-safety"] if root else ["-fno-canonical-system-headers", "-Wno-free-nonheap-object"],
+        link_flags = repr(link_flags),
+        root = root,
+    ))
     ctx.file("base.bzl", _CONSTANTS.format(absl = repr(absl), root = root))
 
 base_repository = repository_rule(

@@ -4,7 +4,7 @@ load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
 
 # Includes precompiled headers.
 def _include(precompiled):
-    return ["-include", "third_party/precompiled/%s.h" % precompiled]
+    return ["-include", "$(BINDIR)/third_party/precompiled/%s.h" % precompiled]
 
 def unit(
         name,

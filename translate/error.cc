@@ -35,8 +35,9 @@ std::string TypeUrl() {
 // Adds `detail` to `status`. Equal details give equal bytes.
 template <typename Detail>
 void SetDetail(const Detail& detail, absl::Status& status) {
-  status.SetPayload(absl::StrCat(kTypePrefix, absl::string_view(Detail::descriptor()->full_name())),
-                    absl::Cord(SerializeDeterministically(detail)));
+  const std::string bytes = SerializeDeterministically(detail);
+  // Not from the string itself: GCC and Clang have different names for that constructor, and GCC compiled Abseil.
+  status.SetPayload(TypeUrl<Detail>(), absl::Cord(absl::string_view(bytes)));
 }
 
 // Returns the status of `error` with only its first `violation_count` violations.

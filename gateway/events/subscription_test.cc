@@ -597,7 +597,7 @@ TEST_F(SubscriptionTest, ASourceThatEndsBeforeTheStartWasReadReturnsNoCursorIfTh
 }
 
 TEST_F(SubscriptionTest, ARefusalContainsTheCursorOnlyIfItBelongsToThisLog) {
-  const auto cursor_of = [this](const EventEnvironment& environment, const std::string& cursor) {
+  const auto cursor_of = [](const EventEnvironment& environment, const std::string& cursor) {
     const grpc::ByteBuffer request = RequestBytes("SubscribeRequest", absl::StrCat("cursor: '", cursor, "'"));
     const absl::Status status = SubscriptionRefusal(environment, request, ShuttingDown());
     EXPECT_EQ(DetailsOf(status).reason, "SHUTTING_DOWN");

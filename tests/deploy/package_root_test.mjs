@@ -30,8 +30,12 @@ chmod +x "$2"
 `;
 
 const compiler = (folder) =>
-  makePackage(folder, 'g++', '4:16.1.0-3', {
-    files: { 'usr/bin/g++': COMPILER, 'usr/libexec/cc1plus': '#!/bin/sh\n', 'usr/lib/x86_64-linux-gnu/libc.so.6': '' },
+  makePackage(folder, 'clang', '1:21.1.8-74', {
+    files: {
+      'usr/bin/clang++': COMPILER,
+      'usr/lib/llvm-21/bin/clang': '#!/bin/sh\n',
+      'usr/lib/x86_64-linux-gnu/libc.so.6': '',
+    },
   });
 const abseil = (folder, version, abi) =>
   makePackage(folder, 'libabsl-dev', version, { files: { 'usr/share/abseil': abi } });
@@ -49,7 +53,7 @@ function makeTree(t, key, locked) {
   mkdirSync(scripts, { recursive: true });
   mkdirSync(home);
   for (const name of ['install', 'probe.cc']) copyFileSync(join(tree, 'third_party/root', name), join(scripts, name));
-  writeFileSync(join(scripts, 'packages'), 'g++\nlibgrpc++-dev\n');
+  writeFileSync(join(scripts, 'packages'), 'clang\nlibgrpc++-dev\n');
   writeFileSync(join(scripts, 'lock'), lockOf(locked));
   const env = { ...process.env, HOME: home, STAMPGATE_DEBIAN_KEYRING: key.keyring };
   delete env.STAMPGATE_DEBIAN_ARCHIVE;
@@ -80,22 +84,22 @@ function makeTree(t, key, locked) {
 
 /** The packages of the lock, and newer ones: gRPC 1.84 with the Abseil for which it was built, and another Abseil. */
 function makePackages(folder) {
-  const gcc = compiler(folder);
+  const clang = compiler(folder);
   return {
-    gcc,
-    locked: [gcc, abseil(folder, '20260526.0-2', 'A'), grpc(folder, '1.83.0-1', 'A')],
-    newer: [gcc, abseil(folder, '20260817.0-1', 'B'), grpc(folder, '1.84.0-1', 'B')],
-    misfit: [gcc, abseil(folder, '20260817.0-1', 'B'), grpc(folder, '1.83.1-1', 'A')],
+    clang,
+    locked: [clang, abseil(folder, '20260526.0-2', 'A'), grpc(folder, '1.83.0-1', 'A')],
+    newer: [clang, abseil(folder, '20260817.0-1', 'B'), grpc(folder, '1.84.0-1', 'B')],
+    misfit: [clang, abseil(folder, '20260817.0-1', 'B'), grpc(folder, '1.83.1-1', 'A')],
   };
 }
 
-const lists = ([gcc, absl, rpc]) => ({ unstable: [gcc, absl], experimental: [rpc] });
+const lists = ([clang, absl, rpc]) => ({ unstable: [clang, absl], experimental: [rpc] });
 const all = (packages) => ({ pool: packages, ...lists(packages) });
 
 describe('a package root', () => {
   const folder = scratch({ after });
   const key = makeKey({ after });
-  const { gcc, locked, newer, misfit } = makePackages(folder);
+  const { clang, locked, newer, misfit } = makePackages(folder);
   const mirrorOf = (packages) => startMirror({ after }, key, packages);
 
   it('a mirror with all packages of the lock gives these', { timeout: HANG_MS }, async (t) => {
@@ -111,7 +115,7 @@ describe('a package root', () => {
 
   it('a mirror that keeps old versions gives the packages that have gone', { timeout: HANG_MS }, async (t) => {
     const made = makeTree(t, key, locked);
-    const mirror = await mirrorOf({ ...all(newer), pool: [gcc, ...newer] });
+    const mirror = await mirrorOf({ ...all(newer), pool: [clang, ...newer] });
     const { status, stderr } = await made.install(mirror, { archive: await mirrorOf({ pool: locked.slice(1) }) });
     assert.equal(status, 0, stderr);
     assert.match(stderr, /^root: http:\/\/\S+ did not give 2 of the packages: libabsl-dev libgrpc\+\+-dev$/m);
@@ -175,7 +179,7 @@ describe('a package root', () => {
     'packages of the lock that do not fit this machine are replaced by newer ones',
     { timeout: HANG_MS },
     async (t) => {
-      const unfit = [gcc, abseil(folder, '20260526.0-1', 'C'), locked[2]];
+      const unfit = [clang, abseil(folder, '20260526.0-1', 'C'), locked[2]];
       const made = makeTree(t, key, unfit);
       const { status, stderr } = await made.install(await mirrorOf({ ...all(newer), pool: [...unfit, ...newer] }));
       assert.equal(status, 0, stderr);
@@ -203,7 +207,7 @@ describe('a package root', () => {
     for (const packages of [
       all(misfit),
       {},
-      all([gcc, locked[1], grpc(folder, '1.84.0-1', 'B', 'libabsl-of-yesterday')]),
+      all([clang, locked[1], grpc(folder, '1.84.0-1', 'B', 'libabsl-of-yesterday')]),
     ]) {
       const made = makeTree(t, key, locked);
       const { stderr, stdout, status } = await deployInstall(t, made, await mirrorOf(packages));
@@ -261,7 +265,7 @@ test('the check finds a library of another ABI in the real package root', { time
     const library = join(libraries, name);
     rmSync(library);
     // A library without functions, which has the same name.
-    execFileSync(join(real, 'usr/bin/g++'), [
+    execFileSync(join(real, 'usr/bin/clang++'), [
       `--sysroot=${real}`,
       `-B${join(real, 'usr/bin')}`,
       '-shared',

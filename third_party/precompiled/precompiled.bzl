@@ -5,8 +5,8 @@ load("@rules_cc//cc:defs.bzl", "cc_library")
 def precompiled(name, textual_hdrs = [], deps = [], **kwargs):
     """Precompiles the headers that NAME.cc includes. A file uses the result with `-include` and NAME.h.
 
-    GCC uses the result only for files with the same options. `.bazelrc` has options of its own for files whose names end
-    in "_test.cc" or "_tests.cc": tests, and the precompiled headers of tests.
+    A compiler uses the result only for files with the same options. `.bazelrc` has options of its own for files whose
+    names end in "_test.cc" or "_tests.cc": tests, and the precompiled headers of tests.
 
     Args:
       name: the name of the library, whose headers are NAME.h and its precompiled form, NAME.h.gch.
@@ -17,7 +17,12 @@ def precompiled(name, textual_hdrs = [], deps = [], **kwargs):
     cc_library(
         name = name + "_compiled",
         srcs = [name + ".cc"],
-        copts = ["-x", "c++-header"],
+        copts = ["-x", "c++-header"] + select({
+            "//third_party:debian12": [],
+            # Clang then instantiates templates once, and not in every file. Without the times of the headers, the result
+            # is the same each time, and Bazel can use it again.
+            "//conditions:default": ["-fpch-instantiate-templates", "-Xclang", "-fno-pch-timestamp"],
+        }),
         linkstatic = True,
         tags = ["manual"],
         textual_hdrs = textual_hdrs,
@@ -44,7 +49,8 @@ def precompiled(name, textual_hdrs = [], deps = [], **kwargs):
     )
     cc_library(
         name = name,
-        textual_hdrs = textual_hdrs + [name + ".h", name + ".h.gch"],
+        # Clang compares the sizes of the headers with those that the result has been made of.
+        textual_hdrs = textual_hdrs + [name + ".cc", name + ".h", name + ".h.gch"],
         deps = deps,
         **kwargs
     )
