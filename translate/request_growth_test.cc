@@ -319,9 +319,9 @@ void AttackBody(const Operation& operation, size_t size, const OnAttack& on_atta
   });
 }
 
-// A sanitizer makes the attacks slow, so that then only every tenth operation is attacked.
+// A sanitizer makes the attacks slow, so that then only every thirtieth operation is attacked.
 #ifdef STAMPGATE_SANITIZED
-constexpr int kStep = 10;
+constexpr int kStep = 30;
 #else
 constexpr int kStep = 1;
 #endif

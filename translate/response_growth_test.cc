@@ -22,7 +22,7 @@ namespace {
 using testing::OperationOf;
 
 #ifdef STAMPGATE_SANITIZED
-constexpr size_t kBodyBytes = 1 << 20;  // a sanitizer makes this test slow
+constexpr size_t kBodyBytes = 1 << 18;  // a sanitizer makes this test slow
 #else
 constexpr size_t kBodyBytes = 8 << 20;  // the default of upstream.max_response_bytes
 #endif

@@ -20,6 +20,12 @@ namespace {
 
 constexpr RateLimit kTenASecond = {10, absl::Seconds(1)};
 
+#ifdef STAMPGATE_SANITIZED
+constexpr unsigned kSeeds = 6;
+#else
+constexpr unsigned kSeeds = 30;
+#endif
+
 class WeightsTest : public AdmissionTest {
  protected:
   // Makes one call after the other for the given time, as a client does that repeats a refused call after the stated
@@ -58,10 +64,10 @@ class WeightsTest : public AdmissionTest {
     return static_cast<double>(served_by_[heavy]) / static_cast<double>(served_by_[light]);
   }
 
-  // Calls `run` with thirty seeds.
-  void ThirtyRuns(AdmissionOptions options, const std::function<void()>& run) {
+  // Calls `run` with each seed.
+  void Runs(AdmissionOptions options, const std::function<void()>& run) {
     options.max_wait = absl::Seconds(2);
-    for (unsigned seed = 0; seed < 30; ++seed) {
+    for (unsigned seed = 0; seed < kSeeds; ++seed) {
       SCOPED_TRACE(seed);
       random_.seed(seed);
       served_.clear();
@@ -88,7 +94,7 @@ TEST_F(WeightsTest, HoldWithinEachKindOfRate) {
   all.rates = {{60, absl::Seconds(1)}};
   all.operation_rates = operation.operation_rates;
   for (const AdmissionOptions& options : {upstream, organization, operation, all}) {
-    ThirtyRuns(options, [this] {
+    Runs(options, [this] {
       Loops(40, {.caller = "light", .weight = 1, .organization = "o", .operation = "/a"}, absl::Minutes(1));
       Loops(40, {.caller = "heavy", .weight = 3, .organization = "o", .operation = "/a"}, absl::Minutes(1));
       time_.Pass(absl::Minutes(1));
@@ -103,7 +109,7 @@ TEST_F(WeightsTest, HoldWithinAnOrganizationAlsoForACallerOfOtherOrganizations) 
   AdmissionOptions options;
   options.rates = {{60, absl::Seconds(1)}};
   options.organization_rates = {kTenASecond};
-  ThirtyRuns(options, [this] {
+  Runs(options, [this] {
     Loops(20, {.caller = "a", .organization = "o"}, absl::Minutes(1));
     Loops(20, {.caller = "b", .organization = "o"}, absl::Minutes(1));
     for (const char* other : {"p", "q", "r"}) Loops(20, {.caller = "a", .organization = other}, absl::Minutes(1));
@@ -120,7 +126,7 @@ TEST_F(WeightsTest, HoldWithinUpstreamAlsoIfTheOrganizationHasRoom) {
     AdmissionOptions options;
     options.rates = {kTenASecond};
     options.organization_rates = {{room, absl::Seconds(1)}};
-    ThirtyRuns(options, [this] {
+    Runs(options, [this] {
       Loops(20, {.caller = "b", .organization = "o"}, absl::Minutes(1));
       for (const char* other : {"o", "p", "q", "r"})
         Loops(10, {.caller = "a", .organization = other}, absl::Minutes(1));
@@ -136,7 +142,7 @@ TEST_F(WeightsTest, HoldAtEachLevelAtOnce) {
   options.rates = {{40, absl::Seconds(1)}};
   options.organization_rates = {{20, absl::Seconds(1)}};
   options.operation_rates = {{{"/a"}, {kTenASecond}}};
-  ThirtyRuns(options, [this] {
+  Runs(options, [this] {
     Loops(30, {.caller = "x", .organization = "o", .operation = "/a"}, absl::Minutes(1));
     Loops(30, {.caller = "y", .weight = 2, .organization = "o", .operation = "/a"}, absl::Minutes(1));
     Loops(80, {.caller = "z", .organization = "o", .operation = "/b"}, absl::Minutes(1));
