@@ -70,8 +70,9 @@ def _clang_tidy_impl(target, ctx):
 
     # gateway/debian12 needs other libraries.
     is_ours = not ctx.label.workspace_name and not package.startswith("third_party") and package != "gateway/debian12"
-    ours = CcInfo in target and is_ours
-    sources = [source for source in ctx.rule.files.srcs if source.is_source and source.extension == "cc"] if ours else []
+    if not is_ours or not CcInfo in target:
+        return [OutputGroupInfo(clang_tidy = depset())]
+    sources = [source for source in ctx.rule.files.srcs if source.is_source and source.extension == "cc"]
     return [OutputGroupInfo(clang_tidy = depset([_check(target, ctx, source) for source in sources]))]
 
 clang_tidy = aspect(
