@@ -1,5 +1,6 @@
 #include "translate/operation_table.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -7,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "translate/operation_set/date.h"
 
 namespace stampgate {
 namespace {
@@ -35,18 +37,36 @@ const FieldPlan* FindRole(const MessagePlan& plan, v1::FieldRole role) {
   return nullptr;
 }
 
+// Returns the days on which fields of `root`, and of the messages inside it, got newer names, and the empty day.
+std::vector<std::string> NameDaysOf(const MessagePlan& root) {
+  std::set<std::string> days = {""};
+  absl::flat_hash_set<const MessagePlan*> seen = {&root};
+  std::vector<const MessagePlan*> pending = {&root};
+  while (!pending.empty()) {
+    const MessagePlan& message = *pending.back();
+    pending.pop_back();
+    for (const FieldPlan* newer : message.successors) days.insert(newer->since);
+    for (const FieldPlan& field : message.fields) {
+      if (field.form == JsonForm::kMessage && seen.insert(field.message).second) pending.push_back(field.message);
+    }
+  }
+  return {days.begin(), days.end()};
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(absl::string_view operator_name,
-                                                                             OperationSet::Shared set) {
+                                                                             OperationSet::Shared set,
+                                                                             absl::string_view names_as_of) {
   const std::vector<ApiMethod>& methods = set->methods();
-  return Create(operator_name, std::move(set), methods);
+  return Create(operator_name, std::move(set), methods, names_as_of);
 }
 
 absl::StatusOr<std::unique_ptr<const OperationTable>> OperationTable::Create(absl::string_view operator_name,
                                                                              OperationSet::Shared set,
-                                                                             const std::vector<ApiMethod>& methods) {
-  auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name, std::move(set)));
+                                                                             const std::vector<ApiMethod>& methods,
+                                                                             absl::string_view names_as_of) {
+  auto table = std::unique_ptr<OperationTable>(new OperationTable(operator_name, std::move(set), names_as_of));
   for (const ApiMethod& method : methods) {
     if (method.kind == v1::OPERATION_KIND_LOCAL) continue;
     ABSL_RETURN_IF_ERROR(table->AddMethod(method));
@@ -85,6 +105,15 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
   ABSL_ASSIGN_OR_RETURN(const MessagePlan* response, plans_.Compile(method->output_type()));
   operation.request = request;
   operation.response = response;
+  operation.names_as_of = names_as_of_;
+  operation.name_days = NameDaysOf(*request);
+  for (const MessagePlan* message : {request, response}) {
+    for (const std::string& day : NameDaysOf(*message)) {
+      if (!day.empty() && !IsDate(day)) {
+        return Fault(method, absl::StrCat("has a newer name of a field whose `since`, ", day, ", is no day"));
+      }
+    }
+  }
 
   if (operation.response->unrecognized == nullptr && operation.response->json_members == nullptr) {
     return Fault(method, "needs a map<string, string> unrecognized in its response");
@@ -115,6 +144,11 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
         !operation.idempotency_key->field->has_presence()) {
       return Fault(method,
                    "needs an optional string idempotency_key = 14 in its request, with the role of an idempotency key");
+    }
+  }
+  for (const FieldPlan* field : {operation.organization_id, operation.timestamp_ms}) {
+    if (field != nullptr && (field->replaced != nullptr || !field->successors.empty())) {
+      return Fault(method, absl::StrCat("must have only one name of ", field->field->name()));
     }
   }
   operation.wait_until = FindRole(*operation.request, v1::FIELD_ROLE_WAIT_UNTIL);
@@ -228,6 +262,13 @@ const Operation* OperationTable::FindTyped(absl::string_view path, absl::string_
   const Operation& operation = operations_[found->second];
   const bool same = operation.path == path && operation.activity_type == activity_type;
   return same && !operation.general ? &operation : nullptr;
+}
+
+std::vector<std::string> OperationTable::NameDays() const {
+  std::set<std::string> days;
+  for (const Operation& operation : operations_) days.insert(operation.name_days.begin(), operation.name_days.end());
+  days.erase("");
+  return {days.begin(), days.end()};
 }
 
 bool OperationTable::ListsActivityType(absl::string_view type) const {

@@ -40,22 +40,30 @@ struct Operation : ApiMethod {
   const FieldPlan* path_segment = nullptr;         // not null for a general operation
   const FieldPlan* activity_type_field = nullptr;  // not null for a general submit
 
+  std::string names_as_of;  // upstream receives each member of a request under the name of this day
+  // Each day on which a member of the request got another name, and the empty day, which precedes them. A request has a
+  // form for each of these days, and no others.
+  std::vector<std::string> name_days;
+
   bool is_submit() const { return kind == v1::OPERATION_KIND_SUBMIT; }
 };
 
 // The operations of a set. Immutable, so threads may share it. Keeps the set.
 class OperationTable {
  public:
-  // Compiles the methods of `set`. Ignores local methods, whose calls do not go upstream. Errors: kFailedPrecondition,
-  // with a message that names the method or field whose options or types are not those of an operation. In this case
-  // the proto is faulty.
+  // Compiles the methods of `set`. Ignores local methods, whose calls do not go upstream. Upstream receives the members
+  // of requests under the names of the day `names_as_of`; if this is empty, under their oldest names. Errors:
+  // kFailedPrecondition, with a message that names the method or field whose options or types are not those of an
+  // operation. In this case the proto is faulty.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name,
-                                                                      OperationSet::Shared set);
+                                                                      OperationSet::Shared set,
+                                                                      absl::string_view names_as_of = "");
 
   // Compiles only `methods`, which are methods of `set`.
   static absl::StatusOr<std::unique_ptr<const OperationTable>> Create(absl::string_view operator_name,
                                                                       OperationSet::Shared set,
-                                                                      const std::vector<ApiMethod>& methods);
+                                                                      const std::vector<ApiMethod>& methods,
+                                                                      absl::string_view names_as_of = "");
 
   const OperationSet& set() const { return *set_; }
   const OperationSet::Shared& shared_set() const { return set_; }
@@ -74,12 +82,15 @@ class OperationTable {
   // Returns the operation of the method with this full name, or null.
   const Operation* Find(absl::string_view full_name) const;
 
+  // Returns the days on which a member of a request got another name, in order, without the empty day.
+  std::vector<std::string> NameDays() const;
+
   // Returns true if an activity with this status has ended. `status` is upstream's text.
   bool IsFinalStatus(absl::string_view status) const { return final_statuses_.contains(status); }
 
  private:
-  OperationTable(absl::string_view operator_name, OperationSet::Shared set)
-      : set_(std::move(set)), plans_(operator_name, UnreviewedFields(*set_)) {}
+  OperationTable(absl::string_view operator_name, OperationSet::Shared set, absl::string_view names_as_of)
+      : set_(std::move(set)), names_as_of_(names_as_of), plans_(operator_name, UnreviewedFields(*set_)) {}
 
   absl::Status AddMethod(const ApiMethod& method);
   absl::Status ClaimPath(const Operation& operation);
@@ -87,6 +98,7 @@ class OperationTable {
   absl::Status AddActivity(const Operation& operation);
 
   const OperationSet::Shared set_;
+  const std::string names_as_of_;
   MessagePlans plans_;
   std::vector<Operation> operations_;
   absl::flat_hash_map<std::string, size_t> by_full_name_;  // indices in operations_

@@ -79,6 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"PathThatCannotBeSent", " must have a path that can be sent without escaping"},
         FaultCase{"ForgetfulAnswer", " needs a map<string, string> unrecognized in its response"},
         FaultCase{"TypeOfItsOwn", kTypeMember}, FaultCase{"TypeInCapitals", kTypeMember},
+        FaultCase{"UndatedName", " has a newer name of a field whose `since`, May, is no day"},
+        FaultCase{"TwoTimes", " must have only one name of timestamp_ms"},
         FaultCase{"TwoActivities", " must not have two activities in its response"}),
     [](const auto& info) { return info.param.method; });
 

@@ -40,6 +40,8 @@ class BodyReader {
     const absl::StatusOr<absl::string_view> kept = memory_.Keep(before, *message);
     const absl::StatusOr<const ParsedMessage*> parsed =
         kept.ok() ? ParseMessage(*operation_.request, *kept, memory_) : kept.status();
+    // Most requests have one form.
+    if (parsed.ok() && operation_.name_days.size() > 1) CheckNames(**parsed);
     if (parsed.ok()) return *parsed;
     Add(parsed.status().message());
     return nullptr;
@@ -65,6 +67,22 @@ class BodyReader {
     Add(absl::StrCat("must not have a value that the request's fields cannot hold exactly: ",
                      absl::string_view(pointer).substr(0, kMaxPointerBytes)));
     return absl::OkStatus();
+  }
+
+  // Upstream might ignore a name that it does not know, and would then carry out a request without a value that the
+  // guards have checked. The recursion is bounded, because JSON is at most kMaxJsonDepth deep.
+  void CheckNames(const ParsedMessage& message) {
+    for (const FieldPlan& field : message.plan().fields) {
+      const absl::Span<const FieldValue> values = message.Values(field);
+      if (values.empty()) continue;
+      const FieldPlan& expected = NamedOn(field, operation_.names_as_of);
+      if (&message.NameOf(field) != &expected) {
+        Add(absl::StrCat("must have the member ", message.NameOf(field).json_name, " under the name ",
+                         expected.json_name, ", which upstream receives"));
+      }
+      if (field.form != JsonForm::kMessage) continue;
+      for (const FieldValue& value : values) CheckNames(value.message());
+    }
   }
 
   void Add(absl::string_view description) {

@@ -22,6 +22,7 @@ namespace stampgate {
 //   - the body has a value that no field of the message can hold exactly (except generateAppProofs in the parameters of
 //     a submit)
 //   - the body lacks a required list or map
+//   - a member has another name than upstream receives (Operation::names_as_of): the gateway does not write this body
 //   - the message does not fit into `memory`
 //
 // Does not check the rules of the message's fields. Returns null after the first and the last of these faults.

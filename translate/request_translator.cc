@@ -18,8 +18,8 @@ namespace stampgate {
 
 namespace {
 
-// What a body has beside its members and its type.
-constexpr size_t kEnvelopeBytes = sizeof(R"({"timestampMs":"18446744073709551615",})");
+// What a body has beside its members and its activity type.
+constexpr size_t kEnvelopeBytes = sizeof(R"({"type":"","timestampMs":"18446744073709551615",})");
 
 // The body of a request that holds no more than this needs no check of its size: a value has at least 16 bytes in
 // memory and at most about 150 in JSON, and a character becomes at most six.
@@ -121,6 +121,21 @@ void CheckedRequest::ReadCarried(const Operation& operation, Violations& violati
   carried_ = Carried{&operation, *request};
 }
 
+absl::StatusOr<std::string> MembersOf(const Operation& operation, const ParsedMessage& request,
+                                      absl::string_view names_as_of, const RequestMemory& memory) {
+  size_t size = 512;
+  if (memory.held() > kSmallBytes) {
+    const size_t most = std::min(memory.Left(), kMaxBodyBytes);
+    size = kEnvelopeBytes + operation.activity_type.size() +
+           JsonMembersSize(request, operation.timestamp_ms, names_as_of, most);
+    if (size > most) return BodyTooLarge(memory);
+  }
+  std::string members;
+  members.reserve(size);
+  AppendJsonMembers(request, operation.timestamp_ms, names_as_of, members);
+  return members;
+}
+
 std::string PathOf(const Operation& operation, const ParsedMessage& request) {
   return operation.general ? absl::StrCat(operation.path, request.Text(*operation.path_segment)) : operation.path;
 }
@@ -140,14 +155,7 @@ absl::StatusOr<RenderedRequest> CheckedRequest::Render() && {
     AppendJsonString(operation_->activity_type, rendered.type_member);
     rendered.type_member += ',';
   }
-  size_t size = 512;
-  if (memory_->held() > kSmallBytes) {
-    const size_t most = std::min(memory_->Left(), kMaxBodyBytes);
-    size = kEnvelopeBytes + rendered.type_member.size() + JsonMembersSize(request_, operation_->timestamp_ms, most);
-    if (size > most) return BodyTooLarge(*memory_);
-  }
-  rendered.members.reserve(size);
-  AppendJsonMembers(request_, operation_->timestamp_ms, rendered.members);
+  ABSL_ASSIGN_OR_RETURN(rendered.members, MembersOf(*operation_, request_, operation_->names_as_of, *memory_));
   return rendered;
 }
 

@@ -43,6 +43,12 @@ struct RenderedRequest {
   std::string Prefix(uint64_t timestamp_ms) const;
 };
 
+// Returns the members of the body of `request`, a message of the operation's request type that passed all checks, under
+// the names of the day `names_as_of`. Error: kInvalidArgument with ErrorInfo INVALID_REQUEST if the body would be
+// larger than kMaxBodyBytes or than the memory of the request allows.
+absl::StatusOr<std::string> MembersOf(const Operation& operation, const ParsedMessage& request,
+                                      absl::string_view names_as_of, const RequestMemory& memory);
+
 // Returns the path of upstream's operation that `request`, a message of the operation's request type, calls.
 std::string PathOf(const Operation& operation, const ParsedMessage& request);
 

@@ -28,7 +28,8 @@ std::string FullAnswer(const Operation& operation, Random& random) {
   const std::unique_ptr<Message> response = testing::NewResponse(operation);
   testing::FillFully(*response, *operation.response, static_cast<int>(Below(random, 20)));
   std::string members;
-  AppendJsonMembers(*testing::Parsed(*response, *operation.response), /*left_out=*/nullptr, members);
+  AppendJsonMembers(*testing::Parsed(*response, *operation.response), /*left_out=*/nullptr, /*names_as_of=*/"",
+                    members);
   return absl::StrCat("{", members, "}");
 }
 

@@ -45,10 +45,11 @@ class Validator {
       Add(absl::StrCat("must not hold ", plan.client_stamp->field->name(), " here"));
     }
     for (const FieldPlan& field : plan.fields) {
-      path_.push_back({&field, -1});
+      path_.push_back({&message.NameOf(field), -1});
       CheckField(field, message);
       path_.pop_back();
     }
+    CheckSuccessors(message);
     CheckExclusion(message);
     CheckGuards(message);
   }
@@ -85,7 +86,7 @@ class Validator {
       }
     } else if (!values.empty()) {
       CheckValue(plan, values.front());
-    } else if (plan.required && !plan.written_if_unset) {
+    } else if (plan.required && !plan.written_if_unset && !HasSuccessor(plan, message)) {
       Add(plan.may_be_empty ? "is required (it may be empty, but must be set)" : "is required");
     }
   }
@@ -184,10 +185,29 @@ class Validator {
     }
   }
 
+  static bool HasSuccessor(const FieldPlan& plan, const ParsedMessage& message) {
+    return absl::c_any_of(plan.successors, [&](const FieldPlan* newer) { return message.Has(*newer); });
+  }
+
+  // The parser has moved every other value of a newer name to the field that it replaces.
+  void CheckSuccessors(const ParsedMessage& message) {
+    for (const FieldPlan* newer : message.plan().successors) {
+      if (!message.Has(*newer)) continue;
+      const FieldPlan& older = *newer->replaced;
+      path_.push_back({newer, -1});
+      if (message.Has(older)) {
+        Add(absl::StrCat("must not be set beside ", message.NameOf(older).field->name(), ", which is the same value"));
+      } else {
+        Add(absl::StrCat("must be the text of a value that ", older.field->name(), " lists"));
+      }
+      path_.pop_back();
+    }
+  }
+
   void CheckExclusion(const ParsedMessage& message) {
     std::vector<absl::string_view> set;
     for (const FieldPlan* field : message.plan().at_most_one) {
-      if (message.Has(*field)) set.push_back(field->field->name());
+      if (message.Has(*field)) set.push_back(message.NameOf(*field).field->name());
     }
     if (set.size() > 1) Add(absl::StrCat("must hold at most one of ", absl::StrJoin(set, " and ")));
   }
@@ -196,9 +216,9 @@ class Validator {
     const auto contradiction = FindContradiction(message);
     if (!contradiction.has_value()) return;
     const auto [first, second] = *contradiction;
-    path_.push_back({second, -1});
+    path_.push_back({&message.NameOf(*second), -1});
     const std::string other = Path();
-    path_.back() = {first, -1};
+    path_.back() = {&message.NameOf(*first), -1};
     Add(absl::StrCat("must be equal to ", other, ", which states the same thing"));
     path_.pop_back();
   }

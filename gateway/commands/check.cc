@@ -13,6 +13,7 @@
 #include "gateway/config/caller_report.h"
 #include "gateway/config/config.h"
 #include "gateway/config/loader.h"
+#include "gateway/config/member_names.h"
 #include "gateway/config/snapshot.h"
 #include "gateway/grpc_port/grpc_release.h"
 #include "gateway/policy/class_coverage.h"
@@ -40,6 +41,7 @@ absl::StatusOr<std::string> CheckConfig(const std::string& file) {
   return absl::StrCat(file, ": ok (", config->keys_size(), " keys, ", config->callers_size(), " callers, ",
                       config.operations()->operations().size(), " operations)\n",
                       DescribeUncovered(config.operations()->set(), config->class_grants_as_of()),
+                      DescribeMemberNames(*config.operations(), config->member_names_as_of()),
                       DescribeNamedOnly(config.operations()->set()));
 }
 

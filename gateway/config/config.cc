@@ -29,6 +29,7 @@
 #include "gateway/config/duration.h"
 #include "gateway/config/fault_report.h"
 #include "gateway/config/field_rules.h"
+#include "gateway/config/member_names.h"
 #include "gateway/config/memory_rules.h"
 #include "gateway/config/named_files.h"
 #include "gateway/config/operation_files.h"
@@ -456,6 +457,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   std::shared_ptr<const OperationTable> operations =
       ReadOperations(std::move(set), snapshot.path, config, snapshot.contents, report);
   CheckClassGrants(config, operations->set(), report);
+  CheckMemberNames(config, *operations, report);
   CheckCallers(config, *operations, report);
   CheckOperationRates(config, *operations, report);
   // The checks above use the file names as the config contains them. The checks below use the contents of the files.

@@ -38,7 +38,7 @@ void Warn(const std::string& path, const std::vector<std::string>& names, absl::
 
 // Returns the operations of `base` and of the set in `bytes`.
 absl::StatusOr<std::shared_ptr<const OperationTable>> Extend(const OperationSet::Shared& base,
-                                                             absl::string_view operator_name,
+                                                             const config::v1::Config& config,
                                                              const absl::StatusOr<std::string>& bytes,
                                                              const std::string& path, std::vector<Warning>& warnings) {
   if (!bytes.ok()) return bytes.status();
@@ -46,7 +46,7 @@ absl::StatusOr<std::shared_ptr<const OperationTable>> Extend(const OperationSet:
   ABSL_ASSIGN_OR_RETURN(MergedOperations merged, MergeOperationSets(base, added));
   Warn(path, merged.unused_options, "has other options in this file, which are not used: the gateway uses its own",
        warnings);
-  return OperationTable::Create(operator_name, std::move(merged.set));
+  return OperationTable::Create(config.operator_name(), std::move(merged.set), config.member_names_as_of());
 }
 
 // Returns the full names of the fields of `set` that nobody has reviewed, in alphabetical order.
@@ -57,9 +57,10 @@ std::vector<std::string> UnreviewedNames(const OperationSet& set) {
   return names;
 }
 
-// Returns a text that is equal for configs with the same operator name and the same contents of operation files.
+// Returns a text that is equal for configs with the same operator name, the same day of member names and the same
+// contents of operation files.
 std::string KeyOf(const config::v1::Config& config, const FileContents& contents) {
-  std::string key = absl::StrCat(config.operator_name(), "\n");
+  std::string key = absl::StrCat(config.operator_name(), "\n", config.member_names_as_of(), "\n");
   for (const std::string& file : config.operations()) {
     const absl::StatusOr<std::string>& bytes = contents.Public(file);
     const auto digest = Sha256(bytes.value_or(""));
@@ -123,9 +124,8 @@ std::shared_ptr<const OperationTable> ReadOperations(OperationSet::Shared base, 
   bool has_fault = false;
   for (int i = 0; i < resolved.operations_size(); ++i) {
     const std::string path = absl::StrCat("operations[", i, "]");
-    absl::StatusOr<std::shared_ptr<const OperationTable>> extended =
-        Extend(table == nullptr ? base : table->shared_set(), config.operator_name(),
-               contents.Public(resolved.operations(i)), path, warnings);
+    absl::StatusOr<std::shared_ptr<const OperationTable>> extended = Extend(
+        table == nullptr ? base : table->shared_set(), config, contents.Public(resolved.operations(i)), path, warnings);
     if (extended.ok()) {
       table = *std::move(extended);
     } else {
@@ -133,7 +133,9 @@ std::shared_ptr<const OperationTable> ReadOperations(OperationSet::Shared base, 
       report.Add(path, extended.status().message());
     }
   }
-  if (table == nullptr) table = OperationTable::Create(config.operator_name(), base).value();
+  if (table == nullptr) {
+    table = OperationTable::Create(config.operator_name(), base, config.member_names_as_of()).value();
+  }
   Warn("operations", UnreviewedNames(table->set()),
        "has no guard: a grant with amount_limits, destinations or export_public_keys allows no request that sets it",
        warnings);

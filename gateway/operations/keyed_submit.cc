@@ -50,11 +50,21 @@ std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const Parsed
                              SerializeDeterministically(request, {operation.idempotency_key, operation.wait_until})));
 }
 
-std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, RenderedRequest& rendered, absl::Time now) {
+std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RequestForms& forms, absl::Time now) {
   if (!IsYoung(record.timestamp_ms, now)) return std::nullopt;
-  RequestBody body(rendered.SubmitBody(record.timestamp_ms));
-  if (body.sha256() != record.body_sha256) return std::nullopt;
-  return body;
+  const auto body_now = [&]() -> std::optional<RequestBody> {
+    RequestBody body(forms.rendered.SubmitBody(record.timestamp_ms));
+    if (body.sha256() != record.body_sha256) return std::nullopt;
+    return body;
+  };
+  if (std::optional<RequestBody> body = body_now()) return body;
+  for (const std::string& day : forms.operation.name_days) {
+    absl::StatusOr<std::string> members = MembersOf(forms.operation, forms.request, day, forms.memory);
+    if (!members.ok()) continue;
+    forms.rendered.members = *std::move(members);
+    if (std::optional<RequestBody> body = body_now()) return body;
+  }
+  return std::nullopt;
 }
 
 absl::Status CheckTimestampOfKey(uint64_t timestamp_ms, bool is_of_caller, absl::Time now) {

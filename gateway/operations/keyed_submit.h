@@ -15,6 +15,7 @@
 #include "stamp/request_body.h"
 #include "translate/activity_summary.h"
 #include "translate/message/parsed_message.h"
+#include "translate/message/request_memory.h"
 #include "translate/operation_table.h"
 #include "translate/request_translator.h"
 #include "translate/upstream_outcome.h"
@@ -30,10 +31,19 @@ inline constexpr absl::Duration kMaxRepeatAge = absl::Minutes(55);
 // how the gateway renders the request.
 std::array<uint8_t, 32> DigestOfRequest(const Operation& operation, const ParsedMessage& request);
 
+// A request that no client has stamped, in each of its forms: the one that upstream would receive now, and those with
+// the names that the members of the request had on other days (Operation::name_days).
+struct RequestForms {
+  const Operation& operation;
+  const ParsedMessage& request;
+  const RequestMemory& memory;
+  RenderedRequest& rendered;  // the form that upstream would receive now; its members are taken
+};
+
 // Returns the body of the submit that `record` describes if the gateway may send this body again. Two conditions must
-// hold: `rendered` still gives the same bytes with the record's timestamp, and this timestamp is younger than
-// kMaxRepeatAge. Otherwise returns nullopt. Takes the members of `rendered`.
-std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, RenderedRequest& rendered, absl::Time now);
+// hold: a form of the request still gives the same bytes with the record's timestamp, and this timestamp is younger
+// than kMaxRepeatAge. Otherwise returns nullopt. Holds one body at a time.
+std::optional<RequestBody> BodyToRepeat(const KeyRecord& record, const RequestForms& forms, absl::Time now);
 
 // Returns an error if `timestamp_ms` is at least kMaxRepeatAge old. The gateway stores no new key for such a submit,
 // because upstream would refuse a repetition of the submit. The error is INVALID_ARGUMENT (INVALID_REQUEST) if the

@@ -5,17 +5,21 @@
 
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/secret/sha256.h"
 #include "gateway/operations/testing.h"
+#include "google/protobuf/text_format.h"
 #include "google/rpc/error_details.pb.h"
 #include "stamp/request_body.h"
 #include "translate/error.h"
+#include "translate/testing/dynamic_message.h"
 #include "translate/testing/operations.h"
 #include "translate/testing/parsed.h"
+#include "translate/testing/renamed_member.h"
 #include "translate/testing/rendering.h"
 
 namespace stampgate {
@@ -85,8 +89,9 @@ TEST(DigestOfRequestTest, DependsOnEveryOtherFieldAndOnTheMethod) {
 }
 
 std::optional<RequestBody> Repeat(const KeyRecord& record, absl::Time now) {
+  testing::Parsed request(CreatePolicies(), kRequest);
   RenderedRequest rendered = Rendered();
-  return BodyToRepeat(record, rendered, now);
+  return BodyToRepeat(record, {CreatePolicies(), *request, request.memory(), rendered}, now);
 }
 
 TEST(BodyToRepeatTest, ReturnsABodyOnlyIfItsTimestampIsLessThan55MinutesOld) {
@@ -101,6 +106,49 @@ TEST(BodyToRepeatTest, ReturnsNoBodyIfTheRenderedBytesDiffer) {
   KeyRecord record = RecordOf({});
   record.body_sha256[7] ^= 1;
   EXPECT_EQ(Repeat(record, kMade), std::nullopt);
+}
+
+// The names of members have changed since the gateway stored the key, for example by a reload, or by its reversal.
+TEST(BodyToRepeatTest, ReturnsTheBodyWithTheNamesThatItsMembersHadThen) {
+  const auto table_of = [](const std::string& day) {
+    return OperationTable::Create("Service", testing::OperationsWithRenamedMembers(), day).value();
+  };
+  const std::string bytes = [&] {
+    const auto table = table_of("");
+    std::unique_ptr<Message> request =
+        testing::NewMessage(table->Find("/stampgate.v1.EarnService/EarnWithdraw")->method->input_type());
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        R"pb(organization_id: "o"
+             parameters { wrapper_address: "0xaa" amount_value: "5" caip2: "eip155:1" sign_with: "0xbb" })pb",
+        request.get()));
+    return request->SerializeAsString();
+  }();
+  // Calls `use` with the forms of the request, where upstream receives the names of `day`.
+  const auto with_forms = [&](const std::string& day, auto use) {
+    const auto table = table_of(day);
+    const Operation& operation = *table->Find("/stampgate.v1.EarnService/EarnWithdraw");
+    RequestMemory memory;
+    memory.Receive(bytes.size());
+    const ParsedMessage& request = **ParseMessage(*operation.request, bytes, memory);
+    RenderedRequest rendered = (*CheckedRequest::Check(*table, operation, request, memory)).Render().value();
+    return use(RequestForms{operation, request, memory, rendered});
+  };
+  std::set<std::string> bodies;
+  for (const std::string then : {"", testing::kCaip2Day, testing::kSignerDay}) {
+    KeyRecord record;
+    record.timestamp_ms = kTimestampMs;
+    const std::string sent =
+        with_forms(then, [](const RequestForms& forms) { return forms.rendered.SubmitBody(kTimestampMs); });
+    bodies.insert(sent);
+    record.body_sha256 = Sha256(sent);
+    for (const std::string now : {"", testing::kCaip2Day, testing::kSignerDay}) {
+      std::optional<RequestBody> body =
+          with_forms(now, [&](const RequestForms& forms) { return BodyToRepeat(record, forms, kMade); });
+      ASSERT_TRUE(body.has_value()) << then << " " << now;
+      EXPECT_EQ((*std::move(body)).TakeBytes(), sent);
+    }
+  }
+  EXPECT_EQ(bodies.size(), 3u);
 }
 
 TEST(CheckTimestampOfKeyTest, RefusesATimestampThatIsTooOldToBeRepeated) {

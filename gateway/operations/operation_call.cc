@@ -269,10 +269,18 @@ void OperationCall::OnBegun(StoreAnswer answer) {
   // If the store had decided otherwise before, the audit log has a decision about a body that is not sent.
   record_.audit().End(absl::AbortedError("the store began no attempt with this body"), {}, fingerprint_);
   // If the stored key belongs to this request, asks the store to begin an attempt with the earlier bytes, so that the
-  // gateway can send these bytes again.
-  if (record.request_sha256 == request_sha256_ && record.timestamp_ms != timestamp_ms_) {
+  // gateway can send these bytes again. A client that has stamped a body has fixed its bytes.
+  const bool has_other_bytes =
+      record.timestamp_ms != timestamp_ms_ || (body_.has_value() && record.body_sha256 != body_->sha256());
+  if (record.request_sha256 == request_sha256_ && has_other_bytes && !client_stamped_) {
     if (body_.has_value()) answer.rendered.TakeBack((*std::exchange(body_, std::nullopt)).TakeBytes(), timestamp_ms_);
-    if (std::optional<RequestBody> body = BodyToRepeat(record, answer.rendered, environment_.now())) {
+    const RequestForms forms{operation_, request_, memory_, answer.rendered};
+    if (std::optional<RequestBody> body = BodyToRepeat(record, forms, environment_.now())) {
+      const size_t size = body->bytes().size();
+      if (absl::Status status = Hold(size + SubmitResponseBytes(size)); !status.ok()) {
+        dispatch_.SendNothing();
+        return End(status);
+      }
       FixBody(record.timestamp_ms, *std::move(body));
       return Remember(std::move(answer.rendered), absl::OkStatus());
     }

@@ -72,8 +72,9 @@ struct Addition {
   const char* name;
   const char* type;  // "string", "bool", or the name of a message or enum
   bool is_list;
-  States states;         // if the file gives it the guard `guard`
-  v1::FieldGuard guard;  // the one that a reviewer would give it
+  States states;                   // if the file gives it the guard `guard`
+  v1::FieldGuard guard;            // the one that a reviewer would give it
+  const char* replaces = nullptr;  // the field of which it is a newer name; it has no guard then
 };
 const std::vector<Addition>& Additions() {
   static const auto& additions = *new std::vector<Addition>{
@@ -88,6 +89,10 @@ const std::vector<Addition>& Additions() {
       {"Note", "extra", "string", false, States::kNothing, v1::FIELD_GUARD_NONE},
       {"PayRequest", "second", "Payment", false, States::kNothing, v1::FIELD_GUARD_NONE},
       {"LookRequest", "extra", "string", false, States::kNothing, v1::FIELD_GUARD_NONE},
+      {"Payment", "network", "string", false, States::kChain, {}, "chain"},
+      {"Payment", "sum", "string", false, States::kAmount, {}, "amount"},
+      {"Payment", "payee", "string", false, States::kDestination, {}, "to"},
+      {"Leg", "public_key", "string", false, States::kKey, {}, "key"},
   };
   return additions;
 }
@@ -113,12 +118,15 @@ void Add(const Addition& addition, v1::FieldGuard guard, FileDescriptorProto& fi
                                    : FieldDescriptorProto::TYPE_MESSAGE);
   if (field.type() == FieldDescriptorProto::TYPE_ENUM || field.type() == FieldDescriptorProto::TYPE_MESSAGE) {
     field.set_type_name(absl::StrCat(kPackage, type));
-  } else if (!addition.is_list) {
+  } else if (!addition.is_list && absl::NullSafeStringView(addition.replaces) != "chain") {  // which has no presence
     field.set_proto3_optional(true);
     field.set_oneof_index(message.oneof_decl_size());
     message.add_oneof_decl()->set_name(absl::StrCat("_", addition.name));
   }
   if (guard != v1::FIELD_GUARD_UNSPECIFIED) field.mutable_options()->MutableExtension(v1::field)->set_guard(guard);
+  if (addition.replaces == nullptr) return;
+  field.mutable_options()->MutableExtension(v1::field)->set_replaces(addition.replaces);
+  field.mutable_options()->MutableExtension(v1::field)->set_since("2026-10-21");
 }
 
 v1::FieldRule& RuleOf(FileDescriptorProto& file, const std::string& message, int index) {
@@ -205,6 +213,11 @@ std::unique_ptr<Scene> RandomScene(Random& random) {
   std::map<std::string, States> fields;
   for (const Addition& addition : Additions()) {
     if (OneIn(random, 4)) continue;
+    if (addition.replaces != nullptr) {
+      Add(addition, v1::FIELD_GUARD_UNSPECIFIED, file);
+      fields[absl::StrCat(addition.message, ".", addition.name)] = addition.states;
+      continue;
+    }
     const v1::FieldGuard guard = OneIn(random, 4)   ? v1::FIELD_GUARD_UNSPECIFIED
                                  : OneIn(random, 6) ? v1::FIELD_GUARD_NONE
                                                     : addition.guard;
@@ -217,6 +230,14 @@ std::unique_ptr<Scene> RandomScene(Random& random) {
                                                                                            : States::kNothing;
   }
   return std::make_unique<Scene>(file, std::move(fields));
+}
+
+// Returns the name of the field that `field` replaces, or an empty text.
+std::string ReplacedBy(const FieldDescriptor& field) {
+  for (const Addition& addition : Additions()) {
+    if (addition.replaces != nullptr && field.name() == addition.name) return addition.replaces;
+  }
+  return "";
 }
 
 std::string Lower(std::string text) {
@@ -254,7 +275,8 @@ void FillRandomly(const Scene& scene, Message& message, Random& random, int dept
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     const States states = scene.StatesOf(*field);
-    const bool is_rare = states == States::kNothing || states == States::kUnreviewed || states == States::kDanger;
+    const bool is_rare = states == States::kNothing || states == States::kUnreviewed || states == States::kDanger ||
+                         !ReplacedBy(*field).empty();
     const bool leads_on = field->message_type() != nullptr && depth == kDepth;
     if (!leads_on && (field->message_type() != nullptr || is_rare ? !OneIn(random, 6) : OneIn(random, 3))) continue;
     const auto number = [&] { return OneIn(random, 60) ? 77 : OneIn(random, 3) ? 2 : 1; };
@@ -289,6 +311,12 @@ class Oracle {
     for (const FieldDescriptor* field : Set(message)) {
       const States states = scene_.StatesOf(*field);
       const std::vector<std::string> texts = Texts(message, *field);
+      if (const std::string older = ReplacedBy(*field); !older.empty()) {
+        for (const FieldDescriptor* other : Set(message)) {
+          if (other->name() == older) return true;
+        }
+        if (older == "chain" && texts[0] != "eip155:1" && texts[0] != "eip155:8453") return true;
+      }
       for (const std::string& text : texts) {
         if (text == "?") return true;
         if (states == States::kAmount && !IsAmountText(text)) return true;

@@ -97,7 +97,7 @@ int Main() {
       [&] {
         std::string json;
         RequestMemory memory(std::numeric_limits<size_t>::max());
-        AppendJsonMembers(**ParseMessage(**plan, *bytes, memory), /*left_out=*/nullptr, json);
+        AppendJsonMembers(**ParseMessage(**plan, *bytes, memory), /*left_out=*/nullptr, /*names_as_of=*/"", json);
         ok &= !json.empty();
       },
       [&] {

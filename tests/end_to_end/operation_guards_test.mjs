@@ -7,8 +7,8 @@ import { code, encode } from '../clients/gateway.mjs';
 import { load } from '../clients/packages.mjs';
 import { binary, root } from '../paths.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
-import { freeCaller, putConfig, run, startStack } from './harness.mjs';
-import { reloaded } from './policy_callers.mjs';
+import { freeCaller, putConfig, run, scratch, startStack } from './harness.mjs';
+import { reconfigure, reloaded } from './policy_callers.mjs';
 
 const protobuf = load('protobufjs');
 
@@ -39,26 +39,35 @@ const bytesField = (number, bytes) =>
     .finish();
 
 /** The request as bytes, because the test's own protos have no `caip2`. Leaves out members that are undefined. */
-function withdrawal({ chain = ONE, caip2, amount = '500' }) {
+function withdrawal({ chain = ONE, caip2, amount = '500', key }) {
   const parameters = { wrapper_address: ADDRESS, sign_with: ADDRESS, amount_value: amount };
   if (chain !== null) parameters.chain_caip2 = chain;
-  const request = encode(WITHDRAW, { organization_id: ORGANIZATION, parameters });
+  const request = encode(WITHDRAW, { organization_id: ORGANIZATION, parameters, idempotency_key: key });
   if (caip2 === undefined) return request;
   // The last field of a number is merged into the earlier ones.
   return Buffer.concat([request, bytesField(PARAMETERS_FIELD, bytesField(CAIP2_FIELD, Buffer.from(caip2)))]);
 }
 
+/**
+ * Starts a gateway with an operations file.
+ * @param {object[]} [callers]
+ */
 async function startWith(t, file, callers = limited) {
-  const { gateway, simulator } = await startStack(t, { config: { operations: operations(file), callers } });
+  const { gateway, simulator } = await startStack(t, {
+    config: { operations: operations(file), callers, store: { sqlite: { folder: scratch(t) } } },
+  });
+  /** Resolves to the body that upstream received. The simulator has no member `caip2`, so it may refuse the body. */
+  const sentBody = async (values) => {
+    simulator.reset();
+    await gateway.call(WITHDRAW, withdrawal(values)).catch(({ info }) => assert.equal(info?.domain, 'upstream'));
+    return simulator.requests()[0].body;
+  };
   return {
     gateway,
     simulator,
-    /** Resolves to the parameters that upstream received. The simulator has no member `caip2`, so it may refuse them. */
-    sent: async (values) => {
-      simulator.reset();
-      await gateway.call(WITHDRAW, withdrawal(values)).catch(({ info }) => assert.equal(info?.domain, 'upstream'));
-      return JSON.parse(simulator.requests()[0].body).parameters;
-    },
+    sentBody,
+    /** Resolves to the parameters that upstream received. */
+    sent: async (values) => JSON.parse(await sentBody(values)).parameters,
     /** Resolves to the error. Nothing may have been sent. */
     refused: async (values) => {
       simulator.reset();
@@ -145,6 +154,57 @@ test('a file with the API of the first release is valid, and check names its opt
     stderr,
     /operations\[0\]: stampgate\.v1\.EarnWithdrawParameters\.sign_with has other options .* \(warning\)/,
   );
+});
+
+/** The members of the parameters that name the chain. */
+const chainIn = ({ chainCaip2, caip2 }) => ({ chainCaip2, caip2 });
+const oldName = { chainCaip2: 'eip155:1', caip2: undefined };
+const newName = { chainCaip2: undefined, caip2: 'eip155:1' };
+const renamed = { chain: null, caip2: 'eip155:1' };
+
+test('of a renamed member, callers use either name, and the config chooses the one that upstream receives', async (t) => {
+  const { gateway, sent, refused } = await startWith(t, 'caip2_successor');
+  const lineOf = async () => (await run(['check', '--config', gateway.configFile])).stdout;
+  const oldest = { expected: oldName, line: /upstream receives the oldest names of members .* on 2026-10-21/ };
+  const newest = { day: '2026-10-21', expected: newName, line: /upstream receives the names of 2026-10-21 of members/ };
+  for (const { day, expected, line } of [oldest, newest, oldest]) {
+    if (day !== gateway.config.member_names_as_of) await reconfigure(gateway, { member_names_as_of: day });
+    for (const values of [{}, renamed]) assert.deepEqual(chainIn(await sent(values)), expected);
+    for (const values of [{ chain: BASE }, { chain: null, caip2: 'eip155:8453' }, { ...renamed, amount: '1001' }]) {
+      assert.equal((await refused(values)).code, code.PERMISSION_DENIED, JSON.stringify(values));
+    }
+    for (const values of [{ caip2: 'eip155:1' }, { caip2: 'eip155:8453' }, { chain: null, caip2: 'eip155:2' }]) {
+      const error = await refused(values);
+      assert.equal(error.code, code.INVALID_ARGUMENT, JSON.stringify(values));
+      assert.equal(error.badRequest.field_violations[0].field, 'parameters.caip2');
+    }
+    assert.match(await lineOf(), line);
+  }
+});
+
+test('a key is repeated with the name that its first request had, whatever name is in force', async (t) => {
+  const { gateway, sentBody } = await startWith(t, 'caip2_successor');
+  const first = await sentBody({ key: 'old' });
+  assert.deepEqual(chainIn(JSON.parse(first).parameters), oldName);
+
+  await reconfigure(gateway, { member_names_as_of: '2026-10-21' });
+  assert.equal(await sentBody({ key: 'old' }), first);
+  assert.equal(await sentBody({ ...renamed, key: 'old' }), first);
+  const second = await sentBody({ key: 'new' });
+  assert.deepEqual(chainIn(JSON.parse(second).parameters), newName);
+
+  await reconfigure(gateway, { member_names_as_of: undefined });
+  assert.equal(await sentBody({ ...renamed, key: 'old' }), first);
+  const { reason } = (await gateway.refusal(WITHDRAW, withdrawal({ ...renamed, amount: '7', key: 'old' }))).info;
+  assert.equal(reason, 'IDEMPOTENCY_KEY_REUSED');
+});
+
+test('a day of names that no member has is refused', async (t) => {
+  const { gateway, sent } = await startWith(t, 'caip2_guarded');
+  const faulty = JSON.stringify({ ...gateway.config, member_names_as_of: '2026-10-21' });
+  const { message } = await reloaded(gateway, () => putConfig(gateway.configFile, faulty), 'reload_failed');
+  assert.match(message, /member_names_as_of: must not be given: no member of a request got another name/);
+  assert.deepEqual(chainIn(await sent({})), oldName);
 });
 
 test('check names the methods of a file that no class covers', async (t) => {

@@ -118,6 +118,7 @@ class MessageParser {
     ParsedMessage* const message = NewMessage(plan);
     if (message == nullptr || !ReadFields(*message)) return nullptr;
     for (; maps_ != nullptr; maps_ = maps_->next) OrderByKey(*maps_->map, maps_->field);
+    for (; renamed_ != nullptr; renamed_ = renamed_->next) MoveToReplaced(*renamed_->message);
     return message;
   }
 
@@ -129,6 +130,12 @@ class MessageParser {
     FieldValue* map;
     const FieldPlan& field;
     Map* next;
+  };
+
+  // A message whose fields have newer names.
+  struct Renamed {
+    ParsedMessage* message;
+    Renamed* next;
   };
 
   // The parser asks for the memory that is left after this many bytes.
@@ -320,13 +327,40 @@ class MessageParser {
     map.size_ = kept;
   }
 
+  // Messages are moved at the end too, because the parts of a message may use different names.
+  static void MoveToReplaced(ParsedMessage& message) {
+    if (message.fields_ == nullptr) return;
+    for (const FieldPlan* newer : message.plan().successors) {
+      const FieldPlan& older = *newer->replaced;
+      FieldValue& from = message.fields_[IndexOf(message, *newer)];
+      FieldValue& to = message.fields_[IndexOf(message, older)];
+      if (from.capacity_ == 0) from = FieldValue();
+      if (from.capacity_ == 0 || to.capacity_ != 0) continue;
+      FieldValue moved = from;
+      if (newer->form != older.form) {
+        const auto number = older.values->numbers.find(from.text());
+        if (number == older.values->numbers.end()) continue;
+        moved.number_ = static_cast<uint64_t>(int64_t{number->second});
+      }
+      to = moved;
+      from = FieldValue();
+      from.number_ = ParsedMessage::kMoved;
+    }
+  }
+
   static size_t IndexOf(const ParsedMessage& message, const FieldPlan& field) {
     return static_cast<size_t>(&field - message.plan().fields.data());
   }
 
   ParsedMessage* NewMessage(const MessagePlan& plan) {
     void* const place = Allocate(sizeof(ParsedMessage));
-    return place == nullptr ? nullptr : new (place) ParsedMessage(plan);
+    if (place == nullptr) return nullptr;
+    auto* const message = new (place) ParsedMessage(plan);
+    if (plan.successors.empty()) return message;
+    void* const renamed = Allocate(sizeof(Renamed));
+    if (renamed == nullptr) return nullptr;
+    renamed_ = new (renamed) Renamed{message, renamed_};
+    return message;
   }
 
   // Returns memory for `count` objects, or null if the memory is exceeded.
@@ -355,6 +389,7 @@ class MessageParser {
   size_t allowed_ = 0;  // the parser may allocate this many bytes before it asks again
   bool exceeded_ = false;
   Map* maps_ = nullptr;  // of all messages
+  Renamed* renamed_ = nullptr;
 };
 
 const FieldValue& ParsedMessage::At(const FieldPlan& field) const {
@@ -371,6 +406,15 @@ absl::Span<const FieldValue> ParsedMessage::Values(const FieldPlan& field) const
 
 size_t ParsedMessage::Count(const FieldPlan& field) const {
   return field.is_list ? At(field).size_ : At(field).capacity_;
+}
+
+const FieldPlan& ParsedMessage::NameOf(const FieldPlan& field) const {
+  const FieldPlan* name = &field;
+  for (const FieldPlan* newer : field.successors) {
+    const FieldValue& value = At(*newer);
+    if (value.capacity_ == 0 && value.number_ == kMoved) name = newer;
+  }
+  return *name;
 }
 
 absl::Span<const int> ParsedMessage::unknown() const {

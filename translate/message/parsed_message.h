@@ -66,6 +66,9 @@ class ParsedMessage {
   // counts entries whose keys are equal.
   size_t Count(const FieldPlan& field) const;
 
+  // Returns the field under whose name the bytes have the value of `field`: `field`, or one of its newer names.
+  const FieldPlan& NameOf(const FieldPlan& field) const;
+
   // Return the value of a field that is neither a list nor a map; zero or an empty text if the field is not set.
   uint64_t Number(const FieldPlan& field) const;
   absl::string_view Text(const FieldPlan& field) const;
@@ -85,6 +88,10 @@ class ParsedMessage {
   };
 
   const FieldValue& At(const FieldPlan& field) const;
+
+  // Sets the value of a newer name whose value was moved to the field that it replaces. It differs from all other
+  // values of a field that is not set.
+  static constexpr uint64_t kMoved = 1;
 
   const MessagePlan* plan_;
   FieldValue* fields_ = nullptr;  // of each field, in the order of the plan; null if no field is set
@@ -111,9 +118,11 @@ MapEntry MapEntryIn(const ParsedMessage& entry);
 
 // Parses `bytes` exactly as Protocol Buffers parses them into a message of `plan`: the last value of a field wins,
 // messages are merged, lists may be packed or not, the last entry of a key wins, and strings must be UTF-8. But an
-// entry keeps its unknown fields, which Protocol Buffers ignores. Does not parse fields of form kOpaque, and does not
-// store the elements of a list after the first max_elements. `bytes`, `plan` and `memory` must outlive the result.
-// Errors, whose messages continue "the request":
+// entry keeps its unknown fields, which Protocol Buffers ignores. Moves the value of a newer name (FieldRule.replaces)
+// to the field that it replaces, so that a message has one form. Such a value stays in its own field only if the older
+// field is set too, or if it is a text that the older field, an enum, does not list. Does not parse fields of form
+// kOpaque, and does not store the elements of a list after the first max_elements. `bytes`, `plan` and `memory` must
+// outlive the result. Errors, whose messages continue "the request":
 //   - kInvalidArgument: `bytes` is not such a message, except that a fault inside an unknown group or inside an element
 //     that is not stored may remain undetected
 //   - kResourceExhausted: the values need more memory than `memory` has left; the function allocates at most that

@@ -438,6 +438,23 @@ std::string UnknownOf(const Message& message, const MessagePlan& plan) {
   return out;
 }
 
+// Whether a newer name of a field is set in `message` or in a message inside it. ParseMessage moves its value.
+bool HasNewerName(const Message& message, const MessagePlan& plan) {
+  const Reflection& reflection = *message.GetReflection();
+  for (const FieldPlan& field : plan.fields) {
+    if (field.replaced != nullptr && reflection.HasField(message, field.field)) return true;
+    if (field.message == nullptr || field.form == JsonForm::kStringMap) continue;
+    const bool repeated = field.field->is_repeated();
+    const int size = repeated ? reflection.FieldSize(message, field.field) : reflection.HasField(message, field.field);
+    for (int i = 0; i < size; ++i) {
+      const Message& inner = repeated ? reflection.GetRepeatedMessage(message, field.field, i)
+                                      : reflection.GetMessage(message, field.field);
+      if (HasNewerName(inner, *field.message)) return true;
+    }
+  }
+  return false;
+}
+
 void ExpectParsedAlike(const Message& prototype, const MessagePlan& plan, const std::string& bytes, int& accepted) {
   RequestMemory memory;
   std::unique_ptr<Message> expected(prototype.New());
@@ -454,6 +471,7 @@ void ExpectParsedAlike(const Message& prototype, const MessagePlan& plan, const 
   if (!valid) return;
   ++accepted;
   EXPECT_EQ(UnknownOf(*parsed), UnknownOf(*expected, plan)) << hex;
+  if (HasNewerName(*expected, plan)) return;
   expected->DiscardUnknownFields();
   testing::OrderMaps(*expected, plan);
   ASSERT_EQ(absl::BytesToHexString(SerializeDeterministically(*parsed)),

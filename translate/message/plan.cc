@@ -88,7 +88,71 @@ std::string EnumJson(const EnumValueDescriptor* value) {
   return name.empty() ? std::string(value->name()) : name;
 }
 
+// Returns true if fields of this form can have newer names.
+bool CanBeRenamed(JsonForm form) {
+  return form == JsonForm::kString || form == JsonForm::kBytes || form == JsonForm::kBool ||
+         form == JsonForm::kUint64 || form == JsonForm::kInt64 || form == JsonForm::kUint32 ||
+         form == JsonForm::kInt32 || form == JsonForm::kEnum;
+}
+
+// Returns true if `rule` has no options other than those that a newer name may have.
+bool OnlyNames(v1::FieldRule rule) {
+  rule.clear_json_name();
+  rule.clear_replaces();
+  rule.clear_since();
+  return rule.ByteSizeLong() == 0;
+}
+
+// Compiles the newer names of the fields of `plan`.
+absl::Status CompileSuccessors(MessagePlan& plan) {
+  for (FieldPlan& newer : plan.fields) {
+    const v1::FieldRule& rule = newer.field->options().GetExtension(v1::field);
+    if (rule.replaces().empty() != rule.since().empty()) {
+      return Fault(newer.field, "must have both options `replaces` and `since`, or none of them");
+    }
+    if (rule.replaces().empty()) continue;
+    const auto found =
+        absl::c_find_if(plan.fields, [&](const FieldPlan& field) { return field.field->name() == rule.replaces(); });
+    if (found == plan.fields.end() || !found->field->options().GetExtension(v1::field).replaces().empty()) {
+      return Fault(newer.field, "must replace a field of its message that replaces no other one");
+    }
+    FieldPlan& older = *found;
+    if (!OnlyNames(rule)) return Fault(newer.field, "replaces another field, so it must have no rules of its own");
+    const bool is_text_of_enum = newer.form == JsonForm::kString && older.form == JsonForm::kEnum;
+    if ((newer.form != older.form || newer.field->enum_type() != older.field->enum_type()) && !is_text_of_enum) {
+      return Fault(newer.field, absl::StrCat("must have the type of ", older.field->name(), ", which it replaces"));
+    }
+    for (const FieldPlan* field : {&newer, &older}) {
+      if (!CanBeRenamed(field->form) || field->is_list || field->role != v1::FIELD_ROLE_UNSPECIFIED ||
+          field->field->real_containing_oneof() != nullptr) {
+        return Fault(newer.field,
+                     "and the field that it replaces must be single values without a role, and not of a oneof");
+      }
+    }
+    if (newer.field->has_presence() != older.field->has_presence()) {
+      return Fault(newer.field, "and the field that it replaces must both have presence, or neither");
+    }
+    newer.replaced = &older;
+    newer.since = rule.since();
+    newer.secret = older.secret;
+    older.successors.push_back(&newer);
+    plan.successors.push_back(&newer);
+  }
+  for (FieldPlan& field : plan.fields) {
+    absl::c_stable_sort(field.successors, [](auto* a, auto* b) { return a->since < b->since; });
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+const FieldPlan& NamedOn(const FieldPlan& field, absl::string_view day) {
+  const FieldPlan* named = &field;
+  for (const FieldPlan* newer : field.successors) {
+    if (newer->since <= day) named = newer;
+  }
+  return *named;
+}
 
 const FieldPlan* MessagePlan::Find(absl::string_view proto_name) const {
   for (const FieldPlan& field : fields) {
@@ -144,6 +208,7 @@ absl::Status MessagePlans::CompileFields(const Pending& pending) {
   for (const FieldDescriptor* field : order) {
     ABSL_RETURN_IF_ERROR(CompileField(field, pending));
   }
+  ABSL_RETURN_IF_ERROR(CompileSuccessors(plan));
   absl::flat_hash_set<std::string> names;
   absl::flat_hash_set<int> roles;
   for (const FieldPlan& field : plan.fields) {
@@ -179,6 +244,10 @@ absl::Status MessagePlans::CompileFields(const Pending& pending) {
     if (plan.at_most_one.back() == nullptr || !plan.at_most_one.back()->field->has_presence()) {
       return absl::FailedPreconditionError(absl::StrCat(descriptor->full_name(), ": at_most_one names \"", name,
                                                         "\", which is not a field with presence"));
+    }
+    if (plan.at_most_one.back()->replaced != nullptr) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(descriptor->full_name(), ": at_most_one names \"", name, "\", which replaces another field"));
     }
   }
   return absl::OkStatus();

@@ -72,7 +72,15 @@ struct FieldPlan {
   // whose first field is the key and whose second field is the value.
   const MessagePlan* message = nullptr;
   const EnumPlan* values = nullptr;  // for a kEnum
+
+  const FieldPlan* replaced = nullptr;       // the field of which this one is a newer name, or null
+  std::string since;                         // the day of that name
+  std::vector<const FieldPlan*> successors;  // the newer names of this field, ordered by their days
 };
+
+// Returns the field under whose name upstream knows the value of `field` on `day`: `field` itself, or one of its
+// successors. The empty day precedes all others.
+const FieldPlan& NamedOn(const FieldPlan& field, absl::string_view day);
 
 // The mapping and the rules of one message. Immutable, so threads may share it.
 struct MessagePlan {
@@ -87,6 +95,7 @@ struct MessagePlan {
   // Required fields that may be empty, and whose absence a message cannot show: lists, maps, and texts without
   // presence.
   std::vector<const FieldPlan*> required_empties;
+  std::vector<const FieldPlan*> successors;  // the fields that are newer names of others
 
   // Returns the plan of the field with this proto name, or null.
   const FieldPlan* Find(absl::string_view proto_name) const;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "translate/testing/dynamic_message.h"
+#include "translate/testing/small_set.h"
 #include "translate/testing/status.h"
 #include "translate/testing/testing.pb.h"
 
@@ -280,6 +281,99 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{testing::HasFaultInside::descriptor(),
                   "HasDouble.value has type double, which has no JSON form here"}),
     [](const auto& info) { return std::string(info.param.descriptor->name()); });
+
+// A message with the field `color` and `field`, and perhaps more.
+struct NewerNameCase {
+  const char* color;  // the rest of the field `color`
+  const char* field;
+  const char* fault;
+};
+
+class NewerNameTest : public ::testing::TestWithParam<NewerNameCase> {
+ protected:
+  static OperationSet::Shared SetOf(const std::string& color, const std::string& field) {
+    return testing::SetOfTexts({absl::StrCat(
+        R"(name: 'kettle.proto' package: 'kitchen' dependency: 'stampgate/v1/options.proto' syntax: 'proto3'
+           enum_type { name: 'Size' value { name: 'NONE' number: 0 } value { name: 'SMALL' number: 1 } }
+           message_type { name: 'Kettle' field { name: 'color' number: 1 )",
+        color, " } ", field, " }")});
+  }
+};
+
+constexpr char kText[] = "label: LABEL_OPTIONAL type: TYPE_STRING";
+#define HUE(type, rule) "field { name: 'hue' number: 2 " type " options { [stampgate.v1.field] { " rule " } } }"
+
+TEST_P(NewerNameTest, TheErrorNamesTheFaultyField) {
+  const OperationSet::Shared set = SetOf(GetParam().color, GetParam().field);
+  MessagePlans plans("Service");
+  EXPECT_THAT(plans.Compile(set->pool().FindMessageTypeByName("kitchen.Kettle")),
+              StatusIs(absl::StatusCode::kFailedPrecondition, ::testing::Eq(std::string(GetParam().fault))));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, NewerNameTest,
+    ::testing::Values(
+        NewerNameCase{kText, HUE("label: LABEL_OPTIONAL type: TYPE_STRING", "replaces: 'color'"),
+                      "kitchen.Kettle.hue must have both options `replaces` and `since`, or none of them"},
+        NewerNameCase{kText, HUE("label: LABEL_OPTIONAL type: TYPE_STRING", "since: '2026-10-21'"),
+                      "kitchen.Kettle.hue must have both options `replaces` and `since`, or none of them"},
+        NewerNameCase{kText, HUE("label: LABEL_OPTIONAL type: TYPE_STRING", "replaces: 'size' since: '2026-10-21'"),
+                      "kitchen.Kettle.hue must replace a field of its message that replaces no other one"},
+        NewerNameCase{kText, HUE("label: LABEL_OPTIONAL type: TYPE_STRING", "replaces: 'hue' since: '2026-10-21'"),
+                      "kitchen.Kettle.hue must replace a field of its message that replaces no other one"},
+        NewerNameCase{
+            kText,
+            HUE("label: LABEL_OPTIONAL type: TYPE_STRING", "replaces: 'color' since: '2026-10-21' required: true"),
+            "kitchen.Kettle.hue replaces another field, so it must have no rules of its own"},
+        NewerNameCase{kText, HUE("label: LABEL_OPTIONAL type: TYPE_BYTES", "replaces: 'color' since: '2026-10-21'"),
+                      "kitchen.Kettle.hue must have the type of color, which it replaces"},
+        NewerNameCase{kText,
+                      HUE("label: LABEL_OPTIONAL type: TYPE_ENUM type_name: '.kitchen.Size'",
+                          "replaces: 'color' since: '2026-10-21'"),
+                      "kitchen.Kettle.hue must have the type of color, which it replaces"},
+        NewerNameCase{"label: LABEL_REPEATED type: TYPE_STRING",
+                      HUE("label: LABEL_REPEATED type: TYPE_STRING", "replaces: 'color' since: '2026-10-21'"),
+                      "kitchen.Kettle.hue and the field that it replaces must be single values without a role, and not "
+                      "of a oneof"},
+        NewerNameCase{"label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: '.kitchen.Kettle'",
+                      HUE("label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: '.kitchen.Kettle'",
+                          "replaces: 'color' since: '2026-10-21'"),
+                      "kitchen.Kettle.hue and the field that it replaces must be single values without a role, and not "
+                      "of a oneof"},
+        NewerNameCase{"label: LABEL_OPTIONAL type: TYPE_STRING oneof_index: 0",
+                      HUE("label: LABEL_OPTIONAL type: TYPE_STRING",
+                          "replaces: 'color' since: '2026-10-21'") " oneof_decl { name: 'look' }",
+                      "kitchen.Kettle.hue and the field that it replaces must be single values without a role, and not "
+                      "of a oneof"},
+        NewerNameCase{"label: LABEL_OPTIONAL type: TYPE_STRING proto3_optional: true oneof_index: 0",
+                      HUE("label: LABEL_OPTIONAL type: TYPE_STRING",
+                          "replaces: 'color' since: '2026-10-21'") " oneof_decl { name: '_color' }",
+                      "kitchen.Kettle.hue and the field that it replaces must both have presence, or neither"}));
+#undef HUE
+
+TEST_F(MessagePlanTest, NamedOnReturnsTheNewestNameOfADay) {
+  static const auto& set = *new OperationSet::Shared(testing::SetOfTexts(
+      {R"(name: 'kettle.proto' package: 'kitchen' dependency: 'stampgate/v1/options.proto' syntax: 'proto3'
+          message_type {
+            name: 'Kettle'
+            field { name: 'tint' number: 1 label: LABEL_OPTIONAL type: TYPE_STRING
+                    options { [stampgate.v1.field] { replaces: 'color' since: '2026-12-01' } } }
+            field { name: 'color' number: 2 label: LABEL_OPTIONAL type: TYPE_STRING
+                    options { [stampgate.v1.field] { secret: true } } }
+            field { name: 'hue' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING
+                    options { [stampgate.v1.field] { replaces: 'color' since: '2026-10-21' } } }
+          })"}));
+  const MessagePlan& plan = PlanOf(set->pool().FindMessageTypeByName("kitchen.Kettle"));
+  const FieldPlan& color = *plan.Find("color");
+  EXPECT_EQ(&NamedOn(color, ""), &color);
+  EXPECT_EQ(&NamedOn(color, "2026-10-20"), &color);
+  EXPECT_EQ(&NamedOn(color, "2026-10-21"), plan.Find("hue"));
+  EXPECT_EQ(&NamedOn(color, "2026-11-30"), plan.Find("hue"));
+  EXPECT_EQ(&NamedOn(color, "2026-12-01"), plan.Find("tint"));
+  EXPECT_EQ(plan.Find("hue")->replaced, &color);
+  EXPECT_TRUE(plan.Find("hue")->secret);
+  EXPECT_THAT(plan.successors, UnorderedElementsAre(plan.Find("hue"), plan.Find("tint")));
+}
 
 }  // namespace
 }  // namespace stampgate

@@ -100,6 +100,7 @@ class MessageReader {
     std::vector<const FieldPlan*> missing;
     if (side_ == Side::kRequest) missing = plan.required_empties;
     SetOneofs set_oneofs;
+    NamedMembers named;
     bool nameless = false;
     size_t next = 0;  // the field expected next: upstream mostly sends members in the order of the proto
     absl::Status status = object.ForEachMember([&](absl::string_view name, JsonValue& value) -> absl::Status {
@@ -113,15 +114,19 @@ class MessageReader {
         nameless = true;
         return absl::OkStatus();
       }
-      if (value.kind() != Kind::kNull) missing.erase(std::remove(missing.begin(), missing.end(), field), missing.end());
+      if (value.kind() != Kind::kNull) {
+        const FieldPlan* const older = field == nullptr ? nullptr : OlderOf(field);
+        missing.erase(std::remove(missing.begin(), missing.end(), older), missing.end());
+      }
       path_.push_back({name, 0});
-      absl::Status status = field != nullptr  ? ReadField(value, *field, set_oneofs)
+      absl::Status status = field != nullptr  ? ReadNamed(value, *field, set_oneofs, named)
                             : rest != nullptr ? AppendMember(name, value, rest_text)
                                               : Keep(value);
       path_.pop_back();
       return status;
     });
     if (!status.ok()) return status;
+    ABSL_RETURN_IF_ERROR(CopyToOtherNames(named));
     if (!rest_text.empty()) wire_.String(rest->field->number(), rest_text + "}");
     for (const FieldPlan* field : missing) {
       path_.push_back({field->json_name, 0});
@@ -137,6 +142,14 @@ class MessageReader {
  private:
   // The oneofs of a message of which a member is set.
   using SetOneofs = absl::InlinedVector<const google::protobuf::OneofDescriptor*, 2>;
+
+  // The members of an object that have other names too. A copy of a value that is neither an object nor an array stays
+  // valid until the end of the JSON.
+  struct NamedMember {
+    const FieldPlan* field;
+    JsonValue value;
+  };
+  using NamedMembers = absl::InlinedVector<NamedMember, 2>;
 
   struct Step {
     absl::string_view name;  // the member's name; its data() is null for an element
@@ -159,6 +172,44 @@ class MessageReader {
     wire_.String(field.field->number(), text);
     return absl::OkStatus();
   }
+
+  // Reads the value of a field, and notes it if the field has other names. In a request, a second member with the same
+  // value is one that no field can hold, even if it is empty or null.
+  absl::Status ReadNamed(JsonValue& value, const FieldPlan& plan, SetOneofs& set_oneofs, NamedMembers& named) {
+    const FieldPlan* const older = OlderOf(&plan);
+    if (older->successors.empty()) return ReadField(value, plan, set_oneofs);
+    const bool is_second = absl::c_any_of(named, [&](const NamedMember& each) { return OlderOf(each.field) == older; });
+    if (is_second && side_ == Side::kRequest) return Keep(value);
+    if (side_ == Side::kRequest || value.kind() != Kind::kNull) named.push_back({&plan, value});
+    return ReadField(value, plan, set_oneofs);
+  }
+
+  // Gives the other names of the members in a response the same values, unless the JSON has values under them.
+  absl::Status CopyToOtherNames(const NamedMembers& named) {
+    if (side_ == Side::kRequest) return absl::OkStatus();
+    quiet_ = true;
+    absl::Status status;
+    for (const NamedMember& member : named) {
+      const FieldPlan& older = *OlderOf(member.field);
+      if (status.ok()) status = CopyUnlessNamed(member.value, older, named);
+      for (const FieldPlan* newer : older.successors) {
+        if (status.ok()) status = CopyUnlessNamed(member.value, *newer, named);
+      }
+    }
+    quiet_ = false;
+    return status;
+  }
+
+  absl::Status CopyUnlessNamed(JsonValue value, const FieldPlan& plan, const NamedMembers& named) {
+    const bool is_scalar = value.kind() != Kind::kObject && value.kind() != Kind::kArray;
+    if (!is_scalar || absl::c_any_of(named, [&](const NamedMember& member) { return member.field == &plan; })) {
+      return absl::OkStatus();
+    }
+    return ReadValue(value, plan);
+  }
+
+  // Returns the field that `plan` replaces, or `plan`.
+  static const FieldPlan* OlderOf(const FieldPlan* plan) { return plan->replaced != nullptr ? plan->replaced : plan; }
 
   absl::Status ReadField(JsonValue& value, const FieldPlan& plan, SetOneofs& set_oneofs) {
     const FieldDescriptor* field = plan.field;
@@ -365,6 +416,7 @@ class MessageReader {
 
   // Reports the JSON text of `value`, whose place is `path_`, as a value that no field can hold.
   absl::Status Keep(JsonValue& value) {
+    if (quiet_) return absl::OkStatus();
     ABSL_ASSIGN_OR_RETURN(absl::string_view text, value.Text());
     return unrecognized_(Pointer(), text);
   }
@@ -385,6 +437,7 @@ class MessageReader {
   const OnUnrecognized unrecognized_;
   const OnMissing missing_;
   absl::InlinedVector<Step, 8> path_;
+  bool quiet_ = false;  // a value that no field can hold has been reported already
   WireWriter wire_;
 };
 

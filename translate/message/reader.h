@@ -12,6 +12,10 @@
 // A member of a map whose value is not a string is such a value too. Since no entry can stand for it, the reader stores
 // it under its own pointer and adds no entry.
 //
+// A member can have several names (FieldRule.replaces). In a response, the reader sets the field of each name that the
+// JSON lacks to the value under another name, if that field can hold it. In a request, a second member with such a
+// value is one that no field can hold.
+//
 // A timestamp is one value. If one of its members is not exact, the reader stores the whole object, and sets the field
 // only if both seconds and nanos can be converted.
 //

@@ -44,7 +44,7 @@ const MessagePlan& EverythingPlan() {
 
 std::string Write(const Message& message, const MessagePlan& plan) {
   std::string members;
-  AppendJsonMembers(*testing::Parsed(message, plan), /*left_out=*/nullptr, members);
+  AppendJsonMembers(*testing::Parsed(message, plan), /*left_out=*/nullptr, /*names_as_of=*/"", members);
   return absl::StrCat("{", members, "}");
 }
 

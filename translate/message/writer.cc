@@ -61,7 +61,7 @@ absl::string_view Members(absl::string_view object) {
 template <typename Out>
 class MessageWriter {
  public:
-  explicit MessageWriter(Out& out) : out_(out) {}
+  MessageWriter(Out& out, absl::string_view names_as_of) : out_(out), names_as_of_(names_as_of) {}
 
   void AppendMembers(const ParsedMessage& message, const FieldPlan* left_out) {
     bool first = true;
@@ -80,7 +80,7 @@ class MessageWriter {
         continue;
       }
       separate();
-      out_.Append(field.json_key);
+      out_.Append(NamedOn(field, names_as_of_).json_key);
       if (!field.is_list) {
         if (values.empty()) {
           out_.Append("\"\"");
@@ -174,18 +174,21 @@ class MessageWriter {
   }
 
   Out& out_;
+  const absl::string_view names_as_of_;
 };
 
 }  // namespace
 
-void AppendJsonMembers(const ParsedMessage& message, const FieldPlan* left_out, std::string& out) {
+void AppendJsonMembers(const ParsedMessage& message, const FieldPlan* left_out, absl::string_view names_as_of,
+                       std::string& out) {
   Text text(out);
-  MessageWriter<Text>(text).AppendMembers(message, left_out);
+  MessageWriter<Text>(text, names_as_of).AppendMembers(message, left_out);
 }
 
-size_t JsonMembersSize(const ParsedMessage& message, const FieldPlan* left_out, size_t most) {
+size_t JsonMembersSize(const ParsedMessage& message, const FieldPlan* left_out, absl::string_view names_as_of,
+                       size_t most) {
   Size size(most);
-  MessageWriter<Size>(size).AppendMembers(message, left_out);
+  MessageWriter<Size>(size, names_as_of).AppendMembers(message, left_out);
   return size.size();
 }
 

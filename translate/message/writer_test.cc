@@ -22,7 +22,7 @@ using ::stampgate::testing::Proto;
 
 std::string Write(const google::protobuf::Message& message) {
   std::string out;
-  AppendJsonMembers(*testing::Parsed(message), /*left_out=*/nullptr, out);
+  AppendJsonMembers(*testing::Parsed(message), /*left_out=*/nullptr, /*names_as_of=*/"", out);
   return absl::StrCat("{", out, "}");
 }
 
@@ -139,7 +139,7 @@ TEST(MessageWriterTest, TheLeftOutFieldAndThePathAreNotWritten) {
   auto request = testing::RequestOf(
       submit, R"pb(timestamp_ms: 1 organization_id: "o" parameters: "{}" path: "p" activity_type: "T")pb");
   std::string out;
-  AppendJsonMembers(*testing::Parsed(*request, *submit.request), submit.timestamp_ms, out);
+  AppendJsonMembers(*testing::Parsed(*request, *submit.request), submit.timestamp_ms, /*names_as_of=*/"", out);
   EXPECT_EQ(out, R"("organizationId":"o","parameters":{},"type":"T")");
 }
 
@@ -156,7 +156,7 @@ TEST(MessageWriterTest, TheMembersOfTheParametersAreWrittenBesideTheOtherFields)
         testing::RequestOf(query, R"pb(organization_id: "o" path: "p")pb");
     request->GetReflection()->SetString(request.get(), query.request->Find("parameters")->field, row.parameters);
     std::string out;
-    AppendJsonMembers(*testing::Parsed(*request, *query.request), /*left_out=*/nullptr, out);
+    AppendJsonMembers(*testing::Parsed(*request, *query.request), /*left_out=*/nullptr, /*names_as_of=*/"", out);
     EXPECT_EQ(out, row.json);
   }
 }

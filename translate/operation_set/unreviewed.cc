@@ -68,7 +68,10 @@ absl::flat_hash_set<const FieldDescriptor*> UnreviewedFields(const OperationSet&
   for (const Descriptor* message : WithNestedMessages(built_in)) {
     for (int i = 0; i < message->field_count(); ++i) {
       const FieldDescriptor* field = message->field(i);
-      if (!set.IsBuiltIn(*field) && GuardOf(*field) == v1::FIELD_GUARD_UNSPECIFIED) unreviewed.insert(field);
+      const bool is_newer_name = !field->options().GetExtension(v1::field).replaces().empty();
+      if (!set.IsBuiltIn(*field) && GuardOf(*field) == v1::FIELD_GUARD_UNSPECIFIED && !is_newer_name) {
+        unreviewed.insert(field);
+      }
     }
   }
   return unreviewed;

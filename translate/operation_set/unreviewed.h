@@ -17,7 +17,8 @@ v1::FieldGuard GuardOf(const google::protobuf::FieldDescriptor& field);
 // - a built-in message contains them, at any depth, and
 // - a request contains this message, and a guarded field, at any depth.
 //
-// Such a field can state a value that the guards of the request do not check.
+// Such a field can state a value that the guards of the request do not check. A newer name of another field
+// (FieldRule.replaces) cannot: the guard of that field checks its value.
 absl::flat_hash_set<const google::protobuf::FieldDescriptor*> UnreviewedFields(const OperationSet& set);
 
 }  // namespace stampgate
