@@ -22,18 +22,24 @@ struct Warning {
   std::string message;
 };
 
-// The most elements that the warnings about one file name.
+// The most elements that the warnings of one kind about one file name.
 constexpr size_t kMaxNamed = 20;
 
-// Adds a warning for each of `names`, up to kMaxNamed.
-void Warn(const std::string& path, const std::vector<std::string>& names, absl::string_view what,
+// Adds the warnings `sentences`, up to kMaxNamed. `others` says what the elements of all others have in common.
+void Warn(const std::string& path, const std::vector<std::string>& sentences, absl::string_view others,
           std::vector<Warning>& warnings) {
-  for (size_t i = 0; i < std::min(kMaxNamed, names.size()); ++i) {
-    warnings.push_back({path, absl::StrCat(names[i], " ", what)});
+  for (size_t i = 0; i < std::min(kMaxNamed, sentences.size()); ++i) warnings.push_back({path, sentences[i]});
+  if (sentences.size() > kMaxNamed) {
+    warnings.push_back({path, absl::StrCat(sentences.size() - kMaxNamed, " more elements: each ", others)});
   }
-  if (names.size() > kMaxNamed) {
-    warnings.push_back({path, absl::StrCat(names.size() - kMaxNamed, " more elements: each ", what)});
-  }
+}
+
+// Adds a warning for each of `names`, up to kMaxNamed.
+void WarnOfEach(const std::string& path, const std::vector<std::string>& names, absl::string_view what,
+                std::vector<Warning>& warnings) {
+  std::vector<std::string> sentences;
+  for (const std::string& name : names) sentences.push_back(absl::StrCat(name, " ", what));
+  Warn(path, sentences, what, warnings);
 }
 
 // Returns the operations of `base` and of the set in `bytes`.
@@ -44,8 +50,9 @@ absl::StatusOr<std::shared_ptr<const OperationTable>> Extend(const OperationSet:
   if (!bytes.ok()) return bytes.status();
   ABSL_ASSIGN_OR_RETURN(OperationSet::Shared added, OperationSet::Create(*bytes));
   ABSL_ASSIGN_OR_RETURN(MergedOperations merged, MergeOperationSets(base, added));
-  Warn(path, merged.unused_options, "has other options in this file, which are not used: the gateway uses its own",
-       warnings);
+  Warn(path, merged.conflicts, "stays as it is or is left out", warnings);
+  WarnOfEach(path, merged.unused_options,
+             "has other options in this file, which are not used: the gateway uses its own", warnings);
   return OperationTable::Create(config.operator_name(), std::move(merged.set), config.member_names_as_of());
 }
 
@@ -136,9 +143,10 @@ std::shared_ptr<const OperationTable> ReadOperations(OperationSet::Shared base, 
   if (table == nullptr) {
     table = OperationTable::Create(config.operator_name(), base, config.member_names_as_of()).value();
   }
-  Warn("operations", UnreviewedNames(table->set()),
-       "has no guard: a grant with amount_limits, destinations or export_public_keys allows no request that sets it",
-       warnings);
+  WarnOfEach(
+      "operations", UnreviewedNames(table->set()),
+      "has no guard: a grant with amount_limits, destinations or export_public_keys allows no request that sets it",
+      warnings);
   Report(warnings, report);
   if (!has_fault) Keep(std::move(base), key, table, std::move(warnings));
   return table;

@@ -13,9 +13,9 @@
 namespace stampgate {
 
 // Returns the operations of `base`, which must have no fault, and of the files `operations` of `config`. `config_file`
-// is the path of the config, to which the names of these files are relative. If a file has a fault, reports it, and
-// leaves this file out. Keeps the last result without a fault, and returns it again if nothing has changed.
-// Thread-safe.
+// is the path of the config, to which the names of these files are relative. Warns of what a file defines otherwise
+// than the gateway, which stays as it is. If a file has a fault, reports it, and leaves this file out. Keeps the last
+// result without a fault, and returns it again if nothing has changed. Thread-safe.
 std::shared_ptr<const OperationTable> ReadOperations(OperationSet::Shared base, const std::string& config_file,
                                                      const config::v1::Config& config, const FileContents& contents,
                                                      ConfigReport& report);

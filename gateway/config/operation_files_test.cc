@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/substitute.h"
 #include "gateway/config/config.h"
@@ -86,14 +89,16 @@ FileDescriptorSet WithKettles() {
 class OperationFilesTest : public ::testing::Test {
  protected:
   // Parses a config that names a file with these bytes.
-  absl::StatusOr<ParsedConfig> Parse(const std::string& bytes, const std::string& name = "added.binpb") {
+  absl::StatusOr<ParsedConfig> Parse(const std::string& bytes, const std::string& name = "added.binpb",
+                                     const OperationSet::Shared& base = OperationSet::BuiltIn()) {
     std::ofstream(folder_ + "added.binpb", std::ios::binary) << bytes;
     return ParseConfig(TestSnapshot(absl::StrCat("upstream: {base_url: 'https://host'}\n"
                                                  "keys: [{name: all, file: a.key, all_organizations: true}]\n"
                                                  "callers: [{name: c, loopback: true}]\n"
                                                  "operations: [",
                                                  name, "]\n"),
-                                    folder_ + "f"));
+                                    folder_ + "f"),
+                       base);
   }
 
   // Returns the warnings about the setting `operations`, without the name of the config file.
@@ -150,13 +155,120 @@ TEST_F(OperationFilesTest, AMissingFileIsAFault) {
   EXPECT_THAT(FaultOf("", "missing.binpb"), HasSubstr("f:4:14: operations[0]: "));
 }
 
-TEST_F(OperationFilesTest, AFileThatChangesATypeIsAFaultThatNamesIt) {
-  FileDescriptorSet files = Program();
+TEST_F(OperationFilesTest, AFieldWhoseTypeAFileChangesStaysAndAWarningNamesIt) {
+  FileDescriptorSet files = WithKettles();
   MessageIn(files, "EarnWithdrawParameters").mutable_field(4)->set_type(FieldDescriptorProto::TYPE_BYTES);
-  EXPECT_THAT(
-      FaultOf(files.SerializeAsString()),
-      HasSubstr("operations[0]: stampgate.v1.EarnWithdrawParameters.amount_value has another name, number, type, "
-                "list or oneof"));
+  const absl::StatusOr<ParsedConfig> parsed = Parse(files.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(WarningsOf(parsed),
+              ElementsAre("operations[0]: stampgate.v1.EarnWithdrawParameters.amount_value has another name, number, "
+                          "type, list or oneof; it stays as it is"));
+  const OperationSet& set = parsed->config.operations()->set();
+  EXPECT_NE(set.pool().FindServiceByName("kitchen.KettleService"), nullptr);
+  EXPECT_EQ(set.files().at("stampgate/v1/earn.proto"), OperationSet::BuiltIn()->files().at("stampgate/v1/earn.proto"));
+}
+
+// Adds a submit and its messages to the service: the request has the parameters `parameters`, and the intents of
+// activities contain them.
+void AddSubmit(FileDescriptorSet& files, const std::string& name, const std::string& parameters) {
+  FileDescriptorProto& service = FileIn(files, "stampgate/v1/earn_service.proto");
+  for (const char* kind : {"Request", "Response"}) {
+    DescriptorProto message = MessageIn(files, absl::StrCat("EarnWithdraw", kind));
+    message.set_name(absl::StrCat(name, kind));
+    for (FieldDescriptorProto& field : *message.mutable_field()) {
+      if (field.name() == "parameters") field.set_type_name(absl::StrCat(".stampgate.v1.", parameters));
+      const std::string own = absl::StrCat(".stampgate.v1.EarnWithdraw", kind, ".");
+      if (absl::StartsWith(field.type_name(), own)) {
+        field.set_type_name(absl::StrCat(".stampgate.v1.", name, kind, ".", field.type_name().substr(own.size())));
+      }
+    }
+    *service.add_message_type() = std::move(message);
+  }
+  auto& method = *service.mutable_service(0)->add_method();
+  method.set_name(name);
+  method.set_input_type(absl::StrCat(".stampgate.v1.", name, "Request"));
+  method.set_output_type(absl::StrCat(".stampgate.v1.", name, "Response"));
+  auto& rule = *method.mutable_options()->MutableExtension(v1::operation);
+  rule.set_kind(v1::OPERATION_KIND_SUBMIT);
+  rule.set_path(absl::StrCat("/public/v1/submit/", absl::AsciiStrToLower(name)));
+  rule.set_activity_type(absl::StrCat("ACTIVITY_TYPE_", absl::AsciiStrToUpper(name)));
+  rule.set_since("2100-01-01");
+  FieldDescriptorProto& intent = AddField(MessageIn(files, "ActivityIntent"), absl::AsciiStrToLower(name));
+  intent.set_number(1000 + static_cast<int>(service.service(0).method_size()));
+  intent.set_type(FieldDescriptorProto::TYPE_MESSAGE);
+  intent.set_type_name(absl::StrCat(".stampgate.v1.", parameters));
+  intent.set_oneof_index(0);
+}
+
+// Upstream has renamed a required member, with the number of the old one, and has two new operations. One of them uses
+// the message with that member. The response of each submit has an activity, whose intent can be any message.
+TEST_F(OperationFilesTest, TheNewOperationsOfAReleaseWithARenamedMemberTakeEffect) {
+  FileDescriptorSet files = Program();
+  FieldDescriptorProto& chain = *MessageIn(files, "EarnWithdrawParameters").mutable_field(2);
+  ASSERT_EQ(chain.name(), "chain_caip2");
+  chain.set_name("caip2");
+  chain.clear_json_name();
+  chain.set_type(FieldDescriptorProto::TYPE_STRING);
+  chain.clear_type_name();
+  AddSubmit(files, "EarnMove", "EarnSetWrapperStateParameters");
+  AddSubmit(files, "EarnLeave", "EarnWithdrawParameters");
+  const absl::StatusOr<ParsedConfig> parsed = Parse(files.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const std::string because = " is left out, because it needs stampgate.v1.EarnWithdrawParameters";
+  EXPECT_THAT(WarningsOf(parsed),
+              ElementsAre("operations[0]: stampgate.v1.EarnWithdrawParameters.chain_caip2 has another name, number, "
+                          "type, list or oneof; it stays as it is",
+                          absl::StrCat("operations[0]: stampgate.v1.EarnService.EarnLeave", because),
+                          absl::StrCat("operations[0]: stampgate.v1.ActivityIntent.earnleave", because)));
+  const OperationTable& table = *parsed->config.operations();
+  EXPECT_NE(table.Find("/stampgate.v1.EarnService/EarnMove"), nullptr);
+  EXPECT_EQ(table.Find("/stampgate.v1.EarnService/EarnLeave"), nullptr);
+  const auto withdraw = [](const OperationSet& set) {
+    DescriptorProto message;
+    set.pool().FindMessageTypeByName("stampgate.v1.EarnWithdrawParameters")->CopyTo(&message);
+    return message.SerializeAsString();
+  };
+  EXPECT_EQ(withdraw(table.set()), withdraw(*OperationSet::BuiltIn()));
+}
+
+TEST_F(OperationFilesTest, ALimitThatALaterReleaseRaisesTakesEffect) {
+  FileDescriptorSet files = Program();
+  AddSubmit(files, "EarnMove", "EarnSetWrapperStateParameters");
+  FieldDescriptorProto& fee = *MessageIn(files, "EarnDeployWrapperParameters").mutable_field(2);
+  ASSERT_EQ(fee.name(), "client_fee_bps");
+  fee.mutable_options()->MutableExtension(v1::field)->set_maximum(5000);
+  FieldDescriptorProto& wallet = *MessageIn(files, "EarnDeployWrapperParameters").mutable_field(3);
+  ASSERT_EQ(wallet.name(), "client_fee_wallet");
+  wallet.mutable_options()->MutableExtension(v1::field)->clear_required();
+  const absl::StatusOr<ParsedConfig> parsed = Parse(files.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(WarningsOf(parsed),
+              ElementsAre(HasSubstr("stampgate.v1.EarnDeployWrapperParameters.client_fee_wallet has other options")));
+  const Operation* deploy = parsed->config.operations()->Find("/stampgate.v1.EarnService/EarnDeployWrapper");
+  ASSERT_NE(deploy, nullptr);
+  const MessagePlan& parameters = *deploy->request->Find("parameters")->message;
+  EXPECT_EQ(parameters.Find("client_fee_bps")->maximum, 5000u);
+  EXPECT_TRUE(parameters.Find("client_fee_wallet")->required);  // it has a guard
+}
+
+TEST_F(OperationFilesTest, NoFileMakesTheRequestsOfTheGatewayLooser) {
+  FileDescriptorSet files = Program();
+  AddSubmit(files, "EarnMove", "EarnSetWrapperStateParameters");
+  for (const char* message : {"SubscribeRequest", "SubmitOperationRequest", "GetEventRequest"}) {
+    for (FieldDescriptorProto& field : *MessageIn(files, message).mutable_field()) {
+      v1::FieldRule& rule = *field.mutable_options()->MutableExtension(v1::field);
+      rule.clear_required();
+      if (rule.has_maximum()) rule.set_maximum(1'000'000'000);
+      if (rule.has_max_bytes()) rule.set_max_bytes(1'000'000'000);
+      if (rule.has_max_elements()) rule.set_max_elements(10'000);
+    }
+  }
+  const absl::StatusOr<ParsedConfig> parsed = Parse(files.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  const OperationSet& set = parsed->config.operations()->set();
+  for (const char* file : {"stampgate/v1/event_service.proto", "stampgate/v1/general_service.proto"}) {
+    EXPECT_EQ(set.files().at(file), OperationSet::BuiltIn()->files().at(file));
+  }
 }
 
 TEST_F(OperationFilesTest, OtherOptionsOfAFileAreNotUsedAndAWarningNamesTheirElements) {
@@ -222,6 +334,17 @@ TEST_F(OperationFilesTest, AFileOfTheFirstReleaseIsStillValid) {
   const Operation* withdraw = parsed->config.operations()->Find("/stampgate.v1.EarnService/EarnWithdraw");
   ASSERT_NE(withdraw, nullptr);
   EXPECT_EQ(withdraw->request->Find("parameters")->message->Find("sign_with")->guard, v1::FIELD_GUARD_DESTINATION);
+}
+
+// A gateway of an earlier release reads the API of this one.
+TEST_F(OperationFilesTest, AnEarlierReleaseTakesTheOperationsOfThisOne) {
+  for (const auto& entry : std::filesystem::directory_iterator("proto/releases")) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const OperationSet::Shared released = OperationSet::Create(std::string(std::istreambuf_iterator(file), {})).value();
+    const absl::StatusOr<ParsedConfig> parsed = Parse(BytesOf(*OperationSet::BuiltIn()), "added.binpb", released);
+    ASSERT_TRUE(parsed.ok()) << entry << parsed.status();
+    EXPECT_EQ(parsed->config.operations()->set().methods().size(), OperationSet::BuiltIn()->methods().size()) << entry;
+  }
 }
 
 // A file of a release before a change of options, which also adds an operation.
@@ -290,15 +413,23 @@ TEST_P(ReservedFieldTest, AReservationDoesNotRemoveTheField) {
             OperationSet::BuiltIn()->pool().FindFieldByName(name)->options().SerializeAsString());
 }
 
-TEST_P(ReservedFieldTest, ItsJsonNameBelongsToNoOtherField) {
+TEST_P(ReservedFieldTest, AnotherFieldWithItsJsonNameIsLeftOut) {
   // A field that is not part of the JSON has no JSON name to lose.
   if (GetParam().field == std::string("client_stamp") || GetParam().field == std::string("idempotency_key") ||
       GetParam().field == std::string("wait_until") || GetParam().field == std::string("path")) {
     return;
   }
-  EXPECT_THAT(FaultOf(Replaced("").SerializeAsString()), HasSubstr("has the JSON name of another field"));
-  const std::string other = absl::AsciiStrToUpper(json_);
-  EXPECT_THAT(FaultOf(Replaced(other).SerializeAsString()), HasSubstr("has the JSON name of another field"));
+  const std::string unchanged = DigestOf(*OperationSet::BuiltIn());
+  for (const bool is_upper : {false, true}) {
+    const std::string other = is_upper ? absl::AsciiStrToUpper(json_) : "";
+    const absl::StatusOr<ParsedConfig> parsed = Parse(Replaced(other).SerializeAsString());
+    ASSERT_TRUE(parsed.ok()) << parsed.status();
+    EXPECT_THAT(WarningsOf(parsed),
+                ElementsAre(absl::StrCat("operations[0]: stampgate.v1.", GetParam().message,
+                                         ".other_field has the JSON name of stampgate.v1.", GetParam().message, ".",
+                                         GetParam().field, "; it is left out")));
+    EXPECT_EQ(DigestOf(parsed->config.operations()->set()), unchanged);
+  }
 }
 
 std::vector<Protected> ProtectedFields() {

@@ -1,5 +1,6 @@
 #include "gateway/config/reloader.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,15 @@ void LogShrunk(const HeldFile& file) {
        {"message",
         "the file is much shorter than before, so it is perhaps half-written: the gateway uses it after SIGHUP, when a "
         "rename or a changed link has replaced it, or when it has not changed for 30 seconds"}});
+}
+
+void LogWarnings(const Config& config) {
+  constexpr size_t kMost = 20;
+  const absl::Span<const std::string> warnings = config.warnings();
+  if (warnings.empty()) return;
+  Log(Severity::kWarning, "config_warnings",
+      {{"warnings", warnings.size()},
+       {"message", absl::StrJoin(warnings.first(std::min(kMost, warnings.size())), "; ")}});
 }
 
 Reloader::Reloader(Options options, CurrentAccess& current)
@@ -103,6 +113,7 @@ absl::Status Reloader::Take(const absl::StatusOr<Loaded>& loaded) {
     return status;
   }
   if (is_new) Apply(*loaded);
+  if (loaded->config.warnings() != in_force_.warnings()) LogWarnings(loaded->config);
   in_force_ = loaded->config;
   const std::vector<std::string>& not_applied = in_force_.not_applied();
   options_.metrics.grants_without_their_file.Set(in_force_.without_their_file());

@@ -28,6 +28,9 @@ namespace stampgate {
 // Logs that the gateway waits for a file that has become much shorter.
 void LogShrunk(const HeldFile& file);
 
+// Logs the warnings about a config, the first ones of many, in one line. Logs nothing if there are none.
+void LogWarnings(const Config& config);
+
 // Works on its own thread until it is destroyed. Thread-safe.
 class Reloader {
  public:
@@ -51,9 +54,9 @@ class Reloader {
   // then, does nothing more. Otherwise parses the contents. If the result differs from `current`, sets `current`. A
   // config with a fault does not change `current`.
   //
-  // Logs each change. Logs each fault once, with the time at which the last good config was applied. If a setting has
-  // changed that takes effect only at the next start, logs once that a restart is needed. Does not read the files of
-  // the fixed part.
+  // Logs each change, and the warnings about the config whenever they or their lines have changed. Logs each fault
+  // once, with the time at which the last good config was applied. If a setting has changed that takes effect only at
+  // the next start, logs once that a restart is needed. Does not read the files of the fixed part.
   //
   // A file that can be half-written (see SettledFile) is not used, not even after Wake(). The reloader logs that it
   // waits for the file, and uses it as soon as SettledFile allows it. An organizations file that cannot be used does

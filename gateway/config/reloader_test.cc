@@ -77,7 +77,8 @@ CapturedLog& TheLog() {
 std::string ConfigText(absl::string_view caller, absl::string_view interval = "10m", absl::string_view more = "") {
   return absl::StrCat("upstream: {base_url: https://host}\nreload_interval: ", interval,
                       "\nkeys: [{name: main, file: main.key, all_organizations: true}]\ncallers: [{name: ", caller,
-                      ", loopback: true, grants: [{classes: [query], organizations_file: ids}]}]\n", more);
+                      ", loopback: true, grants: [{methods: [PolicyService/GetPolicy], organizations_file: ids}]}]\n",
+                      more);
 }
 
 class ReloaderTest : public ::testing::Test {
@@ -210,6 +211,29 @@ TEST_F(ReloaderTest, AConfigWithoutAChangeIsNotAppliedAgain) {
   // The next line of the log is about the following change, so the checks above have logged nothing.
   LookAt(Files(ConfigText("e")));
   EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+TEST_F(ReloaderTest, WarningsAreLoggedWhenTheyChange) {
+  const auto text = [](const char* caller, const char* more) {
+    return absl::StrReplaceAll(ConfigText(caller), {{"ids}]}", absl::StrCat("ids}]}", more)}});
+  };
+  constexpr char kIdle[] = ", {name: i, dns_names: [i]}";
+  constexpr char kTwoIdle[] = ", {name: i, dns_names: [i]}, {name: j, dns_names: [j]}";
+  const auto reloaded = HasSubstr("\"event\":\"reloaded\"");
+  Start(ConfigText("c"));
+  LookAt(Files(text("c", kIdle)));
+  EXPECT_THAT(TheLog().Next(), reloaded);
+  EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr(R"("severity":"WARNING","event":"config_warnings","warnings":1,)"),
+                                     HasSubstr("callers[1]: has no grants")));
+  LookAt(Files(text("d", kIdle)));
+  EXPECT_THAT(TheLog().Next(), reloaded);
+  LookAt(Files(text("d", kTwoIdle)));
+  EXPECT_THAT(TheLog().Next(), reloaded);
+  EXPECT_THAT(TheLog().Next(), AllOf(HasSubstr("\"warnings\":2,"), HasSubstr("; "), HasSubstr("callers[2]: has no")));
+  LookAt(Files(ConfigText("d")));
+  EXPECT_THAT(TheLog().Next(), reloaded);
+  LookAt(Files(ConfigText("e")));  // no line says that there are no warnings
+  EXPECT_THAT(TheLog().Next(), reloaded);
 }
 
 TEST_F(ReloaderTest, AConfigWithAFaultIsNotAppliedAndItsFaultIsLoggedOnce) {
@@ -509,8 +533,9 @@ std::string TwoCallers(bool with_second) {
   return absl::StrCat(
       "upstream: {base_url: https://host}\nreload_interval: 10m\n"
       "keys: [{name: main, file: main.key, all_organizations: true}]\ncallers:\n"
-      "  - {name: c, loopback: true, grants: [{classes: [query], organizations_file: ids}]}\n",
-      with_second ? "  - {name: leaving, dns_names: [leaving], grants: [{classes: [query], all_organizations: true}]}\n"
+      "  - {name: c, loopback: true, grants: [{methods: [PolicyService/GetPolicy], organizations_file: ids}]}\n",
+      with_second ? "  - {name: leaving, dns_names: [leaving], grants: [{methods: [PolicyService/GetPolicy], "
+                    "all_organizations: true}]}\n"
                   : "");
 }
 

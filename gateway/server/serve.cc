@@ -127,6 +127,7 @@ class Serving {
     config_.emplace(loaded.config);
     ABSL_RETURN_IF_ERROR(CheckGrpcRelease(grpc::Version(), config()));
     if (config().log().level() == config::v1::LOG_LEVEL_WARNING) SetLowestLogged(Severity::kWarning);
+    LogWarnings(*config_);
     WarnOfLimits(config());
     access_.emplace(std::move(loaded.access));
     return absl::OkStatus();

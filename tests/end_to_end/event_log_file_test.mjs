@@ -26,7 +26,11 @@ async function isRefused(stack, reason) {
   const { status, stdout, stderr } = await serve(stack);
   assert.deepEqual([status, stdout], [1, '']);
   assert.match(stderr, reason);
-  assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
+  const events = stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).event);
+  assert.deepEqual(events, ['config_warnings', 'start_failed'], stderr);
 }
 
 describe("the event log's file", { timeout: HANG_MS }, () => {

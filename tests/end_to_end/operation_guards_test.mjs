@@ -1,17 +1,23 @@
-// A file of operations adds a second name of the chain to EarnWithdrawParameters: `caip2` beside `chain_caip2`. An amount
-// limit holds whatever the names say, and a new name that nobody has reviewed cannot be used under a limit.
+// A file of operations adds a second name of the chain to EarnWithdrawParameters: `caip2` beside `chain_caip2`, or
+// instead of it. An amount limit holds whatever the names say, and a new name that nobody has reviewed cannot be used
+// under a limit.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { code, encode } from '../clients/gateway.mjs';
+import { addProtos, code, encode } from '../clients/gateway.mjs';
 import { load } from '../clients/packages.mjs';
+import { listServices } from '../clients/standard_services.mjs';
 import { binary, root } from '../paths.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
 import { freeCaller, putConfig, run, scratch, startStack } from './harness.mjs';
+import { logLines } from './log_lines.mjs';
 import { reconfigure, reloaded } from './policy_callers.mjs';
 
 const protobuf = load('protobufjs');
 
+addProtos(join(root, 'tests/operation'), ['stampgate/testing/v1/teapot.proto']);
+
+const TEAPOT_SERVICE = 'stampgate.testing.v1.TeapotService';
 const WITHDRAW = 'EarnService/EarnWithdraw';
 const PARAMETERS_FIELD = 3;
 const CAIP2_FIELD = 6;
@@ -49,7 +55,9 @@ function withdrawal({ chain = ONE, caip2, amount = '500', key }) {
 }
 
 /**
- * Starts a gateway with an operations file.
+ * Starts a gateway whose config names this file of operations.
+ * @param {import('node:test').TestContext} t
+ * @param {string} file
  * @param {object[]} [callers]
  */
 async function startWith(t, file, callers = limited) {
@@ -133,13 +141,47 @@ test('a name that nobody has reviewed can be used without limits', async (t) => 
   assert.equal((await sent({ caip2: 'eip155:8453' })).caip2, 'eip155:8453');
 });
 
-test('a file that takes the JSON name of a guarded field is refused, and the gateway keeps its operations', async (t) => {
+test('a field that takes the JSON name of a guarded one is left out, and the limit holds', async (t) => {
   const { gateway, sent, refused } = await startWith(t, 'caip2_guarded');
-  const faulty = JSON.stringify({ ...gateway.config, operations: operations('caip2_reserved') });
-  const { message } = await reloaded(gateway, () => putConfig(gateway.configFile, faulty), 'reload_failed');
-  assert.match(message, /EarnWithdrawParameters\.caip2 has the JSON name of another field/);
-  assert.equal((await refused({ chain: BASE, caip2: 'eip155:8453' })).code, code.PERMISSION_DENIED);
-  assert.equal((await sent({ caip2: 'eip155:1' })).caip2, 'eip155:1');
+  await reconfigure(gateway, { operations: operations('caip2_reserved') });
+  const [{ message }] = await logLines(gateway, 1, 'config_warnings');
+  assert.match(message, /EarnWithdrawParameters\.caip2 has the JSON name of \S*\.chain_caip2; it is left out/);
+  assert.equal((await refused({ chain: BASE })).code, code.PERMISSION_DENIED);
+  assert.equal((await refused({ caip2: 'eip155:1' })).code, code.INVALID_ARGUMENT);
+  assert.equal((await sent({})).chainCaip2, 'eip155:1');
+});
+
+test('a file that renames a guarded field adds its other operations, and the field stays as it is', async (t) => {
+  const grants = [...limited[0].grants, { methods: [`${TEAPOT_SERVICE}/GetTeapot`], all_organizations: true }];
+  const { gateway, simulator, sent, refused } = await startWith(t, 'caip2_renamed', [{ ...limited[0], grants }]);
+  const sentences = [
+    'EarnWithdrawParameters.chain_caip2 has another name, number, type, list or oneof; it stays as it is',
+    'LeaveService.Leave is left out, because it needs stampgate.v1.EarnWithdrawParameters',
+  ];
+  const [{ message, warnings }] = await logLines(gateway, 1, 'config_warnings');
+  assert.equal(warnings, sentences.length);
+  const { status, stderr } = await run(['check', '--config', gateway.configFile]);
+  assert.equal(status, 0, stderr);
+  for (const sentence of sentences) {
+    assert.ok(message.includes(`operations[0]: stampgate.v1.${sentence}`), message);
+    assert.ok(stderr.includes(`operations[0]: stampgate.v1.${sentence} (warning)\n`), stderr);
+  }
+
+  const answersInForce = async () => {
+    assert.equal((await sent({})).chainCaip2, 'eip155:1');
+    assert.equal((await refused({ chain: BASE })).code, code.PERMISSION_DENIED);
+    assert.equal((await refused({ amount: '1001' })).code, code.PERMISSION_DENIED);
+  };
+  await answersInForce();
+  assert.ok(!(await listServices(gateway.client)).includes('stampgate.v1.LeaveService'));
+  simulator.addFaults([{ kind: 'status', status: 200, body: '{"shortAndStout":true}' }]);
+  const request = { organization_id: ORGANIZATION, teapot_id: 't' };
+  assert.deepEqual(await gateway.call('TeapotService/GetTeapot', request), { short_and_stout: true });
+
+  await reconfigure(gateway, { callers: limited, operations: operations('caip2_guarded') });
+  await reconfigure(gateway, { operations: operations('caip2_renamed') });
+  assert.equal((await logLines(gateway, 2, 'config_warnings')).length, 2);
+  await answersInForce();
 });
 
 test('a file with the API of the first release is valid, and check names its options that are not used', async (t) => {

@@ -173,7 +173,7 @@ describe('the end of the process', () => {
         .trimEnd()
         .split('\n')
         .map((line) => JSON.parse(line).event);
-      assert.deepEqual(events, ['started', 'draining', 'stopped']);
+      assert.deepEqual(events, ['config_warnings', 'started', 'draining', 'stopped']);
     });
   }
 

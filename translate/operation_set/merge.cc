@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/status.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status_macros.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
+#include "translate/operation_set/conflicts.h"
+#include "translate/operation_set/looser_rule.h"
 #include "translate/wire/serialize.h"
 
 namespace stampgate {
@@ -26,10 +28,12 @@ using google::protobuf::EnumValueDescriptor;
 using google::protobuf::EnumValueDescriptorProto;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::FieldDescriptorProto;
+using google::protobuf::FieldOptions;
 using google::protobuf::FileDescriptor;
 using google::protobuf::FileDescriptorProto;
 using google::protobuf::FileDescriptorSet;
 using google::protobuf::MethodDescriptor;
+using google::protobuf::MethodDescriptorProto;
 using google::protobuf::OneofDescriptorProto;
 using google::protobuf::ServiceDescriptor;
 using google::protobuf::ServiceDescriptorProto;
@@ -58,39 +62,6 @@ Path Inside(Path path, int list, int index) {
   path.push_back(list);
   path.push_back(index);
   return path;
-}
-
-absl::Status Fault(absl::string_view element, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(element, " ", what));
-}
-
-absl::string_view OneofOf(const FieldDescriptor& field) {
-  const auto* oneof = field.real_containing_oneof();
-  return oneof == nullptr ? "" : absl::string_view(oneof->name());
-}
-
-absl::string_view TypeNameOf(const FieldDescriptor& field) {
-  if (field.message_type() != nullptr) return field.message_type()->full_name();
-  return field.enum_type() == nullptr ? "" : absl::string_view(field.enum_type()->full_name());
-}
-
-// Whether both are the same field to everybody who writes and reads messages. Presence is not part of it.
-bool IsSameField(const FieldDescriptor& a, const FieldDescriptor& b) {
-  return a.name() == b.name() && a.number() == b.number() && a.type() == b.type() && TypeNameOf(a) == TypeNameOf(b) &&
-         a.is_repeated() == b.is_repeated() && OneofOf(a) == OneofOf(b) &&
-         a.containing_type()->full_name() == b.containing_type()->full_name();
-}
-
-// The requests of today's callers must stay valid without a new field, and it must not hold members of other fields.
-absl::Status CheckNewField(const FieldDescriptor& field) {
-  const v1::FieldRule& rule = field.options().GetExtension(v1::field);
-  if (rule.required() || rule.min_elements() > 0) {
-    return Fault(field.full_name(), "is a new field, so it must not be required");
-  }
-  if (rule.text_form() == v1::TEXT_FORM_JSON_MEMBERS) {
-    return Fault(field.full_name(), "is a new field, so its members must not be written beside those of other fields");
-  }
-  return absl::OkStatus();
 }
 
 // Adds the fields of `from` with the indices `added` to the fields of `to`. Returns the new index of each field that
@@ -152,149 +123,162 @@ bool IsInside(const SourceCodeInfo::Location& location, const Path& prefix) {
 // Merges the files of `added` into those of `base`.
 class Merger {
  public:
-  Merger(const OperationSet::Shared& base, const OperationSet& added) : base_(base), added_(added) {}
+  Merger(const OperationSet::Shared& base, const OperationSet& added)
+      : base_(base), added_(added), conflicts_(FindConflicts(*base, added)) {
+    if (IsLaterRelease(*base, added)) fixed_rules_ = MessagesOfTheGateway(*base);
+  }
 
   absl::StatusOr<MergedOperations> Run() {
-    for (const auto& [name, bytes] : added_.files()) {
-      ABSL_RETURN_IF_ERROR(AddFile(name, bytes));
+    for (const auto& [name, bytes] : added_.files()) AddFile(name, bytes);
+    OperationSet::Shared set = base_;
+    if (!changed_.empty()) {
+      AddMissingImports();
+      FileDescriptorSet files;
+      for (const std::string& name : changed_) files.add_file()->Swap(&files_.at(name));
+      ABSL_ASSIGN_OR_RETURN(set, OperationSet::Extend(base_, SerializeDeterministically(files)));
     }
-    if (changed_.empty()) return MergedOperations{base_, std::move(unused_options_)};
-    FileDescriptorSet files;
-    for (const std::string& name : changed_) files.add_file()->Swap(&files_.at(name));
-    ABSL_ASSIGN_OR_RETURN(OperationSet::Shared set, OperationSet::Extend(base_, SerializeDeterministically(files)));
-    return MergedOperations{std::move(set), std::move(unused_options_)};
+    return MergedOperations{std::move(set), std::move(unused_options_), std::move(conflicts_.sentences)};
   }
 
  private:
-  // The place of an element that was added, by its place in the file of `added`.
+  // The place of an element that was added.
   struct Place {
     std::string file;
     Path path;
   };
 
-  absl::Status AddFile(const std::string& name, absl::string_view bytes) {
+  void AddFile(const std::string& name, absl::string_view bytes) {
     const bool is_new = !base_->files().contains(name);
-    if (IsOfProtoCompiler(name) && !is_new) return absl::OkStatus();  // compilers differ in them
+    if (IsOfProtoCompiler(name) && !is_new) return;  // compilers differ in them
+    if (IsKept(name)) return;
     from_ = Parsed(bytes);
     newer_ = added_.pool().FindFileByName(name);
     places_.clear();
     importing_.clear();
-    is_defined_elsewhere_ = false;
-    if (!is_new) {
-      const FileDescriptorProto& file = File(name);
-      if (file.package() != from_.package() || file.syntax() != from_.syntax()) {
-        return Fault(name, "has another package or syntax");
-      }
-    }
-    ABSL_RETURN_IF_ERROR(MergeElements());
-    if (is_new && !is_defined_elsewhere_) {
+    is_whole_ = is_new;
+    MergeElements();
+    if (is_whole_) {
       files_[name] = from_;  // with all its comments
       changed_.insert(name);
-      return absl::OkStatus();
+    } else {
+      MoveComments();
     }
-    MoveComments();
-    return absl::OkStatus();
   }
 
-  absl::Status MergeElements() {
+  bool IsKept(absl::string_view element) const { return conflicts_.kept.contains(element); }
+
+  // Whether the new element is left out. Then the file is not whole.
+  bool IsLeftOut(absl::string_view element) {
+    if (!conflicts_.left_out.contains(element)) return false;
+    is_whole_ = false;
+    return true;
+  }
+
+  void MergeElements() {
     const DescriptorPool& pool = base_->pool();
     for (int i = 0; i < newer_->message_type_count(); ++i) {
       const Descriptor& newer = *newer_->message_type(i);
       const Descriptor* older = pool.FindMessageTypeByName(newer.full_name());
       if (older == nullptr) {
+        if (IsLeftOut(newer.full_name())) continue;
         Add(from_.message_type(i), {kMessages, i}, *NewHome().mutable_message_type(), from_.name(), {kMessages});
         continue;
       }
-      if (older->containing_type() != nullptr) return Fault(older->full_name(), "is a message inside another one");
+      FileDescriptorProto& file = FileOf(*older);
+      if (older->containing_type() != nullptr) continue;  // a conflict
       const int index = older->index();
-      DescriptorProto& to = *FileOf(*older).mutable_message_type(index);
-      absl::Status status = MergeMessage(newer, from_.message_type(i), {kMessages, i}, *older, to, {kMessages, index});
-      if (!status.ok()) return status;
+      MergeMessage(newer, from_.message_type(i), {kMessages, i}, *older, *file.mutable_message_type(index),
+                   {kMessages, index});
     }
     for (int i = 0; i < newer_->enum_type_count(); ++i) {
       const EnumDescriptor& newer = *newer_->enum_type(i);
       const EnumDescriptor* older = pool.FindEnumTypeByName(newer.full_name());
       if (older == nullptr) {
+        if (IsLeftOut(newer.full_name())) continue;
         Add(from_.enum_type(i), {kEnums, i}, *NewHome().mutable_enum_type(), from_.name(), {kEnums});
         continue;
       }
-      if (older->containing_type() != nullptr) return Fault(older->full_name(), "is an enum inside a message");
+      FileDescriptorProto& file = FileOf(*older);
+      if (older->containing_type() != nullptr) continue;  // a conflict
       const int index = older->index();
-      EnumDescriptorProto& to = *FileOf(*older).mutable_enum_type(index);
-      absl::Status status = MergeEnum(newer, from_.enum_type(i), {kEnums, i}, *older, to, {kEnums, index});
-      if (!status.ok()) return status;
+      MergeEnum(newer, from_.enum_type(i), {kEnums, i}, *older, *file.mutable_enum_type(index), {kEnums, index});
     }
     for (int i = 0; i < newer_->service_count(); ++i) {
       const ServiceDescriptor& newer = *newer_->service(i);
       const ServiceDescriptor* older = pool.FindServiceByName(newer.full_name());
       if (older == nullptr) {
-        Add(from_.service(i), {kServices, i}, *NewHome().mutable_service(), from_.name(), {kServices});
+        AddService(newer, i);
         continue;
       }
       const int index = older->index();
-      ServiceDescriptorProto& to = *FileOf(*older).mutable_service(index);
-      absl::Status status = MergeService(newer, from_.service(i), {kServices, i}, *older, to, {kServices, index});
-      if (!status.ok()) return status;
+      MergeService(newer, from_.service(i), {kServices, i}, *older, *FileOf(*older).mutable_service(index),
+                   {kServices, index});
     }
     for (int i = 0; i < newer_->extension_count(); ++i) {
-      const FieldDescriptor* older = pool.FindExtensionByName(newer_->extension(i)->full_name());
-      if (older == nullptr) {
+      const FieldDescriptor& newer = *newer_->extension(i);
+      if (const FieldDescriptor* older = pool.FindExtensionByName(newer.full_name()); older != nullptr) {
+        FileOf(*older);
+      } else if (!IsLeftOut(newer.full_name())) {
         Add(from_.extension(i), {kExtensions, i}, *NewHome().mutable_extension(), from_.name(), {kExtensions});
-        continue;
       }
-      FileOf(*older);
-      if (!IsSameField(*newer_->extension(i), *older)) return Fault(older->full_name(), "has another number or type");
     }
-    return absl::OkStatus();
   }
 
   // In the next functions, `newer` and `from` are the element of `added`, whose place is `path`; `older` is the same
   // element of `base`, and `to` and `to_path` are its merged form and its place. The recursion is bounded, because the
   // parser of Protocol Buffers reads at most 100 nested messages.
-  absl::Status MergeMessage(const Descriptor& newer, const DescriptorProto& from, const Path& path,
-                            const Descriptor& older, DescriptorProto& to, const Path& to_path) {
-    NoteOptions(newer, older);
+  void MergeMessage(const Descriptor& newer, const DescriptorProto& from, const Path& path, const Descriptor& older,
+                    DescriptorProto& to, const Path& to_path) {
+    NoteOptions(older.full_name(), newer.options(), older.options());
     const std::string file(older.file()->name());
     std::vector<int> fields;  // the indices of the new fields
     for (int i = 0; i < newer.field_count(); ++i) {
       const FieldDescriptor& field = *newer.field(i);
-      const FieldDescriptor* same = older.FindFieldByNumber(field.number());
-      if (same == nullptr) same = older.FindFieldByName(field.name());
-      if (same != nullptr) {
-        if (!IsSameField(field, *same)) {
-          return Fault(same->full_name(), "has another name, number, type, list or oneof");
-        }
-        NoteOptions(field, *same);
-        continue;
+      const FieldDescriptor* same = older.FindFieldByName(field.name());
+      if (same != nullptr && same->number() == field.number()) {
+        if (!IsKept(same->full_name())) MergeField(field, *same, *to.mutable_field(same->index()));
+      } else if (same == nullptr && older.FindFieldByNumber(field.number()) == nullptr &&
+                 !IsLeftOut(field.full_name())) {
+        fields.push_back(i);
       }
-      if (older.IsReservedNumber(field.number()) && older.IsReservedName(field.name())) continue;
-      ABSL_RETURN_IF_ERROR(CheckNewField(field));
-      fields.push_back(i);
     }
     if (!fields.empty()) PlaceFields(fields, from, path, file, to, to_path);
     for (int i = 0; i < newer.nested_type_count(); ++i) {
       const Descriptor* same = older.FindNestedTypeByName(newer.nested_type(i)->name());
       const Path nested = Inside(path, kNestedMessages, i);
-      if (same == nullptr) {
+      if (same != nullptr) {
+        MergeMessage(*newer.nested_type(i), from.nested_type(i), nested, *same, *to.mutable_nested_type(same->index()),
+                     Inside(to_path, kNestedMessages, same->index()));
+      } else if (!IsLeftOut(newer.nested_type(i)->full_name())) {
         Add(from.nested_type(i), nested, *to.mutable_nested_type(), file, Inside(to_path, kNestedMessages));
-        continue;
       }
-      ABSL_RETURN_IF_ERROR(MergeMessage(*newer.nested_type(i), from.nested_type(i), nested, *same,
-                                        *to.mutable_nested_type(same->index()),
-                                        Inside(to_path, kNestedMessages, same->index())));
     }
     for (int i = 0; i < newer.enum_type_count(); ++i) {
       const EnumDescriptor* same = older.FindEnumTypeByName(newer.enum_type(i)->name());
       const Path nested = Inside(path, kNestedEnums, i);
-      if (same == nullptr) {
+      if (same != nullptr) {
+        MergeEnum(*newer.enum_type(i), from.enum_type(i), nested, *same, *to.mutable_enum_type(same->index()),
+                  Inside(to_path, kNestedEnums, same->index()));
+      } else if (!IsLeftOut(newer.enum_type(i)->full_name())) {
         Add(from.enum_type(i), nested, *to.mutable_enum_type(), file, Inside(to_path, kNestedEnums));
-        continue;
       }
-      ABSL_RETURN_IF_ERROR(MergeEnum(*newer.enum_type(i), from.enum_type(i), nested, *same,
-                                     *to.mutable_enum_type(same->index()),
-                                     Inside(to_path, kNestedEnums, same->index())));
     }
-    return absl::OkStatus();
+  }
+
+  // Uses the looser rule of the field, if `added` is a later release.
+  void MergeField(const FieldDescriptor& newer, const FieldDescriptor& older, FieldDescriptorProto& to) {
+    FieldOptions options = older.options();
+    const Descriptor& message = *older.containing_type();
+    if (fixed_rules_.has_value() && !fixed_rules_->contains(&message) && !IsKept(message.full_name())) {
+      const v1::FieldRule rule = LooserRule(older, newer);
+      if (SerializeDeterministically(rule) != SerializeDeterministically(options.GetExtension(v1::field))) {
+        *options.MutableExtension(v1::field) = rule;
+        if (rule.ByteSizeLong() == 0) options.ClearExtension(v1::field);
+        *to.mutable_options() = options;
+        changed_.emplace(older.file()->name());
+      }
+    }
+    NoteOptions(older.full_name(), newer.options(), options);
   }
 
   // Adds the fields of `from` with the indices `fields` to `to`, and moves the comments of fields whose index changes.
@@ -313,56 +297,66 @@ class Merger {
     }
   }
 
-  absl::Status MergeEnum(const EnumDescriptor& newer, const EnumDescriptorProto& from, const Path& path,
-                         const EnumDescriptor& older, EnumDescriptorProto& to, const Path& to_path) {
-    NoteOptions(newer, older);
+  void MergeEnum(const EnumDescriptor& newer, const EnumDescriptorProto& from, const Path& path,
+                 const EnumDescriptor& older, EnumDescriptorProto& to, const Path& to_path) {
+    NoteOptions(older.full_name(), newer.options(), older.options());
     for (int i = 0; i < newer.value_count(); ++i) {
       const EnumValueDescriptor& value = *newer.value(i);
-      const EnumValueDescriptor* same = older.FindValueByNumber(value.number());
-      if (same == nullptr) same = older.FindValueByName(value.name());
+      const EnumValueDescriptor* same = older.FindValueByName(value.name());
       if (same != nullptr) {
-        if (same->name() != value.name() || same->number() != value.number()) {
-          return Fault(same->full_name(), "has another name or number");
-        }
-        NoteOptions(value, *same);
-      } else if (!older.IsReservedNumber(value.number()) || !older.IsReservedName(value.name())) {
+        if (!IsKept(same->full_name())) NoteOptions(same->full_name(), value.options(), same->options());
+      } else if (older.FindValueByNumber(value.number()) == nullptr && !IsLeftOut(value.full_name())) {
         Add(from.value(i), Inside(path, kValues, i), *to.mutable_value(), std::string(older.file()->name()),
             Inside(to_path, kValues));
       }
     }
-    return absl::OkStatus();
   }
 
-  absl::Status MergeService(const ServiceDescriptor& newer, const ServiceDescriptorProto& from, const Path& path,
-                            const ServiceDescriptor& older, ServiceDescriptorProto& to, const Path& to_path) {
+  void MergeService(const ServiceDescriptor& newer, const ServiceDescriptorProto& from, const Path& path,
+                    const ServiceDescriptor& older, ServiceDescriptorProto& to, const Path& to_path) {
     for (int i = 0; i < newer.method_count(); ++i) {
       const MethodDescriptor& method = *newer.method(i);
       const MethodDescriptor* same = older.FindMethodByName(method.name());
       if (same == nullptr) {
-        Add(from.method(i), Inside(path, kMethods, i), *to.mutable_method(), std::string(older.file()->name()),
-            Inside(to_path, kMethods));
-        continue;
+        AddMethod(method, from.method(i), Inside(path, kMethods, i), to, std::string(older.file()->name()), to_path);
+      } else if (!IsKept(same->full_name())) {
+        NoteOptions(same->full_name(), method.options(), same->options());
       }
-      if (method.input_type()->full_name() != same->input_type()->full_name() ||
-          method.output_type()->full_name() != same->output_type()->full_name() ||
-          method.client_streaming() != same->client_streaming() ||
-          method.server_streaming() != same->server_streaming()) {
-        return Fault(same->full_name(), "has another request or response");
-      }
-      NoteOptions(method, *same);
     }
-    return absl::OkStatus();
   }
 
-  // Notes the element if its options in `added` are not those in `base`, except that one of them may be deprecated.
-  template <typename Element>
-  void NoteOptions(const Element& newer, const Element& older) {
-    auto now = newer.options();
-    auto before = older.options();
+  // Adds the new service whose index is `index`, without the methods that are left out.
+  void AddService(const ServiceDescriptor& newer, int index) {
+    if (IsLeftOut(newer.full_name())) return;
+    ServiceDescriptorProto empty = from_.service(index);
+    empty.clear_method();
+    FileDescriptorProto& home = NewHome();
+    const Path to_path = {kServices, home.service_size()};
+    Add(empty, {kServices, index}, *home.mutable_service(), from_.name(), {kServices});
+    ServiceDescriptorProto& to = *home.mutable_service(to_path.back());
+    for (int i = 0; i < newer.method_count(); ++i) {
+      AddMethod(*newer.method(i), from_.service(index).method(i), {kServices, index, kMethods, i}, to, from_.name(),
+                to_path);
+    }
+  }
+
+  // Adds the new method `newer` to the service `to`, whose place in the file called `file` is `to_path`.
+  void AddMethod(const MethodDescriptor& newer, const MethodDescriptorProto& from, const Path& path,
+                 ServiceDescriptorProto& to, const std::string& file, const Path& to_path) {
+    if (IsLeftOut(newer.full_name())) {
+      places_[path] = std::nullopt;
+    } else {
+      Add(from, path, *to.mutable_method(), file, Inside(to_path, kMethods));
+    }
+  }
+
+  // Notes the element if its options in `added` are not those in force, except that one of them may be deprecated.
+  template <typename Options>
+  void NoteOptions(absl::string_view element, Options now, Options in_force) {
     now.clear_deprecated();
-    before.clear_deprecated();
-    if (SerializeDeterministically(now) == SerializeDeterministically(before)) return;
-    unused_options_.emplace_back(older.full_name());
+    in_force.clear_deprecated();
+    if (SerializeDeterministically(now) == SerializeDeterministically(in_force)) return;
+    unused_options_.emplace_back(element);
   }
 
   // Appends `element`, whose place is `path`, to `list`, whose place in the file called `file` is `list_path`.
@@ -376,7 +370,7 @@ class Merger {
   void NotePlace(Path path, const std::string& file, Path new_path) {
     if (importing_.insert(file).second) AddImports(file);
     changed_.insert(file);
-    places_[std::move(path)] = {file, std::move(new_path)};
+    places_[std::move(path)] = Place{file, std::move(new_path)};
   }
 
   // Adds the imports of from_ to the file called `name`, which now has an element of from_.
@@ -393,13 +387,15 @@ class Merger {
   void MoveComments() {
     for (const SourceCodeInfo::Location& location : from_.source_code_info().location()) {
       const Path path(location.path().begin(), location.path().end());
-      for (size_t size = 2; size <= path.size(); size += 2) {
+      for (size_t size = path.size() / 2 * 2; size >= 2; size -= 2) {
         const auto found = places_.find(Path(path.begin(), path.begin() + static_cast<Path::difference_type>(size)));
         if (found == places_.end()) continue;
-        SourceCodeInfo::Location& copy = *File(found->second.file).mutable_source_code_info()->add_location();
+        if (!found->second.has_value()) break;
+        const Place& place = *found->second;
+        SourceCodeInfo::Location& copy = *File(place.file).mutable_source_code_info()->add_location();
         copy = location;
         copy.clear_path();
-        for (const int step : found->second.path) copy.add_path(step);
+        for (const int step : place.path) copy.add_path(step);
         for (size_t i = size; i < path.size(); ++i) copy.add_path(path[i]);
         break;
       }
@@ -409,14 +405,30 @@ class Merger {
   // Returns the file to which an element that `base` does not have is added: the one of its name.
   FileDescriptorProto& NewHome() {
     if (base_->files().contains(from_.name()) || files_.contains(from_.name())) return File(from_.name());
-    FileDescriptorProto& file = files_[from_.name()];
-    file = from_;
+    return files_[from_.name()] = WithoutElements(from_);
+  }
+
+  static FileDescriptorProto WithoutElements(FileDescriptorProto file) {
     file.clear_message_type();
     file.clear_enum_type();
     file.clear_service();
     file.clear_extension();
     file.clear_source_code_info();
     return file;
+  }
+
+  // Adds the files that changed files import and that have no element in the result, because all are left out.
+  void AddMissingImports() {
+    std::vector<std::string> pending(changed_.begin(), changed_.end());
+    while (!pending.empty()) {
+      const FileDescriptorProto& file = files_.at(pending.back());
+      pending.pop_back();
+      for (const std::string& dependency : file.dependency()) {
+        if (base_->files().contains(dependency) || !changed_.insert(dependency).second) continue;
+        files_[dependency] = WithoutElements(Parsed(added_.files().at(dependency)));
+        pending.push_back(dependency);
+      }
+    }
   }
 
   // Returns the file called `name` of `base`, as merged so far.
@@ -430,7 +442,7 @@ class Merger {
   template <typename Element>
   FileDescriptorProto& FileOf(const Element& older) {
     const std::string name(older.file()->name());
-    if (name != from_.name()) is_defined_elsewhere_ = true;
+    if (name != from_.name()) is_whole_ = false;
     return File(name);
   }
 
@@ -443,12 +455,16 @@ class Merger {
 
   const OperationSet::Shared& base_;
   const OperationSet& added_;
+  Conflicts conflicts_;
+  // The messages whose rules stay, although `added` is a later release; nullopt if it is not.
+  std::optional<absl::flat_hash_set<const Descriptor*>> fixed_rules_;
   // The file of `added` that is being merged: its bytes, and its descriptors.
   FileDescriptorProto from_;
   const FileDescriptor* newer_ = nullptr;
-  std::map<Path, Place> places_;                      // of the elements of from_ that `base` does not have
+  // The elements of from_ that `base` does not have, by their places in from_; nullopt for a method that is left out.
+  std::map<Path, std::optional<Place>> places_;
   std::set<std::string> importing_;                   // the files that have the imports of from_
-  bool is_defined_elsewhere_ = false;                 // `base` has an element of from_ in a file of another name
+  bool is_whole_ = false;                             // the result has all elements of from_ in a new file
   std::map<std::string, FileDescriptorProto> files_;  // the files of the result that were needed so far
   std::set<std::string> changed_;                     // the names of those that differ from the files of `base`
   std::vector<std::string> unused_options_;

@@ -27,8 +27,8 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::FileDescriptorProto;
 using ::stampgate::testing::SetOfTexts;
 using ::stampgate::testing::StatusIs;
+using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::Eq;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::NotNull;
@@ -91,13 +91,21 @@ std::string KettleWith(const std::string& text, const std::string& replacement) 
 MergedOperations Merged(const OperationSet::Shared& base, const OperationSet::Shared& added) {
   absl::StatusOr<MergedOperations> merged = MergeOperationSets(base, added);
   EXPECT_TRUE(merged.ok()) << merged.status();
-  return merged.ok() ? *std::move(merged) : MergedOperations{base, {}};
+  return merged.ok() ? *std::move(merged) : MergedOperations{base, {}, {}};
 }
 
 FileDescriptorProto KettleFileOf(const OperationSet& set) {
   FileDescriptorProto file;
   EXPECT_TRUE(file.ParseFromString(std::string(set.files().at("kettle.proto"))));
   return file;
+}
+
+std::vector<std::string> CommentsOf(const FileDescriptorProto& file) {
+  std::vector<std::string> comments;
+  for (const auto& location : file.source_code_info().location()) {
+    comments.push_back(absl::StrCat(absl::StrJoin(location.path(), "."), " ", location.leading_comments()));
+  }
+  return comments;
 }
 
 // What a newer kettle.proto adds: text that is replaced, its replacement, and the full name of the new element.
@@ -126,6 +134,7 @@ TEST_P(ExtensionTest, AnAddedFileAddsItsElements) {
   EXPECT_FALSE(Has(*older_, GetParam().added));
   EXPECT_TRUE(Has(*merged.set, GetParam().added));
   EXPECT_THAT(merged.unused_options, IsEmpty());
+  EXPECT_THAT(merged.conflicts, IsEmpty());
   EXPECT_EQ(&merged.set->origin(), &*older_);
 }
 
@@ -239,18 +248,21 @@ TEST(OperationSetMergeTest, ANewFileWithElementsOfAnotherFileAddsOnlyItsOwn) {
 }
 
 TEST(OperationSetMergeTest, ANestedElementIsNoElementOfAFile) {
-  const std::string base =
-      KettleWith("nested_type {", "enum_type { name: 'Use' value { name: 'TEA' number: 0 } } nested_type {");
-  const auto fault_of = [&](const char* element) {
+  const OperationSet::Shared base = SetOfTexts(
+      {KettleWith("nested_type {", "enum_type { name: 'Use' value { name: 'TEA' number: 0 } } nested_type {")});
+  const auto conflicts_of = [&](const char* element) {
     const std::string added = absl::StrCat("name: 'lid.proto' package: 'kitchen.Kettle' syntax: 'proto3' ", element);
-    return MergeOperationSets(SetOfTexts({base}), SetOfTexts({added})).status();
+    MergedOperations merged = Merged(base, SetOfTexts({added}));
+    EXPECT_EQ(merged.set, base);
+    return merged.conflicts;
   };
-  EXPECT_EQ(fault_of("message_type { name: 'Lid' }").message(), "kitchen.Kettle.Lid is a message inside another one");
-  EXPECT_EQ(fault_of("enum_type { name: 'Use' value { name: 'TEA' number: 0 } }").message(),
-            "kitchen.Kettle.Use is an enum inside a message");
+  EXPECT_THAT(conflicts_of("message_type { name: 'Lid' }"),
+              ElementsAre("kitchen.Kettle.Lid is a message inside another one; it stays as it is"));
+  EXPECT_THAT(conflicts_of("enum_type { name: 'Use' value { name: 'TEA' number: 0 } }"),
+              ElementsAre("kitchen.Kettle.Use is an enum inside a message; it stays as it is"));
 }
 
-TEST(OperationSetMergeTest, AnExtensionMustStayTheSame) {
+TEST(OperationSetMergeTest, AnExtensionStaysTheSame) {
   const auto with = [](const char* number, const char* extended) {
     return SetOfTexts({absl::StrCat(
         kKettle, "dependency: 'google/protobuf/descriptor.proto' extension { name: 'note' number: ", number,
@@ -259,8 +271,9 @@ TEST(OperationSetMergeTest, AnExtensionMustStayTheSame) {
   const OperationSet::Shared base = with("1000", "FieldOptions");
   EXPECT_EQ(Merged(base, with("1000", "FieldOptions")).set, base);
   for (const auto& [number, extended] : {std::pair("1001", "FieldOptions"), std::pair("1000", "MessageOptions")}) {
-    EXPECT_EQ(MergeOperationSets(base, with(number, extended)).status().message(),
-              "kitchen.note has another number or type");
+    const MergedOperations merged = Merged(base, with(number, extended));
+    EXPECT_EQ(merged.set, base);
+    EXPECT_THAT(merged.conflicts, ElementsAre("kitchen.note has another number or type; it stays as it is"));
   }
 }
 
@@ -327,11 +340,7 @@ TEST(OperationSetMergeTest, NewElementsKeepTheirCommentsAtTheirNewPlaces) {
       " location { path: [4, 1, 2, 0, 1] span: 1 leading_comments: 'brand' }"
       " location { path: [4, 1, 2, 1] span: 1 leading_comments: 'shade' } }");
   const FileDescriptorProto file = KettleFileOf(*Merged(base, SetOfTexts({added})).set);
-  std::vector<std::string> comments;
-  for (const auto& location : file.source_code_info().location()) {
-    comments.push_back(absl::StrCat(absl::StrJoin(location.path(), "."), " ", location.leading_comments()));
-  }
-  EXPECT_THAT(comments,
+  EXPECT_THAT(CommentsOf(file),
               ElementsAre("4.0 old", "4.0.2.2.3 size", "4.1 pot", "4.1.2.0 a", "4.0.2.3.1 brand", "4.0.2.1 shade"));
   EXPECT_EQ(file.message_type(1).name(), "Pot");
   EXPECT_EQ(file.message_type(0).field(1).name(), "shade");
@@ -397,6 +406,18 @@ TEST(OperationSetMergeTest, OptionsOfTheFirstReleaseAreNotUsed) {
                   "stampgate.v1.StampLoginParameters.public_key", "stampgate.v1.WalletService.ExportWalletAccount"));
 }
 
+// A gateway of an earlier release reads the API of this one.
+TEST(OperationSetMergeTest, AnEarlierReleaseTakesEachOperationOfThisOne) {
+  for (const auto& entry : std::filesystem::directory_iterator("proto/releases")) {
+    const OperationSet::Shared released = Released(entry.path());
+    const MergedOperations merged = Merged(released, OperationSet::BuiltIn());
+    EXPECT_THAT(merged.conflicts, IsEmpty()) << entry;
+    for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) {
+      EXPECT_THAT(merged.set->FindMethod(method.full_name), NotNull()) << entry << method.full_name;
+    }
+  }
+}
+
 // Otherwise an upgrade from 0.1.0 would give callers with grants of classes new rights.
 TEST(OperationSetMergeTest, OnlyTheMethodsOfTheFirstReleaseHaveNoDay) {
   std::vector<std::string> first;
@@ -409,21 +430,53 @@ TEST(OperationSetMergeTest, OnlyTheMethodsOfTheFirstReleaseHaveNoDay) {
   EXPECT_THAT(without_day, ::testing::UnorderedElementsAreArray(first));
 }
 
+// What a newer kettle.proto defines otherwise: text that is replaced, its replacement, and the sentence about it.
 struct Fault {
   const char* text;
   const char* replacement;
-  const char* message;
+  const char* sentence;
 };
 
-class ChangedFileTest : public ::testing::TestWithParam<Fault> {};
+class ChangedFileTest : public ::testing::TestWithParam<Fault> {
+ protected:
+  const OperationSet::Shared base_ = SetOfTexts({kKettle});
+  const std::string newer_ = KettleWith(GetParam().text, GetParam().replacement);
+};
 
-TEST_P(ChangedFileTest, TheErrorNamesTheElement) {
-  const std::string newer = KettleWith(GetParam().text, GetParam().replacement);
-  EXPECT_THAT(MergeOperationSets(SetOfTexts({kKettle}), SetOfTexts({newer})),
-              StatusIs(absl::StatusCode::kInvalidArgument, Eq(GetParam().message)));
+TEST_P(ChangedFileTest, TheElementStaysAsItIs) {
+  const MergedOperations merged = Merged(base_, SetOfTexts({newer_}));
+  EXPECT_THAT(merged.conflicts, Contains(GetParam().sentence));
+  EXPECT_EQ(merged.set, base_);
 }
 
-constexpr char kOtherSize[] = "kitchen.Kettle.size has another name, number, type, list or oneof";
+TEST_P(ChangedFileTest, AnotherFileTakesEffect) {
+  const OperationSet::Shared added = SetOfTexts({newer_, R"pb(
+                                                   name: "pot.proto"
+                                                   package: "pots"
+                                                   syntax: "proto3"
+                                                   dependency: "stampgate/v1/options.proto"
+                                                   message_type { name: "Pot" }
+                                                   service {
+                                                     name: "PotService"
+                                                     method {
+                                                       name: "Fill"
+                                                       input_type: ".pots.Pot"
+                                                       output_type: ".pots.Pot"
+                                                       options {
+                                                         [stampgate.v1.operation] { kind: OPERATION_KIND_QUERY }
+                                                       }
+                                                     }
+                                                   })pb"});
+  const MergedOperations merged = Merged(base_, added);
+  EXPECT_THAT(merged.set->FindMethod("/pots.PotService/Fill"), NotNull());
+  EXPECT_EQ(merged.set->files().at("kettle.proto"), base_->files().at("kettle.proto"));
+  // The same file again changes nothing.
+  const MergedOperations again = Merged(merged.set, added);
+  EXPECT_EQ(again.set, merged.set);
+  EXPECT_EQ(again.conflicts, merged.conflicts);
+}
+
+constexpr char kOtherSize[] = "kitchen.Kettle.size has another name, number, type, list or oneof; it stays as it is";
 
 INSTANTIATE_TEST_SUITE_P(
     All, ChangedFileTest,
@@ -433,41 +486,269 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"type: TYPE_ENUM type_name: \".kitchen.Size\"", "type: TYPE_INT32", kOtherSize},
         Fault{"type: TYPE_ENUM type_name: \".kitchen.Size\"", "type: TYPE_ENUM type_name: '.stampgate.v1.PolicyClass'",
               kOtherSize},
-        Fault{"TYPE_BOOL", "TYPE_UINT32", "kitchen.Kettle.Lid.closed has another name, number, type, list or oneof"},
+        Fault{"TYPE_BOOL", "TYPE_UINT32",
+              "kitchen.Kettle.Lid.closed has another name, number, type, list or oneof; it stays as it is"},
         Fault{"name: \"size\"", "name: 'size' oneof_index: 0", kOtherSize},
-        Fault{"name: \"look\"", "name: 'view'", "kitchen.Kettle.color has another name, number, type, list or oneof"},
+        Fault{"name: \"look\"", "name: 'view'",
+              "kitchen.Kettle.color has another name, number, type, list or oneof; it stays as it is"},
         Fault{"nested_type {",
               "field { name: 'brand' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING options { [stampgate.v1.field] "
               "{ required: true } } } nested_type {",
-              "kitchen.Kettle.brand is a new field, so it must not be required"},
+              "kitchen.Kettle.brand is a new field, so it must not be required; it is left out"},
         Fault{"nested_type {",
               "field { name: 'brands' number: 3 label: LABEL_REPEATED type: TYPE_STRING options { [stampgate.v1.field] "
               "{ min_elements: 1 } } } nested_type {",
-              "kitchen.Kettle.brands is a new field, so it must not be required"},
+              "kitchen.Kettle.brands is a new field, so it must not be required; it is left out"},
         Fault{"nested_type {",
               "field { name: 'brand' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING options { [stampgate.v1.field] "
               "{ text_form: TEXT_FORM_JSON_MEMBERS } } } nested_type {",
-              "kitchen.Kettle.brand is a new field, so its members must not be written beside those of other fields"},
-        Fault{"name: \"LARGE\"", "name: 'BIG'", "kitchen.LARGE has another name or number"},
-        Fault{"name: \"LARGE\" number: 1", "name: 'LARGE' number: 2", "kitchen.LARGE has another name or number"},
+              "kitchen.Kettle.brand is a new field, so its members must not be written beside those of other fields; "
+              "it is left out"},
+        Fault{"name: \"LARGE\"", "name: 'BIG'", "kitchen.LARGE has another name or number; it stays as it is"},
+        Fault{"name: \"LARGE\" number: 1", "name: 'LARGE' number: 2",
+              "kitchen.LARGE has another name or number; it stays as it is"},
         Fault{"input_type: \".kitchen.Kettle\"", "input_type: '.kitchen.Kettle.Lid'",
-              "kitchen.KettleService.Boil has another request or response"},
+              "kitchen.KettleService.Boil has another request or response; it stays as it is"},
         Fault{"name: \"Boil\"", "name: 'Boil' server_streaming: true",
-              "kitchen.KettleService.Boil has another request or response"},
+              "kitchen.KettleService.Boil has another request or response; it stays as it is"},
         Fault{"output_type: \".kitchen.Kettle\"", "output_type: '.kitchen.Kettle.Lid'",
-              "kitchen.KettleService.Boil has another request or response"},
+              "kitchen.KettleService.Boil has another request or response; it stays as it is"},
         Fault{"name: \"Boil\"", "name: 'Boil' client_streaming: true",
-              "kitchen.KettleService.Boil has another request or response"},
-        Fault{"kitchen", "pantry", "kettle.proto has another package or syntax"},
-        Fault{"syntax: \"proto3\"", "syntax: 'proto2'", "kettle.proto has another package or syntax"}));
+              "kitchen.KettleService.Boil has another request or response; it stays as it is"},
+        Fault{"kitchen", "pantry", "kettle.proto has another package or syntax; it stays as it is"},
+        Fault{"syntax: \"proto3\"", "syntax: 'proto2'",
+              "kettle.proto has another package or syntax; it stays as it is"}));
 
-TEST(OperationSetMergeTest, TwoFieldsWithOneJsonNameAreAnError) {
+TEST(OperationSetMergeTest, AFieldWithTheJsonNameOfAnotherOneIsLeftOut) {
   const std::string added =
       KettleWith(kSize,
                  "field { name: 'Size' number: 3 label: LABEL_OPTIONAL type: TYPE_STRING json_name: 'size' } "
                  "reserved_range { start: 2 end: 3 } reserved_name: 'size'");
+  const OperationSet::Shared base = SetOfTexts({kKettle});
+  const MergedOperations merged = Merged(base, SetOfTexts({added}));
+  EXPECT_EQ(merged.set, base);
+  EXPECT_THAT(merged.conflicts,
+              ElementsAre("kitchen.Kettle.Size has the JSON name of kitchen.Kettle.size; it is left out"));
+}
+
+TEST(OperationSetMergeTest, AFileThatNoSetCanHaveIsAnError) {
+  const std::string added = "name: 'lid.proto' package: 'kitchen.Kettle' syntax: 'proto3' message_type { name: 'X' }";
   EXPECT_THAT(MergeOperationSets(SetOfTexts({kKettle}), SetOfTexts({added})),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("conflicts")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is already defined")));
+}
+
+// What a later release of kettle.proto adds to the one that renames `color`.
+constexpr char kNewOperations[] = R"pb(
+  message_type {
+    name: "CoolRequest"
+    field { name: "kettle" number: 1 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".kitchen.Kettle" }
+  }
+  message_type { name: "CoolResponse" }
+  message_type {
+    name: "StirRequest"
+    field { name: "n" number: 1 label: LABEL_OPTIONAL type: TYPE_BOOL }
+  }
+  message_type { name: "StirResponse" }
+  service {
+    name: "NewService"
+    method {
+      name: "Cool"
+      input_type: ".kitchen.CoolRequest"
+      output_type: ".kitchen.CoolResponse"
+      options {
+        [stampgate.v1.operation] { kind: OPERATION_KIND_QUERY since: "2100-01-01" }
+      }
+    }
+    method {
+      name: "Stir"
+      input_type: ".kitchen.StirRequest"
+      output_type: ".kitchen.StirResponse"
+      options {
+        [stampgate.v1.operation] { kind: OPERATION_KIND_QUERY since: "2100-01-01" }
+      }
+    }
+  }
+  source_code_info {
+    location {
+      path: [ 6, 1 ]
+      span: 1
+      leading_comments: "service"
+    }
+    location {
+      path: [ 6, 1, 2, 0 ]
+      span: 1
+      leading_comments: "cool"
+    }
+    location {
+      path: [ 6, 1, 2, 1 ]
+      span: 1
+      leading_comments: "stir"
+    }
+    location {
+      path: [ 4, 1 ]
+      span: 1
+      leading_comments: "request of cool"
+    }
+    location {
+      path: [ 4, 3 ]
+      span: 1
+      leading_comments: "request of stir"
+    }
+  }
+)pb";
+
+constexpr char kCoolIsLeftOut[] = "kitchen.NewService.Cool is left out, because it needs kitchen.Kettle";
+constexpr char kColorStays[] = "kitchen.Kettle.color has another name, number, type, list or oneof; it stays as it is";
+
+std::string RenamedKettle() { return absl::StrCat(KettleWith("name: \"color\"", "name: 'hue'"), kNewOperations); }
+
+TEST(OperationSetMergeTest, NewOperationsTakeEffectBesideAChangedMessage) {
+  const OperationSet::Shared base = SetOfTexts({kKettle});
+  const MergedOperations merged = Merged(base, SetOfTexts({RenamedKettle()}));
+  EXPECT_THAT(merged.conflicts, ElementsAre(kColorStays, kCoolIsLeftOut));
+  EXPECT_THAT(merged.set->FindMethod("/kitchen.NewService/Stir"), NotNull());
+  EXPECT_EQ(merged.set->FindMethod("/kitchen.NewService/Cool"), nullptr);
+  EXPECT_EQ(merged.set->pool().FindMessageTypeByName("kitchen.CoolRequest"), nullptr);
+  EXPECT_EQ(merged.set->pool().FindMessageTypeByName("kitchen.CoolResponse"), nullptr);
+  EXPECT_THAT(merged.set->pool().FindFieldByName("kitchen.Kettle.color"), NotNull());
+  EXPECT_EQ(merged.set->pool().FindFieldByName("kitchen.Kettle.hue"), nullptr);
+  EXPECT_THAT(CommentsOf(KettleFileOf(*merged.set)), ElementsAre("6.1 service", "6.1.2.0 stir", "4.1 request of stir"));
+}
+
+TEST(OperationSetMergeTest, TheSameFileAgainChangesNothing) {
+  const OperationSet::Shared added = SetOfTexts({RenamedKettle()});
+  const MergedOperations once = Merged(SetOfTexts({kKettle}), added);
+  const MergedOperations twice = Merged(once.set, added);
+  EXPECT_EQ(twice.set, once.set);
+  EXPECT_EQ(twice.conflicts, once.conflicts);
+  EXPECT_EQ(twice.unused_options, once.unused_options);
+}
+
+TEST(OperationSetMergeTest, ASecondFileCanConflictWithTheFirstOne) {
+  const auto with_pot = [](const char* field) {
+    return SetOfTexts({absl::StrCat(kKettle, "message_type { name: 'Pot' field { name: '", field,
+                                    "' number: 1 label: LABEL_OPTIONAL type: TYPE_BOOL } }")});
+  };
+  const MergedOperations first = Merged(SetOfTexts({kKettle}), with_pot("deep"));
+  EXPECT_THAT(first.conflicts, IsEmpty());
+  const MergedOperations second = Merged(first.set, with_pot("flat"));
+  EXPECT_EQ(second.set, first.set);
+  EXPECT_THAT(second.conflicts,
+              ElementsAre("kitchen.Pot.deep has another name, number, type, list or oneof; it stays as it is"));
+}
+
+// The files of the service and of the messages are new, and one of them is left out as a whole.
+TEST(OperationSetMergeTest, AFileThatAnotherOneImportsCanBeLeftOut) {
+  const std::string request = R"pb(
+    name: "request.proto"
+    package: "shop"
+    syntax: "proto3"
+    dependency: "kettle.proto"
+    message_type {
+      name: "Request"
+      field { name: "kettle" number: 1 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: ".kitchen.Kettle" }
+    })pb";
+  const std::string service = R"pb(
+    name: "service.proto"
+    package: "shop"
+    syntax: "proto3"
+    dependency: "request.proto"
+    dependency: "stampgate/v1/options.proto"
+    message_type { name: "Nothing" }
+    service {
+      name: "ShopService"
+      method {
+        name: "Buy"
+        input_type: ".shop.Request"
+        output_type: ".shop.Nothing"
+        options {
+          [stampgate.v1.operation] { kind: OPERATION_KIND_QUERY }
+        }
+      }
+      method {
+        name: "Look"
+        input_type: ".shop.Nothing"
+        output_type: ".shop.Nothing"
+        options {
+          [stampgate.v1.operation] { kind: OPERATION_KIND_QUERY }
+        }
+      }
+    })pb";
+  const OperationSet::Shared added = SetOfTexts({RenamedKettle(), request, service});
+  const MergedOperations merged = Merged(SetOfTexts({kKettle}), added);
+  EXPECT_THAT(merged.set->FindMethod("/shop.ShopService/Look"), NotNull());
+  EXPECT_EQ(merged.set->FindMethod("/shop.ShopService/Buy"), nullptr);
+  EXPECT_EQ(merged.set->pool().FindMessageTypeByName("shop.Request"), nullptr);
+  EXPECT_EQ(Merged(merged.set, added).set, merged.set);
+}
+
+// A kettle.proto with an operation of a later day, in which `color` has the rule `rule`.
+OperationSet::Shared Later(const std::string& rule, const std::string& since = "2100-01-01") {
+  return SetOfTexts({absl::StrReplaceAll(
+      kKettle, {{"max_bytes: 8", rule},
+                {"service {",
+                 absl::StrCat("service { name: 'PotService' method { name: 'Fill' input_type: '.kitchen.Kettle.Lid' "
+                              "output_type: '.kitchen.Kettle.Lid' options { [stampgate.v1.operation] { kind: "
+                              "OPERATION_KIND_QUERY since: '",
+                              since, "' } } } } service {")}})});
+}
+
+v1::FieldRule ColorRuleOf(const OperationSet& set) {
+  return set.pool().FindFieldByName("kitchen.Kettle.color")->options().GetExtension(v1::field);
+}
+
+TEST(OperationSetMergeTest, AFieldOfALaterReleaseAcceptsMore) {
+  const OperationSet::Shared base = SetOfTexts({KettleWith("max_bytes: 8", "max_bytes: 8 required: true")});
+  const MergedOperations merged = Merged(base, Later("max_bytes: 9"));
+  EXPECT_THAT(merged.unused_options, IsEmpty());
+  EXPECT_EQ(ColorRuleOf(*merged.set).max_bytes(), 9u);
+  EXPECT_FALSE(ColorRuleOf(*merged.set).required());
+  EXPECT_EQ(Merged(merged.set, Later("max_bytes: 9")).set, merged.set);
+  // Nothing but this rule changes.
+  FileDescriptorProto file = KettleFileOf(*merged.set);
+  *file.mutable_message_type(0)->mutable_field(0) = KettleFileOf(*base).message_type(0).field(0);
+  file.mutable_service()->RemoveLast();
+  EXPECT_EQ(file.SerializeAsString(), KettleFileOf(*base).SerializeAsString());
+}
+
+TEST(OperationSetMergeTest, OtherChangesOfARuleOfALaterReleaseAreNotUsed) {
+  const MergedOperations merged = Merged(SetOfTexts({kKettle}), Later("max_bytes: 9 secret: true required: true"));
+  EXPECT_THAT(merged.unused_options, ElementsAre("kitchen.Kettle.color"));
+  EXPECT_EQ(ColorRuleOf(*merged.set).max_bytes(), 9u);
+  EXPECT_FALSE(ColorRuleOf(*merged.set).secret());
+  EXPECT_FALSE(ColorRuleOf(*merged.set).required());
+}
+
+TEST(OperationSetMergeTest, AFileThatIsNoLaterReleaseLoosensNoRule) {
+  const OperationSet::Shared base = SetOfTexts({kKettle});
+  std::vector<OperationSet::Shared> others = {Later("max_bytes: 9", ""), SetOfTexts({KettleWith("8", "9")})};
+  // A file of one's own with an operation of a late day, and with protos that lack an operation of the program.
+  others.push_back(
+      SetOfTexts({absl::StrReplaceAll(kKettle, {{"max_bytes: 8", "max_bytes: 9"},
+                                                {"\"Boil\"", "'Own'"},
+                                                {"policy_class:", "since: '2100-01-01' policy_class:"}})}));
+  for (const OperationSet::Shared& other : others) {
+    const MergedOperations merged = Merged(base, other);
+    EXPECT_EQ(ColorRuleOf(*merged.set).max_bytes(), 8u);
+    EXPECT_THAT(merged.unused_options, ElementsAre("kitchen.Kettle.color"));
+  }
+}
+
+TEST(OperationSetMergeTest, ARequestThatTheGatewayCarriesOutKeepsItsRules) {
+  const OperationSet::Shared base =
+      SetOfTexts({absl::StrReplaceAll(kKettle, {{"kind: OPERATION_KIND_SUBMIT", "kind: OPERATION_KIND_LOCAL"}})});
+  EXPECT_EQ(ColorRuleOf(*Merged(base, Later("max_bytes: 9")).set).max_bytes(), 8u);
+}
+
+TEST(OperationSetMergeTest, AChangedMessageKeepsAllItsRules) {
+  std::string added = RenamedKettle();
+  added = absl::StrReplaceAll(added, {{"{ name: \"closed\"", "{ name: 'shut'"},
+                                      {"name: 'hue'", "name: \"color\""},
+                                      {"max_bytes: 8", "max_bytes: 9"},
+                                      {"name: \"size\"", "name: 'litres'"}});
+  const MergedOperations merged = Merged(SetOfTexts({kKettle}), SetOfTexts({added}));
+  EXPECT_EQ(ColorRuleOf(*merged.set).max_bytes(), 8u);
+  EXPECT_THAT(merged.unused_options, ElementsAre("kitchen.Kettle.color"));
 }
 
 }  // namespace
