@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { emptyCatalog, mergeRelease } from './catalog.mjs';
-import { readPublished } from './published.mjs';
+import { emptyCatalog, mergeReleases } from './catalog.mjs';
+import { readTypeScript } from './typescript.mjs';
 
 const envelope = (name, type, extra = '') => `
   v1${name}Request: { type: "${type}"; timestampMs: string; organizationId: string;
@@ -36,14 +36,17 @@ export type operations = {
     .join('\n')}
 };`;
 
-const release = (number) => ({ version: String(number), day: `2026-01-0${number}`, integrity: '' });
+/** @returns {import('./catalog.mjs').Release} */
+const release = (number) => ({ source: 'npm', version: String(number), day: `2026-01-0${number}`, integrity: '' });
 
 /** The catalog after releases with these types, and the changes of the last one. */
 function follow(...options) {
   const catalog = emptyCatalog();
+  /** @type {string[]} */
   let changes = [];
   options.forEach((option, index) => {
-    changes = mergeRelease(catalog, readPublished(types(option)), release(index + 1));
+    const one = { release: release(index + 1), published: readTypeScript(types(option)) };
+    [{ sentences: changes }] = mergeReleases(catalog, [one]).changes;
   });
   return { catalog, changes };
 }
@@ -75,7 +78,7 @@ test('the same release again changes nothing', () => {
 test('a new member is named, and is not required of callers that do not know it', () => {
   const { catalog, changes } = follow({}, { members: 'name: string; size: string;' });
   assert.deepEqual(changes, ['v1MakeIntent.size is new: string, required.']);
-  assert.deepEqual(catalog.messages.v1MakeIntent.members.size, { kind: 'string', added: '2' });
+  assert.deepEqual(catalog.messages.v1MakeIntent.members.size, { kind: 'string', added: 'npm 2' });
 });
 
 test('a member that becomes required stays optional for older callers, and this is named once', () => {
@@ -89,7 +92,7 @@ test('a member that becomes required stays optional for older callers, and this 
 test('a shape that changes without a new version is named', () => {
   const { catalog, changes } = follow({}, { members: 'name: boolean;' });
   assert.deepEqual(changes, ['v1MakeIntent.name was of kind string, and now is bool. The type has no new version.']);
-  assert.deepEqual(catalog.messages.v1MakeIntent.members.name, { kind: 'bool', kinds: 2, added: '2' });
+  assert.deepEqual(catalog.messages.v1MakeIntent.members.name, { kind: 'bool', kinds: 2, added: 'npm 2' });
 });
 
 test('a removed member and a removed operation stay in the catalog, marked', () => {
@@ -98,8 +101,8 @@ test('a removed member and a removed operation stay in the catalog, marked', () 
     'v1MakeIntent.name is no longer published.',
     '/public/v1/query/get_thing is no longer published.',
   ]);
-  assert.equal(catalog.messages.v1MakeIntent.members.name.gone, '2');
-  assert.equal(catalog.operations['/public/v1/query/get_thing'][0].gone, '2');
+  assert.deepEqual(catalog.messages.v1MakeIntent.members.name.gone, ['npm 2']);
+  assert.deepEqual(catalog.operations['/public/v1/query/get_thing'][0].gone, ['npm 2']);
 });
 
 test('a member that is gone is no longer required of callers', () => {

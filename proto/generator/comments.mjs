@@ -72,8 +72,8 @@ export const emptyList = ' An empty list is not sent: upstream does not distingu
 /** Entries of members that every query has. */
 export const queryFields = { organizationId: { text: 'The organization to read from.' } };
 
-const gone = (version, what) =>
-  version ? ` Upstream no longer publishes this ${what}, since version ${version} of its types.` : '';
+const gone = (/** @type {string[] | undefined} */ labels, what) =>
+  labels ? ` Upstream no longer publishes this ${what}, since ${labels.join(' and ')}.` : '';
 
 const commonErrors = {
   submit: 'the common errors of a submit (error_reason.proto).',

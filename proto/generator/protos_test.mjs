@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { wholeTree } from '../../tests/paths.mjs';
-import { emptyCatalog, mergeRelease } from './catalog.mjs';
-import { readPublished } from './published.mjs';
-import { installedTypes } from './release.mjs';
+import { emptyCatalog, mergeReleases } from './catalog.mjs';
+import { npmRelease } from './pinned.mjs';
 import { State } from './state.mjs';
 
 const state = new State(join(wholeTree(), 'proto'));
@@ -18,14 +17,15 @@ test('the tables have a text for every element', () => {
   assert.deepEqual(unreviewed, []);
 });
 
-test('the catalog has every fact of the newest release that the project follows', () => {
-  const [newest] = state.catalog.releases.slice(-1);
+test('the catalog has every fact of the newest release in npm that the project follows', () => {
+  const { version } = state.catalog.releases.findLast(({ source }) => source === 'npm');
   const alone = emptyCatalog();
-  mergeRelease(alone, readPublished(installedTypes(newest.version)), newest);
+  mergeReleases(alone, [npmRelease(version)]);
   for (const [path, versions] of Object.entries(alone.operations)) {
     for (const version of versions) {
       const known = state.catalog.operations[path].find(({ type }) => type === version.type);
-      assert.deepEqual({ ...known, since: '' }, { ...version, since: '' }, path);
+      const { since: _, gone: __, behind: ___, ...facts } = known;
+      assert.deepEqual({ ...facts, since: version.since }, version, path);
     }
   }
   for (const [name, { members }] of Object.entries(alone.messages)) {
@@ -50,4 +50,13 @@ test('the tables name only definitions and members that upstream publishes', () 
   assert.deepEqual(unknown, []);
   const segments = Object.keys(operations).map((path) => path.split('/').pop());
   assert.deepEqual(Object.keys(state.reviewed.operations).sort(), segments.sort());
+});
+
+test('the table of disagreements names only elements that upstream publishes, and has a reason for each', () => {
+  const { operations, messages } = state.catalog;
+  for (const [key, { reason }] of Object.entries(state.reviewed.sources)) {
+    const [definition, member] = key.split('.');
+    assert.ok(key in operations || messages[definition]?.members[member], key);
+    assert.match(reason, /^[A-Z].*\.$/s, key);
+  }
 });

@@ -8,14 +8,12 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { root } from '../../tests/paths.mjs';
 import { makeApi } from './api.mjs';
-import { emptyCatalog, mergeRelease } from './catalog.mjs';
+import { emptyCatalog, mergeReleases } from './catalog.mjs';
 import { Lock, emptyLock } from './lock.mjs';
+import { npmRelease, typesVersions } from './pinned.mjs';
 import { printFile } from './print.mjs';
-import { readPublished } from './published.mjs';
-import { installedTypes, installedVersions } from './release.mjs';
 import { Reviewed } from './reviewed.mjs';
 
-const versions = installedVersions();
 const buf = join(homedir(), '.cache/stampgate/tools/node_modules/.bin/buf');
 const protos = join(root, 'proto/stampgate/v1');
 const reviewed = new Reviewed(join(root, 'proto/reviewed'));
@@ -61,14 +59,23 @@ function factsOf({ operations, messages, enums }) {
   return facts;
 }
 
-const releases = versions.map((version) => ({ version, published: readPublished(installedTypes(version)) }));
+const releases = typesVersions.map((version, index) => npmRelease(version, `2026-01-0${index + 1}`));
 const catalog = emptyCatalog();
 const lock = new Lock(emptyLock());
-const steps = releases.map(({ version, published }, index) => {
-  const changes = mergeRelease(catalog, published, { version, day: `2026-01-0${index + 1}`, integrity: '' });
+const steps = releases.map((one) => {
+  const [{ sentences: changes }] = mergeReleases(catalog, [one]).changes;
   const { files, methods, unreviewed } = makeApi(reviewed.complete(catalog), reviewed, lock);
   const texts = new Map(files.map((file) => [file.path, printFile(file)]));
-  return { version, published, changes, methods, unreviewed, texts, lock: structuredClone(lock.content) };
+  const { published } = one;
+  return {
+    version: one.release.version,
+    published,
+    changes,
+    methods,
+    unreviewed,
+    texts,
+    lock: structuredClone(lock.content),
+  };
 });
 
 /** The folder with the protos of a step: those that the generator made, and those that are written by hand. */
@@ -99,10 +106,7 @@ test('the protos of each release compile, and can read every message of the rele
 test('no element ever changes its number', () => {
   for (const [index, step] of steps.entries()) {
     const { messages, enums } = index === 0 ? emptyLock() : steps[index - 1].lock;
-    for (const [part, known] of [
-      ['messages', messages],
-      ['enums', enums],
-    ]) {
+    for (const [part, known] of Object.entries({ messages, enums })) {
       for (const [name, numbers] of Object.entries(known)) {
         for (const [element, number] of Object.entries(numbers)) {
           assert.equal(step.lock[part][name][element], number, `${step.version}: ${name}.${element}`);
@@ -113,7 +117,7 @@ test('no element ever changes its number', () => {
 });
 
 test('no method disappears, and none changes its activity type', () => {
-  const typeOf = ({ name, version }) => [name, version.type];
+  const typeOf = ({ name, version }) => /** @type {const} */ ([name, version.type]);
   for (const [index, step] of steps.entries()) {
     const later = new Map(step.methods.map(typeOf));
     for (const [name, type] of index === 0 ? [] : steps[index - 1].methods.map(typeOf)) {
@@ -184,7 +188,7 @@ test('a later version of an operation of the specification has a day, and shares
 
 test('a name that is public becomes secret in a member that a later release adds', () => {
   const later = structuredClone(catalog);
-  later.messages.v1CreateWalletIntent.members.path = { kind: 'string', added: '9.9.9' };
+  later.messages.v1CreateWalletIntent.members.path = { kind: 'string', added: 'npm 9.9.9' };
   const { files, unreviewed } = makeApi(reviewed.complete(later), reviewed, new Lock(structuredClone(lock.content)));
   const text = printFile(files.find((file) => file.path === 'stampgate/v1/wallets.proto'));
   assert.match(text, /message CreateWalletParameters \{[^}]*string path = \d+ \[\(field\)\.secret = true\]/);

@@ -37,6 +37,8 @@ export class Reviewed {
     this.enums = table('enums');
     /** @type {Partial<import('./catalog.mjs').Catalog>} */
     this.supplement = table('supplement');
+    /** @type {import('./catalog.mjs').Decisions} */
+    this.sources = table('sources');
   }
 
   /**

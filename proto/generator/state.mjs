@@ -2,9 +2,10 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeApi } from './api.mjs';
-import { emptyCatalog } from './catalog.mjs';
+import { emptyCatalog, mergeReleases } from './catalog.mjs';
 import { Lock, emptyLock } from './lock.mjs';
 import { methodsIn, methodsPage, serviceConfig } from './method_pages.mjs';
+import { labelOf } from './presence.mjs';
 import { printFile } from './print.mjs';
 import { Reviewed } from './reviewed.mjs';
 
@@ -31,6 +32,32 @@ export class State {
     this.catalog = read(this.catalogPath, emptyCatalog);
     this.lock = new Lock(read(this.lockPath, emptyLock));
     this.reviewed = new Reviewed(join(proto, 'reviewed'));
+  }
+
+  /** Whether the catalog has followed a release. @param {{source: string, version: string}} release */
+  follows({ source, version }) {
+    return this.catalog.releases.some((one) => one.source === source && one.version === version);
+  }
+
+  /**
+   * Merges releases into the catalog.
+   * @param {import('./release.mjs').ReadRelease[]} releases
+   * @returns {ReturnType<typeof mergeReleases>}
+   */
+  follow(releases) {
+    return mergeReleases(this.catalog, releases, this.reviewed.sources);
+  }
+
+  /**
+   * What releases have that the catalog does not have, in lines of text. Changes nothing.
+   * @param {import('./release.mjs').ReadRelease[]} releases
+   */
+  ahead(releases) {
+    const { changes, undecided } = mergeReleases(structuredClone(this.catalog), releases, this.reviewed.sources);
+    const lines = changes.flatMap(({ release, sentences }) =>
+      sentences.map((sentence) => `${labelOf(release)} of ${release.day}: ${sentence}`),
+    );
+    return [...lines, ...undecided];
   }
 
   /**

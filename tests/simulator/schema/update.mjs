@@ -6,8 +6,8 @@
 // only on these files. The schema has only facts, and no descriptions.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { readCrate } from '../../../proto/generator/crate.mjs';
 import * as decisions from './decisions.mjs';
-import { readCrate } from './crate.mjs';
 
 const ACTIVITY = 'external.activity.v1.Activity';
 const TYPES = 'immutable.activity.v1.ActivityType';

@@ -1,11 +1,14 @@
 // Reads the messages, enums and operations of one release of the crate. The crate holds the structs that upstream's
-// published protos generate, and a client with a method for each operation.
+// published protos generate, and a client with a method for each operation. The simulator's schema is made from a crate
+// too, so this reader also has the rules of members, which the generator does not use.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { operationsIn } from './client.mjs';
+import { operationsIn } from './rust_client.mjs';
+import { pascal } from './names.mjs';
+import { plainName, typeWithVersionOf } from './published.mjs';
 import { declarationsIn } from './rust.mjs';
 
 /** The modules that describe the API to other programs. No operation uses them. */
@@ -34,7 +37,7 @@ const MAP = /^::std::collections::HashMap<([^,]*),(.*)>$/;
  * @property {string} sha256 of the file
  * @property {Map<string, Member[]>} messages by their full names, such as `external.data.v1.Wallet`
  * @property {Map<string, string[]>} enums the values' JSON texts, by full name
- * @property {Map<string, object>} operations by path, see client.mjs; struct names are full names
+ * @property {Map<string, object>} operations by path, see rust_client.mjs; struct names are full names
  *
  * @typedef {object} Member
  * @property {string} name in JSON
@@ -47,7 +50,9 @@ const MAP = /^::std::collections::HashMap<([^,]*),(.*)>$/;
 
 /** @param {string} path of the file `NAME-VERSION.crate` @returns {Crate} */
 export function readCrate(path) {
-  const [, name, version] = /^(.*)-([0-9.]+)\.crate$/.exec(basename(path));
+  const [, name, version] = /^(.*)-([0-9.]+)\.crate$/.exec(basename(path)) ?? [];
+  if (name === undefined)
+    throw new Error(`${path} does not have the name of a crate, such as turnkey_client-0.17.1.crate`);
   const folder = mkdtempSync(join(tmpdir(), 'crate-'));
   try {
     execFileSync('tar', ['-xzf', path, '-C', folder]);
@@ -147,3 +152,109 @@ function textOf({ name, text }) {
 
 const camelCase = (name) => name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
 const lowerFirst = (name) => name[0].toLowerCase() + name.slice(1);
+
+/** The scalars as kinds of published types. JSON writes the 64-bit numbers as texts. */
+const KINDS = {
+  string: { kind: 'string' },
+  bool: { kind: 'bool' },
+  int32: { kind: 'number', format: 'int32' },
+  uint32: { kind: 'number', format: 'int64' },
+  int64: { kind: 'string', format: 'int64' },
+  uint64: { kind: 'string', format: 'uint64' },
+  bytes: { kind: 'string', format: 'byte' },
+  double: { kind: 'number', format: 'double' },
+  time: { kind: 'string', format: 'date-time' },
+  any: { kind: 'json' },
+};
+
+/**
+ * The definitions whose names in upstream's other sources are longer than the crate shows: upstream extends a name that
+ * is not unique, and not all of the definitions that share it are in the crate.
+ */
+const LONGER_NAMES = {
+  'external.activity.v1.PolicyEvaluation': 'externalactivityv1PolicyEvaluation',
+  'external.data.v1.Address': 'externaldatav1Address',
+  'external.data.v1.SignatureScheme': 'externaldatav1SignatureScheme',
+  'external.data.v1.SmartContractInterface': 'externaldatav1SmartContractInterface',
+  'external.data.v1.Tag': 'datav1Tag',
+  'immutable.activity.v1.Address': 'immutableactivityv1Address',
+  'immutable.common.v1.PolicyEvaluation': 'immutablecommonv1PolicyEvaluation',
+};
+
+/** The name that each definition has in upstream's other sources: as much of the end of its full name as is unique. */
+function definitionNames(fullNames) {
+  const endings = (full) => {
+    const parts = full.split('.');
+    const last = parts.pop();
+    return parts.map((_, index) => parts.slice(-1 - index).join('') + last);
+  };
+  const counts = new Map();
+  for (const ending of fullNames.flatMap(endings)) counts.set(ending, (counts.get(ending) ?? 0) + 1);
+  const nameOf = (full) => LONGER_NAMES[full] ?? endings(full).find((ending) => counts.get(ending) === 1);
+  return new Map(fullNames.map((full) => [full, nameOf(full)]));
+}
+
+/**
+ * Whether a member is required, or undefined if the crate does not state it: in Rust, every message can be absent, and
+ * no list and no text can.
+ * @param {Member} member
+ */
+function isRequired({ type, number, isOption, rules, oneof }) {
+  if (rules?.split(',dive')[0].split(',').includes('required')) return true;
+  return oneof !== undefined || (isOption && number === 'one' && type in KINDS) ? false : undefined;
+}
+
+/** An enum's value 0 stands for an absent value. */
+const isNoValue = (value, index) => index === 0 && /(?:^|_)(?:UNSPECIFIED|UNKNOWN)$/.test(value);
+
+/** The request of a submit. Some methods of the client contain a request of their own instead of a declared one. */
+const submitRequest = ({ type, appProofs }, parameters) => ({
+  members: [
+    { name: 'type', required: true, kind: { kind: 'literals', values: [typeWithVersionOf(type, parameters)] } },
+    { name: 'timestampMs', required: true, kind: { kind: 'string' } },
+    { name: 'organizationId', required: true, kind: { kind: 'string' } },
+    { name: 'parameters', required: true, kind: { kind: 'definition', name: parameters } },
+    ...(appProofs ? [{ name: 'generateAppProofs', required: false, kind: { kind: 'bool' } }] : []),
+  ],
+});
+
+/**
+ * What a crate publishes, in the form of the other sources.
+ * @param {Crate} crate
+ * @returns {import('./published.mjs').Published}
+ */
+export function publishedOf(crate) {
+  const names = definitionNames([...crate.messages.keys(), ...crate.enums.keys()]);
+  const kindOf = ({ type, number }) => {
+    if (number === 'map') return { kind: 'map' };
+    const kind = KINDS[type] ?? { kind: 'definition', name: names.get(type) };
+    return number === 'list' ? { kind: 'list', of: kind } : kind;
+  };
+  const messages = new Map(
+    [...crate.messages].map(([full, members]) => [
+      names.get(full),
+      {
+        members: members.map((member) => ({
+          name: plainName(member.name),
+          required: isRequired(member),
+          kind: kindOf(member),
+        })),
+      },
+    ]),
+  );
+  const operations = [...crate.operations].map(([path, operation]) => {
+    if (operation.kind === 'query')
+      return { path, request: names.get(operation.request), response: names.get(operation.answer) };
+    const request = `v1${pascal(path.split('/').pop())}Request`;
+    const declared = messages.get(request)?.members.find(({ name }) => name === 'parameters').kind.name;
+    messages.set(request, submitRequest(operation, declared ?? names.get(operation.parameters)));
+    return { path, request, response: 'v1ActivityResponse' };
+  });
+  const enums = new Map(
+    [...crate.enums].map(([full, values]) => [
+      names.get(full),
+      { values: values.filter((value, index) => !isNoValue(value, index)) },
+    ]),
+  );
+  return { operations, messages, enums, aliases: new Map() };
+}
