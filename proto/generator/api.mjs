@@ -15,6 +15,7 @@ import { Graph, named } from './graph.mjs';
 import { bare, camel, pascal, snake, upperSnake } from './names.mjs';
 import { kindOf, methodsOf, subjectOf } from './operations.mjs';
 import { placesOf } from './places.mjs';
+import { labelOf } from './presence.mjs';
 
 /**
  * @typedef {{name: string, type: string, label: '' | 'optional' | 'repeated', number: number,
@@ -400,6 +401,7 @@ class Api {
     if (entry.text_form) options.push(['(field).text_form', `TEXT_FORM_${entry.text_form}`]);
     if (entry.guard && isRequest) options.push(['(field).guard', `FIELD_GUARD_${entry.guard.toUpperCase()}`]);
     if (camel(name) !== member) options.push(['(field).json_name', `"${member}"`]);
+    if (entry.replaces) options.push(...this.replacement(definition, member, entry.replaces));
     if (options.length > 0) file.imports.add('stampgate/v1/options.proto');
 
     // A required number or truth value may be zero or false, so its field has presence.
@@ -420,6 +422,22 @@ class Api {
         gone(facts.gone, 'field'),
       deprecated: facts.gone !== undefined,
     };
+  }
+
+  /**
+   * The options of a member that replaces another one of its message.
+   * @returns {[string, string][]}
+   */
+  replacement(definition, member, replaced) {
+    const { members } = this.catalog.messages[definition];
+    const release = this.catalog.releases.find((one) => labelOf(one) === members[member].added);
+    if (!members[replaced] || !release)
+      throw new Error(`${definition}.${member} replaces ${replaced}, which is no earlier member of the message`);
+    const name = this.reviewed.field(definition, replaced).name ?? this.fieldName(replaced, members[replaced]);
+    return [
+      ['(field).replaces', `"${name}"`],
+      ['(field).since', `"${release.day}"`],
+    ];
   }
 
   type(kind, entry, file) {

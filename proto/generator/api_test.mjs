@@ -103,3 +103,25 @@ test('a member of a result whose definition has another name is an error that na
     );
   }
 });
+
+test('a member that replaces another one names its field, and the day since which it does', () => {
+  /** @type {import('./catalog.mjs').Release} */
+  const release = { source: 'python', version: '0.2.1', day: '2026-10-21', integrity: '' };
+  const members = {
+    chainCaip2: { kind: 'string', gone: ['python 0.2.1'] },
+    caip2: { kind: 'string', added: 'python 0.2.1' },
+  };
+  const catalog = { ...catalogWith({ v1MakeIntent: { members } }), releases: [release] };
+  const optionsWith = (entry) => {
+    const tables = Object.assign(Object.create(reviewed), { fields: { 'v1MakeIntent.caip2': entry } });
+    const elements = makeApi(catalog, tables, new Lock(emptyLock())).files.flatMap((file) => file.elements);
+    const message = /** @type {import('./api.mjs').Message} */ (elements.find(({ name }) => name === 'MakeParameters'));
+    return message.fields.find(({ name }) => name === 'caip2').options;
+  };
+  assert.deepEqual(optionsWith({ text: 'The chain.', public: true, replaces: 'chainCaip2' }), [
+    ['(field).replaces', '"chain_caip2"'],
+    ['(field).since', '"2026-10-21"'],
+  ]);
+  assert.deepEqual(optionsWith({ text: 'The chain.', public: true }), []);
+  assert.throws(() => optionsWith({ replaces: 'chain' }), /v1MakeIntent.caip2 replaces chain, /);
+});

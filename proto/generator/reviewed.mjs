@@ -10,7 +10,8 @@ const { parse } = load('yaml');
  * @typedef {{text: string, public?: boolean, secret?: boolean, number?: boolean, may_be_empty?: boolean,
  *   minimum?: number, maximum?: number, max_bytes?: number, max_characters?: number,
  *   min_elements?: number, max_elements?: number, guard?: string,
- *   text_form?: string, name?: string, required?: boolean, presence?: boolean, whole?: boolean}} FieldEntry
+ *   text_form?: string, name?: string, required?: boolean, presence?: boolean, whole?: boolean,
+ *   replaces?: string}} FieldEntry
  * @typedef {{text?: string, name?: string, area?: string, at_most_one?: string[]}} TypeEntry
  * @typedef {{text?: string, name?: string, values?: Object<string, string>, names?: Object<string, string>}} EnumEntry
  * @typedef {{area: string, method?: string, text: string, request?: string, response?: string, errors?: string,
