@@ -27,7 +27,9 @@ absl::StatusOr<TranslatedResponse> TranslateOutcome(UpstreamOutcome outcome, con
     }
   }
   ActivitySummary activity = SummaryOf(plan, *response);
-  return TranslatedResponse{*std::move(response), size, std::move(activity)};
+  const bool has_unrecognized =
+      plan.unrecognized != nullptr && FindBytes(*response, plan.unrecognized->field->number()).has_value();
+  return TranslatedResponse{*std::move(response), size, std::move(activity), has_unrecognized};
 }
 
 }  // namespace stampgate

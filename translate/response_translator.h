@@ -17,8 +17,9 @@ struct TranslatedResponse {
   // The bytes of a message of the operation's response type. Empty if the message is larger than kMaxAnswerBytes: then
   // the caller gets AnswerTooLarge, and the gateway has never held the whole message.
   std::string bytes;
-  size_t size = 0;           // of the message
-  ActivitySummary activity;  // in the message
+  size_t size = 0;                // of the message
+  ActivitySummary activity;       // in the message
+  bool has_unrecognized = false;  // whether upstream sent a value that no field of the message can hold
 };
 
 // If upstream responded with HTTP 2xx and a JSON object that has the required messages of the response, returns the

@@ -33,7 +33,7 @@ class EventGaugesTest : public ::testing::Test {
     options.path = absl::StrCat(folder_, "/events");
     options.now = [this] { return now_; };
     log_ = *OpenSqliteEventLog(std::move(options));
-    encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_->identity());
+    encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_->identity(), feed_metrics_);
     feed_ = *EventFeed::Start(*log_, *encoder_, 1, feed_metrics_);
     gauges_ =
         std::make_unique<EventGauges>(*feed_, subscriptions_, metrics_, [this] { return now_ + absl::Seconds(90); });

@@ -88,7 +88,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
   pipeline->watcher_ = std::make_unique<PeriodicTask>("log-watch", HangWatch::kInterval,
                                                       [watch = &*pipeline->watch_] { watch->Look(); });
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<EventEncoder> encoder,
-                        EventEncoder::Create(pool, config.operator_name(), pipeline->log_->identity()));
+                        EventEncoder::Create(pool, config.operator_name(), pipeline->log_->identity(), feed_metrics));
   pipeline->encoder_ = std::move(encoder);
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<EventFeed> feed,
                         EventFeed::Start(*pipeline->log_, *pipeline->encoder_, kReaderThreads, feed_metrics));

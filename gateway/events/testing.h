@@ -97,7 +97,7 @@ class EventCallTest : public ::testing::Test {
   FeedMetrics feed_metrics_{registry_};
   FakeEventLog log_;
   const std::unique_ptr<const EventEncoder> encoder_ =
-      *EventEncoder::Create(testing::Pool(), "Service", log_.identity());
+      *EventEncoder::Create(testing::Pool(), "Service", log_.identity(), feed_metrics_);
   StreamSlots subscriptions_{kMaxStreams, kMaxStreams, "subscriptions"};
   StreamSlots body_reads_{kMaxStreams, kMaxStreams, "body reads"};
   CallerQuota queries_{{.max = kMaxStreams,

@@ -60,9 +60,9 @@ std::string PrefixOf(int field, size_t size) {
 
 absl::StatusOr<std::unique_ptr<EventEncoder>> EventEncoder::Create(const google::protobuf::DescriptorPool& pool,
                                                                    absl::string_view operator_name,
-                                                                   const LogIdentity& log) {
+                                                                   const LogIdentity& log, FeedMetrics& metrics) {
   ABSL_ASSIGN_OR_RETURN(const EventFields fields, EventFields::Find(pool));
-  std::unique_ptr<EventEncoder> encoder(new EventEncoder(fields, operator_name, log));
+  std::unique_ptr<EventEncoder> encoder(new EventEncoder(fields, operator_name, log, metrics));
   ABSL_RETURN_IF_ERROR(encoder->Plan(pool, nullptr));
   return encoder;
 }
@@ -102,7 +102,10 @@ std::string EventEncoder::Omitted(int reason) const {
 std::string EventEncoder::DecodedFields(const Event& event, size_t room) const {
   const std::shared_ptr<const Bodies> bodies = bodies_.Get();
   const auto decoded = bodies->by_type.find(event.type);
-  if (decoded == bodies->by_type.end()) return IsObject(event) ? std::string() : Omitted(fields_.not_a_json_object);
+  if (decoded == bodies->by_type.end()) {
+    if (!event.type.empty()) unrecognized_.Count("events", UnrecognizedKind::kEventType);
+    return IsObject(event) ? std::string() : Omitted(fields_.not_a_json_object);
+  }
   if (room == 0) return Omitted(fields_.too_large);
   std::string json;
   json.reserve(event.body.size() + kJsonPadding);
@@ -119,6 +122,7 @@ std::string EventEncoder::DecodedFields(const Event& event, size_t room) const {
   if (absl::IsOutOfRange(message.status()) || unrecognized.is_too_large()) return Omitted(fields_.too_large);
   // This does not happen, because the verifier has read the type from the body.
   if (!message.ok()) return Omitted(fields_.not_a_json_object);
+  if (unrecognized.size() > 0) unrecognized_.Count("events", UnrecognizedKind::kValue);
   WireWriter out(message->size() + kMaxPrefixBytes + unrecognized.size());
   out.String(decoded->second.field, *message);
   out.Append(unrecognized.Take());

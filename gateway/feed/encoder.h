@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "base/threads/current.h"
 #include "gateway/feed/event_fields.h"
+#include "gateway/feed/feed_metrics.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/message/plan.h"
 #include "translate/operation_set/operation_set.h"
@@ -47,11 +48,12 @@ inline constexpr size_t kMessageOverheadBytes = 1024;
 // Thread-safe.
 class EventEncoder {
  public:
-  // Makes an encoder of the messages in `pool`. `pool` and `log` must outlive it. Errors: kFailedPrecondition if the
-  // protos assign an event type to two fields, or to a field that has no JSON form, and the errors of
-  // EventFields::Find.
+  // Makes an encoder of the messages in `pool`. `pool`, `log` and `metrics` must outlive it. Errors:
+  // kFailedPrecondition if the protos assign an event type to two fields, or to a field that has no JSON form, and the
+  // errors of EventFields::Find.
   static absl::StatusOr<std::unique_ptr<EventEncoder>> Create(const google::protobuf::DescriptorPool& pool,
-                                                              absl::string_view operator_name, const LogIdentity& log);
+                                                              absl::string_view operator_name, const LogIdentity& log,
+                                                              FeedMetrics& metrics);
 
   // Decodes bodies with the messages of `set` from now on; `set` extends the messages of Create. Errors: those of
   // Create.
@@ -78,8 +80,8 @@ class EventEncoder {
     std::map<std::string, Decoded, std::less<>> by_type;
   };
 
-  EventEncoder(const EventFields& fields, absl::string_view operator_name, const LogIdentity& log)
-      : fields_(fields), log_(log), operator_name_(operator_name) {}
+  EventEncoder(const EventFields& fields, absl::string_view operator_name, const LogIdentity& log, FeedMetrics& metrics)
+      : fields_(fields), log_(log), operator_name_(operator_name), unrecognized_(metrics.unrecognized) {}
 
   absl::Status Plan(const google::protobuf::DescriptorPool& pool, OperationSet::Shared set);
 
@@ -94,6 +96,7 @@ class EventEncoder {
   const EventFields fields_;
   const LogIdentity& log_;
   const std::string operator_name_;
+  UnrecognizedCounters& unrecognized_;
   Current<const Bodies> bodies_;
 };
 

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gateway/metrics/registry.h"
+#include "gateway/metrics/testing.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "stampgate/v1/options.pb.h"
 #include "translate/testing/dynamic_message.h"
@@ -73,8 +75,14 @@ class EventEncoderTest : public ::testing::Test {
     return event;
   }
 
+  std::string Unrecognized(const char* kind) {
+    return ValueOf(registry_, absl::StrCat("stampgate_unrecognized_total{kind=\"", kind, "\",operation=\"events\"}"));
+  }
+
   const LogIdentity log_ = {.id = {1, 2, 3}, .cursor_key = {4, 5, 6}};
-  const std::unique_ptr<EventEncoder> encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_);
+  MetricRegistry registry_;
+  FeedMetrics metrics_{registry_};
+  const std::unique_ptr<EventEncoder> encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_, metrics_);
 };
 
 TEST_F(EventEncoderTest, EveryFieldIsSet) {
@@ -115,6 +123,18 @@ OperationSet::Shared WithEventType(const std::string& field, const std::string& 
     }
   }
   return OperationSet::Create(files.SerializeAsString()).value();
+}
+
+TEST_F(EventEncoderTest, EventsThatTheProtosDoNotDescribeAreCounted) {
+  Encode(Logged("ACTIVITY_UPDATES", R"({"id":"a"})"));
+  Encode(Logged("", "no JSON"));
+  EXPECT_EQ(Unrecognized("value"), "0");
+  EXPECT_EQ(Unrecognized("event_type"), "0");
+  Encode(Logged("ACTIVITY_UPDATES", R"({"id":"a","newMember":1,"another":2})"));
+  EXPECT_EQ(Unrecognized("value"), "1");
+  Encode(Logged("something:new", "{}"));
+  Encode(Logged("something:new", "{}"));
+  EXPECT_EQ(Unrecognized("event_type"), "2");
 }
 
 TEST_F(EventEncoderTest, OtherOperationsDecodeLaterEvents) {

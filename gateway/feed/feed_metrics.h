@@ -4,6 +4,7 @@
 
 #include "gateway/metrics/late_gauge.h"
 #include "gateway/metrics/registry.h"
+#include "gateway/process/unrecognized.h"
 
 namespace stampgate {
 
@@ -17,6 +18,10 @@ class FeedMetrics {
   // Shown only if the config has an event log.
   LateGauge latest_position{
       registry_.AddGauges("stampgate_event_log_latest_position", "Position of the newest event in the event log.")};
+
+  // Events of a type that no message describes, or with a value that no field can hold. An event counts each time that
+  // it is encoded.
+  UnrecognizedCounters unrecognized{registry_, {"events"}};
 };
 
 }  // namespace stampgate

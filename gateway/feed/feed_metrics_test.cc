@@ -9,7 +9,6 @@
 namespace stampgate {
 namespace {
 
-using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
 class FeedMetricsTest : public ::testing::Test {
@@ -19,9 +18,12 @@ class FeedMetricsTest : public ::testing::Test {
 };
 
 TEST_F(FeedMetricsTest, ThePositionIsShownOnceItIsKnown) {
-  EXPECT_THAT(SeriesOf(registry_), IsEmpty());
+  constexpr char kEventType[] = R"(counter stampgate_unrecognized_total{kind="event_type",operation="events"})";
+  constexpr char kValue[] = R"(counter stampgate_unrecognized_total{kind="value",operation="events"})";
+  EXPECT_THAT(SeriesOf(registry_), UnorderedElementsAre(kEventType, kValue));
   metrics_.latest_position.Set(7);
-  EXPECT_THAT(SeriesOf(registry_), UnorderedElementsAre("gauge stampgate_event_log_latest_position"));
+  EXPECT_THAT(SeriesOf(registry_),
+              UnorderedElementsAre(kEventType, kValue, "gauge stampgate_event_log_latest_position"));
 }
 
 }  // namespace

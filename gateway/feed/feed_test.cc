@@ -74,7 +74,8 @@ class EventFeedTest : public ::testing::Test {
   MetricRegistry registry_;
   FeedMetrics metrics_{registry_};
   FakeEventLog log_;
-  std::unique_ptr<const EventEncoder> encoder_ = *EventEncoder::Create(testing::Pool(), "Service", log_.identity());
+  std::unique_ptr<const EventEncoder> encoder_ =
+      *EventEncoder::Create(testing::Pool(), "Service", log_.identity(), metrics_);
   std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 1, metrics_);
 };
 
@@ -262,7 +263,7 @@ TEST(EventFeedThreadsTest, ManyReadersSeeEveryEventOnceWhileTheLogGrows) {
   MetricRegistry registry;
   FeedMetrics metrics(registry);
   FakeEventLog log;
-  auto encoder = *EventEncoder::Create(testing::Pool(), "Service", log.identity());
+  auto encoder = *EventEncoder::Create(testing::Pool(), "Service", log.identity(), metrics);
   auto feed = *EventFeed::Start(log, *encoder, 3, metrics);
   std::vector<std::thread> readers;
   for (int i = 1; i <= 8; ++i) {

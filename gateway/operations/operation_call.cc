@@ -420,6 +420,9 @@ void OperationCall::OnOutcome(UpstreamOutcome outcome) {
   goes_on_ = failure.has_value() && failure->goes_on;
   absl::StatusOr<TranslatedResponse> response = TranslateOutcome(std::move(outcome), Sent());
   if (response.ok()) activity_ = response->activity;
+  if (response.ok() && response->has_unrecognized) {
+    environment_.metrics.unrecognized.Count(operation_.full_name, UnrecognizedKind::kValue);
+  }
   if (!goes_on_) EndAttempt(failure, response.status(), activity_);
   if (response.ok() && WaitsForEnd()) return WaitForEnd(*std::move(response), /*urgent=*/false);
   Answer(response);

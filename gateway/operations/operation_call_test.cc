@@ -13,10 +13,12 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/secret/sha256.h"
 #include "gateway/audit/testing.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/memory/testing.h"
+#include "gateway/metrics/testing.h"
 #include "gateway/operations/testing.h"
 #include "stamp/request_body.h"
 #include "translate/answer_size.h"
@@ -208,6 +210,16 @@ TEST_F(OperationCallTest, AQueryIsSignedSentAndAnswered) {
   upstream_.End(sent.id, AnswerOf(200, kPolicy));
   EXPECT_EQ(ValueAt(*call.replies.WaitFor("stampgate.v1.GetPolicyResponse"), "policy.policy_id"), "p");
   EXPECT_THAT(LogEvents(), ElementsAre("call_ended"));
+}
+
+TEST_F(OperationCallTest, AResponseWithAMemberThatTheProtosDoNotHaveIsCounted) {
+  const std::string series =
+      R"(stampgate_unrecognized_total{kind="value",operation="/stampgate.v1.PolicyService/GetPolicy"})";
+  EXPECT_EQ(Query(AnswerOf(200, kPolicy)), absl::OkStatus());
+  EXPECT_EQ(ValueOf(registry(), series), "none");
+  const std::string newer = absl::StrReplaceAll(kPolicy, {{"\"policyId\"", "\"newMember\":1,\"policyId\""}});
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Query(AnswerOf(200, newer)), absl::OkStatus());
+  EXPECT_EQ(ValueOf(registry(), series), "2");
 }
 
 TEST_F(OperationCallTest, ACallUsesItsTableUntilItEnds) {

@@ -4,6 +4,7 @@
 
 #include "gateway/calls/durable_write.h"
 #include "gateway/metrics/registry.h"
+#include "gateway/process/unrecognized.h"
 
 namespace stampgate {
 
@@ -17,6 +18,9 @@ class OperationMetrics {
   // The time for which calls waited for the record of their decision, and for their idempotency key.
   Histogram& decision_write = AddDurableWrite(registry_, "decision");
   Histogram& key_write = AddDurableWrite(registry_, "idempotency_key");
+
+  // Responses with a value that no field can hold.
+  UnrecognizedCounters unrecognized{registry_};
 };
 
 }  // namespace stampgate

@@ -250,6 +250,8 @@ class CallTest : public ::testing::Test {
 
   // Closes the audit log, so that its file is complete. Returns the lines of `kind` in the file.
   std::vector<std::string> AuditLines(const std::string& kind);
+  // The registry of the metrics of calls.
+  MetricRegistry& registry() { return registry_; }
   // Returns the names of the events in the process's log.
   std::vector<std::string> LogEvents() const;
   // Returns the methods that the process's log names.

@@ -264,6 +264,12 @@ const FAULTS = [
     series: (outcome) => ({ [deliveries(outcome)]: rises() }),
   },
   {
+    alert: 'StampgateUpstreamMoved',
+    each: ['value', 'event_type'],
+    series: (kind) => ({ [`stampgate_unrecognized_total{kind="${kind}",operation="events"}`]: becomes(1) }),
+    labels: (kind) => ({ kind, operation: 'events' }),
+  },
+  {
     alert: 'StampgateReloadFails',
     series: { 'stampgate_reloads_total{result="failed",what="config"}': `3x${LAST_GOOD} 15+12x${END}` },
     labels: { what: 'config' },
