@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,13 +109,15 @@ TEST(GeneralOperationTest, RefusesThePathsOfTypedOperationsWithOtherTypes) {
 }
 
 TEST(GeneralOperationTest, RefusesTheTypesOfTypedOperationsInAnyOtherVersion) {
+  std::set<std::string> typed;
+  for (const Operation& operation : Operations().operations()) typed.insert(operation.activity_type);
   for (const Operation& operation : Operations().operations()) {
     if (operation.activity_type.empty()) continue;
     const std::string type = Plain(operation.activity_type);
     for (const char* version : {"", "_V1", "_V2", "_V17", "_V00"}) {
       EXPECT_THAT(CheckSubmit("unlisted", type + version), ElementsAre(Pair("activity_type", kListed)))
           << type << version;
-      if (type + version == operation.activity_type) continue;
+      if (typed.contains(type + version)) continue;
       EXPECT_THAT(CheckSubmit(SegmentOf(operation), type + version),
                   ElementsAre(Pair("path", kListed), Pair("activity_type", kListed)))
           << type << version;

@@ -235,7 +235,8 @@ TEST_F(ResponseTest, ReportsAValueThatItsOwnNameCannotHoldOnce) {
 
 TEST(SuccessorsTest, AnOperationHasTheDaysOfItsNames) {
   EXPECT_THAT(WithdrawAsOf("").name_days, ElementsAre("", kCaip2Day, kSignerDay));
-  EXPECT_THAT(TableOf("").Find("/stampgate.v1.EarnService/EarnDeposit")->name_days, ElementsAre(""));
+  EXPECT_THAT(TableOf("").Find("/stampgate.v1.EarnService/EarnDeposit")->name_days, ElementsAre("", kCaip2Day));
+  EXPECT_THAT(TableOf("").Find("/stampgate.v1.EarnService/ClaimEarnFees")->name_days, ElementsAre(""));
   EXPECT_THAT(TableOf("").NameDays(), ElementsAre(kCaip2Day, kSignerDay));
 }
 

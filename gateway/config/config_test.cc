@@ -255,7 +255,7 @@ TEST(ConfigTest, TheExampleShowsTheDefaults) {
       TestSnapshot("upstream: {base_url: https://api.example.com}\n"
                    "keys: [{name: main, file: main.key, all_organizations: true}]\n"
                    "callers: [{name: local, loopback: true, grants: [{classes: [query], all_organizations: true}]}]\n"
-                   "class_grants_as_of: 2026-09-22\n",
+                   "class_grants_as_of: 2026-10-30\n",
                    kExample));
   ASSERT_TRUE(minimal.ok()) << minimal.status();
   EXPECT_THAT(example->warnings(), ElementsAre());

@@ -14,6 +14,7 @@
 namespace stampgate {
 namespace {
 
+using ::stampgate::testing::OperationsWithoutRenamedMembers;
 using ::stampgate::testing::OperationsWithRenamedMembers;
 
 constexpr char kRest[] =
@@ -37,7 +38,7 @@ TEST(MemberNamesTest, ADayThatSelectsNoNameIsAFault) {
   EXPECT_EQ(FaultsOf("2026-11-31"), "f:4:21: member_names_as_of: must be a day, such as 2026-09-22");
   EXPECT_EQ(FaultsOf("2026-11-21"),
             "f:4:21: member_names_as_of: must not be later than the newest name, which is of 2026-11-20");
-  EXPECT_EQ(FaultsOf("2026-10-21", OperationSet::BuiltIn()),
+  EXPECT_EQ(FaultsOf("2026-10-21", OperationsWithoutRenamedMembers()),
             "f:4:21: member_names_as_of: must not be given: no member of a request got another name");
 }
 
@@ -58,7 +59,7 @@ TEST(MemberNamesTest, TheLineForTheOperatorHasTheDaysAndTheNamesThatUpstreamRece
   EXPECT_EQ(DescribeMemberNames(*table, "2026-10-21"),
             "upstream receives the names of 2026-10-21 of members that got another name on 2026-10-21, 2026-11-20 "
             "(member_names_as_of)\n");
-  EXPECT_EQ(DescribeMemberNames(*OperationTable::Create("Service", OperationSet::BuiltIn()).value(), ""), "");
+  EXPECT_EQ(DescribeMemberNames(*OperationTable::Create("Service", OperationsWithoutRenamedMembers()).value(), ""), "");
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ TEST_F(OperationFilesTest, TheNewOperationsOfAReleaseWithARenamedMemberTakeEffec
   FileDescriptorSet files = Program();
   FieldDescriptorProto& chain = *MessageIn(files, "EarnWithdrawParameters").mutable_field(2);
   ASSERT_EQ(chain.name(), "chain_caip2");
-  chain.set_name("caip2");
+  chain.set_name("chain");
   chain.clear_json_name();
   chain.set_type(FieldDescriptorProto::TYPE_STRING);
   chain.clear_type_name();
@@ -305,7 +305,7 @@ TEST_F(OperationFilesTest, AWarningCountsTheElementsAfterTheTwentieth) {
 TEST_F(OperationFilesTest, AWarningNamesEachFieldThatNobodyHasReviewed) {
   for (const v1::FieldGuard guard : {v1::FIELD_GUARD_UNSPECIFIED, v1::FIELD_GUARD_NONE, v1::FIELD_GUARD_CHAIN}) {
     FileDescriptorSet files = Program();
-    FieldDescriptorProto& field = AddField(MessageIn(files, "EarnWithdrawParameters"), "caip2");
+    FieldDescriptorProto& field = AddField(MessageIn(files, "EarnWithdrawParameters"), "chain");
     field.mutable_options()->MutableExtension(v1::field)->set_guard(guard);
     const std::string bytes = files.SerializeAsString();
     for (const char* again : {"first", "second"}) {  // the second time, the table is not made again
@@ -314,7 +314,7 @@ TEST_F(OperationFilesTest, AWarningNamesEachFieldThatNobodyHasReviewed) {
       if (guard == v1::FIELD_GUARD_UNSPECIFIED) {
         EXPECT_THAT(
             WarningsOf(parsed),
-            ElementsAre("operations: stampgate.v1.EarnWithdrawParameters.caip2 has no guard: a grant "
+            ElementsAre("operations: stampgate.v1.EarnWithdrawParameters.chain has no guard: a grant "
                         "with amount_limits, destinations or export_public_keys allows no request that sets it"))
             << again;
       } else {

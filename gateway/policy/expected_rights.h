@@ -9,7 +9,7 @@ namespace stampgate {
 
 struct ExpectedRights {
   std::string policy_class;          // such as "query"
-  bool always_covered = false;       // unless internal, its class covers the method whatever class_grants_as_of is
+  std::string since;                 // the day from which its class covers the method, unless it is internal, or empty
   bool internal = false;             // no class covers the method
   bool moves_unread_amount = false;  // a grant with amount_limits does not allow the method
   bool moves_to_unread_destination = false;  // a grant with destinations does not allow the method

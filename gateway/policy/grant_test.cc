@@ -51,7 +51,7 @@ TEST(GrantTest, AClassGrantsItsMethodsUpToTheDayAndNoOthers) {
   const std::string newest = operations.newest_since();
   ASSERT_FALSE(newest.empty());
   for (const auto& [name, granted] : classes) {
-    for (const std::string& as_of : {std::string(), newest}) {
+    for (const std::string& as_of : {std::string(), std::string("2026-09-22"), std::string("2026-10-21"), newest}) {
       const Grant grant =
           GrantOf(absl::StrCat("classes: ", v1::PolicyClass_Name(granted), " all_organizations: true"), as_of);
       int allowed = 0;
@@ -60,7 +60,7 @@ TEST(GrantTest, AClassGrantsItsMethodsUpToTheDayAndNoOthers) {
         // Only the methods of GeneralService have no rights here.
         EXPECT_EQ(rights == AllExpectedRights().end(), method.general) << method.full_name;
         const bool expected = rights != AllExpectedRights().end() && rights->second.policy_class == name &&
-                              !rights->second.internal && (rights->second.always_covered || as_of == newest);
+                              !rights->second.internal && rights->second.since <= as_of;
         allowed += expected;
         EXPECT_EQ(Ask(grant, method.full_name, "o") == Fit::kAllowed, expected) << name << as_of << method.full_name;
         EXPECT_EQ(grant.HasMethod(method.full_name), expected) << name << as_of << method.full_name;

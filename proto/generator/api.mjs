@@ -51,6 +51,12 @@ const submitNumbers = {
   client_stamp: 15,
 };
 const queryNumbers = { organization_id: 1, client_stamp: 15 };
+/** The proto type of a kind that is no message, no enum and no map. */
+function scalarType(kind, entry) {
+  if (kind === 'string') return entry.number ? 'uint64' : 'string';
+  return kind === 'json' || asText.includes(kind) ? 'string' : kind;
+}
+
 /** @type {(name: string) => [string, string]} */
 const flag = (name) => [`(field).${name}`, 'true'];
 
@@ -72,6 +78,11 @@ class Api {
       [...this.methods]
         .reverse()
         .flatMap((method) => (method.version.parameters ? [[subjectOf(method.version.parameters), method]] : [])),
+    );
+    // The lock has the message of an intent that had no method so far. It keeps its fields, and callers keep its type, so
+    // the parameters of the method are a message of their own.
+    this.intentsBeforeMethods = new Set(
+      [...this.methodOfParameters.keys()].filter((key) => bare(key) in lock.content.messages),
     );
     this.places = placesOf(reviewed, this.graph, this.methods, (key) => this.name(key), lock.content.areas);
     // Several definitions can share a message: its texts are secret if one of them is in a submit.
@@ -254,14 +265,10 @@ class Api {
 
   query(file, { name, version }, place) {
     const isStamped = kindOf(version) === 'query';
-    const request = this.fieldsOf(
-      version.request,
-      `${name}Request`,
-      file,
-      isStamped ? queryNumbers : {},
-      isStamped ? ['client_stamp'] : [],
-      queryFields,
-    );
+    const request = this.fieldsOf(version.request, `${name}Request`, file, {
+      ...(isStamped && { fixed: queryNumbers, added: ['client_stamp'] }),
+      common: queryFields,
+    });
     if (isStamped) {
       request.fields.push({
         name: 'client_stamp',
@@ -273,7 +280,7 @@ class Api {
       });
     }
     this.add(file, { kind: 'message', name: `${name}Request`, comment: `Request of ${place}.`, ...request }, place);
-    const response = this.fieldsOf(version.response, `${name}Response`, file, {}, ['unrecognized']);
+    const response = this.fieldsOf(version.response, `${name}Response`, file, { added: ['unrecognized'] });
     response.fields.push(this.unrecognized(response.numbers));
     const comment = this.reviewed.type(version.response).text ?? `Response of ${place}.`;
     this.add(file, { kind: 'message', name: `${name}Response`, comment, ...response }, place);
@@ -300,7 +307,7 @@ class Api {
     if (this.isMadeByAnother(key, name)) return;
     const entry = this.reviewed.type(key);
     this.lock.content.areas[name] = area;
-    const content = this.fieldsOf(key, name, file, {}, []);
+    const content = this.fieldsOf(key, name, file);
     if (entry.at_most_one) file.imports.add('stampgate/v1/options.proto');
     this.add(
       file,
@@ -313,6 +320,15 @@ class Api {
       },
       key,
     );
+    if (this.intentsBeforeMethods.has(key)) this.intentBeforeMethod(key, file);
+  }
+
+  /** Adds the message of the intent of a definition whose parameters are a message of their own. */
+  intentBeforeMethod(key, file) {
+    const { service, name } = this.methodOfParameters.get(key);
+    const content = this.fieldsOf(key, bare(key), file, { isRequest: false });
+    const comment = `Intent of ${service}.${name}.`;
+    this.add(file, { kind: 'message', name: bare(key), comment, ...content }, key);
   }
 
   /** Whether another definition with the same name makes the message: one that requests use, or else the first. */
@@ -328,7 +344,9 @@ class Api {
     if (entry.text && entry.whole) return entry.text;
     const method = this.methodOfParameters.get(key);
     const text = entry.text ? ` ${entry.text}` : '';
-    if (method) return `Parameters of ${method.service}.${method.name}, and the intent of its activity.${text}`;
+    const isIntent = !this.intentsBeforeMethods.has(key);
+    if (method)
+      return `Parameters of ${method.service}.${method.name}${isIntent ? ', and the intent of its activity' : ''}.${text}`;
     if (!this.graph.activityParts.has(key)) {
       return this.text(entry, `type ${key}`, `The ${words(key)} of upstream's types.`);
     }
@@ -339,16 +357,30 @@ class Api {
 
   /**
    * The fields of a definition's message.
+   * @param {string} definition
+   * @param {string} message
+   * @param {File} file
+   * @param {{fixed?: Object<string, number>, added?: string[], isRequest?: boolean,
+   *   common?: Object<string, Partial<import('./reviewed.mjs').FieldEntry>>}} [options] the numbers of some fields, the
+   *   fields that no member has, entries of members, and whether the message is part of requests
    * @returns {{fields: Field[], numbers: Record<string, number>, retired: [string, number][]}}
    */
-  fieldsOf(definition, message, file, fixed, added, common = {}) {
+  fieldsOf(definition, message, file, options = {}) {
+    const { fixed = {}, added = [], common = {}, isRequest = this.graph.inRequests.has(definition) } = options;
     const members = Object.entries(this.catalog.messages[definition].members);
     const entries = members.map(([member, facts]) => {
       const entry = this.entryOf(definition, member, facts, common[member]);
       return { member, facts, entry, name: entry.name ?? this.fieldName(member, facts) };
     });
     const numbers = this.lock.fields(message, [...entries.map(({ name }) => name), ...added], fixed);
-    const fields = entries.map((one) => this.field(definition, one, numbers, file)).sort((a, b) => a.number - b.number);
+    const places = entries.map((one) => ({
+      ...one,
+      older: entries.find(({ member }) => member === one.entry.replaces),
+      newer: entries.find(({ entry }) => entry.replaces === one.member),
+    }));
+    const fields = places
+      .map((place) => this.field(definition, place, numbers, file, isRequest))
+      .sort((a, b) => a.number - b.number);
     const names = [...fields.map(({ name }) => name), ...added];
     return { fields, numbers, retired: this.lock.retired(message, names) };
   }
@@ -373,15 +405,17 @@ class Api {
     return facts.kinds ? `${name}_v${facts.kinds}` : name;
   }
 
-  /** @returns {Field} */
-  field(definition, { member, facts, entry, name }, numbers, file) {
-    const { graph } = this;
-    const isRequest = graph.inRequests.has(definition);
+  /**
+   * The field of a member. `older` is the member that it replaces, and `newer` the one that replaces it.
+   * @returns {Field}
+   */
+  field(definition, { member, facts, entry, name, older, newer }, numbers, file, isRequest) {
     const isList = facts.kind.endsWith('[]');
     const kind = named(facts.kind);
-    const type = this.type(kind, entry, file);
-    const isScalar = !(kind in this.catalog.messages) && kind !== 'map';
-    const required = entry.required ?? (isRequest && facts.required === true);
+    const type = this.type(kind, entry, file, definition);
+    // A member that another one replaces is not gone: the caller sets it under one of its names.
+    const isGone = facts.gone !== undefined && newer === undefined;
+    const required = this.isRequired({ facts, entry }, isRequest) && !isGone && (newer !== undefined || !facts.added);
     /** @type {[string, string][]} */
     const options = [];
     if (required) options.push(flag('required'));
@@ -401,53 +435,64 @@ class Api {
     if (entry.text_form) options.push(['(field).text_form', `TEXT_FORM_${entry.text_form}`]);
     if (entry.guard && isRequest) options.push(['(field).guard', `FIELD_GUARD_${entry.guard.toUpperCase()}`]);
     if (camel(name) !== member) options.push(['(field).json_name', `"${member}"`]);
-    if (entry.replaces) options.push(...this.replacement(definition, member, entry.replaces));
+    if (entry.replaces) options.push(...this.replacement(definition, member, entry.replaces, older));
     if (options.length > 0) file.imports.add('stampgate/v1/options.proto');
 
-    // A required number or truth value may be zero or false, so its field has presence.
-    const isZeroable = isScalar && !['string', 'bytes'].includes(type) && !(kind in this.catalog.enums);
-    const hasPresence = entry.presence ?? (isRequest ? !required || isZeroable || entry.may_be_empty : !facts.required);
     const text = activityOneofs.includes(definition)
       ? ''
       : this.text(entry, `field ${definition}.${member}`, `The member ${member} of upstream's JSON.`);
+    const otherName = (older && this.isRequired(older, isRequest)) || (newer && required) ? (older ?? newer).name : '';
     return {
       name,
       type,
       options,
       number: numbers[name],
-      label: isList ? 'repeated' : isScalar && hasPresence ? 'optional' : '',
+      label: isList ? 'repeated' : this.hasPresence(older ?? { facts, entry }, isRequest) ? 'optional' : '',
       comment:
-        (isRequest && !entry.whole ? requestComment(text, required) : text) +
+        (isRequest && !entry.whole ? requestComment(text, required, otherName) : text) +
         (isRequest && isList && !required ? emptyList : '') +
-        gone(facts.gone, 'field'),
-      deprecated: facts.gone !== undefined,
+        (isGone ? gone(facts.gone, 'field') : ''),
+      deprecated: isGone,
     };
+  }
+
+  /** Whether a request must have the member, as long as upstream publishes it. */
+  isRequired({ facts, entry }, isRequest) {
+    return entry.required ?? (isRequest && facts.required === true);
+  }
+
+  /** Whether the field of a member that is no list has presence. */
+  hasPresence({ facts, entry }, isRequest) {
+    const kind = named(facts.kind);
+    if (kind in this.catalog.messages || kind === 'map') return false;
+    // A required number or truth value may be zero or false, so its field has presence.
+    const isZeroable = !['string', 'bytes'].includes(scalarType(kind, entry)) && !(kind in this.catalog.enums);
+    const isOptional = !this.isRequired({ facts, entry }, isRequest) || isZeroable || entry.may_be_empty;
+    return entry.presence ?? (isRequest ? isOptional : !facts.required);
   }
 
   /**
    * The options of a member that replaces another one of its message.
    * @returns {[string, string][]}
    */
-  replacement(definition, member, replaced) {
-    const { members } = this.catalog.messages[definition];
-    const release = this.catalog.releases.find((one) => labelOf(one) === members[member].added);
-    if (!members[replaced] || !release)
+  replacement(definition, member, replaced, older) {
+    const { added } = this.catalog.messages[definition].members[member];
+    const release = this.catalog.releases.find((one) => labelOf(one) === added);
+    if (!older || !release)
       throw new Error(`${definition}.${member} replaces ${replaced}, which is no earlier member of the message`);
-    const name = this.reviewed.field(definition, replaced).name ?? this.fieldName(replaced, members[replaced]);
     return [
-      ['(field).replaces', `"${name}"`],
+      ['(field).replaces', `"${older.name}"`],
       ['(field).since', `"${release.day}"`],
     ];
   }
 
-  type(kind, entry, file) {
-    if (kind === 'string') return entry.number ? 'uint64' : 'string';
+  type(kind, entry, file, definition) {
     if (kind === 'map') return 'map<string, string>';
-    if (kind === 'json' || asText.includes(kind)) return 'string';
-    if (!this.graph.isDefined(kind)) return kind;
+    if (asText.includes(kind) || !this.graph.isDefined(kind)) return scalarType(kind, entry);
     const path = this.fileOf(kind);
     if (path !== file.path) file.imports.add(path);
-    return this.name(kind);
+    const isIntent = activityOneofs.includes(definition) && this.intentsBeforeMethods.has(kind);
+    return isIntent ? bare(kind) : this.name(kind);
   }
 
   oneof(key) {
@@ -456,7 +501,7 @@ class Api {
     const name = isIntent ? 'ActivityIntent' : 'ActivityResult';
     const entry = this.reviewed.type(key);
     const file = this.file(`stampgate/v1/activity_${word}.proto`, entry.file_text);
-    const content = this.fieldsOf(key, name, file, {}, []);
+    const content = this.fieldsOf(key, name, file);
     const members = this.catalog.messages[key].members;
     for (const field of content.fields) {
       const [, facts] = Object.entries(members).find(([member]) => snake(member) === field.name);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { root } from '../../tests/paths.mjs';
 import { makeApi } from './api.mjs';
 import { Lock, emptyLock } from './lock.mjs';
@@ -104,24 +104,104 @@ test('a member of a result whose definition has another name is an error that na
   }
 });
 
-test('a member that replaces another one names its field, and the day since which it does', () => {
+/** The fields of the parameters of the submit `make`, with these members and entries of the table of fields. */
+function parametersOf(members, fields, lock = emptyLock()) {
   /** @type {import('./catalog.mjs').Release} */
   const release = { source: 'python', version: '0.2.1', day: '2026-10-21', integrity: '' };
+  const intent = { members: { makeIntent: { kind: 'v1MakeIntent' } } };
+  const catalog = { ...catalogWith({ v1MakeIntent: { members }, v1Intent: intent }), releases: [release] };
+  const tables = Object.assign(Object.create(reviewed), { fields });
+  const elements = makeApi(catalog, tables, new Lock(lock)).files.flatMap((file) => file.elements);
+  const messages = /** @type {import('./api.mjs').Message[]} */ (elements.filter(({ kind }) => kind === 'message'));
+  const fieldsOf = (message) => messages.find(({ name }) => name === message)?.fields;
+  return {
+    parameters: fieldsOf('MakeParameters'),
+    earlier: fieldsOf('MakeIntent'),
+    intent: fieldsOf('ActivityIntent'),
+  };
+}
+
+const gone = ['python 0.2.1'];
+
+describe('a member that replaces another one', () => {
   const members = {
-    chainCaip2: { kind: 'string', gone: ['python 0.2.1'] },
+    chainCaip2: { kind: 'string', required: true, gone },
     caip2: { kind: 'string', added: 'python 0.2.1' },
+    memo: { kind: 'string', required: true, gone },
   };
-  const catalog = { ...catalogWith({ v1MakeIntent: { members } }), releases: [release] };
-  const optionsWith = (entry) => {
-    const tables = Object.assign(Object.create(reviewed), { fields: { 'v1MakeIntent.caip2': entry } });
-    const elements = makeApi(catalog, tables, new Lock(emptyLock())).files.flatMap((file) => file.elements);
-    const message = /** @type {import('./api.mjs').Message} */ (elements.find(({ name }) => name === 'MakeParameters'));
-    return message.fields.find(({ name }) => name === 'caip2').options;
+  const isPublic = { text: 'The chain.', public: true };
+  const fieldsWith = (entry) => {
+    const { parameters } = parametersOf(members, {
+      ...{ 'v1MakeIntent.chainCaip2': isPublic, 'v1MakeIntent.memo': { text: 'Free text.', public: true } },
+      'v1MakeIntent.caip2': entry,
+    });
+    return Object.fromEntries(
+      parameters.map(({ name, label, options, comment, deprecated }) => [
+        name,
+        { label, options, comment, deprecated },
+      ]),
+    );
   };
-  assert.deepEqual(optionsWith({ text: 'The chain.', public: true, replaces: 'chainCaip2' }), [
-    ['(field).replaces', '"chain_caip2"'],
-    ['(field).since', '"2026-10-21"'],
+
+  test('names its field, and the day since which it does', () => {
+    const { caip2 } = fieldsWith({ ...isPublic, replaces: 'chainCaip2' });
+    assert.deepEqual(caip2.options, [
+      ['(field).replaces', '"chain_caip2"'],
+      ['(field).since', '"2026-10-21"'],
+    ]);
+    assert.deepEqual(fieldsWith(isPublic).caip2.options, []);
+    assert.throws(() => fieldsWith({ replaces: 'chain' }), /v1MakeIntent.caip2 replaces chain, /);
+  });
+
+  test('keeps the other one in force, although upstream no longer publishes it', () => {
+    const { chain_caip2: older, caip2: newer } = fieldsWith({ ...isPublic, replaces: 'chainCaip2' });
+    assert.deepEqual(older, {
+      ...{ label: '', options: [['(field).required', 'true']], deprecated: false },
+      comment: 'Required, unless caip2 is set. The chain.',
+    });
+    assert.equal(newer.label, '');
+    assert.equal(newer.comment, 'Required, unless chain_caip2 is set. The chain.');
+  });
+
+  test('differs from one that is gone: callers can omit this one, and its field keeps its type', () => {
+    for (const name of ['chain_caip2', 'memo']) {
+      const { label, options, comment, deprecated } = fieldsWith(isPublic)[name];
+      assert.deepEqual([label, options, deprecated], ['', [], true]);
+      assert.match(comment, /^Optional\. .* Upstream no longer publishes this field, since python 0\.2\.1\.$/);
+    }
+  });
+});
+
+test('the parameters of a method that was an intent without one are a message of their own', () => {
+  const members = { name: { kind: 'string', required: true }, isNew: { kind: 'bool', required: true } };
+  const known = { ...emptyLock(), messages: { MakeIntent: { name: 1, is_new: 2 } } };
+  const shown = (fields) => fields.map(({ name, label, type, number }) => [name, label, type, number]);
+  const split = parametersOf(members, {}, known);
+  assert.deepEqual(shown(split.earlier), [
+    ['name', '', 'string', 1],
+    ['is_new', '', 'bool', 2],
   ]);
-  assert.deepEqual(optionsWith({ text: 'The chain.', public: true }), []);
-  assert.throws(() => optionsWith({ replaces: 'chain' }), /v1MakeIntent.caip2 replaces chain, /);
+  assert.deepEqual(shown(split.parameters), [
+    ['name', '', 'string', 1],
+    ['is_new', 'optional', 'bool', 2],
+  ]);
+  assert.equal(split.intent[0].type, 'MakeIntent');
+
+  const whole = parametersOf(members, {});
+  assert.deepEqual([whole.earlier, whole.intent[0].type], [undefined, 'MakeParameters']);
+});
+
+test('a query requires its organization, also if no source states whether it is required', () => {
+  const organizationId = { kind: 'string', required: null };
+  const catalog = catalogWith(
+    { v1LookRequest: { members: { organizationId, word: organizationId } }, v1LookResponse: { members: {} } },
+    { '/public/v1/query/look': [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }] },
+  );
+  const elements = apiOf(catalog).files.flatMap((file) => file.elements);
+  const request = /** @type {import('./api.mjs').Message} */ (elements.find(({ name }) => name === 'LookRequest'));
+  const required = request.fields.filter(({ options }) => options.some(([option]) => option === '(field).required'));
+  assert.deepEqual(
+    required.map(({ name }) => name),
+    ['organization_id'],
+  );
 });

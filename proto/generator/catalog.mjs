@@ -16,9 +16,9 @@ import { Presence, absenceOf, labelOf } from './presence.mjs';
  *   string, bool, bytes, uint64, int64 (numbers as text), uint32, int32, map, json,
  *   the name of a definition, the name of a member ("v1Foo.status") if its values are listed texts,
  * and ends in "[]" for a list. Only the following differ from release to release:
- *   required      the member was required in each release since its message was first published; null if no source
- *                 stated whether it is when the member was added
- *   added         the release that added the member to its message
+ *   required      the member was required in each release that has it, since its message was first published; null if
+ *                 no source stated whether it is when the member was added
+ *   added         the release that added the member to its message, also if the member was gone meanwhile
  *   kinds         how many kinds the member has had, if more than one
  * @typedef {{kind: string, required?: true | null, added?: string, kinds?: number} & Absence} CatalogMember
  *
@@ -224,7 +224,6 @@ class Merge {
     for (const [key, member] of Object.entries(message.members)) {
       if (present.has(key)) continue;
       this.absent(member, `${name}.${key} is no longer published.`, message);
-      if (member.gone) delete member.required;
     }
   }
 
@@ -246,7 +245,10 @@ class Merge {
       if (!isNew) this.note(`${place} is new: ${kind}${required ? ', required' : ''}.`);
       return;
     }
+    const wasGone = known.gone !== undefined;
     this.present(known, place, message);
+    // Callers could omit the member while it was gone.
+    if (wasGone && !known.gone && known.required) known.added = this.label;
     const isElsewhere = this.presence.isElsewhere(known, message);
     this.compareKind(place, known, kind, isElsewhere && decision?.kind === undefined);
     if (!known.gone) this.compareRequired(place, known, required, isElsewhere && decision?.required === undefined);

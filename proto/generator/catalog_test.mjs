@@ -105,8 +105,10 @@ test('a removed member and a removed operation stay in the catalog, marked', () 
   assert.deepEqual(catalog.operations['/public/v1/query/get_thing'][0].gone, ['npm 2']);
 });
 
-test('a member that is gone is no longer required of callers', () => {
-  assert.equal(follow({}, { members: '' }).catalog.messages.v1MakeIntent.members.name.required, undefined);
+test('a member that is gone and comes back has a mark, because callers could omit it meanwhile', () => {
+  const { catalog, changes } = follow({}, { members: '' }, {});
+  assert.deepEqual(changes, ['v1MakeIntent.name is published again.']);
+  assert.deepEqual(catalog.messages.v1MakeIntent.members.name, { kind: 'string', required: true, added: 'npm 3' });
 });
 
 test('what is published again loses its mark, and is named', () => {

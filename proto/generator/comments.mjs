@@ -69,8 +69,8 @@ export const fieldComments = { stamp, unrecognized, activity };
 /** The end of the comment of an optional list in a request. */
 export const emptyList = ' An empty list is not sent: upstream does not distinguish it from an absent one.';
 
-/** Entries of members that every query has. */
-export const queryFields = { organizationId: { text: 'The organization to read from.' } };
+/** Entries of members that every query has. The gateway decides by the organization whether a caller may read. */
+export const queryFields = { organizationId: { text: 'The organization to read from.', required: true } };
 
 const gone = (/** @type {string[] | undefined} */ labels, what) =>
   labels ? ` Upstream no longer publishes this ${what}, since ${labels.join(' and ')}.` : '';
@@ -104,9 +104,13 @@ export const words = (definition) =>
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase();
 
-/** Puts "Required." or "Optional." before the text of a request's field. */
-export function requestComment(text, required) {
+/**
+ * Puts "Required." or "Optional." before the text of a request's field. `otherName` is another field of the same required
+ * member, if there is one.
+ */
+export function requestComment(text, required, otherName = '') {
   if (/^(Required|Optional)\./.test(text)) return text;
+  if (otherName) return `Required, unless ${otherName} is set. ${text}`;
   return `${required ? 'Required' : 'Optional'}. ${text}`;
 }
 

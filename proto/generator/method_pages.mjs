@@ -54,12 +54,29 @@ const surprise = (method, reason) =>
   `${method.option('internal') ? 'yes' : ''} | ${reason} |`;
 
 /**
+ * The newest release of each source, ordered by day, with the number of its operations.
+ * @param {import('./catalog.mjs').Catalog} catalog
+ */
+export function sourcesOf({ releases, operations }) {
+  const newest = new Map(releases.map((release) => [release.source, release]));
+  const byDay = [...newest.values()].sort((a, b) => a.day.localeCompare(b.day));
+  return byDay.map(({ source, version, day }) => {
+    const isWithout = ({ gone = [], behind = [] }) =>
+      [...gone, ...behind].some((label) => label.startsWith(`${source} `));
+    const count = Object.values(operations).filter((versions) => !versions.every(isWithout)).length;
+    return { source, version, day, count };
+  });
+}
+
+const sourceRow = ({ source, version, day, count }) => `| ${source} | ${version} | ${day} | ${count} |`;
+
+/**
  * The page that lists all methods.
  * @param {ListedMethod[]} methods
- * @param {{version: string, day: string}} release the newest release of upstream's types
+ * @param {import('./catalog.mjs').Catalog} catalog
  * @param {(path: string) => string} reasonOf why the operation with a path has its policy class
  */
-export function methodsPage(methods, { day }, reasonOf) {
+export function methodsPage(methods, catalog, reasonOf) {
   const typed = methods.filter(
     (method) => /^OPERATION_KIND_(SUBMIT|QUERY)$/.test(method.option('kind') ?? '') && !method.option('general'),
   );
@@ -69,8 +86,13 @@ export function methodsPage(methods, { day }, reasonOf) {
   const surprising = typed.filter(surprises).map((method) => surprise(method, reasonOf(method.option('path'))));
   return `# Methods
 
-All ${operations.length} operations that upstream published as of ${day} have a method. ${operations.length - internal} are public, and
-upstream marks ${internal} as internal. \`proto/generator/update\` writes this page.
+All ${operations.length} operations that upstream has published as of ${catalog.releases.at(-1).day} have a method:
+
+| [source](generator/README.md#sources) | release | day | operations |
+|---|---|---|---|
+${sourcesOf(catalog).map(sourceRow).join('\n')}
+
+${operations.length - internal} operations are public, and upstream marks ${internal} as internal. \`proto/generator/update\` writes this page.
 
 A grant names single methods, or policy classes. A grant of a class covers a method with a day in the column "since" only
 if the config's \`class_grants_as_of\` is that day or later, and never an internal method.

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { wholeTree } from '../../tests/paths.mjs';
 import { emptyCatalog, mergeReleases } from './catalog.mjs';
+import { sourcesOf } from './method_pages.mjs';
 import { npmRelease } from './pinned.mjs';
 import { State } from './state.mjs';
 
@@ -59,4 +61,15 @@ test('the table of disagreements names only elements that upstream publishes, an
     assert.ok(key in operations || messages[definition]?.members[member], key);
     assert.match(reason, /^[A-Z].*\.$/s, key);
   }
+});
+
+test('the front page states how many operations there are, and the number and the day of each source', () => {
+  const registries = { npm: 'npm', python: 'PyPI', crate: 'crates.io' };
+  const sources = sourcesOf(state.catalog).map(
+    ({ source, day, count }) => `${count} in ${registries[source]} as of ${day}`,
+  );
+  const count = Object.keys(state.catalog.operations).length;
+  const sentence = `[all ${count} operations](proto/METHODS.md) that upstream has published (${sources.join(', ')})`;
+  const page = readFileSync(join(wholeTree(), 'README.md'), 'utf8').replaceAll('\n', ' ');
+  assert.ok(page.includes(sentence), sentence);
 });

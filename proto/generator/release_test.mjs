@@ -1,7 +1,17 @@
 // Tests the files that a release can come from, and the command, without a network.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -123,6 +133,8 @@ describe('update', () => {
   test('--from writes nothing while sources disagree about something that the table does not decide', () => {
     const python = join(work, 'python');
     cpSync(pythonFolder(), python, { recursive: true });
+    const info = (version) => join(python, `turnkey_sdk_types-${version}.dist-info`);
+    renameSync(info('0.2.1'), info('0.2.9'));
     const types = join(python, 'turnkey_sdk_types/generated/types.py');
     const changed = readFileSync(types, 'utf8').replace(
       /(class v1CreateWalletIntent\(.*\n {4}walletName: )str/,
@@ -132,7 +144,7 @@ describe('update', () => {
     const before = contents();
     const { status, stdout } = update('--from', python, '2098-01-01');
     assert.equal(status, 1);
-    assert.match(stdout, /- v1CreateWalletIntent.walletName is of kind bool in python 0.2.1, and string elsewhere\.\n/);
+    assert.match(stdout, /- v1CreateWalletIntent.walletName is of kind bool in python 0.2.9, and string elsewhere\.\n/);
     assert.deepEqual(contents(), before);
   });
 

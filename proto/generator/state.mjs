@@ -72,7 +72,7 @@ export class State {
     const all = protos.flatMap((path) => methodsIn(texts.get(path) ?? readFileSync(join(this.proto, path), 'utf8')));
     texts.set(
       'METHODS.md',
-      methodsPage(all, this.catalog.releases.at(-1), (path) => this.reviewed.operation(path).reason),
+      methodsPage(all, this.catalog, (path) => this.reviewed.operation(path).reason),
     );
     texts.set('service_config.json', serviceConfig(all));
     texts.set('generator/published.json', lines(this.catalog));

@@ -5,7 +5,7 @@ import { asSent } from '../end_to_end/client_stamper.mjs';
 import { grantOf, startStack } from '../end_to_end/harness.mjs';
 import * as testing from '../simulator/testing.mjs';
 import { inputsOf } from './operation_inputs.mjs';
-import { methodAt, optionAt, requestAt, typedPaths } from './typed_messages.mjs';
+import { methodAt, optionAt, pathOf, requestAt, typedPaths } from './typed_messages.mjs';
 
 const { ORGANIZATION: organizationId } = testing;
 
@@ -19,10 +19,10 @@ export const VOTES = ['/public/v1/submit/approve_activity', '/public/v1/submit/r
 const CHOICES = 8;
 
 /**
- * Starts both for the test `t`, for a caller that may call everything.
+ * Starts both for the test `t`, for a caller that may call everything, with these settings of the gateway.
  * @returns {Promise<{simulator: object, gateway: object, callTyped: Function, answers: Function}>}
  */
-export async function startForEveryOperation(t) {
+export async function startForEveryOperation(t, settings = {}) {
   const caller = {
     name: 'caller',
     loopback: true,
@@ -30,7 +30,7 @@ export async function startForEveryOperation(t) {
   };
   const { simulator, gateway } = await startStack(t, {
     simulator: { references: 'any', answers: 'full', operator: 'turnkey' },
-    config: { callers: [caller], operator_name: 'turnkey' },
+    config: { callers: [caller], operator_name: 'turnkey', ...settings },
   });
 
   /** Calls the typed method with the message that has the members of `input`. Returns the response; votes have none. */
@@ -55,7 +55,7 @@ export async function startForEveryOperation(t) {
         const [{ input }] = inputsOf(path, { organizationId, choice });
         const response = await callTyped(path, input);
         // Upstream gives the same answer to the same bytes and the same stamp.
-        const { json } = await testing.post(simulator, path, simulator.requests().at(-1).body, { apiKey });
+        const { json } = await testing.post(simulator, pathOf(path), simulator.requests().at(-1).body, { apiKey });
         yield { path, json, response };
       }
     }

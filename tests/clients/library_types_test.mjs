@@ -5,15 +5,16 @@ import { stringify } from '../simulator/json.mjs';
 import { made } from '../simulator/made.mjs';
 import { answer, call, errorsOf, result } from './library_types.mjs';
 import { methods } from './official_client.mjs';
-import { inputsOf, operationOf } from './operation_inputs.mjs';
+import { inputsOf, operationOf, operationsOfLibrary as operations } from './operation_inputs.mjs';
 
 const organizationId = 'organization';
 
 /** The inputs of all methods. Two inputs with every member have two members of each oneof. */
 function* calls() {
   for (const [path, method] of methods) {
-    for (const { name, input } of inputsOf(path, { organizationId })) yield call(method, name, JSON.stringify(input));
-    const [{ input }] = inputsOf(path, { organizationId, choice: 1 });
+    for (const { name, input } of inputsOf(path, { organizationId, operations }))
+      yield call(method, name, JSON.stringify(input));
+    const [{ input }] = inputsOf(path, { organizationId, operations, choice: 1 });
     yield call(method, 'full, with another choice', JSON.stringify(input));
   }
 }
@@ -21,7 +22,7 @@ function* calls() {
 /** The least inputs of all methods, without one of their members each. */
 function* incompleteCalls() {
   for (const [path, method] of methods) {
-    const [, { input }] = inputsOf(path, { organizationId });
+    const [, { input }] = inputsOf(path, { organizationId, operations });
     for (const place of places(input)) {
       const copy = structuredClone(input);
       delete place.slice(0, -1).reduce((value, name) => value[name], copy)[place.at(-1)];
@@ -42,7 +43,7 @@ function* places(value) {
 /** The answers of all queries and the results of all submits, each with the members of `added` too. */
 function* answers(name, { choice = 0, added = {} } = {}) {
   for (const [path, method] of methods) {
-    const { type, answer: answerKind, result: resultKind, resultKey } = operationOf(path);
+    const { type, answer: answerKind, result: resultKind, resultKey } = operationOf(path, operations);
     const kind = type === undefined ? answerKind : resultKind;
     // The result of a vote is that of any activity, and the types of empty results accept any member.
     if (kind === undefined || Object.keys(kind.members).length === 0) continue;
@@ -56,8 +57,8 @@ test('the types have the same members, kinds and required members as the schema'
   const all = [...calls(), ...answers('every member'), ...answers('another choice', { choice: 1 })];
   const right = [...new Map(all.map((statement) => [statement.text, statement])).values()];
 
-  const operation = operationOf('/public/v1/submit/create_wallet');
-  const [, { input }] = inputsOf(operation.path, { organizationId });
+  const operation = operationOf('/public/v1/submit/create_wallet', operations);
+  const [, { input }] = inputsOf(operation.path, { organizationId, operations });
   const changed = (name, change) => {
     const body = structuredClone(input);
     change(body);

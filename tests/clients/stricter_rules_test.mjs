@@ -3,14 +3,23 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { operationInSchema } from '../simulator/operations.mjs';
-import { jsonNameOf, methodAt, optionAt, optionOf, requestTypeAt, textOf, typedPaths } from './typed_messages.mjs';
+import {
+  jsonNameOf,
+  methodAt,
+  optionAt,
+  optionOf,
+  pathOf,
+  requestTypeAt,
+  textOf,
+  typedPaths,
+} from './typed_messages.mjs';
 
 /** The rules that are stricter on purpose, as `Message.field` and what the field must be. */
 const DELIBERATE = [
   {
     why:
-      "A query names with this text what upstream reads. Upstream's types mark it as required, and no " +
-      'description says what an empty text would mean.',
+      "A query names with this text what upstream reads. Upstream's types mark it as required, or state nothing about " +
+      'it, and no description says what an empty text would mean.',
     rules: [
       'GetActivityRequest.activity_id: not empty',
       'GetApiKeyRequest.api_key_id: not empty',
@@ -42,10 +51,13 @@ const DELIBERATE = [
       'GetTvcDeploymentDebugLogsRequest.deployment_id: not empty',
       'GetTvcDeploymentProvisioningDetailsRequest.deployment_id: not empty',
       'GetTvcDeploymentRequest.deployment_id: not empty',
+      'GetTvcManifestGenerationInfoRequest.app_id: not empty',
+      'GetTvcManifestGenerationInfoRequest.qos_version: not empty',
       'GetUserRequest.user_id: not empty',
       'GetVelocityControlRequest.velocity_control_id: not empty',
       'GetWalletAccountRequest.wallet_id: not empty',
       'GetWalletAddressBalancesRequest.address: not empty',
+      'GetWalletAuthenticatorsRequest.user_id: not empty',
       'GetWalletRequest.wallet_id: not empty',
       'ListAppProofsRequest.activity_id: not empty',
       'ListEarnPositionsRequest.wallet_address: not empty',
@@ -111,6 +123,7 @@ const DELIBERATE = [
       'EmailAuthParameters.expiration_seconds: a number',
       'EthSendTransactionParameters.deadline: a number',
       'ExecuteSwapParameters.evm_nonce: a number',
+      'ExecuteSwapV3Parameters.evm_nonce: a number',
       'InitUserEmailRecoveryParameters.expiration_seconds: a number',
       'OauthLoginParameters.expiration_seconds: a number',
       'OauthParameters.expiration_seconds: a number',
@@ -118,6 +131,8 @@ const DELIBERATE = [
       'OtpLoginParameters.expiration_seconds: a number',
       'PaginationOptions.limit: a number',
       'StampLoginParameters.expiration_seconds: a number',
+      'UpsertSwapFeeSponsorshipLimitConfigParameters.window_duration_minutes: a number',
+      'UpsertSwapFixedRateLimitConfigParameters.window_duration_minutes: a number',
       'VelocityControlAggregationWindowRolling.duration: a number',
       'VelocityControlDataSourceChainAssetTransferDefinition.decimals: a number',
     ],
@@ -254,7 +269,7 @@ function allStricterRules() {
   const found = new Set();
   for (const path of typedPaths.filter((each) => !each.endsWith('/jwks'))) {
     const type = optionAt(path).activity_type;
-    const operation = operationInSchema(path, type);
+    const operation = operationInSchema(pathOf(path), type);
     assert.equal(operation.type, type, `${methodAt(path)}: the schema has no such version`);
     compare(requestTypeAt(path), operation.body, { isQuery: type === undefined }, found);
   }

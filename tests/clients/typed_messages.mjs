@@ -2,22 +2,28 @@
 // request message from a body, and the JSON of a response from its message. Shares no code with the gateway.
 import { operationOption, services } from './gateway.mjs';
 
-/** The methods of upstream's operations: name, path, type of the request and option `operation`, by path. */
-const typed = new Map(
-  services().flatMap((service) =>
-    service.methodsArray.flatMap((method) => {
-      const option = operationOption(method);
-      if (!option.path || option.general) return [];
-      const name = `${service.name}/${method.name}`;
-      method.resolve();
-      const { resolvedRequestType: request, resolvedResponseType: response } = method;
-      return [[option.path, { name, option, request, response }]];
-    }),
-  ),
-);
+/**
+ * The methods of upstream's operations: name, types of the request and of the response, and option `operation`. The key
+ * is the operation's path; if a path has several methods, for several versions of its activity type, the keys of the
+ * later ones also have the type: "/public/v1/submit/execute_swap ACTIVITY_TYPE_EXECUTE_SWAP_V3".
+ */
+const typed = new Map();
+for (const service of services()) {
+  for (const method of service.methodsArray) {
+    const option = operationOption(method);
+    if (!option.path || option.general) continue;
+    method.resolve();
+    const { resolvedRequestType: request, resolvedResponseType: response } = method;
+    const key = typed.has(option.path) ? `${option.path} ${option.activity_type}` : option.path;
+    typed.set(key, { name: `${service.name}/${method.name}`, option, request, response });
+  }
+}
 
-/** The paths of all operations that have a method. */
+/** The keys of all operations that have a method. Below, `path` is such a key. */
 export const typedPaths = [...typed.keys()];
+
+/** The path of an operation with this key. */
+export const pathOf = (key) => key.split(' ')[0];
 
 /** The method ("Service/Method") of the operation at `path`. */
 export const methodAt = (path) => typed.get(path).name;
@@ -142,20 +148,34 @@ function expect(value, fits, field, place) {
  * @param {string} path
  * @param {object} response the decoded message
  * @param {string} operator upstream's name, which is a part of some names of members
+ * @param {{newestNames?: boolean}} [options] which name a member has that upstream has renamed: its newest name, or its
+ *   oldest one
  */
-export const responseJson = (path, response, operator) => jsonOf(typed.get(path).response, response, operator);
+export const responseJson = (path, response, operator, { newestNames = false } = {}) =>
+  jsonOf(typed.get(path).response, response, { operator, newestNames });
 
-function jsonOf(type, message, operator) {
+function jsonOf(type, message, context) {
+  const isSecondName = (name) => otherNames(type, name, context).some((other) => other in message);
   return Object.fromEntries(
-    Object.entries(message).map(([name, value]) => {
-      const field = type.fields[name].resolve();
-      const json = (each) => jsonOfValue(field, each, operator);
-      return [jsonNameOf(field).replace('{operator}', operator), field.repeated ? value.map(json) : json(value)];
-    }),
+    Object.entries(message)
+      .filter(([name]) => !isSecondName(name))
+      .map(([name, value]) => {
+        const field = type.fields[name].resolve();
+        const json = (each) => jsonOfValue(field, each, context);
+        const member = jsonNameOf(field).replace('{operator}', context.operator);
+        return [member, field.repeated ? value.map(json) : json(value)];
+      }),
   );
 }
 
-function jsonOfValue(field, value, operator) {
+/** The fields that have the value of this one under a name that the JSON has instead, because upstream has renamed it. */
+function otherNames(type, name, { newestNames }) {
+  const older = optionOf(type.fields[name].options, 'replaces');
+  const newer = type.fieldsArray.filter(({ options }) => optionOf(options, 'replaces') === name);
+  return newestNames ? newer.map((field) => field.name) : older === undefined ? [] : [older];
+}
+
+function jsonOfValue(field, value, context) {
   const { resolvedType } = field;
   if (field.map) return value;
   if (optionOf(field.options, 'text_form')?.startsWith('TEXT_FORM_JSON')) return JSON.parse(value);
@@ -163,6 +183,6 @@ function jsonOfValue(field, value, operator) {
     return { seconds: value.seconds ?? '0', nanos: String(value.nanos ?? 0) };
   }
   if (resolvedType?.values) return textOf(resolvedType, value);
-  if (resolvedType) return jsonOf(resolvedType, value, operator);
+  if (resolvedType) return jsonOf(resolvedType, value, context);
   return field.type === 'bytes' ? value.toString('base64') : value;
 }

@@ -9,12 +9,12 @@ import { ORGANIZATION, apiKeyNamed, stampOf } from '../simulator/testing.mjs';
 import { grantOf, startStack } from './harness.mjs';
 import { operations } from './operations.mjs';
 
-const { fieldPathAt, jsonNameOf, methodAt, optionAt, optionOf, requestAt, requestTypeAt, typedPaths } = typed;
+const { fieldPathAt, jsonNameOf, methodAt, optionAt, optionOf, pathOf, requestAt, requestTypeAt, typedPaths } = typed;
 
 /** The operations that GeneralService does not carry. */
 const SPECIFIED = operations.map(({ path }) => path);
 
-const lastOf = (path) => path.split('/').at(-1);
+const lastOf = (path) => pathOf(path).split('/').at(-1);
 
 /** The submits with their parameters: a required member of each, which may be empty, and its empty value. */
 const CASES = typedPaths
@@ -53,7 +53,7 @@ function emptied({ path, name, empty }) {
 /** Fails unless upstream has received one request, whose member `name` has this value. */
 function assertReceived(path, name, value) {
   const [sent, ...others] = simulator.requests();
-  assert.deepEqual([sent?.path, others], [path, []], `${path} ${name}`);
+  assert.deepEqual([sent?.path, others], [pathOf(path), []], `${path} ${name}`);
   assert.deepEqual(sent.verdict.outcome, 'accepted', path);
   assert.deepEqual(JSON.parse(sent.body).parameters[name], value, `${path} ${name}`);
 }

@@ -90,7 +90,7 @@ export function putConfig(file, text) {
 }
 
 /** The day of the newest operations. */
-const NEWEST_DAY = '2026-09-22';
+const NEWEST_DAY = '2026-10-30';
 
 /**
  * The callers of most tests: the loopback caller, which may make every call except those of internal operations, and the
@@ -111,11 +111,21 @@ export const freeCaller = (...more) => [
   },
 ];
 
+/** The names of all fields that a grant must name before a request can use them. */
+export const ALL_DANGEROUS_FIELDS = [
+  'delete_without_export',
+  'debug_mode',
+  'enable_debug_mode_deployments',
+  'external_signer_pubkey',
+  'external_signer_wrapping_key_id',
+  'qos_manifest',
+];
+
 /** A grant of these methods by their names, because classes do not cover internal methods. */
 export const grantOf = (methods) => ({
   methods,
   all_organizations: true,
-  dangerous_fields: ['delete_without_export', 'debug_mode', 'enable_debug_mode_deployments'],
+  dangerous_fields: ALL_DANGEROUS_FIELDS,
 });
 
 /** The webhook path in tests. */

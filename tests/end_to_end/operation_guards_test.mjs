@@ -1,6 +1,6 @@
-// A file of operations adds a second name of the chain to EarnWithdrawParameters: `caip2` beside `chain_caip2`, or
-// instead of it. An amount limit holds whatever the names say, and a new name that nobody has reviewed cannot be used
-// under a limit.
+// A file of operations adds a second statement of the chain to EarnWithdrawParameters: `chain` beside `chain_caip2`, or
+// instead of it. An amount limit holds whatever both say, and a new field that nobody has reviewed cannot be used under a
+// limit. Of the member that upstream has renamed, `chain_caip2` or `caip2`, callers use either name.
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -20,12 +20,12 @@ addProtos(join(root, 'tests/operation'), ['stampgate/testing/v1/teapot.proto']);
 const TEAPOT_SERVICE = 'stampgate.testing.v1.TeapotService';
 const WITHDRAW = 'EarnService/EarnWithdraw';
 const PARAMETERS_FIELD = 3;
-const CAIP2_FIELD = 6;
+const CHAIN_FIELD = 7;
 const ONE = 'EARN_CHAIN_EIP155_1';
 const BASE = 'EARN_CHAIN_EIP155_8453';
 const ADDRESS = '0xbeef01735c132ada46aa9aa4c54623caa92a64cb';
 
-const operations = (name) => [binary(`tests/operation/${name}.binpb`)];
+const operations = (name) => (name ? [binary(`tests/operation/${name}.binpb`)] : undefined);
 
 /** The loopback caller, which may withdraw up to 1,000 on eip155:1. */
 const limited = [
@@ -44,27 +44,32 @@ const bytesField = (number, bytes) =>
     .bytes(bytes)
     .finish();
 
-/** The request as bytes, because the test's own protos have no `caip2`. Leaves out members that are undefined. */
-function withdrawal({ chain = ONE, caip2, amount = '500', key }) {
+/**
+ * The request as bytes, because the test's own protos have no `chain`. `oldName` and `newName` are the value of the member
+ * that upstream has renamed, and `chain` that of the added field. Leaves out values that are undefined.
+ * @param {{oldName?: string | null, newName?: string, chain?: string, amount?: string, key?: string}} values
+ */
+function withdrawal({ oldName = ONE, newName, chain, amount = '500', key }) {
   const parameters = { wrapper_address: ADDRESS, sign_with: ADDRESS, amount_value: amount };
-  if (chain !== null) parameters.chain_caip2 = chain;
+  if (oldName !== null) parameters.chain_caip2 = oldName;
+  if (newName !== undefined) parameters.caip2 = newName;
   const request = encode(WITHDRAW, { organization_id: ORGANIZATION, parameters, idempotency_key: key });
-  if (caip2 === undefined) return request;
+  if (chain === undefined) return request;
   // The last field of a number is merged into the earlier ones.
-  return Buffer.concat([request, bytesField(PARAMETERS_FIELD, bytesField(CAIP2_FIELD, Buffer.from(caip2)))]);
+  return Buffer.concat([request, bytesField(PARAMETERS_FIELD, bytesField(CHAIN_FIELD, Buffer.from(chain)))]);
 }
 
 /**
- * Starts a gateway whose config names this file of operations.
+ * Starts a gateway whose config names this file of operations, or none.
  * @param {import('node:test').TestContext} t
- * @param {string} file
+ * @param {string | undefined} file
  * @param {object[]} [callers]
  */
 async function startWith(t, file, callers = limited) {
   const { gateway, simulator } = await startStack(t, {
     config: { operations: operations(file), callers, store: { sqlite: { folder: scratch(t) } } },
   });
-  /** Resolves to the body that upstream received. The simulator has no member `caip2`, so it may refuse the body. */
+  /** Resolves to the body that upstream received. The simulator has no member `chain`, so it may refuse the body. */
   const sentBody = async (values) => {
     simulator.reset();
     await gateway.call(WITHDRAW, withdrawal(values)).catch(({ info }) => assert.equal(info?.domain, 'upstream'));
@@ -86,31 +91,31 @@ async function startWith(t, file, callers = limited) {
   };
 }
 
-test('with a guard, both names must state one chain, and the limit judges it', async (t) => {
-  const { sent, refused } = await startWith(t, 'caip2_guarded');
-  const equal = await sent({ caip2: 'eip155:1' });
+test('with a guard, both fields must state one chain, and the limit judges it', async (t) => {
+  const { sent, refused } = await startWith(t, 'chain_guarded');
+  const equal = await sent({ chain: 'eip155:1' });
   assert.equal(equal.chainCaip2, 'eip155:1');
-  assert.equal(equal.caip2, 'eip155:1');
-  assert.equal((await sent({ caip2: 'eip155:1', amount: '1000' })).amountValue, '1000');
-  assert.equal((await refused({ caip2: 'eip155:1', amount: '1001' })).code, code.PERMISSION_DENIED);
-  assert.equal((await refused({ chain: BASE, caip2: 'eip155:8453' })).code, code.PERMISSION_DENIED);
+  assert.equal(equal.chain, 'eip155:1');
+  assert.equal((await sent({ chain: 'eip155:1', amount: '1000' })).amountValue, '1000');
+  assert.equal((await refused({ chain: 'eip155:1', amount: '1001' })).code, code.PERMISSION_DENIED);
+  assert.equal((await refused({ oldName: BASE, chain: 'eip155:8453' })).code, code.PERMISSION_DENIED);
 
-  for (const values of [{ caip2: 'eip155:8453' }, { chain: BASE, caip2: 'eip155:1' }, { caip2: 'EIP155:1' }]) {
+  for (const values of [{ chain: 'eip155:8453' }, { oldName: BASE, chain: 'eip155:1' }, { chain: 'EIP155:1' }]) {
     const error = await refused(values);
     assert.equal(error.code, code.INVALID_ARGUMENT, JSON.stringify(values));
     assert.deepEqual(
       error.badRequest.field_violations.map(({ field, description }) => [field, description]),
-      [['parameters.chain_caip2', 'must be equal to parameters.caip2, which states the same thing']],
+      [['parameters.chain_caip2', 'must be equal to parameters.chain, which states the same thing']],
     );
   }
 });
 
-test('with a guard, one name alone is judged by its value', async (t) => {
-  const { sent, refused } = await startWith(t, 'caip2_guarded');
+test('with a guard, one field alone is judged by its value', async (t) => {
+  const { sent, refused } = await startWith(t, 'chain_guarded');
   assert.equal((await sent({})).chainCaip2, 'eip155:1');
-  assert.equal((await refused({ chain: BASE })).code, code.PERMISSION_DENIED);
+  assert.equal((await refused({ oldName: BASE })).code, code.PERMISSION_DENIED);
   // The program requires chain_caip2, and a file does not change that.
-  const error = await refused({ chain: null, caip2: 'eip155:1' });
+  const error = await refused({ oldName: null, chain: 'eip155:1' });
   assert.equal(error.code, code.INVALID_ARGUMENT);
   assert.deepEqual(
     error.badRequest.field_violations.map(({ field }) => field),
@@ -118,42 +123,42 @@ test('with a guard, one name alone is judged by its value', async (t) => {
   );
 });
 
-test('without a limit, contradictory names are refused too', async (t) => {
-  const { sent, refused } = await startWith(t, 'caip2_guarded', freeCaller());
-  assert.equal((await refused({ caip2: 'eip155:8453' })).code, code.INVALID_ARGUMENT);
-  assert.equal((await sent({ chain: BASE, caip2: 'eip155:8453' })).caip2, 'eip155:8453');
+test('without a limit, contradictory fields are refused too', async (t) => {
+  const { sent, refused } = await startWith(t, 'chain_guarded', freeCaller());
+  assert.equal((await refused({ chain: 'eip155:8453' })).code, code.INVALID_ARGUMENT);
+  assert.equal((await sent({ oldName: BASE, chain: 'eip155:8453' })).chain, 'eip155:8453');
 });
 
-test('a name that nobody has reviewed cannot be used under a limit', async (t) => {
-  const { gateway, sent, refused } = await startWith(t, 'caip2_unreviewed');
-  for (const caip2 of ['eip155:8453', 'eip155:1']) {
-    assert.equal((await refused({ caip2 })).code, code.PERMISSION_DENIED);
+test('a field that nobody has reviewed cannot be used under a limit', async (t) => {
+  const { gateway, sent, refused } = await startWith(t, 'chain_unreviewed');
+  for (const chain of ['eip155:8453', 'eip155:1']) {
+    assert.equal((await refused({ chain })).code, code.PERMISSION_DENIED);
   }
   assert.equal((await sent({})).chainCaip2, 'eip155:1');
 
   const { status, stderr } = await run(['check', '--config', gateway.configFile]);
   assert.equal(status, 0, stderr);
-  assert.match(stderr, /operations: stampgate\.v1\.EarnWithdrawParameters\.caip2 has no guard: .* \(warning\)/);
+  assert.match(stderr, /operations: stampgate\.v1\.EarnWithdrawParameters\.chain has no guard: .* \(warning\)/);
 });
 
-test('a name that nobody has reviewed can be used without limits', async (t) => {
-  const { sent } = await startWith(t, 'caip2_unreviewed', freeCaller());
-  assert.equal((await sent({ caip2: 'eip155:8453' })).caip2, 'eip155:8453');
+test('a field that nobody has reviewed can be used without limits', async (t) => {
+  const { sent } = await startWith(t, 'chain_unreviewed', freeCaller());
+  assert.equal((await sent({ chain: 'eip155:8453' })).chain, 'eip155:8453');
 });
 
 test('a field that takes the JSON name of a guarded one is left out, and the limit holds', async (t) => {
-  const { gateway, sent, refused } = await startWith(t, 'caip2_guarded');
-  await reconfigure(gateway, { operations: operations('caip2_reserved') });
+  const { gateway, sent, refused } = await startWith(t, 'chain_guarded');
+  await reconfigure(gateway, { operations: operations('chain_reserved') });
   const [{ message }] = await logLines(gateway, 1, 'config_warnings');
-  assert.match(message, /EarnWithdrawParameters\.caip2 has the JSON name of \S*\.chain_caip2; it is left out/);
-  assert.equal((await refused({ chain: BASE })).code, code.PERMISSION_DENIED);
-  assert.equal((await refused({ caip2: 'eip155:1' })).code, code.INVALID_ARGUMENT);
+  assert.match(message, /EarnWithdrawParameters\.chain has the JSON name of \S*\.chain_caip2; it is left out/);
+  assert.equal((await refused({ oldName: BASE })).code, code.PERMISSION_DENIED);
+  assert.equal((await refused({ chain: 'eip155:1' })).code, code.INVALID_ARGUMENT);
   assert.equal((await sent({})).chainCaip2, 'eip155:1');
 });
 
 test('a file that renames a guarded field adds its other operations, and the field stays as it is', async (t) => {
   const grants = [...limited[0].grants, { methods: [`${TEAPOT_SERVICE}/GetTeapot`], all_organizations: true }];
-  const { gateway, simulator, sent, refused } = await startWith(t, 'caip2_renamed', [{ ...limited[0], grants }]);
+  const { gateway, simulator, sent, refused } = await startWith(t, 'chain_renamed', [{ ...limited[0], grants }]);
   const sentences = [
     'EarnWithdrawParameters.chain_caip2 has another name, number, type, list or oneof; it stays as it is',
     'LeaveService.Leave is left out, because it needs stampgate.v1.EarnWithdrawParameters',
@@ -169,7 +174,7 @@ test('a file that renames a guarded field adds its other operations, and the fie
 
   const answersInForce = async () => {
     assert.equal((await sent({})).chainCaip2, 'eip155:1');
-    assert.equal((await refused({ chain: BASE })).code, code.PERMISSION_DENIED);
+    assert.equal((await refused({ oldName: BASE })).code, code.PERMISSION_DENIED);
     assert.equal((await refused({ amount: '1001' })).code, code.PERMISSION_DENIED);
   };
   await answersInForce();
@@ -178,14 +183,14 @@ test('a file that renames a guarded field adds its other operations, and the fie
   const request = { organization_id: ORGANIZATION, teapot_id: 't' };
   assert.deepEqual(await gateway.call('TeapotService/GetTeapot', request), { short_and_stout: true });
 
-  await reconfigure(gateway, { callers: limited, operations: operations('caip2_guarded') });
-  await reconfigure(gateway, { operations: operations('caip2_renamed') });
+  await reconfigure(gateway, { callers: limited, operations: operations('chain_guarded') });
+  await reconfigure(gateway, { operations: operations('chain_renamed') });
   assert.equal((await logLines(gateway, 2, 'config_warnings')).length, 2);
   await answersInForce();
 });
 
 test('a file with the API of the first release is valid, and check names its options that are not used', async (t) => {
-  const { gateway, sent } = await startWith(t, 'caip2_guarded');
+  const { gateway, sent } = await startWith(t, 'chain_guarded');
   const released = { ...gateway.config, operations: [join(root, 'proto/releases/0.1.0.binpb')] };
   await reloaded(gateway, () => putConfig(gateway.configFile, JSON.stringify(released)));
   assert.equal((await sent({})).chainCaip2, 'eip155:1');
@@ -202,20 +207,28 @@ test('a file with the API of the first release is valid, and check names its opt
 const chainIn = ({ chainCaip2, caip2 }) => ({ chainCaip2, caip2 });
 const oldName = { chainCaip2: 'eip155:1', caip2: undefined };
 const newName = { chainCaip2: undefined, caip2: 'eip155:1' };
-const renamed = { chain: null, caip2: 'eip155:1' };
+const renamed = { oldName: null, newName: 'eip155:1' };
 
 test('of a renamed member, callers use either name, and the config chooses the one that upstream receives', async (t) => {
-  const { gateway, sent, refused } = await startWith(t, 'caip2_successor');
+  const { gateway, sent, refused } = await startWith(t, undefined);
   const lineOf = async () => (await run(['check', '--config', gateway.configFile])).stdout;
   const oldest = { expected: oldName, line: /upstream receives the oldest names of members .* on 2026-10-21/ };
   const newest = { day: '2026-10-21', expected: newName, line: /upstream receives the names of 2026-10-21 of members/ };
   for (const { day, expected, line } of [oldest, newest, oldest]) {
     if (day !== gateway.config.member_names_as_of) await reconfigure(gateway, { member_names_as_of: day });
     for (const values of [{}, renamed]) assert.deepEqual(chainIn(await sent(values)), expected);
-    for (const values of [{ chain: BASE }, { chain: null, caip2: 'eip155:8453' }, { ...renamed, amount: '1001' }]) {
+    for (const values of [
+      { oldName: BASE },
+      { oldName: null, newName: 'eip155:8453' },
+      { ...renamed, amount: '1001' },
+    ]) {
       assert.equal((await refused(values)).code, code.PERMISSION_DENIED, JSON.stringify(values));
     }
-    for (const values of [{ caip2: 'eip155:1' }, { caip2: 'eip155:8453' }, { chain: null, caip2: 'eip155:2' }]) {
+    for (const values of [
+      { newName: 'eip155:1' },
+      { newName: 'eip155:8453' },
+      { oldName: null, newName: 'eip155:2' },
+    ]) {
       const error = await refused(values);
       assert.equal(error.code, code.INVALID_ARGUMENT, JSON.stringify(values));
       assert.equal(error.badRequest.field_violations[0].field, 'parameters.caip2');
@@ -225,7 +238,7 @@ test('of a renamed member, callers use either name, and the config chooses the o
 });
 
 test('a key is repeated with the name that its first request had, whatever name is in force', async (t) => {
-  const { gateway, sentBody } = await startWith(t, 'caip2_successor');
+  const { gateway, sentBody } = await startWith(t, undefined);
   const first = await sentBody({ key: 'old' });
   assert.deepEqual(chainIn(JSON.parse(first).parameters), oldName);
 
@@ -241,11 +254,11 @@ test('a key is repeated with the name that its first request had, whatever name 
   assert.equal(reason, 'IDEMPOTENCY_KEY_REUSED');
 });
 
-test('a day of names that no member has is refused', async (t) => {
-  const { gateway, sent } = await startWith(t, 'caip2_guarded');
-  const faulty = JSON.stringify({ ...gateway.config, member_names_as_of: '2026-10-21' });
+test('a day that is later than each newer name is refused', async (t) => {
+  const { gateway, sent } = await startWith(t, undefined);
+  const faulty = JSON.stringify({ ...gateway.config, member_names_as_of: '2026-10-22' });
   const { message } = await reloaded(gateway, () => putConfig(gateway.configFile, faulty), 'reload_failed');
-  assert.match(message, /member_names_as_of: must not be given: no member of a request got another name/);
+  assert.match(message, /member_names_as_of: must not be later than the newest name, which is of 2026-10-21/);
   assert.deepEqual(chainIn(await sent({})), oldName);
 });
 

@@ -19,6 +19,8 @@ const UNCOMPRESSED = `04${'1f'.repeat(64)}`;
  * @property {object} none a request without optional fields
  * @property {object} noneJson the JSON of `none`: a query's body, or a submit's parameters
  * @property {[string, string]} [intent] a submit's intent: proto field and JSON member
+ * @property {(parameters: any) => object} [newerNames] the fields of the intent that are newer names of members of the
+ *   parameters, from their JSON
  * @property {[string, string, Record<string, string>] | null} [result] a submit's result: proto field and JSON member,
  *     and the JSON member of each of its fields; null if the submit has no result
  * @property {string} [type] a submit's activity type
@@ -182,6 +184,7 @@ export const submits = [
       amountValue: '340282366920938463463374607431768211456',
     },
     intent: ['earn_withdraw_intent', 'earnWithdrawIntent'],
+    newerNames: ({ chainCaip2 }) => ({ caip2: chainCaip2 }),
     result: ['earn_withdraw_result', 'earnWithdrawResult', { withdraw_request_id: 'withdrawRequestId' }],
   }),
   submit(

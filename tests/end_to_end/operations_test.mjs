@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, beforeEach, describe, test } from 'node:test';
 import { code, methods } from '../clients/gateway.mjs';
-import { methodAt, typedPaths } from '../clients/typed_messages.mjs';
+import { methodAt, pathOf, typedPaths } from '../clients/typed_messages.mjs';
 import { operationAt, paths } from '../simulator/operations.mjs';
 import { readFixture } from '../simulator/server.mjs';
 import { OPEN_ACTIVITY, ORGANIZATION, apiKeyNamed, readVectors } from '../simulator/testing.mjs';
@@ -69,7 +69,7 @@ function checkResult(activity, upstream, [resultField, resultMember, names]) {
   }
 }
 
-function checkActivity({ activity, unrecognized }, { type, result, intent }, { parameters }, sent) {
+function checkActivity({ activity, unrecognized }, { type, result, intent, newerNames }, { parameters }, sent) {
   const [intentField, intentMember] = intent;
   const upstream = simulator.service.state.activitiesById.get(activity.id);
 
@@ -78,7 +78,9 @@ function checkActivity({ activity, unrecognized }, { type, result, intent }, { p
   assert.equal(activity.status, 'ACTIVITY_STATUS_COMPLETED');
   assert.equal(activity.type, type);
   assert.deepEqual(Object.keys(upstream.intent), [intentMember]);
-  assert.deepEqual(activity.intent, { [intentField]: parameters });
+  assert.deepEqual(activity.intent, {
+    [intentField]: { ...parameters, ...newerNames?.(JSON.parse(sent.body).parameters) },
+  });
 
   if (result === null) assert.deepEqual(activity.result ?? {}, {});
   else checkResult(activity, upstream, result);
@@ -159,7 +161,8 @@ test('every operation of the specification has a row here, and every other metho
   assert.deepEqual(operations.map(({ path }) => path).sort(), specified.sort());
   assert.equal(operations.length, 26);
   for (const { method, path } of operations) assert.equal(methodAt(path), method);
-  assert.deepEqual([...typedPaths].sort(), [...paths, '/public/v1/discovery/webhooks/jwks'].sort());
+  const sent = new Set(typedPaths.map(pathOf));
+  assert.deepEqual([...sent].sort(), [...paths, '/public/v1/discovery/webhooks/jwks'].sort());
 
   const general = ['GeneralService/SubmitOperation', 'GeneralService/QueryOperation'];
   const upstream = [...methods.keys()].filter((method) => !/^(Event|Stamp)Service\//.test(method));

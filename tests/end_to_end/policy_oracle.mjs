@@ -22,8 +22,13 @@ export const INTERNAL = new Set(rights.internal);
 export const UNLIMITED = new Set(rights.moves_unread_amount);
 /** The methods that move assets to a destination which no grant can check. */
 export const UNREAD_DESTINATION = new Set(rights.moves_to_unread_destination);
-/** The day from which classes cover the other methods. All of them are from one release of upstream. */
-export const RELEASE_DAY = '2026-09-22';
+/** The days of the other methods, from which classes cover them. Those without a day here have the first one. */
+const FIRST_DAY = '2026-09-22';
+const DAYS = new Map(Object.entries(rights.since).flatMap(([day, methods]) => methods.map((method) => [method, day])));
+/** The days of upstream's releases, the newest last. */
+export const RELEASE_DAYS = [FIRST_DAY, ...Object.keys(rights.since)].sort();
+/** The day from which classes cover all methods except the internal ones. */
+export const NEWEST_DAY = RELEASE_DAYS.at(-1);
 
 /** The methods whose requests only clients can stamp. */
 export const STAMPED_BY_CLIENT = ['StampLogin', 'CreateReadOnlySession', 'CreateReadWriteSession', 'RecoverUser'].map(
@@ -48,12 +53,16 @@ const DANGEROUS_FIELDS = {
   'WalletService/DeleteWalletAccounts': 'delete_without_export',
   'TvcService/CreateTvcApp': 'enable_debug_mode_deployments',
   'TvcService/CreateTvcDeployment': 'debug_mode',
+  'PrivateKeyService/CreatePrivateKeys': 'external_signer_pubkey',
+  'SigningService/SignRawPayload': 'external_signer_pubkey',
+  'SigningService/SignRawPayloads': 'external_signer_pubkey',
+  'SigningService/SignTransaction': 'external_signer_pubkey',
 };
 
 /** Whether a class of the grant covers the method. */
 function classFits(grant, method, asOf = '') {
   if (!(grant.classes ?? []).includes(CLASSES[method]) || INTERNAL.has(method)) return false;
-  return ALWAYS_COVERED.has(method) || asOf >= RELEASE_DAY;
+  return ALWAYS_COVERED.has(method) || (DAYS.get(method) ?? FIRST_DAY) <= asOf;
 }
 
 /** Whether a grant covers a method other than those of GeneralService, for some organizations and values. */
@@ -110,6 +119,8 @@ const DESTINATIONS = {
   'EarnService/EarnDeployWrapper': ({ vault_address, client_fee_wallet }) => [vault_address, client_fee_wallet],
   'EarnService/EarnWithdraw': ({ sign_with }) => [sign_with],
   'SigningService/SparkPrepareTransfer': ({ transfer }) => [transfer.receiver_public_key],
+  'SwapService/CreateSwapQuoteV3': ({ destination_address }) => [destination_address],
+  'SwapService/ExecuteSwapV3': ({ destination_address }) => [destination_address],
   'SwapService/UpsertSwapConfig': ({ fee_receiver_wallet_address }) => [fee_receiver_wallet_address],
   'TransactionService/EthSendTransaction': ({ calls }) => calls.map(({ to }) => to),
 };

@@ -16,7 +16,8 @@ import { asCaller, callerOf, keyOf, publicKeyOf, reconfigure, stampKeyOf, tokenO
 import {
   CLASSES,
   INTERNAL,
-  RELEASE_DAY,
+  NEWEST_DAY,
+  RELEASE_DAYS,
   STAMPED_BY_CLIENT,
   UNLIMITED,
   UNREAD_DESTINATION,
@@ -267,14 +268,14 @@ describe('a caller may make exactly the calls that its grants allow:', { timeout
 
 describe('with class_grants_as_of, classes also cover operations that were added until that day:', () => {
   // The numbers of methods that a caller may call for one organization, counted by hand:
-  // - reader: 69 queries without an internal one;
-  // - desk: 11 logins, 4 event methods and 2 general operations;
+  // - reader: 72 queries without an internal one;
+  // - desk: 12 logins, 4 event methods and 2 general operations;
   // - treasurer: the deletion of an organization;
-  // - keeper: 16 changes without an internal one, and 97 dangerous methods without 7 internal ones.
-  const expectedAllowed = { reader: 68, desk: 17, treasurer: 1, keeper: 105, nobody: 0 };
+  // - keeper: 17 changes without an internal one, and 102 dangerous methods without 7 internal ones.
+  const expectedAllowed = { reader: 71, desk: 18, treasurer: 1, keeper: 111, nobody: 0 };
   for (const { name } of CALLERS) {
     test(name, { timeout: HANG_MS }, async () => {
-      await reconfigure(gateway, { class_grants_as_of: RELEASE_DAY });
+      await reconfigure(gateway, { class_grants_as_of: NEWEST_DAY });
       const organization = { reader: GHOST, keeper: GHOST }[name] ?? CHILD;
       const allowed = [];
       for (const method of REQUESTS.keys()) {
@@ -290,7 +291,7 @@ describe('with class_grants_as_of, classes also cover operations that were added
     assert.equal(await checkCall('reader', questionOf(later, ORGANIZATION)), false);
     await reconfigure(gateway, { class_grants_as_of: '2026-09-21' });
     assert.equal(await checkCall('reader', questionOf(later, ORGANIZATION)), false);
-    await reconfigure(gateway, { class_grants_as_of: RELEASE_DAY });
+    await reconfigure(gateway, { class_grants_as_of: NEWEST_DAY });
     assert.equal(await checkCall('reader', questionOf(later, ORGANIZATION)), true);
   });
 });
@@ -432,7 +433,7 @@ test('a grant with amount limits allows no method that moves an amount which no 
     callerOf('keeper', [grant]),
     callerOf('desk', [{ ...grant, amount_limits: [{ chain: 'eip155:1' }] }]),
   ];
-  await reconfigure(gateway, { callers, class_grants_as_of: RELEASE_DAY });
+  await reconfigure(gateway, { callers, class_grants_as_of: NEWEST_DAY });
   assert.ok(UNLIMITED.size > 20);
   for (const method of UNLIMITED) {
     assert.equal(await checkCall('desk', questionOf(method, ORGANIZATION)), false, method);
@@ -445,7 +446,7 @@ test('a grant with destinations allows no method that moves assets to a destinat
   const grant = { classes: ['write', 'dangerous'], all_organizations: true };
   await reconfigure(gateway, {
     callers: [callerOf('desk', [{ ...grant, destinations: [WRAPPER] }])],
-    class_grants_as_of: RELEASE_DAY,
+    class_grants_as_of: NEWEST_DAY,
   });
   assert.ok(UNREAD_DESTINATION.size > 20);
   for (const method of UNREAD_DESTINATION) {
@@ -706,7 +707,7 @@ test('the gateway decides as the oracle for random configs', { timeout: (LONG ? 
         Array.from({ length: random.below(6) }, () => randomGrant(random)),
       ),
     );
-    await reconfigure(gateway, { callers, class_grants_as_of: random.pick([undefined, RELEASE_DAY]) });
+    await reconfigure(gateway, { callers, class_grants_as_of: random.pick([undefined, ...RELEASE_DAYS]) });
     simulator.reset();
     for (let n = 0; n < calls; ++n) {
       const { name } = random.pick(CALLERS);
@@ -747,14 +748,14 @@ describe('stampgate check --as', () => {
       [...text.matchAll(/^ {2}([A-Za-z0-9]+\/[A-Za-z0-9]+) \(/gm)].map(([, method]) => method);
     for (const { name, grants } of CALLERS) {
       const { stdout } = await check(name);
-      const [now, gained = '', ...others] = stdout.split(`would gain with class_grants_as_of: ${RELEASE_DAY}\n`);
+      const [now, gained = '', ...others] = stdout.split(`would gain with class_grants_as_of: ${NEWEST_DAY}\n`);
       assert.deepEqual(others, []);
       const expected = (test) =>
         Object.keys(CLASSES)
           .filter((method) => grants.some((grant) => test(grant, method)))
           .sort();
       const isCovered = (grant, method) => covers(grant, method);
-      const isGained = (grant, method) => !covers(grant, method) && covers(grant, method, RELEASE_DAY);
+      const isGained = (grant, method) => !covers(grant, method) && covers(grant, method, NEWEST_DAY);
       assert.deepEqual([...new Set(methodsIn(now))].sort(), expected(isCovered), name);
       assert.deepEqual([...new Set(methodsIn(gained))].sort(), expected(isGained), name);
     }

@@ -41,7 +41,7 @@ export function* bodiesWithOneOptional(operation, envelopeOf) {
  * @param {import('./operations.mjs').Operation} operation
  */
 function valueKind({ path, type, body }) {
-  const inSchema = operationInSchema(path, type, { newer: true }).body.members;
+  const inSchema = operationInSchema(path, type).body.members;
   const members = Object.fromEntries(Object.entries(body.members).filter(([name]) => name in inSchema));
   if (type !== undefined) members.timestampMs = { kind: 'string', required: true };
   return { ...body, members };

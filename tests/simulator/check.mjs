@@ -104,13 +104,23 @@ function checkMap(kind, value, path, context) {
 const isObject = (value) =>
   value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Raw);
 
+/** The name that a value has for the member of a kind: its newer name if the value has that one. */
+function nameIn({ newerNames = {} }, earlier, value) {
+  return Object.keys(newerNames).find((name) => newerNames[name] === earlier && Object.hasOwn(value, name)) ?? earlier;
+}
+
 function checkObject(kind, value, path, context) {
   if (!isObject(value)) return refuse(context, path, 'must be an object');
+  const { newerNames = {} } = kind;
   for (const name of Object.keys(value)) {
     if (kind.tolerated?.includes(name)) continue;
-    if (!Object.hasOwn(kind.members, name)) refuse(context, memberPath(path, name), 'is not a member of this request');
+    const known = Object.hasOwn(newerNames, name) ? newerNames[name] : name;
+    if (!Object.hasOwn(kind.members, known)) refuse(context, memberPath(path, name), 'is not a member of this request');
+    else if (known !== name && Object.hasOwn(value, known))
+      refuse(context, memberPath(path, name), `must not be given beside ${known}, which is the same member`);
   }
-  for (const [name, member] of Object.entries(kind.members)) {
+  for (const [earlier, member] of Object.entries(kind.members)) {
+    const name = nameIn(kind, earlier, value);
     const inner = value[name];
     // Some of upstream's client libraries write null for every unset member.
     if (inner !== undefined && inner !== null) visit(member, inner, memberPath(path, name), context);
@@ -125,7 +135,8 @@ export function inOrder(kind, value) {
   if (kind.kind === 'list') return value.map((element) => inOrder(kind.of, element));
   if (kind.kind !== 'object') return value;
   const members = {};
-  for (const [name, member] of Object.entries(kind.members)) {
+  for (const [earlier, member] of Object.entries(kind.members)) {
+    const name = nameIn(kind, earlier, value);
     if ((value[name] ?? null) !== null) members[name] = inOrder(member, value[name]);
   }
   return members;

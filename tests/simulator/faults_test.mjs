@@ -642,7 +642,7 @@ describe('the control interface', () => {
       const changed = await ask(simulator, 'POST', 'settings', { timestamps: 'string', clockOffsetMs: 5 });
       assert.deepEqual(changed.json, {
         ...{ timestamps: 'string', references: 'checked', voteAnswer: 'target', clockOffsetMs: 5, rateLimits: [] },
-        ...{ answers: 'state', choice: 0, newer: false },
+        ...{ answers: 'state', choice: 0 },
       });
       assert.equal((await ask(simulator, 'POST', 'settings', { timestamps: 'x' })).status, 400);
       assert.equal((await ask(simulator, 'POST', 'settings', { other: 1 })).status, 400);

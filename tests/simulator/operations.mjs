@@ -19,9 +19,10 @@ import { operations as specified, submitBody } from './specification.mjs';
 
 /**
  * The operations of the schema, by path. A submit's versions are in order; a query has one version.
+ * @param {Kinds} kinds
  * @returns {Map<string, Operation[]>}
  */
-function operationsOf(kinds) {
+export function operationsOf(kinds) {
   const known = Object.entries(schema.operations).filter(([path]) => kinds.has(path));
   return new Map(known.map(([path, operation]) => [path, versionsOf(path, operation, kinds)]));
 }
@@ -40,31 +41,28 @@ function versionsOf(path, { kind, request, answer, appProofs, versions }, kinds)
   });
 }
 
-const current = operationsOf(new Kinds({ newer: false }));
-const newest = operationsOf(new Kinds({ newer: true }));
+const all = operationsOf(new Kinds());
 
 /** The paths of all operations. */
-export const paths = [...current.keys()];
-/** The same, with the operations that newer.mjs lists. */
-export const newestPaths = [...newest.keys()];
+export const paths = [...all.keys()];
 
 /**
  * The operation at a path. If it is a submit with several versions, the version of the request's activity type, or the
  * newest one if there is no version of this type.
  * @param {string} path
  * @param {any} [request] the parsed body
- * @param {{newer?: boolean}} [options] newer: with the parts that newer.mjs lists
+ * @param {Map<string, Operation[]>} [operations] the operations of the schema
  * @returns {Operation | undefined}
  */
-export function operationAt(path, request, options) {
+export function operationAt(path, request, operations) {
   const operation = specified.get(path);
-  if (operation === undefined) return operationInSchema(path, request?.type, options);
-  const { answer, result } = operationInSchema(path, operation.type, options);
+  if (operation === undefined) return operationInSchema(path, request?.type, operations);
+  const { answer, result } = operationInSchema(path, operation.type, operations);
   return { ...operation, answer, result, isSpecified: true };
 }
 
 /** The same operation as the schema describes it, even if the specification describes it too. */
-export function operationInSchema(path, type, { newer = false } = {}) {
-  const versions = (newer ? newest : current).get(path);
+export function operationInSchema(path, type, operations = all) {
+  const versions = operations.get(path);
   return versions?.find((version) => version.type === type) ?? versions?.at(-1);
 }

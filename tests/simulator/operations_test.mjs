@@ -5,29 +5,28 @@ import { bodiesWithOneOptional, bodyOf } from './bodies.mjs';
 import { check } from './check.mjs';
 import { parse } from './json.mjs';
 import { made } from './made.mjs';
-import { newestPaths, operationAt, paths } from './operations.mjs';
+import { operationAt, paths } from './operations.mjs';
 import { Kinds, schema } from './schema/kinds.mjs';
-import { NEWER } from './schema/newer.mjs';
 import { startSimulator } from './server.mjs';
 import * as testing from './testing.mjs';
 
 const { ORGANIZATION, freshTimestamp, post } = testing;
-const kinds = new Kinds({ newer: true });
+const kinds = new Kinds();
 const NOW = BigInt(Date.now());
 const envelope = () => ({ organizationId: ORGANIZATION, timestampMs: freshTimestamp() });
 
 /** Every operation, and each version of a submit that the specification does not describe. */
-const all = newestPaths.flatMap((path) => {
-  const operation = operationAt(path, {}, { newer: true });
+const all = paths.flatMap((path) => {
+  const operation = operationAt(path, {});
   if (operation.isSpecified || operation.type === undefined) return [operation];
-  return Object.keys(schema.operations[path].versions).map((type) => operationAt(path, { type }, { newer: true }));
+  return Object.keys(schema.operations[path].versions).map((type) => operationAt(path, { type }));
 });
 
 const isVote = ({ name }) => ['approve_activity', 'reject_activity'].includes(name);
 const violationsOf = (operation, body) => check(operation.body, parse(JSON.stringify(body)).value, NOW);
 
 const withSimulator = (use, options) =>
-  testing.withSimulator(startSimulator, { references: 'any', answers: 'full', newer: true, ...options }, use);
+  testing.withSimulator(startSimulator, { references: 'any', answers: 'full', ...options }, use);
 
 /** The values in a body: the object that contains each, its name there, its path and its kind. */
 function* places(kind, value, path = '') {
@@ -246,37 +245,44 @@ describe('an operation of the schema', () => {
   );
 });
 
-describe('a part of the API that is newer', () => {
-  const wallets = operationAt('/public/v1/submit/create_wallet_authenticators', {}, { newer: true });
-  const keys = operationAt('/public/v1/submit/create_private_keys', {}, { newer: true });
-  const swap = operationAt('/public/v1/submit/execute_swap', {}, { newer: true });
-  const statuses = async (simulator) => {
-    const answers = [wallets, keys, swap].map((each) => post(simulator, each.path, bodyOf(each, envelope())));
-    return (await Promise.all(answers)).map(({ status }) => status);
-  };
+describe('a member that upstream has renamed', () => {
+  const renamed = all.filter((operation) => parametersOf(operation)?.newerNames);
+
+  /** @returns {any} the kind of the parameters */
+  function parametersOf({ body }) {
+    return body.members.parameters;
+  }
+
+  test('is in four operations of Earn', () => {
+    const names = ['earn_claim_rewards', 'earn_deploy_wrapper', 'earn_deposit', 'earn_withdraw'];
+    assert.deepEqual(renamed.map(({ name }) => name).sort(), names);
+  });
 
   test(
-    'is known only with the setting for it',
-    withSimulator(
-      async (simulator) => {
-        assert.equal(newestPaths.length - paths.length, 8);
-        assert.deepEqual(await statuses(simulator), [404, 400, 400]);
-        simulator.change({ newer: true });
-        assert.deepEqual(await statuses(simulator), [200, 200, 200]);
-      },
-      { newer: false },
-    ),
+    'is accepted under either name, and is in the intent under the name that it had',
+    withSimulator(async (simulator) => {
+      for (const operation of renamed) {
+        for (const name of ['chainCaip2', 'caip2']) {
+          const body = bodyOf(operation, envelope());
+          const { chainCaip2, ...others } = body.parameters;
+          body.parameters = { ...others, [name]: chainCaip2 };
+          const { status, json } = await post(simulator, operation.path, body);
+          assert.equal(status, 200, `${operation.name} ${name}`);
+          assert.deepEqual(json.activity.intent, { [operation.intentKey]: body.parameters });
+        }
+      }
+    }),
   );
 
-  test('is in the schema', () => {
-    const members = Object.entries(schema.messages).flatMap(([message, each]) =>
-      Object.keys(each).map((name) => `${message}.${name}`),
-    );
-    const parts = new Set([...newestPaths, ...members, ...Object.values(schema.enums).flat()]);
-    assert.deepEqual(
-      [...NEWER].filter((part) => !parts.has(part)),
-      [],
-    );
+  test('must be given once, and has the rules of its earlier name', () => {
+    for (const operation of renamed) {
+      const body = bodyOf(operation, envelope());
+      const { chainCaip2, ...others } = body.parameters;
+      const fieldsOf = (parameters) => violationsOf(operation, { ...body, parameters }).map(({ field }) => field);
+      assert.deepEqual(fieldsOf(others), ['parameters.chainCaip2'], operation.name);
+      assert.deepEqual(fieldsOf({ ...others, caip2: 'solana:devnet' }), ['parameters.caip2'], operation.name);
+      assert.deepEqual(fieldsOf({ ...body.parameters, caip2: chainCaip2 }), ['parameters.caip2'], operation.name);
+    }
   });
 });
 
@@ -323,6 +329,5 @@ test(
     assert.equal((await whoami()).organizationId, ORGANIZATION);
     assert.throws(() => simulator.change({ answers: 'some' }));
     assert.throws(() => simulator.change({ choice: -1 }));
-    assert.throws(() => simulator.change({ newer: 'yes' }));
   }),
 );

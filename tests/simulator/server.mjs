@@ -24,7 +24,6 @@ const SETTINGS = {
   references: (value) => ['checked', 'any'].includes(value),
   voteAnswer: (value) => ['target', 'vote'].includes(value),
   answers: (value) => ['state', 'full', 'least'].includes(value),
-  newer: (value) => typeof value === 'boolean',
   choice: (value) => Number.isSafeInteger(value) && value >= 0,
   clockOffsetMs: Number.isSafeInteger,
   rateLimits: isLimits,
@@ -42,7 +41,6 @@ const SETTINGS = {
  * @param {'object' | 'string'} [options.timestamps] the form of an activity's own times
  * @param {'checked' | 'any'} [options.references] 'any': accepts unknown identifiers
  * @param {'state' | 'full' | 'least'} [options.answers] 'full', 'least': the members that are set in made answers
- * @param {boolean} [options.newer] whether the service has the parts of the API that schema/newer.mjs lists
  * @param {number} [options.choice] which value of each enum, and which member of each oneof, made answers have
  * @param {{requests: number, perMs: number, path?: string}[]} [options.rateLimits] for each source address, and with
  *     `path` for one path; all of them hold
@@ -67,9 +65,9 @@ export class Simulator {
     const { operator = 'service', publicKeys = [], fixture = readFixture(), now = Date.now } = options;
     const { timestamps = 'object', references = 'checked', rateLimits = [], keepAliveMs = 60_000 } = options;
     if (!/^[a-z][a-z0-9]*$/.test(operator)) throw new Error('operator must be lower-case letters and digits');
-    const { answers = 'state', choice = 0, newer = false } = options;
+    const { answers = 'state', choice = 0 } = options;
     const voteAnswer = 'target';
-    this.initialSettings = { timestamps, references, answers, choice, newer, rateLimits, voteAnswer, clockOffsetMs: 0 };
+    this.initialSettings = { timestamps, references, answers, choice, rateLimits, voteAnswer, clockOffsetMs: 0 };
     this.settings = {};
     this.change(this.initialSettings);
     this.service = new Service({

@@ -116,7 +116,7 @@ export class Service {
     }
 
     judgement.request = readBody(rawBody);
-    judgement.operation = operationAt(path, judgement.request, this.settings);
+    judgement.operation = operationAt(path, judgement.request);
     if (judgement.operation === undefined) return;
     const violations = check(judgement.operation.body, judgement.request, this.nowMs());
     if (violations.length > 0) throw invalidRequest(violations);

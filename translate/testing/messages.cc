@@ -254,6 +254,7 @@ void FillFully(Message& message, const MessagePlan& plan, int choice) {
   };
   for (const FieldPlan& field : plan.fields) {
     if (field.message == &plan || IsExcluded(field, plan, choice) || IsForGateway(field)) continue;
+    if (field.replaced != nullptr) continue;
     SetOne(message, field, values);
   }
 }
@@ -291,6 +292,7 @@ void FillRandomly(Message& message, const MessagePlan& plan, Random& random, int
   for (const FieldPlan& field : plan.fields) {
     if ((field.form == JsonForm::kMessage && depth == 0) || field.form == JsonForm::kOpaque || IsForGateway(field))
       continue;
+    if (field.replaced != nullptr || !field.successors.empty()) continue;
     if (field.field->real_containing_oneof() != nullptr && IsExcluded(field, plan, choice)) continue;
     if (field.field->is_repeated()) {
       for (size_t n = Below(random, 3); n > 0; --n) SetOne(message, field, values);

@@ -31,10 +31,12 @@ uint64_t RandomInteger(Random& random, int bits);
 Json RandomJson(Random& random, int depth);
 
 // Sets every field of `message` to a valid value that is not empty, and gives every list one element. Of mutually
-// exclusive fields, sets only the one with the index `choice` (modulo their number).
+// exclusive fields, sets only the one with the index `choice` (modulo their number). Of a member that upstream has
+// renamed, sets only the oldest name.
 void FillFully(google::protobuf::Message& message, const MessagePlan& plan, int choice = 0);
 
 // Sets randomly chosen fields to random values that JSON can represent. The values may break the rules of the fields.
+// Omits members that upstream has renamed: a reader sets each name of such a member.
 void FillRandomly(google::protobuf::Message& message, const MessagePlan& plan, Random& random, int depth = 4);
 
 // Orders the entries of the maps in `message` by key, and keeps the last entry of each key, as the deterministic

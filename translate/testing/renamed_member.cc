@@ -1,6 +1,7 @@
 #include "translate/testing/renamed_member.h"
 
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <string>
 
@@ -26,16 +27,14 @@ void AddNewerName(const std::string& name, int number, const std::string& replac
   rule.set_since(day);
 }
 
-OperationSet::Shared Renamed() {
+// Returns the operations of the program, after `change` has changed each message of stampgate.v1.
+OperationSet::Shared Changed(const std::function<void(DescriptorProto&)>& change) {
   google::protobuf::FileDescriptorSet files;
   for (const auto& [name, bytes] : OperationSet::BuiltIn()->files()) {
     FileDescriptorProto& file = *files.add_file();
     if (!file.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) std::abort();
-    for (DescriptorProto& message : *file.mutable_message_type()) {
-      if (file.package() != "stampgate.v1" || message.name() != "EarnWithdrawParameters") continue;
-      AddNewerName("caip2", 100, "chain_caip2", kCaip2Day, message);
-      AddNewerName("signer", 101, "sign_with", kSignerDay, message);
-    }
+    if (file.package() != "stampgate.v1") continue;
+    for (DescriptorProto& message : *file.mutable_message_type()) change(message);
   }
   absl::StatusOr<OperationSet::Shared> set = OperationSet::Create(files.SerializeAsString());
   if (!set.ok()) {
@@ -45,10 +44,26 @@ OperationSet::Shared Renamed() {
   return *std::move(set);
 }
 
+void AddSigner(DescriptorProto& message) {
+  if (message.name() == "EarnWithdrawParameters") AddNewerName("signer", 101, "sign_with", kSignerDay, message);
+}
+
+void RemoveNewerNames(DescriptorProto& message) {
+  auto& fields = *message.mutable_field();
+  for (int i = fields.size() - 1; i >= 0; --i) {
+    if (!fields[i].options().GetExtension(v1::field).replaces().empty()) fields.DeleteSubrange(i, 1);
+  }
+}
+
 }  // namespace
 
 const OperationSet::Shared& OperationsWithRenamedMembers() {
-  static const auto& set = *new OperationSet::Shared(Renamed());
+  static const auto& set = *new OperationSet::Shared(Changed(AddSigner));
+  return set;
+}
+
+const OperationSet::Shared& OperationsWithoutRenamedMembers() {
+  static const auto& set = *new OperationSet::Shared(Changed(RemoveNewerNames));
   return set;
 }
 

@@ -10,9 +10,12 @@ namespace stampgate::testing {
 inline constexpr char kCaip2Day[] = "2026-10-21";
 inline constexpr char kSignerDay[] = "2026-11-20";
 
-// Returns the operations of the program, where stampgate.v1.EarnWithdrawParameters has newer names of two members:
-// `caip2`, a string, of the enum `chain_caip2`, and `signer` of the string `sign_with`.
+// Returns the operations of the program, where stampgate.v1.EarnWithdrawParameters has newer names of two members: the
+// string `caip2` of the enum `chain_caip2`, as in the program, and `signer` of the string `sign_with`.
 const OperationSet::Shared& OperationsWithRenamedMembers();
+
+// Returns the operations of the program without the fields that are newer names of others.
+const OperationSet::Shared& OperationsWithoutRenamedMembers();
 
 }  // namespace stampgate::testing
 

@@ -1,6 +1,5 @@
 // The messages of schema.json as the kinds of values that check.mjs validates and made.mjs makes.
 import { readFileSync } from 'node:fs';
-import { NEWER } from './newer.mjs';
 
 /** @type {import('./update.mjs').Schema} */
 export const schema = JSON.parse(readFileSync(new URL('schema.json', import.meta.url), 'utf8'));
@@ -34,18 +33,20 @@ const ONE_MEMBER = ['Intent', 'Result'];
 /** An enum's value 0 stands for an absent value. */
 const NO_VALUE = /(?:^|_)(?:UNSPECIFIED|UNKNOWN)$/;
 
-/** The kinds of all messages, with or without the parts that newer.mjs lists. */
+/** The kinds of all messages. */
 export class Kinds {
   #messages = new Map();
 
-  /** @param {{newer: boolean}} options */
-  constructor({ newer }) {
-    this.newer = newer;
+  /**
+   * @param {Set<string>} [without] the parts of the schema that these kinds do not have: paths, activity types, values of
+   *   enums, and members as `Message.member`
+   */
+  constructor(without = new Set()) {
+    this.without = without;
   }
 
-  /** Whether these kinds have the part of the schema with this name, see newer.mjs. */
   has(part) {
-    return this.newer || !NEWER.has(part);
+    return !this.without.has(part);
   }
 
   /** The kind of a message. Its members are in the order of the schema. */
@@ -68,7 +69,12 @@ export class Kinds {
     const names = Object.keys(schema.messages[message]).filter((name) => this.has(`${message}.${name}`));
     const members = Object.fromEntries(names.map((name) => [name, this.#memberKind(schema.messages[message][name])]));
     const atMostOneOf = ONE_MEMBER.includes(message) ? names : schema.oneofs[message];
-    return { kind: 'object', members, ...(atMostOneOf && { atMostOneOf }) };
+    const newerNames = Object.entries(schema.names[message] ?? {}).filter(([name]) => this.has(`${message}.${name}`));
+    return {
+      ...{ kind: 'object', members },
+      ...(atMostOneOf && { atMostOneOf }),
+      ...(newerNames.length > 0 && { newerNames: Object.fromEntries(newerNames) }),
+    };
   }
 
   /** The kind of a member, from its type in the schema, such as `Wallet[]?`, `string[](1..16)` or `int32(6..9)`. */

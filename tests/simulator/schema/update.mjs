@@ -25,6 +25,8 @@ const NUMBERS = { one: '', list: '[]', map: '{}' };
  * @property {Record<string, Record<string, string>>} messages the members' types by name. After a type follow `[]` for a
  *   list or `{}` for a map; limits, such as `(6..9)` or `(..256)`, of a number, of the characters of a text or of the
  *   elements of a list; and `?` if the member can be absent, or `!` if it must not be empty.
+ * @property {Record<string, Record<string, string>>} names by message: the newer names of members, and the names that the
+ *   members have in `messages`
  * @property {Record<string, string[]>} oneofs by message: members of which at most one is set. Intent and Result, in
  *   which this holds for all members, are not in the list.
  * @property {Record<string, string[]>} enums
@@ -44,6 +46,7 @@ export function schemaOf(newest, earlier) {
     messages: Object.fromEntries(
       messages.map((name) => [short(name), membersOf(short(name), crate.messages.get(name), short)]),
     ),
+    names: namesOf(decisions.RENAMED),
     oneofs: Object.fromEntries(
       messages
         .map((name) => [short(name), oneofOf(crate.messages.get(name))])
@@ -55,6 +58,17 @@ export function schemaOf(newest, earlier) {
       ...decisions.ENUMS,
     },
   };
+}
+
+/** The newer names of members by message. */
+function namesOf(renamed) {
+  /** @type {Record<string, Record<string, string>>} */
+  const names = {};
+  for (const [place, earlier] of Object.entries(renamed)) {
+    const [message, newer] = place.split('.');
+    names[message] = { ...names[message], [newer]: earlier };
+  }
+  return names;
 }
 
 /** The newest crate, with the messages and the enum values that only the earlier crate has. */
