@@ -27,8 +27,9 @@ using google::protobuf::OneofDescriptor;
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-// Protocol Buffers' generated code refuses longer tags, unlike CodedInputStream.
+// Protocol Buffers' generated code refuses longer tags and longer sizes, unlike CodedInputStream.
 constexpr int kMaxTagBytes = 5;
+constexpr int kMaxSizeBytes = 5;
 
 bool IsNumber(JsonForm form) {
   switch (form) {
@@ -173,6 +174,7 @@ class MessageParser {
     const int value = input_.CurrentPosition();
     const int end = value + input_.BytesUntilLimit();
     if (!input_.ReadVarintSizeAsInt(&size) || size > input_.BytesUntilLimit()) return false;
+    if (input_.CurrentPosition() - value > kMaxSizeBytes) return false;
     if (is_number) return ReadPacked(message, *field, size);
     const auto count = [&] { return CountRun(begin, value, end, *field); };
     if (field->message != nullptr) return ReadMessage(message, *field, size, count);

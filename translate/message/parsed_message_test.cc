@@ -365,6 +365,13 @@ TEST_F(ParsedMessageTest, AMapOfManyEntriesInManyPartsIsReadInTime) {
   EXPECT_EQ(message->Values(Field("inner")).front().message().Values(Field("labels")).size(), 26u);
 }
 
+TEST_F(ParsedMessageTest, ASizeHasAtMostFiveBytes) {
+  for (const auto& [hex, is_valid] : {std::pair("0a8080808000", true), std::pair("0a808080808000", false)}) {
+    EXPECT_EQ(Parse(Bytes(hex)) != nullptr, is_valid) << hex;
+    EXPECT_EQ(Everything().ParseFromString(Bytes(hex)), is_valid) << hex;
+  }
+}
+
 TEST_F(ParsedMessageTest, TheKeysAndValuesOfAMapMustBeUtf8) {
   for (const char* hex : {"c202030a01ff", "c202031201ff"}) {
     EXPECT_EQ(Parse(Bytes(hex)), nullptr);
