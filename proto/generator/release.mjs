@@ -19,9 +19,6 @@ const NPM = '@turnkey/sdk-types';
 const PYTHON = ['turnkey-sdk-types', 'turnkey-http'];
 const CRATE = 'turnkey_client';
 
-/** The index that pip uses too. */
-const PYTHON_INDEX = (process.env.PIP_INDEX_URL ?? 'https://pypi.org/simple').replace(/\/$/, '');
-
 /** The files that the readers read, by the end of their paths. */
 const TYPESCRIPT = 'public_api.types.d.ts';
 const PYTHON_TYPES = 'turnkey_sdk_types/generated/types.py';
@@ -54,11 +51,15 @@ function inFolder(use) {
   }
 }
 
-/** The text that a registry's index has at an address. */
-async function indexText(url, accept) {
-  const response = await fetch(url, { headers: { accept }, signal: AbortSignal.timeout(30_000) });
+/** The files of a package in the index that pip uses, which is the only one that states when a file was published. */
+async function filesInIndex(name) {
+  const ofPip = 'from pip._internal.models.index import PyPI; print(PyPI.simple_url)';
+  const index = process.env.PIP_INDEX_URL ?? run('python3', ['-c', ofPip]).trim();
+  const url = `${index.replace(/\/$/, '')}/${name}/`;
+  const headers = { accept: 'application/vnd.pypi.simple.v1+json' };
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(30_000) });
   if (!response.ok) throw new Error(`${url} returns HTTP ${response.status}`);
-  return response.text();
+  return JSON.parse(await response.text()).files;
 }
 
 // Reading.
@@ -130,10 +131,18 @@ export function releaseIn(path, day) {
 
 /** The newest wheel of a package for Python. */
 async function newestWheel(name) {
-  const text = await indexText(`${PYTHON_INDEX}/${name}/`, 'application/vnd.pypi.simple.v1+json');
-  const wheels = JSON.parse(text).files.filter(({ filename, yanked }) => filename.endsWith('.whl') && !yanked);
+  const files = await filesInIndex(name);
+  const wheels = files.filter(({ filename, yanked }) => filename.endsWith('.whl') && !yanked);
   const newest = wheels.sort((a, b) => a['upload-time'].localeCompare(b['upload-time'])).at(-1);
   return { version: newest.filename.split('-')[1], day: dayOf(newest['upload-time']), sha256: newest.hashes.sha256 };
+}
+
+/** The newest file with this end of its path in a folder of cargo's, which has a folder for each registry. */
+function cargoFile(folder, end) {
+  const home = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), folder);
+  const paths = readdirSync(home, { recursive: true, encoding: 'utf8' }).filter((path) => `/${path}`.endsWith(end));
+  const times = paths.map((path) => ({ path: join(home, path), time: statSync(join(home, path)).mtimeMs }));
+  return times.sort((a, b) => a.time - b.time).at(-1).path;
 }
 
 const registries = {
@@ -170,22 +179,21 @@ const registries = {
   crate: {
     /** @returns {Promise<Offer>} */
     async newest() {
-      const text = await indexText(`https://index.crates.io/tu/rn/${CRATE}`, 'text/plain');
-      const lines = text
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-      const versions = lines.filter(({ vers, yanked }) => !yanked && !vers.includes('-'));
+      // cargo keeps the lines of its index, with a NUL after each.
+      run('cargo', ['info', '--quiet', CRATE], { cwd: tmpdir() });
+      const index = readFileSync(cargoFile('registry/index', `/.cache/tu/rn/${CRATE}`), 'utf8');
+      const lines = index.split('\0').filter((text) => text.startsWith('{'));
+      const versions = lines
+        .map((line) => JSON.parse(line))
+        .filter(({ vers, yanked }) => !yanked && !vers.includes('-'));
       const { vers, pubtime } = versions.sort((a, b) => a.pubtime.localeCompare(b.pubtime)).at(-1);
       return { version: vers, day: dayOf(pubtime) };
     },
     fetch({ version }, folder) {
       // cargo downloads a crate into its cache to show the description, and verifies its digest.
       run('cargo', ['info', '--quiet', `${CRATE}@${version}`], { cwd: folder });
-      const cache = join(process.env.CARGO_HOME ?? join(homedir(), '.cargo'), 'registry/cache');
       const file = `${CRATE}-${version}.crate`;
-      const path = readdirSync(cache, { recursive: true, encoding: 'utf8' }).find((each) => each.endsWith(file));
-      copyFileSync(join(cache, path), join(folder, file));
+      copyFileSync(cargoFile('registry/cache', file), join(folder, file));
     },
   },
 };
