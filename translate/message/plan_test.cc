@@ -351,6 +351,24 @@ INSTANTIATE_TEST_SUITE_P(
                       "kitchen.Kettle.hue and the field that it replaces must both have presence, or neither"}));
 #undef HUE
 
+TEST_F(MessagePlanTest, AtMostOneMustNotNameANewerName) {
+  static const auto& set = *new OperationSet::Shared(testing::SetOfTexts(
+      {R"(name: 'kettle.proto' package: 'kitchen' dependency: 'stampgate/v1/options.proto' syntax: 'proto3'
+          message_type {
+            name: 'Kettle'
+            field { name: 'color' number: 1 label: LABEL_OPTIONAL type: TYPE_STRING proto3_optional: true
+                    oneof_index: 0 }
+            field { name: 'hue' number: 2 label: LABEL_OPTIONAL type: TYPE_STRING proto3_optional: true
+                    oneof_index: 1
+                    options { [stampgate.v1.field] { replaces: 'color' since: '2026-10-21' } } }
+            oneof_decl { name: '_color' } oneof_decl { name: '_hue' }
+            options { [stampgate.v1.message] { at_most_one: 'hue' } }
+          })"}));
+  EXPECT_THAT(plans_.Compile(set->pool().FindMessageTypeByName("kitchen.Kettle")),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       ::testing::Eq("kitchen.Kettle: at_most_one names \"hue\", which replaces another field")));
+}
+
 TEST_F(MessagePlanTest, NamedOnReturnsTheNewestNameOfADay) {
   static const auto& set = *new OperationSet::Shared(testing::SetOfTexts(
       {R"(name: 'kettle.proto' package: 'kitchen' dependency: 'stampgate/v1/options.proto' syntax: 'proto3'
