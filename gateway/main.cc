@@ -15,6 +15,7 @@
 #include "gateway/commands/exit_status.h"
 #include "gateway/commands/help_text.h"
 #include "gateway/commands/key_files.h"
+#include "gateway/commands/operation_commands.h"
 #include "gateway/commands/store_commands.h"
 #include "gateway/commands/store_copy.h"
 #include "gateway/grpc_port/grpc_experiments.h"
@@ -70,6 +71,14 @@ int Main(int argc, char** argv) {
           CopyStoreOf(line->from, line->to, [](absl::string_view progress) { std::cerr << progress << std::endl; }));
     case CommandLine::Command::kStoreCheck:
       return Print(CheckStoreOf(line->config));
+    case CommandLine::Command::kOperationsList:
+      return PrintReport(ListOperations(line->files));
+    case CommandLine::Command::kOperationsDiff:
+      return PrintReport(CompareOperations(line->files));
+    case CommandLine::Command::kOperationsLint:
+      return PrintReport(ReviewOperations(line->files));
+    case CommandLine::Command::kOperationsExport:
+      return ExportOperations();
     case CommandLine::Command::kAuditKeygen:
     case CommandLine::Command::kStoreKeygen:
       return Print(CreateSymmetricKey(line->out));

@@ -103,6 +103,32 @@ absl::StatusOr<CommandLine> ParseStore(const std::vector<std::string>& arguments
   return line;
 }
 
+// Parses the arguments after "operations".
+absl::StatusOr<CommandLine> ParseOperations(const std::vector<std::string>& arguments) {
+  using Command = CommandLine::Command;
+  CommandLine line;
+  const std::string command = arguments.empty() ? "" : arguments[0];
+  if (command == "export") {
+    line.command = Command::kOperationsExport;
+    ABSL_RETURN_IF_ERROR(ParseFlags(arguments, {}));
+    return line;
+  }
+  if (command == "list") {
+    line.command = Command::kOperationsList;
+  } else if (command == "diff") {
+    line.command = Command::kOperationsDiff;
+  } else if (command == "lint") {
+    line.command = Command::kOperationsLint;
+  } else {
+    return absl::InvalidArgumentError("operations needs a command: list, diff, lint or export");
+  }
+  ABSL_RETURN_IF_ERROR(ParseFlags(arguments, {}, {}, &line.files));
+  if (line.files.empty() && line.command != Command::kOperationsList) {
+    return absl::InvalidArgumentError(absl::StrCat(command, " needs a file"));
+  }
+  return line;
+}
+
 // Returns the words before the first flag, without "help".
 std::string LeadingWords(const std::vector<std::string>& arguments) {
   const auto flag =
@@ -115,7 +141,7 @@ std::string LeadingWords(const std::vector<std::string>& arguments) {
 absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments) {
   CommandLine line;
   if (arguments.empty())
-    return absl::InvalidArgumentError("a command is missing: serve, check, keygen, audit or store");
+    return absl::InvalidArgumentError("a command is missing: serve, check, keygen, audit, store or operations");
   const bool help = arguments[0] == "help" || absl::c_any_of(arguments, [](const std::string& argument) {
                       return argument == "--help" || argument == "-h";
                     });
@@ -136,6 +162,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arg
   }
   if (arguments[0] == "audit") return ParseAudit({arguments.begin() + 1, arguments.end()});
   if (arguments[0] == "store") return ParseStore({arguments.begin() + 1, arguments.end()});
+  if (arguments[0] == "operations") return ParseOperations({arguments.begin() + 1, arguments.end()});
   if (arguments[0] == "keygen") {
     line.command = CommandLine::Command::kKeygen;
     std::string curve;

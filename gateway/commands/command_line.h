@@ -26,6 +26,10 @@ struct CommandLine {
     kStoreCheck,
     kStoreRestored,
     kStoreCopy,
+    kOperationsList,
+    kOperationsDiff,
+    kOperationsLint,
+    kOperationsExport,
   };
 
   Command command = Command::kHelp;
@@ -39,8 +43,10 @@ struct CommandLine {
   std::string head;            // for kAuditVerify: a head that the process logged, or empty
   std::string from;  // for kAuditVerify: the head of the last archived file, or empty; for kStoreCopy: a config
   std::string to;    // for kStoreCopy: a config
-  bool closed_files = false;       // for kAuditVerify: check only the closed files of the logs
-  std::vector<std::string> files;  // for kAuditVerify: audit logs, or several files of one audit log
+  bool closed_files = false;  // for kAuditVerify: check only the closed files of the logs
+  // For kAuditVerify: audit logs, or several files of one audit log. For kOperationsList, kOperationsDiff and
+  // kOperationsLint: files of operations.
+  std::vector<std::string> files;
 };
 
 // Parses the arguments after the program's name. A flag has the form `--name value` or `--name=value`. Errors:

@@ -12,6 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using Command = CommandLine::Command;
 
 TEST(CommandLineTest, ParsesEveryCommand) {
@@ -75,6 +76,15 @@ TEST(CommandLineTest, ParsesEveryCommand) {
   EXPECT_EQ(copy->to, "b.yaml");
   EXPECT_EQ(ParseCommandLine({"audit", "keygen", "--out", "k"})->out, "k");
 
+  EXPECT_EQ(ParseCommandLine({"operations", "list"})->command, Command::kOperationsList);
+  EXPECT_THAT(ParseCommandLine({"operations", "list"})->files, IsEmpty());
+  EXPECT_THAT(ParseCommandLine({"operations", "list", "a.binpb"})->files, ElementsAre("a.binpb"));
+  EXPECT_EQ(ParseCommandLine({"operations", "diff", "a.binpb"})->command, Command::kOperationsDiff);
+  EXPECT_THAT(ParseCommandLine({"operations", "diff", "a.binpb", "b.binpb"})->files, ElementsAre("a.binpb", "b.binpb"));
+  EXPECT_EQ(ParseCommandLine({"operations", "lint", "a.binpb"})->command, Command::kOperationsLint);
+  EXPECT_THAT(ParseCommandLine({"operations", "lint", "a.binpb"})->files, ElementsAre("a.binpb"));
+  EXPECT_EQ(ParseCommandLine({"operations", "export"})->command, Command::kOperationsExport);
+
   EXPECT_EQ(ParseCommandLine({"--version"})->command, Command::kVersion);
 }
 
@@ -127,6 +137,12 @@ TEST(CommandLineTest, AnErrorNamesTheFaultyArgument) {
       {{"audit", "verify", "a"}, "verify needs --key"},
       {{"audit", "verify", "--key", "k"}, "verify needs a file"},
       {{"audit", "verify", "--key", "k", "--files", "open", "a"}, "--files must be all or closed"},
+      {{"operations"}, "operations needs a command: list, diff, lint or export"},
+      {{"operations", "merge"}, "operations needs a command: list, diff, lint or export"},
+      {{"operations", "diff"}, "diff needs a file"},
+      {{"operations", "lint"}, "lint needs a file"},
+      {{"operations", "list", "--config", "a"}, "unknown or repeated flag: --config"},
+      {{"operations", "export", "a.binpb"}, "unexpected argument: a.binpb"},
       {{"keygen", "--out", "k"}, "keygen needs --curve"},
       {{"keygen", "--curve", "p256"}, "keygen needs --out"},
       {{"keygen", "--curve", "P256", "--out", "k"}, "--curve must be"},

@@ -26,6 +26,10 @@ constexpr absl::string_view kCommands =
   stampgate store restored --config FILE   prepares a store that was restored from a copy
   stampgate store copy --from FILE --to FILE
                                            moves a store from SQLite to PostgreSQL, or back
+  stampgate operations list [FILE...]      lists the operations of the program, and of files of operations
+  stampgate operations diff FILE...        prints what files of operations add and change
+  stampgate operations lint FILE...        prints what to decide before a gateway uses files of operations
+  stampgate operations export              writes the operations of the program, as a file of operations
   stampgate COMMAND --help                 prints a command's options, exit statuses and an example
   stampgate --version
   stampgate --help
@@ -271,6 +275,70 @@ Exit status
 
 Example
   stampgate store copy --from sqlite.yaml --to postgresql.yaml
+)"},
+    {"operations list", R"(stampgate operations list [FILE...]
+
+Prints all operations of the program, and of the files, one operation a line. The columns are: the name of the method in
+a grant, the kind, the policy class, the day since which upstream publishes the operation, the path, the type of the
+activity, and marks: internal, stamped by client, moves unread amount. A column without a value has a hyphen.
+
+  FILE    optional: a file as in the setting `operations`. Each file is merged over the ones before it
+
+Exit status
+  0  printed
+  2  a file cannot be read or has a fault, or the command line is wrong
+
+Example
+  stampgate operations list operations.binpb
+)"},
+    {"operations diff", R"(stampgate operations diff FILE...
+
+Prints what each file adds to and changes in the operations of the program and of the files before it, one element a
+line: new operations, new fields and values of messages and enums that exist already, and fields that accept more. Also
+prints which elements of a file are left out or not used. A definition that no call uses does not count.
+
+  FILE    required: a file as in the setting `operations`
+
+Exit status
+  0  the files change nothing
+  1  the files add or change something
+  2  a file cannot be read or has a fault, or the command line is wrong
+
+Example
+  stampgate operations diff operations.binpb
+)"},
+    {"operations lint", R"(stampgate operations lint FILE...
+
+Prints what somebody must decide before a gateway uses the files:
+
+- which grants can give the right to call a new operation, and which day class_grants_as_of needs
+- which limits of a grant cannot be checked for it, which fields of its request have a guard, and which texts and
+  numbers have none
+- which texts of a new submit are not secret, so that error texts can contain them
+- which new fields of a request with guards have no guard
+
+  FILE    required: a file as in the setting `operations`. Each file is merged over the ones before it
+
+Exit status
+  0  there is nothing to decide
+  1  there is something to decide
+  2  a file cannot be read or has a fault, or the command line is wrong
+
+Example
+  stampgate operations lint operations.binpb
+)"},
+    {"operations export", R"(stampgate operations export
+
+Writes the operations of the program to standard output, as a serialized FileDescriptorSet with comments. The setting
+`operations` of a gateway of another release can name this file. Does not write to a terminal.
+
+Exit status
+  0  written
+  1  standard output could not be written
+  2  standard output is a terminal, or the command line is wrong
+
+Example
+  stampgate operations export >operations.binpb
 )"},
 };
 

@@ -9,8 +9,8 @@
 namespace stampgate {
 
 // Returns the help of a command, such as "serve" or "audit verify": usage, options, exit statuses and an example. For
-// "audit", returns the help of all commands that begin with "audit"; for "store", of all commands that begin with
-// "store". For any other text, returns the list of all commands. Ignores words after the command.
+// "audit", "store" or "operations", returns the help of all commands that begin with this word. For any other text,
+// returns the list of all commands. Ignores words after the command.
 std::string HelpText(absl::string_view command);
 
 }  // namespace stampgate

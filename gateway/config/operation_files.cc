@@ -51,17 +51,8 @@ absl::StatusOr<std::shared_ptr<const OperationTable>> Extend(const OperationSet:
   ABSL_ASSIGN_OR_RETURN(OperationSet::Shared added, OperationSet::Create(*bytes));
   ABSL_ASSIGN_OR_RETURN(MergedOperations merged, MergeOperationSets(base, added));
   Warn(path, merged.conflicts, "stays as it is or is left out", warnings);
-  WarnOfEach(path, merged.unused_options,
-             "has other options in this file, which are not used: the gateway uses its own", warnings);
+  WarnOfEach(path, merged.unused_options, kHasUnusedOptions, warnings);
   return OperationTable::Create(config.operator_name(), std::move(merged.set), config.member_names_as_of());
-}
-
-// Returns the full names of the fields of `set` that nobody has reviewed, in alphabetical order.
-std::vector<std::string> UnreviewedNames(const OperationSet& set) {
-  std::vector<std::string> names;
-  for (const auto* field : UnreviewedFields(set)) names.emplace_back(field->full_name());
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 // Returns a text that is equal for configs with the same operator name, the same day of member names and the same
@@ -143,13 +134,17 @@ std::shared_ptr<const OperationTable> ReadOperations(OperationSet::Shared base, 
   if (table == nullptr) {
     table = OperationTable::Create(config.operator_name(), base, config.member_names_as_of()).value();
   }
-  WarnOfEach(
-      "operations", UnreviewedNames(table->set()),
-      "has no guard: a grant with amount_limits, destinations or export_public_keys allows no request that sets it",
-      warnings);
+  WarnOfEach("operations", UnreviewedNames(table->set()), kHasNoGuard, warnings);
   Report(warnings, report);
   if (!has_fault) Keep(std::move(base), key, table, std::move(warnings));
   return table;
+}
+
+std::vector<std::string> UnreviewedNames(const OperationSet& set) {
+  std::vector<std::string> names;
+  for (const auto* field : UnreviewedFields(set)) names.emplace_back(field->full_name());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 std::string DigestOf(const OperationSet& operations) {

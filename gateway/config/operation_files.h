@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/string_view.h"
 #include "base/secret/file_contents.h"
 #include "gateway/config/fault_report.h"
 #include "stampgate/config/v1/config.pb.h"
@@ -19,6 +21,15 @@ namespace stampgate {
 std::shared_ptr<const OperationTable> ReadOperations(OperationSet::Shared base, const std::string& config_file,
                                                      const config::v1::Config& config, const FileContents& contents,
                                                      ConfigReport& report);
+
+// Returns the full names of the fields of `set` that nobody has reviewed, in alphabetical order.
+std::vector<std::string> UnreviewedNames(const OperationSet& set);
+
+// What the warnings state of a field that nobody has reviewed, and of an element whose options in a file are not used.
+inline constexpr absl::string_view kHasNoGuard =
+    "has no guard: a grant with amount_limits, destinations or export_public_keys allows no request that sets it";
+inline constexpr absl::string_view kHasUnusedOptions =
+    "has other options in this file, which are not used: the gateway uses its own";
 
 // Returns the SHA-256 of the operations in hex: equal protos, with equal comments, have the same digest.
 std::string DigestOf(const OperationSet& operations);

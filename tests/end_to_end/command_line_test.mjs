@@ -29,6 +29,9 @@ describe('the command line', () => {
       assert.ok(own.stdout.startsWith(`stampgate ${command} --`), command);
       assert.match(own.stdout, /^Exit status\n {2}0 {2}/m);
     }
+    for (const command of ['list', 'diff', 'lint', 'export']) {
+      assert.ok(stdout.includes(`\n  stampgate operations ${command} `), command);
+    }
     assert.match((await run(['--version'])).stdout, /^stampgate [0-9]+\.[0-9]+\.[0-9]+(-dev)?\n$/);
   });
 });
