@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "translate/operation_set/activity_type.h"
 #include "translate/operation_set/date.h"
 
 namespace stampgate {
@@ -17,15 +18,6 @@ using google::protobuf::MethodDescriptor;
 
 absl::Status Fault(const MethodDescriptor* method, absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(method->full_name(), " ", what));
-}
-
-// Returns an activity type without its version: "ACTIVITY_TYPE_VERIFY_OTP" for "ACTIVITY_TYPE_VERIFY_OTP_V2". Upstream
-// also accepts older versions of a type.
-absl::string_view WithoutVersion(absl::string_view type) {
-  size_t end = type.size();
-  while (end > 0 && absl::ascii_isdigit(type[end - 1])) --end;
-  const bool versioned = end < type.size() && absl::EndsWith(type.substr(0, end), "_V");
-  return versioned ? type.substr(0, end - 2) : type;
 }
 
 absl::string_view LastSegment(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -183,6 +175,7 @@ absl::Status OperationTable::AddMethod(const ApiMethod& entry) {
 // Upstream carries out every version of an activity type at the same path. All versions must have the same rules:
 // otherwise a caller could use another version to get round its grant.
 absl::Status OperationTable::ClaimPath(const Operation& operation) {
+  if (!operation.other_name_of.empty()) return absl::OkStatus();
   if (!operation.activity_type.empty() && !typed_.emplace(operation.activity_type, operations_.size()).second) {
     return Fault(operation.method, "has the activity type of another operation");
   }

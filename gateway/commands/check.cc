@@ -17,12 +17,27 @@
 #include "gateway/config/snapshot.h"
 #include "gateway/grpc_port/grpc_release.h"
 #include "gateway/policy/class_coverage.h"
+#include "gateway/policy/method_name.h"
 #include "gateway/process/descriptor_limit.h"
 #include "gateway/process/memory_limit.h"
 #include "gateway/tokens/key_pool.h"
 #include "translate/operation_table.h"
 
 namespace stampgate {
+namespace {
+
+// Returns lines that name the methods of files that are other names of methods.
+std::string DescribeOtherNames(const OperationSet& operations) {
+  std::string text;
+  for (const ApiMethod& method : operations.methods()) {
+    if (method.other_name_of.empty()) continue;
+    absl::StrAppend(&text, PolicyNameOf(method.full_name), " is another name of ", PolicyNameOf(method.other_name_of),
+                    ", with the same rules\n");
+  }
+  return text;
+}
+
+}  // namespace
 
 absl::StatusOr<std::string> CheckConfig(const std::string& file) {
   ABSL_ASSIGN_OR_RETURN(const std::shared_ptr<EventLoops> loops, EventLoops::Start(CoreCount(), "loop"));
@@ -42,7 +57,7 @@ absl::StatusOr<std::string> CheckConfig(const std::string& file) {
                       config.operations()->operations().size(), " operations)\n",
                       DescribeUncovered(config.operations()->set(), config->class_grants_as_of()),
                       DescribeMemberNames(*config.operations(), config->member_names_as_of()),
-                      DescribeNamedOnly(config.operations()->set()));
+                      DescribeNamedOnly(config.operations()->set()), DescribeOtherNames(config.operations()->set()));
 }
 
 absl::StatusOr<std::string> CheckCaller(const std::string& file, const std::string& name) {

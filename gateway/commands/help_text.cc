@@ -280,7 +280,8 @@ Example
 
 Prints all operations of the program, and of the files, one operation a line. The columns are: the name of the method in
 a grant, the kind, the policy class, the day since which upstream publishes the operation, the path, the type of the
-activity, and marks: internal, stamped by client, moves unread amount. A column without a value has a hyphen.
+activity, and marks: internal, stamped by client, moves unread amount, another name. A column without a value has a
+hyphen.
 
   FILE    optional: a file as in the setting `operations`. Each file is merged over the ones before it
 
@@ -294,8 +295,9 @@ Example
     {"operations diff", R"(stampgate operations diff FILE...
 
 Prints what each file adds to and changes in the operations of the program and of the files before it, one element a
-line: new operations, new fields and values of messages and enums that exist already, and fields that accept more. Also
-prints which elements of a file are left out or not used. A definition that no call uses does not count.
+line: new operations, other names of operations, new fields and values of messages and enums that exist already, and
+fields that accept more. Also prints which elements of a file are left out or not used. A definition that no call uses
+does not count.
 
   FILE    required: a file as in the setting `operations`
 

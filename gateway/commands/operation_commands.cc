@@ -96,10 +96,13 @@ std::string GuardNameOf(v1::FieldGuard guard) {
 
 // Returns the row of an operation in the list.
 Row RowOf(const Operation& operation) {
-  std::vector<absl::string_view> marks;
-  if (operation.internal) marks.push_back("internal");
-  if (operation.stamped_by_client) marks.push_back("stamped by client");
-  if (operation.moves_unread_amount) marks.push_back("moves unread amount");
+  std::vector<std::string> marks;
+  if (operation.internal) marks.emplace_back("internal");
+  if (operation.stamped_by_client) marks.emplace_back("stamped by client");
+  if (operation.moves_unread_amount) marks.emplace_back("moves unread amount");
+  if (!operation.other_name_of.empty()) {
+    marks.push_back(absl::StrCat("another name of ", PolicyNameOf(operation.other_name_of)));
+  }
   const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
   return {PolicyNameOf(operation.full_name),
           KindNameOf(operation.kind),
@@ -137,8 +140,13 @@ std::vector<std::string> ChangesOf(const MergedFile& file) {
   std::vector<std::string> sentences;
   const Difference difference = FindDifference(*file.base, *file.merged.set);
   for (const ApiMethod* operation : difference.operations) {
-    sentences.push_back(absl::StrCat(PolicyNameOf(operation->full_name), " is ", Described(*operation),
-                                     operation->since.empty() ? "" : ", of ", operation->since));
+    const std::string name = PolicyNameOf(operation->full_name);
+    if (!operation->other_name_of.empty()) {
+      sentences.push_back(absl::StrCat(name, " is another name of ", PolicyNameOf(operation->other_name_of)));
+      continue;
+    }
+    sentences.push_back(
+        absl::StrCat(name, " is ", Described(*operation), operation->since.empty() ? "" : ", of ", operation->since));
   }
   for (const auto* field : difference.fields) sentences.push_back(absl::StrCat(field->full_name(), " is a new field"));
   for (const auto* value : difference.values) {

@@ -515,7 +515,7 @@ TEST_F(OperationFilesTest, AFileOfTooManyElementsIsAFault) {
               HasSubstr("operations[0]: M100 brings the fields, values and methods of the set to more than 100000"));
 }
 
-TEST_F(OperationFilesTest, AFileWithAPathOfTheProgramIsAFault) {
+TEST_F(OperationFilesTest, AnOperationOfTheProgramGetsAnotherName) {
   FileDescriptorSet files = WithKettles();
   auto& method = *files.mutable_file(files.file_size() - 1)->mutable_service(0)->add_method();
   method.set_name("Boil");
@@ -527,9 +527,43 @@ TEST_F(OperationFilesTest, AFileWithAPathOfTheProgramIsAFault) {
   auto& kettle = *files.mutable_file(files.file_size() - 1);
   kettle.add_dependency("stampgate/v1/options.proto");
   kettle.add_dependency("stampgate/v1/policy_service.proto");
-  const std::string fault = FaultOf(files.SerializeAsString());
-  EXPECT_THAT(fault, HasSubstr("has the path of another operation"));
-  EXPECT_THAT(fault, HasSubstr("operations[0]: "));
+
+  const absl::StatusOr<ParsedConfig> parsed = Parse(files.SerializeAsString());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_THAT(WarningsOf(parsed), ElementsAre(HasSubstr("kitchen.KettleService.Boil has other options in this file")));
+  const OperationTable& table = *parsed->config.operations();
+  const Operation* name = table.Find("/kitchen.KettleService/Boil");
+  ASSERT_NE(name, nullptr);
+  EXPECT_EQ(name->other_name_of, "/stampgate.v1.PolicyService/GetPolicy");
+  EXPECT_EQ(name->policy_class, v1::POLICY_CLASS_QUERY);  // the file states none
+  EXPECT_EQ(table.FindTyped(rule.path(), ""), table.Find(name->other_name_of));
+
+  // With other requests, the method is left out alone.
+  method.set_input_type(".stampgate.v1.GetPolicyResponse");
+  const absl::StatusOr<ParsedConfig> other = Parse(files.SerializeAsString());
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_THAT(WarningsOf(other),
+              ElementsAre(HasSubstr("kitchen.KettleService.Boil has the path of stampgate.v1.PolicyService.GetPolicy, "
+                                    "but not its requests: stampgate.v1.GetPolicyResponse")));
+  EXPECT_EQ(other->config.operations()->Find("/kitchen.KettleService/Boil"), nullptr);
+}
+
+TEST_F(OperationFilesTest, AFileWithTwoOperationsOfOnePathIsAFault) {
+  FileDescriptorSet files = WithKettles();
+  auto& kettle = *files.mutable_file(files.file_size() - 1);
+  kettle.add_dependency("stampgate/v1/options.proto");
+  kettle.add_dependency("stampgate/v1/policy_service.proto");
+  for (const char* name : {"Boil", "Pour"}) {
+    auto& method = *kettle.mutable_service(0)->add_method();
+    method.set_name(name);
+    method.set_input_type(".stampgate.v1.GetPolicyRequest");
+    method.set_output_type(".stampgate.v1.GetPolicyResponse");
+    auto& rule = *method.mutable_options()->MutableExtension(v1::operation);
+    rule.set_kind(v1::OPERATION_KIND_QUERY);
+    rule.set_path("/public/v1/query/boil");
+  }
+  EXPECT_THAT(FaultOf(files.SerializeAsString()),
+              AllOf(HasSubstr("operations[0]: "), HasSubstr("has the path of another operation")));
 }
 
 }  // namespace

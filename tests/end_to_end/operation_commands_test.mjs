@@ -69,6 +69,22 @@ test('diff prints what each file adds, changes, and defines in vain', async () =
   assert.match(withoutEffect.lines[0], /chain has the JSON name of .*chain_caip2; it is left out$/);
 });
 
+test('list and diff name the other names of operations, which lint need not judge', async () => {
+  const isAnotherName = 'is another name of EarnService/EarnWithdraw';
+  const own = await operations('diff', file('own_earn'));
+  assert.equal(own.status, 1);
+  assert.equal(own.lines.length, 3);
+  assert.equal(own.lines[0], `${file('own_earn')}: stampgate.testing.v1.OwnEarnService/Withdraw ${isAnotherName}`);
+  assert.match(own.lines[1], /OwnEarnService\.ReadPolicy has the path of .*; it is left out$/);
+  assert.match(own.lines[2], /OwnEarnService\.Withdraw has other options in this file, which are not used/);
+  const { lines } = await operations('list', file('own_earn'));
+  assert.match(
+    lines.find((line) => line.startsWith('stampgate.testing.v1.OwnEarnService/Withdraw ')),
+    / submit +dangerous +- +submit\/earn_withdraw +\S+EARN_WITHDRAW +another name of EarnService\/EarnWithdraw$/,
+  );
+  assert.deepEqual(await operations('lint', file('own_earn')), { status: 0, lines: [], stderr: '' });
+});
+
 test('diff compares a file also with the files before it', async () => {
   const { status, lines } = await operations('diff', TEAPOT, TEAPOT);
   assert.equal(status, 1);

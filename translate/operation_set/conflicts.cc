@@ -82,7 +82,10 @@ absl::string_view WhyCallersNeedIt(const FieldDescriptor& field) {
 
 class ConflictFinder {
  public:
-  ConflictFinder(const OperationSet& base, const OperationSet& added) : base_(base), added_(added) {
+  using Reasons = absl::flat_hash_map<std::string, std::string>;
+
+  ConflictFinder(const OperationSet& base, const OperationSet& added, const Reasons& refused)
+      : base_(base), added_(added), refused_(refused) {
     std::vector<const Descriptor*> requests;
     for (const ApiMethod& method : added.methods()) requests.push_back(method.method->input_type());
     for (const Descriptor* message : WithNestedMessages(std::move(requests))) in_requests_.insert(message->full_name());
@@ -321,7 +324,11 @@ class ConflictFinder {
       const Name input = UnitOf(*method.input_type());
       const Name output = UnitOf(*method.output_type());
       const MethodDescriptor* same = older == nullptr ? nullptr : older->FindMethodByName(method.name());
-      if (same == nullptr && !is_taken) {
+      const auto refused = refused_.find(method.full_name());
+      if (same == nullptr && !is_taken && refused != refused_.end()) {
+        Refuse(method.full_name(), refused->second);
+        Drop({input, output});
+      } else if (same == nullptr && !is_taken) {
         members_.push_back(
             {.name = method.full_name(), .owner = "", .inputs = {input}, .outputs = {output}, .is_method = true});
       } else if (same == nullptr) {
@@ -470,6 +477,7 @@ class ConflictFinder {
 
   const OperationSet& base_;
   const OperationSet& added_;
+  const Reasons& refused_;
   Conflicts conflicts_;
   absl::flat_hash_set<Name> in_requests_;                      // the messages inside the requests of added_
   std::vector<std::pair<Name, Name>> changed_;                 // the messages and enums that differ, and the cause
@@ -483,8 +491,9 @@ class ConflictFinder {
 
 }  // namespace
 
-Conflicts FindConflicts(const OperationSet& base, const OperationSet& added) {
-  return ConflictFinder(base, added).Find();
+Conflicts FindConflicts(const OperationSet& base, const OperationSet& added,
+                        const absl::flat_hash_map<std::string, std::string>& refused) {
+  return ConflictFinder(base, added, refused).Find();
 }
 
 }  // namespace stampgate

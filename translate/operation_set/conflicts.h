@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "translate/operation_set/operation_set.h"
 
@@ -44,7 +45,10 @@ struct Conflicts {
 // that need the message are left out, because their requests would lack the field.
 //
 // What `base` has removed, so that its number and name are reserved, is left out without a sentence.
-Conflicts FindConflicts(const OperationSet& base, const OperationSet& added);
+//
+// Also leaves out the methods `refused`, each for the reason in it: see OtherNames.
+Conflicts FindConflicts(const OperationSet& base, const OperationSet& added,
+                        const absl::flat_hash_map<std::string, std::string>& refused);
 
 }  // namespace stampgate
 

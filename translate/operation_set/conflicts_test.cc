@@ -120,7 +120,7 @@ class ConflictsTest : public ::testing::Test {
 
   // Returns the conflicts of a later kitchen.proto, in which `replacements` are made and `more` is added.
   static Conflicts Of(const Replacements& replacements, const std::string& more = "") {
-    return FindConflicts(*SetOfTexts({kKitchen}), *Later(replacements, more));
+    return FindConflicts(*SetOfTexts({kKitchen}), *Later(replacements, more), {});
   }
 
   static OperationSet::Shared Later(const Replacements& replacements, const std::string& more = "") {
@@ -351,7 +351,7 @@ TEST_F(ConflictsTest, AnotherFileThatNeedsAFileOfAnotherPackageIsLeftOutToo) {
                             service { name: "ShopService" METHODS }
                           )pb",
                           {{"METHODS", absl::StrReplaceAll(Method("Buy", "Pot", "Pot"), {{".kitchen.", ".pantry."}})}});
-  const Conflicts conflicts = FindConflicts(*SetOfTexts({kKitchen}), *SetOfTexts({pantry, shop}));
+  const Conflicts conflicts = FindConflicts(*SetOfTexts({kKitchen}), *SetOfTexts({pantry, shop}), {});
   EXPECT_THAT(conflicts.sentences, IsSupersetOf({"kitchen.proto has another package or syntax; it stays as it is",
                                                  "shop.ShopService.Buy is left out, because it needs kitchen.proto"}));
   EXPECT_THAT(conflicts.left_out, Contains("shop.ShopService"));

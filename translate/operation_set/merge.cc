@@ -10,10 +10,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status_macros.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "translate/operation_set/conflicts.h"
 #include "translate/operation_set/looser_rule.h"
+#include "translate/operation_set/other_names.h"
 #include "translate/wire/serialize.h"
 
 namespace stampgate {
@@ -124,7 +126,10 @@ bool IsInside(const SourceCodeInfo::Location& location, const Path& prefix) {
 class Merger {
  public:
   Merger(const OperationSet::Shared& base, const OperationSet& added)
-      : base_(base), added_(added), conflicts_(FindConflicts(*base, added)) {
+      : base_(base),
+        added_(added),
+        other_names_(FindOtherNames(*base, added)),
+        conflicts_(FindConflicts(*base, added, other_names_.refused)) {
     if (IsLaterRelease(*base, added)) fixed_rules_ = MessagesOfTheGateway(*base);
   }
 
@@ -132,6 +137,7 @@ class Merger {
     for (const auto& [name, bytes] : added_.files()) AddFile(name, bytes);
     OperationSet::Shared set = base_;
     if (!changed_.empty()) {
+      ImportUsedTypes();
       AddMissingImports();
       FileDescriptorSet files;
       for (const std::string& name : changed_) files.add_file()->Swap(&files_.at(name));
@@ -345,8 +351,11 @@ class Merger {
                  ServiceDescriptorProto& to, const std::string& file, const Path& to_path) {
     if (IsLeftOut(newer.full_name())) {
       places_[path] = std::nullopt;
-    } else {
-      Add(from, path, *to.mutable_method(), file, Inside(to_path, kMethods));
+      return;
+    }
+    Add(from, path, *to.mutable_method(), file, Inside(to_path, kMethods));
+    if (const auto name = other_names_.methods.find(newer.full_name()); name != other_names_.methods.end()) {
+      NoteOptions(newer.full_name(), newer.options(), base_->pool().FindMethodByName(name->second)->options());
     }
   }
 
@@ -417,6 +426,51 @@ class Merger {
     return file;
   }
 
+  // Makes each changed file import the files of the types that it uses. `base` can define a type in another file than
+  // `added` does.
+  void ImportUsedTypes() {
+    for (const std::string& name : changed_) {
+      FileDescriptorProto& file = files_.at(name);
+      std::set<std::string> used;
+      for (const DescriptorProto& message : file.message_type()) NoteUsedFiles(message, used);
+      for (const FieldDescriptorProto& extension : file.extension()) NoteUsedFiles(extension, used);
+      for (const ServiceDescriptorProto& service : file.service()) {
+        for (const MethodDescriptorProto& method : service.method()) {
+          used.insert(FileOfType(method.input_type()));
+          used.insert(FileOfType(method.output_type()));
+        }
+      }
+      used.erase(name);
+      for (const std::string& imported : file.dependency()) used.erase(imported);
+      for (const std::string& missing : used) file.add_dependency(missing);
+    }
+  }
+
+  void NoteUsedFiles(const DescriptorProto& message, std::set<std::string>& used) const {
+    for (const FieldDescriptorProto& field : message.field()) NoteUsedFiles(field, used);
+    for (const FieldDescriptorProto& extension : message.extension()) NoteUsedFiles(extension, used);
+    for (const DescriptorProto& nested : message.nested_type()) NoteUsedFiles(nested, used);
+  }
+
+  void NoteUsedFiles(const FieldDescriptorProto& field, std::set<std::string>& used) const {
+    if (field.has_type_name()) used.insert(FileOfType(field.type_name()));
+    if (field.has_extendee()) used.insert(FileOfType(field.extendee()));
+  }
+
+  // Returns the file of the result that defines a type, such as ".stampgate.v1.Wallet": the one of `base` that defines
+  // the type or a message around it, or else the one of `added`.
+  std::string FileOfType(absl::string_view type) const {
+    const std::string name(absl::StripPrefix(type, "."));
+    for (std::string around = name; !around.empty(); around.resize(around.find_last_of('.'))) {
+      const auto* message = base_->pool().FindMessageTypeByName(around);
+      const auto* values = base_->pool().FindEnumTypeByName(around);
+      if (message != nullptr) return std::string(message->file()->name());
+      if (values != nullptr) return std::string(values->file()->name());
+      if (around.find('.') == std::string::npos) break;
+    }
+    return std::string(added_.pool().FindFileContainingSymbol(name)->name());
+  }
+
   // Adds the files that changed files import and that have no element in the result, because all are left out.
   void AddMissingImports() {
     std::vector<std::string> pending(changed_.begin(), changed_.end());
@@ -455,6 +509,7 @@ class Merger {
 
   const OperationSet::Shared& base_;
   const OperationSet& added_;
+  const OtherNames other_names_;
   Conflicts conflicts_;
   // The messages whose rules stay, although `added` is a later release; nullopt if it is not.
   std::optional<absl::flat_hash_set<const Descriptor*>> fixed_rules_;

@@ -23,7 +23,9 @@ struct MergedOperations {
 // `added` has, without those that FindConflicts leaves out. `added` changes and removes nothing of `base`, wherever its
 // files define it: what `added` lacks stays, and what both have stays as in `base`, with its options and comments. What
 // `base` has removed (its number and name are reserved) is not added again. So `added` can be older than `base`, newer,
-// or both. Of a later release (see IsLaterRelease), the rules of fields that accept more take effect: see LooserRule.
+// or both. A method of `added` for an operation of `base` is another name of its method, with the same rules: see
+// OtherNames. Of a later release (see IsLaterRelease), the rules of fields that accept more take effect: see
+// LooserRule.
 //
 // Errors: those of OperationSet::Extend.
 absl::StatusOr<MergedOperations> MergeOperationSets(const OperationSet::Shared& base,

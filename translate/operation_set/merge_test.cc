@@ -262,6 +262,36 @@ TEST(OperationSetMergeTest, ANestedElementIsNoElementOfAFile) {
               ElementsAre("kitchen.Kettle.Use is an enum inside a message; it stays as it is"));
 }
 
+// A later release can define a message in another file than a file of the operator does.
+TEST(OperationSetMergeTest, AnElementImportsTheFilesInWhichTheBaseDefinesItsTypes) {
+  const std::string pot = "message_type { name: 'Pot' } enum_type { name: 'Lid' value { name: 'FLAT' number: 0 } }";
+  const auto file = [](const std::string& name, const std::string& content, const std::string& imports = "") {
+    return absl::StrCat("name: '", name, "' package: 'kitchen' syntax: 'proto3' ",
+                        "dependency: 'stampgate/v1/options.proto' ", imports, content);
+  };
+  const std::string service =
+      "service { name: 'PotService' method { name: '%s' input_type: '.kitchen.Pot' output_type: '.kitchen.Pot' "
+      "options { [stampgate.v1.operation] { kind: OPERATION_KIND_QUERY path: '/query/%s' } } } }";
+  const auto methods = [&](const char* name) { return absl::StrReplaceAll(service, {{"%s", name}}); };
+  const OperationSet::Shared base =
+      SetOfTexts({file("pots.proto", pot), file("service.proto", methods("boil"), "dependency: 'pots.proto' "),
+                  file("tray.proto", "message_type { name: 'Tray' }")});
+  const std::string lids =
+      "message_type { name: 'Tray' field { name: 'lid' number: 1 label: LABEL_OPTIONAL type: TYPE_ENUM type_name: "
+      "'.kitchen.Lid' } field { name: 'cup' number: 2 label: LABEL_OPTIONAL type: TYPE_MESSAGE type_name: "
+      "'.kitchen.Cup' } } message_type { name: 'Cup' nested_type { name: 'Ear' field { name: 'pot' number: 1 label: "
+      "LABEL_OPTIONAL type: TYPE_MESSAGE type_name: '.kitchen.Pot' } } }";
+  const OperationSet::Shared own = SetOfTexts({file("service.proto", absl::StrCat(pot, methods("pour"), lids))});
+  const MergedOperations merged = Merged(base, own);
+  EXPECT_THAT(merged.conflicts, IsEmpty());
+  for (const char* method : {"/kitchen.PotService/boil", "/kitchen.PotService/pour"}) {
+    EXPECT_THAT(merged.set->FindMethod(method), NotNull()) << method;
+  }
+  const auto& tray = *merged.set->pool().FindMessageTypeByName("kitchen.Tray");
+  EXPECT_EQ(tray.field_count(), 2);
+  EXPECT_EQ(tray.file()->name(), "tray.proto");
+}
+
 TEST(OperationSetMergeTest, AnExtensionStaysTheSame) {
   const auto with = [](const char* number, const char* extended) {
     return SetOfTexts({absl::StrCat(
@@ -726,6 +756,8 @@ TEST(OperationSetMergeTest, AFileThatIsNoLaterReleaseLoosensNoRule) {
   others.push_back(
       SetOfTexts({absl::StrReplaceAll(kKettle, {{"max_bytes: 8", "max_bytes: 9"},
                                                 {"\"Boil\"", "'Own'"},
+                                                {"boil\"", "own\""},
+                                                {"ACTIVITY_TYPE_BOIL", "ACTIVITY_TYPE_OWN"},
                                                 {"policy_class:", "since: '2100-01-01' policy_class:"}})}));
   for (const OperationSet::Shared& other : others) {
     const MergedOperations merged = Merged(base, other);

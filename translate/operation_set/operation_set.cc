@@ -226,10 +226,20 @@ absl::Status OperationSet::ListMethods() {
       return absl::InvalidArgumentError(
           absl::StrCat(method.method->full_name(), ": since must be a day such as 2026-09-22"));
     }
-    method.built_in = base_ == nullptr || origin().FindMethod(method.full_name) != nullptr;
+    newest_since_ = std::max(newest_since_, method.since);  // days in this form compare as texts
+    const ApiMethod* same = SameMethodOfBase(method);
+    if (same != nullptr && same->full_name != method.full_name) {
+      ApiMethod renamed = ApiMethodOf(pool_.FindMethodByName(same->method->full_name()));
+      renamed.other_name_of = std::exchange(renamed.full_name, method.full_name);
+      method = std::move(renamed);
+    }
+    method.built_in = base_ == nullptr || (same != nullptr && same->built_in);
     method.is_after_built_in = !method.built_in && method.since > origin().newest_since_;
     by_name_.emplace(method.full_name, &method);
-    newest_since_ = std::max(newest_since_, method.since);  // days in this form compare as texts
+    if (!method.other_name_of.empty()) continue;
+    const v1::OperationRule& rule = method.method->options().GetExtension(v1::operation);
+    if (!rule.path().empty()) by_path_.emplace(rule.path(), &method);
+    if (!rule.activity_type().empty()) by_activity_type_.emplace(rule.activity_type(), &method);
   }
   return absl::OkStatus();
 }
@@ -244,9 +254,29 @@ bool OperationSet::IsBuiltIn(const FieldDescriptor& field) const {
   return message != nullptr && message->FindFieldByNumber(field.number()) != nullptr;
 }
 
-const ApiMethod* OperationSet::FindMethod(absl::string_view full_name) const {
-  const auto found = by_name_.find(full_name);
-  return found == by_name_.end() ? nullptr : found->second;
+// Returns the method of base_ that `method` is, or null: the method with the same name, or the one of which it is
+// another name.
+const ApiMethod* OperationSet::SameMethodOfBase(const ApiMethod& method) const {
+  if (base_ == nullptr) return nullptr;
+  if (const ApiMethod* same = base_->FindMethod(method.full_name); same != nullptr) {
+    return same->other_name_of.empty() ? same : base_->FindMethod(same->other_name_of);
+  }
+  if (method.kind == v1::OPERATION_KIND_LOCAL) return nullptr;
+  const v1::OperationRule& rule = method.method->options().GetExtension(v1::operation);
+  return rule.activity_type().empty() ? base_->FindPath(rule.path()) : base_->FindActivityType(rule.activity_type());
+}
+
+const ApiMethod* OperationSet::FindIn(const Methods& methods, absl::string_view key) {
+  const auto found = methods.find(key);
+  return found == methods.end() ? nullptr : found->second;
+}
+
+const ApiMethod* OperationSet::FindMethod(absl::string_view full_name) const { return FindIn(by_name_, full_name); }
+
+const ApiMethod* OperationSet::FindPath(absl::string_view path) const { return FindIn(by_path_, path); }
+
+const ApiMethod* OperationSet::FindActivityType(absl::string_view type) const {
+  return FindIn(by_activity_type_, type);
 }
 
 }  // namespace stampgate

@@ -32,6 +32,9 @@ struct ApiMethod {
   // Whether `since` is a day after each day of the built-in methods. Only then can the operator accept a method that is
   // not built in by a day.
   bool is_after_built_in = false;
+  // The full name of the method of which this one is another name, or empty: see other_names.h. All other members
+  // except `full_name` are then those of that method.
+  std::string other_name_of;
 };
 
 // Whether the proto compiler defines the file, as it does google/protobuf/descriptor.proto.
@@ -80,17 +83,27 @@ class OperationSet {
   // Returns the method with this full name, or null.
   const ApiMethod* FindMethod(absl::string_view full_name) const;
 
+  // Return the first method with this path, or with this activity type, that is no other name of a method; null if
+  // there is none.
+  const ApiMethod* FindPath(absl::string_view path) const;
+  const ApiMethod* FindActivityType(absl::string_view type) const;
+
   // The serialized FileDescriptorProto of each file, by its name. It contains the comments of the proto, which the
   // descriptors of the pool do not have.
   const std::map<std::string, absl::string_view>& files() const { return files_; }
 
  private:
+  using Methods = absl::flat_hash_map<absl::string_view, const ApiMethod*>;
+
   OperationSet() = default;
+
+  static const ApiMethod* FindIn(const Methods& methods, absl::string_view key);
 
   absl::Status AddFiles(absl::string_view descriptors);
   static absl::StatusOr<Shared> Build(std::shared_ptr<OperationSet> set);
   absl::Status BuildFile(const std::string& file);
   absl::Status ListMethods();
+  const ApiMethod* SameMethodOfBase(const ApiMethod& method) const;
 
   std::string owned_;  // the bytes of files_ that are not those of base_
   Shared base_;        // null if the set was not made by Extend
@@ -100,7 +113,7 @@ class OperationSet {
   std::vector<ApiMethod> methods_;
   std::vector<std::string> services_;
   std::string newest_since_;
-  absl::flat_hash_map<absl::string_view, const ApiMethod*> by_name_;
+  Methods by_name_, by_path_, by_activity_type_;
 };
 
 }  // namespace stampgate
