@@ -68,6 +68,17 @@ test('a field of a shared message is secret if the table says so of one of the d
   }
 });
 
+test('an operation without an entry is dangerous, and a submit counts as one that can move assets', () => {
+  const look = [{ request: 'v1LookRequest', response: 'v1LookResponse', since: '2026-01-01' }];
+  const messages = { v1LookRequest: { members: {} }, v1LookResponse: { members: {} } };
+  const { files } = apiOf(catalogWith(messages, { '/public/v1/query/look': look }));
+  const optionsOf = (name) =>
+    Object.fromEntries(files.flatMap(({ service }) => service?.methods ?? []).find((one) => one.name === name).options);
+  for (const name of ['Make', 'Look']) assert.equal(optionsOf(name).policy_class, 'POLICY_CLASS_DANGEROUS');
+  assert.equal(optionsOf('Make').moves_unread_amount, 'true');
+  assert.equal(optionsOf('Look').moves_unread_amount, undefined);
+});
+
 test('a request has the limits of the table, and a response has none', () => {
   const using = { members: { word: { kind: 'string' } } };
   const catalog = catalogWith(

@@ -1,13 +1,17 @@
-// Loads the packages of package.json from the folder outside the tree into which deploy/install installs them.
-import { readFileSync } from 'node:fs';
+// Loads the packages of package.json.
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { installed } from '../../tests/paths.mjs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const folder = installed('proto-generator', 'proto/generator/package-lock.json');
+const here = dirname(fileURLToPath(import.meta.url));
 
-/** The names of the packages. */
-export const names = Object.keys(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).devDependencies);
+/** `npm ci` installs the packages of a release's archive beside this file; deploy/install those of a tree outside it. */
+const folder = [here, join(homedir(), '.cache/stampgate/proto-generator')].find((each) =>
+  existsSync(join(each, 'node_modules')),
+);
+if (!folder) throw new Error(`the packages are not installed: run npm ci --omit=dev in ${here}`);
 
 /** The path of a file of an installed package. */
 export const fileOf = (name, path) => join(folder, 'node_modules', name, path);

@@ -4,16 +4,19 @@ import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { installed } from '../../tests/paths.mjs';
-import { fileOf, names } from './packages.mjs';
 import { releaseIn } from './release.mjs';
 
+const packages = installed('proto-generator', 'proto/generator/package-lock.json');
+const { devDependencies } = JSON.parse(readFileSync(join(packages, 'package.json'), 'utf8'));
+
 /** The versions of the types for TypeScript, in their order. */
-export const typesVersions = names
-  .flatMap((one) => /^types-(.*)$/.exec(one)?.[1] ?? [])
+export const typesVersions = Object.keys(devDependencies)
+  .map((name) => name.replace(/^types-/, ''))
   .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 
 /** The file with the types for TypeScript of a version. */
-export const typesFile = (version) => fileOf(`types-${version}`, 'dist/__inputs__/public_api.types.d.ts');
+export const typesFile = (version) =>
+  join(packages, `node_modules/types-${version}/dist/__inputs__/public_api.types.d.ts`);
 
 /** The text of the types for TypeScript of a version. */
 export const typesText = (version) => readFileSync(typesFile(version), 'utf8');

@@ -1,10 +1,12 @@
-// The state of the generator in the tree: what upstream published, the lock, the reviewed tables, and the protos.
+// The state of the generator, in the tree or in the archive of a release: what upstream published, the lock, the reviewed tables, and the protos.
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { makeApi } from './api.mjs';
 import { emptyCatalog, mergeReleases } from './catalog.mjs';
 import { Lock, emptyLock } from './lock.mjs';
 import { methodsIn, methodsPage, serviceConfig } from './method_pages.mjs';
+import { fileOf } from './packages.mjs';
 import { labelOf } from './presence.mjs';
 import { printFile } from './print.mjs';
 import { Reviewed } from './reviewed.mjs';
@@ -96,6 +98,15 @@ export class State {
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, texts.get(path));
     }
+    this.writeDescriptorSet();
+  }
+
+  /** Makes the file with all protos again, which a gateway's config names. Only the archive of a release has one. */
+  writeDescriptorSet() {
+    const file = 'operations.binpb';
+    if (!existsSync(join(this.proto, file))) return;
+    const buf = fileOf('@bufbuild/buf', 'bin/buf');
+    execFileSync(process.execPath, [buf, 'build', '--path=stampgate', `--output=${file}`], { cwd: this.proto });
   }
 
   /** The paths below `proto` of the protos that are written by hand. */

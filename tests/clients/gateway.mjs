@@ -44,6 +44,11 @@ export function addProtos(folder, files) {
   addMethods(loadDefinitions(folder, files));
 }
 
+/** Adds the services of a serialized FileDescriptorSet to `methods`, over those that have the same names. */
+export function addDescriptorSet(bytes) {
+  addMethods(protoLoader.loadFileDescriptorSetFromBuffer(bytes, form));
+}
+
 /**
  * Opens a channel. Without `tls` the channel is plaintext. With TLS, `tls.ca` is the CA certificate; `tls` may also
  * contain a client certificate and its key. All are PEM.

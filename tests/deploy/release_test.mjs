@@ -7,29 +7,11 @@ import { after, describe, it, test } from 'node:test';
 import { run, scratch } from '../end_to_end/harness.mjs';
 import { binary, installed, root } from '../paths.mjs';
 import { USER, collectTree } from './image_tree.mjs';
+import { IMAGE, VERSION, archiveOf, makeRelease, release, unpacked } from './release_archives.mjs';
 
-const VERSION = '1.2.3-rc.1';
 const GATEWAY = binary('gateway/stampgate');
 
-const release = (...args) => spawnSync(join(root, 'deploy/release'), args, { encoding: 'utf8' });
-
-/** Makes the archives of a release in a new folder. */
-function released() {
-  const folder = join(scratch({ after }), 'release');
-  const { status, stderr } = release(GATEWAY, VERSION, folder);
-  assert.equal(status, 0, stderr);
-  return folder;
-}
-
 const list = (archive) => execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' }).trim().split('\n');
-
-/** Unpacks an archive of sources and returns the folder. */
-function unpacked(folder, name) {
-  const place = scratch({ after });
-  execFileSync('tar', ['-xzf', join(folder, `stampgate-${VERSION}-${name}.tar.gz`), '-C', place]);
-  assert.deepEqual(readdirSync(place), [`stampgate-${VERSION}-${name}`]);
-  return join(place, `stampgate-${VERSION}-${name}`);
-}
 
 /** Returns the paths of all files below a folder, relative to the folder. */
 const filesIn = (folder) =>
@@ -39,23 +21,22 @@ const filesIn = (folder) =>
     .sort();
 
 describe('a release', () => {
-  const folder = released();
-  const machine = execFileSync('uname', ['-m'], { encoding: 'utf8' }).trim();
-  const image = join(folder, `stampgate-${VERSION}-linux-${machine}.tar.gz`);
+  const folder = makeRelease({ after });
+  const image = join(folder, archiveOf(IMAGE));
 
   it('has the checksums of its archives', () => {
     assert.deepEqual(readdirSync(folder).sort(), [
       'SHA256SUMS',
-      ...['api', 'kubernetes', `linux-${machine}`].map((name) => `stampgate-${VERSION}-${name}.tar.gz`),
+      ...['api', 'kubernetes', IMAGE, 'operations'].map(archiveOf),
     ]);
     const check = () =>
       spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder, encoding: 'utf8' });
     assert.equal(check().status, 0);
-    assert.equal(check().stdout.match(/: OK$/gm).length, 3);
+    assert.equal(check().stdout.match(/: OK$/gm).length, 4);
   });
 
   it('has the same bytes when it is made again', () => {
-    const again = released();
+    const again = makeRelease({ after });
     assert.equal(readFileSync(join(again, 'SHA256SUMS'), 'utf8'), readFileSync(join(folder, 'SHA256SUMS'), 'utf8'));
   });
 
@@ -75,7 +56,7 @@ describe('a release', () => {
   });
 
   it('has the very protos of this tree, and code can be generated from them alone', () => {
-    const api = unpacked(folder, 'api');
+    const api = unpacked({ after }, folder, 'api');
     const protos = filesIn(api).filter((file) => file.endsWith('.proto'));
     assert.ok(protos.length > 20);
     assert.deepEqual(
@@ -95,12 +76,26 @@ describe('a release', () => {
   });
 
   it('has the very manifests of this tree', () => {
-    const manifests = unpacked(folder, 'kubernetes');
+    const manifests = unpacked({ after }, folder, 'kubernetes');
     const here = join(root, 'deploy/kubernetes');
     assert.deepEqual(filesIn(manifests), ['LICENSE', ...filesIn(here)].sort());
     for (const file of filesIn(here)) {
       assert.equal(readFileSync(join(manifests, file), 'utf8'), readFileSync(join(here, file), 'utf8'), file);
     }
+  });
+
+  it('has its operations, and the very generator, tables and protos of this tree, without tests', () => {
+    const operations = unpacked({ after }, folder, 'operations');
+    const files = filesIn(operations);
+    const own = ['LICENSE', 'README.md', 'operations.binpb'];
+    for (const file of [...own, 'generator/update', 'generator/lock.json', 'reviewed/fields.yaml', 'buf.yaml'])
+      assert.ok(files.includes(file), file);
+    for (const file of files.filter((each) => !own.includes(each))) {
+      assert.doesNotMatch(file, /_test\.mjs$|pinned/);
+      assert.ok(readFileSync(join(operations, file)).equals(readFileSync(join(root, 'proto', file))), file);
+    }
+    const exported = execFileSync(GATEWAY, ['operations', 'export'], { maxBuffer: 2 ** 28 });
+    assert.ok(readFileSync(join(operations, 'operations.binpb')).equals(exported));
   });
 });
 
