@@ -13,8 +13,8 @@ const folder = [here, join(homedir(), '.cache/stampgate/proto-generator')].find(
 );
 if (!folder) throw new Error(`the packages are not installed: run npm ci --omit=dev in ${here}`);
 
-/** The path of a file of an installed package. */
-export const fileOf = (name, path) => join(folder, 'node_modules', name, path);
+/** The program buf, which Node.js runs. */
+export const buf = join(folder, 'node_modules/@bufbuild/buf/bin/buf');
 
 /** Loads an installed package by its name, like `require`. */
 export const load = createRequire(join(folder, 'node_modules/anything.js'));

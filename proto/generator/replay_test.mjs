@@ -3,18 +3,18 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { root } from '../../tests/paths.mjs';
 import { makeApi } from './api.mjs';
 import { emptyCatalog, mergeReleases } from './catalog.mjs';
 import { Lock, emptyLock } from './lock.mjs';
+import { buf } from './packages.mjs';
 import { npmRelease, typesVersions } from './pinned.mjs';
 import { printFile } from './print.mjs';
 import { Reviewed } from './reviewed.mjs';
 
-const buf = join(homedir(), '.cache/stampgate/tools/node_modules/.bin/buf');
 const protos = join(root, 'proto/stampgate/v1');
 const reviewed = new Reviewed(join(root, 'proto/reviewed'));
 const work = mkdtempSync(join(tmpdir(), 'replay-'));
@@ -98,7 +98,7 @@ test('the protos of each release compile, and can read every message of the rele
   for (const step of steps) {
     const folder = folderOf(step);
     const against = before ? ['breaking', '--against', before] : ['build'];
-    execFileSync(buf, against, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
+    execFileSync(process.execPath, [buf, ...against], { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
     before = folder;
   }
 });

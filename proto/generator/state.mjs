@@ -6,7 +6,7 @@ import { makeApi } from './api.mjs';
 import { emptyCatalog, mergeReleases } from './catalog.mjs';
 import { Lock, emptyLock } from './lock.mjs';
 import { methodsIn, methodsPage, serviceConfig } from './method_pages.mjs';
-import { fileOf } from './packages.mjs';
+import { buf } from './packages.mjs';
 import { labelOf } from './presence.mjs';
 import { printFile } from './print.mjs';
 import { Reviewed } from './reviewed.mjs';
@@ -105,7 +105,6 @@ export class State {
   writeDescriptorSet() {
     const file = 'operations.binpb';
     if (!existsSync(join(this.proto, file))) return;
-    const buf = fileOf('@bufbuild/buf', 'bin/buf');
     execFileSync(process.execPath, [buf, 'build', '--path=stampgate', `--output=${file}`], { cwd: this.proto });
   }
 

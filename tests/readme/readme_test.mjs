@@ -103,7 +103,8 @@ test('the sample of a subscriber prints an event and saves its cursor', { timeou
 
 test('buf generate creates a Go package with the clients', { timeout: HANG_MS }, async (t) => {
   if (!existsSync(join(goPrograms, 'protoc-gen-go'))) return t.skip('deploy/install found no Go');
-  const buf = join(installed('tools', 'third_party/npm/package-lock.json'), 'node_modules/@bufbuild/buf/bin');
+  const packages = installed('proto-generator', 'proto/generator/package-lock.json');
+  const buf = join(packages, 'node_modules/@bufbuild/buf/bin');
   const path = [goPrograms, buf].join(delimiter);
   const place = scratch(t);
   const text = command('buf generate').replaceAll('proto', join(root, 'proto'));
