@@ -1,21 +1,17 @@
 // Follows all releases of upstream's types that package.json lists, one after another, as if the project had done so
 // from the first of them. Nothing is edited by hand in between.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { root } from '../../tests/paths.mjs';
 import { makeApi } from './api.mjs';
-import { emptyCatalog, mergeReleases } from './catalog.mjs';
 import { Lock, emptyLock } from './lock.mjs';
-import { buf } from './packages.mjs';
-import { npmRelease, typesVersions } from './pinned.mjs';
 import { printFile } from './print.mjs';
+import { Replay, npmReleases, runBuf } from './replay.mjs';
 import { Reviewed } from './reviewed.mjs';
 
-const protos = join(root, 'proto/stampgate/v1');
 const reviewed = new Reviewed(join(root, 'proto/reviewed'));
 const work = mkdtempSync(join(tmpdir(), 'replay-'));
 after(() => rmSync(work, { recursive: true }));
@@ -59,46 +55,17 @@ function factsOf({ operations, messages, enums }) {
   return facts;
 }
 
-const releases = typesVersions.map((version, index) => npmRelease(version, `2026-01-0${index + 1}`));
-const catalog = emptyCatalog();
-const lock = new Lock(emptyLock());
-const steps = releases.map((one) => {
-  const [{ sentences: changes }] = mergeReleases(catalog, [one]).changes;
-  const { files, methods, unreviewed } = makeApi(reviewed.complete(catalog), reviewed, lock);
-  const texts = new Map(files.map((file) => [file.path, printFile(file)]));
-  const { published } = one;
-  return {
-    version: one.release.version,
-    published,
-    changes,
-    methods,
-    unreviewed,
-    texts,
-    lock: structuredClone(lock.content),
-  };
-});
-
-/** The folder with the protos of a step: those that the generator made, and those that are written by hand. */
-function folderOf(step) {
-  const folder = join(work, step.version);
-  const made = new Set([...steps.at(-1).texts.keys()].map((path) => path.split('/').pop()));
-  for (const [path, text] of step.texts) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
-  for (const name of readdirSync(protos)) {
-    if (!made.has(name)) cpSync(join(protos, name), join(folder, 'stampgate/v1', name));
-  }
-  writeFileSync(join(folder, 'buf.yaml'), 'version: v2\nbreaking:\n  use:\n    - WIRE\n');
-  return folder;
-}
+const releases = npmReleases();
+const replay = new Replay(reviewed);
+for (const one of releases) replay.follow([one]);
+const { steps, catalog, lock } = replay;
 
 test('the protos of each release compile, and can read every message of the release before', () => {
   let before;
   for (const step of steps) {
-    const folder = folderOf(step);
-    const against = before ? ['breaking', '--against', before] : ['build'];
-    execFileSync(process.execPath, [buf, ...against], { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'] });
+    const folder = join(work, step.version);
+    replay.writeProtos(step, folder);
+    runBuf(before ? ['breaking', '--against', before] : ['build'], folder);
     before = folder;
   }
 });
@@ -130,8 +97,8 @@ test('every fact that differs between two releases is named', () => {
   let differences = 0;
   for (const [index, step] of steps.entries()) {
     if (index === 0) continue;
-    const earlier = factsOf(steps[index - 1].published);
-    const later = factsOf(step.published);
+    const earlier = factsOf(releases[index - 1].published);
+    const later = factsOf(releases[index].published);
     const changes = step.changes.join('\n');
     for (const [from, to] of [
       [earlier, later],

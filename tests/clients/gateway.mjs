@@ -24,30 +24,22 @@ function loadDefinitions(folder, files) {
 const protoFiles = readdirSync(join(root, 'proto/stampgate/v1')).map((name) => `stampgate/v1/${name}`);
 const ours = loadDefinitions(includes[0], protoFiles);
 
-/**
- * Maps "Service/Method" to the definition of the method, for every method of the API and of the protos that addProtos()
- * adds.
- */
-export const methods = new Map();
-
-function addMethods(definitions) {
-  for (const [name, definition] of Object.entries(definitions)) {
-    if (definition.format) continue; // a message or an enum
-    for (const method of Object.values(definition)) methods.set(method.path.split('.').pop(), method);
-  }
+/** Maps "Service/Method" to the definition of the method. */
+function methodsOf(definitions) {
+  const services = Object.values(definitions).filter(({ format }) => !format); // the others are messages and enums
+  return new Map(services.flatMap((one) => Object.values(one)).map((one) => [one.path.split('.').pop(), one]));
 }
 
-addMethods(ours);
+/** The definitions of all methods of the API and of the protos that addProtos() adds, by "Service/Method". */
+export const methods = methodsOf(ours);
 
 /** Adds the services of more protos to `methods`. `files` are paths relative to `folder`. */
 export function addProtos(folder, files) {
-  addMethods(loadDefinitions(folder, files));
+  for (const [name, method] of methodsOf(loadDefinitions(folder, files))) methods.set(name, method);
 }
 
-/** Adds the services of a serialized FileDescriptorSet to `methods`, over those that have the same names. */
-export function addDescriptorSet(bytes) {
-  addMethods(protoLoader.loadFileDescriptorSetFromBuffer(bytes, form));
-}
+/** The definitions of all methods in a serialized FileDescriptorSet, by "Service/Method". call() accepts them too. */
+export const methodsIn = (descriptors) => methodsOf(protoLoader.loadFileDescriptorSetFromBuffer(descriptors, form));
 
 /**
  * Opens a channel. Without `tls` the channel is plaintext. With TLS, `tls.ca` is the CA certificate; `tls` may also
@@ -68,17 +60,16 @@ export function connect(address, { tls, ...options } = {}) {
 export const encode = (method, request) => methods.get(method).requestSerialize(request);
 
 /**
- * Calls `method` ("Service/Method") and resolves to its response. If the call fails, rejects with the gRPC error. Its
- * members `info`, `badRequest` and `retryInfo` are the decoded google.rpc details, and `statusBytes` is the encoded
- * google.rpc.Status.
+ * Calls `method` and resolves to its response. If the call fails, rejects with the gRPC error. Its members `info`,
+ * `badRequest` and `retryInfo` are the decoded google.rpc details, and `statusBytes` is the encoded google.rpc.Status.
  *
  * @param {import('@grpc/grpc-js').Client} client from connect()
- * @param {string} method
+ * @param {string | object} method "Service/Method", or a definition from methodsIn()
  * @param {object|Buffer} request a message, or bytes that are sent unchanged
  * @param {{deadlineMs?: number, metadata?: Record<string, string>, onCall?: (call: object) => void}} [options]
  */
 export function call(client, method, request, options = {}) {
-  const definition = methods.get(method);
+  const definition = typeof method === 'string' ? methods.get(method) : method;
   if (!definition) throw new Error(`no such method: ${method}`);
   const serialize = (message) => (Buffer.isBuffer(message) ? message : definition.requestSerialize(message));
   return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, chownSync, copyFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { addDescriptorSet, code } from '../clients/gateway.mjs';
+import { code, methods, methodsIn } from '../clients/gateway.mjs';
 import { reconfigure } from '../end_to_end/policy_callers.mjs';
 import { HANG_MS, grantOf, run, scratch, startGateway, writeKey } from '../end_to_end/harness.mjs';
 import { installed } from '../paths.mjs';
@@ -41,6 +41,11 @@ function addBrewTea({ operations, messages, enums }) {
   messages.v1Intent.members.brewTeaIntent = { kind: 'v1BrewTeaIntent' };
   messages.v1Result.members.brewTeaResult = { kind: 'v1BrewTeaResult' };
   enums.v1ActivityType.values[type] = {};
+}
+
+/** Adds the methods of a file of operations to those that the test calls. */
+function addMethods(file) {
+  for (const [name, method] of methodsIn(readFileSync(file))) methods.set(name, method);
 }
 
 describe("an operator's way to a new operation", { timeout: 4 * HANG_MS, skip: whyNoRun() }, () => {
@@ -131,7 +136,7 @@ describe("an operator's way to a new operation", { timeout: 4 * HANG_MS, skip: w
       { operator_name: 'Example', keys, reload_interval: '100ms' },
       { folder: place, command: stampgate },
     );
-    addDescriptorSet(readFileSync(file));
+    addMethods(file);
     const request = { organization_id: ORGANIZATION, parameters };
     const refusal = async () => (await gateway.refusal(BREW, request)).code;
     assert.equal(await refusal(), code.UNIMPLEMENTED);
@@ -165,8 +170,8 @@ describe("an operator's way to a new operation", { timeout: 4 * HANG_MS, skip: w
     const { status, stderr } = await execute(`generator/update --from ../upstream.json ${DAY}`, later);
     assert.equal(status, 0, stderr);
     const release = join(later, 'operations.binpb');
-    addDescriptorSet(readFileSync(release));
-    addDescriptorSet(readFileSync(file));
+    addMethods(release);
+    addMethods(file);
     const simulator = await startSimulator();
     t.after(() => simulator.close());
     const key = writeKey(place);

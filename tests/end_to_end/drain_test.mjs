@@ -3,14 +3,12 @@
 //
 // With STAMPGATE_LONG=1 the test uses 60 drains instead of 10.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { code, connect, encode, methods } from '../clients/gateway.mjs';
-import { binary } from '../paths.mjs';
+import { code, connect, methods } from '../clients/gateway.mjs';
 import { ORGANIZATION, identifier } from '../simulator/testing.mjs';
 import { ADMIN, metricsOf } from './admin_port.mjs';
+import { startCalls } from './call_loops.mjs';
 import { prepareEventStack } from './event_stack.mjs';
 import { described } from './failures.mjs';
 import { HANG_MS, startStack } from './harness.mjs';
@@ -98,18 +96,9 @@ function subscribe(gateway, client, endings, onStart) {
  * Makes the same calls from C++, whose library handles ended connections differently. Resolves when the program ends.
  */
 async function loadFromCpp(gateway, [method, request], endings, onAnswer) {
-  const args = [gateway.address, methods.get(method).path, '2', '2'];
-  const child = spawn(binary('tests/end_to_end/call_loop'), args, { stdio: ['pipe', 'pipe', 'inherit'] });
-  child.stdin.end(encode(method, request));
-  let output = '';
-  child.stdout.on('data', (data) => {
-    output += data;
-    onAnswer();
-  });
-  const [status] = await once(child, 'close');
-  assert.equal(status, 0, output);
-  const lines = output.trim().split('\n').slice(1);
-  for (const { name, reason, count } of lines.map((line) => JSON.parse(line))) {
+  const calls = await startCalls(gateway, methods.get(method), request, 2);
+  onAnswer();
+  for (const { name, reason, count } of await calls.ended) {
     endings.add(`C++ ${method}`, [name, reason].filter(Boolean).join(' '), count);
   }
 }
