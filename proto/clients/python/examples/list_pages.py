@@ -1,0 +1,33 @@
+"""Lists all accounts of an organization, page by page: list_pages.py ADDRESS ORGANIZATION."""
+
+import sys
+from collections.abc import Iterator
+
+import stampgate
+from stampgate.v1.pagination_pb2 import PaginationOptions
+from stampgate.v1.wallet_service_pb2 import ListWalletAccountsRequest
+from stampgate.v1.wallet_service_pb2_grpc import WalletServiceStub
+from stampgate.v1.wallets_pb2 import WalletAccount
+
+PAGE_SIZE = 100
+
+
+def accounts(wallets: WalletServiceStub, organization: str) -> Iterator[WalletAccount]:
+    page = PaginationOptions(limit=PAGE_SIZE)
+    while True:
+        request = ListWalletAccountsRequest(organization_id=organization, pagination_options=page)
+        found = wallets.ListWalletAccounts(request).accounts
+        yield from found
+        if len(found) < PAGE_SIZE:
+            return
+        page.after = found[-1].wallet_account_id
+
+
+def main(address: str, organization: str) -> None:
+    with stampgate.connect(address) as channel:
+        for account in accounts(WalletServiceStub(channel), organization):
+            print(account.address, account.path)
+
+
+if __name__ == '__main__':
+    main(*sys.argv[1:])

@@ -1,0 +1,157 @@
+"""Submits against the fake gateway."""
+
+import time
+import unittest
+import uuid
+
+import grpc
+
+import stampgate
+from stampgate.testing import FakeGateway, failure
+from stampgate.v1 import activity_pb2, client_stamp_pb2, general_service_pb2, policy_service_pb2
+from stampgate.v1.general_service_pb2_grpc import GeneralServiceStub
+from stampgate.v1.policy_service_pb2_grpc import PolicyServiceStub
+
+METHOD = 'PolicyService/CreatePolicies'
+BROKEN = failure(grpc.StatusCode.UNAVAILABLE, message='Socket closed')
+OUTCOME_UNKNOWN = failure(
+    grpc.StatusCode.UNKNOWN, 'OUTCOME_UNKNOWN', metadata={'timestamp_ms': '1700000000000', 'fingerprint': 'sha256:00'}
+)
+DENIED = failure(grpc.StatusCode.PERMISSION_DENIED, 'DENIED_BY_POLICY')
+
+
+def response(status: activity_pb2.ActivityStatus) -> policy_service_pb2.CreatePoliciesResponse:
+    activity = activity_pb2.Activity(id='4711', status=status)
+    if status == activity_pb2.ACTIVITY_STATUS_COMPLETED:
+        activity.result.create_policies_result.policy_ids.append('one')
+    return policy_service_pb2.CreatePoliciesResponse(activity=activity)
+
+
+COMPLETED = response(activity_pb2.ACTIVITY_STATUS_COMPLETED)
+NEEDS_VOTES = response(activity_pb2.ACTIVITY_STATUS_CONSENSUS_NEEDED)
+
+
+class SubmitTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.gateway = self.enterContext(FakeGateway())
+        self.channel = self.enterContext(stampgate.connect(self.gateway.address))
+        self.policies = PolicyServiceStub(self.channel)
+        self.request = policy_service_pb2.CreatePoliciesRequest(organization_id='here')
+
+    def submit(self, *answers, **options):
+        self.gateway.answers(METHOD, *answers)
+        return stampgate.submit(self.policies.CreatePolicies, self.request, **options)
+
+    def keys(self) -> list[str]:
+        return [request.idempotency_key for request in self.gateway.requests(METHOD)]
+
+    def test_the_result_of_a_completed_activity_is_returned(self):
+        self.assertEqual(self.submit(COMPLETED).create_policies_result.policy_ids, ['one'])
+
+    def test_a_key_is_a_uuid_that_the_repetitions_have_too(self):
+        self.submit(BROKEN, OUTCOME_UNKNOWN, failure(grpc.StatusCode.DEADLINE_EXCEEDED, 'OUTCOME_UNKNOWN'), COMPLETED)
+        self.assertEqual(len(self.keys()), 4)
+        self.assertEqual(len(set(self.keys())), 1)
+        uuid.UUID(self.keys()[0])
+        self.assertFalse(self.request.HasField('idempotency_key'), 'the request of the caller is unchanged')
+
+    def test_the_callers_own_key_timestamp_or_stamp_replaces_the_uuid(self):
+        self.submit(COMPLETED, key='mine')
+        self.request.idempotency_key = 'of the request'
+        self.submit(COMPLETED)
+        self.request.ClearField('idempotency_key')
+        self.request.timestamp_ms = 1
+        self.submit(COMPLETED)
+        self.request = policy_service_pb2.CreatePoliciesRequest(client_stamp=client_stamp_pb2.ClientStamp(body=b'{}'))
+        self.submit(COMPLETED)
+        self.assertEqual(self.keys(), ['mine', 'of the request', '', ''])
+
+    def test_a_delay_of_the_gateway_is_waited(self):
+        start = time.monotonic()
+        self.submit(failure(grpc.StatusCode.RESOURCE_EXHAUSTED, 'TOO_MANY_CALLS', retry_delay=0.3), COMPLETED)
+        self.assertGreaterEqual(time.monotonic() - start, 0.3)
+
+    def test_a_delay_that_ends_after_the_deadline_is_not_waited(self):
+        start = time.monotonic()
+        with self.assertRaises(stampgate.Error) as raised:
+            self.submit(failure(grpc.StatusCode.UNAVAILABLE, 'UPSTREAM_FAILING', retry_delay=60), timeout=5)
+        self.assertEqual(raised.exception.reason, 'UPSTREAM_FAILING')
+        self.assertNotIsInstance(raised.exception, stampgate.OutcomeUnknown)
+        self.assertLess(time.monotonic() - start, 3)
+
+    def test_a_refusal_is_not_repeated(self):
+        with self.assertRaises(stampgate.Error) as raised:
+            self.submit(DENIED, COMPLETED)
+        self.assertIs(raised.exception.code(), grpc.StatusCode.PERMISSION_DENIED)
+        self.assertEqual(len(self.keys()), 1)
+
+    def test_a_stored_outcome_that_is_lost_is_unknown_and_not_repeated(self):
+        with self.assertRaises(stampgate.OutcomeUnknown) as raised:
+            self.submit(failure(grpc.StatusCode.UNKNOWN, 'OUTCOME_NOT_STORED'), COMPLETED)
+        self.assertEqual(raised.exception.reason, 'OUTCOME_NOT_STORED')
+        self.assertEqual(len(self.keys()), 1)
+
+    def test_an_outcome_that_stays_unknown_carries_the_request_to_repeat(self):
+        with self.assertRaises(stampgate.OutcomeUnknown) as raised:
+            self.submit(OUTCOME_UNKNOWN, key='mine', timeout=0.5)
+        error = raised.exception
+        self.assertEqual((error.key, error.timestamp_ms, error.fingerprint), ('mine', 1700000000000, 'sha256:00'))
+        self.gateway.answers(METHOD, COMPLETED)
+        stampgate.submit(self.policies.CreatePolicies, error.request)
+        self.assertEqual(set(self.keys()), {'mine'})
+
+    def test_a_refusal_after_an_unknown_outcome_leaves_the_outcome_unknown(self):
+        with self.assertRaises(stampgate.OutcomeUnknown) as raised:
+            self.submit(BROKEN, DENIED)
+        self.assertEqual(raised.exception.reason, 'DENIED_BY_POLICY')
+
+    def test_a_refusal_after_a_connection_that_never_opened_is_no_unknown_outcome(self):
+        self.gateway.close()
+        with self.assertRaises(stampgate.Error) as raised:
+            self.submit(timeout=0.5)
+        self.assertNotIsInstance(raised.exception, stampgate.OutcomeUnknown)
+        self.assertIs(raised.exception.code(), grpc.StatusCode.UNAVAILABLE)
+
+    def test_activities_that_are_not_completed_are_raised(self):
+        for status, error in [
+            (activity_pb2.ACTIVITY_STATUS_CREATED, stampgate.ActivityPending),
+            (activity_pb2.ACTIVITY_STATUS_CONSENSUS_NEEDED, stampgate.ActivityPending),
+            (activity_pb2.ACTIVITY_STATUS_REJECTED, stampgate.ActivityRejected),
+            (activity_pb2.ACTIVITY_STATUS_FAILED, stampgate.ActivityFailed),
+            (4711, stampgate.ActivityPending),
+        ]:
+            with self.subTest(status), self.assertRaises(error) as raised:
+                self.submit(response(status))
+            self.assertEqual(raised.exception.activity.id, '4711')
+            self.assertEqual(raised.exception.request.idempotency_key, self.keys()[-1])
+
+    def test_waiting_repeats_until_the_activity_has_ended(self):
+        self.submit(NEEDS_VOTES, BROKEN, NEEDS_VOTES, COMPLETED, wait=True)
+        requests = self.gateway.requests(METHOD)
+        self.assertEqual({request.wait_until for request in requests}, {activity_pb2.WAIT_UNTIL_FINAL})
+        self.assertEqual(len(set(self.keys())), 1)
+
+    def test_waiting_ends_at_the_deadline_with_the_pending_activity(self):
+        with self.assertRaises(stampgate.ActivityPending):
+            self.submit(NEEDS_VOTES, wait=True, timeout=0.5)
+        with self.assertRaises(stampgate.ActivityPending):
+            self.submit(NEEDS_VOTES, BROKEN, wait=True, timeout=0.5)
+
+    def test_requests_that_cannot_be_submitted_are_refused(self):
+        with self.assertRaises(TypeError):
+            stampgate.submit(self.policies.GetPolicy, policy_service_pb2.GetPolicyRequest())
+        with self.assertRaises(TypeError):
+            request = general_service_pb2.SubmitOperationRequest(path='x')
+            stampgate.submit(GeneralServiceStub(self.channel).SubmitOperation, request)
+        with self.assertRaises(ValueError):
+            self.request.client_stamp.body = b'{}'
+            self.submit(COMPLETED, wait=True)
+
+    def test_a_stub_on_a_channel_of_the_callers_own_can_submit(self):
+        with grpc.insecure_channel(self.gateway.address) as channel:
+            self.policies = PolicyServiceStub(channel)
+            self.submit(BROKEN, COMPLETED)
+
+
+if __name__ == '__main__':
+    unittest.main()

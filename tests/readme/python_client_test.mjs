@@ -1,0 +1,258 @@
+// Tests the package for Python: its build, its unit tests, its types, its page and its examples, and its submits through
+// connections that break.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { createServer, connect } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { blocksOf, pageAt } from './pages.mjs';
+import { deliver } from '../end_to_end/event_stack.mjs';
+import { HANG_MS, scratch, startStack, writeKey } from '../end_to_end/harness.mjs';
+import { callerOf, tokenOf } from '../end_to_end/policy_callers.mjs';
+import { installed, root } from '../paths.mjs';
+import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
+
+const runs = promisify(execFile);
+const clients = join(root, 'proto/clients');
+const libraries = installed('readme-python', 'tests/readme/requirements.txt');
+const types = installed('client-python', 'proto/clients/python/requirements.txt');
+
+const folder = scratch({ after });
+const site = join(folder, 'site');
+const env = {
+  ...process.env,
+  PYTHONPATH: [site, libraries].join(delimiter),
+  PYTHONUNBUFFERED: '1',
+  PYTHONDONTWRITEBYTECODE: '1',
+};
+
+/** Runs Debian's Python with the package. Rejects if it fails. `onStart` receives the process. */
+async function python(args, { more = {}, onStart = (_child) => {} } = {}) {
+  const running = runs('/usr/bin/python3', args, { cwd: folder, env: { ...env, ...more }, timeout: HANG_MS });
+  onStart(running.child);
+  return running;
+}
+
+/**
+ * Runs Debian's Python with the package until it has printed the text, and kills it then.
+ * @returns {Promise<string>} its output
+ */
+async function pythonUntil(text, args) {
+  let output = '';
+  const onStart = (child) =>
+    child.stdout.on('data', (data) => (output += data).includes(text) && child.kill('SIGKILL'));
+  const { stderr } = await python(args, { onStart }).catch((error) => error);
+  assert.ok(output.includes(text), stderr);
+  return output;
+}
+
+/** Runs the example, and resolves to its output. */
+async function example(name, ...args) {
+  const { stdout } = await python([join(clients, 'python/examples', name), ...args]);
+  return stdout;
+}
+
+const build = (target) => runs(join(clients, 'build'), ['1.2.3-rc.1', target, 'python']);
+
+const wheel = 'stampgate-1.2.3rc1-py3-none-any.whl';
+
+before(async () => {
+  await build(join(folder, 'packages'));
+  await runs('/usr/bin/python3', ['-m', 'zipfile', '-e', join(folder, 'packages', wheel), site]);
+});
+
+test('the wheel has the same bytes when it is built again', async () => {
+  await build(join(folder, 'again'));
+  assert.deepEqual(readdirSync(join(folder, 'again')), [wheel]);
+  assert.ok(readFileSync(join(folder, 'packages', wheel)).equals(readFileSync(join(folder, 'again', wheel))));
+});
+
+test('the unit tests of the package pass', { timeout: 2 * HANG_MS }, () =>
+  python(['-m', 'unittest', 'discover', '--start-directory', join(clients, 'python/tests'), '--pattern', '*_test.py']),
+);
+
+test('mypy accepts the package and the examples', { timeout: 2 * HANG_MS }, async () => {
+  const examples = readdirSync(join(clients, 'python/examples')).map((name) => join(clients, 'python/examples', name));
+  const flags = ['-m', 'mypy', '--strict', '--cache-dir', join(folder, 'mypy')];
+  const more = { PYTHONPATH: [site, types, libraries].join(delimiter) };
+  await python([...flags, ...examples], { more });
+  const wrong = 'import stampgate\nstampgate.connect(4711)\n';
+  const { stdout } = await python([...flags, '-c', wrong], { more }).catch((error) => error);
+  assert.match(stdout, /Argument 1 to "connect"/);
+});
+
+/** Starts a gateway with a store and events. */
+const start = (t, config = {}) => startStack(t, { events: true, config });
+
+test('the snippets of the page run', { timeout: 2 * HANG_MS }, async (t) => {
+  const { simulator, gateway } = await start(t);
+  await deliver(simulator, { eventId: 'first', json: { type: 'note' } });
+  const blocks = blocksOf(pageAt('proto/clients/python/README.md')).map(({ block }) => block);
+  assert.ok(blocks.length > 5);
+  // The loop over events has no end.
+  const isLoop = (block) => block.includes('stampgate.subscribe(');
+  const { publicKey, privateKey } = apiKeyNamed('end user 1');
+  const script = [
+    `PUBLIC_KEY, PRIVATE_KEY = '${publicKey}', '${privateKey}'`,
+    ...blocks.filter((block) => !isLoop(block)),
+    blocks.find(isLoop),
+  ].join('\n');
+  const stdout = await pythonUntil('first note', ['-c', script.replaceAll('127.0.0.1:7443', gateway.address)]);
+  assert.match(stdout, /^0x[0-9a-f]{40}\n/i);
+  assert.match(stdout, /\['[-0-9a-f]{36}'\]\n/);
+  assert.match(stdout, /StatusCode.INVALID_ARGUMENT stampgate INVALID_REQUEST [0-9a-f]{32}\npolicy_id is required\n/);
+});
+
+describe('the example', { timeout: 2 * HANG_MS }, () => {
+  test('list_pages.py prints every account, whatever the size of a page is', async (t) => {
+    const { gateway } = await start(t);
+    const all = await example('list_pages.py', gateway.address, ORGANIZATION);
+    const program = `import list_pages; list_pages.PAGE_SIZE = 1; list_pages.main('${gateway.address}', '${ORGANIZATION}')`;
+    const more = { PYTHONPATH: [join(clients, 'python/examples'), env.PYTHONPATH].join(delimiter) };
+    const { stdout } = await python(['-c', program], { more });
+    assert.ok(all.split('\n').length > 2);
+    assert.equal(stdout, all);
+  });
+
+  test('submit_safely.py creates one policy, also if it runs again', async (t) => {
+    const { simulator, gateway } = await start(t);
+    simulator.addFaults([{ kind: 'readAndClose' }]);
+    const first = await example('submit_safely.py', gateway.address, ORGANIZATION, 'order-4711');
+    assert.equal(await example('submit_safely.py', gateway.address, ORGANIZATION, 'order-4711'), first);
+    assert.match(first, /^[-0-9a-f]{36}\n$/);
+    assert.equal(simulator.service.state.activitiesById.size, 1);
+  });
+
+  test('handle_errors.py prints what to do about each kind of error', async (t) => {
+    const { simulator, gateway } = await start(t);
+    const create = (name = 'x', address = gateway.address) => example('handle_errors.py', address, ORGANIZATION, name);
+    const unreachable = create('x', '127.0.0.1:1');
+    assert.match(await create(), /^created /);
+    assert.match(await create(''), /^parameters\.policies\[0\]\.policy_name: is required\n$/);
+    /** @type {[object, RegExp][]} */
+    const faults = [
+      [{ kind: 'pending', approvals: 2 }, /^wait for the activity /],
+      [{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_REJECTED' }, /^users rejected the activity /],
+      [
+        { kind: 'activityStatus', status: 'ACTIVITY_STATUS_FAILED', failure: { code: 3, message: 'it failed' } },
+        /^the activity .* failed: it failed\n$/,
+      ],
+      [{ kind: 'status', status: 403 }, /^upstream refused the call: HTTP_403: /],
+      [{ kind: 'readAndClose', times: 'always' }, /^repeat the submit with the key [-0-9a-f]{36}: /],
+    ];
+    for (const [fault, printed] of faults) {
+      simulator.addFaults([fault]);
+      assert.match(await create(), printed);
+    }
+    assert.match(await unreachable, /^the gateway cannot be reached: /);
+    const { gateway: strict } = await start(t, { callers: [{ name: 'reader', loopback: true, grants: [] }] });
+    assert.match(
+      await create('x', strict.address),
+      /^the gateway does not allow PolicyService\/CreatePolicies to reader/,
+    );
+  });
+
+  test('wait_and_vote.py waits until a second caller has voted', async (t) => {
+    const keys = scratch(t);
+    const key = (name, apiKey) => ({
+      ...{ name, file: writeKey(keys, apiKeyNamed(apiKey), `${name}.key`), all_organizations: true },
+    });
+    const rename = {
+      methods: ['OrganizationService/UpdateOrganizationName'],
+      all_organizations: true,
+      key: 'proposer',
+    };
+    const vote = { methods: ['ActivityService/ApproveActivity'], all_organizations: true, key: 'approver' };
+    const { simulator, gateway } = await start(t, {
+      keys: [key('proposer', 'gateway p256'), key('approver', 'end user 1')],
+      callers: [{ name: 'proposer', loopback: true, grants: [rename] }, callerOf('approver', [vote])],
+    });
+    simulator.addFaults([{ kind: 'pending', approvals: 2, match: { path: 'update_organization_name' } }]);
+    const printed = await example('wait_and_vote.py', gateway.address, ORGANIZATION, 'Approved', tokenOf('approver'));
+    assert.match(printed, /^the activity needs votes: \S+\nrenamed: Approved\n$/);
+  });
+
+  test('subscribe_and_resume.py misses no event when it is killed', async (t) => {
+    const { simulator, gateway } = await start(t);
+    const cursor = join(scratch(t), 'cursor');
+    const file = join(clients, 'python/examples/subscribe_and_resume.py');
+    /** The ids of the events that the example prints until it has printed this one. */
+    const until = async (eventId) => {
+      const output = await pythonUntil(`${eventId} note`, [file, gateway.address, cursor]);
+      return output
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split(' ')[0]);
+    };
+    const send = (eventId) => deliver(simulator, { eventId, json: { type: 'note' } });
+    for (const eventId of ['one', 'two']) await send(eventId);
+    const earlier = await until('two');
+    await send('three');
+    const later = await until('three');
+    assert.deepEqual([...new Set([...earlier, ...later])], ['one', 'two', 'three']);
+    assert.ok(!later.includes('one'));
+  });
+});
+
+/** Passes connections on to the gateway, and resets each one after a random number of bytes from either side. */
+async function startBreaker(t, address) {
+  const [host, port] = address.split(':');
+  const counts = { connections: 0, resets: 0 };
+  const server = createServer((client) => {
+    counts.connections += 1;
+    const gateway = connect(Number(port), host);
+    let left = 200 + Math.random() * 20_000;
+    const reset = () => {
+      client.resetAndDestroy();
+      gateway.resetAndDestroy();
+    };
+    for (const [from, to] of [
+      [client, gateway],
+      [gateway, client],
+    ]) {
+      from.on('data', (data) => {
+        left -= data.length;
+        if (left > 0) return to.write(data);
+        counts.resets += 1;
+        return reset();
+      });
+      from.on('error', reset);
+      from.on('close', () => to.destroy());
+    }
+  });
+  await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(undefined));
+  });
+  t.after(() => server.close());
+  return { address: `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`, counts };
+}
+
+describe('200 submits through connections that break', { timeout: 4 * HANG_MS }, () => {
+  /** Makes the submits, and returns their outcomes and the names of the policies that upstream has created. */
+  async function submitted(t, ...more) {
+    const { simulator, gateway } = await start(t);
+    const breaker = await startBreaker(t, gateway.address);
+    const script = join(clients, 'python/tests/many_submits.py');
+    const { stdout } = await python([script, breaker.address, ORGANIZATION, '200', ...more]);
+    assert.ok(breaker.counts.resets > 20, `${breaker.counts.resets} resets`);
+    const created = [...simulator.service.state.activitiesById.values()].map(
+      ({ intent }) => intent.createPoliciesIntent.policies[0].policyName,
+    );
+    return { ...JSON.parse(stdout), created };
+  }
+
+  test('are one activity each, end with a result or an error, and leave no thread and no connection', async (t) => {
+    const { results, errors, left, created } = await submitted(t);
+    assert.equal(Object.keys(results).length + Object.keys(errors).length, 200);
+    assert.equal(new Set(created).size, created.length);
+    for (const name of Object.keys(results)) assert.ok(created.includes(name), name);
+    assert.deepEqual(left, { threads: 0, connections: 0 });
+  });
+
+  test('are more activities if each repetition has a new key', async (t) => {
+    const { created } = await submitted(t, 'new-keys');
+    assert.ok(new Set(created).size < created.length);
+  });
+});
