@@ -1,0 +1,46 @@
+// Creates a policy at most once, whatever fails, also if this program ends and runs again.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	stampgate "stampgate.dev/client"
+	"stampgate.dev/client/stampgatev1"
+)
+
+const organization = "11111111-2222-4333-8444-555555555555"
+
+func main() {
+	conn, err := stampgate.Dial("127.0.0.1:7443")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	policies := stampgatev1.NewPolicyServiceClient(conn)
+
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	request := &stampgatev1.CreatePoliciesRequest{
+		OrganizationId: organization,
+		Parameters: &stampgatev1.CreatePoliciesParameters{Policies: []*stampgatev1.PolicyToCreate{{
+			PolicyName: "two of three", Effect: stampgatev1.Effect_EFFECT_ALLOW, Notes: proto.String(""),
+		}}},
+	}
+	// The key of the order that this policy belongs to: the same one if the program runs again.
+	response, err := stampgate.Submit(ctx, policies.CreatePolicies, request, stampgate.Key("order-4711"))
+	var unknown *stampgate.OutcomeUnknown
+	if errors.As(err, &unknown) {
+		// Upstream may have acted. Keep the key, and repeat the same request with it later.
+		log.Fatalf("repeat with the key %s: %v", unknown.Key, err)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.GetActivity().GetResult().GetCreatePoliciesResult().GetPolicyIds()[0])
+}

@@ -1,0 +1,154 @@
+package stampgate_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	stampgate "stampgate.dev/client"
+	"stampgate.dev/client/stampgatetest"
+	"stampgate.dev/client/stampgatev1"
+)
+
+const subscribe = stampgatev1.EventService_Subscribe_FullMethodName
+
+// message has events with these ids, whose cursors are "after ID".
+func message(cursor string, ids ...string) proto.Message {
+	result := &stampgatev1.SubscribeResponse{Cursor: cursor}
+	for _, id := range ids {
+		result.Events = append(result.Events, &stampgatev1.Event{EventId: id, Cursor: "after " + id})
+	}
+	return result
+}
+
+// starts returns the cursors at which the calls started. The empty text stands for the oldest event.
+func starts(gateway *stampgatetest.Gateway) []string {
+	var result []string
+	for _, request := range gateway.Requests(subscribe) {
+		result = append(result, request.(*stampgatev1.SubscribeRequest).GetCursor())
+	}
+	return result
+}
+
+// read subscribes, and ends the subscription after the event "last". It returns the ids of the events, and the error.
+func read(t *testing.T, gateway *stampgatetest.Gateway, store stampgate.CursorStore) (ids []string, last error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	events := stampgatev1.NewEventServiceClient(gateway.Conn)
+	for event, err := range stampgate.Subscribe(ctx, events.Subscribe, nil, store) {
+		if err != nil {
+			last = err
+			continue
+		}
+		ids = append(ids, event.GetEventId())
+		if event.GetEventId() == "last" {
+			cancel()
+		}
+	}
+	return ids, last
+}
+
+func checkEqual(t *testing.T, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestASubscriptionResumesAfterTheLastEvent(t *testing.T) {
+	gateway := stampgatetest.New(t)
+	drain := delayed(refusal(codes.Unavailable, "SHUTTING_DOWN"), time.Millisecond)
+	drain.Metadata = map[string]string{"cursor": "after drain"}
+	gateway.Answer(subscribe,
+		stampgatetest.Answer{Messages: []proto.Message{message("start"), message("after b", "a", "b")}, Err: broken.Err},
+		stampgatetest.Answer{Messages: []proto.Message{message("start"), message("heartbeat")}, Err: broken.Err},
+		stampgatetest.Fail(drain),
+		stampgatetest.OK(message("start"), message("after last", "last")))
+	store := stampgate.FileCursor(filepath.Join(t.TempDir(), "cursor"))
+	ids, err := read(t, gateway, store)
+	checkEqual(t, ids, []string{"a", "b", "last"})
+	checkEqual(t, starts(gateway), []string{"", "after b", "heartbeat", "after drain"})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	cursor, err := store.Load()
+	checkEqual(t, cursor, "after last")
+	checkEqual(t, err, nil)
+}
+
+func TestASubscriptionStartsAtTheCursorOfItsStore(t *testing.T) {
+	gateway := stampgatetest.New(t)
+	gateway.Answer(subscribe, stampgatetest.OK(message("x", "last")))
+	store := stampgate.FileCursor(filepath.Join(t.TempDir(), "cursor"))
+	if err := store.Save("saved"); err != nil {
+		t.Fatal(err)
+	}
+	read(t, gateway, store)
+	checkEqual(t, starts(gateway), []string{"saved"})
+}
+
+func TestABodyThatLeavesTheLoopDoesNotSaveItsEvent(t *testing.T) {
+	gateway := stampgatetest.New(t)
+	gateway.Answer(subscribe, stampgatetest.OK(message("start"), message("x", "a", "b", "c")))
+	store := stampgate.FileCursor(filepath.Join(t.TempDir(), "cursor"))
+	events := stampgatev1.NewEventServiceClient(gateway.Conn)
+	for event := range stampgate.Subscribe(t.Context(), events.Subscribe, nil, store) {
+		if event.GetEventId() == "b" {
+			break
+		}
+	}
+	cursor, err := store.Load()
+	checkEqual(t, cursor, "after a")
+	checkEqual(t, err, nil)
+}
+
+func TestAGapIsATypedErrorWithTheNextCursor(t *testing.T) {
+	for reason, want := range map[string]string{
+		"EVENTS_TRIMMED": "earliest", "EVENTS_LOST": "next", "EVENT_DAMAGED": "next",
+		"CURSOR_OF_ANOTHER_LOG": "", "CURSOR_AHEAD_OF_LOG": "",
+	} {
+		gateway := stampgatetest.New(t)
+		sent := refusal(codes.DataLoss, reason)
+		if want != "" {
+			sent.Metadata = map[string]string{want + "_cursor": want}
+		}
+		gateway.Answer(subscribe, stampgatetest.Fail(sent))
+		_, err := read(t, gateway, nil)
+		var gap *stampgate.Gap
+		if !errors.As(err, &gap) || gap.Cursor != want || gap.Last.Reason != reason {
+			t.Errorf("%s: got %v", reason, err)
+		}
+		checkEqual(t, len(starts(gateway)), 1)
+	}
+}
+
+func TestASubscriptionThatIsDeniedIsNotRepeated(t *testing.T) {
+	gateway := stampgatetest.New(t)
+	gateway.Answer(subscribe, stampgatetest.Fail(refusal(codes.PermissionDenied, "DENIED_BY_POLICY")))
+	_, err := read(t, gateway, nil)
+	var got *stampgate.Error
+	if !errors.As(err, &got) || got.Reason != "DENIED_BY_POLICY" {
+		t.Errorf("got %v", err)
+	}
+	checkEqual(t, len(starts(gateway)), 1)
+}
+
+type fullStore struct{ full error }
+
+func (fullStore) Load() (string, error) { return "", nil }
+func (s fullStore) Save(string) error   { return s.full }
+
+func TestAnErrorOfTheStoreEndsTheSubscription(t *testing.T) {
+	gateway := stampgatetest.New(t)
+	gateway.Answer(subscribe, stampgatetest.OK(message("start"), message("x", "last")))
+	full := errors.New("the disk is full")
+	_, err := read(t, gateway, fullStore{full})
+	checkEqual(t, err, full)
+}
