@@ -1,0 +1,10 @@
+// Every case, in the order of the table.
+import calls from './calls.mjs';
+import connections from './connections.mjs';
+import credentials from './credentials.mjs';
+import errors from './errors.mjs';
+import submits from './submits.mjs';
+import subscriptions from './subscriptions.mjs';
+
+/** @type {import('../judge.mjs').Case[]} */
+export const cases = [...calls, ...errors, ...submits, ...connections, ...subscriptions, ...credentials];

@@ -1,0 +1,43 @@
+// The reference driver with one fault: lying_driver.mjs LIE. The judge's own test shows that the judge finds each fault.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const dropped = (name) => (line) => ({ ...line, error: line.error && { ...line.error, [name]: undefined } });
+
+/** What a liar sends instead of a command, and prints instead of a line: one line, or several in a list. */
+const LIES = {
+  'forgets the key of the caller': { command: (command) => ({ ...command, key: undefined }) },
+  'does not wait': { command: (command) => ({ ...command, wait: false }) },
+  'ignores the cursor': {
+    command: (command) =>
+      command.cursor ? { ...command, cursor: null, request: { end: 'LOG_END_EARLIEST' } } : command,
+  },
+  'submits twice': {
+    command: (command) => (command.do === 'submit' ? [{ ...command, id: 'swallowed' }, command] : command),
+    line: (line) => (line.id === 'swallowed' ? [] : line),
+  },
+  'hides violations': { line: dropped('violations') },
+  'hides the delay of RetryInfo': { line: dropped('retry_delay_ms') },
+  'rounds large numbers': {
+    line: (line) =>
+      JSON.parse(JSON.stringify(line).replaceAll(/"(\d{17,})"/g, (_, digits) => `"${BigInt(Number(digits))}"`)),
+  },
+  'loses an event': { line: (line) => (line.event?.event_id === '2' ? [] : line) },
+  'repeats an event': { line: (line) => (line.event?.event_id === '2' ? [line, line] : line) },
+  'accepts every event': { line: (line) => ('valid' in line ? { valid: true } : line) },
+  'takes a pending activity for a completed one': {
+    line: ({ pending, ...line }) => (pending ? { ...line, result: {} } : line),
+  },
+};
+
+const same = (value) => value;
+const { command = same, line = same } = LIES[process.argv[2]];
+const write = (stream, values) => [values].flat().forEach((value) => stream.write(`${JSON.stringify(value)}\n`));
+
+const reference = spawn(process.execPath, [fileURLToPath(new URL('driver.mjs', import.meta.url))], {
+  stdio: ['pipe', 'pipe', 'inherit'],
+});
+createInterface({ input: reference.stdout }).on('line', (text) => write(process.stdout, line(JSON.parse(text))));
+createInterface({ input: process.stdin }).on('line', (text) => write(reference.stdin, command(JSON.parse(text))));
+reference.on('close', (status) => process.exit(status));

@@ -1,0 +1,103 @@
+// Runs cases with the drivers of the languages, several at a time, and collects the results.
+import { Scene } from './scene.mjs';
+import { startStack } from './stacks.mjs';
+
+/**
+ * A case: data, which scene.mjs carries out.
+ * @typedef {object} Case
+ * @property {string} name a fact
+ * @property {'plain' | 'tls' | 'tokens'} stack see stacks.mjs
+ * @property {object} [config] merged over the stack's config at its top level
+ * @property {object} [events] the config's section `events`
+ * @property {boolean} [own] whether the case needs a stack that no other case has used
+ * @property {{through?: 'proxy', address?: string, deadline_ms?: number, token?: boolean}} [connect]
+ * @property {object[]} [before] the judge's steps before the driver starts
+ * @property {object[]} steps in order. A step is a command for the driver (`do`), with the line that the driver `gives`,
+ *     the parts of that line that the step `saves`, and the time that it took (`tookMs`); or it names a method of Scene
+ *     with its argument
+ */
+
+/**
+ * @typedef {object} Language
+ * @property {string} name
+ * @property {{command: string[], env?: NodeJS.ProcessEnv}} program the driver
+ */
+
+/** The number of cases of one language that run at a time. Most of them wait most of the time. */
+const AT_ONCE = 2;
+
+/** Tasks that end with something, in the order in which they were added. */
+class Ending {
+  #tasks = [];
+  after = (task) => this.#tasks.push(task);
+
+  async end() {
+    for (const task of this.#tasks.splice(0)) await task();
+  }
+}
+
+/** Stacks that cases of one worker share. */
+class Stacks {
+  #shared = new Map();
+
+  /**
+   * Returns the stack for the case in its initial state, and how the case returns it.
+   * @param {Case} theCase
+   */
+  async take({ stack: name, config, events, own }) {
+    if (own || config || events) {
+      const ending = new Ending();
+      const stack = await startStack(ending, name, { config, events });
+      return { stack, giveBack: () => ending.end() };
+    }
+    if (!this.#shared.has(name)) {
+      const ending = new Ending();
+      this.#shared.set(name, { ending, stack: await startStack(ending, name, {}) });
+    }
+    const { stack, ending } = this.#shared.get(name);
+    stack.simulator.reset();
+    stack.simulator.webhooks.setEndpoints(null, [stack.gateway.webhookUrl]);
+    return { stack, giveBack: async () => {}, discard: () => (this.#shared.delete(name), ending.end()) };
+  }
+
+  async end() {
+    for (const { ending } of this.#shared.values()) await ending.end();
+  }
+}
+
+/**
+ * Runs the cases with each language.
+ * @param {Language[]} languages
+ * @param {Case[]} cases
+ * @param {(theCase: Case, language: Language, fault: string | undefined) => void} [report] called after each case;
+ *     `fault` is undefined if the driver passed
+ */
+export async function judge(languages, cases, report = () => {}) {
+  await Promise.all(
+    languages.flatMap((language) => {
+      const left = [...cases];
+      return Array.from({ length: Math.min(AT_ONCE, cases.length) }, () => work(language, left, report));
+    }),
+  );
+}
+
+/** Runs cases from the list until none is left. */
+async function work(language, left, report) {
+  const stacks = new Stacks();
+  for (let theCase; (theCase = left.shift()) !== undefined;) {
+    report(theCase, language, await faultOf(language, theCase, stacks));
+  }
+  await stacks.end();
+}
+
+async function faultOf({ program }, theCase, stacks) {
+  const { stack, giveBack, discard = giveBack } = await stacks.take(theCase);
+  const fault = await new Scene(program, stack, theCase).play();
+  try {
+    // A failed case may leave the stack in any state.
+    await (fault === undefined ? giveBack() : discard());
+  } catch (error) {
+    return fault ?? `the stack: ${error.stack}`;
+  }
+  return fault;
+}
