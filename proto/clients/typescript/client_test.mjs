@@ -1,0 +1,315 @@
+// Tests the package against its own fake gateway.
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { importFrom, installPackage } from './installed.mjs';
+
+const ORGANIZATION = '11111111-2222-4333-8444-555555555555';
+const UNAVAILABLE = 14;
+const UNKNOWN = 2;
+const RESOURCE_EXHAUSTED = 8;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const folder = mkdtempSync(join(tmpdir(), 'stampgate-client-'));
+let client;
+let api;
+let testing;
+before(async () => {
+  installPackage(folder);
+  client = await importFrom(folder);
+  api = await importFrom(folder, '/v1');
+  testing = await importFrom(folder, '/testing');
+});
+after(() => rmSync(folder, { recursive: true }));
+
+/** A fake gateway and a connection to it. */
+async function start(t, options) {
+  const fake = await testing.FakeGateway.start();
+  const gateway = client.connect(fake.address, options);
+  t.after(() => {
+    gateway.close();
+    fake.stop();
+  });
+  return { fake, gateway };
+}
+
+const activity = (status, more) => ({ activity: { id: 'a', status: api.ActivityStatus[status], ...more } });
+const result = {
+  result: { case: 'updateOrganizationNameResult', value: { organizationId: ORGANIZATION, organizationName: 'New' } },
+};
+const completed = () => activity('COMPLETED', { result });
+const renaming = () => api.OrganizationService.method.updateOrganizationName;
+const request = () => ({ organizationId: ORGANIZATION, parameters: { organizationName: 'New' } });
+const outcomeUnknown = (metadata = { timestamp_ms: '1790000000000', fingerprint: 'sha256:00' }) =>
+  testing.errorOf({ code: UNKNOWN, reason: 'OUTCOME_UNKNOWN', metadata });
+
+describe('a call', () => {
+  test('returns its response, and sends the user agent', async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.answer(api.PolicyService.method.getPolicy, { policy: { policyId: 'p', notes: '' } });
+    const { policy } = await gateway.client(api.PolicyService).getPolicy({ organizationId: 'o', policyId: 'p' });
+    assert.equal(policy.policyId, 'p');
+    const [{ metadata }] = fake.received;
+    assert.match(metadata.get('user-agent')[0], /^stampgate-typescript\/0\.0\.0 /);
+  });
+
+  test('ends with an error that has all details', async (t) => {
+    const { fake, gateway } = await start(t);
+    const violations = [{ field: 'policy_id', description: 'must be set' }];
+    const metadata = { caller: 'payments' };
+    const answer = testing.errorOf({
+      ...{ code: RESOURCE_EXHAUSTED, message: 'too many', reason: 'TOO_MANY_CALLS', metadata, violations },
+      retryDelayMs: 1250,
+    });
+    fake.answer(api.PolicyService.method.createPolicies, answer);
+    await assert.rejects(gateway.client(api.PolicyService).createPolicies({}), (/** @type {any} */ error) => {
+      assert.equal(error.name, 'StampgateError');
+      const { code, codeName, domain, reason, message, retryDelayMs } = error;
+      assert.deepEqual(
+        { code, codeName, domain, reason, message, retryDelayMs },
+        {
+          ...{ code: RESOURCE_EXHAUSTED, codeName: 'RESOURCE_EXHAUSTED', domain: 'stampgate' },
+          ...{ reason: 'TOO_MANY_CALLS', message: 'too many', retryDelayMs: 1250 },
+        },
+      );
+      assert.deepEqual({ ...error.metadata }, metadata);
+      assert.deepEqual(error.violations, violations);
+      return true;
+    });
+  });
+
+  test('ends at its time limit, and when its signal aborts', async (t) => {
+    const { fake, gateway } = await start(t, { timeoutMs: 200 });
+    fake.answer(renaming(), testing.NEVER);
+    const { updateOrganizationName } = gateway.client(api.OrganizationService);
+    await assert.rejects(updateOrganizationName({}), { codeName: 'DEADLINE_EXCEEDED' });
+    const stop = new AbortController();
+    const call = updateOrganizationName({}, { timeoutMs: 60_000, signal: stop.signal });
+    stop.abort();
+    await assert.rejects(call, { codeName: 'CANCELLED' });
+    await assert.rejects(updateOrganizationName({}, { signal: stop.signal }), { codeName: 'CANCELLED' });
+  });
+
+  test('is repeated if it is a query, and not if it is a submit', async (t) => {
+    const { fake, gateway } = await start(t);
+    const broken = testing.errorOf({ code: UNAVAILABLE });
+    fake.answer(api.PolicyService.method.getPolicy, broken, broken, {});
+    await gateway.client(api.PolicyService).getPolicy({});
+    assert.equal(fake.received.length, 3);
+    fake.answer(renaming(), broken, completed());
+    await assert.rejects(gateway.client(api.OrganizationService).updateOrganizationName({}), { code: UNAVAILABLE });
+    assert.equal(fake.requests(renaming()).length, 1);
+  });
+
+  test('with a token needs TLS', () => {
+    assert.throws(() => client.connect('127.0.0.1:1', { token: () => 'secret' }), /only over TLS/);
+  });
+});
+
+describe('a submit', () => {
+  test('is repeated with the same key, and returns the result', async (t) => {
+    const { fake, gateway } = await start(t);
+    const waitABit = testing.errorOf({ code: RESOURCE_EXHAUSTED, reason: 'TOO_MANY_CALLS', retryDelayMs: 10 });
+    fake.answer(renaming(), testing.errorOf({ code: UNAVAILABLE }), outcomeUnknown(), waitABit, completed());
+    const { case: name, value } = await gateway.submit(renaming(), request());
+    assert.equal(name, 'updateOrganizationNameResult');
+    assert.equal(value.organizationName, 'New');
+    const [key, ...others] = fake.requests(renaming()).map(({ idempotencyKey }) => idempotencyKey);
+    assert.match(key, UUID);
+    assert.deepEqual(others, [key, key, key]);
+  });
+
+  test("keeps the caller's key, the key or timestamp of the request, and the caller's request", async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.answer(renaming(), completed());
+    const own = request();
+    await gateway.submit(renaming(), own, { key: 'k' });
+    await gateway.submit(renaming(), { ...own, idempotencyKey: 'r' });
+    await gateway.submit(renaming(), { ...own, timestampMs: 7n });
+    assert.deepEqual(
+      fake.requests(renaming()).map(({ idempotencyKey, timestampMs }) => [idempotencyKey, timestampMs]),
+      [
+        ['k', undefined],
+        ['r', undefined],
+        [undefined, 7n],
+      ],
+    );
+    assert.deepEqual(own, request());
+  });
+
+  test('whose outcome stays unknown carries what to repeat', async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.answer(renaming(), outcomeUnknown(), testing.errorOf({ code: UNAVAILABLE }));
+    const failed = await gateway.submit(renaming(), request(), { timeoutMs: 700 }).catch((error) => error);
+    assert.ok(failed instanceof client.OutcomeUnknown);
+    assert.equal(failed.timestampMs, 1790000000000n);
+    assert.equal(failed.fingerprint, 'sha256:00');
+    assert.match(failed.key, UUID);
+    fake.answer(renaming(), completed());
+    await gateway.submit(renaming(), failed.request);
+    assert.equal(fake.requests(renaming()).at(-1).idempotencyKey, failed.key);
+  });
+
+  test('is not repeated after an error whose repetition cannot help', async (t) => {
+    const { fake, gateway } = await start(t);
+    const ends = async (answer) => {
+      fake.answer(renaming(), answer);
+      const before = fake.received.length;
+      const error = await gateway.submit(renaming(), request()).catch((failure) => failure);
+      assert.equal(fake.received.length, before + 1);
+      return error;
+    };
+    assert.equal((await ends(testing.errorOf({ code: 3, reason: 'INVALID_REQUEST' }))).name, 'StampgateError');
+    const quota = { code: RESOURCE_EXHAUSTED, reason: 'HTTP_429', domain: 'upstream' };
+    assert.equal((await ends(testing.errorOf(quota))).name, 'StampgateError');
+    const notStored = { code: UNKNOWN, reason: 'OUTCOME_NOT_STORED', retryDelayMs: 1 };
+    assert.equal((await ends(testing.errorOf(notStored))).name, 'OutcomeUnknown');
+  });
+
+  test('that an earlier try may have carried out does not end with a later refusal of the gateway', async (t) => {
+    const { fake, gateway } = await start(t);
+    const denied = testing.errorOf({ code: 7, reason: 'DENIED_BY_POLICY' });
+    fake.answer(renaming(), testing.errorOf({ code: UNAVAILABLE }), denied);
+    await assert.rejects(gateway.submit(renaming(), request()), { name: 'OutcomeUnknown' });
+    const refused = testing.errorOf({ code: 5, reason: 'HTTP_404', domain: 'upstream' });
+    fake.answer(renaming(), testing.errorOf({ code: UNAVAILABLE }), refused);
+    await assert.rejects(gateway.submit(renaming(), request()), { name: 'StampgateError', reason: 'HTTP_404' });
+  });
+
+  test('that is not completed ends with a typed error', async (t) => {
+    const { fake, gateway } = await start(t);
+    for (const [status, name] of [
+      ['CONSENSUS_NEEDED', 'ActivityPending'],
+      ['REJECTED', 'ActivityRejected'],
+      ['FAILED', 'ActivityFailed'],
+    ]) {
+      fake.answer(renaming(), activity(status));
+      const failed = await gateway.submit(renaming(), request()).catch((error) => error);
+      assert.equal(failed.name, name);
+      assert.ok(failed instanceof client[name] && failed instanceof client.ActivityError);
+      assert.equal(failed.activity.id, 'a');
+    }
+  });
+
+  test('that waits is repeated until the activity has ended, or returns it as pending', async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.answer(renaming(), activity('PENDING'), testing.errorOf({ code: UNAVAILABLE }), completed());
+    await gateway.submit(renaming(), request(), { wait: true });
+    const sent = fake.requests(renaming());
+    assert.ok(sent.every(({ waitUntil }) => waitUntil === api.WaitUntil.FINAL));
+    assert.equal(new Set(sent.map(({ idempotencyKey }) => idempotencyKey)).size, 1);
+    fake.answer(renaming(), activity('PENDING'), testing.errorOf({ code: UNAVAILABLE }));
+    const waiting = gateway.submit(renaming(), request(), { wait: true, timeoutMs: 500 });
+    await assert.rejects(waiting, { name: 'ActivityPending' });
+  });
+
+  test('ends when its signal aborts, with an unknown outcome', async (t) => {
+    const { fake, gateway } = await start(t);
+    const stop = new AbortController();
+    fake.answer(renaming(), () => (setImmediate(() => stop.abort()), testing.NEVER));
+    await assert.rejects(gateway.submit(renaming(), request(), { signal: stop.signal }), { name: 'OutcomeUnknown' });
+    assert.equal(fake.received.length, 1);
+  });
+});
+
+describe('a subscription', () => {
+  const event = (cursor) => ({ eventId: `event ${cursor}`, cursor });
+  const message = (...cursors) => ({ events: cursors.map(event), cursor: cursors.at(-1) });
+  const subscription = () => api.EventService.method.subscribe;
+
+  test('resumes after the last event, and saves cursors after the body of the loop', async (t) => {
+    const { fake, gateway } = await start(t);
+    const cursor = new client.FileCursor(join(folder, 'resumes'));
+    const broken = testing.errorOf({ code: UNAVAILABLE });
+    const drained = testing.errorOf({
+      code: UNAVAILABLE,
+      reason: 'SHUTTING_DOWN',
+      metadata: { cursor: '4' },
+      retryDelayMs: 1,
+    });
+    fake.answer(subscription(), [message('1', '2'), broken], [message('3'), drained], [message('5'), testing.NEVER]);
+    const seen = [];
+    for await (const { cursor: at } of gateway.subscribe({}, { cursor })) {
+      assert.equal(cursor.load(), seen.at(-1) === '3' ? '4' : seen.at(-1));
+      seen.push(at);
+      if (at === '5') break;
+    }
+    assert.deepEqual(seen, ['1', '2', '3', '5']);
+    assert.deepEqual(
+      fake.requests(subscription()).map(({ start: { value } }) => value),
+      [api.LogEnd.EARLIEST, '2', '4'],
+    );
+    // The body of the loop for the last event has not ended.
+    assert.equal(cursor.load(), '4');
+  });
+
+  test('saves the cursor of a heartbeat', async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.answer(subscription(), [message('1'), { cursor: '7' }, testing.NEVER]);
+    const cursor = new client.FileCursor(join(folder, 'heartbeat'));
+    const stop = new AbortController();
+    const beats = [];
+    const onHeartbeat = (at) => {
+      beats.push(at);
+      stop.abort();
+    };
+    const seen = [];
+    for await (const { cursor: at } of gateway.subscribe({}, { cursor, signal: stop.signal, onHeartbeat }))
+      seen.push(at);
+    assert.deepEqual([seen, beats, cursor.load()], [['1'], ['7'], '7']);
+    assert.ok(!existsSync(`${cursor.path}.new`));
+  });
+
+  test('ends with a gap that has the cursor at which to continue', async (t) => {
+    const { fake, gateway } = await start(t);
+    for (const [reason, metadata, at] of [
+      ['EVENTS_TRIMMED', { earliest_cursor: '8' }, '8'],
+      ['EVENTS_LOST', { next_cursor: '9' }, '9'],
+      ['EVENT_DAMAGED', { next_cursor: '9' }, '9'],
+      ['CURSOR_OF_ANOTHER_LOG', {}, undefined],
+      ['CURSOR_AHEAD_OF_LOG', {}, undefined],
+    ]) {
+      fake.answer(subscription(), [testing.errorOf({ code: 11, reason, metadata })]);
+      const gap = await gateway
+        .subscribe({}, { cursor: '1' })
+        .next()
+        .catch((error) => error);
+      assert.ok(gap instanceof client.Gap);
+      assert.deepEqual([gap.reason, gap.cursor], [reason, at]);
+    }
+  });
+
+  test('ends with every other error', async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.answer(subscription(), [testing.errorOf({ code: 7, reason: 'DENIED_BY_POLICY' })]);
+    await assert.rejects(gateway.subscribe().next(), { reason: 'DENIED_BY_POLICY' });
+    assert.equal(fake.received.length, 1);
+  });
+
+  test('does not start with an empty file of a cursor', async (t) => {
+    const { gateway } = await start(t);
+    const path = join(folder, 'empty');
+    writeFileSync(path, '');
+    await assert.rejects(gateway.subscribe({}, { cursor: new client.FileCursor(path) }).next(), /contains no cursor/);
+    assert.equal(readFileSync(path, 'utf8'), '');
+  });
+});
+
+test('a stub of @grpc/grpc-js uses the same messages', async (t) => {
+  const { fake } = await start(t);
+  fake.answer(api.PolicyService.method.getPolicy, { policy: { policyId: 'p' } });
+  const { createRequire } = await import('node:module');
+  const grpc = createRequire(join(folder, 'node_modules/anything.js'))('@grpc/grpc-js');
+  const Stub = grpc.makeGenericClientConstructor(client.serviceDefinition(api.PolicyService), 'PolicyService');
+  const stub = new Stub(fake.address, grpc.credentials.createInsecure());
+  t.after(() => stub.close());
+  const response = await new Promise((resolve, reject) =>
+    stub.getPolicy(
+      { $typeName: 'stampgate.v1.GetPolicyRequest', organizationId: 'o', policyId: 'p' },
+      (error, value) => (error ? reject(error) : resolve(value)),
+    ),
+  );
+  assert.equal(response.policy.policyId, 'p');
+});

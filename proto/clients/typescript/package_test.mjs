@@ -1,0 +1,197 @@
+// Tests the package as its callers use it: its file, its page and its examples, in front of the real gateway.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, connect as connectTcp } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { HANG_MS, scratch, startGateway, startStack, writeKey } from '../../../tests/end_to_end/harness.mjs';
+import { ORGANIZATION, apiKeyNamed } from '../../../tests/simulator/testing.mjs';
+import { buildPackage, compile, installPackage, source } from './installed.mjs';
+
+const folder = mkdtempSync(join(tmpdir(), 'stampgate-client-'));
+before(() => installPackage(folder));
+after(() => rmSync(folder, { recursive: true }));
+
+const page = readFileSync(join(source, 'README.md'), 'utf8');
+const snippets = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text]) => text);
+const examples = readdirSync(join(source, 'examples'));
+
+/**
+ * Runs a program in the folder of the package, until it exits or prints `until`. Returns its status and its output.
+ * @param {string} file
+ * @param {string[]} [args]
+ * @param {{env?: NodeJS.ProcessEnv, until?: RegExp}} [options]
+ */
+async function run(file, args = [], { env = {}, until } = {}) {
+  const { NODE_OPTIONS: _, ...inherited } = process.env;
+  const child = spawn(process.execPath, [join(folder, file), ...args], { cwd: folder, env: { ...inherited, ...env } });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (data) => {
+      output += data;
+      if (until?.test(output)) child.kill('SIGTERM');
+    });
+  }
+  const hang = setTimeout(() => child.kill('SIGKILL'), HANG_MS);
+  const [status, signal] = await once(child, 'close');
+  clearTimeout(hang);
+  return { status: status ?? signal, output };
+}
+
+/** The key of a user who can approve what the gateway's own user proposes. */
+const approversKey = (t) => ({
+  name: 'approver',
+  file: writeKey(scratch(t), apiKeyNamed('end user 1')),
+  all_organizations: true,
+});
+
+/** A gateway with a store. */
+const WITH_STORE = { events: true };
+
+test('two builds of the package are equal', (t) => {
+  const again = mkdtempSync(join(tmpdir(), 'stampgate-client-'));
+  t.after(() => rmSync(again, { recursive: true }));
+  const bytes = readFileSync(join(folder, 'stampgate-client-0.0.0.tgz'));
+  assert.ok(readFileSync(buildPackage(again)).equals(bytes));
+});
+
+describe('in front of the gateway', () => {
+  before(() => {
+    snippets.forEach((text, index) => writeFileSync(join(folder, `snippet${index}.ts`), text));
+    for (const name of examples) copyFileSync(join(source, 'examples', name), join(folder, name));
+    compile(folder, [...snippets.map((_, index) => `snippet${index}.ts`), ...examples]);
+  });
+
+  /** The program of the only snippet that contains the text, for the gateway at `address`, as plain JavaScript. */
+  function snippet(text, { address }) {
+    const [index, ...others] = snippets.flatMap((each, at) => (each.includes(text) ? [at] : []));
+    assert.equal(others.length, 0);
+    const file = `snippet${index}.js`;
+    const compiled = readFileSync(join(folder, file), 'utf8');
+    writeFileSync(join(folder, file), compiled.replace(/127\.0\.0\.1:\d+/, address));
+    return file;
+  }
+
+  test('the snippets of the page work', async (t) => {
+    const { gateway, simulator } = await startStack(t, WITH_STORE);
+    const prints = async (text, expected, options) => {
+      const { output } = await run(snippet(text, gateway), [], options);
+      assert.match(output, expected);
+    };
+    await prints('listWalletAccounts', /^0x[0-9a-f]{40}$/m);
+    await prints("key: 'policy-4711'", /^\[ '[0-9a-f-]{36}' \]$/m);
+    await prints('error.violations', /^INVALID_ARGUMENT stampgate INVALID_REQUEST [0-9a-f]+\norganization_id /m);
+    await prints('FakeGateway', /^p o$/m);
+    const { privateKey: API_PRIVATE_KEY } = apiKeyNamed('gateway p256');
+    await prints('apiKeyStamper', /^\w/m, { env: { API_PRIVATE_KEY } });
+    assert.ok(simulator.requests().length > 0);
+    await prints('FileCursor', /^\S+ \S+$/m, { until: /^\S+ \S+$/m });
+  });
+
+  test('the examples work', async (t) => {
+    const { gateway, simulator } = await startStack(t, WITH_STORE);
+    const { address } = gateway;
+    const ofExample = (name, ...args) => run(`${name}.js`, [address, ...args]);
+    assert.match((await ofExample('list_with_pages')).output, /^0x[0-9a-f]{40} m\/44'/m);
+    const first = await ofExample('submit_safely');
+    assert.match(first.output, /^\[ '[0-9a-f-]{36}' \]\n$/);
+    assert.deepEqual(await ofExample('submit_safely'), first);
+    const rename = { path: 'update_organization_name' };
+    simulator.addFaults([{ kind: 'pending', approvals: 2, match: rename }]);
+    const approver = await startGateway(t, simulator, { keys: [approversKey(t)] });
+    assert.deepEqual(await ofExample('wait_and_vote', approver.address), {
+      status: 0,
+      output: 'renamed to Approved\n',
+    });
+    const handles = async (fault, expected) => {
+      if (fault) simulator.addFaults([{ match: rename, ...fault }]);
+      const { output } = await ofExample('handle_errors', ORGANIZATION, `New ${expected}`);
+      assert.match(output, expected);
+    };
+    await handles(undefined, /^renamed$/m);
+    await handles({ kind: 'pending' }, /waits for upstream/);
+    await handles({ kind: 'pending', approvals: 3 }, /waits for votes/);
+    await handles({ kind: 'activityStatus', status: 'ACTIVITY_STATUS_REJECTED' }, /^users rejected activity/);
+    await handles({ kind: 'activityStatus', status: 'ACTIVITY_STATUS_FAILED' }, /^activity \S+ failed: /);
+    await handles({ kind: 'readAndClose', times: 100 }, /^upstream may have acted: .* with the key [0-9a-f-]{36}$/m);
+    simulator.clearFaults();
+    await handles({ kind: 'error', code: 'PERMISSION_DENIED' }, /^upstream refused the request: HTTP_403: /);
+    const invalid = await ofExample('handle_errors', ORGANIZATION, '');
+    assert.match(invalid.output, /^parameters\.organization_name: /);
+    const seen = /^(\S+) ACTIVITY_UPDATES \S+ valid$/m;
+    const events = await run('subscribe.js', [address, 'example_cursor'], { until: seen });
+    assert.match(events.output, seen);
+    await ofExample('handle_errors', ORGANIZATION, 'Later');
+    const later = await run('subscribe.js', [address, 'example_cursor'], { until: seen });
+    assert.match(later.output, seen);
+    assert.equal(later.status, 0);
+  });
+
+  test('200 submits through connections that break at random act once each, and leave no open handle', async (t) => {
+    const { gateway, simulator } = await startStack(t, WITH_STORE);
+    const proxy = await startProxy(t, gateway.address);
+    writeFileSync(join(folder, 'submits.js'), SUBMITS);
+    // The program exits only if it has no open handle.
+    assert.deepEqual(await run('submits.js', [proxy.address, ORGANIZATION]), { status: 0, output: '200 results\n' });
+    assert.ok(proxy.resets() > 20, `${proxy.resets()} connections were reset`);
+    const submits = simulator.requests().filter(({ path }) => path.startsWith('/public/v1/submit/'));
+    assert.equal(new Set(submits.map(({ body }) => body)).size, 200);
+  });
+});
+
+/** A program that makes 200 submits, 10 at a time. */
+const SUBMITS = `
+import { connect } from '@stampgate/client';
+import { OrganizationService } from '@stampgate/client/v1';
+const [address, organizationId] = process.argv.slice(2);
+const gateway = connect(address);
+let results = 0;
+async function submit(number) {
+  const request = { organizationId, parameters: { organizationName: \`name \${number}\` } };
+  await gateway.submit(OrganizationService.method.updateOrganizationName, request);
+  results += 1;
+}
+for (let number = 0; number < 200; number += 10) {
+  await Promise.all(Array.from({ length: 10 }, (_, index) => submit(number + index)));
+}
+console.log(results, 'results');
+gateway.close();
+`;
+
+/** A TCP proxy that resets each connection after a random number of bytes. */
+async function startProxy(t, target) {
+  const [host, port] = target.split(':');
+  let resets = 0;
+  const sockets = new Set();
+  const server = createServer((socket) => {
+    const upstream = connectTcp({ host, port: Number(port) });
+    let left = Math.random() * 20_000;
+    const pass = (from, to) => {
+      sockets.add(from);
+      from.on('error', () => {});
+      from.on('close', () => {
+        to.destroy();
+        sockets.delete(from);
+      });
+      from.on('data', (data) => {
+        left -= data.length;
+        if (left > 0) return to.write(data);
+        resets += 1;
+        socket.resetAndDestroy();
+        return upstream.destroy();
+      });
+    };
+    pass(socket, upstream);
+    pass(upstream, socket);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => {
+    sockets.forEach((socket) => socket.destroy());
+    server.close();
+  });
+  const { port: own } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  return { address: `127.0.0.1:${own}`, resets: () => resets };
+}
