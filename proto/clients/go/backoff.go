@@ -52,8 +52,9 @@ func (b *backoff) pause(ctx context.Context, err *Error) bool {
 }
 
 // isTLSFailure returns whether a TLS handshake failed, for which gRPC has no code of its own. With TLS 1.3, the client
-// learns after its handshake that the gateway refuses its certificate.
+// learns after its handshake that the gateway refuses its certificate. A handshake that ends because the connection
+// breaks is none, because the gateway may be starting again.
 func isTLSFailure(err *Error) bool {
 	return err.Code == codes.Unavailable && err.Reason == "" &&
-		(strings.Contains(err.Message, "authentication handshake failed") || strings.Contains(err.Message, "remote error: tls: "))
+		(strings.Contains(err.Message, "tls: ") || strings.Contains(err.Message, "x509: "))
 }

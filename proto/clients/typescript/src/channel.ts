@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Client, Metadata, credentials } from '@grpc/grpc-js';
 import type { ChannelCredentials, ChannelOptions } from '@grpc/grpc-js';
+import { REREAD_MS } from './retry.js';
 
 /** Paths of PEM files. They are read again when they change. */
 export interface TlsFiles {
@@ -16,9 +17,6 @@ export interface TlsFiles {
 
 /** A file that is read for each call, or a function that returns the current token. */
 export type Token = { file: string } | (() => string | Promise<string>);
-
-/** The files are read again when a call starts, at most once in this time. */
-const REREAD_MS = 1_000;
 
 /** A connection, and the number of calls that use it. */
 export interface Lease {

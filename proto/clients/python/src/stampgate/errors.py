@@ -27,6 +27,8 @@ _NEVER_SENT = re.compile(
 # The texts after a connection that opened, but could not be used: TLS failed, or the peer closed it at once, as it does
 # without a client certificate that it accepts.
 _REJECTED = re.compile('ssl|tls|tsi_|handshake|certificate|backends failing.*(Socket closed|reset)', re.IGNORECASE)
+# The text after a connection that broke before the end of its handshake, as when the gateway starts again.
+_BROKEN_HANDSHAKE = 'Handshake read failed'
 _STATUSES = activity_pb2.ActivityStatus.values()
 
 
@@ -112,7 +114,9 @@ class Error(grpc.RpcError):
     def is_connection_rejected(self) -> bool:
         """Whether the connection opened and could not be used, as after a failed TLS handshake. If this happens several
         times in a row, a certificate or a name is wrong."""
-        return self._code is _UNAVAILABLE and not self.domain and _REJECTED.search(self.message) is not None
+        if self._code is not _UNAVAILABLE or self.domain or _BROKEN_HANDSHAKE in self.message:
+            return False
+        return _REJECTED.search(self.message) is not None
 
 
 class OutcomeUnknown(Error):
