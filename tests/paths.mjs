@@ -1,5 +1,5 @@
 // The paths of files that tests use: in the tree and in bazel-bin, or in the runfiles if Bazel runs the test. Packages
-// are in the folders that deploy/install creates.
+// are in the folders that deploy/install creates, or in those that a release brings along.
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -17,21 +17,23 @@ export const wholeTree = () => dirname(realpathSync(join(root, 'WORKSPACE')));
 /** The path of a program that Bazel builds. `target` has the program's folder and name, as in tests/machine/probe. */
 export const binary = (target) => join(root, process.env.TEST_SRCDIR === undefined ? 'bazel-bin' : '.', target);
 
+const packages = process.env.STAMPGATE_PACKAGES ?? join(homedir(), '.cache/stampgate');
+
 /** The folder of the programs that deploy/install builds if the machine has Go. */
-export const goPrograms = join(homedir(), '.cache/stampgate/go');
+export const goPrograms = join(packages, 'go');
 
 /** The program in clients/rust, which deploy/install builds if the machine has Rust. */
-export const rustProgram = join(homedir(), '.cache/stampgate/rust/debug/answer_reader');
+export const rustProgram = join(packages, 'rust/debug/answer_reader');
 
 /** The folder of Prometheus and promtool, which deploy/install unpacks from Debian's package. */
-export const prometheusPrograms = join(homedir(), '.cache/stampgate/prometheus');
+export const prometheusPrograms = join(packages, 'prometheus');
 
 /**
  * The folder `name` with packages that deploy/install has installed. Fails if the packages differ from those that the
  * lock file lists. `lock` is the path of the lock file in the tree.
  */
 export function installed(name, lock) {
-  const folder = join(homedir(), '.cache/stampgate', name);
+  const folder = join(packages, name);
   const copy = join(folder, basename(lock).replace(/^(package-)?/, 'installed-'));
   if (!existsSync(copy) || !readFileSync(copy).equals(readFileSync(join(root, lock)))) {
     throw new Error(`${folder} does not have the packages that ${lock} lists: run deploy/install --tests`);

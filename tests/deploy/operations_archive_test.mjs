@@ -14,7 +14,7 @@ import { blocksOf } from '../readme/pages.mjs';
 import { startSimulator } from '../simulator/server.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
 import { USER, runner, whyNoRun } from './image_tree.mjs';
-import { IMAGE, VERSION, archiveOf, makeRelease } from './release_archives.mjs';
+import { IMAGE, VERSION, archiveOf, makeRelease, whyNoRelease } from './release_archives.mjs';
 import { documentOf } from './upstream_document.mjs';
 
 const DAY = '2026-12-15';
@@ -48,7 +48,7 @@ function addMethods(file) {
   for (const [name, method] of methodsIn(readFileSync(file))) methods.set(name, method);
 }
 
-describe("an operator's way to a new operation", { timeout: 4 * HANG_MS, skip: whyNoRun() }, () => {
+describe("an operator's way to a new operation", { timeout: 4 * HANG_MS, skip: whyNoRelease() ?? whyNoRun() }, () => {
   const release = makeRelease({ after });
   const root = scratch({ after });
   execFileSync('tar', ['-xzf', join(release, archiveOf(IMAGE)), '-C', root]);

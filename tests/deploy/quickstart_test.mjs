@@ -34,7 +34,7 @@ test(
     }
     assert.doesNotMatch(stdout, /^ {2}stampgate_\S+ 0$/m, 'a metric that says nothing');
     assert.doesNotMatch(stdout + stderr, /\(warning\)|class grants do not cover/);
-    assert.match(stdout, /This was --once: gateway and simulator end now\.[^]*\n {2}\.\/deploy\/quickstart\n$/);
+    assert.match(stdout, /This was --once: gateway and simulator end now\..*\n$/);
   },
 );
 
