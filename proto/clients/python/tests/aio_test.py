@@ -42,13 +42,22 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(stampgate.OutcomeUnknown):
             await aio.submit(self.policies.CreatePolicies, self.request, timeout=0.3)
 
-    async def test_a_submit_can_be_cancelled(self):
-        self.gateway.answers(METHOD, failure(grpc.StatusCode.UNAVAILABLE, 'UPSTREAM_FAILING', retry_delay=3))
+    async def test_a_cancelled_submit_leaves_its_key_in_the_request(self):
+        loop, arrived = asyncio.get_running_loop(), asyncio.Event()
+
+        def wait(_):
+            loop.call_soon_threadsafe(arrived.set)
+            return failure(grpc.StatusCode.UNAVAILABLE, 'UPSTREAM_FAILING', retry_delay=3)
+
+        self.gateway.answers(METHOD, wait)
         submit = asyncio.create_task(aio.submit(self.policies.CreatePolicies, self.request))
-        await asyncio.sleep(0)
+        await arrived.wait()
         submit.cancel()
         with self.assertRaises(asyncio.CancelledError):
             await submit
+        (sent,) = self.gateway.requests(METHOD)
+        self.assertEqual(self.request, sent)
+        self.assertTrue(sent.HasField('idempotency_key'))
 
     async def test_calls_of_the_stubs_raise_the_error(self):
         self.gateway.answers(METHOD, DENIED)
@@ -85,7 +94,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_prepare_sends_the_request_of_the_method(self):
         self.gateway.answers('StampService/Prepare', stamp_service_pb2.PrepareResponse(body=b'{}'))
-        prepared = await aio.prepare(StampServiceStub(self.channel).Prepare, self.policies.CreatePolicies, self.request)
+        prepared = await stampgate.prepare(StampServiceStub(self.channel).Prepare, self.request)
         self.assertEqual(prepared.body, b'{}')
         (sent,) = self.gateway.requests('StampService/Prepare')
         self.assertEqual(sent.method, '/stampgate.v1.PolicyService/CreatePolicies')

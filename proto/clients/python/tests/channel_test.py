@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import stampgate
-from stampgate import aio, connection
+from stampgate import aio, channel
 from stampgate.testing import FakeGateway
 from stampgate.v1 import events_pb2, policy_service_pb2
 from stampgate.v1.event_service_pb2 import SubscribeRequest, SubscribeResponse
@@ -66,8 +66,8 @@ class Identity:
 
 class TlsTest(unittest.TestCase):
     def setUp(self) -> None:
-        # Each call looks at the files.
-        self.enterContext(mock.patch.object(connection, '_LOOK_AT_FILES_EVERY', 0))
+        # Each call reads the files.
+        self.enterContext(mock.patch.object(channel, '_READ_FILES_EVERY', 0))
         root = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         for name in ('server', 'client', 'other'):
             (root / name).mkdir()
@@ -103,11 +103,11 @@ class TlsTest(unittest.TestCase):
             next(stream)
             self.rotate()
             policies.GetPolicy(REQUEST)
-            self.assertEqual(len(channel.connection.all()), 2)
+            self.assertEqual(len(channel._opened), 2)
             ended.set()
             self.assertEqual(next(stream).events[0].event_id, 'b')
             del stream
-            self.assertEqual(len(channel.connection.all()), 1)
+            self.assertEqual(len(channel._opened), 1)
 
     def test_calls_for_asyncio_after_a_rotation_use_the_new_files_and_a_token(self):
         async def run():
@@ -116,7 +116,7 @@ class TlsTest(unittest.TestCase):
                 await policies.GetPolicy(REQUEST)
                 self.rotate()
                 await policies.GetPolicy(REQUEST)
-                self.assertEqual(len(channel.connection.all()), 1)
+                self.assertEqual(len(channel._opened), 1)
 
         asyncio.run(run())
         seen = [metadata['authorization'] for metadata in self.gateway.metadata(METHOD)]
@@ -140,9 +140,9 @@ class TlsTest(unittest.TestCase):
                 self.assertRegex(raised.exception.message, 'CERTIFICATE_VERIFY_FAILED|Socket closed')
 
     def test_a_token_is_read_for_each_call(self):
-        file = self.client.put('token', b'one\n')
+        file = pathlib.Path(self.client.put('token', b'one\n'))
         tokens = iter(['three', 'four'])
-        with stampgate.connect(self.gateway.address, **self.files, token_file=file) as channel:
+        with stampgate.connect(self.gateway.address, **self.files, token=file.read_text) as channel:
             PolicyServiceStub(channel).GetPolicy(REQUEST)
             self.client.put('token', b'two\n')
             PolicyServiceStub(channel).GetPolicy(REQUEST)

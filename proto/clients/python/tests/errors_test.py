@@ -52,7 +52,8 @@ class ErrorTest(unittest.TestCase):
         self.assertEqual((raised.exception.reason, raised.exception.retry_delay), ('', None))
 
     def test_details_that_cannot_be_decoded_leave_code_and_message(self):
-        error = stampgate.Error(grpc.StatusCode.UNKNOWN, 'broken', (('grpc-status-details-bin', b'\xff'),))
+        details = grpc.aio.Metadata(('grpc-status-details-bin', b'\xff'))
+        error = stampgate.Error(grpc.aio.AioRpcError(grpc.StatusCode.UNKNOWN, grpc.aio.Metadata(), details, 'broken'))
         self.assertEqual((error.message, error.reason), ('broken', ''))
 
     def test_every_way_to_call_raises_the_error(self):
@@ -70,6 +71,23 @@ class ErrorTest(unittest.TestCase):
             with self.assertRaises(stampgate.Error) as raised:
                 call()
             self.assertEqual(raised.exception.reason, 'POLICY_NOT_FOUND')
+
+    def test_a_channel_with_an_interceptor_of_the_callers_own_raises_the_error(self):
+        class Interceptor(grpc.UnaryUnaryClientInterceptor):
+            def intercept_unary_unary(self, continuation, details, request):
+                call = continuation(details, request)
+                self.seen = call.exception()
+                return call
+
+        interceptor = Interceptor()
+        policies = PolicyServiceStub(grpc.intercept_channel(self.channel, interceptor))
+        self.gateway.answers(METHOD, failure(grpc.StatusCode.NOT_FOUND, 'POLICY_NOT_FOUND'))
+        method = policies.GetPolicy
+        for call in (method, method.with_call, lambda request: method.future(request).result()):
+            with self.assertRaises(stampgate.Error) as raised:
+                call(REQUEST)
+            self.assertEqual(raised.exception.reason, 'POLICY_NOT_FOUND')
+            self.assertIsInstance(interceptor.seen, stampgate.Error)
 
     def test_a_call_without_a_deadline_has_that_of_the_channel(self):
         self.enterContext(Blocked(self.gateway))

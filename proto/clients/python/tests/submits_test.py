@@ -1,5 +1,6 @@
 """Submits against the fake gateway."""
 
+import _thread
 import time
 import unittest
 import uuid
@@ -137,15 +138,31 @@ class SubmitTest(unittest.TestCase):
         with self.assertRaises(stampgate.ActivityPending):
             self.submit(NEEDS_VOTES, BROKEN, wait=True, timeout=0.5)
 
+    def test_an_interrupted_submit_leaves_its_key_in_the_request(self):
+        def interrupt(_):
+            _thread.interrupt_main()
+            return BROKEN
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.submit(interrupt)
+        (key,) = self.keys()
+        self.assertEqual(self.request.idempotency_key, key)
+        self.submit(COMPLETED)
+        self.assertEqual(self.keys(), [key, key])
+
+    def test_an_error_leaves_the_request_unchanged(self):
+        sent = policy_service_pb2.CreatePoliciesRequest.FromString(self.request.SerializeToString())
+        for answer in (DENIED, NEEDS_VOTES):
+            with self.subTest(answer), self.assertRaises((stampgate.Error, stampgate.ActivityError)):
+                self.submit(answer)
+            self.assertEqual(self.request, sent)
+
     def test_requests_that_cannot_be_submitted_are_refused(self):
         with self.assertRaises(TypeError):
             stampgate.submit(self.policies.GetPolicy, policy_service_pb2.GetPolicyRequest())
         with self.assertRaises(TypeError):
             request = general_service_pb2.SubmitOperationRequest(path='x')
             stampgate.submit(GeneralServiceStub(self.channel).SubmitOperation, request)
-        with self.assertRaises(ValueError):
-            self.request.client_stamp.body = b'{}'
-            self.submit(COMPLETED, wait=True)
 
     def test_a_stub_on_a_channel_of_the_callers_own_can_submit(self):
         with grpc.insecure_channel(self.gateway.address) as channel:

@@ -5,6 +5,7 @@ import concurrent.futures
 import importlib
 import itertools
 import json
+import pathlib
 import pkgutil
 import sys
 import threading
@@ -48,7 +49,7 @@ def error_of(error):
         parts = {'key': error.key, 'timestamp_ms': str(error.timestamp_ms), 'fingerprint': error.fingerprint}
         return {'outcome_unknown': {**parts, 'request': to_json(error.request)}}
     delay = {} if error.retry_delay is None else {'retry_delay_ms': round(error.retry_delay * 1000)}
-    violations = [vars(violation) for violation in error.violations]
+    violations = [violation._asdict() for violation in error.violations]
     names = ('reason', 'domain', 'message', 'metadata', 'request_id')
     members = {name: getattr(error, name) for name in names}
     return {'error': {'code': error.code().name, **members, 'violations': violations, **delay}}
@@ -61,8 +62,8 @@ class Driver:
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
 
     def connect(self, address, deadline_ms, tls=None, token_file=None):
-        files = {name: path or None for name, path in (tls or {}).items()}
-        options = {**files, 'token_file': token_file, 'timeout': deadline_ms / 1000}
+        options = {name: path or None for name, path in (tls or {}).items()}
+        options |= {'token': token_file and pathlib.Path(token_file).read_text, 'timeout': deadline_ms / 1000}
         self.channel = stampgate.connect(address, **options)
 
         async def open_channel():
@@ -106,9 +107,7 @@ class Driver:
         return {'ok': True}
 
     def subscribe(self, request, events, cursor=None, cursor_file=None):
-        start = json_format.ParseDict(request, SubscribeRequest())
-        if cursor:
-            start.cursor = cursor
+        start = json_format.ParseDict(request | ({'cursor': cursor} if cursor else {}), SubscribeRequest())
         store = stampgate.FileCursor(cursor_file) if cursor_file else None
         subscription = stampgate.subscribe(EventServiceStub(self.channel).Subscribe, start, store)
         try:
@@ -124,7 +123,7 @@ class Driver:
 
     def prepare(self, api_key, **command):
         method, request, options = self.arguments(self.channel, **command)
-        body = stampgate.prepare(StampServiceStub(self.channel).Prepare, method, request).body
+        body = stampgate.prepare(StampServiceStub(self.channel).Prepare, request).body
         stamp = stampgate.ApiKey(api_key['public'], api_key['private']).stamp(body)
         return {'response': to_json(method(stampgate.stamped(request, stamp), **options))}
 

@@ -1,39 +1,16 @@
 """A client of stampgate. The generated stubs are in `stampgate.v1`; `stampgate.aio` is for asyncio."""
 
-from stampgate._version import VERSION as __version__
-from stampgate.calls import connect, prepare, submit, subscribe
-from stampgate.channel import Channel
+from stampgate._version import __version__ as __version__
+from stampgate.calls import Channel as Channel, connect as connect, submit as submit, subscribe as subscribe
 from stampgate.errors import (
-    ActivityError,
-    ActivityFailed,
-    ActivityPending,
-    ActivityRejected,
-    Error,
-    Gap,
-    OutcomeUnknown,
-    Violation,
+    ActivityError as ActivityError,
+    ActivityFailed as ActivityFailed,
+    ActivityPending as ActivityPending,
+    ActivityRejected as ActivityRejected,
+    Error as Error,
+    Gap as Gap,
+    OutcomeUnknown as OutcomeUnknown,
+    Violation as Violation,
 )
-from stampgate.events import CursorStore, FileCursor, verify
-from stampgate.stamps import ApiKey, stamped
-
-__all__ = [
-    'ActivityError',
-    'ActivityFailed',
-    'ActivityPending',
-    'ActivityRejected',
-    'ApiKey',
-    'Channel',
-    'CursorStore',
-    'Error',
-    'FileCursor',
-    'Gap',
-    'OutcomeUnknown',
-    'Violation',
-    '__version__',
-    'connect',
-    'prepare',
-    'stamped',
-    'submit',
-    'subscribe',
-    'verify',
-]
+from stampgate.events import CursorStore as CursorStore, FileCursor as FileCursor, verify as verify
+from stampgate.stamps import ApiKey as ApiKey, prepare as prepare, stamped as stamped

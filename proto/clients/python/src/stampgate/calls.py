@@ -1,45 +1,48 @@
-"""The synchronous calls: connect, submit, subscribe, prepare. `stampgate.aio` has the same for asyncio."""
+"""The synchronous calls: connect, submit, subscribe. `stampgate.aio` has the same for asyncio."""
 
 from __future__ import annotations
 
-import logging
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import grpc
 from google.protobuf.message import Message
 
-from stampgate.channel import Channel
-from stampgate.connection import DEFAULT_TIMEOUT, Settings
-from stampgate.errors import Error
+from stampgate.channel import RenewedChannel
 from stampgate.events import CursorStore, Subscription
-from stampgate.submits import Submit
-from stampgate.v1 import activity_result_pb2, event_service_pb2, events_pb2, stamp_service_pb2
+from stampgate.submits import Submission
+from stampgate.v1.activity_result_pb2 import ActivityResult
+from stampgate.v1.event_service_pb2 import SubscribeRequest, SubscribeResponse
+from stampgate.v1.events_pb2 import Event
 
 _Request = TypeVar('_Request', bound=Message)
-_log = logging.getLogger('stampgate')
 
 
-def connect(
-    address: str,
-    *,
-    ca: str | os.PathLike[str] | None = None,
-    certificate: str | os.PathLike[str] | None = None,
-    key: str | os.PathLike[str] | None = None,
-    token: Callable[[], str] | None = None,
-    token_file: str | os.PathLike[str] | None = None,
-    timeout: float = DEFAULT_TIMEOUT,
-    options: Sequence[tuple[str, Any]] = (),
-) -> Channel:
-    """A channel for the generated stubs.
+class Channel(RenewedChannel, grpc.Channel):
+    """A channel for the generated stubs, whose calls have a deadline and raise Error."""
 
-    With `ca`, connects with TLS. The three PEM files are read again after they have changed. `token` is called for each
-    call, and `token_file` read. `timeout` is the deadline of calls that set none, in seconds. `options` are gRPC's
-    channel arguments, such as ('grpc.max_receive_message_length', 16 << 20).
-    """
-    return Channel(Settings(address, ca, certificate, key, token, token_file, timeout, tuple(options)))
+    _library = grpc
+
+    def subscribe(self, callback: Callable[[grpc.ChannelConnectivity], None], try_to_connect: bool = False) -> None:
+        self.current().subscribe(callback, try_to_connect)
+
+    def unsubscribe(self, callback: Callable[[grpc.ChannelConnectivity], None]) -> None:
+        self.current().unsubscribe(callback)
+
+    def close(self) -> None:
+        """Ends all calls in progress, and the connections."""
+        for channel in list(self._opened):
+            channel.close()
+
+    def __enter__(self) -> Channel:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+connect = Channel
 
 
 def submit(
@@ -49,35 +52,29 @@ def submit(
     key: str | None = None,
     wait: bool = False,
     timeout: float | None = None,
-) -> activity_result_pb2.ActivityResult:
+) -> ActivityResult:
     """Makes a submit, repeats it while a repetition is safe and may help, and returns the result of its activity.
 
     Sets an idempotency key unless the request has a key, a timestamp_ms or a client_stamp. All tries together last at
     most `timeout` seconds. With `wait`, waits until the activity has ended.
 
     Raises ActivityPending, ActivityRejected or ActivityFailed if the activity is not completed, OutcomeUnknown if
-    upstream may have acted, and otherwise the Error of the last try.
+    upstream may have acted, and otherwise the Error of the last try. Changes `request` only if another exception, such
+    as KeyboardInterrupt, ends the submit: `request` then has the key, and `submit(method, request)` repeats it safely.
     """
-    state = Submit(method, request, key, wait, timeout)
-    while True:
-        try:
-            response = method(state.request, timeout=state.remaining())
-            delay = state.after_response(response)
-        except grpc.RpcError as error:
-            delay = state.after_error(Error.of(error))
-        if delay is None:
-            result: activity_result_pb2.ActivityResult = response.activity.result
-            return result
-        time.sleep(delay)
+    submission = Submission(method, request, key, wait, timeout)
+    while submission.result is None:
+        with submission.attempt():
+            time.sleep(submission.delay)
+            submission.receive(submission.send())
+    return submission.result
 
 
 def subscribe(
-    method: grpc.UnaryStreamMultiCallable[
-        event_service_pb2.SubscribeRequest, event_service_pb2.SubscribeResponse
-    ],
-    request: event_service_pb2.SubscribeRequest,
+    method: grpc.UnaryStreamMultiCallable[SubscribeRequest, SubscribeResponse],
+    request: SubscribeRequest,
     cursor: CursorStore | None = None,
-) -> Iterator[events_pb2.Event]:
+) -> Iterator[Event]:
     """Iterates over events, and resumes by itself after the stream ends.
 
     Starts at the cursor that `cursor` has saved, or else where `request` starts. Saves the cursor of an event when the
@@ -85,29 +82,9 @@ def subscribe(
 
     Raises Gap if events are missing, and Error if a repetition cannot help.
     """
-    state = Subscription(request, cursor)
+    subscription = Subscription(method, request, cursor)
     while True:
-        call = method(state.request)
-        try:
-            for message in call:
-                for event in message.events:
-                    yield event
-                    state.passed(event.cursor)
-                state.passed(message.cursor)
-            delay = state.after_end()
-        except grpc.RpcError as error:
-            delay = state.after_error(Error.of(error))
-            _log.info('the subscription ended with %s; it resumes in %.1f s', error, delay)
-        finally:
-            call.cancel()
-        time.sleep(delay)
-
-
-def prepare(
-    method: grpc.UnaryUnaryMultiCallable[stamp_service_pb2.PrepareRequest, stamp_service_pb2.PrepareResponse],
-    prepared: grpc.UnaryUnaryMultiCallable[_Request, Any],
-    request: _Request,
-) -> stamp_service_pb2.PrepareResponse:
-    """The bytes of `request` for an end user to stamp. `method` is StampService.Prepare, `prepared` the request's."""
-    path: str = prepared.path  # type: ignore[attr-defined]
-    return method(stamp_service_pb2.PrepareRequest(method=path, request=request.SerializeToString()))
+        time.sleep(subscription.delay)
+        with subscription.stream() as stream:
+            for message in stream:
+                yield from subscription.events(message)

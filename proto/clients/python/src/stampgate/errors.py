@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import re
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple, NoReturn
 
 import grpc
-from google.protobuf.message import DecodeError, Message
+import grpc.aio
+from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
+from grpc import StatusCode
 
 from stampgate.v1 import activity_pb2
 
-_UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
-_REPEATABLE = (_UNAVAILABLE, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DEADLINE_EXCEEDED)
+_REPEATABLE = (StatusCode.UNAVAILABLE, StatusCode.UNKNOWN, StatusCode.DEADLINE_EXCEEDED)
 # Codes with which a library or a proxy ends a call that the gateway may have carried out.
-_UNKNOWN_OUTCOME = (*_REPEATABLE, grpc.StatusCode.CANCELLED, grpc.StatusCode.INTERNAL)
+_UNKNOWN_OUTCOME = (*_REPEATABLE, StatusCode.CANCELLED, StatusCode.INTERNAL)
 _REASONS_OF_UNKNOWN_OUTCOME = ('OUTCOME_UNKNOWN', 'OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN')
 # Their codes are repeatable, but a repetition within the same deadline cannot help.
 _FINAL_REASONS = ('OUTCOME_NOT_STORED', 'DEADLINE_TOO_SHORT')
@@ -29,120 +31,129 @@ _NEVER_SENT = re.compile(
 _REJECTED = re.compile('ssl|tls|tsi_|handshake|certificate|backends failing.*(Socket closed|reset)', re.IGNORECASE)
 # The text after a connection that broke before the end of its handshake, as when the gateway starts again.
 _BROKEN_HANDSHAKE = 'Handshake read failed'
-_STATUSES = activity_pb2.ActivityStatus.values()
 
 
-@dataclasses.dataclass(frozen=True)
-class Violation:
+class Violation(NamedTuple):
     """A rule that the request violates."""
 
     field: str
     description: str
 
 
-class Error(grpc.RpcError):
-    """The error of a call. Has gRPC's own methods code(), details() and trailing_metadata() too."""
+class Error(grpc.aio.AioRpcError):
+    """The error of a synchronous or asynchronous call. Has gRPC's code(), details() and trailing_metadata() too."""
 
-    reason: str
-    """Such as 'INVALID_REQUEST'; empty if a gRPC library or a proxy made the error."""
-    domain: str
-    """'stampgate' if the gateway made the error, 'upstream' if upstream refused the call, otherwise empty."""
-    message: str
-    """A description for people."""
-    metadata: dict[str, str]
-    """The metadata of the ErrorInfo, such as 'caller' or 'fingerprint'."""
-    violations: list[Violation]
-    """The rules that the request violates."""
-    retry_delay: float | None
-    """The seconds after which the gateway asks for a repetition; None if it does not ask for one."""
-    request_id: str
-    """The id of the call in the gateway's log and audit log; empty if the gateway did not answer."""
-
-    def __init__(self, code: grpc.StatusCode, message: str, trailing_metadata: Any = ()) -> None:
-        self._code, self.message = code, message
-        self._trailing_metadata = tuple(trailing_metadata or ())
-        metadata = dict(self._trailing_metadata)
+    def __init__(self, error: grpc.RpcError) -> None:
+        pairs: Any = error.trailing_metadata()
+        trailing_metadata = grpc.aio.Metadata.from_tuple(pairs)
+        super().__init__(error.code(), grpc.aio.Metadata(), trailing_metadata, error.details())
         info, request = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
         retry = error_details_pb2.RetryInfo()
-        try:
-            status = status_pb2.Status.FromString(metadata.get('grpc-status-details-bin', b''))
+        # A proxy's details cannot be decoded. The error then has only its code and message.
+        with contextlib.suppress(DecodeError):
+            status = status_pb2.Status.FromString(trailing_metadata.get('grpc-status-details-bin', b''))
             for detail in status.details:
                 _ = detail.Unpack(info) or detail.Unpack(request) or detail.Unpack(retry)
-        except DecodeError:
-            pass  # A proxy's details. The error then has only its code and message.
-        self.reason, self.domain, self.metadata = info.reason, info.domain, dict(info.metadata)
+        self.message: str = error.details() or ''
+        """A description for people."""
+        self.reason: str = info.reason
+        """Such as 'INVALID_REQUEST'; empty if a gRPC library or a proxy made the error."""
+        self.domain: str = info.domain
+        """'stampgate' if the gateway made the error, 'upstream' if upstream refused the call, otherwise empty."""
+        self.metadata: dict[str, str] = dict(info.metadata)
+        """The metadata of the ErrorInfo, such as 'caller' or 'fingerprint'."""
         self.violations = [Violation(each.field, each.description) for each in request.field_violations]
-        delay = retry.retry_delay
-        self.retry_delay = float(delay.seconds + delay.nanos / 1e9) if retry.HasField('retry_delay') else None
-        self.request_id = metadata.get('x-request-id', '')
-        super().__init__(str(self))
+        """The rules that the request violates."""
+        self.retry_delay: float | None = None
+        """The seconds after which the gateway asks for a repetition; None if it does not ask for one."""
+        if retry.HasField('retry_delay'):
+            self.retry_delay = retry.retry_delay.ToTimedelta().total_seconds()
+        self.request_id = str(trailing_metadata.get('x-request-id', ''))
+        """The id of the call in the gateway's log and audit log; empty if the gateway did not answer."""
 
     @staticmethod
     def of(error: grpc.RpcError) -> Error:
-        """The error that a stub or a call of gRPC's own library has raised, as an Error."""
-        if isinstance(error, Error):
-            return error
-        return Error(error.code(), error.details() or '', error.trailing_metadata())
+        """The error that a call has raised, with what the gateway states about it."""
+        return error if isinstance(error, Error) else Error(error)
 
     def __str__(self) -> str:
         violations = ''.join(f'; {each.field}: {each.description}' for each in self.violations)
         request = f' (request {self.request_id})' if self.request_id else ''
-        return f'{self._code.name} {self.reason or "without a reason"}: {self.message}{violations}{request}'
+        return f'{self.code().name} {self.reason or "without a reason"}: {self.message}{violations}{request}'
 
-    def code(self) -> grpc.StatusCode:
-        return self._code
+    # Interceptors of the caller's own get the error as the call that has ended with it.
 
-    def details(self) -> str:
-        return self.message
+    def result(self, timeout: float | None = None) -> NoReturn:
+        raise self
 
-    def trailing_metadata(self) -> Any:
-        return self._trailing_metadata
+    def exception(self, timeout: float | None = None) -> Error:
+        return self
 
     @property
     def is_repeatable(self) -> bool:
         """Whether the same call may succeed later: a query, or a submit with its key or timestamp."""
-        return self.reason not in _FINAL_REASONS and (self.retry_delay is not None or self._code in _REPEATABLE)
+        # INTERNAL without a reason: the connection broke in the middle of a message.
+        may_help = self.code() in _REPEATABLE or (self.code() is StatusCode.INTERNAL and not self.domain)
+        return self.reason not in _FINAL_REASONS and (may_help or self.retry_delay is not None)
 
     @property
     def is_outcome_unknown(self) -> bool:
         """Whether upstream may have carried out a submit that ended with this error."""
         if self.domain:
             return self.reason in _REASONS_OF_UNKNOWN_OUTCOME
-        return self._code in _UNKNOWN_OUTCOME and not _NEVER_SENT.search(self.message)
+        return self.code() in _UNKNOWN_OUTCOME and not _NEVER_SENT.search(self.message)
 
     @property
     def is_connection_rejected(self) -> bool:
         """Whether the connection opened and could not be used, as after a failed TLS handshake. If this happens several
         times in a row, a certificate or a name is wrong."""
-        if self._code is not _UNAVAILABLE or self.domain or _BROKEN_HANDSHAKE in self.message:
+        if self.code() is not StatusCode.UNAVAILABLE or self.domain or _BROKEN_HANDSHAKE in self.message:
             return False
         return _REJECTED.search(self.message) is not None
+
+
+@contextlib.contextmanager
+def typed_errors() -> Iterator[None]:
+    """Raises Error instead of gRPC's own errors."""
+    try:
+        yield
+    except grpc.RpcError as error:
+        raise Error.of(error) from None
 
 
 class OutcomeUnknown(Error):
     """Upstream may have carried out the submit. `submit(method, error.request)` repeats it, and never acts twice."""
 
-    def __init__(self, last: Error, request: Message) -> None:
-        super().__init__(last.code(), last.message, last.trailing_metadata())
-        self.request: Any = request
+    def __init__(self, last: Error, request: Any) -> None:
+        super().__init__(last)
+        self.request = request
         """The request with the key, timestamp or stamp with which it was sent."""
-        self.key: str = getattr(request, 'idempotency_key', '')
-        self.timestamp_ms = int(self.metadata.get('timestamp_ms', getattr(request, 'timestamp_ms', 0)))
+        self.key: str = request.idempotency_key
+        self.timestamp_ms = int(self.metadata.get('timestamp_ms', request.timestamp_ms))
         """The time of the request; 0 if it is not known."""
         self.fingerprint = self.metadata.get('fingerprint', '')
         """The fingerprint of the activity, if there is one; empty if it is not known."""
 
 
+class Gap(Error):
+    """Events are missing after the cursor of a subscription: they were trimmed or lost, or belong to another log."""
+
+    @property
+    def cursor(self) -> str | None:
+        """Where the events continue. None if only a time or LOG_END_EARLIEST can be the next start."""
+        return self.metadata.get('earliest_cursor') or self.metadata.get('next_cursor')
+
+
 class ActivityError(Exception):
     """An activity that is not completed."""
 
-    def __init__(self, activity: activity_pb2.Activity, request: Message) -> None:
+    def __init__(self, activity: activity_pb2.Activity, request: Any) -> None:
         self.activity = activity
-        self.request: Any = request
+        self.request = request
         """The request with the key, timestamp or stamp with which it was sent."""
-        status = activity_pb2.ActivityStatus.Name(activity.status) if activity.status in _STATUSES else activity.status
-        failure = f': {activity.failure.message}' if activity.HasField('failure') else ''
-        super().__init__(f'the activity {activity.id} has the status {status}{failure}')
+        names = activity_pb2.ActivityStatus.DESCRIPTOR.values_by_number
+        status = names[activity.status].name if activity.status in names else activity.status
+        super().__init__(f'the activity {activity.id} has the status {status} {activity.failure.message}'.rstrip())
 
 
 class ActivityPending(ActivityError):
@@ -158,12 +169,3 @@ class ActivityRejected(ActivityError):
 
 class ActivityFailed(ActivityError):
     """The activity failed; `activity.failure` states why."""
-
-
-class Gap(Error):
-    """Events are missing after the cursor of a subscription: they were trimmed or lost, or belong to another log."""
-
-    def __init__(self, error: Error) -> None:
-        super().__init__(error.code(), error.message, error.trailing_metadata())
-        self.cursor = self.metadata.get('earliest_cursor') or self.metadata.get('next_cursor')
-        """Where the events continue. None if only a time or LOG_END_EARLIEST can be the next start."""

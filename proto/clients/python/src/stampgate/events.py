@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import copy
+import logging
+import math
 import os
 import pathlib
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
 
 import grpc
 
 from stampgate.errors import Error, Gap
 from stampgate.submits import Backoff
-from stampgate.v1 import event_service_pb2, events_pb2, webhooks_pb2
+from stampgate.v1.event_service_pb2 import SubscribeRequest, SubscribeResponse
+from stampgate.v1.events_pb2 import Event
+from stampgate.v1.webhooks_pb2 import WebhookKey
 
 _GAPS = ('EVENTS_TRIMMED', 'EVENTS_LOST', 'EVENT_DAMAGED', 'CURSOR_OF_ANOTHER_LOG', 'CURSOR_AHEAD_OF_LOG')
+_log = logging.getLogger('stampgate')
 
 
 class CursorStore(Protocol):
@@ -42,44 +49,52 @@ class FileCursor:
             file.write(cursor)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(new, self._path)
+        new.replace(self._path)
 
 
 class Subscription:
-    """The place of a subscription. Makes no calls itself, so that subscribe() and aio.subscribe() share it."""
+    """The place of a subscription, and the `delay` until its next stream. subscribe() and aio.subscribe() share it."""
 
-    def __init__(self, request: event_service_pb2.SubscribeRequest, store: CursorStore | None) -> None:
-        self.request = event_service_pb2.SubscribeRequest()
-        self.request.CopyFrom(request)
-        self._store = store
-        self._backoff = Backoff(longest=10)
+    def __init__(self, method: Any, request: SubscribeRequest, store: CursorStore | None) -> None:
+        self._method, self._request, self._store = method, copy.deepcopy(request), store
+        self._backoff, self.delay = Backoff(), 0.0
         if store is not None and (cursor := store.load()) is not None:
-            self.request.cursor = cursor
+            self._request.cursor = cursor
 
-    def passed(self, cursor: str) -> None:
-        """The subscriber has processed everything before this cursor."""
-        self._backoff.reset()
-        if cursor == self.request.cursor:
-            return
-        self.request.cursor = cursor
-        if self._store is not None:
-            self._store.save(cursor)
+    @contextlib.contextmanager
+    def stream(self) -> Iterator[Any]:
+        """One stream of messages. Raises an error if no later one can continue."""
+        stream = self._method(self._request)
+        try:
+            yield stream
+            self.delay = self._backoff.after()  # A proxy may end a stream without an error.
+        except grpc.RpcError as raised:
+            error = Error.of(raised)
+            if error.reason in _GAPS:
+                raise Gap(error) from None
+            self.delay = self._backoff.after(error)
+            if self.delay == math.inf:
+                raise error from None
+            _log.info('the subscription ended with %s; it resumes in %.1f s', error, self.delay)
+        finally:
+            stream.cancel()
 
-    def after_error(self, error: Error) -> float:
-        """The seconds until the next try. Raises an error if the subscription ends."""
-        if error.reason in _GAPS:
-            raise Gap(error)
-        # INTERNAL without a reason: the connection broke in the middle of a message.
-        if not (error.is_repeatable or (error.code() is grpc.StatusCode.INTERNAL and not error.domain)):
-            raise error
-        return self._backoff.after(error)
+    def events(self, message: SubscribeResponse) -> Iterator[Event]:
+        """The events of a message. Saves the cursor of an event when the next one is asked for."""
+        for event in message.events:
+            yield event
+            self._advance(event.cursor)
+        self._advance(message.cursor)
 
-    def after_end(self) -> float:
-        """The seconds until the next try after a stream that ended without an error, as a proxy may end it."""
-        return self._backoff.next()
+    def _advance(self, cursor: str) -> None:
+        self._backoff = Backoff()
+        if cursor != self._request.cursor:
+            self._request.cursor = cursor
+            if self._store is not None:
+                self._store.save(cursor)
 
 
-def verify(event: events_pb2.Event, keys: Iterable[webhooks_pb2.WebhookKey]) -> bool:
+def verify(event: Event, keys: Iterable[WebhookKey]) -> bool:
     """Whether one of `keys`, from WebhookService.GetWebhookKeySet, signed the event. Needs the extra `crypto`."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -88,13 +103,12 @@ def verify(event: events_pb2.Event, keys: Iterable[webhooks_pb2.WebhookKey]) -> 
         raise ValueError(f'the event {event.event_id} has no body: read it with EventService.ReadEventBody')
     signature = event.signature
     signed = f'v1.ed25519.{signature.key_id}.{signature.timestamp}.{event.event_id}.'.encode() + event.body
-    for key in keys:
-        if key.kid != signature.key_id or key.crv != 'Ed25519':
-            continue
-        public_key = Ed25519PublicKey.from_public_bytes(base64.urlsafe_b64decode(key.x + '=='))
-        try:
-            public_key.verify(signature.signature, signed)
-            return True
-        except InvalidSignature:
-            continue
-    return False
+    public_key = {key.kid: key.x for key in keys if key.crv == 'Ed25519'}.get(signature.key_id)
+    if public_key is None:
+        return False
+    try:
+        point = base64.urlsafe_b64decode(public_key + '==')
+        Ed25519PublicKey.from_public_bytes(point).verify(signature.signature, signed)
+        return True
+    except InvalidSignature:
+        return False

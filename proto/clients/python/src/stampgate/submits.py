@@ -1,17 +1,24 @@
-"""Submits that are repeated safely, until their outcome is known."""
+"""When to repeat a call, and submits that are repeated until their outcome is known."""
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import math
 import random
 import time
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
-from stampgate.connection import DEFAULT_TIMEOUT
+import grpc
+
+from stampgate.channel import DEFAULT_TIMEOUT
 from stampgate.errors import ActivityError, ActivityFailed, ActivityPending, ActivityRejected, Error, OutcomeUnknown
 from stampgate.v1 import activity_pb2
+from stampgate.v1.activity_result_pb2 import ActivityResult
 
-_REJECTED_CONNECTIONS = 5
+_MOST_REJECTED_CONNECTIONS = 5
 _ENDINGS: dict[int, type[ActivityError]] = {
     activity_pb2.ACTIVITY_STATUS_FAILED: ActivityFailed,
     activity_pb2.ACTIVITY_STATUS_REJECTED: ActivityRejected,
@@ -19,89 +26,84 @@ _ENDINGS: dict[int, type[ActivityError]] = {
 
 
 class Backoff:
-    """How long to wait after each error in a row. Raises the error if repetitions do not help."""
+    """The delays between tries in a row."""
 
-    def __init__(self, longest: float) -> None:
-        self._longest = longest
-        self.reset()
+    def __init__(self) -> None:
+        self._repetitions = self._rejected_connections = 0
 
-    def reset(self) -> None:
-        self._failures = self._rejected = 0
-
-    def after(self, error: Error) -> float:
-        self._rejected = self._rejected + 1 if error.is_connection_rejected else 0
-        if self._rejected == _REJECTED_CONNECTIONS:
-            raise error
-        if error.retry_delay is not None:
-            return error.retry_delay * random.uniform(1, 1.25)
-        return self.next()
-
-    def next(self) -> float:
-        self._failures += 1
-        return random.uniform(0.5, 1) * min(self._longest, 0.1 * 2.0**min(self._failures, 10))
+    def after(self, error: Error | None = None) -> float:
+        """The seconds to wait after a try that ended with or without an error; infinite if a repetition cannot help."""
+        if error is not None:
+            self._rejected_connections = self._rejected_connections + 1 if error.is_connection_rejected else 0
+            if not error.is_repeatable or self._rejected_connections == _MOST_REJECTED_CONNECTIONS:
+                return math.inf
+            if error.retry_delay is not None:
+                return error.retry_delay * random.uniform(1, 1.25)
+        self._repetitions += 1
+        longest = 0.1 * 2.0 ** min(self._repetitions, 6)
+        return random.uniform(longest / 2, longest)
 
 
-class Submit:
-    """One submit until its outcome is known: what to send, and when to repeat it. Makes no calls itself, so that
-    submit() and aio.submit() share it."""
+class Submission:
+    """A submit until its outcome is known, and the `delay` until its next try. submit() and aio.submit() share it."""
 
     def __init__(self, method: Any, request: Any, key: str | None, wait: bool, timeout: float | None) -> None:
-        self.request = type(request)()
-        self.request.CopyFrom(request)
-        if timeout is None:
-            timeout = getattr(method, 'timeout', DEFAULT_TIMEOUT)
-        self._wait, self._end = wait, time.monotonic() + timeout
-        self._backoff = Backoff(longest=3)
-        self._is_outcome_unknown = False
-        self._pending: activity_pb2.Activity | None = None
         fields = request.DESCRIPTOR.fields_by_name
-        if fields.get('client_stamp') and request.HasField('client_stamp'):
-            if key or wait:
-                raise ValueError('a request with a client_stamp can have neither a key nor wait')
-            return  # The stamped body contains the time, so that upstream recognizes a repetition.
         # GeneralService.SubmitOperation has an activity_type, and returns its activity as JSON text.
         if 'idempotency_key' not in fields or 'activity_type' in fields:
             raise TypeError(f'{request.DESCRIPTOR.name} is not the request of a submit that returns an activity')
+        if timeout is None:
+            timeout = getattr(method, 'timeout', DEFAULT_TIMEOUT)
+        self._method, self._wait, self._end = method, wait, time.monotonic() + timeout
+        self._backoff, self.delay = Backoff(), 0.0
+        self._may_have_acted = False
+        self._pending: activity_pb2.Activity | None = None
+        self.result: ActivityResult | None = None
+        self._callers_request, self._request = request, copy.deepcopy(request)
         if wait:
-            self.request.wait_until = activity_pb2.WAIT_UNTIL_FINAL
+            self._request.wait_until = activity_pb2.WAIT_UNTIL_FINAL
         if key is not None:
-            self.request.idempotency_key = key
-        elif not (request.HasField('idempotency_key') or request.HasField('timestamp_ms')):
-            self.request.idempotency_key = str(uuid.uuid4())
+            self._request.idempotency_key = key
+        elif not any(request.HasField(name) for name in ('idempotency_key', 'timestamp_ms', 'client_stamp')):
+            self._request.idempotency_key = str(uuid.uuid4())
 
-    def remaining(self) -> float:
-        return max(self._end - time.monotonic(), 0)
-
-    def after_error(self, error: Error) -> float:
-        """The seconds until the repetition. Raises an error if the submit ends."""
-        self._is_outcome_unknown |= error.is_outcome_unknown
-        if not error.is_repeatable:
-            self._raise(error)
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[None]:
+        """One try, after the delay. Raises an error if the submit ends without a result."""
         try:
-            delay = self._backoff.after(error)
-        except Error:
-            self._raise(error)
-        if delay >= self.remaining():
-            self._raise(error)
-        return delay
+            yield
+        except ActivityError:
+            raise
+        except grpc.RpcError as error:
+            self._fail(Error.of(error))
+        except BaseException:
+            # The caller gets no error with the request, so the caller's own request keeps the key.
+            self._callers_request.CopyFrom(self._request)
+            raise
 
-    def after_response(self, response: Any) -> float | None:
-        """The seconds until the repetition, which waits further; None if the activity is completed. Raises an error if
-        the submit ends otherwise."""
-        activity = response.activity
+    def send(self) -> Any:
+        return self._method(self._request, timeout=max(self._remaining(), 0))
+
+    def receive(self, response: Any) -> None:
+        activity: activity_pb2.Activity = response.activity
         if activity.status == activity_pb2.ACTIVITY_STATUS_COMPLETED:
-            return None
-        if ending := _ENDINGS.get(activity.status):
-            raise ending(activity, self.request)
-        self._pending = activity
-        delay = self._backoff.next()
-        if not self._wait or delay >= self.remaining():
-            raise ActivityPending(activity, self.request)
-        return delay
+            self.result = activity.result
+            return
+        ending = _ENDINGS.get(activity.status, ActivityPending)
+        self._pending, self.delay = activity, self._backoff.after()
+        if ending is not ActivityPending or not self._wait or self.delay >= self._remaining():
+            raise ending(activity, self._request)
 
-    def _raise(self, error: Error) -> None:
+    def _fail(self, error: Error) -> None:
+        self._may_have_acted |= error.is_outcome_unknown
+        self.delay = self._backoff.after(error)
+        if self.delay < self._remaining():
+            return
         if self._pending is not None:
-            raise ActivityPending(self._pending, self.request) from error
-        if self._is_outcome_unknown:
-            raise OutcomeUnknown(error, self.request) from None
-        raise error
+            raise ActivityPending(self._pending, self._request) from error
+        if self._may_have_acted:
+            raise OutcomeUnknown(error, self._request) from None
+        raise error from None
+
+    def _remaining(self) -> float:
+        return self._end - time.monotonic()

@@ -10,14 +10,15 @@
 from __future__ import annotations
 
 import collections
-import functools
+import datetime
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
-from google.protobuf import any_pb2, descriptor_pool, message_factory
+import grpc.aio
+from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped]
 
@@ -33,29 +34,21 @@ def failure(
     *,
     domain: str = 'stampgate',
     metadata: Mapping[str, str] | None = None,
-    violations: Iterable[Violation] = (),
+    violations: Sequence[Violation] = (),
     retry_delay: float | None = None,
 ) -> Error:
     """An error as the gateway sends it. Without a reason it has no ErrorInfo, as if the connection had broken."""
     status = status_pb2.Status(code=code.value[0], message=message)
-
-    def add(detail: Message) -> None:
-        packed = any_pb2.Any()
-        packed.Pack(detail)
-        status.details.append(packed)
-
     if reason:
-        add(error_details_pb2.ErrorInfo(reason=reason, domain=domain, metadata=metadata))
-    if fields := [
-        error_details_pb2.BadRequest.FieldViolation(field=each.field, description=each.description)
-        for each in violations
-    ]:
-        add(error_details_pb2.BadRequest(field_violations=fields))
+        status.details.add().Pack(error_details_pb2.ErrorInfo(reason=reason, domain=domain, metadata=metadata))
+    if violations:
+        fields = [violation._asdict() for violation in violations]
+        status.details.add().Pack(error_details_pb2.BadRequest(field_violations=fields))
     if retry_delay is not None:
-        retry = error_details_pb2.RetryInfo()
-        retry.retry_delay.FromNanoseconds(round(retry_delay * 1e9))
-        add(retry)
-    return Error(code, message, (('grpc-status-details-bin', status.SerializeToString()),))
+        delay = datetime.timedelta(seconds=retry_delay)
+        status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
+    trailing_metadata = grpc.aio.Metadata(('grpc-status-details-bin', status.SerializeToString()))
+    return Error(grpc.aio.AioRpcError(code, grpc.aio.Metadata(), trailing_metadata, message))
 
 
 class FakeGateway:
@@ -69,10 +62,11 @@ class FakeGateway:
         # Each subscription in progress occupies a thread.
         self._server = grpc.server(ThreadPoolExecutor(max_workers=32))
         self._server.add_generic_rpc_handlers((_Handler(self._answer),))
-        add_port = self._server.add_insecure_port
-        if credentials is not None:
-            add_port = functools.partial(self._server.add_secure_port, server_credentials=credentials)
-        self.address = f'127.0.0.1:{add_port("127.0.0.1:0")}'
+        if credentials is None:
+            port = self._server.add_insecure_port('127.0.0.1:0')
+        else:
+            port = self._server.add_secure_port('127.0.0.1:0', credentials)
+        self.address = f'127.0.0.1:{port}'
         self._server.start()
 
     def answers(self, method: str, *answers: Answer) -> None:
@@ -127,22 +121,18 @@ class _Handler(grpc.GenericRpcHandler):
             return None
         path = f'{service.rpartition(".")[2]}/{name}'
 
-        def messages(request: Any, context: grpc.ServicerContext) -> Iterator[Message]:
+        def messages(request: Any, context: grpc.ServicerContext) -> Iterator[bytes]:
             answer = self._answer(path, request, dict(context.invocation_metadata()))
             for each in answer if isinstance(answer, Iterable) else [answer]:
                 if isinstance(each, Error):
-                    context.set_trailing_metadata(each.trailing_metadata())
+                    context.set_trailing_metadata(tuple(each.trailing_metadata()))
                     context.abort(each.code(), each.message)
                 assert isinstance(each, Message)
-                yield each
+                yield each.SerializeToString()
 
         deserialize = message_factory.GetMessageClass(method.input_type).FromString
         if method.server_streaming:
-            return grpc.unary_stream_rpc_method_handler(messages, deserialize, _serialize)
+            return grpc.unary_stream_rpc_method_handler(messages, deserialize)
         return grpc.unary_unary_rpc_method_handler(
-            lambda request, context: next(messages(request, context)), deserialize, _serialize
+            lambda request, context: next(messages(request, context)), deserialize
         )
-
-
-def _serialize(message: Message) -> bytes:
-    return message.SerializeToString()
