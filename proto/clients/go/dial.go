@@ -11,10 +11,8 @@ import (
 	"crypto/x509"
 	_ "embed"
 	"fmt"
-	"io"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,12 +20,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 )
-
-// DefaultDeadline limits a unary call, and a whole Submit, if the context has no deadline.
-const DefaultDeadline = 30 * time.Second
 
 //go:embed VERSION
 var version string
@@ -50,15 +43,30 @@ func Dial(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) 
 		grpc.WithUserAgent("stampgate-go/" + version),
 	}
 	settings = append(settings, options...)
-	// As the last interceptors, these convert errors before the caller's own interceptors get them.
-	settings = append(settings, grpc.WithChainUnaryInterceptor(callUnary), grpc.WithChainStreamInterceptor(callStream))
+	// These follow the caller's own interceptors, and the deadline follows the caller's DefaultDeadline.
+	settings = append(settings, DefaultDeadline(30*time.Second),
+		grpc.WithChainUnaryInterceptor(repeatSubmit, callUnary), grpc.WithChainStreamInterceptor(callStream))
 	return grpc.NewClient(address, settings...)
+}
+
+// DefaultDeadline limits each unary call, and each whole Submit, whose context has no deadline. Without this option, the
+// limit is 30 seconds.
+func DefaultDeadline(limit time.Duration) grpc.DialOption {
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, request, response any,
+		conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		if _, isSet := ctx.Deadline(); isSet {
+			return invoke(ctx, method, request, response, conn, options...)
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		return invoke(ctx, method, request, response, conn, options...)
+	})
 }
 
 // TLSFiles makes TLS connections. Each file is PEM, and is read for each new connection, so that the files can be
 // replaced at any time. certificate and key may be empty if the gateway requires no client certificate.
 func TLSFiles(ca, certificate, key string) grpc.DialOption {
-	return grpc.WithTransportCredentials(&tlsFiles{credentials.NewTLS(nil), ca, certificate, key})
+	return grpc.WithTransportCredentials(tlsFiles{credentials.NewTLS(nil), ca, certificate, key})
 }
 
 type tlsFiles struct {
@@ -66,38 +74,23 @@ type tlsFiles struct {
 	ca, certificate, key             string
 }
 
-func (f *tlsFiles) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (
+func (f tlsFiles) Clone() credentials.TransportCredentials { return f }
+
+func (f tlsFiles) ClientHandshake(ctx context.Context, authority string, conn net.Conn) (
 	net.Conn, credentials.AuthInfo, error) {
-	config, err := f.read()
+	config := &tls.Config{RootCAs: x509.NewCertPool()}
+	ca, err := os.ReadFile(f.ca)
+	if err == nil && !config.RootCAs.AppendCertsFromPEM(ca) {
+		err = fmt.Errorf("%s contains no certificate", f.ca)
+	}
+	if err == nil && f.certificate != "" {
+		config.Certificates = make([]tls.Certificate, 1)
+		config.Certificates[0], err = tls.LoadX509KeyPair(f.certificate, f.key)
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("tls: %w", err)
 	}
 	return credentials.NewTLS(config).ClientHandshake(ctx, authority, conn)
-}
-
-func (f *tlsFiles) Clone() credentials.TransportCredentials {
-	clone := *f
-	clone.TransportCredentials = f.TransportCredentials.Clone()
-	return &clone
-}
-
-func (f *tlsFiles) read() (*tls.Config, error) {
-	ca, err := os.ReadFile(f.ca)
-	if err != nil {
-		return nil, fmt.Errorf("tls: %w", err)
-	}
-	config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-	if !config.RootCAs.AppendCertsFromPEM(ca) {
-		return nil, fmt.Errorf("tls: %s contains no certificate", f.ca)
-	}
-	if f.certificate != "" {
-		pair, err := tls.LoadX509KeyPair(f.certificate, f.key)
-		if err != nil {
-			return nil, fmt.Errorf("tls: %s and %s: %w", f.certificate, f.key, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return config, nil
 }
 
 // TokenFile sends the bearer token in this file with each call, and reads the file for each call. Requires TLSFiles.
@@ -117,53 +110,7 @@ type tokenSource func(context.Context) (string, error)
 
 func (s tokenSource) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
 	token, err := s(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{"authorization": "Bearer " + token}, nil
+	return map[string]string{"authorization": "Bearer " + token}, err
 }
 
 func (tokenSource) RequireTransportSecurity() bool { return true }
-
-func withDefaultDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, hasDeadline := ctx.Deadline(); hasDeadline {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, DefaultDeadline)
-}
-
-func callUnary(ctx context.Context, method string, request, response any, conn *grpc.ClientConn,
-	invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
-	ctx, cancel := withDefaultDeadline(ctx)
-	defer cancel()
-	var trailer metadata.MD
-	var gateway peer.Peer // gRPC sets the address when the call has a connection.
-	err := invoke(ctx, method, request, response, conn,
-		append(slices.Clip(options), grpc.Trailer(&trailer), grpc.Peer(&gateway))...)
-	if err == nil {
-		return nil
-	}
-	typed := errorOf(err, trailer)
-	typed.isUnsent = gateway.Addr == nil
-	return typed
-}
-
-func callStream(ctx context.Context, description *grpc.StreamDesc, conn *grpc.ClientConn, method string,
-	open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
-	stream, err := open(ctx, description, conn, method, options...)
-	if err != nil {
-		return nil, errorOf(err, nil)
-	}
-	return typedStream{stream}, nil
-}
-
-// typedStream converts the error that ends a stream.
-type typedStream struct{ grpc.ClientStream }
-
-func (s typedStream) RecvMsg(message any) error {
-	err := s.ClientStream.RecvMsg(message)
-	if err == nil || err == io.EOF {
-		return err
-	}
-	return errorOf(err, s.Trailer())
-}

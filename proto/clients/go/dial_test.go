@@ -14,7 +14,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -86,7 +85,7 @@ func TestACallHasADeadlineAndTheUserAgent(t *testing.T) {
 	if _, err := policies.CreatePolicies(t.Context(), &stampgatev1.CreatePoliciesRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	if stub.deadline < 20*time.Second || stub.deadline > stampgate.DefaultDeadline {
+	if stub.deadline < 20*time.Second || stub.deadline > 30*time.Second {
 		t.Errorf("the deadline is %v", stub.deadline)
 	}
 	if agent := strings.Join(stub.headers.Get("user-agent"), ""); !strings.HasPrefix(agent, "stampgate-go/") {
@@ -94,24 +93,29 @@ func TestACallHasADeadlineAndTheUserAgent(t *testing.T) {
 	}
 }
 
-func TestNoGoroutineIsLeftAfterClose(t *testing.T) {
-	_, server, address := serve(t)
-	before := runtime.NumGoroutine()
-	for range 20 {
-		conn, err := stampgate.Dial(address)
-		if err != nil {
+func TestTheDefaultDeadlineEndsACallAndASubmitWithoutOne(t *testing.T) {
+	stub, _, address := serve(t)
+	conn, err := stampgate.Dial(address, stampgate.DefaultDeadline(2*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	policies := stampgatev1.NewPolicyServiceClient(conn)
+	long, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for ctx, limit := range map[context.Context]time.Duration{t.Context(): 2 * time.Second, long: time.Minute} {
+		if _, err := policies.CreatePolicies(ctx, &stampgatev1.CreatePoliciesRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		policies := stampgatev1.NewPolicyServiceClient(conn)
-		stampgate.Submit(t.Context(), policies.CreatePolicies, &stampgatev1.CreatePoliciesRequest{})
-		conn.Close()
-	}
-	server.GracefulStop()
-	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > before; {
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+		if stub.deadline > limit || stub.deadline < limit/2 {
+			t.Errorf("the deadline of a call is %v", stub.deadline)
 		}
-		runtime.Gosched()
+	}
+	if _, err := stampgate.Submit(t.Context(), policies.CreatePolicies, &stampgatev1.CreatePoliciesRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if stub.deadline > 2*time.Second {
+		t.Errorf("the deadline of a submit is %v", stub.deadline)
 	}
 }
 

@@ -1,16 +1,18 @@
 package stampgate
 
 import (
-	"fmt"
+	"context"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
-	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/protoadapt"
 
 	"stampgate.dev/client/stampgatev1"
 )
@@ -21,11 +23,10 @@ type Error struct {
 	Message string
 	// Reason and Domain are empty if the gateway did not make the error. The domain "stampgate" has the reasons of
 	// stampgatev1.ErrorReason, and the domain "upstream" has upstream's codes.
-	Reason   string
-	Domain   string
-	Metadata map[string]string
+	Reason, Domain string
+	Metadata       map[string]string
 	// Violations lists the faults of the request.
-	Violations []Violation
+	Violations []*errdetails.BadRequest_FieldViolation
 	// RetryDelay is the time after which a repetition can help. Nil if the error states no delay.
 	RetryDelay *time.Duration
 	// RequestID is the id by which the gateway's log contains the call. Empty if no gateway has responded.
@@ -35,36 +36,21 @@ type Error struct {
 	isUnsent bool // whether the call found no connection, so that no byte of it was sent
 }
 
-// Violation is one fault of a request.
-type Violation struct{ Field, Description string }
-
 func (e *Error) Error() string {
-	text := &strings.Builder{}
-	text.WriteString(code.Code(e.Code).String())
-	if e.Reason != "" {
-		fmt.Fprintf(text, " %s", e.Reason)
-	}
-	fmt.Fprintf(text, ": %s", e.Message)
+	text := strings.TrimSpace(e.Code.String()+" "+e.Reason) + ": " + e.Message
 	for _, violation := range e.Violations {
-		fmt.Fprintf(text, "; %s: %s", violation.Field, violation.Description)
+		text += "; " + violation.Field + ": " + violation.Description
 	}
 	if e.RequestID != "" {
-		fmt.Fprintf(text, " (request %s)", e.RequestID)
+		text += " (request " + e.RequestID + ")"
 	}
-	return text.String()
+	return text
 }
 
-// HasReason returns whether the gateway made the error itself, for this reason.
+// HasReason returns whether the gateway made the error itself, for one of these reasons.
 func (e *Error) HasReason(reasons ...stampgatev1.ErrorReason) bool {
-	if e.Domain != "stampgate" {
-		return false
-	}
-	for _, reason := range reasons {
-		if "ERROR_REASON_"+e.Reason == reason.String() {
-			return true
-		}
-	}
-	return false
+	reason := stampgatev1.ErrorReason(stampgatev1.ErrorReason_value["ERROR_REASON_"+e.Reason])
+	return e.Domain == "stampgate" && slices.Contains(reasons, reason)
 }
 
 // GRPCStatus returns the error as gRPC received it.
@@ -75,24 +61,47 @@ func (e *Error) GRPCStatus() *status.Status {
 	return e.received
 }
 
-// errorOf converts an error of gRPC, unless Dial's connection has done it already.
-func errorOf(err error, trailer metadata.MD) *Error {
-	if typed, isTyped := err.(*Error); isTyped {
-		return typed
-	}
-	from := status.Convert(err)
-	result := &Error{Code: from.Code(), Message: from.Message(), received: from}
-	if ids := trailer.Get("x-request-id"); len(ids) > 0 {
-		result.RequestID = ids[0]
-	}
-	for _, detail := range from.Details() {
+// isRepeatable returns whether a repetition of the call can help and is safe. It is not safe if the gateway's store has
+// lost keys: upstream could act a second time.
+func (e *Error) isRepeatable() bool {
+	isFinal := e.HasReason(stampgatev1.ErrorReason_ERROR_REASON_OUTCOME_NOT_STORED,
+		stampgatev1.ErrorReason_ERROR_REASON_IDEMPOTENCY_KEY_UNCERTAIN)
+	transient := []codes.Code{codes.Unavailable, codes.Unknown, codes.DeadlineExceeded}
+	return !isFinal && (e.RetryDelay != nil || e.isBroken() || slices.Contains(transient, e.Code))
+}
+
+// isBroken returns whether the connection or a proxy ended the call.
+func (e *Error) isBroken() bool {
+	broken := []codes.Code{codes.Unavailable, codes.Unknown, codes.DeadlineExceeded, codes.Internal, codes.Canceled}
+	return e.Reason == "" && slices.Contains(broken, e.Code)
+}
+
+// isTLSFailure returns whether a TLS handshake failed, for which gRPC has no code of its own. With TLS 1.3, the client
+// learns after its handshake that the gateway refuses its certificate. A handshake that ends because the connection
+// breaks is none, because the gateway may be starting again.
+func (e *Error) isTLSFailure() bool {
+	return e.isBroken() && (strings.Contains(e.Message, "tls: ") || strings.Contains(e.Message, "x509: "))
+}
+
+// mayHaveActed returns whether upstream may have carried out the attempt that ended with this error.
+func (e *Error) mayHaveActed() bool {
+	return e.isBroken() && !e.isUnsent || e.HasReason(
+		stampgatev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN,
+		stampgatev1.ErrorReason_ERROR_REASON_OUTCOME_NOT_STORED,
+		stampgatev1.ErrorReason_ERROR_REASON_IDEMPOTENCY_KEY_UNCERTAIN)
+}
+
+// newError converts an error of gRPC.
+func newError(err error, trailer metadata.MD) *Error {
+	received := status.Convert(err)
+	result := &Error{Code: received.Code(), Message: received.Message(), received: received}
+	result.RequestID = strings.Join(trailer.Get("x-request-id"), "")
+	for _, detail := range received.Details() {
 		switch detail := detail.(type) {
 		case *errdetails.ErrorInfo:
 			result.Reason, result.Domain, result.Metadata = detail.Reason, detail.Domain, detail.Metadata
 		case *errdetails.BadRequest:
-			for _, violation := range detail.FieldViolations {
-				result.Violations = append(result.Violations, Violation{violation.Field, violation.Description})
-			}
+			result.Violations = detail.FieldViolations
 		case *errdetails.RetryInfo:
 			delay := detail.RetryDelay.AsDuration()
 			result.RetryDelay = &delay
@@ -101,47 +110,37 @@ func errorOf(err error, trailer metadata.MD) *Error {
 	return result
 }
 
-// OutcomeUnknown is the error of a Submit that ended before it learned whether upstream has acted. Repeat the submit
-// with Request, which contains the key: upstream then acts at most once.
-type OutcomeUnknown struct {
-	// Request is the request as it was sent, with its idempotency key, timestamp or stamp.
-	Request protoadapt.MessageV2
-	// Key is the idempotency key. Empty if the request has a timestamp or a stamp instead.
-	Key string
-	// TimestampMs and Fingerprint identify the activity that upstream may have made. Zero and empty if unknown.
-	TimestampMs uint64
-	Fingerprint string
-	// Last is the error of the last attempt. errors.As does not find it, because it does not state the outcome.
-	Last *Error
+// callUnary is the interceptor that makes unary calls fail with *Error.
+func callUnary(ctx context.Context, method string, request, response any, conn *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	var trailer metadata.MD
+	var gateway peer.Peer // gRPC sets the address when the call has a connection.
+	options = append([]grpc.CallOption{grpc.Trailer(&trailer), grpc.Peer(&gateway)}, options...)
+	err := invoke(ctx, method, request, response, conn, options...)
+	if err == nil {
+		return nil
+	}
+	typed := newError(err, trailer)
+	typed.isUnsent = gateway.Addr == nil
+	return typed
 }
 
-func (e *OutcomeUnknown) Error() string {
-	return fmt.Sprintf("the outcome of the submit with the key %q is unknown: %v", e.Key, e.Last)
+// callStream is the interceptor that makes streams fail with *Error.
+func callStream(ctx context.Context, description *grpc.StreamDesc, conn *grpc.ClientConn, method string,
+	open grpc.Streamer, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	stream, err := open(ctx, description, conn, method, options...)
+	if err != nil {
+		return nil, newError(err, nil)
+	}
+	return typedStream{stream}, nil
 }
 
-// ActivityPending is the error of a Submit whose activity has not ended: its status is CREATED, PENDING,
-// CONSENSUS_NEEDED, AUTHENTICATORS_NEEDED, or a status that this API does not list. A Submit with the same key waits again.
-type ActivityPending struct {
-	Activity *stampgatev1.Activity
-	Key      string
-	// Last is the error that ended the wait. Nil if the wait ended with the activity.
-	Last *Error
-}
+type typedStream struct{ grpc.ClientStream }
 
-func (e *ActivityPending) Error() string {
-	return fmt.Sprintf("activity %s is not final: %s", e.Activity.GetId(), e.Activity.GetStatus())
-}
-
-// ActivityRejected is the error of a Submit whose activity users rejected by their votes.
-type ActivityRejected struct{ Activity *stampgatev1.Activity }
-
-func (e *ActivityRejected) Error() string {
-	return fmt.Sprintf("activity %s was rejected", e.Activity.GetId())
-}
-
-// ActivityFailed is the error of a Submit whose activity failed. Activity.Failure contains the reason.
-type ActivityFailed struct{ Activity *stampgatev1.Activity }
-
-func (e *ActivityFailed) Error() string {
-	return fmt.Sprintf("activity %s failed: %s", e.Activity.GetId(), e.Activity.GetFailure().GetMessage())
+func (s typedStream) RecvMsg(message any) error {
+	err := s.ClientStream.RecvMsg(message)
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return newError(err, s.Trailer())
 }

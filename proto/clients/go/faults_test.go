@@ -118,12 +118,8 @@ func TestSubmitsThroughAFaultyNetworkEndWithAResultOrATypedError(t *testing.T) {
 	workersLeft.Wait()
 	conn.Close()
 	listener.Close()
-	for end := time.Now().Add(20 * time.Second); runtime.NumGoroutine() > goroutines || network.count(0, 0) > 0; {
-		if time.Now().After(end) {
-			t.Fatalf("%d goroutines, %d before; %d connections", runtime.NumGoroutine(), goroutines, network.count(0, 0))
-		}
-		runtime.Gosched()
-	}
+	checkNoneLeaked(t, goroutines)
+	checkEqual(t, network.count(0, 0), 0)
 	if network.resets < 20 {
 		t.Errorf("the network has reset only %d connections", network.resets)
 	}

@@ -156,12 +156,7 @@ func encode(e *stampgate.Error) error {
 		details = append(details, &errdetails.ErrorInfo{Reason: e.Reason, Domain: e.Domain, Metadata: e.Metadata})
 	}
 	if len(e.Violations) > 0 {
-		request := &errdetails.BadRequest{}
-		for _, violation := range e.Violations {
-			request.FieldViolations = append(request.FieldViolations, &errdetails.BadRequest_FieldViolation{
-				Field: violation.Field, Description: violation.Description})
-		}
-		details = append(details, request)
+		details = append(details, &errdetails.BadRequest{FieldViolations: e.Violations})
 	}
 	if e.RetryDelay != nil {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(*e.RetryDelay)})

@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -22,24 +21,26 @@ import (
 )
 
 type command struct {
-	Do, ID, What, Method, Address, Key, Cursor string
-	Request, Event, Keys                       json.RawMessage
-	Wait                                       bool
-	Events                                     int
-	DeadlineMs                                 time.Duration `json:"deadline_ms"`
-	TokenFile                                  string        `json:"token_file"`
-	CursorFile                                 string        `json:"cursor_file"`
-	TLS                                        *struct{ CA, Certificate, Key string }
-	APIKey                                     struct{ Private string } `json:"api_key"`
+	Do, ID, What, Method, Address, Key string
+	Request                            map[string]any
+	Event, Keys                        any
+	Wait                               bool
+	Events                             int
+	Cursor                             stampgate.MemoryCursor
+	DeadlineMs                         time.Duration            `json:"deadline_ms"`
+	TokenFile                          string                   `json:"token_file"`
+	CursorFile                         string                   `json:"cursor_file"`
+	APIKey                             struct{ Private string } `json:"api_key"`
+	TLS                                struct{ CA, Certificate, Key string }
 }
 
 type line map[string]any
 
 var (
-	conn              *grpc.ClientConn
-	defaultDeadlineMs time.Duration
-	cancels           = map[string]context.CancelFunc{}
-	outcomes          = map[string]chan line{}
+	output  = json.NewEncoder(os.Stdout)
+	conn    *grpc.ClientConn
+	cancels = map[string]context.CancelFunc{}
+	started = map[string]chan line{}
 )
 
 func must[T any](value T, err error) T {
@@ -49,169 +50,143 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func read[T proto.Message](text json.RawMessage, message T) T {
-	return must(message, protojson.Unmarshal(text, message))
+func read[T proto.Message](value any, message T) T {
+	return must(message, protojson.Unmarshal(must(json.Marshal(value)), message))
 }
 
 func text(message proto.Message) json.RawMessage {
 	return must(protojson.MarshalOptions{UseProtoNames: true}.Marshal(message))
 }
 
-func print(answer line) { os.Stdout.Write(append(must(json.Marshal(answer)), '\n')) }
-
 func empty(described protoreflect.MessageDescriptor) proto.Message {
 	return must(protoregistry.GlobalTypes.FindMessageByName(described.FullName())).New().Interface()
 }
 
-func errorLine(err error) line {
-	ended := func(name string, activity *stampgatev1.Activity) line {
-		return line{name: line{"id": activity.GetId(), "status": activity.GetStatus().String()}}
-	}
+// outcome returns the result, or the line of the error.
+func outcome(result line, err error) line {
 	switch e := err.(type) {
+	case nil:
+		return result
 	case *stampgate.ActivityPending:
-		return ended("pending", e.Activity)
+		return line{"pending": line{"id": e.Activity.GetId(), "status": e.Activity.GetStatus().String()}}
 	case *stampgate.ActivityRejected:
-		return ended("rejected", e.Activity)
+		return line{"rejected": line{"id": e.Activity.GetId(), "status": e.Activity.GetStatus().String()}}
 	case *stampgate.ActivityFailed:
-		return ended("failed", e.Activity)
+		return line{"failed": line{"id": e.Activity.GetId(), "status": e.Activity.GetStatus().String()}}
 	case *stampgate.OutcomeUnknown:
-		return line{"outcome_unknown": line{"key": e.Key, "fingerprint": e.Fingerprint,
-			"timestamp_ms": fmt.Sprint(e.TimestampMs), "request": text(e.Request)}}
-	case *stampgate.Gap:
-		return line{"gap": line{"reason": e.Last.Reason, "cursor": e.Cursor}}
+		return line{"outcome_unknown": line{"key": e.Key, "timestamp_ms": fmt.Sprint(e.TimestampMs),
+			"fingerprint": e.Fingerprint, "request": text(e.Request)}}
 	case *stampgate.Error:
-		violations := []line{}
-		for _, violation := range e.Violations {
-			violations = append(violations, line{"field": violation.Field, "description": violation.Description})
-		}
-		result := line{"code": code.Code(e.Code).String(), "reason": e.Reason, "domain": e.Domain, "message": e.Message,
-			"metadata": e.Metadata, "violations": violations, "request_id": e.RequestID}
+		members := line{"code": code.Code(e.Code).String(), "reason": e.Reason, "domain": e.Domain, "message": e.Message,
+			"metadata": e.Metadata, "violations": e.Violations, "request_id": e.RequestID}
 		if e.RetryDelay != nil {
-			result["retry_delay_ms"] = e.RetryDelay.Milliseconds()
+			members["retry_delay_ms"] = e.RetryDelay.Milliseconds()
 		}
-		return line{"error": result}
+		return line{"error": members}
 	}
-	return line{"error": line{"message": err.Error()}}
+	panic(err)
 }
 
-// call carries out the commands call, submit and prepare.
-func (c command) call(ctx context.Context, kind string) line {
-	if c.DeadlineMs == 0 {
-		c.DeadlineMs = defaultDeadlineMs
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.DeadlineMs*time.Millisecond)
-	defer cancel()
+// call carries out the commands call, prepare and submit.
+func (c command) call(ctx context.Context) line {
 	name := "stampgate.v1." + c.Method
-	found := must(protoregistry.GlobalFiles.FindDescriptorByName(
+	described := must(protoregistry.GlobalFiles.FindDescriptorByName(
 		protoreflect.FullName(strings.Replace(name, "/", ".", 1)))).(protoreflect.MethodDescriptor)
-	stub := func(ctx context.Context, request proto.Message, _ ...grpc.CallOption) (proto.Message, error) {
-		response := empty(found.Output())
-		return response, conn.Invoke(ctx, "/"+name, request, response)
+	if c.Key != "" {
+		c.Request["idempotency_key"] = c.Key
 	}
-	request := read(c.Request, empty(found.Input()))
-	var response proto.Message
+	if c.Wait {
+		c.Request["wait_until"] = "WAIT_UNTIL_FINAL"
+	}
+	request, response := read(c.Request, empty(described.Input())), empty(described.Output())
 	var err error
-	switch kind {
-	case "call":
-		response, err = stub(ctx, request)
-	case "prepare":
-		if request, err = stampgate.Prepare(ctx, conn, name, request, must(stampgate.APIKey(c.APIKey.Private))); err == nil {
-			response, err = stub(ctx, request)
-		}
+	switch c.Do {
 	case "submit":
-		options := []stampgate.SubmitOption{stampgate.Key(c.Key)}
-		if c.Wait {
-			options = append(options, stampgate.WaitFinal())
+		method := func(ctx context.Context, request stampgate.SubmitRequest, options ...grpc.CallOption) (
+			stampgate.SubmitResponse, error) {
+			return response.(stampgate.SubmitResponse), conn.Invoke(ctx, "/"+name, request, response, options...)
 		}
-		if response, err = stampgate.Submit(ctx, stub, request, options...); err == nil {
-			activity := response.(interface{ GetActivity() *stampgatev1.Activity }).GetActivity()
-			return line{"result": text(activity.GetResult())}
-		}
+		submitted, err := stampgate.Submit(ctx, method, request.(stampgate.SubmitRequest))
+		return outcome(line{"result": text(submitted.GetActivity().GetResult())}, err)
+	case "prepare":
+		request, err = stampgate.Prepare(ctx, conn, name, request, must(stampgate.APIKey(c.APIKey.Private)))
 	}
-	if err != nil {
-		return errorLine(err)
+	if err == nil {
+		err = conn.Invoke(ctx, "/"+name, request, response)
 	}
-	return line{"response": text(response)}
+	return outcome(line{"response": text(response)}, err)
 }
 
-func (c command) subscribe() (last line) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+func (c command) subscribe(ctx context.Context, cancel context.CancelFunc) line {
 	request := read(c.Request, &stampgatev1.SubscribeRequest{})
-	if c.Cursor != "" {
-		request.Start = &stampgatev1.SubscribeRequest_Cursor{Cursor: c.Cursor}
-	}
-	var store stampgate.CursorStore
+	var store stampgate.CursorStore = &c.Cursor
 	if c.CursorFile != "" {
 		store = stampgate.FileCursor(c.CursorFile)
 	}
-	for event, err := range stampgate.Subscribe(ctx, stampgatev1.NewEventServiceClient(conn).Subscribe, request, store) {
-		switch {
-		case errors.Is(err, context.Canceled):
-			last = line{"done": true}
-		case err != nil:
-			last = errorLine(err)
-		default:
-			print(line{"id": c.ID, "event": line{"event_id": event.GetEventId(), "cursor": event.GetCursor()}})
+	for event, err := range stampgate.Subscribe(ctx, stampgatev1.NewEventServiceClient(conn), request, store) {
+		switch e := err.(type) {
+		case nil:
+			output.Encode(line{"id": c.ID, "event": line{"event_id": event.GetEventId(), "cursor": event.GetCursor()}})
 			if c.Events--; c.Events == 0 {
 				cancel() // ends the loop after the cursor of this event has been saved
 			}
+		case *stampgate.Gap:
+			output.Encode(line{"id": c.ID, "gap": line{"reason": e.Last.Reason, "cursor": e.Cursor}})
+		case *stampgate.Error:
+			return outcome(nil, err)
 		}
 	}
-	if _, isGap := last["gap"]; isGap {
-		last["id"] = c.ID
-		print(last)
-		last = line{"done": true}
-	}
-	return last
+	return line{"done": true}
 }
 
-func (c command) do() line {
+func (c command) carryOut(ctx context.Context, cancel context.CancelFunc) line {
 	switch c.Do {
 	case "connect":
-		options := []grpc.DialOption{}
-		if c.TLS != nil {
+		options := []grpc.DialOption{stampgate.DefaultDeadline(c.DeadlineMs * time.Millisecond)}
+		if c.TLS.CA != "" {
 			options = append(options, stampgate.TLSFiles(c.TLS.CA, c.TLS.Certificate, c.TLS.Key))
 		}
 		if c.TokenFile != "" {
 			options = append(options, stampgate.TokenFile(c.TokenFile))
 		}
-		conn, defaultDeadlineMs = must(stampgate.Dial(c.Address, options...)), c.DeadlineMs
+		conn = must(stampgate.Dial(c.Address, options...))
 	case "start":
-		ctx, cancel := context.WithCancel(context.Background())
+		c.Do = c.What
 		ended := make(chan line, 1)
-		cancels[c.ID], outcomes[c.ID] = cancel, ended
-		go func() { ended <- c.call(ctx, c.What) }()
+		cancels[c.ID], started[c.ID] = cancel, ended
+		go func() { ended <- c.carryOut(ctx, cancel) }()
 	case "wait":
-		return <-outcomes[c.ID]
+		return <-started[c.ID]
 	case "cancel":
 		cancels[c.ID]()
 	case "subscribe":
-		return c.subscribe()
+		return c.subscribe(ctx, cancel)
 	case "verify":
-		keys := stampgate.VerificationKeys(read(c.Keys, &stampgatev1.GetWebhookKeySetResponse{}))
-		return line{"valid": stampgate.Verify(read(c.Event, &stampgatev1.Event{}), keys) == nil}
+		keys := read(c.Keys, &stampgatev1.GetWebhookKeySetResponse{}).GetKeys()
+		return line{"valid": stampgate.Verify(read(c.Event, &stampgatev1.Event{}), keys)}
 	case "close":
 		conn.Close()
 	default:
-		return c.call(context.Background(), c.Do)
+		return c.call(ctx)
 	}
 	return line{"ok": true}
 }
 
 func main() {
-	for commands := json.NewDecoder(os.Stdin); ; {
-		var c command
-		if err := commands.Decode(&c); err != nil {
+	commands := json.NewDecoder(os.Stdin)
+	for c := (command{}); c.Do != "close"; {
+		c = command{}
+		if commands.Decode(&c) != nil {
 			return
 		}
-		answer := c.do()
+		ctx, cancel := context.WithCancel(context.Background())
+		if c.DeadlineMs > 0 {
+			ctx, cancel = context.WithTimeout(ctx, c.DeadlineMs*time.Millisecond)
+		}
+		answer := c.carryOut(ctx, cancel)
 		if c.ID != "" {
 			answer["id"] = c.ID
 		}
-		print(answer)
-		if c.Do == "close" {
-			return
-		}
+		output.Encode(answer)
 	}
 }

@@ -27,13 +27,14 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	request := &stampgatev1.CreatePoliciesRequest{
+		// The key of the order that this policy belongs to: the same one if the program runs again.
+		IdempotencyKey: proto.String("order-4711"),
 		OrganizationId: organization,
 		Parameters: &stampgatev1.CreatePoliciesParameters{Policies: []*stampgatev1.PolicyToCreate{{
 			PolicyName: "two of three", Effect: stampgatev1.Effect_EFFECT_ALLOW, Notes: proto.String(""),
 		}}},
 	}
-	// The key of the order that this policy belongs to: the same one if the program runs again.
-	response, err := stampgate.Submit(ctx, policies.CreatePolicies, request, stampgate.Key("order-4711"))
+	response, err := stampgate.Submit(ctx, policies.CreatePolicies, request)
 	var unknown *stampgate.OutcomeUnknown
 	if errors.As(err, &unknown) {
 		// Upstream may have acted. Keep the key, and repeat the same request with it later.

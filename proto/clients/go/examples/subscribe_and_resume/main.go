@@ -13,7 +13,7 @@ import (
 
 // read returns the error that ends the subscription.
 func read(ctx context.Context, events stampgatev1.EventServiceClient, cursor stampgate.FileCursor) error {
-	for event, err := range stampgate.Subscribe(ctx, events.Subscribe, nil, cursor) {
+	for event, err := range stampgate.Subscribe(ctx, events, nil, cursor) {
 		if err != nil {
 			return err
 		}

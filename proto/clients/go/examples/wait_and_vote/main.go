@@ -8,6 +8,8 @@ import (
 	"log"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	stampgate "stampgate.dev/client"
 	"stampgate.dev/client/stampgatev1"
 )
@@ -24,11 +26,12 @@ func main() {
 	defer cancel()
 	organizations := stampgatev1.NewOrganizationServiceClient(conn)
 	request := &stampgatev1.UpdateOrganizationNameRequest{
+		IdempotencyKey: proto.String("rename-1"),
 		OrganizationId: organization,
 		Parameters:     &stampgatev1.UpdateOrganizationNameParameters{OrganizationName: "Example Ltd"},
 	}
 
-	_, err = stampgate.Submit(ctx, organizations.UpdateOrganizationName, request, stampgate.Key("rename-1"))
+	_, err = stampgate.Submit(ctx, organizations.UpdateOrganizationName, request)
 	var pending *stampgate.ActivityPending
 	if !errors.As(err, &pending) {
 		log.Fatalf("expected an activity that needs votes, got %v", err)
@@ -46,8 +49,8 @@ func main() {
 	}
 
 	// The same key: upstream does not act again, and the call waits for the end of the activity.
-	response, err := stampgate.Submit(ctx, organizations.UpdateOrganizationName, request,
-		stampgate.Key("rename-1"), stampgate.WaitFinal())
+	request.WaitUntil = stampgatev1.WaitUntil_WAIT_UNTIL_FINAL.Enum()
+	response, err := stampgate.Submit(ctx, organizations.UpdateOrganizationName, request)
 	if err != nil {
 		log.Fatal(err)
 	}

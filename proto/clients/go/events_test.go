@@ -2,6 +2,8 @@ package stampgate_test
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"errors"
 	"path/filepath"
 	"reflect"
@@ -42,7 +44,7 @@ func read(t *testing.T, gateway *stampgatetest.Gateway, store stampgate.CursorSt
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	events := stampgatev1.NewEventServiceClient(gateway.Conn)
-	for event, err := range stampgate.Subscribe(ctx, events.Subscribe, nil, store) {
+	for event, err := range stampgate.Subscribe(ctx, events, nil, store) {
 		if err != nil {
 			last = err
 			continue
@@ -99,7 +101,7 @@ func TestABodyThatLeavesTheLoopDoesNotSaveItsEvent(t *testing.T) {
 	gateway.Answer(subscribe, stampgatetest.OK(message("start"), message("x", "a", "b", "c")))
 	store := stampgate.FileCursor(filepath.Join(t.TempDir(), "cursor"))
 	events := stampgatev1.NewEventServiceClient(gateway.Conn)
-	for event := range stampgate.Subscribe(t.Context(), events.Subscribe, nil, store) {
+	for event := range stampgate.Subscribe(t.Context(), events, nil, store) {
 		if event.GetEventId() == "b" {
 			break
 		}
@@ -120,7 +122,7 @@ func TestAGapIsATypedErrorWithTheNextCursor(t *testing.T) {
 			sent.Metadata = map[string]string{want + "_cursor": want}
 		}
 		gateway.Answer(subscribe, stampgatetest.Fail(sent))
-		_, err := read(t, gateway, nil)
+		_, err := read(t, gateway, new(stampgate.MemoryCursor))
 		var gap *stampgate.Gap
 		if !errors.As(err, &gap) || gap.Cursor != want || gap.Last.Reason != reason {
 			t.Errorf("%s: got %v", reason, err)
@@ -132,7 +134,7 @@ func TestAGapIsATypedErrorWithTheNextCursor(t *testing.T) {
 func TestASubscriptionThatIsDeniedIsNotRepeated(t *testing.T) {
 	gateway := stampgatetest.New(t)
 	gateway.Answer(subscribe, stampgatetest.Fail(refusal(codes.PermissionDenied, "DENIED_BY_POLICY")))
-	_, err := read(t, gateway, nil)
+	_, err := read(t, gateway, new(stampgate.MemoryCursor))
 	var got *stampgate.Error
 	if !errors.As(err, &got) || got.Reason != "DENIED_BY_POLICY" {
 		t.Errorf("got %v", err)
@@ -151,4 +153,33 @@ func TestAnErrorOfTheStoreEndsTheSubscription(t *testing.T) {
 	full := errors.New("the disk is full")
 	_, err := read(t, gateway, fullStore{full})
 	checkEqual(t, err, full)
+}
+
+func TestVerifyAcceptsOnlyTheSignedEvent(t *testing.T) {
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	keys := []*stampgatev1.WebhookKey{
+		{Kid: "k", X: "AAAA"},
+		{Kid: "k", X: base64.RawURLEncoding.EncodeToString(make([]byte, ed25519.PublicKeySize))},
+		{Kid: "k", X: base64.RawURLEncoding.EncodeToString(key.Public().(ed25519.PublicKey))},
+	}
+	event := &stampgatev1.Event{EventId: "e", Body: []byte(`{"a":1}`), Signature: &stampgatev1.EventSignature{
+		KeyId: "k", Timestamp: "01700000000000", TimestampMs: 1700000000000,
+		Signature: ed25519.Sign(key, []byte(`v1.ed25519.k.01700000000000.e.{"a":1}`)),
+	}}
+	checkEqual(t, stampgate.Verify(event, keys), true)
+	checkEqual(t, stampgate.Verify(event, keys[:2]), false)
+	for name, change := range map[string]func(*stampgatev1.Event){
+		"body":      func(e *stampgatev1.Event) { e.Body = []byte(`{"a":2}`) },
+		"id":        func(e *stampgatev1.Event) { e.EventId = "f" },
+		"time":      func(e *stampgatev1.Event) { e.Signature.Timestamp = "1700000000000" },
+		"key":       func(e *stampgatev1.Event) { e.Signature.KeyId = "other" },
+		"signature": func(e *stampgatev1.Event) { e.Signature.Signature[0] ^= 1 },
+		"nothing":   func(e *stampgatev1.Event) { e.Signature = nil },
+	} {
+		changed := proto.Clone(event).(*stampgatev1.Event)
+		change(changed)
+		if stampgate.Verify(changed, keys) {
+			t.Errorf("an event with another %s is accepted", name)
+		}
+	}
 }

@@ -1,0 +1,183 @@
+package stampgate
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"stampgate.dev/client/stampgatev1"
+)
+
+// CursorStore keeps the cursor of a subscription. Load returns the empty text if there is no cursor yet.
+type CursorStore interface {
+	Load() (string, error)
+	Save(cursor string) error
+}
+
+// FileCursor is the path of a file that keeps the cursor of one subscription.
+type FileCursor string
+
+// Load reads the file. If there is no file, the cursor is empty.
+func (f FileCursor) Load() (string, error) {
+	text, err := os.ReadFile(string(f))
+	if os.IsNotExist(err) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// Save replaces the file in one step.
+func (f FileCursor) Save(cursor string) error {
+	next := string(f) + ".new"
+	if err := os.WriteFile(next, []byte(cursor), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, string(f))
+}
+
+// MemoryCursor keeps the cursor of one subscription until the program ends. Its value is the cursor at which to start.
+type MemoryCursor string
+
+// Load returns the cursor.
+func (m *MemoryCursor) Load() (string, error) { return string(*m), nil }
+
+// Save replaces the cursor.
+func (m *MemoryCursor) Save(cursor string) error {
+	*m = MemoryCursor(cursor)
+	return nil
+}
+
+// Gap is the error of a subscription that cannot receive the next events. The subscriber decides: it stops, or it
+// accepts the loss, saves Cursor in its store, and subscribes again.
+type Gap struct {
+	// Last is the error of the call. Its reason is EVENTS_TRIMMED, EVENTS_LOST, EVENT_DAMAGED, CURSOR_OF_ANOTHER_LOG or
+	// CURSOR_AHEAD_OF_LOG.
+	Last *Error
+	// Cursor is the position after the gap. Empty after CURSOR_OF_ANOTHER_LOG and CURSOR_AHEAD_OF_LOG: then subscribe
+	// from a time or from an end of the log.
+	Cursor string
+}
+
+func (e *Gap) Error() string { return "the subscription has a gap: " + e.Last.Error() }
+
+// Unwrap returns the error of the call.
+func (e *Gap) Unwrap() error { return e.Last }
+
+// Subscribe calls the method Subscribe of client, which has a connection of Dial, and yields the events. It resumes by
+// itself if the connection breaks or the gateway restarts. An error is the last pair: *Gap, *Error, an error of the
+// store, or that of ctx.
+//
+// The subscription starts at the cursor in store. It saves the cursor of an event when the body of the loop has ended
+// for it. A body that leaves the loop does not save the cursor of its event, so that the next subscription yields the
+// event again: to end the subscription after an event, cancel ctx. Heartbeats are not yielded; they advance the cursor
+// too.
+//
+// request may be nil. Without a cursor and without a start, the subscription starts at the oldest event.
+func Subscribe(ctx context.Context, client stampgatev1.EventServiceClient, request *stampgatev1.SubscribeRequest,
+	store CursorStore) iter.Seq2[*stampgatev1.Event, error] {
+	return func(yield func(*stampgatev1.Event, error) bool) {
+		ctx, cancel := context.WithCancel(ctx) // ends the call when the body leaves the loop
+		defer cancel()
+		s := &subscription{client: client, store: store, request: &stampgatev1.SubscribeRequest{
+			Start: &stampgatev1.SubscribeRequest_End{End: stampgatev1.LogEnd_LOG_END_EARLIEST}}}
+		proto.Merge(s.request, request)
+		if err := s.run(ctx, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+type subscription struct {
+	client  stampgatev1.EventServiceClient
+	request *stampgatev1.SubscribeRequest
+	store   CursorStore
+	backoff
+}
+
+// run makes calls until one of them cannot be resumed. Returns nil if the body has left the loop.
+func (s *subscription) run(ctx context.Context, yield func(*stampgatev1.Event, error) bool) error {
+	for {
+		err := s.read(ctx, yield)
+		last, isOfCall := err.(*Error)
+		if !isOfCall {
+			return err
+		}
+		if last.HasReason(stampgatev1.ErrorReason_ERROR_REASON_EVENTS_TRIMMED,
+			stampgatev1.ErrorReason_ERROR_REASON_EVENTS_LOST,
+			stampgatev1.ErrorReason_ERROR_REASON_EVENT_DAMAGED,
+			stampgatev1.ErrorReason_ERROR_REASON_CURSOR_OF_ANOTHER_LOG,
+			stampgatev1.ErrorReason_ERROR_REASON_CURSOR_AHEAD_OF_LOG) {
+			return &Gap{last, cmp.Or(last.Metadata["earliest_cursor"], last.Metadata["next_cursor"])}
+		}
+		if cursor := last.Metadata["cursor"]; cursor != "" {
+			if err := s.store.Save(cursor); err != nil {
+				return err
+			}
+		}
+		if !s.wait(ctx, last) {
+			return cmp.Or[error](ctx.Err(), last)
+		}
+	}
+}
+
+// read makes one call, and yields its events. The error is an *Error if the call has ended. It is nil if the body has
+// left the loop.
+func (s *subscription) read(ctx context.Context, yield func(*stampgatev1.Event, error) bool) error {
+	cursor, err := s.store.Load()
+	if err != nil {
+		return err
+	}
+	if cursor != "" {
+		s.request.Start = &stampgatev1.SubscribeRequest_Cursor{Cursor: cursor}
+	}
+	stream, err := s.client.Subscribe(ctx, s.request)
+	if err != nil {
+		return err
+	}
+	for {
+		response, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		s.backoff = backoff{}
+		for _, event := range response.GetEvents() {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if !yield(event, nil) {
+				return nil
+			}
+			if err := s.store.Save(event.GetCursor()); err != nil {
+				return err
+			}
+		}
+		if len(response.GetEvents()) == 0 { // a heartbeat
+			if err := s.store.Save(response.GetCursor()); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// Verify returns whether upstream has signed the event with one of the keys, which WebhookService.GetWebhookKeySet
+// returns. The keys must come from a source that the subscriber trusts. A valid signature does not prove that the event
+// concerns your organization: check the organization too. If event.BodyOmitted is true, first set event.Body to the
+// bytes that EventService.ReadEventBody returns.
+func Verify(event *stampgatev1.Event, keys []*stampgatev1.WebhookKey) bool {
+	signature := event.GetSignature()
+	signed := fmt.Appendf(nil, "v1.ed25519.%s.%s.%s.%s",
+		signature.GetKeyId(), signature.GetTimestamp(), event.GetEventId(), event.GetBody())
+	return slices.ContainsFunc(keys, func(key *stampgatev1.WebhookKey) bool {
+		public, err := base64.RawURLEncoding.DecodeString(key.GetX())
+		return key.GetKid() == signature.GetKeyId() && err == nil && len(public) == ed25519.PublicKeySize &&
+			ed25519.Verify(public, signed, signature.GetSignature())
+	})
+}

@@ -1,0 +1,47 @@
+package stampgate
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+const (
+	firstPause     = 100 * time.Millisecond
+	maxPause       = 5 * time.Second
+	maxTLSFailures = 3
+)
+
+// backoff decides whether and when a call is repeated.
+type backoff struct {
+	pause       time.Duration
+	tlsFailures int
+}
+
+// wait waits until the call that ended with err can be repeated. err is nil if the call succeeded. Returns false if a
+// repetition cannot help, or would come after the end of ctx.
+func (b *backoff) wait(ctx context.Context, err *Error) bool {
+	b.pause = min(max(firstPause, 2*b.pause), maxPause)
+	pause := b.pause/2 + rand.N(b.pause/2)
+	if err != nil {
+		if err.isTLSFailure() {
+			b.tlsFailures++
+			pause = time.Second // The connection is not tried again earlier.
+		}
+		if b.tlsFailures == maxTLSFailures || !err.isRepeatable() {
+			return false
+		}
+		if err.RetryDelay != nil {
+			pause += *err.RetryDelay
+		}
+	}
+	if deadline, isSet := ctx.Deadline(); isSet && time.Until(deadline) <= pause {
+		return false
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(pause):
+		return true
+	}
+}
