@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
@@ -31,6 +32,8 @@ var serviceConfig string
 // Dial returns a connection to the gateway: plaintext unless the options contain TLSFiles. The options replace the
 // settings of this package, and may be any of grpc's own. Calls on the connection fail with *Error.
 func Dial(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+	reconnections := backoff.DefaultConfig
+	reconnections.MaxDelay = maxPause
 	settings := []grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultServiceConfig(serviceConfig),
@@ -40,6 +43,7 @@ func Dial(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) 
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{
 			Time: 45 * time.Second, Timeout: 15 * time.Second, PermitWithoutStream: true,
 		}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnections, MinConnectTimeout: 20 * time.Second}),
 		grpc.WithUserAgent("stampgate-go/" + version),
 	}
 	settings = append(settings, options...)

@@ -10,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"os"
@@ -24,6 +25,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	stampgate "stampgate.dev/client"
 	"stampgate.dev/client/stampgatev1"
@@ -250,6 +252,24 @@ func TestAGatewayThatDoesNotListenIsNoUnknownOutcome(t *testing.T) {
 	err := dial(t, address)(ctx)
 	var got *stampgate.Error
 	if !errors.As(err, &got) || got.Code != codes.Unavailable {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnInterceptorOfTheCallerMayWrapTheErrorOfASubmit(t *testing.T) {
+	_, _, address := serve(t, grpc.UnaryInterceptor(
+		func(context.Context, any, *grpc.UnaryServerInfo, grpc.UnaryHandler) (any, error) {
+			return nil, status.Error(codes.Unavailable, "broken")
+		}))
+	wrap := func(ctx context.Context, method string, request, response any, conn *grpc.ClientConn,
+		invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		return fmt.Errorf("wrapped: %w", invoke(ctx, method, request, response, conn, options...))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err := dial(t, address, grpc.WithChainUnaryInterceptor(wrap))(ctx)
+	var got *stampgate.OutcomeUnknown
+	if !errors.As(err, &got) || got.Last.Message != "broken" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -99,7 +99,7 @@ type subscription struct {
 	client  stampgatev1.EventServiceClient
 	request *stampgatev1.SubscribeRequest
 	store   CursorStore
-	backoff
+	repetitions
 }
 
 // run makes calls until one of them cannot be resumed. Returns nil if the body has left the loop.
@@ -147,7 +147,7 @@ func (s *subscription) read(ctx context.Context, yield func(*stampgatev1.Event, 
 		if err != nil {
 			return err
 		}
-		s.backoff = backoff{}
+		s.repetitions = repetitions{}
 		for _, event := range response.GetEvents() {
 			if ctx.Err() != nil {
 				return ctx.Err()

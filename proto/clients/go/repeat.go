@@ -12,23 +12,23 @@ const (
 	maxTLSFailures = 3
 )
 
-// backoff decides whether and when a call is repeated.
-type backoff struct {
+// repetitions decides whether and when a call is repeated.
+type repetitions struct {
 	pause       time.Duration
 	tlsFailures int
 }
 
 // wait waits until the call that ended with err can be repeated. err is nil if the call succeeded. Returns false if a
 // repetition cannot help, or would come after the end of ctx.
-func (b *backoff) wait(ctx context.Context, err *Error) bool {
-	b.pause = min(max(firstPause, 2*b.pause), maxPause)
-	pause := b.pause/2 + rand.N(b.pause/2)
+func (r *repetitions) wait(ctx context.Context, err *Error) bool {
+	r.pause = min(max(firstPause, 2*r.pause), maxPause)
+	pause := r.pause/2 + rand.N(r.pause/2)
 	if err != nil {
 		if err.isTLSFailure() {
-			b.tlsFailures++
+			r.tlsFailures++
 			pause = time.Second // The connection is not tried again earlier.
 		}
-		if b.tlsFailures == maxTLSFailures || !err.isRepeatable() {
+		if r.tlsFailures == maxTLSFailures || !err.isRepeatable() {
 			return false
 		}
 		if err.RetryDelay != nil {

@@ -3,6 +3,7 @@ package stampgate
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -80,7 +81,7 @@ func repeatSubmit(ctx context.Context, method string, request, response any, con
 // repeat makes attempts until a repetition cannot help, and returns the error of the last one.
 func (s *submission) repeat(ctx context.Context, attempt func(context.Context) error, response SubmitResponse) error {
 	deadline, _ := ctx.Deadline()
-	for pauses := (backoff{}); ; {
+	for next := (repetitions{}); ; {
 		// Half of the remaining time is left for repetitions, because a connection can hang.
 		limited, cancel := context.WithTimeout(ctx, max(time.Until(deadline)/2, minAttempt))
 		err := attempt(limited)
@@ -95,7 +96,7 @@ func (s *submission) repeat(ctx context.Context, attempt func(context.Context) e
 		} else if last.mayHaveActed() && (s.unknown == nil || last.Metadata["fingerprint"] != "") {
 			s.unknown = last
 		}
-		if !pauses.wait(ctx, last) {
+		if !next.wait(ctx, last) {
 			return err
 		}
 	}
@@ -104,7 +105,8 @@ func (s *submission) repeat(ctx context.Context, attempt func(context.Context) e
 // outcome returns the error of a Submit whose last attempt ended with err: nil if the activity has completed.
 func (s *submission) outcome(err error) error {
 	key := s.request.GetIdempotencyKey()
-	last, _ := err.(*Error)
+	var last *Error
+	errors.As(err, &last) // An interceptor of the caller may have wrapped it.
 	switch status := s.activity.GetStatus(); {
 	case status == stampgatev1.ActivityStatus_ACTIVITY_STATUS_COMPLETED:
 		return nil
