@@ -87,10 +87,11 @@ class SubmitTest(unittest.TestCase):
         self.assertEqual(len(self.keys()), 1)
 
     def test_a_stored_outcome_that_is_lost_is_unknown_and_not_repeated(self):
-        with self.assertRaises(stampgate.OutcomeUnknown) as raised:
-            self.submit(failure(grpc.StatusCode.UNKNOWN, 'OUTCOME_NOT_STORED'), COMPLETED)
-        self.assertEqual(raised.exception.reason, 'OUTCOME_NOT_STORED')
-        self.assertEqual(len(self.keys()), 1)
+        for count, reason in enumerate(('OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN'), start=1):
+            with self.subTest(reason), self.assertRaises(stampgate.OutcomeUnknown) as raised:
+                self.submit(failure(grpc.StatusCode.UNKNOWN, reason, retry_delay=0.001), COMPLETED)
+            self.assertEqual(raised.exception.reason, reason)
+            self.assertEqual(len(self.keys()), count)
 
     def test_an_outcome_that_stays_unknown_carries_the_request_to_repeat(self):
         with self.assertRaises(stampgate.OutcomeUnknown) as raised:

@@ -20,7 +20,7 @@ _REPEATABLE = (StatusCode.UNAVAILABLE, StatusCode.UNKNOWN, StatusCode.DEADLINE_E
 _UNKNOWN_OUTCOME = (*_REPEATABLE, StatusCode.CANCELLED, StatusCode.INTERNAL)
 _REASONS_OF_UNKNOWN_OUTCOME = ('OUTCOME_UNKNOWN', 'OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN')
 # Their codes are repeatable, but a repetition within the same deadline cannot help.
-_FINAL_REASONS = ('OUTCOME_NOT_STORED', 'DEADLINE_TOO_SHORT')
+_FINAL_REASONS = ('OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN', 'DEADLINE_TOO_SHORT')
 # The texts with which gRPC ends a call that it could not send. No code or detail distinguishes such a call.
 _NEVER_SENT = re.compile(
     'failed to connect to all addresses|connections to all backends failing|DNS resolution failed'
