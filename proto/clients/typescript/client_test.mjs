@@ -1,9 +1,13 @@
 // Tests the package against its own fake gateway.
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { makeAuthority } from '../../../tests/end_to_end/certificates.mjs';
 import { importFrom, installPackage } from './installed.mjs';
 
 const ORGANIZATION = '11111111-2222-4333-8444-555555555555';
@@ -205,6 +209,13 @@ describe('a submit', () => {
     await assert.rejects(waiting, { name: 'ActivityPending' });
   });
 
+  test('whose request is faulty throws before it is sent', async (t) => {
+    const { fake, gateway } = await start(t);
+    const faulty = { ...request(), timestampMs: -1n };
+    await assert.rejects(gateway.submit(renaming(), faulty), /uint64/);
+    assert.equal(fake.received.length, 0);
+  });
+
   test('ends when its signal aborts, with an unknown outcome', async (t) => {
     const { fake, gateway } = await start(t);
     const stop = new AbortController();
@@ -219,6 +230,17 @@ describe('a subscription', () => {
   const message = (...cursors) => ({ events: cursors.map(event), cursor: cursors.at(-1) });
   const subscription = () => api.EventService.method.subscribe;
 
+  /** Options of a subscription that records the cursors that it saves, and ends after the cursor of `isLast`. */
+  function recorded(isLast) {
+    const stop = new AbortController();
+    const saved = [];
+    const save = (at) => {
+      saved.push(at);
+      if (isLast(at)) stop.abort();
+    };
+    return { saved, cursor: { load: () => undefined, save }, signal: stop.signal };
+  }
+
   test('resumes after the last event, and saves cursors after the body of the loop', async (t) => {
     const { fake, gateway } = await start(t);
     const cursor = new client.FileCursor(join(folder, 'resumes'));
@@ -232,7 +254,7 @@ describe('a subscription', () => {
     fake.answer(subscription(), [message('1', '2'), broken], [message('3'), drained], [message('5'), testing.NEVER]);
     const seen = [];
     for await (const { cursor: at } of gateway.subscribe({}, { cursor })) {
-      assert.equal(cursor.load(), seen.at(-1) === '3' ? '4' : seen.at(-1));
+      assert.equal(await cursor.load(), seen.at(-1) === '3' ? '4' : seen.at(-1));
       seen.push(at);
       if (at === '5') break;
     }
@@ -242,24 +264,31 @@ describe('a subscription', () => {
       [api.LogEnd.EARLIEST, '2', '4'],
     );
     // The body of the loop for the last event has not ended.
-    assert.equal(cursor.load(), '4');
+    assert.equal(await cursor.load(), '4');
   });
 
   test('saves the cursor of a heartbeat', async (t) => {
     const { fake, gateway } = await start(t);
     fake.answer(subscription(), [message('1'), { cursor: '7' }, testing.NEVER]);
-    const cursor = new client.FileCursor(join(folder, 'heartbeat'));
-    const stop = new AbortController();
-    const beats = [];
-    const onHeartbeat = (at) => {
-      beats.push(at);
-      stop.abort();
-    };
+    const { saved, ...options } = recorded((at) => at === '7');
     const seen = [];
-    for await (const { cursor: at } of gateway.subscribe({}, { cursor, signal: stop.signal, onHeartbeat }))
-      seen.push(at);
-    assert.deepEqual([seen, beats, cursor.load()], [['1'], ['7'], '7']);
-    assert.ok(!existsSync(`${cursor.path}.new`));
+    for await (const { cursor: at } of gateway.subscribe({}, options)) seen.push(at);
+    assert.deepEqual([seen, saved], [['1'], ['1', '7']]);
+  });
+
+  test('ends between two events of a message when its signal aborts', async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.answer(subscription(), [message('1', '2', '3'), testing.NEVER]);
+    const { saved, ...options } = recorded((at) => at === '2');
+    const seen = [];
+    for await (const { cursor: at } of gateway.subscribe({}, options)) seen.push(at);
+    assert.deepEqual(
+      [seen, saved],
+      [
+        ['1', '2'],
+        ['1', '2'],
+      ],
+    );
   });
 
   test('ends with a gap that has the cursor at which to continue', async (t) => {
@@ -287,8 +316,40 @@ describe('a subscription', () => {
     await assert.rejects(gateway.subscribe().next(), { reason: 'DENIED_BY_POLICY' });
     assert.equal(fake.received.length, 1);
   });
+});
 
-  test('does not start with an empty file of a cursor', async (t) => {
+describe('the file of a cursor', () => {
+  test('is on the disk before it replaces the old one, and its new name afterwards', async (t) => {
+    const cursor = new client.FileCursor(join(folder, 'synced'));
+    await cursor.save('old');
+    const file = await open(folder);
+    const { sync } = Object.getPrototypeOf(file);
+    await file.close();
+    const synced = [];
+    t.mock.method(Object.getPrototypeOf(file), 'sync', async function () {
+      const { ino } = await this.stat();
+      const name = readdirSync(folder).find((each) => statSync(join(folder, each)).ino === ino);
+      synced.push([name, await cursor.load()]);
+      await sync.call(this);
+    });
+    await cursor.save('new');
+    assert.deepEqual(synced, [
+      ['synced.new', 'old'],
+      [undefined, 'new'],
+    ]);
+  });
+
+  test('keeps the old cursor if the save was interrupted', async () => {
+    const cursor = new client.FileCursor(join(folder, 'interrupted'));
+    await cursor.save('old');
+    writeFileSync(`${cursor.path}.new`, 'ne');
+    assert.equal(await cursor.load(), 'old');
+    await cursor.save('newer');
+    assert.equal(await cursor.load(), 'newer');
+    assert.ok(!existsSync(`${cursor.path}.new`));
+  });
+
+  test('starts no subscription if it is empty', async (t) => {
     const { gateway } = await start(t);
     const path = join(folder, 'empty');
     writeFileSync(path, '');
@@ -297,11 +358,66 @@ describe('a subscription', () => {
   });
 });
 
+/** A module that the package uses. */
+const dependency = (name) => createRequire(join(folder, 'node_modules/anything.js'))(name);
+
+test('replaced certificates are used for new calls, and end no call in progress', async (t) => {
+  const grpc = dependency('@grpc/grpc-js');
+  const { create } = dependency('@bufbuild/protobuf');
+  const authority = makeAuthority(folder, 'authority');
+  const { cert, key } = authority.issue();
+  const server = new grpc.Server();
+  const seen = [];
+  /** @type {any} */
+  let stream;
+  server.addService(client.serviceDefinition(api.PolicyService), {
+    getPolicy(call, done) {
+      seen.push(call.getAuthContext().sslPeerCertificate.subjectaltname);
+      done(null, create(api.GetPolicyResponseSchema));
+    },
+  });
+  server.addService(client.serviceDefinition(api.EventService), { subscribe: (call) => (stream = call) });
+  const trusted = readFileSync(authority.file);
+  const tls = grpc.ServerCredentials.createSsl(trusted, [{ private_key: key, cert_chain: cert }], true);
+  const port = await promisify(server.bindAsync.bind(server))('127.0.0.1:0', tls);
+  t.after(() => server.forceShutdown());
+  const files = { ca: authority.file, certificate: join(folder, 'client.pem'), key: join(folder, 'client.key') };
+  const certify = (name) => {
+    const issued = authority.issue({ name: `DNS:${name}`, usage: 'clientAuth' });
+    writeFileSync(files.certificate, issued.cert);
+    return () => writeFileSync(files.key, issued.key);
+  };
+  certify('first')();
+  const gateway = client.connect(`127.0.0.1:${port}`, { tls: files });
+  t.after(() => gateway.close());
+  const call = () => gateway.client(api.PolicyService).getPolicy({});
+  const { now } = Date;
+  let passed = 0;
+  t.mock.method(Date, 'now', () => now() + passed);
+  // The connection with the first certificate is closed at once, and not after a minute.
+  const { setTimeout } = globalThis;
+  t.mock.method(globalThis, 'setTimeout', (run, ms) => setTimeout(run, ms === 60_000 ? 0 : ms));
+  await call();
+  const events = gateway.client(api.EventService).subscribe({})[Symbol.asyncIterator]();
+  const first = events.next();
+  await call();
+  const writeNewKey = certify('second');
+  passed += 1_000;
+  await call(); // the new certificate does not fit the old key
+  writeNewKey();
+  passed += 1_000;
+  await call();
+  await call();
+  assert.deepEqual(seen, ['DNS:first', 'DNS:first', 'DNS:first', 'DNS:second', 'DNS:second']);
+  stream.write(create(api.SubscribeResponseSchema, { cursor: '1' }));
+  assert.equal((await first).value.cursor, '1');
+  await events.return();
+});
+
 test('a stub of @grpc/grpc-js uses the same messages', async (t) => {
   const { fake } = await start(t);
   fake.answer(api.PolicyService.method.getPolicy, { policy: { policyId: 'p' } });
-  const { createRequire } = await import('node:module');
-  const grpc = createRequire(join(folder, 'node_modules/anything.js'))('@grpc/grpc-js');
+  const grpc = dependency('@grpc/grpc-js');
   const Stub = grpc.makeGenericClientConstructor(client.serviceDefinition(api.PolicyService), 'PolicyService');
   const stub = new Stub(fake.address, grpc.credentials.createInsecure());
   t.after(() => stub.close());

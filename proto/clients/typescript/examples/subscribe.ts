@@ -35,7 +35,7 @@ while (!stop.signal.aborted) {
   } catch (error) {
     if (!(error instanceof Gap) || error.cursor === undefined) throw error;
     console.error(`events are missing: ${error.message}`);
-    cursor.save(error.cursor); // continues after the missing events
+    await cursor.save(error.cursor); // continues after the missing events
   }
 }
 gateway.close();

@@ -1,29 +1,14 @@
 // A connection to the gateway, and calls of any of its methods.
-import { create } from '@bufbuild/protobuf';
-import type {
-  DescMessage,
-  DescMethodServerStreaming,
-  DescMethodUnary,
-  DescService,
-  MessageInitShape,
-  MessageShape,
-} from '@bufbuild/protobuf';
-import { Metadata, status } from '@grpc/grpc-js';
-import type { ChannelOptions, ClientUnaryCall, ServiceError } from '@grpc/grpc-js';
-import { Channel } from './channel.js';
-import type { Token, TlsFiles } from './channel.js';
+import { create, type MessageInitShape, type MessageShape } from '@bufbuild/protobuf';
+import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescService, Message } from '@bufbuild/protobuf';
+import { Metadata, type ChannelOptions, type Client as GrpcClient, type ServiceError } from '@grpc/grpc-js';
+import { openChannel, type TlsFiles, type Token } from './channel.js';
 import { SERVICE_CONFIG, VERSION } from './constants.js';
 import { methodDefinition } from './definition.js';
 import { StampgateError } from './errors.js';
-import { subscribe } from './events.js';
-import type { SubscribeOptions } from './events.js';
-import type { Event } from './gen/stampgate/v1/events_pb.js';
-import type { SubscribeRequestSchema } from './gen/stampgate/v1/event_service_pb.js';
-import type { ClientStamp } from './gen/stampgate/v1/client_stamp_pb.js';
 import { stamp } from './stamp.js';
-import type { Stamper } from './stamp.js';
 import { submit } from './submit.js';
-import type { ActivityOf, SubmitOptions, SubmitResult } from './submit.js';
+import { subscribe } from './subscribe.js';
 
 export interface ConnectOptions {
   /** Connects with TLS. `{}` trusts the authorities of Node.js and presents no certificate. */
@@ -45,14 +30,14 @@ export interface CallOptions {
   metadata?: Metadata;
 }
 
-/** A service's methods as functions: a promise of the response, or the messages of a stream. */
-export type Client<Service extends DescService> = {
-  [Name in keyof Service['method']]: Service['method'][Name] extends DescMethodUnary<infer I, infer O>
-    ? (request: MessageInitShape<I>, options?: CallOptions) => Promise<MessageShape<O>>
-    : Service['method'][Name] extends DescMethodServerStreaming<infer I, infer O>
-      ? (request: MessageInitShape<I>, options?: CallOptions) => AsyncIterable<MessageShape<O>>
-      : never;
-};
+/** A method as a function: it returns a promise of the response, or the messages of a stream. */
+export type Call<Method extends DescMethod, Response = MessageShape<Method['output']>> = (
+  request: MessageInitShape<Method['input']>,
+  options?: CallOptions,
+) => Method extends DescMethodUnary ? Promise<Response> : AsyncIterable<Response>;
+
+/** The methods of a service. */
+export type Client<Service extends DescService> = { [Name in keyof Service['method']]: Call<Service['method'][Name]> };
 
 const DEFAULT_OPTIONS: ChannelOptions = {
   'grpc.primary_user_agent': `stampgate-typescript/${VERSION}`,
@@ -62,17 +47,16 @@ const DEFAULT_OPTIONS: ChannelOptions = {
   'grpc.keepalive_timeout_ms': 10_000,
   'grpc.initial_reconnect_backoff_ms': 200,
   'grpc.max_reconnect_backoff_ms': 5_000,
-  'grpc.max_receive_message_length': 4 * 1024 * 1024,
 };
 
 /** A connection to the gateway. It connects when the first call starts, and again after each failure. */
 export class Gateway {
-  readonly #channel: Channel;
+  readonly #client: () => GrpcClient;
   /** The time limit of calls that set none. */
   readonly timeoutMs: number;
 
   constructor(address: string, { tls, token, timeoutMs = 30_000, channelOptions }: ConnectOptions = {}) {
-    this.#channel = new Channel(address, tls, token, { ...DEFAULT_OPTIONS, ...channelOptions });
+    this.#client = openChannel(address, { ...DEFAULT_OPTIONS, ...channelOptions }, tls, token);
     this.timeoutMs = timeoutMs;
   }
 
@@ -86,68 +70,40 @@ export class Gateway {
   }
 
   /** Calls a method, and repeats it only if it is a query. */
-  call<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    request: MessageInitShape<I>,
-    { timeoutMs = this.timeoutMs, signal, metadata = new Metadata() }: CallOptions = {},
-  ): Promise<MessageShape<O>> {
-    const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
-    const message = create(method.input, request);
+  async call<Method extends DescMethodUnary>(
+    method: Method,
+    request: MessageInitShape<Method['input']>,
+    { timeoutMs = this.timeoutMs, signal, metadata }: CallOptions = {},
+  ): Promise<MessageShape<Method['output']>> {
+    const parts = partsOf(method, create(method.input, request), timeoutMs, metadata);
     return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(aborted());
-      const lease = this.#channel.acquire();
-      const cancel = () => call.cancel();
-      const end = (error: ServiceError | null, response: unknown) => {
-        this.#channel.release(lease);
-        signal?.removeEventListener('abort', cancel);
+      const call = this.#client().makeUnaryRequest(...parts, (error, response) => {
+        release();
         if (error) reject(new StampgateError(error));
-        else resolve(response as MessageShape<O>);
-      };
-      const deadline = { deadline: Date.now() + timeoutMs };
-      const call: ClientUnaryCall = lease.client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        message,
-        metadata,
-        deadline,
-        end,
-      );
-      signal?.addEventListener('abort', cancel);
+        else resolve(response as MessageShape<Method['output']>);
+      });
+      const release = cancelOn(signal, call);
     });
   }
 
   /** Starts a call that returns a stream, and yields its messages. The end of the loop cancels the call. */
-  async *stream<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodServerStreaming<I, O>,
-    request: MessageInitShape<I>,
-    { timeoutMs, signal, metadata = new Metadata() }: CallOptions = {},
-  ): AsyncGenerator<MessageShape<O>, void, undefined> {
-    if (signal?.aborted) throw aborted();
-    const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
-    const message = create(method.input, request);
-    const deadline = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
-    const lease = this.#channel.acquire();
-    const { client } = lease;
-    const call = client.makeServerStreamRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      message,
-      metadata,
-      deadline,
+  async *stream<Method extends DescMethodServerStreaming>(
+    method: Method,
+    request: MessageInitShape<Method['input']>,
+    { timeoutMs = Infinity, signal, metadata }: CallOptions = {},
+  ): AsyncGenerator<MessageShape<Method['output']>, void, undefined> {
+    const call = this.#client().makeServerStreamRequest(
+      ...partsOf(method, create(method.input, request), timeoutMs, metadata),
     );
-    const cancel = () => call.cancel();
-    signal?.addEventListener('abort', cancel);
+    const release = cancelOn(signal, call);
     try {
-      for await (const response of call) yield response as MessageShape<O>;
+      for await (const response of call) yield response as MessageShape<Method['output']>;
     } catch (error) {
-      throw isServiceError(error) ? new StampgateError(error) : error;
+      throw new StampgateError(error as ServiceError);
     } finally {
-      signal?.removeEventListener('abort', cancel);
+      release();
       call.on('error', () => {}); // the error that the cancellation causes
       call.cancel();
-      this.#channel.release(lease);
     }
   }
 
@@ -158,56 +114,43 @@ export class Gateway {
    * @throws {OutcomeUnknown} if upstream may have acted
    * @throws {StampgateError} if upstream has not acted
    */
-  submit<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O> & ActivityOf<O>,
-    request: MessageInitShape<I>,
-    options?: SubmitOptions,
-  ): Promise<SubmitResult> {
-    return submit(this, method, request, options);
-  }
+  readonly submit = submit;
 
   /**
    * Yields events, and resumes after the failure of a connection. Without a cursor, starts at the place in `request`, or
    * at the beginning of the event log. The loop ends without an error if `options.signal` aborts.
    * @throws {Gap} if the event log cannot continue at the cursor
    */
-  subscribe(
-    request: MessageInitShape<typeof SubscribeRequestSchema> = {},
-    options?: SubscribeOptions,
-  ): AsyncGenerator<Event, void, undefined> {
-    return subscribe(this, request, options);
-  }
+  readonly subscribe = subscribe;
 
   /**
    * Prepares a request that an end user stamps, and lets `stamper` stamp it. Send the stamp as the only field of a
    * request of the same method: `submit(method, { clientStamp })`.
    */
-  stamp<I extends DescMessage, O extends DescMessage>(
-    method: DescMethodUnary<I, O>,
-    request: MessageInitShape<I>,
-    stamper: Stamper,
-    options?: CallOptions,
-  ): Promise<ClientStamp> {
-    return stamp(this, method, request, stamper, options);
-  }
+  readonly stamp = stamp;
 
   /** Closes the connection. Calls in progress may fail. */
   close(): void {
-    this.#channel.close();
+    this.#client().close();
   }
 }
 
 /** Connects to the gateway at an address such as 'dns:///stampgate.stampgate.svc:7443'. */
 export const connect = (address: string, options?: ConnectOptions): Gateway => new Gateway(address, options);
 
-const isServiceError = (error: unknown): error is ServiceError =>
-  error instanceof Error && 'code' in error && 'details' in error;
+/** The arguments of a call of @grpc/grpc-js. A request that cannot be serialized throws here, and is never repeated. */
+function partsOf(method: DescMethod, request: Message, timeoutMs: number, metadata = new Metadata()) {
+  const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
+  const deadline = Date.now() + timeoutMs;
+  return [path, asIs, responseDeserialize, requestSerialize(request), metadata, { deadline }] as const;
+}
 
-const aborted = () =>
-  new StampgateError(
-    Object.assign(new Error(), {
-      code: status.CANCELLED,
-      details: 'the signal was aborted before the call started',
-      metadata: new Metadata(),
-    }),
-  );
+const asIs = (bytes: Buffer) => bytes;
+
+/** Cancels the call if the signal aborts, until the returned function is called. */
+function cancelOn(signal: AbortSignal | undefined, call: { cancel(): void }): () => void {
+  const cancel = () => call.cancel();
+  if (signal?.aborted) cancel();
+  signal?.addEventListener('abort', cancel);
+  return () => signal?.removeEventListener('abort', cancel);
+}

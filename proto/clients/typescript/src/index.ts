@@ -1,20 +1,12 @@
 // The client of stampgate. The messages and services are in '@stampgate/client/v1', a fake gateway for unit tests is in
 // '@stampgate/client/testing'.
-export type { Token, TlsFiles } from './channel.js';
-export { methodDefinition, serviceDefinition } from './definition.js';
-export {
-  ActivityError,
-  ActivityFailed,
-  ActivityPending,
-  ActivityRejected,
-  OutcomeUnknown,
-  StampgateError,
-} from './errors.js';
-export type { Reason, Violation } from './errors.js';
-export { FileCursor, Gap, verify } from './events.js';
-export type { CursorStore, SubscribeOptions } from './events.js';
-export { Gateway, connect } from './gateway.js';
-export type { CallOptions, Client, ConnectOptions } from './gateway.js';
-export { apiKeyStamper } from './stamp.js';
-export type { Stamper } from './stamp.js';
+export type { TlsFiles, Token } from './channel.js';
+export { FileCursor, type CursorStore } from './cursor.js';
+export { serviceDefinition } from './definition.js';
+export { StampgateError, type Reason } from './errors.js';
+export { Gateway, connect, type Call, type CallOptions, type Client, type ConnectOptions } from './gateway.js';
+export * from './outcomes.js';
+export { apiKeyStamper, type Stamper } from './stamp.js';
 export type { SubmitOptions, SubmitResult } from './submit.js';
+export { Gap, type SubscribeOptions } from './subscribe.js';
+export { verify } from './verify.js';

@@ -1,31 +1,22 @@
 // Stamps of end users: the gateway prepares the bytes of a request, and an end user's key signs them.
 import { createECDH, createPrivateKey, sign } from 'node:crypto';
-import { create, toBinary } from '@bufbuild/protobuf';
-import type { DescMessage, DescMethodUnary, MessageInitShape } from '@bufbuild/protobuf';
+import { create, toBinary, type DescMethodUnary, type MessageInitShape } from '@bufbuild/protobuf';
 import type { CallOptions, Gateway } from './gateway.js';
-import { ClientStampSchema } from './gen/stampgate/v1/client_stamp_pb.js';
-import type { ClientStamp } from './gen/stampgate/v1/client_stamp_pb.js';
-import { StampService } from './gen/stampgate/v1/stamp_service_pb.js';
-import type { PrepareResponse } from './gen/stampgate/v1/stamp_service_pb.js';
+import { ClientStampSchema, StampService, type ClientStamp, type PrepareResponse } from './v1.js';
 
 /** Stamps the prepared bytes. `case` names the kind of the stamp, and `value` is the value of the stamp header. */
 export type Stamper = (prepared: PrepareResponse) => ClientStamp['stamp'] | Promise<ClientStamp['stamp']>;
 
-export async function stamp<I extends DescMessage, O extends DescMessage>(
-  gateway: Gateway,
-  method: DescMethodUnary<I, O>,
-  request: MessageInitShape<I>,
+export async function stamp<Method extends DescMethodUnary>(
+  this: Gateway,
+  method: Method,
+  init: MessageInitShape<Method['input']>,
   stamper: Stamper,
   options?: CallOptions,
 ): Promise<ClientStamp> {
-  const prepared = await gateway.call(
-    StampService.method.prepare,
-    {
-      method: `${method.parent.typeName}/${method.name}`,
-      request: toBinary(method.input, create(method.input, request)),
-    },
-    options,
-  );
+  const request = toBinary(method.input, create(method.input, init));
+  const name = `${method.parent.typeName}/${method.name}`;
+  const prepared = await this.call(StampService.method.prepare, { method: name, request }, options);
   return create(ClientStampSchema, { body: prepared.body, stamp: await stamper(prepared) });
 }
 
@@ -33,11 +24,10 @@ export async function stamp<I extends DescMessage, O extends DescMessage>(
 export function apiKeyStamper(privateKey: string): Stamper {
   const ecdh = createECDH('prime256v1');
   ecdh.setPrivateKey(privateKey, 'hex');
-  const point = ecdh.getPublicKey();
-  const coordinate = (start: number) => point.subarray(start, start + 32).toString('base64url');
-  const d = Buffer.from(privateKey, 'hex').toString('base64url');
-  const jwk = { kty: 'EC', crv: 'P-256', d, x: coordinate(1), y: coordinate(33) };
-  const key = createPrivateKey({ format: 'jwk', key: jwk });
+  const point = ecdh.getPublicKey(); // a byte for the form, and the coordinates
+  const numbers = [Buffer.from(privateKey, 'hex'), point.subarray(1, 33), point.subarray(33)];
+  const [d, x, y] = numbers.map((number) => number.toString('base64url'));
+  const key = createPrivateKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', d, x, y } });
   const publicKey = ecdh.getPublicKey('hex', 'compressed');
   return ({ body }) => {
     const signature = sign('sha256', body, key).toString('hex');

@@ -1,17 +1,12 @@
 // Submits that are repeated safely: with the same key, within one time limit.
 import { randomUUID } from 'node:crypto';
-import { clone, create, isMessage } from '@bufbuild/protobuf';
-import type { DescMessage, DescMethodUnary, Message, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
-import { status } from '@grpc/grpc-js';
-import type { ServiceError } from '@grpc/grpc-js';
-import { ActivityFailed, ActivityPending, ActivityRejected, OutcomeUnknown, StampgateError } from './errors.js';
-import type { Reason } from './errors.js';
+import { create } from '@bufbuild/protobuf';
+import type { DescMethodUnary, Message, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import { StampgateError, errorOfCall, type Reason } from './errors.js';
 import type { CallOptions, Gateway } from './gateway.js';
-import { ActivityStatus, WaitUntil } from './gen/stampgate/v1/activity_pb.js';
-import type { Activity } from './gen/stampgate/v1/activity_pb.js';
-import type { ActivityResult } from './gen/stampgate/v1/activity_result_pb.js';
-import type { ClientStamp } from './gen/stampgate/v1/client_stamp_pb.js';
-import { MOST_TLS_FAILURES, backoffMs, isBroken, isTlsFailure, pause } from './retry.js';
+import { ActivityFailed, ActivityPending, ActivityRejected, OutcomeUnknown } from './outcomes.js';
+import { Backoff, isBroken, isTlsFailure } from './retry.js';
+import { ActivityStatus, WaitUntil, type Activity, type ActivityResult, type CreatePoliciesRequest } from './v1.js';
 
 export interface SubmitOptions extends CallOptions {
   /** The idempotency key. By default the request's own one or, if it has none, a new UUID. */
@@ -23,24 +18,63 @@ export interface SubmitOptions extends CallOptions {
 /** The result of an activity: `case` names the member, `value` is its message. */
 export type SubmitResult = ActivityResult['result'];
 
+/** The response of a submit. */
+type SubmitResponse = Message & { activity?: Activity };
+
 /** A type that only methods whose response contains an activity have. */
-export type ActivityOf<O extends DescMessage> = MessageShape<O> extends { activity?: Activity } ? unknown : never;
+type OfSubmit<Method extends DescMethodUnary> = 'activity' extends keyof MessageShape<Method['output']>
+  ? unknown
+  : never;
 
 /** The fields that the requests of all submits have. */
-type Submit = Message & {
-  timestampMs?: bigint;
-  idempotencyKey?: string;
-  waitUntil?: WaitUntil;
-  clientStamp?: ClientStamp;
-};
+type Submittable = Partial<Pick<CreatePoliciesRequest, 'timestampMs' | 'idempotencyKey' | 'waitUntil' | 'clientStamp'>>;
 
 /** The time limit of one try: a try whose connection hangs leaves time for another one. */
 const TRY_MS = 10_000;
 
-/** Errors whose code is repeatable, but whose repetition cannot help. */
-const FINAL: string[] = ['OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN'] satisfies Reason[];
+export async function submit<Method extends DescMethodUnary>(
+  this: Gateway,
+  method: Method & OfSubmit<Method>,
+  init: MessageInitShape<Method['input']>,
+  { key, wait, timeoutMs = this.timeoutMs, ...options }: SubmitOptions = {},
+): Promise<SubmitResult> {
+  const deadline = Date.now() + timeoutMs;
+  const backoff = new Backoff(options.signal, deadline);
+  const request: Message & Submittable = create(method.input, repeatable(init as Submittable, key, wait));
+  const isWaiting = request.waitUntil === WaitUntil.FINAL;
+  let pending: Activity | undefined;
+  let open: StampgateError['metadata'] | undefined;
+  for (;;) {
+    const remaining = deadline - Date.now();
+    const limit = { timeoutMs: isWaiting ? remaining : Math.min(remaining, TRY_MS) };
+    const call: Promise<SubmitResponse> = this.call<DescMethodUnary>(method, request, { ...options, ...limit });
+    const response = await call.catch(errorOfCall);
+    if (response instanceof StampgateError) {
+      if (mayHaveActed(response)) open = { ...open, ...response.metadata };
+      else if (response.domain === 'upstream') open = undefined;
+      if (await backoff.wait(response)) continue;
+      if (pending) throw new ActivityPending(pending);
+      throw open ? new OutcomeUnknown(response.cause, request, open) : response;
+    }
+    const { activity } = response;
+    if (!activity) throw new TypeError(`the response of ${method.name} contains no activity`);
+    if (activity.status === ActivityStatus.COMPLETED) return activity.result?.result ?? { case: undefined };
+    if (activity.status === ActivityStatus.FAILED) throw new ActivityFailed(activity);
+    if (activity.status === ActivityStatus.REJECTED) throw new ActivityRejected(activity);
+    if (!isWaiting || !(await backoff.wait())) throw new ActivityPending(activity);
+    pending = activity;
+  }
+}
 
-/** Errors after which upstream may have acted. */
+/** The fields of a request whose repetition upstream recognizes. */
+function repeatable(init: Submittable, key?: string, wait = false): Submittable {
+  // A stamp covers the timestamp of its body.
+  const needsKey = init.timestampMs === undefined && init.clientStamp === undefined;
+  const idempotencyKey = key ?? init.idempotencyKey ?? (needsKey ? randomUUID() : undefined);
+  return { ...init, idempotencyKey, waitUntil: wait ? WaitUntil.FINAL : init.waitUntil };
+}
+
+/** Errors of the gateway after which upstream may have acted. */
 const OPEN: string[] = [
   'OUTCOME_UNKNOWN',
   'OUTCOME_NOT_STORED',
@@ -48,90 +82,5 @@ const OPEN: string[] = [
   'IDEMPOTENCY_UNAVAILABLE',
 ] satisfies Reason[];
 
-const REPEATABLE = [status.UNAVAILABLE, status.UNKNOWN, status.DEADLINE_EXCEEDED];
-
-const isRepeatable = (error: StampgateError): boolean =>
-  !FINAL.includes(error.reason) &&
-  (REPEATABLE.includes(error.code) || isBroken(error) || error.retryDelayMs !== undefined);
-
-const isOpen = (error: StampgateError): boolean =>
-  (isBroken(error) && !isTlsFailure(error)) || (error.domain === 'stampgate' && OPEN.includes(error.reason));
-
-export async function submit<I extends DescMessage, O extends DescMessage>(
-  gateway: Gateway,
-  method: DescMethodUnary<I, O>,
-  init: MessageInitShape<I>,
-  { key, wait = false, timeoutMs = gateway.timeoutMs, ...options }: SubmitOptions = {},
-): Promise<SubmitResult> {
-  const deadline = Date.now() + timeoutMs;
-  const request = repeatable(method.input, init, { key, wait });
-  let tlsFailures = 0;
-  let pending: Activity | undefined;
-  let open: StampgateError['metadata'] | undefined;
-  for (let repetition = 0; ; repetition += 1) {
-    const remaining = deadline - Date.now();
-    const triedFor = wait ? remaining : Math.min(remaining, TRY_MS);
-    const outcome = await tryOnce(gateway, method, request, { ...options, timeoutMs: triedFor });
-    const error = outcome instanceof StampgateError ? outcome : undefined;
-    if (!(outcome instanceof StampgateError)) {
-      if (isFinal(outcome)) return resultOf(outcome);
-      pending = outcome;
-    } else if (isOpen(outcome)) {
-      if (!open || outcome.metadata['fingerprint']) open = outcome.metadata;
-    } else if (outcome.domain === 'upstream') {
-      open = undefined;
-    }
-    tlsFailures = error && isTlsFailure(error) ? tlsFailures + 1 : 0;
-    const delay = backoffMs(repetition, error);
-    const canRepeat = error ? isRepeatable(error) && tlsFailures < MOST_TLS_FAILURES : wait;
-    if (!canRepeat || options.signal?.aborted || Date.now() + delay >= deadline) {
-      if (pending) throw new ActivityPending(pending);
-      throw open ? new OutcomeUnknown(error!.cause as ServiceError, request, open) : error;
-    }
-    await pause(delay, options.signal);
-  }
-}
-
-/** A copy of the request by which upstream recognizes a repetition. */
-function repeatable(
-  type: DescMessage,
-  init: Record<string, unknown>,
-  { key, wait }: { key: string | undefined; wait: boolean },
-): Submit {
-  const request = (isMessage(init, type) ? clone(type, init) : create(type, init)) as Submit;
-  if (key !== undefined) request.idempotencyKey = key;
-  // A stamp covers the timestamp of its body.
-  const isRepeatable = [request.idempotencyKey, request.timestampMs, request.clientStamp].some(
-    (value) => value !== undefined,
-  );
-  if (!isRepeatable) request.idempotencyKey = randomUUID();
-  if (wait) request.waitUntil = WaitUntil.FINAL;
-  return request;
-}
-
-/** The activity, or the error of the call. */
-async function tryOnce(
-  gateway: Gateway,
-  method: DescMethodUnary,
-  request: Submit,
-  options: CallOptions,
-): Promise<Activity | StampgateError> {
-  try {
-    const { activity } = (await gateway.call(method, request, options)) as Message & { activity?: Activity };
-    if (!activity) throw new TypeError(`the response of ${method.name} contains no activity`);
-    return activity;
-  } catch (error) {
-    if (error instanceof StampgateError) return error;
-    throw error;
-  }
-}
-
-const FINAL_STATUSES = [ActivityStatus.COMPLETED, ActivityStatus.FAILED, ActivityStatus.REJECTED];
-
-const isFinal = ({ status }: Activity): boolean => FINAL_STATUSES.includes(status);
-
-function resultOf(activity: Activity): SubmitResult {
-  if (activity.status === ActivityStatus.FAILED) throw new ActivityFailed(activity);
-  if (activity.status === ActivityStatus.REJECTED) throw new ActivityRejected(activity);
-  return activity.result?.result ?? { case: undefined };
-}
+const mayHaveActed = (error: StampgateError): boolean =>
+  error.domain === 'stampgate' ? OPEN.includes(error.reason) : isBroken(error) && !isTlsFailure(error);

@@ -1,16 +1,9 @@
 // A fake gateway for unit tests: a server in the same process with the real services. It returns the answers that a test
 // sets, and records the requests.
 import { create, toBinary } from '@bufbuild/protobuf';
-import type {
-  DescMessage,
-  DescMethod,
-  DescMethodServerStreaming,
-  DescMethodUnary,
-  DescService,
-  Message,
-} from '@bufbuild/protobuf';
-import type { MessageInitShape, MessageShape } from '@bufbuild/protobuf';
-import { anyPack } from '@bufbuild/protobuf/wkt';
+import type { DescMessage, DescMethod, DescMethodServerStreaming, DescMethodUnary } from '@bufbuild/protobuf';
+import type { DescService, Message, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import { anyPack, type Any } from '@bufbuild/protobuf/wkt';
 import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { ServerWritableStream, ServiceError, sendUnaryData } from '@grpc/grpc-js';
 import { serviceDefinition } from './definition.js';
@@ -49,18 +42,18 @@ export interface ErrorOptions {
 /** An error as the gateway sends it. Without `reason`, it has no ErrorInfo, as if the connection had broken. */
 export function errorOf(options: ErrorOptions): ServiceError {
   const { code, message = '', reason, domain = 'stampgate', metadata = {}, violations, retryDelayMs: delay } = options;
-  const details = [
-    reason === undefined ? undefined : anyPack(ErrorInfoSchema, create(ErrorInfoSchema, { reason, domain, metadata })),
-    violations && anyPack(BadRequestSchema, create(BadRequestSchema, { fieldViolations: violations })),
-    delay === undefined
-      ? undefined
-      : anyPack(RetryInfoSchema, create(RetryInfoSchema, { retryDelay: durationOf(delay) })),
-  ].filter((detail) => detail !== undefined);
+  const details: Any[] = [];
+  if (reason !== undefined) details.push(packed(ErrorInfoSchema, { reason, domain, metadata }));
+  if (violations) details.push(packed(BadRequestSchema, { fieldViolations: violations }));
+  if (delay !== undefined) details.push(packed(RetryInfoSchema, { retryDelay: durationOf(delay) }));
   const trailers = new Metadata();
   const bytes = toBinary(StatusSchema, create(StatusSchema, { code, message, details }));
   if (details.length > 0) trailers.set('grpc-status-details-bin', Buffer.from(bytes));
   return Object.assign(new Error(message), { code, details: message, metadata: trailers });
 }
+
+const packed = <Type extends DescMessage>(type: Type, init: MessageInitShape<Type>): Any =>
+  anyPack(type, create(type, init));
 
 const durationOf = (ms: number) => ({ seconds: BigInt(Math.floor(ms / 1000)), nanos: Math.round((ms % 1000) * 1e6) });
 

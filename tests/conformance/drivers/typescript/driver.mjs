@@ -93,11 +93,8 @@ const detailsOf = (error) => ({
   request_id: error.requestId,
 });
 
-async function subscribe({ id, request, cursor, cursor_file: file, events, heartbeats }) {
-  const options = {
-    cursor: file ? new stampgate.FileCursor(file) : (cursor ?? undefined),
-    onHeartbeat: (next) => heartbeats && print({ id, heartbeat: next }),
-  };
+async function subscribe({ id, request, cursor, cursor_file: file, events }) {
+  const options = { cursor: file ? new stampgate.FileCursor(file) : (cursor ?? undefined) };
   let left = events;
   try {
     for await (const event of gateway.subscribe(fromJson(api.SubscribeRequestSchema, request), options)) {

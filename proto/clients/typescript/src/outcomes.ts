@@ -1,0 +1,64 @@
+// The ends of submits that are not results.
+import type { Message } from '@bufbuild/protobuf';
+import type { ServiceError } from '@grpc/grpc-js';
+import { StampgateError } from './errors.js';
+import { ActivityStatus, type Activity } from './v1.js';
+
+/**
+ * A submit ended, and upstream may or may not have carried it out. To learn the outcome, submit `request` again: it
+ * contains the key or the timestamp, so that upstream acts at most once. Do so within 55 minutes.
+ */
+export class OutcomeUnknown<Request extends Message = Message> extends StampgateError {
+  override name = 'OutcomeUnknown';
+  readonly key: string | undefined;
+  /** The timestamp of the request that the gateway sent. Undefined if the gateway returned none. */
+  readonly timestampMs: bigint | undefined;
+  /** Identifies the activity, if there is one. Undefined if the gateway returned none. */
+  readonly fingerprint: string | undefined;
+
+  /**
+   * @param cause the error of the last try
+   * @param request the request to repeat
+   * @param known the metadata of the errors of all tries that upstream may have carried out
+   */
+  constructor(
+    cause: ServiceError,
+    readonly request: Request & { idempotencyKey?: string; timestampMs?: bigint },
+    known: Readonly<Record<string, string>>,
+  ) {
+    super(cause);
+    this.key = request.idempotencyKey;
+    this.timestampMs = known['timestamp_ms'] ? BigInt(known['timestamp_ms']) : request.timestampMs;
+    this.fingerprint = known['fingerprint'];
+  }
+}
+
+/** The activity of a submit is not completed. */
+export class ActivityError extends Error {
+  override name = 'ActivityError';
+
+  constructor(readonly activity: Activity) {
+    const { id, failure, status } = activity;
+    super(`activity ${id}: ${failure?.message || (ActivityStatus[status] ?? status)}`);
+  }
+}
+
+/** The activity has not ended: upstream carries it out, or it needs votes or authenticators. */
+export class ActivityPending extends ActivityError {
+  override name = 'ActivityPending';
+
+  /** Whether the activity waits for votes. */
+  get needsConsensus(): boolean {
+    return this.activity.status === ActivityStatus.CONSENSUS_NEEDED;
+  }
+}
+
+/** Users rejected the activity by their votes. */
+export class ActivityRejected extends ActivityError {
+  override name = 'ActivityRejected';
+}
+
+/** The activity failed; `activity.failure` contains the cause. */
+export class ActivityFailed extends ActivityError {
+  override name = 'ActivityFailed';
+}
