@@ -13,7 +13,6 @@ import { blocksOf, commandIn } from '../readme/pages.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
 
 const VERSION = '0.1.0';
-const SUBMITS = 200;
 /** The gateway's address in the examples. */
 const PORT = '127.0.0.1:7443';
 
@@ -117,22 +116,6 @@ describe('the Go module', { skip, timeout: 8 * HANG_MS }, () => {
       blocks.filter((block) => !texts.some((text) => text.includes(block))),
       [],
     );
-  });
-
-  test('carries out each submit once, although connections are reset', async (t) => {
-    const { simulator, gateway } = await startStack(t, { events: true });
-    const output = await go(['test', '-count=1', '-v', '-run=FaultyNetwork', '.'], {
-      env: { ...env, STAMPGATE_ADDRESS: gateway.address },
-    });
-    assert.equal(output.match(/^completed: /gm).length, SUBMITS, output);
-    /** @type {Map<string, Set<string>>} */
-    const bodies = new Map();
-    for (const { body } of simulator.requests().filter(({ path }) => path.includes('/submit/'))) {
-      const name = JSON.parse(body).parameters.organizationName;
-      bodies.set(name, (bodies.get(name) ?? new Set()).add(body));
-    }
-    assert.equal(bodies.size, SUBMITS);
-    assert.ok([...bodies.values()].every((each) => each.size === 1));
   });
 
   test('has examples that list, submit, wait, vote, stamp and handle errors', async (t) => {

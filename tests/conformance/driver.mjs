@@ -44,6 +44,10 @@ export class Driver {
     });
   }
 
+  get pid() {
+    return this.#child.pid;
+  }
+
   send(command) {
     this.#child.stdin.write(`${JSON.stringify(command)}\n`);
   }

@@ -1,6 +1,6 @@
 // Runs cases with the drivers of the languages, several at a time, and collects the results.
 import { Scene } from './scene.mjs';
-import { startStack } from './stacks.mjs';
+import { Ending, startStack } from './stacks.mjs';
 
 /**
  * A case: data, which scene.mjs carries out.
@@ -25,16 +25,6 @@ import { startStack } from './stacks.mjs';
 
 /** The number of cases of one language that run at a time. Most of them wait most of the time. */
 const AT_ONCE = 2;
-
-/** Tasks that end with something, in the order in which they were added. */
-class Ending {
-  #tasks = [];
-  after = (task) => this.#tasks.push(task);
-
-  async end() {
-    for (const task of this.#tasks.splice(0)) await task();
-  }
-}
 
 /** Stacks that cases of one worker share. */
 class Stacks {

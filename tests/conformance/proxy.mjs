@@ -11,9 +11,13 @@ import { connect, createServer } from 'node:net';
  * @property {true} [now] closes all connections now
  */
 
+const destroy = (sockets) => sockets.forEach((socket) => socket.destroy());
+
 export class Proxy {
   /** @type {string} */
   address;
+  /** The number of connections that the proxy has broken. */
+  resets = 0;
   #server;
   #pairs = new Set();
   #target;
@@ -35,7 +39,7 @@ export class Proxy {
 
   close() {
     this.#server.close();
-    this.#breakAll();
+    this.#pairs.forEach(destroy);
   }
 
   /**
@@ -43,19 +47,20 @@ export class Proxy {
    * @param {Break} place
    */
   breakAt(place) {
-    if (place.now) this.#breakAll();
+    if (place.now) this.#pairs.forEach((pair) => this.#break(pair));
     else this.#next = { ...place };
   }
 
-  #breakAll() {
-    for (const pair of this.#pairs) pair.forEach((socket) => socket.destroy());
+  #break(pair) {
+    this.resets += 1;
+    destroy(pair);
   }
 
   #add(client) {
     client.on('error', () => {});
     if (this.#next.connections > 0) {
       this.#next.connections -= 1;
-      client.destroy();
+      this.#break([client]);
       return;
     }
     const [host, port] = this.#target().split(':');
@@ -85,6 +90,6 @@ export class Proxy {
     }
     this.#next = {};
     // The bytes must arrive before the connection breaks.
-    to.write(bytes.subarray(0, left), () => pair.forEach((socket) => socket.destroy()));
+    to.write(bytes.subarray(0, left), () => this.#break(pair));
   }
 }

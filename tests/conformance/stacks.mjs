@@ -136,6 +136,16 @@ async function tokens(t, changes) {
   });
 }
 
+/** Tasks that end with something, in the order in which they were added. */
+export class Ending {
+  #tasks = [];
+  after = (task) => this.#tasks.push(task);
+
+  async end() {
+    for (const task of this.#tasks.splice(0)) await task();
+  }
+}
+
 const STACKS = { plain, tls, tokens };
 
 /** The names of the stacks. */

@@ -20,6 +20,21 @@ export function openFilesOf(pid) {
   }
 }
 
+/** The number of threads of the process. */
+export const threadsOf = (pid) => readdirSync(`/proc/${pid}/task`).length;
+
+/** The number of TCP sockets that the process holds open, also of those whose other side has closed the connection. */
+export function tcpSocketsOf(pid) {
+  const tables = ['tcp', 'tcp6'].map((name) => readFileSync(`/proc/${pid}/net/${name}`, 'utf8'));
+  const inodes = new Set(
+    tables
+      .join('\n')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/)[9]),
+  );
+  return openFilesOf(pid).filter((path) => path.startsWith('socket:') && inodes.has(path.slice(8, -1))).length;
+}
+
 const memoryOf = (pid, name) => {
   const [, kibibytes] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(kibibytes) * 1024;

@@ -1,9 +1,7 @@
-// Tests the package for Python: its build, its unit tests, its types, its page and its examples, and its submits through
-// connections that break.
+// Tests the package for Python: its build, its unit tests, its types, its page and its examples.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
-import { createServer, connect } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
@@ -193,66 +191,5 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
     const later = await until('three');
     assert.deepEqual([...new Set([...earlier, ...later])], ['one', 'two', 'three']);
     assert.ok(!later.includes('one'));
-  });
-});
-
-/** Passes connections on to the gateway, and resets each one after a random number of bytes from either side. */
-async function startBreaker(t, address) {
-  const [host, port] = address.split(':');
-  const counts = { connections: 0, resets: 0 };
-  const server = createServer((client) => {
-    counts.connections += 1;
-    const gateway = connect(Number(port), host);
-    let left = 200 + Math.random() * 20_000;
-    const reset = () => {
-      client.resetAndDestroy();
-      gateway.resetAndDestroy();
-    };
-    for (const [from, to] of [
-      [client, gateway],
-      [gateway, client],
-    ]) {
-      from.on('data', (data) => {
-        left -= data.length;
-        if (left > 0) return to.write(data);
-        counts.resets += 1;
-        return reset();
-      });
-      from.on('error', reset);
-      from.on('close', () => to.destroy());
-    }
-  });
-  await new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve(undefined));
-  });
-  t.after(() => server.close());
-  return { address: `127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`, counts };
-}
-
-describe('200 submits through connections that break', { timeout: 4 * HANG_MS }, () => {
-  /** Makes the submits, and returns their outcomes and the names of the policies that upstream has created. */
-  async function submitted(t, ...more) {
-    const { simulator, gateway } = await start(t);
-    const breaker = await startBreaker(t, gateway.address);
-    const script = join(clients, 'python/tests/many_submits.py');
-    const { stdout } = await python([script, breaker.address, ORGANIZATION, '200', ...more]);
-    assert.ok(breaker.counts.resets > 20, `${breaker.counts.resets} resets`);
-    const created = [...simulator.service.state.activitiesById.values()].map(
-      ({ intent }) => intent.createPoliciesIntent.policies[0].policyName,
-    );
-    return { ...JSON.parse(stdout), created };
-  }
-
-  test('are one activity each, end with a result or an error, and leave no thread and no connection', async (t) => {
-    const { results, errors, left, created } = await submitted(t);
-    assert.equal(Object.keys(results).length + Object.keys(errors).length, 200);
-    assert.equal(new Set(created).size, created.length);
-    for (const name of Object.keys(results)) assert.ok(created.includes(name), name);
-    assert.deepEqual(left, { threads: 0, connections: 0 });
-  });
-
-  test('are more activities if each repetition has a new key', async (t) => {
-    const { created } = await submitted(t, 'new-keys');
-    assert.ok(new Set(created).size < created.length);
   });
 });

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -129,69 +128,4 @@ describe('in front of the gateway', () => {
     assert.match(later.output, seen);
     assert.equal(later.status, 0);
   });
-
-  test('200 submits through connections that break at random act once each, and leave no open handle', async (t) => {
-    const { gateway, simulator } = await startStack(t, WITH_STORE);
-    const proxy = await startProxy(t, gateway.address);
-    writeFileSync(join(folder, 'submits.js'), SUBMITS);
-    // The program exits only if it has no open handle.
-    assert.deepEqual(await run('submits.js', [proxy.address, ORGANIZATION]), { status: 0, output: '200 results\n' });
-    assert.ok(proxy.resets() > 20, `${proxy.resets()} connections were reset`);
-    const submits = simulator.requests().filter(({ path }) => path.startsWith('/public/v1/submit/'));
-    assert.equal(new Set(submits.map(({ body }) => body)).size, 200);
-  });
 });
-
-/** A program that makes 200 submits, 10 at a time. */
-const SUBMITS = `
-import { connect } from '@stampgate/client';
-import { OrganizationService } from '@stampgate/client/v1';
-const [address, organizationId] = process.argv.slice(2);
-const gateway = connect(address);
-let results = 0;
-async function submit(number) {
-  const request = { organizationId, parameters: { organizationName: \`name \${number}\` } };
-  await gateway.submit(OrganizationService.method.updateOrganizationName, request);
-  results += 1;
-}
-for (let number = 0; number < 200; number += 10) {
-  await Promise.all(Array.from({ length: 10 }, (_, index) => submit(number + index)));
-}
-console.log(results, 'results');
-gateway.close();
-`;
-
-/** A TCP proxy that resets each connection after a random number of bytes. */
-async function startProxy(t, target) {
-  const [host, port] = target.split(':');
-  let resets = 0;
-  const sockets = new Set();
-  const server = createServer((socket) => {
-    const upstream = connectTcp({ host, port: Number(port) });
-    let left = Math.random() * 20_000;
-    const pass = (from, to) => {
-      sockets.add(from);
-      from.on('error', () => {});
-      from.on('close', () => {
-        to.destroy();
-        sockets.delete(from);
-      });
-      from.on('data', (data) => {
-        left -= data.length;
-        if (left > 0) return to.write(data);
-        resets += 1;
-        socket.resetAndDestroy();
-        return upstream.destroy();
-      });
-    };
-    pass(socket, upstream);
-    pass(upstream, socket);
-  });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.after(() => {
-    sockets.forEach((socket) => socket.destroy());
-    server.close();
-  });
-  const { port: own } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  return { address: `127.0.0.1:${own}`, resets: () => resets };
-}

@@ -1,11 +1,44 @@
 // The reference driver with one fault: lying_driver.mjs LIE. The judge's own test shows that the judge finds each fault.
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const dropped = (name) => (line) => ({ ...line, error: line.error && { ...line.error, [name]: undefined } });
 
-/** What a liar sends instead of a command, and prints instead of a line: one line, or several in a list. */
+const REPEATED = ['UNAVAILABLE', 'UNKNOWN', 'DEADLINE_EXCEEDED'];
+
+/** Replaces a submit that `start` starts by calls, each with a key of its own, until one of them succeeds. */
+function withNewKeys() {
+  const submits = new Map();
+  const calls = (submit) => ({
+    ...submit,
+    what: 'call',
+    request: { ...submit.request, idempotency_key: randomUUID() },
+  });
+  return {
+    command(command) {
+      if (command.what !== 'submit') return command;
+      submits.set(command.id, { ...command, deadline_ms: undefined });
+      return calls(command);
+    },
+    line({ response, ...line }, send) {
+      const { id, error } = line;
+      const submit = submits.get(id);
+      if (response && submit) return { id, result: response.activity.result };
+      if (submit?.isRepeated && line.ok) return [];
+      if (!submit || !REPEATED.includes(error?.code)) return { ...line, response };
+      submit.isRepeated = true;
+      send([calls(submit), { do: 'wait', id }]);
+      return [];
+    },
+  };
+}
+
+/**
+ * What a liar sends instead of a command, and prints instead of a line: one line, or several in a list. `line` can also
+ * send further commands.
+ */
 const LIES = {
   'forgets the key of the caller': { command: (command) => ({ ...command, key: undefined }) },
   'does not wait': { command: (command) => ({ ...command, wait: false }) },
@@ -17,6 +50,7 @@ const LIES = {
     command: (command) => (command.do === 'submit' ? [{ ...command, id: 'swallowed' }, command] : command),
     line: (line) => (line.id === 'swallowed' ? [] : line),
   },
+  'repeats submits with new keys': withNewKeys(),
   'hides violations': { line: dropped('violations') },
   'hides the delay of RetryInfo': { line: dropped('retry_delay_ms') },
   'rounds large numbers': {
@@ -38,6 +72,7 @@ const write = (stream, values) => [values].flat().forEach((value) => stream.writ
 const reference = spawn(process.execPath, [fileURLToPath(new URL('driver.mjs', import.meta.url))], {
   stdio: ['pipe', 'pipe', 'inherit'],
 });
-createInterface({ input: reference.stdout }).on('line', (text) => write(process.stdout, line(JSON.parse(text))));
-createInterface({ input: process.stdin }).on('line', (text) => write(reference.stdin, command(JSON.parse(text))));
+const send = (commands) => write(reference.stdin, commands);
+createInterface({ input: reference.stdout }).on('line', (text) => write(process.stdout, line(JSON.parse(text), send)));
+createInterface({ input: process.stdin }).on('line', (text) => send(command(JSON.parse(text))));
 reference.on('close', (status) => process.exit(status));
