@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { scratch } from '../end_to_end/harness.mjs';
 import { cases } from './cases/index.mjs';
+import { noEnvoy } from './envoy.mjs';
 import { judge } from './judge.mjs';
 import { built, languageNames, reference } from './languages.mjs';
 
@@ -32,6 +33,10 @@ describe('every case passes', { timeout: LIMIT_MS }, () => {
       return assert.deepEqual(faults.get(name), []);
     });
   }
+});
+
+test('some cases are through Envoy', { skip: noEnvoy }, () => {
+  assert.ok(cases.some(({ stack }) => stack === 'envoy'));
 });
 
 test('the names of the cases differ', () => {

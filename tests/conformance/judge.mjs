@@ -6,7 +6,7 @@ import { Ending, startStack } from './stacks.mjs';
  * A case: data, which scene.mjs carries out.
  * @typedef {object} Case
  * @property {string} name a fact
- * @property {'plain' | 'tls' | 'tokens'} stack see stacks.mjs
+ * @property {'plain' | 'envoy' | 'tls' | 'tokens'} stack see stacks.mjs
  * @property {object} [config] merged over the stack's config at its top level
  * @property {object} [events] the config's section `events`
  * @property {boolean} [own] whether the case needs a stack that no other case has used

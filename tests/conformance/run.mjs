@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { cases as all } from './cases/index.mjs';
+import { noEnvoy } from './envoy.mjs';
 import { judge } from './judge.mjs';
 import { built, languageNames, reference } from './languages.mjs';
 
@@ -77,6 +78,7 @@ await judge(running, cases, ({ name: title }, { name }, fault) => {
 });
 
 for (const { name, skipped: reason } of skipped) console.log(`${name} is skipped: ${reason}`);
+if (noEnvoy) console.log(`the cases through Envoy are skipped: ${noEnvoy}`);
 for (const fault of faults) console.log(`\n${fault}`);
 const seconds = Math.round((Date.now() - begun) / 1000);
 console.log(`\n${running.length * cases.length - faults.length} passed, ${faults.length} failed, in ${seconds} s`);

@@ -118,7 +118,7 @@ export class Scene {
       next ??= normal(await this.#driver.line());
       const { id, ...line } = next;
       const found = difference(expected, line);
-      if (found !== undefined && !mayRepeat) throw new Difference(found);
+      if (found !== undefined && !mayRepeat) throw new Difference(`${found}\n    the whole line: ${shown(next)}`);
       if (found === undefined) next = undefined;
     }
     if (next !== undefined) throw new Difference(`a further line: ${JSON.stringify(next)}`);
@@ -224,9 +224,13 @@ export class Scene {
     }
   }
 
-  /** Starts the gateway on its earlier port, or the driver, which then connects. */
+  /** Starts the gateway or Envoy on its earlier port, or the driver, which then connects. */
   async start(what) {
     const stack = this.#stack;
+    if (what === 'envoy') {
+      await stack.envoy.run();
+      return;
+    }
     if (what === 'gateway') {
       stack.config.listen_address = stack.gateway.address;
       await stack.start();
@@ -236,7 +240,7 @@ export class Scene {
     const { through, deadline_ms = 20_000, address, token = false } = this.#case.connect ?? {};
     const connect = {
       do: 'connect',
-      address: address ?? (through === 'proxy' ? this.#proxy.address : stack.gateway.address),
+      address: address ?? (through === 'proxy' ? this.#proxy : (stack.envoy ?? stack.gateway)).address,
       tls: stack.tls ?? null,
       token_file: token ? stack.tokenFile : null,
       deadline_ms,
@@ -244,10 +248,10 @@ export class Scene {
     check({ ok: true }, await this.#driver.ask(connect));
   }
 
-  /** Ends the gateway or the driver without warning. */
+  /** Ends the gateway, Envoy or the driver without warning. */
   async kill(what) {
     if (what === 'driver') await this.#driver.kill();
-    else await this.#stack.gateway.stop('SIGKILL');
+    else await this.#stack[what].stop('SIGKILL');
   }
 
   /** Ends the gateway as an operator does: it drains. */
@@ -296,9 +300,9 @@ export class Scene {
     check(publicKey, stampKeyOf(this.#stack.simulator.requests().at(-1)));
   }
 
-  /** Breaks the connections through the proxy; see Break in proxy.mjs. */
+  /** Breaks the connections through the proxy of the case or of the stack; see Break in proxy.mjs. */
   breaks(place) {
-    this.#proxy.breakAt(place);
+    (this.#proxy ?? this.#stack.proxy).breakAt(place);
   }
 
   /** Replaces the driver's certificate. */

@@ -8,6 +8,8 @@ import { startEventStack } from '../end_to_end/event_stack.mjs';
 import { WITHOUT_RETRIES, freeCaller, scratch } from '../end_to_end/harness.mjs';
 import { reconfigure } from '../end_to_end/policy_callers.mjs';
 import { Machine } from '../machine/machine.mjs';
+import { Envoy } from './envoy.mjs';
+import { Proxy } from './proxy.mjs';
 
 /** How long a token of the issuer is valid. The gateway accepts it for half a minute more. */
 const TOKEN_MS = 3_600_000;
@@ -32,6 +34,16 @@ const USUAL = {
 /** Plaintext, with one caller that may make every call. */
 const plain = (t, /** @type {Changes} */ { config, events }) =>
   startEventStack(t, { events, config: { ...USUAL, callers: freeCaller(), ...config } });
+
+/** As `plain`, with an Envoy, to which the driver connects, and a proxy between Envoy and the gateway. */
+async function throughEnvoy(t, changes) {
+  const stack = await plain(t, changes);
+  const proxy = await Proxy.start(() => stack.gateway.address);
+  t.after(() => proxy.close());
+  const envoy = await Envoy.start(proxy.address, stack.folder);
+  t.after(() => envoy.stop());
+  return Object.assign(stack, { envoy, proxy });
+}
 
 let links = 0;
 /** Replaces a file in one step, as Kubernetes and certificate managers do. */
@@ -146,10 +158,7 @@ export class Ending {
   }
 }
 
-const STACKS = { plain, tls, tokens };
-
-/** The names of the stacks. */
-export const stackNames = Object.keys(STACKS);
+const STACKS = { plain, envoy: throughEnvoy, tls, tokens };
 
 /**
  * Starts a stack. It ends with `t`.

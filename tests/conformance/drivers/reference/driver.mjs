@@ -39,6 +39,10 @@ const metadata = () =>
 const retryMs = ({ retryInfo }) =>
   retryInfo && Number(retryInfo.retry_delay.seconds ?? 0) * 1000 + (retryInfo.retry_delay.nanos ?? 0) / 1e6;
 
+/** Whether upstream may have acted. A proxy whose connection to the gateway breaks within a response answers INTERNAL. */
+const isBroken = ({ code: status, info }) =>
+  REPEATABLE.includes(status) || (status === code.INTERNAL && info === undefined);
+
 const errorOf = (error) => ({
   code: Object.keys(code).find((name) => code[name] === error.code),
   reason: error.info?.reason,
@@ -92,12 +96,12 @@ async function submit({ method, request, key, wait, deadline_ms = settings.deadl
       last = outcome;
     } catch (error) {
       const isRefused = !error.info && REFUSED_CERTIFICATE.test(error.details);
-      const helps = error.code !== code.CANCELLED && (REPEATABLE.includes(error.code) || error.retryInfo);
+      const helps = error.code !== code.CANCELLED && (isBroken(error) || error.retryInfo);
       if (!helps || (isRefused && tries >= MAX_REFUSALS)) {
         return { error: errorOf(error) };
       }
       last = { error: errorOf(error) };
-      if (REPEATABLE.includes(error.code)) unknown = { key: idempotency_key, ...error.info?.metadata };
+      if (isBroken(error)) unknown = { key: idempotency_key, ...error.info?.metadata };
       waitMs = Math.max(waitMs, retryMs(error) ?? 0);
     }
     if (Date.now() + waitMs >= end) return unknown ? { outcome_unknown: unknown } : last;
@@ -145,7 +149,7 @@ async function subscribe({ id, request, cursor, cursor_file: file, events, heart
         print({ id, gap: { reason, cursor: more.earliest_cursor ?? more.next_cursor } });
         return { id, done: true };
       }
-      if (error.code !== code.UNAVAILABLE && !error.retryInfo) return { id, error: errorOf(error) };
+      if (!isBroken(error) && !error.retryInfo) return { id, error: errorOf(error) };
       at = more.cursor ?? at;
       await delay(retryMs(error) ?? 100);
     }
