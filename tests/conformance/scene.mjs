@@ -22,6 +22,9 @@ function normal({ error, ...line }) {
 
 const at = (value, path) => path.split('.').reduce((member, name) => member?.[name], value);
 
+/** The last segment of the path of a request. */
+const nameOf = ({ path }) => path.split('/').at(-1);
+
 /** A step failed: the driver, or the requests that upstream received, differ from what the case expects. */
 class Difference extends Error {}
 
@@ -86,6 +89,16 @@ export class Scene {
 
   get #cursorFile() {
     return join(this.#stack.folder, 'cursor');
+  }
+
+  /**
+   * The requests of the gateway, without those by which it reads activities and key sets. The simulator of another case
+   * may still deliver events to this port, which its gateway had before it was killed.
+   */
+  get #requests() {
+    const isOfCase = (request) =>
+      request.path.startsWith('/public/v1/') && !['get_activity', 'jwks'].includes(nameOf(request));
+    return this.#stack.simulator.requests().filter(isOfCase);
   }
 
   async #carryOut(step) {
@@ -160,14 +173,12 @@ export class Scene {
    * @param {number} [expected.activities] the number of activities
    */
   received({ operations, bodies, activities }) {
-    const { simulator } = this.#stack;
-    const nameOf = ({ path }) => path.split('/').at(-1);
-    const requests = simulator.requests().filter((request) => !['get_activity', 'jwks'].includes(nameOf(request)));
+    const requests = this.#requests;
     if (operations) check(operations, requests.map(nameOf));
     const submits = requests.filter(({ path }) => path.includes('/submit/'));
     const actual = {
       bodies: new Set(submits.map(({ body }) => body)).size,
-      activities: simulator.service.state.activitiesById.size,
+      activities: this.#stack.simulator.service.state.activitiesById.size,
     };
     if (bodies !== undefined) check({ bodies }, { bodies: actual.bodies });
     if (activities !== undefined) check({ activities }, { activities: actual.activities });
@@ -175,7 +186,7 @@ export class Scene {
 
   /** Checks a member of the last request's body that upstream received. */
   sent(members) {
-    const { body } = this.#stack.simulator.requests().findLast(({ path }) => !path.endsWith('get_activity'));
+    const { body } = this.#requests.at(-1);
     check(members, JSON.parse(body));
   }
 
@@ -297,7 +308,7 @@ export class Scene {
 
   /** Checks which key made the stamp of the last request that upstream received. */
   stampedBy(publicKey) {
-    check(publicKey, stampKeyOf(this.#stack.simulator.requests().at(-1)));
+    check(publicKey, stampKeyOf(this.#requests.at(-1)));
   }
 
   /** Breaks the connections through the proxy of the case or of the stack; see Break in proxy.mjs. */
