@@ -1,51 +1,27 @@
 // Tests the package as its callers use it: its file, its page and its examples, in front of the real gateway.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { HANG_MS, scratch, startGateway, startStack, writeKey } from '../../../tests/end_to_end/harness.mjs';
-import { ORGANIZATION, apiKeyNamed } from '../../../tests/simulator/testing.mjs';
-import { buildPackage, compile, installPackage, source } from './installed.mjs';
+import { buildPackage, compile, installPackage, source } from '../../proto/clients/typescript/installed.mjs';
+import { scratch, startGateway, startStack } from '../end_to_end/harness.mjs';
+import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
+import { keyOf, run as runProgram, snippetsOf } from './packages.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'stampgate-client-'));
 before(() => installPackage(folder));
 after(() => rmSync(folder, { recursive: true }));
 
-const page = readFileSync(join(source, 'README.md'), 'utf8');
-const snippets = [...page.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, text]) => text);
+const snippets = snippetsOf('typescript');
 const examples = readdirSync(join(source, 'examples'));
 
-/**
- * Runs a program in the folder of the package, until it exits or prints `until`. Returns its status and its output.
- * @param {string} file
- * @param {string[]} [args]
- * @param {{env?: NodeJS.ProcessEnv, until?: RegExp}} [options]
- */
-async function run(file, args = [], { env = {}, until } = {}) {
-  const { NODE_OPTIONS: _, ...inherited } = process.env;
-  const child = spawn(process.execPath, [join(folder, file), ...args], { cwd: folder, env: { ...inherited, ...env } });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (data) => {
-      output += data;
-      if (until?.test(output)) child.kill('SIGTERM');
-    });
-  }
-  const hang = setTimeout(() => child.kill('SIGKILL'), HANG_MS);
-  const [status, signal] = await once(child, 'close');
-  clearTimeout(hang);
-  return { status: status ?? signal, output };
+/** Runs a program in the folder of the package; see run() of packages.mjs. */
+async function run(file, args = [], options = {}) {
+  const command = [process.execPath, join(folder, file), ...args];
+  const { status, output } = await runProgram(command, { cwd: folder, signal: 'SIGTERM', ...options });
+  return { status, output };
 }
-
-/** The key of a user who can approve what the gateway's own user proposes. */
-const approversKey = (t) => ({
-  name: 'approver',
-  file: writeKey(scratch(t), apiKeyNamed('end user 1')),
-  all_organizations: true,
-});
 
 /** A gateway with a store. */
 const WITH_STORE = { events: true };
@@ -100,7 +76,7 @@ describe('in front of the gateway', () => {
     assert.deepEqual(await ofExample('submit_safely'), first);
     const rename = { path: 'update_organization_name' };
     simulator.addFaults([{ kind: 'pending', approvals: 2, match: rename }]);
-    const approver = await startGateway(t, simulator, { keys: [approversKey(t)] });
+    const approver = await startGateway(t, simulator, { keys: [keyOf(scratch(t), 'approver', 'end user 1')] });
     assert.deepEqual(await ofExample('wait_and_vote', approver.address), {
       status: 0,
       output: 'renamed to Approved\n',

@@ -5,12 +5,12 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { blocksOf, pageAt } from './pages.mjs';
 import { deliver } from '../end_to_end/event_stack.mjs';
-import { HANG_MS, scratch, startStack, writeKey } from '../end_to_end/harness.mjs';
+import { HANG_MS, scratch, startStack } from '../end_to_end/harness.mjs';
 import { callerOf, tokenOf } from '../end_to_end/policy_callers.mjs';
 import { installed, root } from '../paths.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
+import { keyOf, run, snippetsOf } from './packages.mjs';
 
 const runs = promisify(execFile);
 const clients = join(root, 'proto/clients');
@@ -26,24 +26,21 @@ const env = {
   PYTHONDONTWRITEBYTECODE: '1',
 };
 
-/** Runs Debian's Python with the package. Rejects if it fails. `onStart` receives the process. */
-async function python(args, { more = {}, onStart = (_child) => {} } = {}) {
-  const running = runs('/usr/bin/python3', args, { cwd: folder, env: { ...env, ...more }, timeout: HANG_MS });
-  onStart(running.child);
-  return running;
+/** Runs Debian's Python with the package. Fails if it fails. */
+async function python(args, more = {}) {
+  const ended = await run(['/usr/bin/python3', ...args], { cwd: folder, env: { ...env, ...more } });
+  assert.equal(ended.status, 0, ended.output);
+  return ended;
 }
 
 /**
- * Runs Debian's Python with the package until it has printed the text, and kills it then.
+ * Runs Debian's Python with the package until its output matches, and kills it then.
  * @returns {Promise<string>} its output
  */
-async function pythonUntil(text, args) {
-  let output = '';
-  const onStart = (child) =>
-    child.stdout.on('data', (data) => (output += data).includes(text) && child.kill('SIGKILL'));
-  const { stderr } = await python(args, { onStart }).catch((error) => error);
-  assert.ok(output.includes(text), stderr);
-  return output;
+async function pythonUntil(until, args) {
+  const { stdout, output } = await run(['/usr/bin/python3', ...args], { cwd: folder, env, until });
+  assert.match(output, until);
+  return stdout;
 }
 
 /** Runs the example, and resolves to its output. */
@@ -75,10 +72,9 @@ test('mypy accepts the package and the examples', { timeout: 2 * HANG_MS }, asyn
   const examples = readdirSync(join(clients, 'python/examples')).map((name) => join(clients, 'python/examples', name));
   const flags = ['-m', 'mypy', '--strict', '--cache-dir', join(folder, 'mypy')];
   const more = { PYTHONPATH: [site, types, libraries].join(delimiter) };
-  await python([...flags, ...examples], { more });
+  await python([...flags, ...examples], more);
   const wrong = 'import stampgate\nstampgate.connect(4711)\n';
-  const { stdout } = await python([...flags, '-c', wrong], { more }).catch((error) => error);
-  assert.match(stdout, /Argument 1 to "Channel"/);
+  await assert.rejects(python([...flags, '-c', wrong], more), /Argument 1 to "Channel"/);
 });
 
 /** Starts a gateway with a store and events. */
@@ -87,7 +83,7 @@ const start = (t, config = {}) => startStack(t, { events: true, config });
 test('the snippets of the page run', { timeout: 2 * HANG_MS }, async (t) => {
   const { simulator, gateway } = await start(t);
   await deliver(simulator, { eventId: 'first', json: { type: 'note' } });
-  const blocks = blocksOf(pageAt('proto/clients/python/README.md')).map(({ block }) => block);
+  const blocks = snippetsOf('python');
   assert.ok(blocks.length > 5);
   // The loop over events has no end.
   const isLoop = (block) => block.includes('stampgate.subscribe(');
@@ -97,7 +93,7 @@ test('the snippets of the page run', { timeout: 2 * HANG_MS }, async (t) => {
     ...blocks.filter((block) => !isLoop(block)),
     blocks.find(isLoop),
   ].join('\n');
-  const stdout = await pythonUntil('first note', ['-c', script.replaceAll('127.0.0.1:7443', gateway.address)]);
+  const stdout = await pythonUntil(/first note/, ['-c', script.replaceAll('127.0.0.1:7443', gateway.address)]);
   assert.match(stdout, /^0x[0-9a-f]{40}\n/i);
   assert.match(stdout, /\['[-0-9a-f]{36}'\]\n/);
   assert.match(stdout, /StatusCode.INVALID_ARGUMENT stampgate INVALID_REQUEST [0-9a-f]{32}\npolicy_id is required\n/);
@@ -109,7 +105,7 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
     const all = await example('list_pages.py', gateway.address, ORGANIZATION);
     const program = `import list_pages; list_pages.PAGE_SIZE = 1; list_pages.main('${gateway.address}', '${ORGANIZATION}')`;
     const more = { PYTHONPATH: [join(clients, 'python/examples'), env.PYTHONPATH].join(delimiter) };
-    const { stdout } = await python(['-c', program], { more });
+    const { stdout } = await python(['-c', program], more);
     assert.ok(all.split('\n').length > 2);
     assert.equal(stdout, all);
   });
@@ -154,9 +150,6 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
 
   test('wait_and_vote.py waits until a second caller has voted', async (t) => {
     const keys = scratch(t);
-    const key = (name, apiKey) => ({
-      ...{ name, file: writeKey(keys, apiKeyNamed(apiKey), `${name}.key`), all_organizations: true },
-    });
     const rename = {
       methods: ['OrganizationService/UpdateOrganizationName'],
       all_organizations: true,
@@ -164,7 +157,7 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
     };
     const vote = { methods: ['ActivityService/ApproveActivity'], all_organizations: true, key: 'approver' };
     const { simulator, gateway } = await start(t, {
-      keys: [key('proposer', 'gateway p256'), key('approver', 'end user 1')],
+      keys: [keyOf(keys, 'proposer', 'gateway p256'), keyOf(keys, 'approver', 'end user 1')],
       callers: [{ name: 'proposer', loopback: true, grants: [rename] }, callerOf('approver', [vote])],
     });
     simulator.addFaults([{ kind: 'pending', approvals: 2, match: { path: 'update_organization_name' } }]);
@@ -178,7 +171,7 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
     const file = join(clients, 'python/examples/subscribe_and_resume.py');
     /** The ids of the events that the example prints until it has printed this one. */
     const until = async (eventId) => {
-      const output = await pythonUntil(`${eventId} note`, [file, gateway.address, cursor]);
+      const output = await pythonUntil(new RegExp(`^${eventId} note`, 'm'), [file, gateway.address, cursor]);
       return output
         .trimEnd()
         .split('\n')

@@ -1,22 +1,21 @@
 // Builds the Go module, uses it as its page says, and runs its tests and examples with a real gateway.
 import assert from 'node:assert/strict';
-import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, readdirSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { HANG_MS, scratch, startStack, writeKey } from '../end_to_end/harness.mjs';
+import { HANG_MS, scratch, startStack } from '../end_to_end/harness.mjs';
 import { deliver } from '../end_to_end/event_stack.mjs';
-import { wholeTree } from '../paths.mjs';
-import { blocksOf, commandIn } from '../readme/pages.mjs';
+import { commandIn } from '../readme/pages.mjs';
 import { apiKeyNamed } from '../simulator/testing.mjs';
+import { keyOf, pageOf, run, snippetsOf, sourceOf } from './packages.mjs';
 
 const VERSION = '0.1.0';
 /** The gateway's address in the examples. */
 const PORT = '127.0.0.1:7443';
 
-const source = join(wholeTree(), 'proto/clients/go');
+const source = sourceOf('go');
 const required = /^go (1\.\d+)/m.exec(readFileSync(join(source, 'go.mod'), 'utf8'))[1];
 const present = /go1\.(\d+)/.exec(String(spawnSync('go', ['env', 'GOVERSION']).stdout))?.[1] ?? '0';
 const skip = Number(present) < Number(required.slice(2)) && `found no Go ${required}`;
@@ -38,7 +37,6 @@ const archiveIn = (target) => {
   return readFileSync(join(target, `stampgate-go-${VERSION}.tar.gz`));
 };
 
-const page = readFileSync(join(source, 'README.md'), 'utf8');
 const examples = () => readdirSync(join(source, 'examples'));
 const programs = () => examples().filter((name) => name !== 'tests_of_your_own');
 
@@ -49,7 +47,7 @@ const linesOf = (text) =>
     .filter((line) => line !== '')
     .join('\n');
 
-/** The examples in `folder`, built for the gateway at this address. */
+/** Builds the examples for the gateway at this address. Returns a function that runs one of them in `target`. */
 async function buildExamples(target, address) {
   const copy = join(target, 'module');
   cpSync(module, copy, { recursive: true });
@@ -62,9 +60,7 @@ async function buildExamples(target, address) {
   const bin = join(target, 'bin');
   mkdirSync(bin);
   await go(['build', '-o', bin, ...programs().map((name) => `./examples/${name}`)], { cwd: copy });
-  const run = async (name, more = {}) =>
-    (await promisify(execFile)(join(bin, name), { cwd: target, env: { ...env, ...more }, timeout: HANG_MS })).stdout;
-  return { bin, run };
+  return (name, options = {}) => run([join(bin, name)], { cwd: target, ...options });
 }
 
 /** One loopback caller, whose votes are those of another user. */
@@ -98,7 +94,7 @@ describe('the Go module', { skip, timeout: 8 * HANG_MS }, () => {
     await go(['mod', 'init', 'example.com/user'], { cwd: user });
     cpSync(join(source, 'examples/list_pages/main.go'), join(user, 'main.go'));
     const commands = ['tar xzf', 'go mod edit', 'go get']
-      .map((beginning) => commandIn(page, beginning).replaceAll('VERSION', VERSION))
+      .map((beginning) => commandIn(pageOf('go'), beginning).replaceAll('VERSION', VERSION))
       .join('\n');
     cpSync(join(folder, 'first', `stampgate-go-${VERSION}.tar.gz`), join(user, `stampgate-go-${VERSION}.tar.gz`));
     execFileSync('/bin/sh', ['-ec', commands], { cwd: user, env: { ...env, GOFLAGS: '' }, stdio: 'pipe' });
@@ -110,7 +106,7 @@ describe('the Go module', { skip, timeout: 8 * HANG_MS }, () => {
       const place = join(source, 'examples', name);
       return readdirSync(place).map((file) => linesOf(readFileSync(join(place, file), 'utf8')));
     });
-    const blocks = blocksOf(page).map(({ block }) => linesOf(block));
+    const blocks = snippetsOf('go').map(linesOf);
     assert.ok(blocks.length > 5);
     assert.deepEqual(
       blocks.filter((block) => !texts.some((text) => text.includes(block))),
@@ -120,44 +116,38 @@ describe('the Go module', { skip, timeout: 8 * HANG_MS }, () => {
 
   test('has examples that list, submit, wait, vote, stamp and handle errors', async (t) => {
     const place = scratch(t);
-    const key = (name, apiKey) => ({
-      name,
-      file: writeKey(place, apiKeyNamed(apiKey), `${name}.key`),
-      all_organizations: true,
-    });
-    const keys = [key('main', 'gateway p256'), key('approver', 'end user 1')];
+    const keys = [keyOf(place, 'main', 'gateway p256'), keyOf(place, 'approver', 'end user 1')];
     const { simulator, gateway } = await startStack(t, { events: true, config: { keys, callers: callers() } });
-    const { run } = await buildExamples(place, gateway.address);
-    const addresses = (await run('list_pages')).trim().split('\n');
+    const example = await buildExamples(place, gateway.address);
+    const prints = async (name, more) => {
+      const { status, stdout, output } = await example(name, { env: more });
+      assert.equal(status, 0, output);
+      return stdout;
+    };
+    const addresses = (await prints('list_pages')).trim().split('\n');
     assert.ok(addresses.length > 2);
     assert.equal(new Set(addresses).size, addresses.length);
-    const policy = await run('submit_safely');
+    const policy = await prints('submit_safely');
     assert.match(policy, /^[0-9a-f-]{36}\n$/);
-    assert.equal(await run('submit_safely'), policy);
-    assert.equal(await run('stamp_login', { PRIVATE_KEY: apiKeyNamed('end user 1').privateKey }), 'true\n');
+    assert.equal(await prints('submit_safely'), policy);
+    assert.equal(await prints('stamp_login', { PRIVATE_KEY: apiKeyNamed('end user 1').privateKey }), 'true\n');
     simulator.addFaults([{ kind: 'activityStatus', status: 'ACTIVITY_STATUS_REJECTED' }]);
-    const errors = (await run('handle_errors')).split('\n');
+    const errors = (await prints('handle_errors')).split('\n');
     assert.match(errors[0], /^a query without a policy is faulty: policy_id: /);
     assert.match(errors[1], /^a query for an unknown policy was refused: NotFound upstream \S+ \(request \w{32}\)$/);
     assert.equal(errors[2], 'a submit was rejected by votes');
     simulator.addFaults([{ kind: 'pending', approvals: 2 }]);
-    assert.equal(await run('wait_and_vote'), 'ACTIVITY_STATUS_CONSENSUS_NEEDED\nACTIVITY_STATUS_COMPLETED\n');
+    assert.equal(await prints('wait_and_vote'), 'ACTIVITY_STATUS_CONSENSUS_NEEDED\nACTIVITY_STATUS_COMPLETED\n');
   });
 
   test('has an example that continues after the last event when it is started again', async (t) => {
     const place = scratch(t);
     const { simulator, gateway } = await startStack(t, { events: true });
-    const { bin } = await buildExamples(place, gateway.address);
-    /** Starts the example, and returns the ids of its events up to `last`. */
+    const example = await buildExamples(place, gateway.address);
+    /** Runs the example, and returns the ids of its events up to `last`. */
     const readTo = async (last) => {
-      const child = spawn(join(bin, 'subscribe_and_resume'), { cwd: place, stdio: ['ignore', 'pipe', 'inherit'] });
-      const ids = [];
-      for await (const line of createInterface({ input: child.stdout })) {
-        ids.push(line.split(' ')[0]);
-        if (ids.at(-1) === last) break;
-      }
-      child.kill('SIGKILL');
-      return ids;
+      const { stdout } = await example('subscribe_and_resume', { until: new RegExp(`^${last} `, 'm') });
+      return [...stdout.matchAll(/^\S+/gm)].map(([id]) => id);
     };
     for (const eventId of ['1', '2', '3']) await deliver(simulator, { eventId });
     assert.deepEqual(await readTo('3'), ['1', '2', '3']);
