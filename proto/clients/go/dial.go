@@ -10,10 +10,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	_ "embed"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -94,7 +96,25 @@ func (f tlsFiles) ClientHandshake(ctx context.Context, authority string, conn ne
 	if err != nil {
 		return nil, nil, fmt.Errorf("tls: %w", err)
 	}
-	return credentials.NewTLS(config).ClientHandshake(ctx, authority, conn)
+	secured, info, err := credentials.NewTLS(config).ClientHandshake(ctx, authority, conn)
+	if err != nil {
+		return nil, nil, err
+	}
+	return tlsConn{secured}, info, nil
+}
+
+// tlsConn is a connection whose writes fail with the gateway's reason if it has refused the client's certificate. With
+// TLS 1.3, the refusal comes after the client's handshake, and a write could learn only that the connection has closed.
+type tlsConn struct{ net.Conn }
+
+func (c tlsConn) Write(bytes []byte) (int, error) {
+	written, err := c.Conn.Write(bytes)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		if _, cause := c.Read(make([]byte, 1)); cause != nil {
+			err = cause
+		}
+	}
+	return written, err
 }
 
 // TokenFile sends the bearer token in this file with each call, and reads the file for each call. Requires TLSFiles.
