@@ -17,7 +17,9 @@ export const wholeTree = () => dirname(realpathSync(join(root, 'WORKSPACE')));
 /** The path of a program that Bazel builds. `target` has the program's folder and name, as in tests/machine/probe. */
 export const binary = (target) => join(root, process.env.TEST_SRCDIR === undefined ? 'bazel-bin' : '.', target);
 
-const packages = process.env.STAMPGATE_PACKAGES ?? join(homedir(), '.cache/stampgate');
+/** A release has the packages beside the tree's files. */
+const brought = join(root, 'lib');
+const packages = existsSync(brought) ? brought : join(homedir(), '.cache/stampgate');
 
 /** The folder of the programs that deploy/install builds if the machine has Go. */
 export const goPrograms = join(packages, 'go');

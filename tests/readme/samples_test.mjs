@@ -116,7 +116,7 @@ const grantsOf = (title) => blockOf(title, 'yaml');
 
 const folder = scratch({ after });
 
-before(() => generate(folder, commandIn(pageAt('README.md'), 'python3 -m grpc_tools.protoc')));
+before(() => generate(folder, commandIn(pageAt('proto/README.md'), 'python3 -m grpc_tools.protoc')));
 
 /**
  * Starts a simulator, and a gateway whose only caller has the grants of the page.
