@@ -17,6 +17,12 @@ export const pageOf = (language) => readFileSync(join(sourceOf(language), 'READM
 /** The code blocks of the page. */
 export const snippetsOf = (language) => blocksOf(pageOf(language)).map(({ block }) => block);
 
+/** The code blocks of README.md in a language, such as "ts". They have no imports. */
+export const readmeSnippets = (language) =>
+  blocksOf(readFileSync(join(wholeTree(), 'README.md'), 'utf8')).flatMap((each) =>
+    each.language === language ? [each.block] : [],
+  );
+
 /**
  * Runs a program until it ends, or ends it when its output matches `until`.
  * @param {string[]} command

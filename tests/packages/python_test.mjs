@@ -10,7 +10,7 @@ import { HANG_MS, scratch, startStack } from '../end_to_end/harness.mjs';
 import { callerOf, tokenOf } from '../end_to_end/policy_callers.mjs';
 import { installed, root } from '../paths.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
-import { keyOf, run, snippetsOf } from './packages.mjs';
+import { keyOf, readmeSnippets, run, snippetsOf } from './packages.mjs';
 
 const runs = promisify(execFile);
 const clients = join(root, 'proto/clients');
@@ -26,10 +26,10 @@ const env = {
   PYTHONDONTWRITEBYTECODE: '1',
 };
 
-/** Runs Debian's Python with the package. Fails if it fails. */
-async function python(args, more = {}) {
+/** Runs Debian's Python with the package. Fails if its exit status is another one. */
+async function python(args, { more = {}, status = 0 } = {}) {
   const ended = await run(['/usr/bin/python3', ...args], { cwd: folder, env: { ...env, ...more } });
-  assert.equal(ended.status, 0, ended.output);
+  assert.equal(ended.status, status, ended.output);
   return ended;
 }
 
@@ -43,9 +43,11 @@ async function pythonUntil(until, args) {
   return stdout;
 }
 
+const fileOf = (name) => join(clients, 'python/examples', name);
+
 /** Runs the example, and resolves to its output. */
 async function example(name, ...args) {
-  const { stdout } = await python([join(clients, 'python/examples', name), ...args]);
+  const { stdout } = await python([fileOf(name), ...args]);
   return stdout;
 }
 
@@ -72,9 +74,9 @@ test('mypy accepts the package and the examples', { timeout: 2 * HANG_MS }, asyn
   const examples = readdirSync(join(clients, 'python/examples')).map((name) => join(clients, 'python/examples', name));
   const flags = ['-m', 'mypy', '--strict', '--cache-dir', join(folder, 'mypy')];
   const more = { PYTHONPATH: [site, types, libraries].join(delimiter) };
-  await python([...flags, ...examples], more);
+  await python([...flags, ...examples], { more });
   const wrong = 'import stampgate\nstampgate.connect(4711)\n';
-  await assert.rejects(python([...flags, '-c', wrong], more), /Argument 1 to "Channel"/);
+  await assert.rejects(python([...flags, '-c', wrong], { more }), /Argument 1 to "Channel"/);
 });
 
 /** Starts a gateway with a store and events. */
@@ -99,13 +101,36 @@ test('the snippets of the page run', { timeout: 2 * HANG_MS }, async (t) => {
   assert.match(stdout, /StatusCode.INVALID_ARGUMENT stampgate INVALID_REQUEST [0-9a-f]{32}\npolicy_id is required\n/);
 });
 
+test('the snippets of README.md run', { timeout: 2 * HANG_MS }, async (t) => {
+  const { gateway } = await start(t);
+  const names = {
+    stampgate: ['connect'],
+    'stampgate.v1.event_service_pb2': ['SubscribeRequest'],
+    'stampgate.v1.event_service_pb2_grpc': ['EventServiceStub'],
+    'stampgate.v1.events_pb2': ['LOG_END_EARLIEST'],
+    'stampgate.v1.policies_pb2': ['EFFECT_ALLOW'],
+    'stampgate.v1.policy_service_pb2': ['CreatePoliciesRequest'],
+    'stampgate.v1.policy_service_pb2_grpc': ['PolicyServiceStub'],
+  };
+  const imports = Object.entries(names).map(([module, name]) => `import ${module}\nfrom ${module} import ${name}\n`);
+  const [submit, subscribe, ...others] = readmeSnippets('python');
+  assert.equal(others.length, 0);
+  const script = [...imports, submit, subscribe]
+    .join('')
+    .replaceAll('127.0.0.1:7443', gateway.address)
+    .replace("'cursor'", `'${scratch(t)}/cursor'`);
+  // The submit causes the event.
+  const stdout = await pythonUntil(/ACTIVITY_TYPE_CREATE_POLICIES/, ['-c', script]);
+  assert.match(stdout, /^\['[-0-9a-f]{36}'\]\n\S+ ACTIVITY_TYPE_CREATE_POLICIES/);
+});
+
 describe('the example', { timeout: 2 * HANG_MS }, () => {
   test('list_pages.py prints every account, whatever the size of a page is', async (t) => {
     const { gateway } = await start(t);
     const all = await example('list_pages.py', gateway.address, ORGANIZATION);
     const program = `import list_pages; list_pages.PAGE_SIZE = 1; list_pages.main('${gateway.address}', '${ORGANIZATION}')`;
     const more = { PYTHONPATH: [join(clients, 'python/examples'), env.PYTHONPATH].join(delimiter) };
-    const { stdout } = await python(['-c', program], more);
+    const { stdout } = await python(['-c', program], { more });
     assert.ok(all.split('\n').length > 2);
     assert.equal(stdout, all);
   });
@@ -121,10 +146,20 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
 
   test('handle_errors.py prints what to do about each kind of error', async (t) => {
     const { simulator, gateway } = await start(t);
-    const create = (name = 'x', address = gateway.address) => example('handle_errors.py', address, ORGANIZATION, name);
-    const unreachable = create('x', '127.0.0.1:1');
-    assert.match(await create(), /^created /);
-    assert.match(await create(''), /^parameters\.policies\[0\]\.policy_name: is required\n$/);
+    /** The output for an error. */
+    const failed = async (...args) => {
+      const { output } = await python([fileOf('handle_errors.py'), ...args], { status: 1 });
+      return output;
+    };
+    const create = (address = gateway.address) => failed(address, ORGANIZATION, 'x');
+    const unreachable = create('127.0.0.1:1');
+    assert.match(await example('handle_errors.py', gateway.address, ORGANIZATION, 'x'), /^created [-0-9a-f]{36}\n$/);
+    const activities = simulator.service.state.activitiesById.size;
+    assert.equal(
+      await failed(gateway.address),
+      'INVALID_ARGUMENT INVALID_REQUEST: parameters.policies[0].policy_name: is required\n',
+    );
+    assert.equal(simulator.service.state.activitiesById.size, activities);
     /** @type {[object, RegExp][]} */
     const faults = [
       [{ kind: 'pending', approvals: 2 }, /^wait for the activity /],
@@ -133,7 +168,7 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
         { kind: 'activityStatus', status: 'ACTIVITY_STATUS_FAILED', failure: { code: 3, message: 'it failed' } },
         /^the activity .* failed: it failed\n$/,
       ],
-      [{ kind: 'status', status: 403 }, /^upstream refused the call: HTTP_403: /],
+      [{ kind: 'status', status: 403 }, /^upstream refused the call: PERMISSION_DENIED HTTP_403: /],
       [{ kind: 'readAndClose', times: 'always' }, /^repeat the submit with the key [-0-9a-f]{36}: /],
     ];
     for (const [fault, printed] of faults) {
@@ -142,10 +177,7 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
     }
     assert.match(await unreachable, /^the gateway cannot be reached: /);
     const { gateway: strict } = await start(t, { callers: [{ name: 'reader', loopback: true, grants: [] }] });
-    assert.match(
-      await create('x', strict.address),
-      /^the gateway does not allow PolicyService\/CreatePolicies to reader/,
-    );
+    assert.match(await create(strict.address), /^the gateway does not allow PolicyService\/CreatePolicies to reader/);
   });
 
   test('wait_and_vote.py waits until a second caller has voted', async (t) => {
@@ -168,7 +200,7 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
   test('subscribe_and_resume.py misses no event when it is killed', async (t) => {
     const { simulator, gateway } = await start(t);
     const cursor = join(scratch(t), 'cursor');
-    const file = join(clients, 'python/examples/subscribe_and_resume.py');
+    const file = fileOf('subscribe_and_resume.py');
     /** The ids of the events that the example prints until it has printed this one. */
     const until = async (eventId) => {
       const output = await pythonUntil(new RegExp(`^${eventId} note`, 'm'), [file, gateway.address, cursor]);
@@ -184,5 +216,25 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
     const later = await until('three');
     assert.deepEqual([...new Set([...earlier, ...later])], ['one', 'two', 'three']);
     assert.ok(!later.includes('one'));
+  });
+
+  test('subscribe_and_resume.py ends quietly, and refuses the cursor of another event log', async (t) => {
+    const { simulator, gateway } = await start(t);
+    const file = fileOf('subscribe_and_resume.py');
+    for (const eventId of ['one', 'two']) await deliver(simulator, { eventId, json: { type: 'note' } });
+    const cwd = scratch(t);
+    const interrupted = await run(['/usr/bin/python3', file, gateway.address], {
+      cwd,
+      env,
+      until: /^two .*\n/m,
+      signal: 'SIGINT',
+    });
+    assert.equal(interrupted.status, 0, interrupted.output);
+    assert.equal(interrupted.output, 'one note ACTIVITY_STATUS_UNSPECIFIED\ntwo note ACTIVITY_STATUS_UNSPECIFIED\n');
+
+    const { gateway: another } = await start(t);
+    const cursor = join(cwd, 'python.cursor');
+    const { output } = await python([file, another.address, cursor], { status: 1 });
+    assert.equal(output, `CURSOR_OF_ANOTHER_LOG: delete the file ${cursor} to begin again at the earliest event\n`);
   });
 });

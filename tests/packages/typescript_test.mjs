@@ -7,14 +7,17 @@ import { after, before, describe, test } from 'node:test';
 import { buildPackage, compile, installPackage, source } from '../../proto/clients/typescript/installed.mjs';
 import { scratch, startGateway, startStack } from '../end_to_end/harness.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
-import { keyOf, run as runProgram, snippetsOf } from './packages.mjs';
+import { keyOf, readmeSnippets, run as runProgram, snippetsOf } from './packages.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'stampgate-client-'));
 before(() => installPackage(folder));
 after(() => rmSync(folder, { recursive: true }));
 
-const snippets = snippetsOf('typescript');
-const examples = readdirSync(join(source, 'examples'));
+const IMPORTS = `import { connect } from '@stampgate/client';
+import { Effect, PolicyService } from '@stampgate/client/v1';
+`;
+const snippets = [...snippetsOf('typescript'), ...readmeSnippets('ts').map((block) => IMPORTS + block)];
+const examples = readdirSync(join(source, 'examples')).filter((name) => name.endsWith('.ts'));
 
 /** Runs a program in the folder of the package; see run() of packages.mjs. */
 async function run(file, args = [], options = {}) {
@@ -50,13 +53,14 @@ describe('in front of the gateway', () => {
     return file;
   }
 
-  test('the snippets of the page work', async (t) => {
+  test('the snippets of the page and of README.md work', async (t) => {
     const { gateway, simulator } = await startStack(t, WITH_STORE);
     const prints = async (text, expected, options) => {
       const { output } = await run(snippet(text, gateway), [], options);
       assert.match(output, expected);
     };
     await prints('listWalletAccounts', /^0x[0-9a-f]{40}$/m);
+    await prints("key: 'order-4711'", /^\[ '[0-9a-f-]{36}' \]$/m, { until: /\]\n/ });
     await prints("key: 'policy-4711'", /^\[ '[0-9a-f-]{36}' \]$/m);
     await prints('error.violations', /^INVALID_ARGUMENT stampgate INVALID_REQUEST [0-9a-f]+\norganization_id /m);
     await prints('FakeGateway', /^p o$/m);
@@ -70,7 +74,7 @@ describe('in front of the gateway', () => {
     const { gateway, simulator } = await startStack(t, WITH_STORE);
     const { address } = gateway;
     const ofExample = (name, ...args) => run(`${name}.js`, [address, ...args]);
-    assert.match((await ofExample('list_with_pages')).output, /^0x[0-9a-f]{40} m\/44'/m);
+    assert.match((await ofExample('list_pages')).output, /^0x[0-9a-f]{40} m\/44'/m);
     const first = await ofExample('submit_safely');
     assert.match(first.output, /^\[ '[0-9a-f-]{36}' \]\n$/);
     assert.deepEqual(await ofExample('submit_safely'), first);
@@ -81,27 +85,38 @@ describe('in front of the gateway', () => {
       status: 0,
       output: 'renamed to Approved\n',
     });
+    const invalid = await ofExample('handle_errors');
+    const violation = 'INVALID_ARGUMENT INVALID_REQUEST: parameters.policies[0].policy_name: is required\n';
+    assert.deepEqual(invalid, { status: 1, output: violation });
+    assert.match((await ofExample('handle_errors', ORGANIZATION, 'New')).output, /^created [0-9a-f-]{36}\n$/);
     const handles = async (fault, expected) => {
-      if (fault) simulator.addFaults([{ match: rename, ...fault }]);
-      const { output } = await ofExample('handle_errors', ORGANIZATION, `New ${expected}`);
+      simulator.addFaults([{ match: { path: 'create_policies' }, ...fault }]);
+      const { status, output } = await ofExample('handle_errors', ORGANIZATION, `New ${expected}`);
       assert.match(output, expected);
+      assert.equal(status, 1);
     };
-    await handles(undefined, /^renamed$/m);
     await handles({ kind: 'pending' }, /waits for upstream/);
     await handles({ kind: 'pending', approvals: 3 }, /waits for votes/);
     await handles({ kind: 'activityStatus', status: 'ACTIVITY_STATUS_REJECTED' }, /^users rejected activity/);
     await handles({ kind: 'activityStatus', status: 'ACTIVITY_STATUS_FAILED' }, /^activity \S+ failed: /);
-    await handles({ kind: 'readAndClose', times: 100 }, /^upstream may have acted: .* with the key [0-9a-f-]{36}$/m);
+    await handles({ kind: 'readAndClose', times: 100 }, /^upstream may have acted: .* the key [0-9a-f-]{36} again: /);
     simulator.clearFaults();
-    await handles({ kind: 'error', code: 'PERMISSION_DENIED' }, /^upstream refused the request: HTTP_403: /);
-    const invalid = await ofExample('handle_errors', ORGANIZATION, '');
-    assert.match(invalid.output, /^parameters\.organization_name: /);
-    const seen = /^(\S+) ACTIVITY_UPDATES \S+ valid$/m;
-    const events = await run('subscribe.js', [address, 'example_cursor'], { until: seen });
+    await handles({ kind: 'error', code: 'PERMISSION_DENIED' }, /^PERMISSION_DENIED HTTP_403: /);
+    const seen = /^(\S+) ACTIVITY_UPDATES COMPLETED$/m;
+    const untilSeen = () => run('subscribe_and_resume.js', [address], { until: seen, signal: 'SIGINT' });
+    const events = await untilSeen();
     assert.match(events.output, seen);
     await ofExample('handle_errors', ORGANIZATION, 'Later');
-    const later = await run('subscribe.js', [address, 'example_cursor'], { until: seen });
+    const later = await untilSeen();
     assert.match(later.output, seen);
-    assert.equal(later.status, 0);
+    assert.ok(!later.output.includes(events.output.split(' ')[0]));
+    assert.deepEqual([events.status, later.status], [0, 0]);
+    const { gateway: other } = await startStack(t, WITH_STORE);
+    const { status, output } = await run('subscribe_and_resume.js', [other.address]);
+    assert.equal(status, 1);
+    assert.match(
+      output,
+      /^events are missing: CURSOR_OF_ANOTHER_LOG: .*\n.*: delete typescript\.cursor to begin again\n$/,
+    );
   });
 });

@@ -25,6 +25,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
 
 	stampgate "stampgate.dev/client"
@@ -252,6 +254,38 @@ func TestAGatewayThatDoesNotListenIsNoUnknownOutcome(t *testing.T) {
 	err := dial(t, address)(ctx)
 	var got *stampgate.Error
 	if !errors.As(err, &got) || got.Code != codes.Unavailable {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestANameThatIsNotFoundIsNoUnknownOutcome(t *testing.T) {
+	names := manual.NewBuilderWithScheme("names")
+	names.BuildCallback = func(_ resolver.Target, conn resolver.ClientConn, _ resolver.BuildOptions) {
+		conn.ReportError(errors.New("no such host"))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	err := dial(t, "names:///gateway:7443", grpc.WithResolvers(names))(ctx)
+	var got *stampgate.Error
+	if !errors.As(err, &got) || got.Code != codes.Unavailable {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAGatewayThatStopsListeningDuringASubmitIsAnUnknownOutcome(t *testing.T) {
+	stop := make(chan func(), 1)
+	_, server, address := serve(t, grpc.UnaryInterceptor(
+		func(ctx context.Context, _ any, _ *grpc.UnaryServerInfo, _ grpc.UnaryHandler) (any, error) {
+			go (<-stop)()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}))
+	stop <- server.Stop
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	err := dial(t, address)(ctx)
+	var got *stampgate.OutcomeUnknown
+	if !errors.As(err, &got) || !strings.Contains(got.Last.Message, "connection refused") {
 		t.Errorf("got %v", err)
 	}
 }

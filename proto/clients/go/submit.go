@@ -41,7 +41,8 @@ type SubmitResponse interface {
 // It returns the response if the activity has completed. Otherwise the error is one of these:
 //   - *ActivityPending, *ActivityRejected or *ActivityFailed, with the activity
 //   - *OutcomeUnknown, with all that a repetition needs
-//   - *Error: the submit was not carried out or, if the reason is ANSWER_TOO_LARGE, its response was too large
+//   - *Error: this submit was refused, or never sent. If it was the first one with its key, upstream has not acted,
+//     unless the reason is ANSWER_TOO_LARGE: then upstream has acted, and its response was too large
 func Submit[Request SubmitRequest, Response SubmitResponse](ctx context.Context,
 	method func(context.Context, Request, ...grpc.CallOption) (Response, error), request Request,
 	options ...grpc.CallOption) (Response, error) {
@@ -126,7 +127,7 @@ func (s *submission) outcome(err error) error {
 }
 
 // OutcomeUnknown is the error of a Submit that ended before it learned whether upstream has acted. Repeat the submit
-// with Request, which contains the key: upstream then acts at most once.
+// with Request, which contains the key: upstream then acts at most once, while the gateway keeps the key.
 type OutcomeUnknown struct {
 	// Request is the request as it was sent, with its idempotency key, timestamp or stamp.
 	Request SubmitRequest

@@ -50,6 +50,15 @@ func submit(t *testing.T, request *stampgatev1.CreatePoliciesRequest, answers ..
 	return received, response, err
 }
 
+// checkIsNoRefusal checks that a program that looks for an *Error does not find one.
+func checkIsNoRefusal(t *testing.T, err error) {
+	t.Helper()
+	var refused *stampgate.Error
+	if errors.As(err, &refused) {
+		t.Errorf("%T is mistaken for a refusal", err)
+	}
+}
+
 func TestASubmitIsRepeatedWithTheSameKey(t *testing.T) {
 	unknown := stampgatetest.Fail(refusal(codes.Unknown, "OUTCOME_UNKNOWN"))
 	late := stampgatetest.Fail(refusal(codes.DeadlineExceeded, "OUTCOME_UNKNOWN"))
@@ -139,10 +148,7 @@ func TestAnUnknownOutcomeHasWhatARepetitionNeeds(t *testing.T) {
 		!proto.Equal(got.Request, received[0]) {
 		t.Errorf("got %+v", got)
 	}
-	var isCall *stampgate.Error
-	if errors.As(err, &isCall) {
-		t.Error("an unknown outcome is mistaken for a refusal")
-	}
+	checkIsNoRefusal(t, err)
 }
 
 func TestAKeyThatBecameUncertainIsNotRepeated(t *testing.T) {
@@ -182,18 +188,21 @@ func TestAnActivityThatHasNotCompletedIsATypedError(t *testing.T) {
 	if !errors.As(err, &pending) || pending.Activity.GetId() != "activity-1" || pending.Key == "" {
 		t.Errorf("got %v", err)
 	}
+	checkIsNoRefusal(t, err)
 	_, _, err = submit(t, &stampgatev1.CreatePoliciesRequest{},
 		activity(stampgatev1.ActivityStatus_ACTIVITY_STATUS_REJECTED))
 	var rejected *stampgate.ActivityRejected
 	if !errors.As(err, &rejected) {
 		t.Errorf("got %v", err)
 	}
+	checkIsNoRefusal(t, err)
 	_, _, err = submit(t, &stampgatev1.CreatePoliciesRequest{},
 		activity(stampgatev1.ActivityStatus_ACTIVITY_STATUS_FAILED))
 	var failed *stampgate.ActivityFailed
 	if !errors.As(err, &failed) {
 		t.Errorf("got %v", err)
 	}
+	checkIsNoRefusal(t, err)
 }
 
 func TestASubmitThatWaitsIsRepeatedUntilTheActivityHasEnded(t *testing.T) {
@@ -212,4 +221,5 @@ func TestASubmitThatWaitsIsRepeatedUntilTheActivityHasEnded(t *testing.T) {
 	if !errors.As(err, &pending) || pending.Last.Reason != "DENIED_BY_POLICY" {
 		t.Errorf("got %v", err)
 	}
+	checkIsNoRefusal(t, err)
 }

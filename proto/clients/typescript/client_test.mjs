@@ -1,8 +1,10 @@
 // Tests the package against its own fake gateway.
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -147,13 +149,69 @@ describe('a submit', () => {
     const { fake, gateway } = await start(t);
     fake.answer(renaming(), outcomeUnknown(), testing.errorOf({ code: UNAVAILABLE }));
     const failed = await gateway.submit(renaming(), request(), { timeoutMs: 700 }).catch((error) => error);
-    assert.ok(failed instanceof client.OutcomeUnknown);
+    assert.ok(failed instanceof client.OutcomeUnknown && !(failed instanceof client.StampgateError));
+    assert.ok(failed.last instanceof client.StampgateError);
     assert.equal(failed.timestampMs, 1790000000000n);
     assert.equal(failed.fingerprint, 'sha256:00');
     assert.match(failed.key, UUID);
     fake.answer(renaming(), completed());
-    await gateway.submit(renaming(), failed.request);
-    assert.equal(fake.requests(renaming()).at(-1).idempotencyKey, failed.key);
+    const { toBinary, fromBinary } = dependency('@bufbuild/protobuf');
+    const schema = api.UpdateOrganizationNameRequestSchema;
+    await gateway.submit(renaming(), fromBinary(schema, toBinary(schema, failed.request)));
+    const [first, last] = [0, -1].map((at) => fake.requests(renaming()).at(at));
+    assert.deepEqual(last, first);
+    assert.equal(last.idempotencyKey, failed.key);
+  });
+
+  test('to a gateway that does not listen ends with an error', async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.stop();
+    await assert.rejects(gateway.submit(renaming(), request(), { timeoutMs: 2_000 }), (/** @type {any} */ error) => {
+      assert.deepEqual([error.name, error.codeName], ['StampgateError', 'UNAVAILABLE']);
+      assert.match(error.message, /: No connection established\. Last error: .*ECONNREFUSED [^ ]+$/);
+      return true;
+    });
+  });
+
+  test('ends with an error if it gets no connection before the deadline', async (t) => {
+    const silent = createServer((socket) => t.after(() => socket.destroy())).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const gateway = client.connect(`127.0.0.1:${/** @type {any} */ (silent.address()).port}`);
+    t.after(() => {
+      gateway.close();
+      silent.close();
+    });
+    const submit = gateway.submit(renaming(), request(), { timeoutMs: 300 });
+    await assert.rejects(submit, { name: 'StampgateError', codeName: 'DEADLINE_EXCEEDED', message: /[Ww]aiting for/ });
+  });
+
+  test('ends with an error if @grpc/grpc-js sent nothing, and otherwise with an unknown outcome', async (t) => {
+    const { fake, gateway } = await start(t);
+    const DEADLINE_EXCEEDED = 4;
+    for (const [code, message, name] of [
+      [UNAVAILABLE, 'Name resolution failed for target dns:nowhere:7443', 'StampgateError'],
+      [UNAVAILABLE, 'Failed to parse DNS address dns:nowhere:port', 'StampgateError'],
+      [UNAVAILABLE, 'No addresses resolved. Resolution note: ', 'StampgateError'],
+      [UNKNOWN, 'Getting metadata from plugin failed with error: no such file', 'StampgateError'],
+      [DEADLINE_EXCEEDED, 'Deadline exceeded after 0.301s,waiting for name resolution', 'StampgateError'],
+      [DEADLINE_EXCEEDED, 'Deadline exceeded after 0.301s,LB pick: 0.1s,remote_addr=127.0.0.1:1', 'OutcomeUnknown'],
+      [UNAVAILABLE, 'Connection dropped', 'OutcomeUnknown'],
+      [UNAVAILABLE, 'the proxy reports: No connection established', 'OutcomeUnknown'],
+    ]) {
+      const answer = testing.errorOf({ code: Number(code), message: String(message) });
+      fake.answer(renaming(), answer, testing.errorOf({ code: 3, reason: 'INVALID_REQUEST' }));
+      await assert.rejects(gateway.submit(renaming(), request()), { name }, String(message));
+    }
+  });
+
+  test('that may have been carried out before the gateway stopped listening has an unknown outcome', async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.answer(renaming(), () => (setImmediate(() => fake.stop()), testing.NEVER));
+    await assert.rejects(gateway.submit(renaming(), request(), { timeoutMs: 3_000 }), (/** @type {any} */ error) => {
+      assert.equal(error.name, 'OutcomeUnknown');
+      assert.match(error.last.message, /No connection established/);
+      return true;
+    });
   });
 
   test('is not repeated after an error whose repetition cannot help', async (t) => {
@@ -193,6 +251,7 @@ describe('a submit', () => {
       const failed = await gateway.submit(renaming(), request()).catch((error) => error);
       assert.equal(failed.name, name);
       assert.ok(failed instanceof client[name] && failed instanceof client.ActivityError);
+      assert.ok(!(failed instanceof client.StampgateError));
       assert.equal(failed.activity.id, 'a');
     }
   });

@@ -100,6 +100,22 @@ export default [
     ],
   },
   {
+    name: 'a submit to a gateway that does not listen is UNAVAILABLE, and no unknown outcome',
+    stack: 'plain',
+    own: true,
+    steps: [
+      { kill: 'gateway' },
+      {
+        do: 'submit',
+        ...rename(),
+        deadline_ms: 3000,
+        gives: { error: partly({ code: 'UNAVAILABLE', message: any }) },
+      },
+      { received: { operations: [] } },
+      { start: 'gateway' },
+    ],
+  },
+  {
     name: 'a connection broken before a byte has passed: a submit acts once',
     stack: 'plain',
     connect: { through: 'proxy' },

@@ -1,4 +1,4 @@
-"""Lists all accounts of an organization, page by page: list_pages.py ADDRESS ORGANIZATION."""
+"""Lists all accounts of an organization, page by page: list_pages.py [ADDRESS [ORGANIZATION]]."""
 
 import sys
 from collections.abc import Iterator
@@ -9,6 +9,8 @@ from stampgate.v1.wallet_service_pb2 import ListWalletAccountsRequest
 from stampgate.v1.wallet_service_pb2_grpc import WalletServiceStub
 from stampgate.v1.wallets_pb2 import WalletAccount
 
+ADDRESS = '127.0.0.1:7443'
+ORGANIZATION = '11111111-2222-4333-8444-555555555555'
 PAGE_SIZE = 100
 
 
@@ -23,7 +25,7 @@ def accounts(wallets: WalletServiceStub, organization: str) -> Iterator[WalletAc
         page.after = found[-1].wallet_account_id
 
 
-def main(address: str, organization: str) -> None:
+def main(address: str = ADDRESS, organization: str = ORGANIZATION) -> None:
     with stampgate.connect(address) as channel:
         for account in accounts(WalletServiceStub(channel), organization):
             print(account.address, account.path)

@@ -39,8 +39,9 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_an_outcome_that_stays_unknown_is_raised(self):
         self.gateway.answers(METHOD, BROKEN)
-        with self.assertRaises(stampgate.OutcomeUnknown):
+        with self.assertRaises(stampgate.OutcomeUnknown) as raised:
             await aio.submit(self.policies.CreatePolicies, self.request, timeout=0.3)
+        self.assertIs(raised.exception.last.code(), grpc.StatusCode.UNAVAILABLE)
 
     async def test_a_cancelled_submit_leaves_its_key_in_the_request(self):
         loop, arrived = asyncio.get_running_loop(), asyncio.Event()
@@ -82,7 +83,8 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
             async for each in aio.subscribe(EventServiceStub(self.channel).Subscribe, SubscribeRequest()):
                 names.append(each.event_id)
         self.assertEqual(names, ['a'])
-        self.assertEqual([each.cursor for each in self.gateway.requests('EventService/Subscribe')], ['', 'a'])
+        first, second = self.gateway.requests('EventService/Subscribe')
+        self.assertEqual((first.end, second.cursor), (events_pb2.LOG_END_EARLIEST, 'a'))
 
     async def test_a_loop_that_ends_early_ends_the_call(self):
         messages = [SubscribeResponse(events=[events_pb2.Event(cursor='a')], cursor='a')] * 100_000

@@ -136,7 +136,6 @@ class TlsTest(unittest.TestCase):
                 with self.subTest(broken), self.assertRaises(stampgate.Error) as raised:
                     stampgate.submit(PolicyServiceStub(channel).CreatePolicies, CREATE, timeout=20)
                 self.assertLess(time.monotonic() - start, 10)
-                self.assertNotIsInstance(raised.exception, stampgate.OutcomeUnknown)
                 self.assertRegex(raised.exception.message, 'CERTIFICATE_VERIFY_FAILED|Socket closed')
 
     def test_a_token_is_read_for_each_call(self):

@@ -56,6 +56,16 @@ class ErrorTest(unittest.TestCase):
         error = stampgate.Error(grpc.aio.AioRpcError(grpc.StatusCode.UNKNOWN, grpc.aio.Metadata(), details, 'broken'))
         self.assertEqual((error.message, error.reason), ('broken', ''))
 
+    def test_a_name_that_is_not_found_is_no_rejected_connection(self):
+        for message, rejected in [
+            ('connections to all backends failing; last error: Ssl handshake failed', True),
+            ('errors resolving tls.example:7443: address lookup failed', False),
+        ]:
+            error = failure(grpc.StatusCode.UNAVAILABLE, message=message)
+            with self.subTest(message):
+                self.assertIs(error.is_connection_rejected, rejected)
+                self.assertFalse(error.is_outcome_unknown)
+
     def test_every_way_to_call_raises_the_error(self):
         self.gateway.answers(METHOD, failure(grpc.StatusCode.NOT_FOUND, 'POLICY_NOT_FOUND', domain='upstream'))
         self.gateway.answers('EventService/Subscribe', [failure(grpc.StatusCode.NOT_FOUND, 'POLICY_NOT_FOUND')])

@@ -4,6 +4,7 @@ import base64
 import itertools
 import pathlib
 import tempfile
+import threading
 import unittest
 
 import grpc
@@ -30,7 +31,8 @@ def message(*names: str, cursor: str | None = None) -> SubscribeResponse:
 class SubscribeTest(unittest.TestCase):
     def setUp(self) -> None:
         self.gateway = self.enterContext(FakeGateway())
-        self.events = EventServiceStub(self.enterContext(stampgate.connect(self.gateway.address)))
+        self.channel = self.enterContext(stampgate.connect(self.gateway.address))
+        self.events = EventServiceStub(self.channel)
         folder = self.enterContext(tempfile.TemporaryDirectory())
         self.store = stampgate.FileCursor(pathlib.Path(folder) / 'cursor')
 
@@ -55,6 +57,41 @@ class SubscribeTest(unittest.TestCase):
         with self.assertRaises(stampgate.Error):
             list(self.subscribe())
         self.assertEqual(self.starts(), ['', 'a'])
+
+    def test_a_subscription_without_a_start_begins_at_the_earliest_event(self):
+        self.gateway.answers(METHOD, [DENIED])
+        end, time = SubscribeRequest(end=events_pb2.LOG_END_LATEST), SubscribeRequest(time={'seconds': 1})
+        for request, expected in [(SubscribeRequest(), EARLIEST), (end, end), (time, time)]:
+            with self.assertRaises(stampgate.Error):
+                next(stampgate.subscribe(self.events.Subscribe, request))
+            self.assertEqual(self.gateway.requests(METHOD)[-1], expected)
+        self.store.save('saved')
+        with self.assertRaises(stampgate.Error):
+            next(stampgate.subscribe(self.events.Subscribe, SubscribeRequest(), self.store))
+        self.assertEqual(self.starts()[-1], 'saved')
+
+    def test_a_subscription_logs_why_it_waits(self):
+        self.gateway.answers(METHOD, [BROKEN], [DENIED])
+        with self.assertLogs('stampgate', 'INFO') as logged, self.assertRaises(stampgate.Error):
+            list(self.subscribe())
+        (line,) = logged.output
+        self.assertRegex(line, 'the subscription ended with UNAVAILABLE .*Socket closed; it resumes in')
+
+    def test_closing_the_channel_ends_a_subscription(self):
+        closed = threading.Event()
+        self.addCleanup(closed.set)
+
+        def events(_):
+            yield message('a')
+            closed.wait()
+
+        self.gateway.answers(METHOD, events)
+        subscription = self.subscribe()
+        next(subscription)
+        threading.Thread(target=self.channel.close).start()
+        with self.assertRaises(stampgate.Error) as raised:
+            next(subscription)
+        self.assertIs(raised.exception.code(), grpc.StatusCode.CANCELLED)
 
     def test_the_cursor_is_saved_when_the_body_of_the_loop_has_ended(self):
         self.gateway.answers(METHOD, [message('a', 'b', 'c')])

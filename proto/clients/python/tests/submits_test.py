@@ -77,7 +77,6 @@ class SubmitTest(unittest.TestCase):
         with self.assertRaises(stampgate.Error) as raised:
             self.submit(failure(grpc.StatusCode.UNAVAILABLE, 'UPSTREAM_FAILING', retry_delay=60), timeout=5)
         self.assertEqual(raised.exception.reason, 'UPSTREAM_FAILING')
-        self.assertNotIsInstance(raised.exception, stampgate.OutcomeUnknown)
         self.assertLess(time.monotonic() - start, 3)
 
     def test_a_refusal_is_not_repeated(self):
@@ -90,7 +89,7 @@ class SubmitTest(unittest.TestCase):
         for count, reason in enumerate(('OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN'), start=1):
             with self.subTest(reason), self.assertRaises(stampgate.OutcomeUnknown) as raised:
                 self.submit(failure(grpc.StatusCode.UNKNOWN, reason, retry_delay=0.001), COMPLETED)
-            self.assertEqual(raised.exception.reason, reason)
+            self.assertEqual(raised.exception.last.reason, reason)
             self.assertEqual(len(self.keys()), count)
 
     def test_an_outcome_that_stays_unknown_carries_the_request_to_repeat(self):
@@ -104,15 +103,40 @@ class SubmitTest(unittest.TestCase):
 
     def test_a_refusal_after_an_unknown_outcome_leaves_the_outcome_unknown(self):
         with self.assertRaises(stampgate.OutcomeUnknown) as raised:
-            self.submit(BROKEN, DENIED)
-        self.assertEqual(raised.exception.reason, 'DENIED_BY_POLICY')
+            self.submit(OUTCOME_UNKNOWN, BROKEN, DENIED)
+        self.assertEqual(raised.exception.last.reason, 'DENIED_BY_POLICY')
+        self.assertEqual(raised.exception.fingerprint, 'sha256:00')
 
     def test_a_refusal_after_a_connection_that_never_opened_is_no_unknown_outcome(self):
         self.gateway.close()
         with self.assertRaises(stampgate.Error) as raised:
             self.submit(timeout=0.5)
-        self.assertNotIsInstance(raised.exception, stampgate.OutcomeUnknown)
         self.assertIs(raised.exception.code(), grpc.StatusCode.UNAVAILABLE)
+
+    def test_a_name_that_is_not_found_is_no_unknown_outcome(self):
+        with stampgate.connect('gateway..invalid:7443') as channel, self.assertRaises(stampgate.Error) as raised:
+            stampgate.submit(PolicyServiceStub(channel).CreatePolicies, self.request, timeout=0.5)
+        self.assertIs(raised.exception.code(), grpc.StatusCode.UNAVAILABLE)
+
+    def test_a_gateway_that_goes_away_after_an_unknown_outcome_leaves_the_outcome_unknown(self):
+        def close(_):
+            self.gateway._server.stop(5)  # Only this call still gets its answer.
+            return BROKEN
+
+        with self.assertRaises(stampgate.OutcomeUnknown) as raised:
+            self.submit(close, timeout=1)
+        self.assertIn('Failed to connect', raised.exception.last.message)
+
+    def test_a_handler_of_errors_does_not_catch_the_other_outcomes(self):
+        for answer, outcome in [
+            (BROKEN, stampgate.OutcomeUnknown),
+            (NEEDS_VOTES, stampgate.ActivityPending),
+            (response(activity_pb2.ACTIVITY_STATUS_REJECTED), stampgate.ActivityRejected),
+            (response(activity_pb2.ACTIVITY_STATUS_FAILED), stampgate.ActivityFailed),
+        ]:
+            with self.subTest(outcome), self.assertRaises(outcome) as raised:
+                self.submit(answer, timeout=0.3)
+            self.assertNotIsInstance(raised.exception, (stampgate.Error, grpc.RpcError))
 
     def test_activities_that_are_not_completed_are_raised(self):
         for status, error in [

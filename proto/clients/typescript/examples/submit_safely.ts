@@ -1,6 +1,6 @@
-// Creates a policy exactly once, also if this program is started again after it has crashed.
+// Creates a policy at most once, also if this program is started again after it has crashed.
 //
-//   node submit_safely.js GATEWAY ORGANIZATION RECORD
+//   node submit_safely.ts GATEWAY ORGANIZATION RECORD
 import { connect } from '@stampgate/client';
 import { Effect, PolicyService } from '@stampgate/client/v1';
 

@@ -1,6 +1,6 @@
 // Renames an organization whose policies need a second vote: one caller submits and waits, another one approves.
 //
-//   node wait_and_vote.js GATEWAY APPROVERS_GATEWAY ORGANIZATION NAME
+//   node wait_and_vote.ts GATEWAY APPROVERS_GATEWAY ORGANIZATION NAME
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect } from '@stampgate/client';
 import { ActivityService, ActivityStatus, OrganizationService } from '@stampgate/client/v1';

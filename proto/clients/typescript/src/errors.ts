@@ -9,6 +9,9 @@ import type { ErrorReason } from './v1.js';
 /** The names of the gateway's own reasons, such as 'OUTCOME_UNKNOWN'. */
 export type Reason = Exclude<keyof typeof ErrorReason, 'UNSPECIFIED'>;
 
+/** The end of a message of @grpc/grpc-js whose note about the name of the gateway is empty. */
+const EMPTY_NOTE = /\. Resolution note: $/;
+
 /** The error of a call. */
 export class StampgateError extends Error {
   override name = 'StampgateError';
@@ -32,7 +35,7 @@ export class StampgateError extends Error {
   }
 
   constructor(override readonly cause: ServiceError) {
-    super(cause.details || cause.message);
+    super((cause.details || cause.message).replace(EMPTY_NOTE, ''));
     this.code = cause.code;
     this.requestId = cause.metadata?.get('x-request-id')[0]?.toString();
     const bytes = cause.metadata?.get('grpc-status-details-bin')[0];

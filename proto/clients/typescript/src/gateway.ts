@@ -112,13 +112,14 @@ export class Gateway {
    * @returns the result of the completed activity
    * @throws {ActivityPending | ActivityRejected | ActivityFailed} if the activity is not completed
    * @throws {OutcomeUnknown} if upstream may have acted
-   * @throws {StampgateError} if upstream has not acted
+   * @throws {StampgateError} if this submit was refused or never sent
    */
   readonly submit = submit;
 
   /**
    * Yields events, and resumes after the failure of a connection. Without a cursor, starts at the place in `request`, or
-   * at the beginning of the event log. The loop ends without an error if `options.signal` aborts.
+   * at the beginning of the event log. Waits and repeats while the gateway cannot be reached, and logs nothing. The loop
+   * ends without an error if `options.signal` aborts.
    * @throws {Gap} if the event log cannot continue at the cursor
    */
   readonly subscribe = subscribe;

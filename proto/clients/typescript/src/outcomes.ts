@@ -1,14 +1,14 @@
 // The ends of submits that are not results.
 import type { Message } from '@bufbuild/protobuf';
-import type { ServiceError } from '@grpc/grpc-js';
-import { StampgateError } from './errors.js';
+import type { StampgateError } from './errors.js';
 import { ActivityStatus, type Activity } from './v1.js';
 
 /**
- * A submit ended, and upstream may or may not have carried it out. To learn the outcome, submit `request` again: it
- * contains the key or the timestamp, so that upstream acts at most once. Do so within 55 minutes.
+ * A submit ended, and upstream may or may not have carried it out. It is no StampgateError, because a program that
+ * handles a StampgateError may conclude that nothing was done. To learn the outcome, submit `request` again: it contains
+ * the key or the timestamp, so that upstream acts at most once. Do so within 55 minutes.
  */
-export class OutcomeUnknown<Request extends Message = Message> extends StampgateError {
+export class OutcomeUnknown<Request extends Message = Message> extends Error {
   override name = 'OutcomeUnknown';
   readonly key: string | undefined;
   /** The timestamp of the request that the gateway sent. Undefined if the gateway returned none. */
@@ -17,23 +17,23 @@ export class OutcomeUnknown<Request extends Message = Message> extends Stampgate
   readonly fingerprint: string | undefined;
 
   /**
-   * @param cause the error of the last try
+   * @param last the error of the last try, which does not state the outcome: an earlier try may have acted
    * @param request the request to repeat
    * @param known the metadata of the errors of all tries that upstream may have carried out
    */
   constructor(
-    cause: ServiceError,
+    readonly last: StampgateError,
     readonly request: Request & { idempotencyKey?: string; timestampMs?: bigint },
     known: Readonly<Record<string, string>>,
   ) {
-    super(cause);
+    super(`upstream may have acted: ${last.message}`);
     this.key = request.idempotencyKey;
     this.timestampMs = known['timestamp_ms'] ? BigInt(known['timestamp_ms']) : request.timestampMs;
     this.fingerprint = known['fingerprint'];
   }
 }
 
-/** The activity of a submit is not completed. */
+/** The activity of a submit is not completed. It is no StampgateError. */
 export class ActivityError extends Error {
   override name = 'ActivityError';
 

@@ -54,4 +54,23 @@ export const isBroken = ({ domain, code }: StampgateError): boolean => domain ==
 const TLS_FAILURE = /certificate|\bSSL\b|\bERR_(SSL|TLS)/i;
 
 /** Whether the connection was not established because its handshake failed. */
-export const isTlsFailure = (error: StampgateError): boolean => isBroken(error) && TLS_FAILURE.test(error.message);
+const isTlsFailure = (error: StampgateError): boolean => isBroken(error) && TLS_FAILURE.test(error.message);
+
+/** How the messages of @grpc/grpc-js begin if a call has got no connection. */
+const NO_CONNECTION =
+  /^(round_robin: )?No (connection established|addresses resolved)|^Name resolution failed|^Failed to parse DNS address/;
+
+/** How its message begins if the function of the token fails. */
+const NO_TOKEN = /^Getting metadata from plugin failed/;
+
+/** Its message if the deadline passes while a call waits for the name, for the token or for a connection. */
+const STILL_WAITING = /^Deadline exceeded after .*[Ww]aiting for (name resolution|metadata filters|LB pick)$/;
+
+/** Whether the deadline ended the call before the client's own library sent a byte. */
+export const isCutOff = (error: StampgateError): boolean => isBroken(error) && STILL_WAITING.test(error.message);
+
+/** Whether the client's own library ended the call before it sent a byte. */
+export const isUnsent = (error: StampgateError): boolean =>
+  isTlsFailure(error) ||
+  isCutOff(error) ||
+  (isBroken(error) && (NO_CONNECTION.test(error.message) || NO_TOKEN.test(error.message)));

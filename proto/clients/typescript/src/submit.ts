@@ -5,7 +5,7 @@ import type { DescMethodUnary, Message, MessageInitShape, MessageShape } from '@
 import { StampgateError, errorOfCall, type Reason } from './errors.js';
 import type { CallOptions, Gateway } from './gateway.js';
 import { ActivityFailed, ActivityPending, ActivityRejected, OutcomeUnknown } from './outcomes.js';
-import { Backoff, isBroken, isTlsFailure } from './retry.js';
+import { Backoff, isBroken, isCutOff, isUnsent } from './retry.js';
 import { ActivityStatus, WaitUntil, type Activity, type ActivityResult, type CreatePoliciesRequest } from './v1.js';
 
 export interface SubmitOptions extends CallOptions {
@@ -44,6 +44,7 @@ export async function submit<Method extends DescMethodUnary>(
   const isWaiting = request.waitUntil === WaitUntil.FINAL;
   let pending: Activity | undefined;
   let open: StampgateError['metadata'] | undefined;
+  let last: StampgateError | undefined;
   for (;;) {
     const remaining = deadline - Date.now();
     const limit = { timeoutMs: isWaiting ? remaining : Math.min(remaining, TRY_MS) };
@@ -52,9 +53,11 @@ export async function submit<Method extends DescMethodUnary>(
     if (response instanceof StampgateError) {
       if (mayHaveActed(response)) open = { ...open, ...response.metadata };
       else if (response.domain === 'upstream') open = undefined;
+      // The deadline can cut off a try before it learns what the earlier one has reported.
+      if (!last || !isCutOff(response)) last = response;
       if (await backoff.wait(response)) continue;
       if (pending) throw new ActivityPending(pending);
-      throw open ? new OutcomeUnknown(response.cause, request, open) : response;
+      throw open ? new OutcomeUnknown(last, request, open) : last;
     }
     const { activity } = response;
     if (!activity) throw new TypeError(`the response of ${method.name} contains no activity`);
@@ -83,4 +86,4 @@ const OPEN: string[] = [
 ] satisfies Reason[];
 
 const mayHaveActed = (error: StampgateError): boolean =>
-  error.domain === 'stampgate' ? OPEN.includes(error.reason) : isBroken(error) && !isTlsFailure(error);
+  error.domain === 'stampgate' ? OPEN.includes(error.reason) : isBroken(error) && !isUnsent(error);

@@ -32,6 +32,7 @@ ENDINGS = {
     stampgate.ActivityRejected: 'rejected',
     stampgate.ActivityFailed: 'failed',
 }
+ERRORS = (stampgate.Error, stampgate.OutcomeUnknown, stampgate.ActivityError, concurrent.futures.CancelledError)
 
 
 def to_json(message):
@@ -142,7 +143,7 @@ for line in sys.stdin:
     do, driver.id = command.pop('do'), command.pop('id', None)
     try:
         outcome = getattr(driver, do)(**command)
-    except (stampgate.Error, stampgate.ActivityError, concurrent.futures.CancelledError) as error:
+    except ERRORS as error:
         outcome = error_of(error)
     write(outcome if driver.id is None else {'id': driver.id, **outcome})
     if do == 'close':

@@ -1,4 +1,5 @@
-// Makes calls that fail, and handles each kind of error.
+// Creates a policy, and handles each kind of error: handle_errors [ADDRESS [ORGANIZATION [NAME]]]. Without a name, the
+// gateway refuses the request, and nothing is created.
 package main
 
 import (
@@ -6,15 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
+	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	stampgate "stampgate.dev/client"
 	"stampgate.dev/client/stampgatev1"
 )
 
-const organization = "11111111-2222-4333-8444-555555555555"
-
-// explain returns what an error of a call or of a submit means.
-func explain(err error) string {
+// printError prints what the error of a submit means.
+func printError(err error) {
 	var unknown *stampgate.OutcomeUnknown
 	var pending *stampgate.ActivityPending
 	var rejected *stampgate.ActivityRejected
@@ -22,46 +25,55 @@ func explain(err error) string {
 	var refused *stampgate.Error
 	switch {
 	case errors.As(err, &unknown):
-		return "may have been carried out: repeat it with the key " + unknown.Key
+		// Each program must handle this case: it is no refusal. Store unknown.Request, and submit it again.
+		fmt.Println("upstream may have acted: submit the same request again, with the key", unknown.Key)
 	case errors.As(err, &pending):
-		return "has not ended: " + pending.Activity.GetStatus().String()
+		fmt.Println("activity", pending.Activity.GetId(), "has not ended:", pending.Activity.GetStatus())
 	case errors.As(err, &rejected):
-		return "was rejected by votes"
+		fmt.Println("users rejected activity", rejected.Activity.GetId())
 	case errors.As(err, &failed):
-		return "failed: " + failed.Activity.GetFailure().GetMessage()
-	case errors.As(err, &refused) && refused.HasReason(stampgatev1.ErrorReason_ERROR_REASON_INVALID_REQUEST):
-		return "is faulty: " + refused.Violations[0].Field + ": " + refused.Violations[0].Description
-	case errors.As(err, &refused) && refused.RetryDelay != nil:
-		return fmt.Sprintf("can be repeated after %v", *refused.RetryDelay)
+		fmt.Println("activity", failed.Activity.GetId(), "failed:", failed.Activity.GetFailure().GetMessage())
+	case errors.As(err, &refused) && len(refused.Violations) > 0:
+		for _, violation := range refused.Violations {
+			fmt.Printf("%v %s: %s: %s\n", refused.Code, refused.Reason, violation.Field, violation.Description)
+		}
+	case errors.As(err, &refused) && refused.Domain == "upstream":
+		fmt.Println("upstream refused the request:", refused)
+	case errors.As(err, &refused) && refused.HasReason(stampgatev1.ErrorReason_ERROR_REASON_DENIED_BY_POLICY):
+		fmt.Println("the gateway does not allow", refused.Metadata["method"], "to", refused.Metadata["caller"])
 	case errors.As(err, &refused):
-		return fmt.Sprintf("was refused: %v %s %s (request %s)", refused.Code, refused.Domain, refused.Reason, refused.RequestID)
+		fmt.Println(refused) // its code, reason, message and request id
 	default:
-		return "was not made: " + err.Error()
+		fmt.Println("not an error of this module:", err)
 	}
 }
 
+// argument returns an argument of the program, or value if there is no such argument.
+func argument(index int, value string) string {
+	if index < len(os.Args) {
+		return os.Args[index]
+	}
+	return value
+}
+
 func main() {
-	conn, err := stampgate.Dial("127.0.0.1:7443")
+	conn, err := stampgate.Dial(argument(1, "127.0.0.1:7443"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer conn.Close()
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
 	policies := stampgatev1.NewPolicyServiceClient(conn)
-
-	_, err = policies.GetPolicy(ctx, &stampgatev1.GetPolicyRequest{OrganizationId: organization})
-	fmt.Println("a query without a policy", explain(err))
-
-	_, err = policies.GetPolicy(ctx, &stampgatev1.GetPolicyRequest{
-		OrganizationId: organization, PolicyId: "00000000-0000-4000-8000-000000000000"})
-	fmt.Println("a query for an unknown policy", explain(err))
-
-	organizations := stampgatev1.NewOrganizationServiceClient(conn)
-	_, err = stampgate.Submit(ctx, organizations.UpdateOrganizationName, &stampgatev1.UpdateOrganizationNameRequest{
-		OrganizationId: organization,
-		Parameters:     &stampgatev1.UpdateOrganizationNameParameters{OrganizationName: "Example Ltd"},
+	response, err := stampgate.Submit(ctx, policies.CreatePolicies, &stampgatev1.CreatePoliciesRequest{
+		OrganizationId: argument(2, "11111111-2222-4333-8444-555555555555"),
+		Parameters: &stampgatev1.CreatePoliciesParameters{Policies: []*stampgatev1.PolicyToCreate{{
+			PolicyName: argument(3, ""), Effect: stampgatev1.Effect_EFFECT_ALLOW, Notes: proto.String(""),
+		}}},
 	})
 	if err != nil {
-		fmt.Println("a submit", explain(err))
+		printError(err)
+		os.Exit(1)
 	}
+	fmt.Println("created", response.GetActivity().GetResult().GetCreatePoliciesResult().GetPolicyIds()[0])
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 
 	"google.golang.org/protobuf/proto"
 
@@ -15,25 +16,32 @@ import (
 const organization = "11111111-2222-4333-8444-555555555555"
 
 func main() {
-	conn, err := stampgate.Dial("127.0.0.1:7443")
+	address := "127.0.0.1:7443"
+	if len(os.Args) > 1 {
+		address = os.Args[1]
+	}
+	conn, err := stampgate.Dial(address)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer conn.Close()
 	wallets := stampgatev1.NewWalletServiceClient(conn)
-	page := &stampgatev1.PaginationOptions{Limit: proto.Uint64(2)}
+	request := &stampgatev1.ListWalletAccountsRequest{OrganizationId: organization}
+
+	request.PaginationOptions = &stampgatev1.PaginationOptions{Limit: proto.Uint64(2)}
 	for {
-		response, err := wallets.ListWalletAccounts(context.Background(), &stampgatev1.ListWalletAccountsRequest{
-			OrganizationId: organization, PaginationOptions: page})
+		response, err := wallets.ListWalletAccounts(context.Background(), request)
 		if err != nil {
 			log.Fatal(err)
 		}
 		for _, account := range response.GetAccounts() {
 			fmt.Println(account.GetAddress())
-			page.After = proto.String(account.GetWalletAccountId())
 		}
-		if uint64(len(response.GetAccounts())) < page.GetLimit() {
+		// Only a full page suggests that more pages follow.
+		accounts := response.GetAccounts()
+		if uint64(len(accounts)) < request.GetPaginationOptions().GetLimit() {
 			return
 		}
+		request.PaginationOptions.After = proto.String(accounts[len(accounts)-1].GetWalletAccountId())
 	}
 }

@@ -1,4 +1,4 @@
-// Creates a policy at most once, whatever fails, also if this program ends and runs again.
+// Creates a policy at most once, whatever fails, also if this program ends and runs again within 24 hours.
 package main
 
 import (
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -17,7 +18,11 @@ import (
 const organization = "11111111-2222-4333-8444-555555555555"
 
 func main() {
-	conn, err := stampgate.Dial("127.0.0.1:7443")
+	address := "127.0.0.1:7443"
+	if len(os.Args) > 1 {
+		address = os.Args[1]
+	}
+	conn, err := stampgate.Dial(address)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,7 +42,7 @@ func main() {
 	response, err := stampgate.Submit(ctx, policies.CreatePolicies, request)
 	var unknown *stampgate.OutcomeUnknown
 	if errors.As(err, &unknown) {
-		// Upstream may have acted. Keep the key, and repeat the same request with it later.
+		// Upstream may have acted. Store unknown.Request, and submit it again later.
 		log.Fatalf("repeat with the key %s: %v", unknown.Key, err)
 	}
 	if err != nil {

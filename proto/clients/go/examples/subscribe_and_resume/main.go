@@ -1,4 +1,5 @@
-// Prints all events, and continues after the last one when it is started again.
+// Prints all events until Ctrl-C, and continues after the last one when it is started again:
+// subscribe_and_resume [ADDRESS [CURSOR_FILE]].
 package main
 
 import (
@@ -6,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
+	"os/signal"
 
 	stampgate "stampgate.dev/client"
 	"stampgate.dev/client/stampgatev1"
@@ -18,27 +21,43 @@ func read(ctx context.Context, events stampgatev1.EventServiceClient, cursor sta
 			return err
 		}
 		// A crash before the cursor is saved repeats the event: processing it twice must do no harm.
-		fmt.Println(event.GetEventId(), event.GetType())
+		fmt.Println(event.GetEventId(), event.GetType(), event.GetActivity().GetStatus())
 	}
 	return nil
 }
 
+// argument returns an argument of the program, or value if there is no such argument.
+func argument(index int, value string) string {
+	if index < len(os.Args) {
+		return os.Args[index]
+	}
+	return value
+}
+
 func main() {
-	conn, err := stampgate.Dial("127.0.0.1:7443")
+	conn, err := stampgate.Dial(argument(1, "127.0.0.1:7443"))
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer conn.Close()
 	events := stampgatev1.NewEventServiceClient(conn)
-	cursor := stampgate.FileCursor("cursor")
+	cursor := stampgate.FileCursor(argument(2, "go.cursor"))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	for {
-		err := read(context.Background(), events, cursor)
+		err := read(ctx, events, cursor)
+		if ctx.Err() != nil {
+			return // after Ctrl-C
+		}
 		var gap *stampgate.Gap
-		if !errors.As(err, &gap) || gap.Cursor == "" {
+		if !errors.As(err, &gap) {
 			log.Fatal(err)
 		}
+		if gap.Cursor == "" {
+			log.Fatalf("%v; delete %s to begin again", gap, cursor)
+		}
 		// Events are missing. This subscriber accepts that, and continues after the gap. Another one would stop here.
-		log.Print(err)
+		log.Print(gap)
 		if err := cursor.Save(gap.Cursor); err != nil {
 			log.Fatal(err)
 		}

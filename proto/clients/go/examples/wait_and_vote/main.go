@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -17,7 +18,11 @@ import (
 const organization = "11111111-2222-4333-8444-555555555555"
 
 func main() {
-	conn, err := stampgate.Dial("127.0.0.1:7443")
+	address := "127.0.0.1:7443"
+	if len(os.Args) > 1 {
+		address = os.Args[1]
+	}
+	conn, err := stampgate.Dial(address)
 	if err != nil {
 		log.Fatal(err)
 	}

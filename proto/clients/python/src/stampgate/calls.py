@@ -56,11 +56,13 @@ def submit(
     """Makes a submit, repeats it while a repetition is safe and may help, and returns the result of its activity.
 
     Sets an idempotency key unless the request has a key, a timestamp_ms or a client_stamp. All tries together last at
-    most `timeout` seconds. With `wait`, waits until the activity has ended.
+    most `timeout` seconds, by default as long as a call of the channel: 30 s. With `wait`, waits until the activity has
+    ended.
 
     Raises ActivityPending, ActivityRejected or ActivityFailed if the activity is not completed, OutcomeUnknown if
-    upstream may have acted, and otherwise the Error of the last try. Changes `request` only if another exception, such
-    as KeyboardInterrupt, ends the submit: `request` then has the key, and `submit(method, request)` repeats it safely.
+    upstream may have acted, and otherwise the Error of the last try; none of the first four is a kind of Error. Changes
+    `request` only if another exception, such as KeyboardInterrupt, ends the submit: `request` then has the key, and
+    `submit(method, request)` repeats it safely.
     """
     submission = Submission(method, request, key, wait, timeout)
     while submission.result is None:
@@ -77,9 +79,11 @@ def subscribe(
 ) -> Iterator[Event]:
     """Iterates over events, and resumes by itself after the stream ends.
 
-    Starts at the cursor that `cursor` has saved, or else where `request` starts. Saves the cursor of an event when the
-    body of the loop has ended without an exception, `break` or `return`; also saves the cursors of heartbeats.
+    Starts at the cursor that `cursor` has saved, or else where `request` starts, or else at the earliest event. Saves
+    the cursor of an event when the body of the loop has ended without an exception, `break` or `return`; also saves the
+    cursors of heartbeats.
 
+    Waits and repeats while the gateway cannot be reached, and logs this to the logger `stampgate`, at the level INFO.
     Raises Gap if events are missing, and Error if a repetition cannot help.
     """
     subscription = Subscription(method, request, cursor)

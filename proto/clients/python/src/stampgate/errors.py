@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import grpc
@@ -23,14 +23,15 @@ _REASONS_OF_UNKNOWN_OUTCOME = ('OUTCOME_UNKNOWN', 'OUTCOME_NOT_STORED', 'IDEMPOT
 _FINAL_REASONS = ('OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN', 'DEADLINE_TOO_SHORT')
 # The texts with which gRPC ends a call that it could not send. No code or detail distinguishes such a call.
 _NEVER_SENT = re.compile(
-    'failed to connect to all addresses|connections to all backends failing|DNS resolution failed'
+    'failed to connect to all addresses|connections to all backends failing|errors resolving|DNS resolution failed'
     '|Getting metadata from plugin failed'
 )
 # The texts after a connection that opened, but could not be used: TLS failed, or the peer closed it at once, as it does
 # without a client certificate that it accepts.
 _REJECTED = re.compile('ssl|tls|tsi_|handshake|certificate|backends failing.*(Socket closed|reset)', re.IGNORECASE)
-# The text after a connection that broke before the end of its handshake, as when the gateway starts again.
-_BROKEN_HANDSHAKE = 'Handshake read failed'
+# The texts after a connection that broke before the end of its handshake, as when the gateway starts again, and after a
+# name that was not found. The name can contain any text.
+_NOT_REJECTED = re.compile('Handshake read failed|errors resolving|DNS resolution failed')
 
 
 class Violation(NamedTuple):
@@ -107,7 +108,7 @@ class Error(grpc.aio.AioRpcError):
     def is_connection_rejected(self) -> bool:
         """Whether the connection opened and could not be used, as after a failed TLS handshake. If this happens several
         times in a row, a certificate or a name is wrong."""
-        if self.code() is not StatusCode.UNAVAILABLE or self.domain or _BROKEN_HANDSHAKE in self.message:
+        if self.code() is not StatusCode.UNAVAILABLE or self.domain or _NOT_REJECTED.search(self.message):
             return False
         return _REJECTED.search(self.message) is not None
 
@@ -121,18 +122,24 @@ def typed_errors() -> Iterator[None]:
         raise Error.of(error) from None
 
 
-class OutcomeUnknown(Error):
-    """Upstream may have carried out the submit. `submit(method, error.request)` repeats it, and never acts twice."""
+class OutcomeUnknown(Exception):
+    """Upstream may have carried out the submit. `submit(method, error.request)` repeats it, and never acts twice.
 
-    def __init__(self, last: Error, request: Any) -> None:
-        super().__init__(last)
+    It is no kind of Error, so that a program that catches Error does not mistake it for a refusal.
+    """
+
+    def __init__(self, last: Error, request: Any, known: Mapping[str, str]) -> None:
+        """`known` is the metadata of all tries that upstream may have carried out."""
+        self.last = last
+        """The error of the last try, which does not state the outcome of the submit."""
         self.request = request
         """The request with the key, timestamp or stamp with which it was sent."""
         self.key: str = request.idempotency_key
-        self.timestamp_ms = int(self.metadata.get('timestamp_ms', request.timestamp_ms))
+        self.timestamp_ms = int(known.get('timestamp_ms', request.timestamp_ms))
         """The time of the request; 0 if it is not known."""
-        self.fingerprint = self.metadata.get('fingerprint', '')
+        self.fingerprint = known.get('fingerprint', '')
         """The fingerprint of the activity, if there is one; empty if it is not known."""
+        super().__init__(f'the outcome of the submit with the key {self.key!r} is unknown: {last}')
 
 
 class Gap(Error):
@@ -145,7 +152,7 @@ class Gap(Error):
 
 
 class ActivityError(Exception):
-    """An activity that is not completed."""
+    """An activity that is not completed. It is no kind of Error: the call succeeded."""
 
     def __init__(self, activity: activity_pb2.Activity, request: Any) -> None:
         self.activity = activity

@@ -17,7 +17,7 @@ import grpc
 from stampgate.errors import Error, Gap
 from stampgate.submits import Backoff
 from stampgate.v1.event_service_pb2 import SubscribeRequest, SubscribeResponse
-from stampgate.v1.events_pb2 import Event
+from stampgate.v1.events_pb2 import LOG_END_EARLIEST, Event
 from stampgate.v1.webhooks_pb2 import WebhookKey
 
 _GAPS = ('EVENTS_TRIMMED', 'EVENTS_LOST', 'EVENT_DAMAGED', 'CURSOR_OF_ANOTHER_LOG', 'CURSOR_AHEAD_OF_LOG')
@@ -60,6 +60,8 @@ class Subscription:
         self._backoff, self.delay = Backoff(), 0.0
         if store is not None and (cursor := store.load()) is not None:
             self._request.cursor = cursor
+        elif self._request.WhichOneof('start') is None:
+            self._request.end = LOG_END_EARLIEST
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[Any]:

@@ -57,6 +57,7 @@ class Submission:
         self._method, self._wait, self._end = method, wait, time.monotonic() + timeout
         self._backoff, self.delay = Backoff(), 0.0
         self._may_have_acted = False
+        self._known: dict[str, str] = {}
         self._pending: activity_pb2.Activity | None = None
         self.result: ActivityResult | None = None
         self._callers_request, self._request = request, copy.deepcopy(request)
@@ -95,14 +96,16 @@ class Submission:
             raise ending(activity, self._request)
 
     def _fail(self, error: Error) -> None:
-        self._may_have_acted |= error.is_outcome_unknown
+        if error.is_outcome_unknown:
+            self._may_have_acted = True
+            self._known |= error.metadata
         self.delay = self._backoff.after(error)
         if self.delay < self._remaining():
             return
         if self._pending is not None:
             raise ActivityPending(self._pending, self._request) from error
         if self._may_have_acted:
-            raise OutcomeUnknown(error, self._request) from None
+            raise OutcomeUnknown(error, self._request, self._known) from error
         raise error from None
 
     def _remaining(self) -> float:

@@ -1,6 +1,6 @@
 // Lists all accounts of an organization's wallets, page by page.
 //
-//   node list_with_pages.js GATEWAY ORGANIZATION
+//   node list_pages.ts GATEWAY ORGANIZATION
 import { connect } from '@stampgate/client';
 import { WalletService } from '@stampgate/client/v1';
 
