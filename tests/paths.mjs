@@ -24,6 +24,9 @@ const packages = existsSync(brought) ? brought : join(homedir(), '.cache/stampga
 /** The folder of the programs that deploy/install builds if the machine has Go. */
 export const goPrograms = join(packages, 'go');
 
+/** The folder of files of Go modules for the tests in kubernetes, which deploy/install copies if the machine has Go. */
+export const kubernetesReferences = join(packages, 'kubernetes-references');
+
 /** The program in clients/rust, which deploy/install builds if the machine has Rust. */
 export const rustProgram = join(packages, 'rust/debug/answer_reader');
 

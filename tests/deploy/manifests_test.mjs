@@ -1,10 +1,10 @@
-// Tests facts about the manifests that schemas and the restricted profile do not cover. Each fact is a check that must
-// pass for the manifests, and must fail after each of several changes that break the fact.
+// Tests facts about the manifests that Kubernetes itself does not check (tests/kubernetes runs its checks). Each fact is
+// a check that must pass for the manifests, and must fail after each of several changes that break the fact.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { configOf, find, folder, podOf, readAll } from './manifests.mjs';
+import { configOf, find, folder, kustomizations, podOf, readAll } from './manifests.mjs';
 
 const MIB = 2 ** 20;
 
@@ -54,6 +54,16 @@ function volumeOf({ pod, container, stateful }, path) {
   assert.ok(volume, `there is no volume ${mount.name}`);
   return { ...volume, mount };
 }
+
+describe('the files', () => {
+  it('are exactly those that the kustomizations name', () => {
+    for (const { name, files, resources } of kustomizations) {
+      const own = files.filter((each) => each !== 'kustomization.yaml');
+      assert.deepEqual(resources.filter((each) => !each.startsWith('../')).sort(), own, name);
+    }
+    assert.ok(kustomizations.find(({ name }) => name === 'example').resources.includes('../base'));
+  });
+});
 
 describe('the pod', () => {
   fact(
@@ -236,6 +246,19 @@ describe('the one replica', () => {
     ({ objects }) => (find(objects, 'PodDisruptionBudget').spec = { minAvailable: 1 }),
     ({ objects }) => (find(objects, 'PodDisruptionBudget').spec.maxUnavailable = 0),
     ({ objects }) => (find(objects, 'PodDisruptionBudget').spec.selector.matchLabels = {}),
+  );
+});
+
+describe('the namespace', () => {
+  fact(
+    'enforces the restricted profile of Pod Security',
+    ({ objects }) => {
+      const { labels } = find(objects, 'Namespace').metadata;
+      for (const mode of ['enforce', 'warn', 'audit']) {
+        assert.equal(labels[`pod-security.kubernetes.io/${mode}`], 'restricted');
+      }
+    },
+    ({ objects }) => delete find(objects, 'Namespace').metadata.labels['pod-security.kubernetes.io/enforce'],
   );
 });
 

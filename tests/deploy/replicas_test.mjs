@@ -6,7 +6,6 @@ import { describe, it } from 'node:test';
 import { HANG_MS, run, scratch } from '../end_to_end/harness.mjs';
 import { fillIn, layOut } from './example_layout.mjs';
 import { find, folder, parse, podOf, readAll } from './manifests.mjs';
-import { validate } from './packages.mjs';
 
 const overlay = join(folder, 'replicas');
 const read = (name) => parse(readFileSync(join(overlay, name), 'utf8'));
@@ -29,14 +28,6 @@ describe('the overlay for replicas', () => {
     const named = [...kustomization.resources, ...kustomization.patches.map(({ path }) => path), 'kustomization.yaml'];
     assert.deepEqual(named.filter((name) => name !== '../example').sort(), readdirSync(overlay).sort());
   });
-
-  for (const release of ['1.30', '1.37']) {
-    it(`has objects that are valid against the schemas of Kubernetes ${release}`, async () => {
-      const files = ['autoscaler.yaml', 'database_policy.yaml', 'migration.yaml'].map((name) => join(overlay, name));
-      const { status, output } = await validate(release, files);
-      assert.equal(status, 0, output);
-    });
-  }
 
   it('patches the StatefulSet of the base, and leaves the number of replicas to the autoscaler', () => {
     const stateful = find(readAll(), 'StatefulSet');
