@@ -19,7 +19,7 @@ const ownFiles = readdirSync(folder)
       packageFileName: name,
       licenseConcluded: 'Apache-2.0',
       licenseDeclared: 'Apache-2.0',
-      primaryPackagePurpose: /\.tar(\.gz)?$/.test(name) ? 'ARCHIVE' : 'LIBRARY',
+      primaryPackagePurpose: /\.tar(\.gz)?$|-chart-/.test(name) ? 'ARCHIVE' : 'LIBRARY',
       ...checksumOf(join(folder, name)),
     }),
   );

@@ -5,7 +5,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeAuthority } from '../end_to_end/certificates.mjs';
 import { run } from '../end_to_end/harness.mjs';
-import { configTextOf, find, readAll } from './manifests.mjs';
+import { configText, find, readAll } from './manifests.mjs';
 
 const PLACEHOLDER = '{openssl rand -hex 16}';
 
@@ -32,7 +32,7 @@ export async function layOut(folder, edit = fillIn) {
   for (const [name, text] of Object.entries(find(objects, 'ConfigMap', 'stampgate-organizations').data)) {
     writeFileSync(at('organizations', name), text);
   }
-  const text = edit(configTextOf(objects))
+  const text = edit(configText)
     .replaceAll('/etc/stampgate/', `${folder}/`)
     .replaceAll('/var/lib/stampgate', at('data'));
   writeFileSync(at('config', 'stampgate.yaml'), text);

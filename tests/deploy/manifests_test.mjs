@@ -1,10 +1,8 @@
 // Tests facts about the manifests that Kubernetes itself does not check (tests/kubernetes runs its checks). Each fact is
 // a check that must pass for the manifests, and must fail after each of several changes that break the fact.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { configOf, find, folder, kustomizations, podOf, readAll } from './manifests.mjs';
+import { configOf, find, kustomizations, podOf, variants } from './manifests.mjs';
 
 const MIB = 2 ** 20;
 
@@ -19,24 +17,29 @@ function seconds(duration) {
   return Number(number);
 }
 
-/** Defines a test: `check` passes for the manifests, and fails after each change in `breaks`. */
-function fact(name, check, ...breaks) {
-  const things = () => {
-    const objects = readAll();
-    const stateful = find(objects, 'StatefulSet');
-    const pod = podOf(objects);
-    return { objects, stateful, pod, container: pod.containers[0], config: configOf(objects) };
-  };
-  it(name, () => {
-    check(things());
-    assert.ok(breaks.length > 0);
-    for (const breakIt of breaks) {
-      const broken = things();
-      breakIt(broken);
-      assert.throws(() => check(broken), assert.AssertionError, `the check does not detect ${breakIt}`);
-    }
-  });
+/** Defines tests: `check` passes for each of these manifests, and fails after each change in `breaks`. */
+function factOf(manifests, name, check, ...breaks) {
+  for (const { name: of, store, skip, read } of manifests) {
+    const things = () => {
+      const objects = read();
+      const stateful = find(objects, 'StatefulSet');
+      const pod = podOf(objects);
+      return { objects, stateful, pod, container: pod.containers[0], config: configOf(objects), store };
+    };
+    it(`${name} (${of})`, { skip }, () => {
+      check(things());
+      assert.ok(breaks.length > 0);
+      for (const breakIt of breaks) {
+        const broken = things();
+        breakIt(broken);
+        assert.throws(() => check(broken), assert.AssertionError, `the check does not detect ${breakIt}`);
+      }
+    });
+  }
 }
+const fact = (name, check, ...breaks) => factOf(variants, name, check, ...breaks);
+const single = variants.filter(({ store }) => store === 'sqlite');
+const shared = variants.filter(({ store }) => store === 'postgresql');
 
 const portOf = (address) => Number(/:(\d+)$/.exec(address)[1]);
 const service = (objects, name) => find(objects, 'Service', name);
@@ -57,9 +60,10 @@ function volumeOf({ pod, container, stateful }, path) {
 
 describe('the files', () => {
   it('are exactly those that the kustomizations name', () => {
-    for (const { name, files, resources } of kustomizations) {
+    for (const { name, files, resources, secretGenerator = [] } of kustomizations) {
       const own = files.filter((each) => each !== 'kustomization.yaml');
-      assert.deepEqual(resources.filter((each) => !each.startsWith('../')).sort(), own, name);
+      const named = [...resources, ...secretGenerator.flatMap((secret) => secret.files)];
+      assert.deepEqual(named.filter((each) => !each.startsWith('../')).sort(), own, name);
     }
     assert.ok(kustomizations.find(({ name }) => name === 'example').resources.includes('../base'));
   });
@@ -123,14 +127,14 @@ describe('the pod', () => {
 
   fact(
     'gets secrets in whole folders, as files that only root and its group may read',
-    ({ pod, container }) => {
+    ({ pod, container, store }) => {
       const secrets = pod.volumes.filter(({ secret }) => secret);
-      assert.deepEqual(secrets.map(({ secret }) => secret.secretName).sort(), [
-        'stampgate-audit',
-        'stampgate-config',
-        'stampgate-keys',
-        'stampgate-tls',
-      ]);
+      // Never the password of the tables' owner.
+      const expected = ['config', 'keys', 'tls', 'audit', ...(store === 'postgresql' ? ['store', 'database'] : [])];
+      assert.deepEqual(
+        secrets.map(({ secret }) => secret.secretName),
+        expected.map((each) => `stampgate-${each}`),
+      );
       for (const { name, secret } of secrets) {
         assert.equal(secret.defaultMode, 0o440, name);
         assert.ok(!secret.items, `${name}: this test does not check the modes of single items`);
@@ -203,24 +207,55 @@ describe('the pod', () => {
   );
 });
 
-describe('the one replica', () => {
-  fact(
-    'is the only one: one pod, and a volume that one pod can mount and that outlives the pod',
+describe('the pods', () => {
+  factOf(
+    single,
+    'with a store on a volume are never more than one',
     ({ stateful, config }) => {
-      const { replicas, volumeClaimTemplates, persistentVolumeClaimRetentionPolicy } = stateful.spec;
-      assert.equal(replicas, 1);
+      assert.equal(stateful.spec.replicas, 1);
       assert.equal(config.replica, undefined);
+    },
+    ({ stateful }) => (stateful.spec.replicas = 2),
+  );
+
+  factOf(
+    shared,
+    'with a store on PostgreSQL are as many as the autoscaler says, and spread over nodes and zones',
+    ({ objects, stateful, pod }) => {
+      assert.equal(stateful.spec.replicas, undefined);
+      const { scaleTargetRef, minReplicas, maxReplicas } = find(objects, 'HorizontalPodAutoscaler').spec;
+      assert.deepEqual(scaleTargetRef, { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'stampgate' });
+      assert.ok(minReplicas >= 2 && maxReplicas <= 64, 'a store has 64 leases');
+      assert.deepEqual(
+        pod.topologySpreadConstraints.map(({ topologyKey, whenUnsatisfiable }) => [topologyKey, whenUnsatisfiable]),
+        [
+          ['kubernetes.io/hostname', 'DoNotSchedule'],
+          ['topology.kubernetes.io/zone', 'ScheduleAnyway'],
+        ],
+      );
+      for (const { labelSelector } of pod.topologySpreadConstraints) {
+        assert.deepEqual(labelSelector, stateful.spec.selector);
+      }
+    },
+    ({ stateful }) => (stateful.spec.replicas = 3),
+    ({ objects }) => (find(objects, 'HorizontalPodAutoscaler').spec.maxReplicas = 65),
+    ({ pod }) => (pod.topologySpreadConstraints[1].labelSelector = {}),
+  );
+
+  fact(
+    'each have a volume that one pod can mount, and that outlives the pod',
+    ({ stateful }) => {
+      const { volumeClaimTemplates, persistentVolumeClaimRetentionPolicy } = stateful.spec;
       assert.equal(volumeClaimTemplates.length, 1);
       assert.deepEqual(volumeClaimTemplates[0].spec.accessModes, ['ReadWriteOncePod']);
       assert.deepEqual(persistentVolumeClaimRetentionPolicy, { whenDeleted: 'Retain', whenScaled: 'Retain' });
     },
-    ({ stateful }) => (stateful.spec.replicas = 2),
     ({ stateful }) => (stateful.spec.volumeClaimTemplates[0].spec.accessModes = ['ReadWriteMany']),
     ({ stateful }) => (stateful.spec.persistentVolumeClaimRetentionPolicy.whenDeleted = 'Delete'),
   );
 
   fact(
-    'is replaced by the next change even if it never becomes ready, and keeps the modes of its files',
+    'are replaced by the next change even if they never become ready, and keep the modes of their files',
     ({ stateful, pod }) => {
       assert.equal(stateful.spec.podManagementPolicy, 'Parallel');
       assert.equal(stateful.spec.updateStrategy.type, 'RollingUpdate');
@@ -232,7 +267,7 @@ describe('the one replica', () => {
   );
 
   fact(
-    'does not block the drain of its node',
+    'do not block the drain of a node',
     ({ objects, stateful }) => {
       const { maxUnavailable, minAvailable, selector, unhealthyPodEvictionPolicy } = find(
         objects,
@@ -272,11 +307,15 @@ describe('names and ports', () => {
         webhooks: portOf(config.webhooks.listen_address),
         admin: portOf(config.admin.listen_address),
       });
-      const expected = { stampgate: 'grpc', 'stampgate-webhooks': 'webhooks', 'stampgate-metrics': 'admin' };
-      assert.equal(objects.filter(({ kind }) => kind === 'Service').length, 3);
-      for (const [name, port] of Object.entries(expected)) {
+      const expected = [
+        ['stampgate', 'grpc', 'https'],
+        ['stampgate-webhooks', 'webhooks', 'http'],
+        ['stampgate-metrics', 'admin', 'http'],
+      ];
+      assert.equal(objects.filter(({ kind }) => kind === 'Service').length, expected.length);
+      for (const [name, port, appProtocol] of expected) {
         const { spec } = service(objects, name);
-        assert.deepEqual(spec.ports, [{ name: port, port: named[port], targetPort: port }]);
+        assert.deepEqual(spec.ports, [{ name: port, port: named[port], targetPort: port, appProtocol }]);
         assert.deepEqual(spec.selector, stateful.spec.selector.matchLabels);
         assert.ok((spec.type ?? 'ClusterIP') === 'ClusterIP', 'the service is reachable from outside of the cluster');
       }
@@ -292,12 +331,6 @@ describe('names and ports', () => {
     ({ objects }) => delete service(objects, 'stampgate').spec.clusterIP,
     ({ stateful }) => (stateful.spec.template.metadata.labels = { app: 'stampgate' }),
   );
-
-  it('that callers dial are in the certificate of the page', () => {
-    const { name, namespace } = service(readAll(), 'stampgate').metadata;
-    const [, names] = /^ *dnsNames: \[(.*)\]$/m.exec(readFileSync(join(folder, 'README.md'), 'utf8'));
-    assert.deepEqual(names.split(', '), [`${name}.${namespace}.svc`, `${name}.${namespace}.svc.cluster.local`]);
-  });
 
   fact(
     'are all in one namespace',
@@ -326,20 +359,42 @@ describe('names and ports', () => {
         ['tls.crt', 'tls.key', 'ca.crt'],
       );
       assert.equal(on(config.audit.key_file).secret?.secretName, 'stampgate-audit');
-      const claim = on(config.store.sqlite.folder).claim;
-      assert.ok(claim);
       assert.ok(on(config.audit.file).claim);
-      const room = quantity(claim.resources.requests.storage);
-      assert.ok(config.events.retention_bytes <= room * 0.6, 'too little space remains for the audit log');
       for (const { organizations_file: path } of config.callers.flatMap(({ grants }) => grants)) {
         if (path) assert.equal(on(path).configMap?.name, 'stampgate-organizations');
       }
     },
     ({ config }) => (config.keys[0].file = '/tmp/main.key'),
     ({ config }) => (config.tls.private_key_file = '/etc/stampgate/keys/tls.key'),
+    ({ config }) => (config.audit.file = '/etc/stampgate/config/audit.log'),
+    ({ container }) => container.volumeMounts.splice(3, 1),
+  );
+
+  factOf(
+    single,
+    'of the store in the config lead to the volume, which has space for the audit log too',
+    (things) => {
+      const { claim } = volumeOf(things, things.config.store.sqlite.folder);
+      assert.ok(claim);
+      const room = quantity(claim.resources.requests.storage);
+      assert.ok(things.config.events.retention_bytes <= room * 0.6, 'too little space remains for the audit log');
+    },
     ({ config }) => (config.store.sqlite.folder = '/etc/stampgate/config'),
     ({ config }) => (config.events.retention_bytes = 20 * 1024 ** 3),
-    ({ container }) => container.volumeMounts.splice(3, 1),
+  );
+
+  factOf(
+    shared,
+    'of the files of the store in the config lead to the right volumes',
+    (things) => {
+      const { password_file, ca_file, key_file } = things.config.store.postgresql;
+      for (const path of [password_file, ca_file]) {
+        assert.equal(volumeOf(things, path).secret?.secretName, 'stampgate-database');
+      }
+      assert.equal(volumeOf(things, key_file).secret?.secretName, 'stampgate-store');
+    },
+    ({ config }) => (config.store.postgresql.key_file = '/etc/stampgate/keys/store.key'),
+    ({ config }) => (config.store.postgresql.password_file = '/etc/stampgate/owner/password'),
   );
 });
 
@@ -383,15 +438,18 @@ describe('the network policies', () => {
   );
 
   fact(
-    "allow connections to the cluster's DNS, and over HTTPS to addresses outside of the cluster",
-    ({ objects }) => {
+    "allow connections to the cluster's DNS and to the database, and over HTTPS to addresses outside of the cluster",
+    ({ objects, store }) => {
       const rules = policies(objects).flatMap(({ spec }) => spec.egress ?? []);
       const ports = (rule) =>
         (rule.ports ?? [])
           .map(({ protocol, port }) => `${protocol} ${port}`)
           .sort()
           .join();
-      assert.deepEqual(rules.map(ports).sort(), ['TCP 443', 'TCP 53,UDP 53']);
+      const [dns, database] = ['TCP 53,UDP 53', 'TCP 5432'];
+      // The migration has a policy of its own.
+      const ofDatabase = store === 'sqlite' ? [dns] : [dns, dns, database, database];
+      assert.deepEqual(rules.map(ports).sort(), ['TCP 443', ...ofDatabase]);
       for (const rule of rules) {
         assert.ok(rule.to?.length > 0, 'a rule without peers allows all peers');
         for (const { ipBlock, namespaceSelector, podSelector } of rule.to) {
@@ -418,7 +476,10 @@ describe('the network policies', () => {
 });
 
 describe('the example', () => {
-  fact(
+  const example = variants.slice(0, 1);
+
+  factOf(
+    example,
     'contains no key and no secret: the user must replace each placeholder',
     ({ objects, config }) => {
       const secrets = objects.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
@@ -432,7 +493,8 @@ describe('the example', () => {
     ({ objects }) => (find(objects, 'ConfigMap', 'stampgate-organizations').data.key = '0123456789abcdef'.repeat(4)),
   );
 
-  fact(
+  factOf(
+    example,
     'grants three teams what they need, and no writes or dangerous methods by class',
     ({ config }) => {
       const grants = Object.fromEntries(config.callers.map(({ name, grants: list }) => [name, list]));

@@ -1,4 +1,4 @@
-// Reads deploy/kubernetes/monitoring as objects, and starts gateways that together show every metric.
+// Reads deploy/kubernetes/monitoring, and the rules and the dashboard of the chart, and starts gateways that together show every metric.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { auditConfig, eventsConfig, scratch, startGateway, startStack } from '..
 import { until } from '../end_to_end/processes.mjs';
 import { SharedLogStack } from '../end_to_end/shared_log_stack.mjs';
 import { PostgresServer } from '../postgresql/cluster.mjs';
-import { folder as kubernetes, parse } from './manifests.mjs';
+import { chart, folder as kubernetes, parse } from './manifests.mjs';
 
 export const folder = join(kubernetes, 'monitoring');
 
@@ -19,11 +19,13 @@ export const readObject = (file) => {
   return object;
 };
 
-/** The rule file in the PrometheusRule, as Prometheus reads it. */
-export const readRules = () => readObject('rules.yaml').spec;
+/** The rule file of Prometheus. */
+export const ruleFile = join(chart, 'files/rules.yaml');
+export const readRules = () => parse(readFileSync(ruleFile, 'utf8'))[0];
 export const alertsOf = ({ groups }) => groups.flatMap(({ rules }) => rules);
 
-export const readDashboard = () => JSON.parse(readFileSync(join(folder, 'dashboard.json'), 'utf8'));
+export const dashboardText = readFileSync(join(chart, 'files/dashboard.json'), 'utf8');
+export const readDashboard = () => JSON.parse(dashboardText);
 /** The panels that have queries. */
 export const panelsOf = ({ panels }) => panels.filter(({ type }) => type !== 'row');
 

@@ -1,13 +1,10 @@
 // A real Prometheus scrapes real gateways, loads the alerts, and evaluates every query of the dashboard and of the
 // alerts: while the gateways are healthy, and after several faults.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { deliver } from '../end_to_end/event_stack.mjs';
 import { QUERY, SUBMIT, described, start } from '../end_to_end/failures.mjs';
-import { HANG_MS, scratch } from '../end_to_end/harness.mjs';
+import { HANG_MS } from '../end_to_end/harness.mjs';
 import { metricsOf } from '../end_to_end/admin_port.mjs';
 import { until } from '../end_to_end/processes.mjs';
 import { Subscriber } from '../end_to_end/subscriber.mjs';
@@ -15,7 +12,7 @@ import {
   alertsOf,
   breakConfig,
   failAtUpstream,
-  folder,
+  ruleFile,
   namesIn,
   panelsOf,
   readDashboard,
@@ -53,15 +50,6 @@ const FIRING = [
   'StampgateReloadFails',
   'StampgateUpstreamFails',
 ];
-
-/** Writes the rules to a file with the command of the page. */
-function writeRuleFile(t) {
-  const page = readFileSync(join(folder, 'README.md'), 'utf8');
-  const [, command, file] = /^ {6}(sed .* rules\.yaml) > (\S+)$/m.exec(page);
-  const target = join(scratch(t), file);
-  execFileSync('sh', ['-c', `${command} > "$1"`, 'sh', target], { cwd: folder });
-  return target;
-}
 
 /** An expression of the dashboard, with values instead of Grafana's variables. */
 const withValues = (expr) => expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*');
@@ -101,7 +89,7 @@ describe('a real Prometheus', { timeout: 3 * HANG_MS }, async () => {
     { after },
     {
       gateways: [plain, tls, shared],
-      ruleFile: writeRuleFile({ after }),
+      ruleFile,
     },
   );
   const panels = panelsOf(readDashboard());

@@ -53,6 +53,8 @@ describe('the Dockerfile', () => {
     assert.ok(text.includes(`--tag stampgate:${version} `));
     const example = readFileSync(join(root, 'deploy/kubernetes/example/kustomization.yaml'), 'utf8');
     assert.ok(example.includes(`newTag: ${version}\n`));
+    const chart = readFileSync(join(root, 'deploy/kubernetes/chart/Chart.yaml'), 'utf8');
+    assert.ok(chart.includes(`\nversion: ${version}\nappVersion: ${version}\n`));
   });
 
   it('gets every folder that the build reads, and no key', () => {

@@ -11,6 +11,7 @@ import { run, scratch } from '../end_to_end/harness.mjs';
 import { binary, installed, wholeTree } from '../paths.mjs';
 import { commandIn } from '../readme/pages.mjs';
 import { USER, collectTree } from './image_tree.mjs';
+import { helm, podOf, renderChart, whyNoHelm } from './manifests.mjs';
 import {
   IMAGE,
   OCI,
@@ -41,6 +42,7 @@ const PACKAGES = [
   `stampgate-client-${VERSION}.tgz`,
   `stampgate-go-${VERSION}.tar.gz`,
 ];
+const CHART = `stampgate-chart-${VERSION}.tgz`;
 const STATEMENTS = [`stampgate-${VERSION}.intoto.json`, `stampgate-${VERSION}.spdx.json`];
 
 const page = readFileSync(join(tree, 'deploy/README.md'), 'utf8');
@@ -64,7 +66,7 @@ describe('a release', { skip: whyNoRelease() }, () => {
       .digest('hex');
 
   /** Every file that a statement can be about: the archives and the packages. */
-  const products = [...['api', 'kubernetes', IMAGE, 'operations', TRY].map(archiveOf), OCI, ...PACKAGES].sort();
+  const products = [...['api', 'kubernetes', IMAGE, 'operations', TRY].map(archiveOf), CHART, OCI, ...PACKAGES].sort();
 
   it('has archives, client packages and statements, with their checksums', () => {
     assert.deepEqual(readdirSync(folder).sort(), [...products, ...STATEMENTS, 'SHA256SUMS', 'SHA256SUMS.sig'].sort());
@@ -197,6 +199,24 @@ describe('a release', { skip: whyNoRelease() }, () => {
     for (const file of filesIn(here)) {
       assert.equal(readFileSync(join(manifests, file), 'utf8'), readFileSync(join(here, file), 'utf8'), file);
     }
+  });
+
+  it('has the very chart of this tree, with the version of the release', { skip: whyNoHelm }, () => {
+    const archive = join(folder, CHART);
+    const place = scratch({ after });
+    execFileSync('tar', ['-xzf', archive, '-C', place]);
+    assert.deepEqual(readdirSync(place), ['stampgate']);
+    const chart = join(place, 'stampgate');
+    const here = join(tree, 'deploy/kubernetes/chart');
+    assert.deepEqual(filesIn(chart), ['LICENSE', ...filesIn(here)].sort());
+    for (const file of filesIn(here).filter((each) => each !== 'Chart.yaml')) {
+      assert.equal(readFileSync(join(chart, file), 'utf8'), readFileSync(join(here, file), 'utf8'), file);
+    }
+    const shown = execFileSync(helm, ['show', 'chart', archive], { encoding: 'utf8' });
+    for (const line of [`version: ${VERSION}`, `appVersion: ${VERSION}`])
+      assert.ok(shown.includes(`\n${line}\n`), line);
+    const objects = renderChart({ image: { repository: 'registry.example.com/stampgate' } }, archive);
+    assert.equal(podOf(objects).containers[0].image, `registry.example.com/stampgate:${VERSION}`);
   });
 
   it('has its operations, and the very generator, tables and protos of this tree, without tests', () => {

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { folder, parse, readAll } from '../deploy/manifests.mjs';
+import { chartVariants, find, folder, parse, readAll, renderText } from '../deploy/manifests.mjs';
 import { root } from '../paths.mjs';
 import { check, checkText, checkUpgrade, render, skip } from './checker.mjs';
 
@@ -12,17 +12,25 @@ import { check, checkText, checkUpgrade, render, skip } from './checker.mjs';
 const copy = mkdtempSync(join(tmpdir(), 'stampgate-kubernetes-'));
 after(() => rmSync(copy, { recursive: true }));
 cpSync(folder, copy, { recursive: true, dereference: true });
-for (const name of ['example', 'replicas']) {
+
+const read = (file) => readFileSync(join(folder, file), 'utf8');
+
+// An operator's copy of the example for several gateways, as the page describes it for an upgrade from 0.2.0.
+const SEVERAL = 'several-gateways';
+cpSync(join(copy, 'example'), join(copy, SEVERAL), { recursive: true });
+cpSync(join(copy, 'prerequisites/database.yaml'), join(copy, SEVERAL, 'database.yaml'));
+const ofSeveral = changed('example/kustomization.yaml', '- ../base\n', '- ../replicas\n  - database.yaml\n');
+writeFileSync(join(copy, SEVERAL, 'kustomization.yaml'), ofSeveral);
+
+for (const name of ['example', SEVERAL]) {
   mkdirSync(join(copy, `monitored-${name}`));
   const overlay = { kind: 'Kustomization', resources: [`../${name}`], components: ['../monitoring'] };
   writeFileSync(join(copy, `monitored-${name}/kustomization.yaml`), JSON.stringify(overlay));
 }
-/** The objects of the overlay `replicas` of each release. */
+const kustomizations = ['base', 'replicas', 'example', SEVERAL, 'monitored-example', `monitored-${SEVERAL}`];
+
+/** The objects of several gateways in each release. */
 const releases = join(root, 'tests/kubernetes/releases');
-
-const overlays = ['base', 'example', 'replicas', 'monitored-example', 'monitored-replicas'];
-
-const read = (file) => readFileSync(join(folder, file), 'utf8');
 
 /** The text of a file with a change. */
 function changed(file, from, to) {
@@ -33,7 +41,7 @@ function changed(file, from, to) {
 }
 
 describe('Kubernetes', { skip }, () => {
-  for (const name of overlays) {
+  for (const name of kustomizations) {
     it(`accepts all objects of ${name}`, () => {
       const { status, output } = check(join(copy, name));
       assert.equal(status, 0, output);
@@ -42,23 +50,23 @@ describe('Kubernetes', { skip }, () => {
     });
   }
 
-  it('accepts each file without a kustomization, and each object on the page', () => {
-    const isManifest = (name) => /^(?!.*(kustomization|_patch)).*\.yaml$/.test(name);
-    for (const part of ['base', 'example', 'monitoring', 'replicas']) {
-      for (const name of readdirSync(join(folder, part)).filter(isManifest)) {
-        const { status, output } = checkText(read(join(part, name)));
-        assert.equal(status, 0, output);
-      }
-    }
-    const blocks = [...read('README.md').matchAll(/^ *```yaml\n( *)(apiVersion: [^]*?)^ *```$/gm)];
-    assert.ok(blocks.length > 0);
-    for (const [, indent, text] of blocks) {
-      const { status, output } = checkText(text.replaceAll(`\n${indent}`, '\n'));
+  for (const { name, values, skip: whyNoHelm } of chartVariants) {
+    it(`accepts all objects of ${name}`, { skip: whyNoHelm }, () => {
+      const text = renderText(values);
+      const { status, output } = checkText(text);
+      assert.equal(status, 0, output);
+      assert.equal(output, `-: ${parse(text).length} objects are valid\n`);
+    });
+  }
+
+  it('accepts each file of the prerequisites, which no kustomization names', () => {
+    for (const name of readdirSync(join(folder, 'prerequisites'))) {
+      const { status, output } = check(join(folder, 'prerequisites', name));
       assert.equal(status, 0, output);
     }
   });
 
-  it('gets from kustomize the objects of the files, with the image of the overlay', () => {
+  it('gets from kustomize the objects of the files, with the image of the example', () => {
     const text = render(join(copy, 'example'));
     const names = (objects) => objects.map((each) => `${each.kind}/${each.metadata.name}`).sort();
     assert.deepEqual(names(parse(text)), names(readAll()));
@@ -68,7 +76,7 @@ describe('Kubernetes', { skip }, () => {
 
 const STATEFUL_SET = 'base/stateful_set.yaml';
 const SERVICES = 'base/services.yaml';
-const DATABASE = 'replicas/database.yaml';
+const DATABASE = 'prerequisites/database.yaml';
 const MIGRATION = 'replicas/migration.yaml';
 const MONITOR = 'monitoring/pod_monitor.yaml';
 
@@ -117,7 +125,7 @@ const FAULTS = {
     'a field in the wrong place': ['clusterIP: None', 'automount: false', /unknown field "spec\.automount"/],
     'a bad type of a service': ['type: ClusterIP', 'type: Cluster', /spec\.type: Unsupported value: "Cluster"/],
   },
-  'base/namespace.yaml': {
+  'example/namespace.yaml': {
     'a namespace in a namespace': ['labels:', 'namespace: other\n  labels:', /metadata\.namespace: Forbidden/],
     'a level that Pod Security does not know': [
       'enforce: restricted',
@@ -202,7 +210,7 @@ describe('Kubernetes refuses', { skip }, () => {
   });
 
   it('a cron job with a bad schedule', () => {
-    const [job] = parse(read(MIGRATION));
+    const job = find(parse(read(MIGRATION)), 'Job', 'stampgate-migration');
     const cronJob = (schedule) => ({
       apiVersion: 'batch/v1',
       kind: 'CronJob',
@@ -217,21 +225,31 @@ describe('Kubernetes refuses', { skip }, () => {
 });
 
 describe('an upgrade', { skip }, () => {
-  it('changes each overlay into itself, and the example into several replicas', () => {
-    for (const name of overlays) {
+  it('changes each kustomization into itself, and the example into several gateways', () => {
+    for (const name of kustomizations) {
       const { status, output } = checkUpgrade(join(copy, name), render(join(copy, name)));
       assert.equal(status, 0, output);
     }
-    const { status, output } = checkUpgrade(join(copy, 'example'), render(join(copy, 'replicas')));
+    const { status, output } = checkUpgrade(join(copy, 'example'), render(join(copy, SEVERAL)));
     assert.equal(status, 0, output);
   });
 
   for (const name of readdirSync(releases)) {
     it(`from ${name} changes everything but the job, which the page says to delete`, () => {
-      const { status, output } = checkUpgrade(join(releases, name), render(join(copy, 'replicas')));
+      const { status, output } = checkUpgrade(join(releases, name), render(join(copy, SEVERAL)));
       assert.equal(status, 1);
       assert.equal(output, '-: Job stampgate/stampgate-migration: spec.template: Invalid value: field is immutable\n');
       assert.match(read('README.md'), /kubectl -n stampgate delete job stampgate-migration/);
+    });
+
+    it(`from ${name} deletes nothing, even with a tool that deletes what the manifests no longer have`, () => {
+      const ids = (text) => parse(text).map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+      const before = ids(readFileSync(join(releases, name), 'utf8'));
+      const now = ids(render(join(copy, SEVERAL)));
+      assert.deepEqual(
+        before.filter((id) => !now.includes(id)),
+        [],
+      );
     });
   }
 
@@ -246,13 +264,17 @@ describe('an upgrade', { skip }, () => {
       'a service without an address': ['clusterIP: None', 'type: ClusterIP', /spec\.clusterIPs\[0\]: Invalid value/],
       'a service with an address': ['type: ClusterIP', 'clusterIP: None', /spec\.clusterIPs\[0\]: Invalid value/],
     },
-    'example/config.yaml': {
-      'the type of a secret': ['type: Opaque', 'type: example.com/other', /type: .*field is immutable/],
-    },
     [DATABASE]: {
       'an object of an operator into a faulty one': ['instances: 3', 'instances: three', /spec\.instances: Invalid/],
     },
   };
+  it('cannot change the type of a secret', () => {
+    const text = render(join(copy, 'example')).replace('type: Opaque', 'type: example.com/other');
+    const { status, output } = checkUpgrade(join(copy, 'example'), text);
+    assert.equal(status, 1, output);
+    assert.match(output, /Secret stampgate\/stampgate-config: type: .*field is immutable/);
+  });
+
   for (const [file, changes] of Object.entries(FIXED)) {
     for (const [name, [from, to, reason]] of Object.entries(changes)) {
       it(`cannot change ${name}`, () => {
