@@ -87,7 +87,8 @@ const index = jsonBlob(
   ]),
 );
 const annotations = {
-  'io.containerd.image.name': `stampgate:${version}`,
+  // containerd needs the whole name: the kubelet cannot start an image that has a shorter one.
+  'io.containerd.image.name': `docker.io/library/stampgate:${version}`,
   'org.opencontainers.image.ref.name': version,
 };
 writeFileSync(join(folder, 'index.json'), JSON.stringify(indexOf([{ ...index, annotations }])));

@@ -59,7 +59,7 @@ describe('the OCI archive', () => {
     const version = execFileSync(GATEWAY, ['--version'], { encoding: 'utf8' }).trim().replace('stampgate ', '');
     assert.equal(named.digest, digest);
     assert.equal(named.annotations['org.opencontainers.image.ref.name'], version);
-    assert.equal(named.annotations['io.containerd.image.name'], `stampgate:${version}`);
+    assert.equal(named.annotations['io.containerd.image.name'], `docker.io/library/stampgate:${version}`);
     assert.equal(config.config.Labels['org.opencontainers.image.version'], version);
   });
 
