@@ -1,0 +1,148 @@
+// Installs the chart on the node, with a simulator on the node as upstream.
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { makeAuthority } from '../end_to_end/certificates.mjs';
+import { WEBHOOK_PATH, auditConfig, scratch, writeKey } from '../end_to_end/harness.mjs';
+import { root } from '../paths.mjs';
+import { startSimulator } from '../simulator/server.mjs';
+import { ORGANIZATION } from '../simulator/testing.mjs';
+import { apply, ctr, helm, kubectl, putSecret } from './kubectl.mjs';
+
+/** The node's address, to which node/settings/objects.yaml resolves the name of upstream. */
+const NODE = '10.77.0.2';
+const UPSTREAM = 'upstream.test';
+const CALLER = 'spiffe://example.org/ns/payments/sa/payouts';
+export const GATEWAY = 'stampgate.stampgate.svc:7443';
+/** The address that clients of gRPC dial. */
+export const TARGET = `dns:///${GATEWAY}`;
+
+/** The chart is installed with the first tag, and upgraded to the second one. */
+export const TAGS = ['first', 'second'];
+
+export const chart = join(root, 'deploy/kubernetes/chart');
+
+const CONFIG = {
+  listen_address: '0.0.0.0:7443',
+  reflection: true,
+  upstream: { base_url: `https://${UPSTREAM}`, ca_file: '/etc/stampgate/upstream/ca.crt' },
+  tls: {
+    certificate_file: '/etc/stampgate/tls/tls.crt',
+    private_key_file: '/etc/stampgate/tls/tls.key',
+    client_ca_file: '/etc/stampgate/tls/ca.crt',
+  },
+  admin: { listen_address: '0.0.0.0:8081' },
+  audit: { file: '/var/lib/stampgate/audit.log', key_file: '/etc/stampgate/audit/audit.key' },
+  store: { sqlite: { folder: '/var/lib/stampgate' } },
+  webhooks: { listen_address: '0.0.0.0:8080', paths: [WEBHOOK_PATH] },
+  keys: [{ name: 'main', file: '/etc/stampgate/keys/main.key', all_organizations: true }],
+  callers: [
+    {
+      name: 'payments',
+      spiffe_ids: [CALLER],
+      grants: [
+        { classes: ['query'], all_organizations: true },
+        { methods: ['PolicyService/CreatePolicies'], all_organizations: true },
+      ],
+    },
+  ],
+  class_grants_as_of: '2026-10-30',
+};
+
+/** The values of the chart. */
+const VALUES = {
+  image: { repository: 'node.local/stampgate', tag: TAGS[0] },
+  config: CONFIG,
+  networkPolicies: { upstream: [{ ipBlock: { cidr: `${NODE}/32` } }] },
+  extraVolumes: [{ name: 'upstream', secret: { secretName: 'upstream-authority' } }],
+  extraVolumeMounts: [{ name: 'upstream', mountPath: '/etc/stampgate/upstream', readOnly: true }],
+  test: { secretName: 'caller', organization: ORGANIZATION, image: 'node.local/grpcurl:1' },
+};
+
+export class Installation {
+  /** Upstream. @type {Awaited<ReturnType<typeof startSimulator>>} */
+  simulator;
+  #folder;
+  #authority;
+
+  /**
+   * Imports the images in the folder `images`, starts upstream, and creates the namespaces and the secrets. Installs
+   * nothing yet. Everything in this process ends with `t`; everything else ends with the node.
+   */
+  static async prepare(t, images) {
+    const prepared = new Installation();
+    prepared.#folder = scratch(t);
+    prepared.#authority = makeAuthority(prepared.#folder, 'callers');
+    await prepared.#importImages(images);
+    const upstreamAuthority = makeAuthority(prepared.#folder, 'upstream');
+    await prepared.#startUpstream(t, upstreamAuthority.issue({ name: `DNS:${UPSTREAM}` }));
+    await prepared.#createObjects(upstreamAuthority.file);
+    return prepared;
+  }
+
+  async #importImages(folder) {
+    await ctr('images', 'import', join(folder, 'caller.tar'));
+    const [imported] = (await ctr('images', 'import', join(folder, 'stampgate.tar'))).match(/\S+\/stampgate:\S+/);
+    for (const tag of TAGS) await ctr('images', 'tag', imported, `node.local/stampgate:${tag}`);
+  }
+
+  async #startUpstream(t, tls) {
+    const simulator = await startSimulator({ tls });
+    // The simulator listens on loopback only.
+    const forwarder = createServer((from) => {
+      const to = connect(simulator.port, '127.0.0.1');
+      for (const [one, other] of [
+        [from, to],
+        [to, from],
+      ]) {
+        one.on('error', () => {}).on('close', () => other.destroy());
+        one.pipe(other);
+      }
+    });
+    await once(forwarder.listen(443, NODE), 'listening');
+    t.after(() => forwarder.close());
+    t.after(() => simulator.close());
+    this.simulator = simulator;
+  }
+
+  async #createObjects(upstreamAuthority) {
+    const namespace = (name, labels = {}) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } });
+    await kubectl('apply', `--filename=${join(root, 'deploy/kubernetes/example/namespace.yaml')}`);
+    await apply(namespace('payments', { 'stampgate-caller': 'true' }), namespace('stranger'), namespace('monitoring'));
+    const folder = this.#folder;
+    const { key_file } = await auditConfig(folder);
+    const caller = this.#pair({ name: `URI:${CALLER}`, usage: 'clientAuth' });
+    await putSecret('stampgate', 'stampgate-keys', { 'main.key': readFileSync(writeKey(folder)) });
+    await putSecret('stampgate', 'stampgate-audit', { 'audit.key': readFileSync(key_file) });
+    await putSecret('stampgate', 'upstream-authority', { 'ca.crt': readFileSync(upstreamAuthority) });
+    await putSecret('stampgate', 'caller', caller);
+    await putSecret('payments', 'caller', caller);
+    await this.issueCertificate();
+  }
+
+  /** A certificate, as cert-manager would write it to a secret. */
+  #pair(options) {
+    const { cert, key } = this.#authority.issue(options);
+    return { 'tls.crt': cert, 'tls.key': key, 'ca.crt': readFileSync(this.#authority.file) };
+  }
+
+  /** Replaces the gateway's certificate, and returns it as PEM. */
+  async issueCertificate() {
+    const pair = this.#pair({ name: 'DNS:stampgate.stampgate.svc' });
+    await putSecret('stampgate', 'stampgate-tls', pair);
+    return pair['tls.crt'];
+  }
+
+  /** Installs the chart, or upgrades it. Waits until the gateway is ready. */
+  async install({ tag }) {
+    const values = join(this.#folder, 'values.json');
+    writeFileSync(values, JSON.stringify({ ...VALUES, image: { ...VALUES.image, tag } }));
+    await helm('upgrade', '--install', 'stampgate', chart, '--namespace=stampgate', `--values=${values}`);
+    await ready();
+  }
+}
+
+/** Waits until every gateway of the newest version is ready. */
+export const ready = () =>
+  kubectl('rollout', 'status', 'statefulset/stampgate', '--namespace=stampgate', '--timeout=180s');
