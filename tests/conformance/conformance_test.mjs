@@ -57,6 +57,7 @@ describe('the judge finds a driver that', { timeout: LIMIT_MS }, () => {
     'repeats an event': 'a subscription from the beginning returns every event in order',
     'accepts every event': 'an event of upstream passes the verification, and a changed one does not',
     'takes a pending activity for a completed one': 'an activity that needs consensus is pending',
+    'takes an unknown outcome for a refusal': 'a submit whose repetition upstream refuses has an unknown outcome',
   };
   const liar = fileURLToPath(new URL('drivers/reference/lying_driver.mjs', import.meta.url));
 

@@ -6,11 +6,12 @@ import { Ending, startStack } from './stacks.mjs';
  * A case: data, which scene.mjs carries out.
  * @typedef {object} Case
  * @property {string} name a fact
- * @property {'plain' | 'envoy' | 'tls' | 'tokens'} stack see stacks.mjs
+ * @property {'plain' | 'machine' | 'envoy' | 'tls' | 'tokens'} stack see stacks.mjs
  * @property {object} [config] merged over the stack's config at its top level
  * @property {object} [events] the config's section `events`
  * @property {boolean} [own] whether the case needs a stack that no other case has used
- * @property {{through?: 'proxy', address?: string, deadline_ms?: number, token?: boolean}} [connect]
+ * @property {{through?: 'proxy', address?: string, deadline_ms?: number, max_response_bytes?: number,
+ *     token?: boolean}} [connect]
  * @property {object[]} [before] the judge's steps before the driver starts
  * @property {object[]} steps in order. A step is a command for the driver (`do`), with the line that the driver `gives`,
  *     the parts of that line that the step `saves`, and the time that it took (`tookMs`); or it names a method of Scene

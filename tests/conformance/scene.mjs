@@ -1,8 +1,9 @@
 // One case with one driver: carries out the steps of the case, and compares what the driver prints.
-import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { metricsOf } from '../end_to_end/admin_port.mjs';
 import { deliver } from '../end_to_end/event_stack.mjs';
+import { SUBMIT, failureOf } from '../end_to_end/failures.mjs';
 import { stampKeyOf } from '../end_to_end/policy_callers.mjs';
 import { until } from '../end_to_end/processes.mjs';
 import { apiKeyNamed, submit } from '../simulator/testing.mjs';
@@ -248,13 +249,14 @@ export class Scene {
       return;
     }
     this.#driver = new Driver(this.#program);
-    const { through, deadline_ms = 20_000, address, token = false } = this.#case.connect ?? {};
+    const { through, deadline_ms = 20_000, max_response_bytes, address, token = false } = this.#case.connect ?? {};
     const connect = {
       do: 'connect',
       address: address ?? (through === 'proxy' ? this.#proxy : (stack.envoy ?? stack.gateway)).address,
       tls: stack.tls ?? null,
       token_file: token ? stack.tokenFile : null,
       deadline_ms,
+      ...(max_response_bytes && { max_response_bytes }),
     };
     check({ ok: true }, await this.#driver.ask(connect));
   }
@@ -273,6 +275,19 @@ export class Scene {
   /** Resolves when the gateway has ended. */
   async stopped() {
     check({ status: 0, signal: null }, await this.#stack.gateway.stop());
+  }
+
+  /** Writes a cursor, which can be empty, and a line feed to the driver's cursor file. */
+  writesCursor(cursor) {
+    writeFileSync(this.#cursorFile, `${cursor}\n`);
+  }
+
+  /** The disk of the idempotency keys no longer answers. Resolves when the gateway refuses submits with a key. */
+  async hangs() {
+    const { machine, gateway } = this.#stack;
+    machine.hang({ match: 'calls.db' });
+    const keyed = { ...SUBMIT, request: { ...SUBMIT.request, idempotency_key: 'of-the-judge' } };
+    await until(async () => (await failureOf(gateway, keyed)).reason === 'IDEMPOTENCY_UNAVAILABLE', 'it refuses keys');
   }
 
   /** Removes the event log of the stopped gateway. */

@@ -32,8 +32,18 @@ const USUAL = {
  */
 
 /** Plaintext, with one caller that may make every call. */
-const plain = (t, /** @type {Changes} */ { config, events }) =>
-  startEventStack(t, { events, config: { ...USUAL, callers: freeCaller(), ...config } });
+const plain = (t, /** @type {Changes} */ { config, events }, more = {}) =>
+  startEventStack(t, { events, config: { ...USUAL, callers: freeCaller(), ...config }, ...more });
+
+/** As `plain`, on a machine whose disk can hang. */
+async function onMachine(t, changes) {
+  const folder = scratch(t);
+  const machine = new Machine(scratch(t), folder);
+  t.after(() => machine.release());
+  const stack = await plain(t, changes, { folder, env: machine.env });
+  t.after(() => machine.close());
+  return Object.assign(stack, { machine });
+}
 
 /** As `plain`, with an Envoy, to which the driver connects, and a proxy between Envoy and the gateway. */
 async function throughEnvoy(t, changes) {
@@ -158,7 +168,7 @@ export class Ending {
   }
 }
 
-const STACKS = { plain, envoy: throughEnvoy, tls, tokens };
+const STACKS = { plain, machine: onMachine, envoy: throughEnvoy, tls, tokens };
 
 /**
  * Starts a stack. It ends with `t`.

@@ -65,7 +65,8 @@ func (e *Error) GRPCStatus() *status.Status {
 // lost keys: upstream could act a second time.
 func (e *Error) isRepeatable() bool {
 	isFinal := e.HasReason(stampgatev1.ErrorReason_ERROR_REASON_OUTCOME_NOT_STORED,
-		stampgatev1.ErrorReason_ERROR_REASON_IDEMPOTENCY_KEY_UNCERTAIN)
+		stampgatev1.ErrorReason_ERROR_REASON_IDEMPOTENCY_KEY_UNCERTAIN,
+		stampgatev1.ErrorReason_ERROR_REASON_DEADLINE_TOO_SHORT)
 	transient := []codes.Code{codes.Unavailable, codes.Unknown, codes.DeadlineExceeded}
 	return !isFinal && (e.RetryDelay != nil || e.isBroken() || slices.Contains(transient, e.Code))
 }
@@ -85,10 +86,13 @@ func (e *Error) isTLSFailure() bool {
 
 // mayHaveActed returns whether upstream may have carried out the attempt that ended with this error.
 func (e *Error) mayHaveActed() bool {
-	return e.isBroken() && !e.isUnsent || e.HasReason(
+	// A library refused a message that is too large: the request, or the response of a submit that has acted.
+	isTooLarge := e.Reason == "" && e.Code == codes.ResourceExhausted
+	return isTooLarge || e.isBroken() && !e.isUnsent || e.HasReason(
 		stampgatev1.ErrorReason_ERROR_REASON_OUTCOME_UNKNOWN,
 		stampgatev1.ErrorReason_ERROR_REASON_OUTCOME_NOT_STORED,
-		stampgatev1.ErrorReason_ERROR_REASON_IDEMPOTENCY_KEY_UNCERTAIN)
+		stampgatev1.ErrorReason_ERROR_REASON_IDEMPOTENCY_KEY_UNCERTAIN,
+		stampgatev1.ErrorReason_ERROR_REASON_ANSWER_TOO_LARGE)
 }
 
 // newError converts an error of gRPC.
@@ -99,7 +103,9 @@ func newError(err error, trailer metadata.MD) *Error {
 	for _, detail := range received.Details() {
 		switch detail := detail.(type) {
 		case *errdetails.ErrorInfo:
-			result.Reason, result.Domain, result.Metadata = detail.Reason, detail.Domain, detail.Metadata
+			if detail.Domain == "stampgate" || detail.Domain == "upstream" { // A proxy can send an ErrorInfo too.
+				result.Reason, result.Domain, result.Metadata = detail.Reason, detail.Domain, detail.Metadata
+			}
 		case *errdetails.BadRequest:
 			result.Violations = detail.FieldViolations
 		case *errdetails.RetryInfo:

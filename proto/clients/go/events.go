@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -31,16 +33,37 @@ func (f FileCursor) Load() (string, error) {
 	if os.IsNotExist(err) {
 		return "", nil
 	}
-	return strings.TrimSpace(string(text)), err
+	cursor := strings.TrimSpace(string(text))
+	if err == nil && cursor == "" {
+		err = fmt.Errorf("%s contains no cursor", f)
+	}
+	return cursor, err
 }
 
-// Save replaces the file in one step.
+// Save replaces the file by a rename. A saved cursor survives a power cut.
 func (f FileCursor) Save(cursor string) error {
 	next := string(f) + ".new"
-	if err := os.WriteFile(next, []byte(cursor), 0o600); err != nil {
+	err := os.WriteFile(next, []byte(cursor), 0o600)
+	if err == nil {
+		err = syncPath(next, os.O_RDWR)
+	}
+	if err == nil {
+		err = os.Rename(next, string(f))
+	}
+	if err == nil && runtime.GOOS != "windows" { // Windows cannot sync a folder.
+		err = syncPath(filepath.Dir(string(f)), os.O_RDONLY)
+	}
+	return err
+}
+
+// syncPath waits until the bytes of a file, or the names in a folder, are on the disk.
+func syncPath(path string, flag int) error {
+	file, err := os.OpenFile(path, flag, 0)
+	if err != nil {
 		return err
 	}
-	return os.Rename(next, string(f))
+	defer file.Close()
+	return file.Sync()
 }
 
 // MemoryCursor keeps the cursor of one subscription until the program ends. Its value is the cursor at which to start.

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
+	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -94,6 +95,20 @@ func TestASubscriptionStartsAtTheCursorOfItsStore(t *testing.T) {
 	}
 	read(t, gateway, store)
 	checkEqual(t, starts(gateway), []string{"saved"})
+}
+
+func TestAnEmptyFileIsAnErrorAndStartsNoSubscription(t *testing.T) {
+	gateway := stampgatetest.New(t)
+	store := stampgate.FileCursor(filepath.Join(t.TempDir(), "cursor"))
+	for _, text := range []string{"", "\n"} {
+		if err := os.WriteFile(string(store), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read(t, gateway, store); err == nil || err.Error() != string(store)+" contains no cursor" {
+			t.Errorf("got %v", err)
+		}
+	}
+	checkEqual(t, len(starts(gateway)), 0)
 }
 
 func TestABodyThatLeavesTheLoopDoesNotSaveItsEvent(t *testing.T) {

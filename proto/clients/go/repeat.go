@@ -15,7 +15,7 @@ const (
 // repetitions decides whether and when a call is repeated.
 type repetitions struct {
 	pause       time.Duration
-	tlsFailures int
+	tlsFailures int // in succession
 }
 
 // wait waits until the call that ended with err can be repeated. err is nil if the call succeeded. Returns false if a
@@ -23,11 +23,13 @@ type repetitions struct {
 func (r *repetitions) wait(ctx context.Context, err *Error) bool {
 	r.pause = min(max(firstPause, 2*r.pause), maxPause)
 	pause := r.pause/2 + rand.N(r.pause/2)
+	if err == nil || !err.isTLSFailure() {
+		r.tlsFailures = 0
+	} else {
+		r.tlsFailures++
+		pause = time.Second // The connection is not tried again earlier.
+	}
 	if err != nil {
-		if err.isTLSFailure() {
-			r.tlsFailures++
-			pause = time.Second // The connection is not tried again earlier.
-		}
 		if r.tlsFailures == maxTLSFailures || !err.isRepeatable() {
 			return false
 		}

@@ -41,8 +41,7 @@ type SubmitResponse interface {
 // It returns the response if the activity has completed. Otherwise the error is one of these:
 //   - *ActivityPending, *ActivityRejected or *ActivityFailed, with the activity
 //   - *OutcomeUnknown, with all that a repetition needs
-//   - *Error: this submit was refused, or never sent. If it was the first one with its key, upstream has not acted,
-//     unless the reason is ANSWER_TOO_LARGE: then upstream has acted, and its response was too large
+//   - *Error: this submit was refused, or never sent. If it was the first one with its key, upstream has not acted
 func Submit[Request SubmitRequest, Response SubmitResponse](ctx context.Context,
 	method func(context.Context, Request, ...grpc.CallOption) (Response, error), request Request,
 	options ...grpc.CallOption) (Response, error) {
@@ -127,7 +126,8 @@ func (s *submission) outcome(err error) error {
 }
 
 // OutcomeUnknown is the error of a Submit that ended before it learned whether upstream has acted. Repeat the submit
-// with Request, which contains the key: upstream then acts at most once, while the gateway keeps the key.
+// with Request, which contains the key, timestamp or stamp: upstream then acts at most once. With a key, do so while the
+// gateway keeps it, by default for 24 hours, and otherwise within an hour.
 type OutcomeUnknown struct {
 	// Request is the request as it was sent, with its idempotency key, timestamp or stamp.
 	Request SubmitRequest

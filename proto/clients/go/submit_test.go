@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
@@ -104,7 +105,7 @@ func TestARefusedSubmitIsNotRepeated(t *testing.T) {
 	for _, refused := range []*stampgate.Error{
 		refusal(codes.InvalidArgument, "INVALID_REQUEST"),
 		refusal(codes.PermissionDenied, "DENIED_BY_POLICY"),
-		refusal(codes.OutOfRange, "ANSWER_TOO_LARGE"),
+		refusal(codes.DeadlineExceeded, "DEADLINE_TOO_SHORT"),
 		refusal(codes.Internal, "SIGNING_FAILED"),
 		{Code: codes.ResourceExhausted, Reason: "QUOTA", Domain: "upstream"},
 	} {
@@ -161,11 +162,59 @@ func TestAKeyThatBecameUncertainIsNotRepeated(t *testing.T) {
 }
 
 func TestARefusalAfterABrokenConnectionIsAnUnknownOutcome(t *testing.T) {
+	for _, refused := range []*stampgate.Error{
+		refusal(codes.PermissionDenied, "DENIED_BY_POLICY"),
+		{Code: codes.PermissionDenied, Reason: "REQUEST_NOT_AUTHORIZED", Domain: "upstream"},
+	} {
+		_, _, err := submit(t, &stampgatev1.CreatePoliciesRequest{}, broken, stampgatetest.Fail(refused))
+		var got *stampgate.OutcomeUnknown
+		if !errors.As(err, &got) || got.Last.Reason != refused.Reason {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestAKeyThatCannotBeLookedUpIsAnUnknownOutcomeOnlyAfterAnAttemptThatMayHaveActed(t *testing.T) {
+	noStore := stampgatetest.Fail(delayed(refusal(codes.Unavailable, "IDEMPOTENCY_UNAVAILABLE"), time.Millisecond))
 	denied := stampgatetest.Fail(refusal(codes.PermissionDenied, "DENIED_BY_POLICY"))
-	_, _, err := submit(t, &stampgatev1.CreatePoliciesRequest{}, broken, denied)
-	var got *stampgate.OutcomeUnknown
-	if !errors.As(err, &got) || got.Last.Reason != "DENIED_BY_POLICY" {
+	_, _, err := submit(t, &stampgatev1.CreatePoliciesRequest{}, noStore, denied)
+	var refused *stampgate.Error
+	if !errors.As(err, &refused) {
 		t.Errorf("got %v", err)
+	}
+	_, _, err = submit(t, &stampgatev1.CreatePoliciesRequest{}, broken, noStore, denied)
+	checkIsNoRefusal(t, err)
+}
+
+func TestAResponseThatIsTooLargeIsAnUnknownOutcomeAndNotRepeated(t *testing.T) {
+	large := refusal(codes.OutOfRange, "ANSWER_TOO_LARGE")
+	large.Metadata = map[string]string{"fingerprint": "sha256:00"}
+	received, _, err := submit(t, &stampgatev1.CreatePoliciesRequest{}, stampgatetest.Fail(large))
+	var got *stampgate.OutcomeUnknown
+	if !errors.As(err, &got) || got.Fingerprint != "sha256:00" || len(received) != 1 {
+		t.Errorf("got %v after %d requests", err, len(received))
+	}
+	gateway := stampgatetest.New(t)
+	gateway.Answer(createPolicies, completed)
+	_, err = stampgate.Submit(t.Context(), stampgatev1.NewPolicyServiceClient(gateway.Conn).CreatePolicies,
+		&stampgatev1.CreatePoliciesRequest{}, grpc.MaxCallRecvMsgSize(5))
+	if !errors.As(err, &got) || got.Last.Code != codes.ResourceExhausted || len(gateway.Requests(createPolicies)) != 1 {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnErrorInfoOfAProxyLeavesTheOutcomeUnknown(t *testing.T) {
+	ofProxy := stampgatetest.Fail(&stampgate.Error{Code: codes.Unavailable, Reason: "RESET", Domain: "proxy.example"})
+	denied := stampgatetest.Fail(refusal(codes.PermissionDenied, "DENIED_BY_POLICY"))
+	_, _, err := submit(t, &stampgatev1.CreatePoliciesRequest{}, ofProxy, denied)
+	checkIsNoRefusal(t, err)
+}
+
+func TestASubmitDoesNotEndAfterThreeTLSFailuresThatAreNotInSuccession(t *testing.T) {
+	failed := stampgatetest.Fail(&stampgate.Error{Code: codes.Unavailable, Message: "tls: bad certificate"})
+	received, _, err := submit(t, &stampgatev1.CreatePoliciesRequest{}, failed, broken, failed, failed, completed)
+	if err != nil || len(received) != 5 {
+		t.Errorf("got %v after %d requests", err, len(received))
 	}
 }
 

@@ -1,5 +1,6 @@
 // Tests the package against its own fake gateway.
 import assert from 'node:assert/strict';
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
@@ -15,6 +16,7 @@ import { importFrom, installPackage } from './installed.mjs';
 const ORGANIZATION = '11111111-2222-4333-8444-555555555555';
 const UNAVAILABLE = 14;
 const UNKNOWN = 2;
+const DEADLINE_EXCEEDED = 4;
 const RESOURCE_EXHAUSTED = 8;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -187,7 +189,6 @@ describe('a submit', () => {
 
   test('ends with an error if @grpc/grpc-js sent nothing, and otherwise with an unknown outcome', async (t) => {
     const { fake, gateway } = await start(t);
-    const DEADLINE_EXCEEDED = 4;
     for (const [code, message, name] of [
       [UNAVAILABLE, 'Name resolution failed for target dns:nowhere:7443', 'StampgateError'],
       [UNAVAILABLE, 'Failed to parse DNS address dns:nowhere:port', 'StampgateError'],
@@ -197,6 +198,7 @@ describe('a submit', () => {
       [DEADLINE_EXCEEDED, 'Deadline exceeded after 0.301s,LB pick: 0.1s,remote_addr=127.0.0.1:1', 'OutcomeUnknown'],
       [UNAVAILABLE, 'Connection dropped', 'OutcomeUnknown'],
       [UNAVAILABLE, 'the proxy reports: No connection established', 'OutcomeUnknown'],
+      [UNAVAILABLE, 'Connection dropped: read error: SSL alert bad record mac', 'OutcomeUnknown'],
     ]) {
       const answer = testing.errorOf({ code: Number(code), message: String(message) });
       fake.answer(renaming(), answer, testing.errorOf({ code: 3, reason: 'INVALID_REQUEST' }));
@@ -226,18 +228,80 @@ describe('a submit', () => {
     assert.equal((await ends(testing.errorOf({ code: 3, reason: 'INVALID_REQUEST' }))).name, 'StampgateError');
     const quota = { code: RESOURCE_EXHAUSTED, reason: 'HTTP_429', domain: 'upstream' };
     assert.equal((await ends(testing.errorOf(quota))).name, 'StampgateError');
+    const late = { code: DEADLINE_EXCEEDED, reason: 'DEADLINE_TOO_SHORT' };
+    assert.equal((await ends(testing.errorOf(late))).name, 'StampgateError');
     const notStored = { code: UNKNOWN, reason: 'OUTCOME_NOT_STORED', retryDelayMs: 1 };
     assert.equal((await ends(testing.errorOf(notStored))).name, 'OutcomeUnknown');
+    const tooLarge = { code: 11, reason: 'ANSWER_TOO_LARGE', metadata: { fingerprint: 'sha256:00' } };
+    assert.equal((await ends(testing.errorOf(tooLarge))).fingerprint, 'sha256:00');
   });
 
-  test('that an earlier try may have carried out does not end with a later refusal of the gateway', async (t) => {
+  test('that an earlier try may have carried out has an unknown outcome, whoever refuses its repetition', async (t) => {
     const { fake, gateway } = await start(t);
-    const denied = testing.errorOf({ code: 7, reason: 'DENIED_BY_POLICY' });
-    fake.answer(renaming(), testing.errorOf({ code: UNAVAILABLE }), denied);
+    for (const refusal of [
+      { code: 7, reason: 'DENIED_BY_POLICY' },
+      { code: 7, reason: 'REQUEST_NOT_AUTHORIZED', domain: 'upstream' },
+      { code: 5, reason: 'HTTP_404', domain: 'upstream' },
+    ]) {
+      fake.answer(renaming(), outcomeUnknown(), testing.errorOf(refusal));
+      const failed = await gateway.submit(renaming(), request()).catch((error) => error);
+      assert.deepEqual([failed.name, failed.last.reason], ['OutcomeUnknown', refusal.reason]);
+      assert.equal(failed.fingerprint, 'sha256:00');
+    }
+  });
+
+  test('whose key cannot be looked up has an unknown outcome only after a try that may have acted', async (t) => {
+    const { fake, gateway } = await start(t);
+    const noStore = testing.errorOf({ code: UNAVAILABLE, reason: 'IDEMPOTENCY_UNAVAILABLE', retryDelayMs: 1 });
+    const submit = () => gateway.submit(renaming(), request(), { timeoutMs: 500 });
+    fake.answer(renaming(), noStore);
+    await assert.rejects(submit(), { name: 'StampgateError', reason: 'IDEMPOTENCY_UNAVAILABLE' });
+    fake.answer(renaming(), testing.errorOf({ code: UNAVAILABLE }), noStore);
+    await assert.rejects(submit(), { name: 'OutcomeUnknown' });
+  });
+
+  test('whose response is larger than @grpc/grpc-js accepts has an unknown outcome, and is not repeated', async (t) => {
+    const { fake, gateway } = await start(t, { channelOptions: { 'grpc.max_receive_message_length': 10 } });
+    fake.answer(renaming(), completed());
+    const failed = await gateway.submit(renaming(), request()).catch((error) => error);
+    assert.deepEqual([failed.name, failed.last.codeName], ['OutcomeUnknown', 'RESOURCE_EXHAUSTED']);
+    assert.equal(fake.received.length, 1);
+  });
+
+  test('whose error has an ErrorInfo of a proxy has an unknown outcome', async (t) => {
+    const { fake, gateway } = await start(t);
+    const ofProxy = { code: UNAVAILABLE, reason: 'RESET', domain: /** @type {any} */ ('proxy.example') };
+    fake.answer(renaming(), testing.errorOf(ofProxy), testing.errorOf({ code: 3, reason: 'INVALID_REQUEST' }));
     await assert.rejects(gateway.submit(renaming(), request()), { name: 'OutcomeUnknown' });
-    const refused = testing.errorOf({ code: 5, reason: 'HTTP_404', domain: 'upstream' });
-    fake.answer(renaming(), testing.errorOf({ code: UNAVAILABLE }), refused);
-    await assert.rejects(gateway.submit(renaming(), request()), { name: 'StampgateError', reason: 'HTTP_404' });
+  });
+
+  test('whose error has details that cannot be decoded has an unknown outcome', async (t) => {
+    const { fake, gateway } = await start(t);
+    const broken = testing.errorOf({ code: UNAVAILABLE });
+    broken.metadata.set('grpc-status-details-bin', Buffer.from('of a proxy'));
+    fake.answer(renaming(), broken, testing.errorOf({ code: 3, reason: 'INVALID_REQUEST' }));
+    await assert.rejects(gateway.submit(renaming(), request()), { name: 'OutcomeUnknown' });
+  });
+
+  test('does not end after three TLS failures that are not in succession', async (t) => {
+    const { fake, gateway } = await start(t);
+    const tls = testing.errorOf({ code: UNAVAILABLE, message: 'No connection established. Last error: SSL alert' });
+    fake.answer(renaming(), tls, testing.errorOf({ code: UNAVAILABLE }), tls, tls, completed());
+    await gateway.submit(renaming(), request());
+    assert.equal(fake.received.length, 5);
+  });
+
+  test('on its stub is not repeated because a TXT record of DNS asks for it', async (t) => {
+    const { fake } = await start(t);
+    const retryPolicy = { maxAttempts: 2, initialBackoff: '0.01s', maxBackoff: '1s', backoffMultiplier: 1 };
+    const methodConfig = [{ name: [{}], retryPolicy: { ...retryPolicy, retryableStatusCodes: ['UNAVAILABLE'] } }];
+    const config = JSON.stringify([{ serviceConfig: { methodConfig } }]);
+    t.mock.method(dns.promises, 'resolveTxt', async () => [[`grpc_config=${config}`]]);
+    const gateway = client.connect(fake.address.replace('127.0.0.1', 'localhost'));
+    t.after(() => gateway.close());
+    fake.answer(renaming(), testing.errorOf({ code: UNAVAILABLE }));
+    await assert.rejects(gateway.client(api.OrganizationService).updateOrganizationName({}), { code: UNAVAILABLE });
+    assert.equal(fake.received.length, 1);
   });
 
   test('that is not completed ends with a typed error', async (t) => {
@@ -266,6 +330,13 @@ describe('a submit', () => {
     fake.answer(renaming(), activity('PENDING'), testing.errorOf({ code: UNAVAILABLE }));
     const waiting = gateway.submit(renaming(), request(), { wait: true, timeoutMs: 500 });
     await assert.rejects(waiting, { name: 'ActivityPending' });
+  });
+
+  test('whose connection is closed after a try that may have acted has an unknown outcome', async (t) => {
+    const { fake, gateway } = await start(t);
+    fake.answer(renaming(), () => (setImmediate(() => gateway.close()), outcomeUnknown()));
+    await assert.rejects(gateway.submit(renaming(), request(), { key: 'k' }), { name: 'OutcomeUnknown', key: 'k' });
+    assert.equal(fake.received.length, 1);
   });
 
   test('whose request is faulty throws before it is sent', async (t) => {
@@ -412,7 +483,9 @@ describe('the file of a cursor', () => {
     const { gateway } = await start(t);
     const path = join(folder, 'empty');
     writeFileSync(path, '');
-    await assert.rejects(gateway.subscribe({}, { cursor: new client.FileCursor(path) }).next(), /contains no cursor/);
+    await assert.rejects(gateway.subscribe({}, { cursor: new client.FileCursor(path) }).next(), {
+      message: `${path} contains no cursor`,
+    });
     assert.equal(readFileSync(path, 'utf8'), '');
   });
 });

@@ -254,12 +254,27 @@ export default [
     ],
   },
   {
-    name: 'a response over the largest size is an error that names the activity',
+    name: 'a response over the largest size leaves the outcome of a submit unknown, and is not repeated',
     stack: 'plain',
     steps: [
       { faults: [{ kind: 'mutate', set: { '/padding': JSON.stringify('x'.repeat(4_200_000)) } }] },
       {
         do: 'submit',
+        ...rename(),
+        gives: {
+          outcome_unknown: partly({ key: any, timestamp_ms: text(/^\d{13}$/), fingerprint: text(/^sha256:/) }),
+        },
+      },
+      { received: { activities: 1, operations: ['update_organization_name'] } },
+    ],
+  },
+  {
+    name: 'a response over the largest size is an error of the stub that names the activity',
+    stack: 'plain',
+    steps: [
+      { faults: [{ kind: 'mutate', set: { '/padding': JSON.stringify('x'.repeat(4_200_000)) } }] },
+      {
+        do: 'call',
         ...rename(),
         gives: {
           error: partly({
@@ -270,6 +285,15 @@ export default [
           }),
         },
       },
+      { received: { activities: 1, operations: ['update_organization_name'] } },
+    ],
+  },
+  {
+    name: "a response over the library's own limit leaves the outcome of a submit unknown, and is not repeated",
+    stack: 'plain',
+    connect: { max_response_bytes: 50 },
+    steps: [
+      { do: 'submit', ...rename(), gives: { outcome_unknown: partly({ key: any }) } },
       { received: { activities: 1, operations: ['update_organization_name'] } },
     ],
   },

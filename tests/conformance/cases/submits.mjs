@@ -123,6 +123,55 @@ export default [
     ],
   },
   {
+    name: 'a submit whose repetition upstream refuses has an unknown outcome',
+    stack: 'plain',
+    steps: [
+      {
+        faults: [
+          { kind: 'error', code: 'INTERNAL', apply: true },
+          { kind: 'status', status: 403, body: '' },
+        ],
+      },
+      {
+        do: 'submit',
+        ...rename(),
+        gives: { outcome_unknown: partly({ key: any, timestamp_ms: text(/^\d{13}$/), fingerprint: text(/^sha256:/) }) },
+      },
+      { received: { operations: [RENAMED, RENAMED], bodies: 1, activities: 1 } },
+    ],
+  },
+  {
+    name: 'a submit whose key cannot be stored is an error, and nothing is sent',
+    stack: 'machine',
+    own: true,
+    steps: [
+      { hangs: true },
+      {
+        do: 'submit',
+        ...rename(),
+        deadline_ms: 3000,
+        gives: { error: partly({ code: 'UNAVAILABLE', domain: 'stampgate', reason: 'IDEMPOTENCY_UNAVAILABLE' }) },
+      },
+      { received: { operations: [] } },
+    ],
+  },
+  {
+    name: 'a submit whose key cannot be looked up after a try that may have acted has an unknown outcome',
+    stack: 'machine',
+    own: true,
+    connect: { through: 'proxy' },
+    steps: [
+      { faults: [HOLD] },
+      { do: 'start', id: 's', what: 'submit', ...rename(), deadline_ms: 15_000, gives: { ok: true } },
+      { holds: 1 },
+      { hangs: true },
+      { breaks: { now: true } },
+      { do: 'wait', id: 's', gives: { outcome_unknown: partly({ key: any }) } },
+      { release: true },
+      { received: { operations: [RENAMED] } },
+    ],
+  },
+  {
     name: 'a submit on the stub without a key is never repeated',
     stack: 'plain',
     steps: [

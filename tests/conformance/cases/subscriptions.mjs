@@ -1,5 +1,5 @@
 // Subscriptions: where they start, how they resume, and the gaps that they report.
-import { any, partly, saved } from '../matching.mjs';
+import { any, partly, saved, text } from '../matching.mjs';
 import { query } from './samples.mjs';
 
 const EARLIEST = { end: 'LOG_END_EARLIEST' };
@@ -140,6 +140,31 @@ export default [
       { delivers: { ids: ['3'], type: 'blue' } },
       subscribe({ request: EARLIEST, cursorFile: true, events: 1 }),
       { reads: [event('3'), DONE] },
+    ],
+  },
+  {
+    name: 'a cursor file without a cursor is an error that names the file',
+    ...own,
+    steps: [
+      { delivers: { ids: ['1'] } },
+      { writesCursor: '' },
+      {
+        ...subscribe({ request: EARLIEST, cursorFile: true, events: 1 }),
+        gives: { cursor_error: text(/\/cursor contains no cursor$/) },
+      },
+      { do: 'call', ...query, gives: { response: any } },
+    ],
+  },
+  {
+    name: 'a cursor file that ends in a line feed is read',
+    ...own,
+    steps: [
+      { delivers: { ids: ['1'] } },
+      { ...list(EARLIEST), gives: any, saves: { cursor: 'response.cursor' } },
+      { writesCursor: saved('cursor') },
+      { delivers: { ids: ['2'] } },
+      subscribe({ request: EARLIEST, cursorFile: true, events: 1 }),
+      { reads: [event('2'), DONE] },
     ],
   },
   {

@@ -3,6 +3,7 @@
 package stampgatetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -40,7 +41,7 @@ type Answer struct {
 // OK answers with these messages: one, unless the method returns a stream.
 func OK(messages ...proto.Message) Answer { return Answer{Messages: messages} }
 
-// Fail answers with this error.
+// Fail answers with this error. The domain of its reason is "stampgate", unless the error has another one.
 func Fail(err *stampgate.Error) Answer { return Answer{Err: err} }
 
 // Gateway is a fake gateway.
@@ -153,7 +154,8 @@ func (g *Gateway) serve(_ any, stream grpc.ServerStream) error {
 func encode(e *stampgate.Error) error {
 	var details []protoadapt.MessageV1
 	if e.Reason != "" {
-		details = append(details, &errdetails.ErrorInfo{Reason: e.Reason, Domain: e.Domain, Metadata: e.Metadata})
+		domain := cmp.Or(e.Domain, "stampgate")
+		details = append(details, &errdetails.ErrorInfo{Reason: e.Reason, Domain: domain, Metadata: e.Metadata})
 	}
 	if len(e.Violations) > 0 {
 		details = append(details, &errdetails.BadRequest{FieldViolations: e.Violations})

@@ -6,6 +6,7 @@ import pathlib
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import grpc
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -33,8 +34,8 @@ class SubscribeTest(unittest.TestCase):
         self.gateway = self.enterContext(FakeGateway())
         self.channel = self.enterContext(stampgate.connect(self.gateway.address))
         self.events = EventServiceStub(self.channel)
-        folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.store = stampgate.FileCursor(pathlib.Path(folder) / 'cursor')
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.store = stampgate.FileCursor(self.folder / 'cursor')
 
     def subscribe(self, cursor=None):
         return stampgate.subscribe(self.events.Subscribe, EARLIEST, cursor)
@@ -102,6 +103,29 @@ class SubscribeTest(unittest.TestCase):
         self.assertEqual(self.store.load(), 'a', 'the body has not ended')
         next(self.subscribe(self.store))
         self.assertEqual(self.starts(), ['', 'a'])
+
+    def test_a_cursor_is_on_the_disk_before_it_replaces_the_old_one_and_its_new_name_afterwards(self):
+        self.store.save('old')
+        synced = []
+
+        def fsync(descriptor: int) -> None:
+            synced.append((pathlib.Path(f'/proc/self/fd/{descriptor}').readlink().name, self.store.load()))
+
+        with mock.patch('os.fsync', fsync):
+            self.store.save('new')
+        self.assertEqual(synced, [('cursor.new', 'old'), (self.folder.name, 'new')])
+
+    def test_an_empty_file_is_an_error_and_starts_no_subscription(self):
+        path = self.folder / 'cursor'
+        for text in ('', '\n'):
+            path.write_text(text)
+            with self.assertRaisesRegex(ValueError, f'^{path} contains no cursor$'):
+                next(self.subscribe(self.store))
+        self.assertEqual(self.starts(), [])
+
+    def test_a_line_feed_after_the_cursor_is_no_part_of_it(self):
+        (self.folder / 'cursor').write_text('saved\n')
+        self.assertEqual(self.store.load(), 'saved')
 
     def test_the_cursor_of_a_heartbeat_is_saved(self):
         self.gateway.answers(METHOD, [message(cursor='start'), message(cursor='later'), DENIED])

@@ -1,6 +1,7 @@
 """Submits against the fake gateway."""
 
 import _thread
+import math
 import time
 import unittest
 import uuid
@@ -8,6 +9,7 @@ import uuid
 import grpc
 
 import stampgate
+from stampgate.submits import Backoff
 from stampgate.testing import FakeGateway, failure
 from stampgate.v1 import activity_pb2, client_stamp_pb2, general_service_pb2, policy_service_pb2
 from stampgate.v1.general_service_pb2_grpc import GeneralServiceStub
@@ -102,10 +104,46 @@ class SubmitTest(unittest.TestCase):
         self.assertEqual(set(self.keys()), {'mine'})
 
     def test_a_refusal_after_an_unknown_outcome_leaves_the_outcome_unknown(self):
+        refused = failure(grpc.StatusCode.PERMISSION_DENIED, 'REQUEST_NOT_AUTHORIZED', domain='upstream')
+        for refusal in (DENIED, refused):
+            with self.subTest(refusal.reason), self.assertRaises(stampgate.OutcomeUnknown) as raised:
+                self.submit(OUTCOME_UNKNOWN, BROKEN, refusal)
+            self.assertEqual(raised.exception.last.reason, refusal.reason)
+            self.assertEqual(raised.exception.fingerprint, 'sha256:00')
+
+    def test_a_key_that_cannot_be_looked_up_is_an_unknown_outcome_only_after_a_try_that_may_have_acted(self):
+        no_store = failure(grpc.StatusCode.UNAVAILABLE, 'IDEMPOTENCY_UNAVAILABLE', retry_delay=0.001)
+        with self.assertRaises(stampgate.Error):
+            self.submit(no_store, timeout=0.3)
+        with self.assertRaises(stampgate.OutcomeUnknown):
+            self.submit(BROKEN, no_store, timeout=0.5)
+
+    def test_a_response_that_is_too_large_is_an_unknown_outcome_and_not_repeated(self):
+        large = failure(grpc.StatusCode.OUT_OF_RANGE, 'ANSWER_TOO_LARGE', metadata={'fingerprint': 'sha256:00'})
         with self.assertRaises(stampgate.OutcomeUnknown) as raised:
-            self.submit(OUTCOME_UNKNOWN, BROKEN, DENIED)
-        self.assertEqual(raised.exception.last.reason, 'DENIED_BY_POLICY')
+            self.submit(large)
         self.assertEqual(raised.exception.fingerprint, 'sha256:00')
+        options = [('grpc.max_receive_message_length', 10)]
+        with stampgate.connect(self.gateway.address, options=options) as channel:
+            self.policies = PolicyServiceStub(channel)
+            with self.assertRaises(stampgate.OutcomeUnknown) as raised:
+                self.submit(COMPLETED)
+        self.assertIs(raised.exception.last.code(), grpc.StatusCode.RESOURCE_EXHAUSTED)
+        self.assertEqual(len(self.keys()), 2)
+
+    def test_an_error_of_a_proxy_is_an_unknown_outcome(self):
+        with_details = failure(grpc.StatusCode.UNAVAILABLE, 'RESET', domain='proxy.example')
+        with_text = failure(grpc.StatusCode.UNAVAILABLE, message='the proxy: failed to connect to all addresses')
+        for error in (with_details, with_text):
+            with self.subTest(error), self.assertRaises(stampgate.OutcomeUnknown):
+                self.submit(error, DENIED)
+
+    def test_five_rejected_connections_in_a_row_end_the_repetitions(self):
+        rejected = failure(grpc.StatusCode.UNAVAILABLE, message='failed to connect to all addresses; SSL alert')
+        backoff = Backoff()
+        for error in [*[rejected] * 4, None, *[rejected] * 4, BROKEN, *[rejected] * 4]:
+            self.assertLess(backoff.after(error), math.inf)
+        self.assertEqual(backoff.after(rejected), math.inf)
 
     def test_a_refusal_after_a_connection_that_never_opened_is_no_unknown_outcome(self):
         self.gateway.close()

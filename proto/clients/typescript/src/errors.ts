@@ -9,6 +9,9 @@ import type { ErrorReason } from './v1.js';
 /** The names of the gateway's own reasons, such as 'OUTCOME_UNKNOWN'. */
 export type Reason = Exclude<keyof typeof ErrorReason, 'UNSPECIFIED'>;
 
+/** The domains of the gateway's errors. A proxy can send an ErrorInfo too. */
+const DOMAINS = ['stampgate', 'upstream'];
+
 /** The end of a message of @grpc/grpc-js whose note about the name of the gateway is empty. */
 const EMPTY_NOTE = /\. Resolution note: $/;
 
@@ -39,21 +42,23 @@ export class StampgateError extends Error {
     this.code = cause.code;
     this.requestId = cause.metadata?.get('x-request-id')[0]?.toString();
     const bytes = cause.metadata?.get('grpc-status-details-bin')[0];
-    const details = bytes instanceof Buffer ? fromBinary(StatusSchema, bytes).details : [];
-    const detail = <Type extends DescMessage>(type: Type) => details.map((any) => anyUnpack(any, type)).find(Boolean);
-    const { domain, reason, metadata } = detail(ErrorInfoSchema) ?? { domain: '', reason: '', metadata: {} };
-    this.domain = domain;
-    this.reason = reason;
-    this.metadata = metadata;
+    const detail = <Type extends DescMessage>(type: Type) => {
+      if (!(bytes instanceof Buffer)) return undefined;
+      try {
+        const { details } = fromBinary(StatusSchema, bytes);
+        return details.map((any) => anyUnpack(any, type)).find(Boolean);
+      } catch {
+        return undefined; // the details of a proxy, which cannot be decoded
+      }
+    };
+    const info = detail(ErrorInfoSchema);
+    const isOfGateway = info !== undefined && DOMAINS.includes(info.domain);
+    this.domain = isOfGateway ? info.domain : '';
+    this.reason = isOfGateway ? info.reason : '';
+    this.metadata = isOfGateway ? info.metadata : {};
     const violations = detail(BadRequestSchema)?.fieldViolations ?? [];
     this.violations = violations.map(({ field, description }) => ({ field, description }));
     const delay = detail(RetryInfoSchema)?.retryDelay;
     this.retryDelayMs = delay && Number(delay.seconds) * 1000 + delay.nanos / 1e6;
   }
-}
-
-/** The error of a call. Throws every other error. */
-export function errorOfCall(error: unknown): StampgateError {
-  if (error instanceof StampgateError) return error;
-  throw error;
 }

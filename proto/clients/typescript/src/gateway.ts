@@ -42,6 +42,8 @@ export type Client<Service extends DescService> = { [Name in keyof Service['meth
 const DEFAULT_OPTIONS: ChannelOptions = {
   'grpc.primary_user_agent': `stampgate-typescript/${VERSION}`,
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }], ...SERVICE_CONFIG }),
+  // A service config from DNS could repeat submits.
+  'grpc.service_config_disable_resolution': 1,
   // The gateway ends connections that send a ping more often than every 30 seconds.
   'grpc.keepalive_time_ms': 40_000,
   'grpc.keepalive_timeout_ms': 10_000,

@@ -1,12 +1,13 @@
 // The ends of submits that are not results.
 import type { Message } from '@bufbuild/protobuf';
 import type { StampgateError } from './errors.js';
-import { ActivityStatus, type Activity } from './v1.js';
+import { ActivityStatus, ActivityStatusSchema, type Activity } from './v1.js';
 
 /**
  * A submit ended, and upstream may or may not have carried it out. It is no StampgateError, because a program that
  * handles a StampgateError may conclude that nothing was done. To learn the outcome, submit `request` again: it contains
- * the key or the timestamp, so that upstream acts at most once. Do so within 55 minutes.
+ * the key, the timestamp or the stamp, so that upstream acts at most once. With a key, do so while the gateway keeps it,
+ * by default for 24 hours, and otherwise within an hour.
  */
 export class OutcomeUnknown<Request extends Message = Message> extends Error {
   override name = 'OutcomeUnknown';
@@ -39,7 +40,7 @@ export class ActivityError extends Error {
 
   constructor(readonly activity: Activity) {
     const { id, failure, status } = activity;
-    super(`activity ${id}: ${failure?.message || (ActivityStatus[status] ?? status)}`);
+    super(`activity ${id}: ${failure?.message || (ActivityStatusSchema.value[status]?.name ?? status)}`);
   }
 }
 

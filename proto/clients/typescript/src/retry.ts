@@ -38,7 +38,7 @@ export class Backoff {
 const REPEATABLE = [status.UNAVAILABLE, status.UNKNOWN, status.DEADLINE_EXCEEDED];
 
 /** Errors whose code is repeatable, but whose repetition cannot help. */
-const FINAL: string[] = ['OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN'] satisfies Reason[];
+const FINAL: string[] = ['OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN', 'DEADLINE_TOO_SHORT'] satisfies Reason[];
 
 const isRepeatable = (error: StampgateError): boolean =>
   !FINAL.includes(error.reason) &&
@@ -48,7 +48,7 @@ const isRepeatable = (error: StampgateError): boolean =>
 const BROKEN = [...REPEATABLE, status.INTERNAL, status.CANCELLED];
 
 /** Whether the client's own library made the error because a connection broke or a deadline passed. */
-export const isBroken = ({ domain, code }: StampgateError): boolean => domain === '' && BROKEN.includes(code);
+const isBroken = ({ domain, code }: StampgateError): boolean => domain === '' && BROKEN.includes(code);
 
 /** What Node.js and OpenSSL report if a handshake fails, and not if the connection ends before the handshake. */
 const TLS_FAILURE = /certificate|\bSSL\b|\bERR_(SSL|TLS)/i;
@@ -70,7 +70,20 @@ const STILL_WAITING = /^Deadline exceeded after .*[Ww]aiting for (name resolutio
 export const isCutOff = (error: StampgateError): boolean => isBroken(error) && STILL_WAITING.test(error.message);
 
 /** Whether the client's own library ended the call before it sent a byte. */
-export const isUnsent = (error: StampgateError): boolean =>
-  isTlsFailure(error) ||
-  isCutOff(error) ||
-  (isBroken(error) && (NO_CONNECTION.test(error.message) || NO_TOKEN.test(error.message)));
+const isUnsent = (error: StampgateError): boolean =>
+  isCutOff(error) || NO_CONNECTION.test(error.message) || NO_TOKEN.test(error.message);
+
+/** Errors of the gateway after which upstream may have acted. */
+const OPEN: string[] = [
+  'OUTCOME_UNKNOWN',
+  'OUTCOME_NOT_STORED',
+  'IDEMPOTENCY_KEY_UNCERTAIN',
+  'ANSWER_TOO_LARGE',
+] satisfies Reason[];
+
+/** Whether a library refused a message that is too large: the request, or the response of a submit that has acted. */
+const isTooLarge = ({ domain, code }: StampgateError): boolean => domain === '' && code === status.RESOURCE_EXHAUSTED;
+
+/** Whether upstream may have carried out the submit that ended with this error. */
+export const mayHaveActed = (error: StampgateError): boolean =>
+  OPEN.includes(error.reason) || isTooLarge(error) || (isBroken(error) && !isUnsent(error));

@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import type { DescMethodUnary, Message, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
-import { StampgateError, errorOfCall, type Reason } from './errors.js';
+import { StampgateError } from './errors.js';
 import type { CallOptions, Gateway } from './gateway.js';
 import { ActivityFailed, ActivityPending, ActivityRejected, OutcomeUnknown } from './outcomes.js';
-import { Backoff, isBroken, isCutOff, isUnsent } from './retry.js';
+import { Backoff, isCutOff, mayHaveActed } from './retry.js';
 import { ActivityStatus, WaitUntil, type Activity, type ActivityResult, type CreatePoliciesRequest } from './v1.js';
 
 export interface SubmitOptions extends CallOptions {
@@ -49,10 +49,14 @@ export async function submit<Method extends DescMethodUnary>(
     const remaining = deadline - Date.now();
     const limit = { timeoutMs: isWaiting ? remaining : Math.min(remaining, TRY_MS) };
     const call: Promise<SubmitResponse> = this.call<DescMethodUnary>(method, request, { ...options, ...limit });
-    const response = await call.catch(errorOfCall);
+    const response = await call.catch((error: unknown) => {
+      if (error instanceof StampgateError) return error;
+      // Such as that of a connection that the program has closed between two tries.
+      throw open && last ? new OutcomeUnknown(last, request, open) : error;
+    });
     if (response instanceof StampgateError) {
+      // No later error closes it: upstream can refuse a repetition of what it has carried out.
       if (mayHaveActed(response)) open = { ...open, ...response.metadata };
-      else if (response.domain === 'upstream') open = undefined;
       // The deadline can cut off a try before it learns what the earlier one has reported.
       if (!last || !isCutOff(response)) last = response;
       if (await backoff.wait(response)) continue;
@@ -76,14 +80,3 @@ function repeatable(init: Submittable, key?: string, wait = false): Submittable 
   const idempotencyKey = key ?? init.idempotencyKey ?? (needsKey ? randomUUID() : undefined);
   return { ...init, idempotencyKey, waitUntil: wait ? WaitUntil.FINAL : init.waitUntil };
 }
-
-/** Errors of the gateway after which upstream may have acted. */
-const OPEN: string[] = [
-  'OUTCOME_UNKNOWN',
-  'OUTCOME_NOT_STORED',
-  'IDEMPOTENCY_KEY_UNCERTAIN',
-  'IDEMPOTENCY_UNAVAILABLE',
-] satisfies Reason[];
-
-const mayHaveActed = (error: StampgateError): boolean =>
-  error.domain === 'stampgate' ? OPEN.includes(error.reason) : isBroken(error) && !isUnsent(error);

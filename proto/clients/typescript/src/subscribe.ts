@@ -1,7 +1,7 @@
 // A subscription that resumes by itself.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { CursorStore } from './cursor.js';
-import { StampgateError, errorOfCall, type Reason } from './errors.js';
+import { StampgateError, type Reason } from './errors.js';
 import type { Gateway } from './gateway.js';
 import { Backoff } from './retry.js';
 import { EventService, LogEnd, SubscribeRequestSchema, type Event, type SubscribeRequest } from './v1.js';
@@ -63,7 +63,8 @@ export async function* subscribe(
       }
       failure = undefined;
     } catch (error) {
-      failure = errorOfCall(error);
+      if (!(error instanceof StampgateError)) throw error;
+      failure = error;
       if (GAPS.includes(failure.reason)) throw new Gap(failure.cause);
       await passed(failure.metadata['cursor']);
     }

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -28,6 +29,7 @@ type command struct {
 	Events                             int
 	Cursor                             stampgate.MemoryCursor
 	DeadlineMs                         time.Duration            `json:"deadline_ms"`
+	MaxResponseBytes                   int                      `json:"max_response_bytes"`
 	TokenFile                          string                   `json:"token_file"`
 	CursorFile                         string                   `json:"cursor_file"`
 	APIKey                             struct{ Private string } `json:"api_key"`
@@ -134,6 +136,10 @@ func (c command) subscribe(ctx context.Context, cancel context.CancelFunc) line 
 			output.Encode(line{"id": c.ID, "gap": line{"reason": e.Last.Reason, "cursor": e.Cursor}})
 		case *stampgate.Error:
 			return outcome(nil, err)
+		default:
+			if !errors.Is(err, context.Canceled) {
+				return line{"cursor_error": err.Error()}
+			}
 		}
 	}
 	return line{"done": true}
@@ -148,6 +154,9 @@ func (c command) carryOut(ctx context.Context, cancel context.CancelFunc) line {
 		}
 		if c.TokenFile != "" {
 			options = append(options, stampgate.TokenFile(c.TokenFile))
+		}
+		if c.MaxResponseBytes > 0 {
+			options = append(options, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.MaxResponseBytes)))
 		}
 		conn = must(stampgate.Dial(c.Address, options...))
 	case "start":

@@ -62,8 +62,9 @@ class Driver:
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
 
-    def connect(self, address, deadline_ms, tls=None, token_file=None):
+    def connect(self, address, deadline_ms, tls=None, token_file=None, max_response_bytes=None):
         options = {name: path or None for name, path in (tls or {}).items()}
+        options['options'] = [('grpc.max_receive_message_length', max_response_bytes)] if max_response_bytes else []
         options |= {'token': token_file and pathlib.Path(token_file).read_text, 'timeout': deadline_ms / 1000}
         self.channel = stampgate.connect(address, **options)
 
@@ -116,6 +117,8 @@ class Driver:
                 write({'id': self.id, 'event': {'event_id': event.event_id, 'cursor': event.cursor}})
         except stampgate.Gap as gap:
             write({'id': self.id, 'gap': {'reason': gap.reason, 'cursor': gap.cursor}})
+        except ValueError as error:
+            return {'cursor_error': str(error)}
         return {'done': True}
 
     def verify(self, event, keys):

@@ -22,13 +22,14 @@ const started = new Map();
 
 /** A channel with the current certificates. */
 function client() {
-  const { address, tls } = settings;
+  const { address, tls, max_response_bytes: maxBytes } = settings;
   const read = (file) => (file ? readFileSync(file) : undefined);
   const pem = tls ? { ca: read(tls.ca), cert: read(tls.certificate), key: read(tls.key) } : undefined;
+  const options = maxBytes && { 'grpc.max_receive_message_length': maxBytes };
   const text = JSON.stringify(pem);
   if (channels.client === undefined || text !== channels.text) {
     channels.client?.close();
-    channels = { text, client: connect(address, { tls: pem }) };
+    channels = { text, client: connect(address, { tls: pem, ...options }) };
   }
   return channels.client;
 }
@@ -39,9 +40,21 @@ const metadata = () =>
 const retryMs = ({ retryInfo }) =>
   retryInfo && Number(retryInfo.retry_delay.seconds ?? 0) * 1000 + (retryInfo.retry_delay.nanos ?? 0) / 1e6;
 
-/** Whether upstream may have acted. A proxy whose connection to the gateway breaks within a response answers INTERNAL. */
+/** A proxy whose connection to the gateway breaks within a response answers INTERNAL. */
 const isBroken = ({ code: status, info }) =>
   REPEATABLE.includes(status) || (status === code.INTERNAL && info === undefined);
+
+/** The gateway's errors after which upstream may have acted. */
+const OPEN = ['OUTCOME_UNKNOWN', 'OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN', 'ANSWER_TOO_LARGE'];
+
+/** How the library's message begins if a call has got no connection. */
+const NO_CONNECTION = /^No connection established/;
+
+/** Whether upstream may have acted. RESOURCE_EXHAUSTED: the response may be larger than the library's limit. */
+function mayHaveActed(error) {
+  if (error.info) return OPEN.includes(error.info.reason);
+  return error.code === code.RESOURCE_EXHAUSTED || (isBroken(error) && !NO_CONNECTION.test(error.details));
+}
 
 const errorOf = (error) => ({
   code: Object.keys(code).find((name) => code[name] === error.code),
@@ -83,6 +96,7 @@ async function submit({ method, request, key, wait, deadline_ms = settings.deadl
   const end = Date.now() + deadline_ms;
   const idempotency_key = key ?? request.idempotency_key ?? randomUUID();
   const whole = { ...request, idempotency_key, ...(wait && { wait_until: 'WAIT_UNTIL_FINAL' }) };
+  /** @type {object | undefined} */
   let unknown;
   let last;
   for (let tries = 1; ; tries += 1) {
@@ -97,16 +111,15 @@ async function submit({ method, request, key, wait, deadline_ms = settings.deadl
     } catch (error) {
       const isRefused = !error.info && REFUSED_CERTIFICATE.test(error.details);
       const helps = error.code !== code.CANCELLED && (isBroken(error) || error.retryInfo);
-      if (!helps || (isRefused && tries >= MAX_REFUSALS)) {
-        return { error: errorOf(error) };
-      }
       last = { error: errorOf(error) };
-      if (isBroken(error)) unknown = { key: idempotency_key, ...error.info?.metadata };
+      if (mayHaveActed(error)) unknown = { ...unknown, key: idempotency_key, ...error.info?.metadata };
+      if (!helps || (isRefused && tries >= MAX_REFUSALS)) break;
       waitMs = Math.max(waitMs, retryMs(error) ?? 0);
     }
-    if (Date.now() + waitMs >= end) return unknown ? { outcome_unknown: unknown } : last;
+    if (Date.now() + waitMs >= end) break;
     await delay(waitMs);
   }
+  return unknown ? { outcome_unknown: unknown } : last;
 }
 
 async function prepare({ method, request, api_key: apiKey, deadline_ms }) {
@@ -121,8 +134,9 @@ async function prepare({ method, request, api_key: apiKey, deadline_ms }) {
   return plainCall({ method, request: { client_stamp: { body, api_key: stamp } }, deadline_ms });
 }
 
-async function subscribe({ id, request, cursor, cursor_file: file, events, heartbeats }) {
-  let at = cursor ?? (file && existsSync(file) ? readFileSync(file, 'utf8') : undefined);
+async function subscribe({ id, request, cursor, cursor_file: file, events }) {
+  let at = cursor ?? (file && existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined);
+  if (at === '') return { id, cursor_error: `${file} contains no cursor` };
   let count = 0;
   const save = (next) => {
     at = next;
@@ -140,7 +154,6 @@ async function subscribe({ id, request, cursor, cursor_file: file, events, heart
           save(event.cursor);
           if ((count += 1) === events) return { id, done: true };
         }
-        if (heartbeats && !message.events) print({ id, heartbeat: message.cursor });
         save(message.cursor);
       }
     } catch (error) {

@@ -63,6 +63,10 @@ const LIES = {
   'takes a pending activity for a completed one': {
     line: ({ pending, ...line }) => (pending ? { ...line, result: {} } : line),
   },
+  'takes an unknown outcome for a refusal': {
+    line: ({ outcome_unknown: unknown, ...line }) =>
+      unknown ? { ...line, error: { code: 'PERMISSION_DENIED', message: 'no' } } : line,
+  },
 };
 
 const same = (value) => value;

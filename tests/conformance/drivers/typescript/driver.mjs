@@ -18,9 +18,11 @@ function methodOf(name) {
 
 const json = (schema, message) => toJson(schema, message, { useProtoFieldName: true });
 
-function connect({ address, tls, token_file: file, deadline_ms: timeoutMs }) {
+function connect({ address, tls, token_file: file, deadline_ms: timeoutMs, max_response_bytes: maxBytes }) {
   const files = tls && Object.fromEntries(Object.entries(tls).filter(([, path]) => path));
-  gateway = stampgate.connect(address, { tls: files ?? undefined, token: file ? { file } : undefined, timeoutMs });
+  const token = file ? { file } : undefined;
+  const channelOptions = maxBytes && { 'grpc.max_receive_message_length': maxBytes };
+  gateway = stampgate.connect(address, { tls: files ?? undefined, token, timeoutMs, channelOptions });
   return { ok: true };
 }
 
@@ -102,6 +104,7 @@ async function subscribe({ id, request, cursor, cursor_file: file, events }) {
       if ((left -= 1) === 0) break;
     }
   } catch (error) {
+    if (!(error instanceof stampgate.StampgateError)) return { id, cursor_error: error.message };
     if (!(error instanceof stampgate.Gap)) return { id, ...outcomeOf(error) };
     print({ id, gap: { reason: error.reason, cursor: error.cursor } });
   }

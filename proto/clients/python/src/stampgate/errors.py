@@ -16,12 +16,13 @@ from grpc import StatusCode
 from stampgate.v1 import activity_pb2
 
 _REPEATABLE = (StatusCode.UNAVAILABLE, StatusCode.UNKNOWN, StatusCode.DEADLINE_EXCEEDED)
-# Codes with which a library or a proxy ends a call that the gateway may have carried out.
-_UNKNOWN_OUTCOME = (*_REPEATABLE, StatusCode.CANCELLED, StatusCode.INTERNAL)
-_REASONS_OF_UNKNOWN_OUTCOME = ('OUTCOME_UNKNOWN', 'OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN')
+# Codes with which a library or a proxy ends a call that the gateway may have carried out. RESOURCE_EXHAUSTED: a message
+# is too large, perhaps the response.
+_UNKNOWN_OUTCOME = (*_REPEATABLE, StatusCode.CANCELLED, StatusCode.INTERNAL, StatusCode.RESOURCE_EXHAUSTED)
+_UNKNOWN_OUTCOME_REASONS = ('OUTCOME_UNKNOWN', 'OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN', 'ANSWER_TOO_LARGE')
 # Their codes are repeatable, but a repetition within the same deadline cannot help.
 _FINAL_REASONS = ('OUTCOME_NOT_STORED', 'IDEMPOTENCY_KEY_UNCERTAIN', 'DEADLINE_TOO_SHORT')
-# The texts with which gRPC ends a call that it could not send. No code or detail distinguishes such a call.
+# How gRPC's texts begin after a call that it could not send. No code or detail distinguishes such a call.
 _NEVER_SENT = re.compile(
     'failed to connect to all addresses|connections to all backends failing|errors resolving|DNS resolution failed'
     '|Getting metadata from plugin failed'
@@ -55,6 +56,8 @@ class Error(grpc.aio.AioRpcError):
             status = status_pb2.Status.FromString(trailing_metadata.get('grpc-status-details-bin', b''))
             for detail in status.details:
                 _ = detail.Unpack(info) or detail.Unpack(request) or detail.Unpack(retry)
+        if info.domain not in ('stampgate', 'upstream'):
+            info.Clear()  # A proxy can send an ErrorInfo too.
         self.message: str = error.details() or ''
         """A description for people."""
         self.reason: str = info.reason
@@ -101,8 +104,8 @@ class Error(grpc.aio.AioRpcError):
     def is_outcome_unknown(self) -> bool:
         """Whether upstream may have carried out a submit that ended with this error."""
         if self.domain:
-            return self.reason in _REASONS_OF_UNKNOWN_OUTCOME
-        return self.code() in _UNKNOWN_OUTCOME and not _NEVER_SENT.search(self.message)
+            return self.reason in _UNKNOWN_OUTCOME_REASONS
+        return self.code() in _UNKNOWN_OUTCOME and not _NEVER_SENT.match(self.message)
 
     @property
     def is_connection_rejected(self) -> bool:
@@ -123,7 +126,8 @@ def typed_errors() -> Iterator[None]:
 
 
 class OutcomeUnknown(Exception):
-    """Upstream may have carried out the submit. `submit(method, error.request)` repeats it, and never acts twice.
+    """Upstream may have carried out the submit. `submit(method, error.request)` repeats it, and upstream acts at most
+    once. With a key, do so while the gateway keeps it, by default for 24 hours, and otherwise within an hour.
 
     It is no kind of Error, so that a program that catches Error does not mistake it for a refusal.
     """

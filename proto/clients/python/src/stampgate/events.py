@@ -35,21 +35,35 @@ class CursorStore(Protocol):
 
 
 class FileCursor:
-    """A cursor in a file, which a crash leaves either with the old cursor or with the new one."""
+    """A cursor in a file, which it replaces by a rename. A saved cursor survives a power cut."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = pathlib.Path(path)
 
     def load(self) -> str | None:
-        return self._path.read_text() if self._path.exists() else None
+        if not self._path.exists():
+            return None
+        cursor = self._path.read_text().strip()
+        if not cursor:
+            raise ValueError(f'{self._path} contains no cursor')
+        return cursor
 
     def save(self, cursor: str) -> None:
         new = self._path.with_name(self._path.name + '.new')
-        with new.open('w') as file:
-            file.write(cursor)
-            file.flush()
-            os.fsync(file.fileno())
+        new.write_text(cursor)
+        _sync(new, os.O_RDWR)
         new.replace(self._path)
+        if os.name != 'nt':  # Windows cannot sync a folder.
+            _sync(new.parent, os.O_RDONLY)
+
+
+def _sync(path: pathlib.Path, flags: int) -> None:
+    """Waits until the bytes of a file, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 class Subscription:

@@ -33,8 +33,9 @@ class Backoff:
 
     def after(self, error: Error | None = None) -> float:
         """The seconds to wait after a try that ended with or without an error; infinite if a repetition cannot help."""
+        is_rejected = error is not None and error.is_connection_rejected
+        self._rejected_connections = self._rejected_connections + 1 if is_rejected else 0
         if error is not None:
-            self._rejected_connections = self._rejected_connections + 1 if error.is_connection_rejected else 0
             if not error.is_repeatable or self._rejected_connections == _MOST_REJECTED_CONNECTIONS:
                 return math.inf
             if error.retry_delay is not None:
