@@ -242,6 +242,13 @@ describe('the pods', () => {
     ({ pod }) => (pod.topologySpreadConstraints[1].labelSelector = {}),
   );
 
+  factOf(
+    shared,
+    'are replaced one after another, each after clients have learned the address of the one before',
+    ({ stateful }) => assert.equal(stateful.spec.minReadySeconds, 30),
+    ({ stateful }) => delete stateful.spec.minReadySeconds,
+  );
+
   fact(
     'each have a volume that one pod can mount, and that outlives the pod',
     ({ stateful }) => {

@@ -1,6 +1,6 @@
 // Installs the chart on the node, with a simulator on the node as upstream.
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { makeAuthority } from '../end_to_end/certificates.mjs';
@@ -23,7 +23,8 @@ export const TAGS = ['first', 'second'];
 
 export const chart = join(root, 'deploy/kubernetes/chart');
 
-const CONFIG = {
+/** The config of a single gateway. */
+export const CONFIG = {
   listen_address: '0.0.0.0:7443',
   reflection: true,
   upstream: { base_url: `https://${UPSTREAM}`, ca_file: '/etc/stampgate/upstream/ca.crt' },
@@ -50,7 +51,7 @@ const CONFIG = {
   class_grants_as_of: '2026-10-30',
 };
 
-/** The values of the chart. */
+/** The values of the chart for a single gateway. */
 const VALUES = {
   image: { repository: 'node.local/stampgate', tag: TAGS[0] },
   config: CONFIG,
@@ -65,13 +66,16 @@ export class Installation {
   simulator;
   #folder;
   #authority;
+  #values;
 
   /**
-   * Imports the images in the folder `images`, starts upstream, and creates the namespaces and the secrets. Installs
-   * nothing yet. Everything in this process ends with `t`; everything else ends with the node.
+   * Imports the images in the folder `images`, starts upstream, and creates the namespaces, the secrets and the volumes.
+   * Installs nothing yet. Everything in this process ends with `t`; everything else ends with the node. `values` replace
+   * those of a single gateway.
    */
-  static async prepare(t, images) {
+  static async prepare(t, images, values = {}) {
     const prepared = new Installation();
+    prepared.#values = { replicas: 1, ...VALUES, ...values };
     prepared.#folder = scratch(t);
     prepared.#authority = makeAuthority(prepared.#folder, 'callers');
     await prepared.#importImages(images);
@@ -119,6 +123,26 @@ export class Installation {
     await putSecret('stampgate', 'caller', caller);
     await putSecret('payments', 'caller', caller);
     await this.issueCertificate();
+    for (let index = 0; index < this.#values.replicas; index += 1) await this.#createVolume(index);
+  }
+
+  /** A volume of the node, because no driver of a storage class creates volumes here. */
+  #createVolume(index) {
+    const path = `/var/lib/volumes/${index}`;
+    mkdirSync(path, { recursive: true });
+    const isHere = { key: 'kubernetes.io/hostname', operator: 'In', values: ['node-1'] };
+    return apply({
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name: `volume-${index}` },
+      spec: {
+        capacity: { storage: '20Gi' },
+        accessModes: ['ReadWriteOncePod'],
+        persistentVolumeReclaimPolicy: 'Retain',
+        local: { path },
+        nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions: [isHere] }] } },
+      },
+    });
   }
 
   /** A certificate, as cert-manager would write it to a secret. */
@@ -137,7 +161,7 @@ export class Installation {
   /** Installs the chart, or upgrades it. Waits until the gateway is ready. */
   async install({ tag }) {
     const values = join(this.#folder, 'values.json');
-    writeFileSync(values, JSON.stringify({ ...VALUES, image: { ...VALUES.image, tag } }));
+    writeFileSync(values, JSON.stringify({ ...this.#values, image: { ...VALUES.image, tag } }));
     await helm('upgrade', '--install', 'stampgate', chart, '--namespace=stampgate', `--values=${values}`);
     await ready();
   }
@@ -145,4 +169,4 @@ export class Installation {
 
 /** Waits until every gateway of the newest version is ready. */
 export const ready = () =>
-  kubectl('rollout', 'status', 'statefulset/stampgate', '--namespace=stampgate', '--timeout=180s');
+  kubectl('rollout', 'status', 'statefulset/stampgate', '--namespace=stampgate', '--timeout=280s');

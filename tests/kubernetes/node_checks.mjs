@@ -1,7 +1,6 @@
 // Installs the chart on a real node, calls through it, and disrupts it under load. tests/kubernetes/run runs these
 // tests on the node. Each test continues where the one before ended.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
@@ -10,22 +9,15 @@ import { Ending } from '../conformance/stacks.mjs';
 import { deliver } from '../end_to_end/event_stack.mjs';
 import { WEBHOOK_PATH } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
+import { crash } from './crash.mjs';
+import { Disruptions } from './disruptions.mjs';
 import { GATEWAY, Installation, chart, TAGS, TARGET, ready } from './installation.mjs';
-import { apply, applyText, helm, kubectl, outputOf } from './kubectl.mjs';
-import { Load } from './load.mjs';
+import { apply, applyText, helm, kubectl } from './kubectl.mjs';
 import { CALLS, callerPod, callerTemplate } from './pods.mjs';
-import { tableOf } from './report.mjs';
+import { tryPolicies } from './policies.mjs';
 
 const inGateways = '--namespace=stampgate';
 const inPayments = '--namespace=payments';
-
-/** Runs the caller in a pod with these labels, and compares what it prints. */
-async function tryPolicies(name, namespace, labels, args, expected) {
-  const pod = name.replaceAll(' ', '-').toLowerCase();
-  await apply(callerPod(namespace, pod, args, { labels }));
-  assert.match(await outputOf(namespace, pod), expected);
-  await kubectl('delete', `pod/${pod}`, `--namespace=${namespace}`);
-}
 
 /** The certificate that the gateway presents. */
 async function presented() {
@@ -109,32 +101,15 @@ describe('the chart on a node', () => {
   });
 
   describe('under 50 calls a second', () => {
-    /** @type {Load} */
-    let load;
-    // The load ends before upstream does.
-    const loading = new Ending();
-    /** @type {Map<string, import('./report.mjs').Report & {seconds: number}>} */
-    const reports = new Map();
+    /** @type {Disruptions} */
+    let disruptions;
     before(async () => {
-      load = await Load.start(loading, () => installation.simulator.service.state);
+      disruptions = await Disruptions.start(installation);
     });
-    after(async () => {
-      console.log(`\n${tableOf(reports)}\n`);
-      await loading.end();
-    });
-
-    /** Disrupts the gateway, and records the outcomes of the calls. */
-    async function disrupt(t, name, disruption) {
-      const report = await load.during(disruption);
-      reports.set(name, report);
-      for (const error of report.errors) t.diagnostic(error);
-      const { lost, doubled, unexpected } = report;
-      assert.deepEqual({ lost, doubled, unexpected }, { lost: 0, doubled: 0, unexpected: 0 });
-      return report;
-    }
+    after(() => disruptions.end());
 
     test('a new certificate is used without a failed call', async (t) => {
-      const report = await disrupt(t, 'new certificate', async () => {
+      const report = await disruptions.disrupt(t, 'new certificate', async () => {
         const { fingerprint256 } = new X509Certificate(await installation.issueCertificate());
         await until(async () => (await presented()) === fingerprint256, 'the new certificate is presented', 120_000);
       });
@@ -142,29 +117,22 @@ describe('the chart on a node', () => {
     });
 
     test('a rollout restart loses and doubles no submit', (t) =>
-      disrupt(t, 'rollout restart', async () => {
+      disruptions.disrupt(t, 'rollout restart', async () => {
         await kubectl('rollout', 'restart', 'statefulset/stampgate', inGateways);
         await ready();
       }));
 
     test('a drain loses and doubles no submit', (t) =>
-      disrupt(t, 'drain', async () => {
+      disruptions.disrupt(t, 'drain', async () => {
         const selected = '--pod-selector=app.kubernetes.io/name=stampgate';
         await kubectl('drain', 'node-1', selected, '--delete-emptydir-data', '--timeout=120s');
         await kubectl('uncordon', 'node-1');
         await ready();
       }));
 
-    test('kill -9 loses and doubles no submit', (t) =>
-      disrupt(t, 'kill -9', async () => {
-        const restarts = '--output=jsonpath={.status.containerStatuses[0].restartCount}';
-        process.kill(Number(execFileSync('pidof', ['stampgate'])), 'SIGKILL');
-        const isRestarted = async () => (await kubectl('get', 'pod/stampgate-0', inGateways, restarts)) === '1';
-        await until(isRestarted, 'the kubelet restarts the container');
-        await kubectl('wait', '--for=condition=Ready', 'pod/stampgate-0', inGateways, '--timeout=120s');
-      }));
+    test('kill -9 loses and doubles no submit', (t) => disruptions.disrupt(t, 'kill -9', () => crash('stampgate-0')));
 
     test('an upgrade to another image loses and doubles no submit', (t) =>
-      disrupt(t, 'helm upgrade', () => installation.install({ tag: TAGS[1] })));
+      disruptions.disrupt(t, 'helm upgrade', () => installation.install({ tag: TAGS[1] })));
   });
 });

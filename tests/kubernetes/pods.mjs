@@ -1,7 +1,7 @@
 // Pods that run the caller.
 
 /** The profile `restricted`, as the namespace of the gateway enforces it. */
-const RESTRICTED = {
+export const RESTRICTED = {
   pod: { runAsNonRoot: true, runAsUser: 65532, seccompProfile: { type: 'RuntimeDefault' } },
   container: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
 };

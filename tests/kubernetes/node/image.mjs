@@ -1,14 +1,16 @@
-// Writes the image of a static program as an OCI archive: node image.mjs PROGRAM OUT.tar
+// Writes an image as an OCI archive: node image.mjs SOURCE OUT.tar
 //
-// The image's name is node.local/NAME:1, with the program's name. The host part keeps containerd from asking docker.io.
+// SOURCE is a static program, which becomes the image's entry point, or a folder, which becomes the image's root. The
+// image's name is node.local/NAME:1, with the name of SOURCE. The host part keeps containerd from asking docker.io.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 
-const [program, out] = process.argv.slice(2);
-const name = basename(program);
+const [source, out] = process.argv.slice(2);
+const name = basename(source);
+const isFolder = statSync(source).isDirectory();
 const TYPE = 'application/vnd.oci.image';
 const folder = mkdtempSync(join(tmpdir(), 'image-'));
 const tar = (...args) => execFileSync('tar', ['--owner=0', '--group=0', ...args], { maxBuffer: 1 << 30 });
@@ -22,11 +24,12 @@ function blob(kind, content) {
 const jsonBlob = (kind, content) => blob(`${kind}+json`, Buffer.from(JSON.stringify(content)));
 
 mkdirSync(join(folder, 'blobs/sha256'), { recursive: true });
-const layer = blob('layer.v1.tar', tar('--mode=0555', '-C', dirname(program), '-c', name));
+const content = isFolder ? ['-C', source, '-c', '.'] : ['-C', dirname(source), '-c', name];
+const layer = blob('layer.v1.tar', tar('--mode=0555', ...content));
 const config = jsonBlob('config.v1', {
   architecture: { arm64: 'arm64', x64: 'amd64' }[process.arch],
   os: 'linux',
-  config: { Entrypoint: [`/${name}`] },
+  config: isFolder ? {} : { Entrypoint: [`/${name}`] },
   rootfs: { type: 'layers', diff_ids: [layer.digest] },
 });
 const manifest = jsonBlob('manifest.v1', {
