@@ -169,11 +169,11 @@ export class Database {
     const old = this.#primary;
     kill(old, 'postgres');
     const standbys = NAMES.filter((name) => name !== old);
-    // From now on, no standby receives anything of the old primary.
+    // Until its receiver has ended, a standby can still receive what the old primary has sent.
     const receivers = 'SELECT count(*) FROM pg_stat_wal_receiver';
     await until(
       async () => (await Promise.all(standbys.map((name) => sql(name, receivers)))).every((count) => count === '0'),
-      'no standby receives anything',
+      'every receiver has ended',
     );
     const position = "SELECT pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')";
     const received = await Promise.all(standbys.map(async (name) => BigInt(await sql(name, position))));
