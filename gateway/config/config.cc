@@ -18,7 +18,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "base/http/address_blocks.h"
 #include "base/http/listen_address.h"
 #include "base/http/tls_files.h"
 #include "base/postgres/server_address.h"
@@ -35,6 +34,7 @@
 #include "gateway/config/operation_files.h"
 #include "gateway/config/organizations_file.h"
 #include "gateway/config/telemetry_rules.h"
+#include "gateway/config/webhook_rules.h"
 #include "gateway/config/yaml_reader.h"
 #include "gateway/upstream/base_url.h"
 #include "stamp/key_file.h"
@@ -173,62 +173,6 @@ void CheckStore(const config::v1::Config& config, ConfigReport& report) {
     report.Add("store", "must have either sqlite or postgresql");
   } else if (config.store().has_postgresql()) {
     CheckPostgresqlStore(config, report);
-  }
-}
-
-void CheckWebhookPaths(const google::protobuf::RepeatedPtrField<std::string>& paths, ConfigReport& report) {
-  constexpr size_t kShortest = 24;  // '/' and 23 letters and digits, which nobody can guess if they are random
-  constexpr int kMost = 8;
-  const auto allowed = [](char c) { return absl::ascii_isalnum(c) || absl::StrContains("-_.~/", c); };
-  std::set<absl::string_view> known;
-  for (int i = 0; i < paths.size(); ++i) {
-    const std::string path = absl::StrCat("webhooks.paths[", i, "]");
-    if (!absl::StartsWith(paths[i], "/") || paths[i].size() < kShortest || !ConsistsOf(paths[i], allowed)) {
-      report.Add(path, absl::StrCat("must be '/' and at least ", kShortest - 1,
-                                    " letters, digits, '-', '_', '.', '~' and '/', chosen at random"));
-    } else if (!known.insert(paths[i]).second) {
-      report.Add(path, "is given twice");
-    }
-  }
-  if (paths.size() > kMost) report.Add("webhooks.paths", absl::StrCat("must be no more than ", kMost));
-}
-
-void CheckProxies(const google::protobuf::RepeatedPtrField<std::string>& proxies, ConfigReport& report) {
-  constexpr int kMost = 64;
-  AddressBlocks blocks;
-  for (int i = 0; i < proxies.size(); ++i) {
-    const absl::Status status = blocks.Add(proxies[i]);
-    if (!status.ok()) report.Add(absl::StrCat("webhooks.proxy_protocol_from[", i, "]"), status.message());
-  }
-  if (proxies.size() > kMost) {
-    report.Add("webhooks.proxy_protocol_from", absl::StrCat("must be no more than ", kMost));
-  }
-}
-
-void CheckWebhooks(config::v1::Config& config, ConfigReport& report) {
-  config::v1::Webhooks& webhooks = *config.mutable_webhooks();
-  // Half of it is for connections, and a body needs twice its size while its pieces are joined.
-  const uint64_t least = 8 * uint64_t{webhooks.max_body_bytes()};
-  if (!webhooks.has_max_bytes()) {
-    SetUsualDefaults(webhooks);
-    webhooks.set_max_bytes(static_cast<uint32_t>(std::clamp(least, uint64_t{webhooks.max_bytes()}, uint64_t{1} << 30)));
-  } else if (webhooks.max_bytes() < least) {
-    report.Add("webhooks.max_bytes", "must be at least eight times max_body_bytes");
-  }
-  CheckWebhookPaths(webhooks.paths(), report);
-  if (webhooks.tls_certificate_file().empty() != webhooks.tls_private_key_file().empty()) {
-    report.Add(
-        webhooks.tls_certificate_file().empty() ? "webhooks.tls_certificate_file" : "webhooks.tls_private_key_file",
-        "is required: tls_certificate_file and tls_private_key_file must be given together");
-  }
-  CheckProxies(webhooks.proxy_protocol_from(), report);
-  if (webhooks.listen_address().empty()) return;
-  if (!ParseListenAddress(webhooks.listen_address()).ok()) {
-    report.Add("webhooks.listen_address", "must be address:port, such as 0.0.0.0:8080");
-  }
-  if (webhooks.paths().empty()) report.Add("webhooks.paths", "is required with listen_address");
-  if (config.events().file().empty() && !config.has_store()) {
-    report.Add("store", "is required with webhooks.listen_address");
   }
 }
 
@@ -474,6 +418,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   std::vector<std::shared_ptr<const Signer>> signers;
   std::vector<std::optional<TokenKeySet>> key_sets;
   if (snapshot.files != ConfigFiles::kPolicy) {
+    ReadWebhookPaths(contents, *config.mutable_webhooks(), report);
     signers = MakeSigners(config, contents, report);
     key_sets = ParseKeySets(config, contents, report);
   }

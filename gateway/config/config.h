@@ -22,8 +22,9 @@ namespace stampgate {
 // A config without faults. The files that the snapshot contains have no faults either. Immutable.
 class Config {
  public:
-  // Returns the values. Every field with a default is set. If the store has SQLite files, `events.file` is set too. The
-  // paths of files no longer depend on the folder of the config file.
+  // Returns the values. Every field with a default is set. If the store has SQLite files, `events.file` is set too. If
+  // the config has `webhooks.paths_file`, `webhooks.paths` has the paths in that file, unless the config was read with
+  // kPolicy. The paths of files no longer depend on the folder of the config file.
   const config::v1::Config& operator*() const { return values_; }
   const config::v1::Config* operator->() const { return &values_; }
 

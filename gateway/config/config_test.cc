@@ -624,68 +624,6 @@ TEST(ConfigTest, TheKeyOfAStoreIsHexDigits) {
   EXPECT_FALSE(absl::StrContains(report, good)) << "a report does not quote a key";
 }
 
-TEST(ConfigTest, WebhooksNeedAnAddressAndAPathThatCannotBeGuessed) {
-  const auto report = [](absl::string_view members, absl::string_view events = "file: events.db") {
-    return ReportOf(absl::StrCat(kMinimal, "events: {", events, "}\nwebhooks: {", members, "}\n"));
-  };
-  const std::string path = "/0123456789abcdefghijklm";  // the shortest valid path
-  for (const char* good : {"0.0.0.0:8080", "127.0.0.1:0", "[::]:1", "localhost:65535", "10.1.2.3:80"}) {
-    EXPECT_EQ(report(absl::StrCat("paths: [", path, "], listen_address: '", good, "'")), "") << good;
-  }
-  for (const char* bad : {"host:80", "0.0.0.0", ":80", "1.2.3:80", "0.0.0.0:65536", "::1:80"}) {
-    EXPECT_EQ(report(absl::StrCat("listen_address: '", bad, "', paths: [", path, "]")),
-              "f:4:28: webhooks.listen_address: must be address:port, such as 0.0.0.0:8080")
-        << bad;
-  }
-  EXPECT_EQ(report("listen_address: '0.0.0.0:1'"), "f:4:11: webhooks.paths: is required with listen_address");
-  EXPECT_EQ(report(absl::StrCat("listen_address: '0.0.0.0:1', paths: [", path, "]"), ""),
-            "f:1:1: store: is required with webhooks.listen_address");
-
-  const std::string rule = "must be '/' and at least 23 letters, digits, '-', '_', '.', '~' and '/', chosen at random";
-  for (const std::string& bad : {path.substr(0, 23), path.substr(1) + "n", path + "?a", path + " ", path + "%41",
-                                 path + "é", std::string("'/'")}) {
-    EXPECT_EQ(report(absl::StrCat("paths: [\"", bad, "\"]")), "f:4:20: webhooks.paths[0]: " + rule) << bad;
-  }
-  EXPECT_EQ(report(absl::StrCat("paths: ['/", std::string(256, 'a'), "']")),
-            "f:4:20: webhooks.paths[0]: must be no longer than 256 bytes");
-  EXPECT_EQ(report(absl::StrCat("paths: [", path, ", ", path, "]")), "f:4:46: webhooks.paths[1]: is given twice");
-  std::string nine;
-  for (int i = 0; i < 9; ++i) absl::StrAppend(&nine, path, i, ", ");
-  EXPECT_EQ(report(absl::StrCat("paths: [", nine, "]")), "f:4:19: webhooks.paths: must be no more than 8");
-
-  EXPECT_EQ(report("tls_certificate_file: a.pem"),
-            "f:4:11: webhooks.tls_private_key_file: is required: tls_certificate_file and tls_private_key_file must be "
-            "given together");
-  EXPECT_EQ(report("tls_private_key_file: a.pem"),
-            "f:4:11: webhooks.tls_certificate_file: is required: tls_certificate_file and tls_private_key_file must be "
-            "given together");
-  EXPECT_EQ(report("tls_certificate_file: missing.pem, tls_private_key_file: missing.key"),
-            "f:4:34: webhooks.tls_certificate_file: cannot be used: missing.pem: it cannot be opened: No such file or "
-            "directory");
-  EXPECT_EQ(report("proxy_protocol_from: [10.0.0.0/8, '2001:db8::7']"), "");
-  EXPECT_EQ(report("proxy_protocol_from: [10.0.0.0/8, 10.0.0.1/8]"),
-            "f:4:46: webhooks.proxy_protocol_from[1]: must have an address whose bits after the prefix are 0, such as "
-            "10.0.0.0/8");
-  EXPECT_EQ(report("max_body_bytes: 65535"), "f:4:28: webhooks.max_body_bytes: must be from 65536 to 16777216");
-  EXPECT_EQ(report("max_connections: 7"), "f:4:29: webhooks.max_connections: must be from 8 to 10000");
-  EXPECT_EQ(report("max_bytes: 33554432"), "");
-  EXPECT_EQ(report("max_bytes: 33554431"), "f:4:23: webhooks.max_bytes: must be at least eight times max_body_bytes");
-  EXPECT_EQ(report("max_bytes: 4194304, max_body_bytes: 65536"), "");
-  EXPECT_EQ(report("max_bytes: 4194303, max_body_bytes: 65536"),
-            "f:4:23: webhooks.max_bytes: must be from 4194304 to 1073741824");
-  EXPECT_EQ(report("max_bytes: 1073741824"), "");
-  EXPECT_EQ(report("max_bytes: 1073741825"), "f:4:23: webhooks.max_bytes: must be from 4194304 to 1073741824");
-  // The default follows the largest body.
-  EXPECT_EQ(report("max_body_bytes: 16777216"), "");
-  for (const char* name : {"request_timeout", "idle_timeout", "min_key_set_interval"}) {
-    EXPECT_THAT(report(absl::StrCat(name, ": 99ms")),
-                testing::EndsWith(absl::StrCat(name, ": must be from 100ms to 10m")));
-    EXPECT_THAT(report(absl::StrCat(name, ": 601s")),
-                testing::EndsWith(absl::StrCat(name, ": must be from 100ms to 10m")));
-  }
-  EXPECT_THAT(report("max_timestamp_age: 999ms"), testing::EndsWith("max_timestamp_age: must be from 1s to 10m"));
-}
-
 TEST(ConfigTest, KeysMustHaveUniqueNames) {
   EXPECT_EQ(ReportOf(kUpstream), "f:1:1: keys: is required");
   EXPECT_EQ(KeysReport(""), "f:2:7: keys: is required");
@@ -818,7 +756,7 @@ constexpr absl::string_view kNamesFiles =
     "keys: [{name: a, file: none, all_organizations: true}]\n"
     "tls: {certificate_file: none, private_key_file: none, client_ca_file: none}\n"
     "audit: {file: none, key_file: none}\n"
-    "webhooks: {tls_certificate_file: none, tls_private_key_file: none}\n"
+    "webhooks: {paths_file: none, tls_certificate_file: none, tls_private_key_file: none}\n"
     "token_issuers:\n"
     "  - {name: i, issuer: i, audiences: [a], jwks_file: none}\n"
     "  - {name: j, issuer: j, audiences: [a], jwks_url: 'https://host/a', ca_file: none}\n"
@@ -842,15 +780,16 @@ std::vector<std::string> FaultsOf(ConfigFiles files, absl::string_view more = ""
 
 TEST(ConfigTest, TheStartChecksEveryFile) {
   EXPECT_THAT(FaultsOf(ConfigFiles::kAll),
-              ElementsAre("upstream.ca_file", "keys[0].file", "tls", "audit.key_file", "webhooks.tls_certificate_file",
-                          "token_issuers[0].jwks_file", "token_issuers[1].ca_file",
+              ElementsAre("upstream.ca_file", "keys[0].file", "tls", "audit.key_file", "webhooks.paths_file",
+                          "webhooks.tls_certificate_file", "token_issuers[0].jwks_file", "token_issuers[1].ca_file",
                           "callers[0].grants[0].organizations_file", "callers[1].grants[1].organizations_file"));
 }
 
 TEST(ConfigTest, AReloadChecksOnlyTheFilesOfTheReloadedPart) {
-  EXPECT_THAT(FaultsOf(ConfigFiles::kReloaded),
-              ElementsAre("keys[0].file", "token_issuers[0].jwks_file", "token_issuers[1].ca_file",
-                          "callers[0].grants[0].organizations_file", "callers[1].grants[1].organizations_file"));
+  EXPECT_THAT(
+      FaultsOf(ConfigFiles::kReloaded),
+      ElementsAre("keys[0].file", "webhooks.paths_file", "token_issuers[0].jwks_file", "token_issuers[1].ca_file",
+                  "callers[0].grants[0].organizations_file", "callers[1].grants[1].organizations_file"));
 }
 
 TEST(ConfigTest, WithTlsReflectionIsServedOnlyIfTheConfigWantsIt) {

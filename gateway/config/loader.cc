@@ -20,7 +20,8 @@
 namespace stampgate {
 namespace {
 
-// Returns a digest of everything in Access. The digest is not secret: the log and the audit log contain it.
+// Returns a digest of everything in Access. The digest is not secret: the log and the audit log contain it. It reveals
+// nothing about the webhook paths, which are random.
 std::string VersionOf(const Config& config, const Access& access, absl::string_view public_keys,
                       absl::string_view key_sets) {
   std::string text =

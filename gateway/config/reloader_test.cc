@@ -31,7 +31,9 @@ namespace stampgate {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::chrono::seconds kHang(60);
 
@@ -352,6 +354,33 @@ TEST_F(ReloaderTest, ACallKeepsTheStateWithWhichItBegan) {
   EXPECT_EQ(CallerOf(*call), "c");
   EXPECT_TRUE(MayRead(*access_->Get(), "o5"));
   for (int key = 2; key <= 5; ++key) EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+}
+
+TEST_F(ReloaderTest, WebhookPathsChangeWithTheirFileAndWithTheConfig) {
+  const auto path = [](int number) { return absl::StrCat("/0123456789abcdefghijklm", number); };
+  const auto state = [](const std::string& webhooks, const std::string& paths) {
+    MountedFolder::Files files = Files(ConfigText("c", "10m", absl::StrCat("webhooks: {", webhooks, "}\n")));
+    files["paths"] = paths;
+    return files;
+  };
+  const auto paths = [this] { return access_->Get()->settings.webhooks().paths(); };
+  folder_ = std::make_unique<MountedFolder>(state("paths_file: paths", path(1)));
+  Watch();
+  EXPECT_THAT(paths(), ElementsAre(path(1)));
+  LookAt(state("paths_file: paths", path(1) + "\n" + path(2)));
+  EXPECT_THAT(paths(), ElementsAre(path(1), path(2)));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+  LookAt(state("paths_file: paths", path(2) + "?"));
+  EXPECT_THAT(paths(), ElementsAre(path(1), path(2)));
+  EXPECT_THAT(TheLog().Next(),
+              AllOf(HasSubstr("\"event\":\"reload_failed\""), HasSubstr("/paths:1: must be"), Not(HasSubstr(path(2)))));
+  LookAt(state(absl::StrCat("paths: [", path(3), "]"), path(1)));
+  EXPECT_THAT(paths(), ElementsAre(path(3)));
+  // No restart is needed.
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
+  LookAt(state(absl::StrCat("paths: [", path(4), "]"), path(1)));
+  EXPECT_THAT(paths(), ElementsAre(path(4)));
+  EXPECT_THAT(TheLog().Next(), HasSubstr("\"event\":\"reloaded\""));
 }
 
 TEST_F(ReloaderTest, ChangesThatNeedARestartAreLoggedOnce) {

@@ -1,6 +1,9 @@
 #include "gateway/deliveries/pipeline.h"
 
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
@@ -41,11 +44,15 @@ void LogKeySet(const absl::Status& status, const KeySet* keys) {
   for (const std::string& why : keys->refused()) Log(Severity::kWarning, "key_refused", {{"message", why}});
 }
 
-ReceiverOptions ReceiverOptionsOf(const config::v1::Config& config) {
+ReceiverOptions ReceiverOptionsOf(const config::v1::Config& config, const CurrentAccess& access) {
   const config::v1::Webhooks& webhooks = config.webhooks();
   ReceiverOptions options;
   options.listen_address = webhooks.listen_address();
-  options.paths.assign(webhooks.paths().begin(), webhooks.paths().end());
+  options.paths = [&access] {
+    const std::shared_ptr<const Access> current = access.Get();
+    const auto& paths = current->settings.webhooks().paths();
+    return std::vector<std::string>(paths.begin(), paths.end());
+  };
   options.max_body_bytes = webhooks.max_body_bytes();
   const ConnectionBounds bounds(config);
   options.max_connections = bounds.webhooks;
@@ -68,6 +75,7 @@ ReceiverOptions ReceiverOptionsOf(const config::v1::Config& config) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config::v1::Config& config,
+                                                                    const CurrentAccess& access,
                                                                     const google::protobuf::DescriptorPool& pool,
                                                                     UpstreamClient& upstream, Observers observers,
                                                                     DeliveryMetrics& metrics, FeedMetrics& feed_metrics,
@@ -122,7 +130,7 @@ absl::StatusOr<std::unique_ptr<EventPipeline>> EventPipeline::Start(const config
                                                  metrics.Count(report);
                                                  if (spans.has_value()) spans->Add(report);
                                                });
-  ReceiverOptions options = ReceiverOptionsOf(config);
+  ReceiverOptions options = ReceiverOptionsOf(config, access);
   if (const size_t places = PlacesOf(options); places < config.webhooks().max_connections()) {
     Log(Severity::kWarning, "webhook_connections_lowered",
         {{"connections", absl::StrCat(places)}, {"setting", "webhooks.max_bytes"}});

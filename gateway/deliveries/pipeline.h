@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "base/loop/event_loops.h"
 #include "base/threads/mutex.h"
+#include "gateway/callers/access.h"
 #include "gateway/calls/caller_quota.h"
 #include "gateway/calls/stream_slots.h"
 #include "gateway/config/reloaded_more.h"
@@ -51,11 +52,13 @@ class EventPipeline {
     std::function<void()> on_no_descriptor = {};
   };
 
-  // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries, and
-  // fetches the key set through `upstream`. `pool` contains the protos of the API. If `tracer` is null, deliveries are
-  // not traced. `pool`, `upstream`, `metrics`, `feed_metrics` and `tracer` must outlive the pipeline. Errors: those of
-  // OpenEventLog, EventEncoder::Create, EventFeed::Start and Receiver::Start.
+  // Opens the log of `config.events()`. If `config.webhooks()` has a listen address, also receives deliveries at the
+  // paths in the settings of `access`, and fetches the key set through `upstream`. `pool` contains the protos of the
+  // API. If `tracer` is null, deliveries are not traced. `access`, `pool`, `upstream`, `metrics`, `feed_metrics` and
+  // `tracer` must outlive the pipeline. Errors: those of OpenEventLog, EventEncoder::Create, EventFeed::Start and
+  // Receiver::Start.
   static absl::StatusOr<std::unique_ptr<EventPipeline>> Start(const config::v1::Config& config,
+                                                              const CurrentAccess& access,
                                                               const google::protobuf::DescriptorPool& pool,
                                                               UpstreamClient& upstream, Observers observers,
                                                               DeliveryMetrics& metrics, FeedMetrics& feed_metrics,

@@ -27,9 +27,9 @@ ServedEvents::ServedEvents(Options options) : options_(std::move(options)) {}
 
 absl::Status ServedEvents::Open(const config::v1::Config& config) {
   const CallRecorders& recorders = options_.environment.recorders;
-  ABSL_ASSIGN_OR_RETURN(owner_, EventPipeline::Start(config, options_.pool, options_.upstream,
-                                                     WithLines(options_.observers, *recorders.lines), options_.metrics,
-                                                     options_.feed_metrics, recorders.tracer));
+  ABSL_ASSIGN_OR_RETURN(owner_, EventPipeline::Start(config, options_.environment.access, options_.pool,
+                                                     options_.upstream, WithLines(options_.observers, *recorders.lines),
+                                                     options_.metrics, options_.feed_metrics, recorders.tracer));
   log_.emplace(ServedEventLog{.source = &owner_->feed(),
                               .encoder = &owner_->encoder(),
                               .subscriptions = &owner_->subscriptions(),

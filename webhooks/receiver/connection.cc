@@ -10,6 +10,7 @@
 #include "base/http/handshake_fault.h"
 #include "base/http/proxy_header.h"
 #include "base/http/source.h"
+#include "webhooks/receiver/path_set.h"
 
 namespace stampgate {
 namespace {
@@ -226,9 +227,10 @@ void HttpConnection::ReadHead() {
       break;
   }
   const RequestHead& head = request_->head();
-  if (state_->paths.Has(head.target)) state_->peers.Know(this);
+  const bool has_path = PathSet(state_->options.paths()).Has(head.target);
+  if (has_path) state_->peers.Know(this);
   if (IsProbe(head) && !state_->deliveries.closed()) return SendAnswer(200, AfterAnswer::kClose);
-  if (const std::optional<HttpRefusal> refusal = RefusalOf(head)) {
+  if (const std::optional<HttpRefusal> refusal = RefusalOf(head, has_path)) {
     Refuse(*refusal);
     return;
   }
@@ -252,9 +254,9 @@ void HttpConnection::ReadHead() {
   });
 }
 
-std::optional<HttpRefusal> HttpConnection::RefusalOf(const RequestHead& head) const {
+std::optional<HttpRefusal> HttpConnection::RefusalOf(const RequestHead& head, bool has_path) const {
   if (state_->deliveries.closed()) return HttpRefusal::kDraining;
-  if (!state_->paths.Has(head.target)) return HttpRefusal::kNotFound;
+  if (!has_path) return HttpRefusal::kNotFound;
   if (head.method != "POST") return HttpRefusal::kMethodNotAllowed;
   if (head.content_length.value_or(0) > state_->options.max_body_bytes) return HttpRefusal::kTooLarge;
   return std::nullopt;

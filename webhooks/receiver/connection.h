@@ -68,8 +68,9 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
   void ReadHead();
   void ReadBody();
 
-  // Returns why a request with this request head must be refused, or nothing if the request is accepted.
-  std::optional<HttpRefusal> RefusalOf(const RequestHead& head) const;
+  // Returns why a request with this request head must be refused, or nothing if the request is accepted. `has_path` is
+  // whether the target is one of the accepted paths.
+  std::optional<HttpRefusal> RefusalOf(const RequestHead& head, bool has_path) const;
   // Begins to hold memory for the body. Returns false if there is not enough.
   bool HoldBody(size_t head_bytes);
   void HandOver();

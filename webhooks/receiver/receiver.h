@@ -1,6 +1,6 @@
 // The HTTP server that receives webhook deliveries.
 //
-// The receiver accepts POST requests over HTTP/1.1 to the configured paths, and passes on each body unchanged. It
+// The receiver accepts POST requests over HTTP/1.1 to the accepted paths, and passes on each body unchanged. It
 // refuses requests with ambiguous framing, and limits the size and the duration of a request and the number of
 // connections. It does not interpret deliveries.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_RECEIVER_H_

@@ -258,7 +258,7 @@ class FramingTest : public testing::Test {
   void SetUp() override {
     ReceiverOptions options;
     options.listen_address = "127.0.0.1:0";
-    options.paths = {"/hook"};
+    options.paths = [] { return std::vector<std::string>{"/hook"}; };
     options.max_body_bytes = 1000;
     options.on_refused = [this](HttpRefusal refusal) {
       MutexLock lock(mutex_);

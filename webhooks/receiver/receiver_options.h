@@ -31,9 +31,9 @@ using TakeDelivery = std::function<void(Delivery delivery, Answer answer)>;
 
 struct ReceiverOptions {
   std::string listen_address;  // "host:port", such as "[::1]:0"; for port 0, the system chooses a port
-  // The accepted paths, which are compared in constant time. A well-formed request with another target gets 404, even
-  // if the request has other faults.
-  std::vector<std::string> paths;
+  // Returns the paths that are accepted now, which are compared in constant time. A well-formed request with another
+  // target gets 404, even if the request has other faults. Called on any loop, for each request. Must not block.
+  std::function<std::vector<std::string>()> paths;
   size_t max_body_bytes = 4 << 20;
   int max_connections = 256;
   // The maximum times from a request's first byte: `head_timeout` to the end of the request head, and `request_timeout`

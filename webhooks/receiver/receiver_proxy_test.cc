@@ -36,7 +36,7 @@ constexpr absl::string_view kPost = "POST /hook HTTP/1.1\r\nHost: h\r\nContent-L
 ReceiverOptions Options(const std::vector<std::string>& proxies) {
   ReceiverOptions options;
   options.listen_address = "127.0.0.1:0";
-  options.paths = {"/hook"};
+  options.paths = [] { return std::vector<std::string>{"/hook"}; };
   for (const std::string& block : proxies) EXPECT_EQ(options.proxies.Add(block), absl::OkStatus());
   return options;
 }

@@ -46,7 +46,7 @@ class ReceiverSharesTest : public ::testing::Test {
  protected:
   void Start(ReceiverOptions options = {}) {
     options.listen_address = "127.0.0.1:0";
-    options.paths = {"/hook"};
+    options.paths = [] { return std::vector<std::string>{"/hook"}; };
     options.max_body_bytes = kMaxBody;
     if (options.max_bytes == ReceiverOptions().max_bytes) options.max_bytes = 8 << 20;
     EXPECT_EQ(options.proxies.Add("127.0.0.1"), absl::OkStatus());

@@ -46,7 +46,7 @@ std::string Post(absl::string_view body, absl::string_view headers = "", absl::s
 ReceiverOptions LocalOptions() {
   ReceiverOptions options;
   options.listen_address = "127.0.0.1:0";
-  options.paths = {"/other", kPath};
+  options.paths = [] { return std::vector<std::string>{"/other", kPath}; };
   return options;
 }
 
@@ -426,6 +426,22 @@ void RequestRepeatedly(int port, const std::string& request) {
     }
   }
   close(client);
+}
+
+TEST(ReceiverTest, AcceptsThePathsThatAreInForceWhenARequestArrives) {
+  std::atomic<bool> has_changed = false;
+  ReceiverOptions options = LocalOptions();
+  options.paths = [&] { return std::vector<std::string>{has_changed ? "/other" : kPath}; };
+  const auto receiver = Start(options, AnswerOk);
+  HttpTestClient client(receiver->url());
+  const auto status = [&client](absl::string_view path) {
+    client.Send(Post("{}", "", path));
+    return Statuses(client.ReadAnswer());
+  };
+  EXPECT_EQ(status(kPath), "200");
+  has_changed = true;
+  EXPECT_EQ(status("/other"), "200") << "on the same connection";
+  EXPECT_EQ(status(kPath), "404.");
 }
 
 // Clients connect, displace each other, send deliveries and request unknown paths while the receiver is destroyed.

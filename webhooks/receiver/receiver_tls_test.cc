@@ -45,7 +45,7 @@ Credentials Store(const TestFolder& folder, const std::string& name, const TestI
 ReceiverOptions TlsOptions(const Credentials& credentials) {
   ReceiverOptions options;
   options.listen_address = "127.0.0.1:0";
-  options.paths = {"/hook"};
+  options.paths = [] { return std::vector<std::string>{"/hook"}; };
   options.tls_certificate_file = credentials.certificate_file;
   options.tls_private_key_file = credentials.key_file;
   return options;

@@ -9,7 +9,6 @@
 #include "base/http/current_tls.h"
 #include "webhooks/receiver/body_account.h"
 #include "webhooks/receiver/delivery_count.h"
-#include "webhooks/receiver/path_set.h"
 #include "webhooks/receiver/peer_table.h"
 #include "webhooks/receiver/proven_sources.h"
 #include "webhooks/receiver/receiver_options.h"
@@ -21,7 +20,6 @@ namespace stampgate {
 struct ReceiverState {
   ReceiverState(ReceiverOptions receiver_options, TakeDelivery take_delivery, std::unique_ptr<CurrentTls> current_tls)
       : options(std::move(receiver_options)),
-        paths(options.paths),
         take(std::move(take_delivery)),
         tls(std::move(current_tls)),
         peers(PlacesOf(options), *proven),
@@ -29,7 +27,6 @@ struct ReceiverState {
             std::make_shared<BodyAccount>(options.max_bytes - PlacesOf(options) * ConnectionBytes(options), proven)) {}
 
   const ReceiverOptions options;
-  const PathSet paths;
   const TakeDelivery take;
   const std::unique_ptr<CurrentTls> tls;  // null for plain HTTP
   const std::shared_ptr<ProvenSources> proven = std::make_shared<ProvenSources>();
