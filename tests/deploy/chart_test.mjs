@@ -9,7 +9,7 @@ import { makeAuthority } from '../end_to_end/certificates.mjs';
 import { HANG_MS, auditConfig, run, scratch, startStack } from '../end_to_end/harness.mjs';
 import { binary, goPrograms } from '../paths.mjs';
 import { ORGANIZATION } from '../simulator/testing.mjs';
-import { fillIn, layOut } from './example_layout.mjs';
+import { layOut } from './example_layout.mjs';
 import {
   EVERYTHING,
   IMAGE,
@@ -142,15 +142,15 @@ describe('the chart', { skip: whyNoHelm, timeout: HANG_MS }, () => {
 
   it('takes the config as text, byte for byte, and as a map, which the gateway reads as the same', async (t) => {
     const configIn = (config) =>
-      find(renderChart({ image: IMAGE, config }), 'Secret', 'stampgate-config').stringData['stampgate.yaml'];
+      find(renderChart({ image: IMAGE, config }), 'ConfigMap', 'stampgate-config').data['stampgate.yaml'];
     assert.equal(configIn(configText), configText);
     const text = configIn(yaml.parse(configText));
     assert.deepEqual(yaml.parse(text), yaml.parse(configText));
-    const file = await layOut(scratch(t), () => fillIn(text));
+    const file = await layOut(scratch(t), () => text);
     const { status, stderr } = await run(['check', '--config', file]);
     assert.deepEqual([status, stderr], [0, '']);
     assert.deepEqual(
-      renderChart({ image: IMAGE }).filter(({ kind }) => kind === 'Secret'),
+      renderChart({ image: IMAGE }).filter(({ kind }) => kind === 'ConfigMap'),
       [],
     );
   });
@@ -166,6 +166,15 @@ describe('the chart', { skip: whyNoHelm, timeout: HANG_MS }, () => {
     refused(configText.replace('0.0.0.0:8080', '0.0.0.0:80'), /webhooks\.listen_address must have the port 8080/);
     refused(configText.replace(/^admin:\n.*\n/m, ''), /admin\.listen_address must have the port 8081/);
     refused('a: [', /config is not YAML/);
+  });
+
+  it('refuses a config with webhook paths, because everybody can read a ConfigMap', () => {
+    const config = configText.replace(/^ {2}paths_file: .*$/m, '  paths: [/hooks/0123456789abcdef0123456789abcdef]');
+    for (const each of [config, yaml.parse(config)]) {
+      const { status, stderr } = runHelm(['template', 'stampgate', chart], { image: IMAGE, config: each });
+      assert.notEqual(status, 0);
+      assert.match(stderr, /webhooks\.paths is secret: remove it from the config, and set webhooks\.paths_file/);
+    }
   });
 
   it('uses the digest of the image if there is one', () => {
@@ -190,7 +199,6 @@ describe('the chart', { skip: whyNoHelm, timeout: HANG_MS }, () => {
       'PodDisruptionBudget',
       'PodMonitor',
       'PrometheusRule',
-      'Secret',
       'Service',
       'ServiceAccount',
       'StatefulSet',
@@ -259,7 +267,7 @@ describe('the chart', { skip: whyNoHelm, timeout: HANG_MS }, () => {
       );
     }
     const path = find(objects, 'HTTPRoute', 'stampgate-webhooks').spec.rules[0].matches[0].path.value;
-    for (const each of yaml.parse(configText).webhooks.paths) assert.ok(each.startsWith(path));
+    assert.ok(page.includes(`--from-literal=paths="${path}`));
   });
 
   it('gives the audit shipper the volume, the user of the gateway, and none of its secrets', () => {
@@ -292,9 +300,13 @@ describe('the chart', { skip: whyNoHelm, timeout: HANG_MS }, () => {
     );
     const notes = (some) => find(renderChart({ image: IMAGE, ...some }, copy), 'Notes', 'notes').text;
     const missing = (some) => /until these secrets exist: (.*)$/m.exec(notes(some))[1].replaceAll('stampgate-', '');
-    assert.equal(missing({}), 'keys, audit, tls, config');
-    assert.equal(missing({ config: configText, certificate: { issuer: { name: 'internal' } } }), 'keys, audit');
-    assert.equal(missing({ store: 'postgresql' }), 'keys, audit, tls, config, store, database, owner');
+    assert.equal(missing({}), 'keys, audit, tls');
+    assert.match(notes({}), /until the ConfigMap stampgate-config exists/);
+    for (const config of [configText, yaml.parse(configText)]) {
+      assert.equal(missing({ config, certificate: { issuer: { name: 'internal' } } }), 'keys, audit, webhooks');
+      assert.doesNotMatch(notes({ config }), /ConfigMap/);
+    }
+    assert.equal(missing({ store: 'postgresql' }), 'keys, audit, tls, store, database, owner');
     assert.match(notes({}), /stampgate\.stampgate\.svc:7443 stampgate\.v1\.AuthenticationService\/Whoami/);
     assert.doesNotMatch(notes({}), /helm .* test/);
     assert.match(notes({ test: EVERYTHING.test }), /helm -n stampgate test stampgate/);
@@ -388,9 +400,12 @@ describe('the commands of the page', { skip: whyNoHelm, timeout: HANG_MS }, () =
       }
     }
 
-    assert.equal(find(objects, 'Secret', 'stampgate-config').stringData['stampgate.yaml'], config);
+    assert.equal(find(objects, 'ConfigMap', 'stampgate-config').data['stampgate.yaml'], config);
     created.push('stampgate-config', find(objects, 'Certificate').spec.secretName);
-    const needed = podOf(objects).volumes.flatMap(({ secret }) => (secret ? [secret.secretName] : []));
+    const needed = podOf(objects)
+      .volumes.map(({ secret, configMap }) => secret ?? configMap)
+      .filter(({ optional }) => !optional)
+      .map(({ secretName, name }) => secretName ?? name);
     assert.deepEqual(created.sort(), needed.sort());
     for (const { metadata } of objects) assert.equal(metadata.namespace, 'stampgate', metadata.name);
   });

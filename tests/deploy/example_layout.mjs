@@ -7,16 +7,11 @@ import { makeAuthority } from '../end_to_end/certificates.mjs';
 import { run } from '../end_to_end/harness.mjs';
 import { configText, find, readAll } from './manifests.mjs';
 
-const PLACEHOLDER = '{openssl rand -hex 16}';
-
-/** The config with its placeholder filled in. */
-export const fillIn = (text) => text.replace(PLACEHOLDER, '0123456789abcdef0123456789abcdef');
-
 /** Creates under `folder` the files that the pod has, with the config that `edit` returns. Returns the config's path. */
-export async function layOut(folder, edit = fillIn) {
+export async function layOut(folder, edit = (text) => text) {
   const objects = readAll();
   const at = (...names) => join(folder, ...names);
-  for (const name of ['config', 'keys', 'tls', 'audit', 'organizations', 'data']) mkdirSync(at(name));
+  for (const name of ['config', 'keys', 'tls', 'audit', 'webhooks', 'organizations', 'data']) mkdirSync(at(name));
   for (const name of ['main', 'treasury']) {
     const { status, stderr } = await run(['keygen', '--curve', 'p256', '--out', at('keys', `${name}.key`)]);
     assert.equal(status, 0, stderr);
@@ -27,7 +22,9 @@ export async function layOut(folder, edit = fillIn) {
   writeFileSync(at('tls', 'tls.key'), key, { mode: 0o400 });
   writeFileSync(at('tls', 'ca.crt'), authority.issue().cert);
   writeFileSync(at('audit', 'audit.key'), `${randomBytes(32).toString('hex')}\n`);
+  writeFileSync(at('webhooks', 'paths'), `/hooks/${randomBytes(16).toString('hex')}\n`);
   const secrets = [at('keys', 'main.key'), at('keys', 'treasury.key'), at('audit', 'audit.key'), at('tls', 'tls.key')];
+  secrets.push(at('webhooks', 'paths'));
   for (const file of secrets) chmodSync(file, 0o440);
   for (const [name, text] of Object.entries(find(objects, 'ConfigMap', 'stampgate-organizations').data)) {
     writeFileSync(at('organizations', name), text);

@@ -25,7 +25,7 @@ export const kustomizations = ['base', 'example', 'replicas'].map((name) => ({
   ...yaml.parse(readFileSync(join(folder, name, 'kustomization.yaml'), 'utf8')),
 }));
 
-/** The gateway's config in the example, which kustomize puts into the secret stampgate-config. */
+/** The gateway's config in the example, which kustomize puts into the ConfigMap stampgate-config. */
 const configFile = join(folder, 'example/stampgate.yaml');
 export const configText = readFileSync(configFile, 'utf8');
 
@@ -44,15 +44,15 @@ export function parse(text) {
 }
 
 const readFolders = (...names) => filesOf(...names).flatMap((file) => parse(readFileSync(file, 'utf8')));
-const secretOf = (config) => ({
+const configMapOf = (config) => ({
   apiVersion: 'v1',
-  kind: 'Secret',
+  kind: 'ConfigMap',
   metadata: { name: 'stampgate-config', namespace: 'stampgate' },
-  stringData: { 'stampgate.yaml': config },
+  data: { 'stampgate.yaml': config },
 });
 
 /** All objects of base and example. Each call returns new objects, which a test may change. */
-export const readAll = () => [...readFolders('base', 'example'), secretOf(configText)];
+export const readAll = () => [...readFolders('base', 'example'), configMapOf(configText)];
 
 /** Returns the object of this kind and name. Fails unless `objects` contain exactly one. */
 export function find(objects, kind, name = 'stampgate') {
@@ -72,8 +72,7 @@ export const podsOf = (objects) =>
   );
 
 /** The gateway's config in the manifests. */
-export const configOf = (objects) =>
-  yaml.parse(find(objects, 'Secret', 'stampgate-config').stringData['stampgate.yaml']);
+export const configOf = (objects) => yaml.parse(find(objects, 'ConfigMap', 'stampgate-config').data['stampgate.yaml']);
 
 const page = readFileSync(join(folder, 'README.md'), 'utf8');
 
@@ -167,7 +166,7 @@ const withHelm = (name, store, options) => {
   const read = remembering(() => [...renderChart(values), ...readFolders('example')]);
   return { name, store, values, skip: whyNoHelm, read };
 };
-const replicas = () => [...readFolders('replicas', 'example'), secretOf(configs.postgresql)];
+const replicas = () => [...readFolders('replicas', 'example'), configMapOf(configs.postgresql)];
 
 const charts = [
   withHelm('the chart', 'sqlite', { image: IMAGE }),

@@ -60,9 +60,9 @@ function volumeOf({ pod, container, stateful }, path) {
 
 describe('the files', () => {
   it('are exactly those that the kustomizations name', () => {
-    for (const { name, files, resources, secretGenerator = [] } of kustomizations) {
+    for (const { name, files, resources, configMapGenerator = [] } of kustomizations) {
       const own = files.filter((each) => each !== 'kustomization.yaml');
-      const named = [...resources, ...secretGenerator.flatMap((secret) => secret.files)];
+      const named = [...resources, ...configMapGenerator.flatMap((configMap) => configMap.files)];
       assert.deepEqual(named.filter((each) => !each.startsWith('../')).sort(), own, name);
     }
     assert.ok(kustomizations.find(({ name }) => name === 'example').resources.includes('../base'));
@@ -130,7 +130,7 @@ describe('the pod', () => {
     ({ pod, container, store }) => {
       const secrets = pod.volumes.filter(({ secret }) => secret);
       // Never the password of the tables' owner.
-      const expected = ['config', 'keys', 'tls', 'audit', ...(store === 'postgresql' ? ['store', 'database'] : [])];
+      const expected = ['keys', 'tls', 'audit', 'webhooks', ...(store === 'postgresql' ? ['store', 'database'] : [])];
       assert.deepEqual(
         secrets.map(({ secret }) => secret.secretName),
         expected.map((each) => `stampgate-${each}`),
@@ -138,13 +138,15 @@ describe('the pod', () => {
       for (const { name, secret } of secrets) {
         assert.equal(secret.defaultMode, 0o440, name);
         assert.ok(!secret.items, `${name}: this test does not check the modes of single items`);
-        assert.ok(!secret.optional, name);
+        // A gateway can do without webhooks.
+        assert.equal(secret.optional ?? false, name === 'webhooks');
       }
       for (const mount of container.volumeMounts) {
         assert.equal(mount.subPath ?? mount.subPathExpr, undefined, `Kubernetes never updates ${mount.name}`);
       }
     },
-    ({ pod }) => (pod.volumes[0].secret.defaultMode = 0o444),
+    ({ pod }) => (pod.volumes[2].secret.defaultMode = 0o444),
+    ({ pod }) => (pod.volumes[2].secret.optional = true),
     ({ pod }) => (pod.volumes[1].secret.defaultMode = 0o460),
     ({ pod }) => delete pod.volumes[1].secret.defaultMode,
     ({ container }) => (container.volumeMounts[1].subPath = 'main.key'),
@@ -354,7 +356,8 @@ describe('names and ports', () => {
     (things) => {
       const { config, container } = things;
       const on = (path) => volumeOf(things, path);
-      assert.equal(on(container.args[2]).secret?.secretName, 'stampgate-config');
+      assert.equal(on(container.args[2]).configMap?.name, 'stampgate-config');
+      assert.equal(on(config.webhooks.paths_file).secret?.secretName, 'stampgate-webhooks');
       for (const { file } of config.keys) assert.equal(on(file).secret?.secretName, 'stampgate-keys');
       const { certificate_file, private_key_file, client_ca_file } = config.tls;
       for (const path of [certificate_file, private_key_file, client_ca_file]) {
@@ -372,6 +375,7 @@ describe('names and ports', () => {
       }
     },
     ({ config }) => (config.keys[0].file = '/tmp/main.key'),
+    ({ config }) => (config.webhooks.paths_file = '/etc/stampgate/config/paths'),
     ({ config }) => (config.tls.private_key_file = '/etc/stampgate/keys/tls.key'),
     ({ config }) => (config.audit.file = '/etc/stampgate/config/audit.log'),
     ({ container }) => container.volumeMounts.splice(3, 1),
@@ -487,12 +491,10 @@ describe('the example', () => {
 
   factOf(
     example,
-    'contains no key and no secret: the user must replace each placeholder',
+    'contains no key and no other secret',
     ({ objects, config }) => {
-      const secrets = objects.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name);
-      assert.deepEqual(secrets, ['stampgate-config']);
-      // The gateway refuses a path with braces, so it does not start until the user has replaced this placeholder.
-      for (const path of config.webhooks.paths) assert.match(path, /[{}]/);
+      assert.ok(objects.every(({ kind }) => kind !== 'Secret'));
+      assert.equal(config.webhooks.paths, undefined);
       assert.doesNotMatch(JSON.stringify(objects), /-----BEGIN|(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])/i);
     },
     ({ config }) => (config.webhooks.paths = ['/hooks/0123456789abcdef0123456789abcdef']),

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { HANG_MS, run, scratch } from '../end_to_end/harness.mjs';
-import { fillIn, layOut } from './example_layout.mjs';
+import { layOut } from './example_layout.mjs';
 import { find, folder, ownerText, parse, podOf, podsOf, storeText, variants, withStore } from './manifests.mjs';
 
 const objects = variants.find(({ name }) => name === 'the replicas').read();
@@ -52,7 +52,7 @@ describe('the configs of the page', { timeout: HANG_MS }, () => {
     for (const text of [storeText, ownerText]) assert.ok(text.includes(host), text);
 
     const there = scratch(t);
-    const config = await layOut(there, (text) => withStore(fillIn(text), storeText));
+    const config = await layOut(there, (text) => withStore(text, storeText));
     for (const name of ['store', 'database']) mkdirSync(join(there, name));
     assert.equal((await run(['store', 'keygen', '--out', join(there, 'store/store.key')])).status, 0);
     writeFileSync(join(there, 'database/password'), 'a password\n', { mode: 0o440 });
@@ -63,7 +63,7 @@ describe('the configs of the page', { timeout: HANG_MS }, () => {
 
   it('let the owner migrate: the command fails only because there is no server here', async (t) => {
     const there = scratch(t);
-    const config = await layOut(there, (text) => withStore(fillIn(text), ownerText));
+    const config = await layOut(there, (text) => withStore(text, ownerText));
     mkdirSync(join(there, 'owner'));
     writeFileSync(join(there, 'owner/password'), 'a password\n', { mode: 0o440 });
     writeFileSync(join(there, 'owner/ca.crt'), readFileSync(join(there, 'tls/ca.crt')));

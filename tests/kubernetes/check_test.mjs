@@ -15,11 +15,18 @@ cpSync(folder, copy, { recursive: true, dereference: true });
 
 const read = (file) => readFileSync(join(folder, file), 'utf8');
 
+/** The objects of several gateways in each release. */
+const releases = join(root, 'tests/kubernetes/releases');
+
 // An operator's copy of the example for several gateways, as the page describes it for an upgrade from 0.2.0.
 const SEVERAL = 'several-gateways';
 cpSync(join(copy, 'example'), join(copy, SEVERAL), { recursive: true });
 cpSync(join(copy, 'prerequisites/database.yaml'), join(copy, SEVERAL, 'database.yaml'));
-const ofSeveral = changed('example/kustomization.yaml', '- ../base\n', '- ../replicas\n  - database.yaml\n');
+const objectsOf020 = readFileSync(join(releases, '0.2.0.yaml'), 'utf8').split(/^---$/m);
+const oldConfig = objectsOf020.find((text) => /^kind: Secret$/m.test(text));
+writeFileSync(join(copy, SEVERAL, 'config.yaml'), oldConfig);
+const resources = '- ../replicas\n  - database.yaml\n  - config.yaml\n';
+const ofSeveral = changed('example/kustomization.yaml', '- ../base\n', resources);
 writeFileSync(join(copy, SEVERAL, 'kustomization.yaml'), ofSeveral);
 
 for (const name of ['example', SEVERAL]) {
@@ -28,9 +35,6 @@ for (const name of ['example', SEVERAL]) {
   writeFileSync(join(copy, `monitored-${name}/kustomization.yaml`), JSON.stringify(overlay));
 }
 const kustomizations = ['base', 'replicas', 'example', SEVERAL, 'monitored-example', `monitored-${SEVERAL}`];
-
-/** The objects of several gateways in each release. */
-const releases = join(root, 'tests/kubernetes/releases');
 
 /** The text of a file with a change. */
 function changed(file, from, to) {
@@ -269,10 +273,12 @@ describe('an upgrade', { skip }, () => {
     },
   };
   it('cannot change the type of a secret', () => {
-    const text = render(join(copy, 'example')).replace('type: Opaque', 'type: example.com/other');
-    const { status, output } = checkUpgrade(join(copy, 'example'), text);
+    const secretOf = (type) => `apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\ntype: ${type}\n`;
+    const file = join(copy, 'secret.yaml');
+    writeFileSync(file, secretOf('Opaque'));
+    const { status, output } = checkUpgrade(file, secretOf('example.com/other'));
     assert.equal(status, 1, output);
-    assert.match(output, /Secret stampgate\/stampgate-config: type: .*field is immutable/);
+    assert.match(output, /Secret b\/a: type: .*field is immutable/);
   });
 
   for (const [file, changes] of Object.entries(FIXED)) {

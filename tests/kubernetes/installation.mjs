@@ -36,7 +36,7 @@ export const CONFIG = {
   admin: { listen_address: '0.0.0.0:8081' },
   audit: { file: '/var/lib/stampgate/audit.log', key_file: '/etc/stampgate/audit/audit.key' },
   store: { sqlite: { folder: '/var/lib/stampgate' } },
-  webhooks: { listen_address: '0.0.0.0:8080', paths: [WEBHOOK_PATH] },
+  webhooks: { listen_address: '0.0.0.0:8080', paths_file: '/etc/stampgate/webhooks/paths' },
   keys: [{ name: 'main', file: '/etc/stampgate/keys/main.key', all_organizations: true }],
   callers: [
     {
@@ -119,6 +119,7 @@ export class Installation {
     const caller = this.#pair({ name: `URI:${CALLER}`, usage: 'clientAuth' });
     await putSecret('stampgate', 'stampgate-keys', { 'main.key': readFileSync(writeKey(folder)) });
     await putSecret('stampgate', 'stampgate-audit', { 'audit.key': readFileSync(key_file) });
+    await putWebhookPaths(WEBHOOK_PATH);
     await putSecret('stampgate', 'upstream-authority', { 'ca.crt': readFileSync(upstreamAuthority) });
     await putSecret('stampgate', 'caller', caller);
     await putSecret('payments', 'caller', caller);
@@ -166,6 +167,9 @@ export class Installation {
     await ready();
   }
 }
+
+/** Replaces the webhook paths. */
+export const putWebhookPaths = (...paths) => putSecret('stampgate', 'stampgate-webhooks', { paths: paths.join('\n') });
 
 /** Waits until every gateway of the newest version is ready. */
 export const ready = () =>

@@ -11,7 +11,7 @@ import { WEBHOOK_PATH } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
 import { crash } from './crash.mjs';
 import { Disruptions } from './disruptions.mjs';
-import { GATEWAY, Installation, chart, TAGS, TARGET, ready } from './installation.mjs';
+import { GATEWAY, Installation, chart, TAGS, TARGET, putWebhookPaths, ready } from './installation.mjs';
 import { apply, applyText, helm, kubectl } from './kubectl.mjs';
 import { CALLS, callerPod, callerTemplate } from './pods.mjs';
 import { tryPolicies } from './policies.mjs';
@@ -58,12 +58,19 @@ describe('the chart on a node', () => {
 
   test('helm test makes a call', () => helm('test', 'stampgate', inGateways, '--timeout=2m'));
 
-  test('the gateway stores a webhook that comes through its ClusterIP', async () => {
+  test('the gateway stores a webhook that comes through its ClusterIP, and takes a new path', async () => {
     const address = '--output=jsonpath={.spec.clusterIP}';
     const clusterIp = await kubectl('get', 'service/stampgate-webhooks', inGateways, address);
     const { webhooks } = installation.simulator;
     webhooks.setEndpoints(null, [`http://${clusterIp}:8080${WEBHOOK_PATH}`]);
     assert.equal((await deliver(installation.simulator)).status, 200);
+
+    const isAccepted = async (path) =>
+      (await deliver(installation.simulator, { url: `http://${clusterIp}:8080${path}` })).status === 200;
+    const path = '/hooks/another-path-of-random-text';
+    assert.ok(!(await isAccepted(path)));
+    await putWebhookPaths(WEBHOOK_PATH, path);
+    await until(() => isAccepted(path), 'the new webhook path is accepted', 120_000);
     webhooks.setEndpoints(null, []);
   });
 
