@@ -43,7 +43,7 @@ export const CONFIG = {
       name: 'payments',
       spiffe_ids: [CALLER],
       grants: [
-        { classes: ['query'], all_organizations: true },
+        { classes: ['query', 'events'], all_organizations: true },
         { methods: ['PolicyService/CreatePolicies'], all_organizations: true },
       ],
     },
@@ -52,8 +52,8 @@ export const CONFIG = {
 };
 
 /** The values of the chart for a single gateway. */
-const VALUES = {
-  image: { repository: 'node.local/stampgate', tag: TAGS[0] },
+export const VALUES = {
+  image: { repository: 'node.local/stampgate' },
   config: CONFIG,
   networkPolicies: { upstream: [{ ipBlock: { cidr: `${NODE}/32` } }] },
   extraVolumes: [{ name: 'upstream', secret: { secretName: 'upstream-authority' } }],
@@ -64,6 +64,8 @@ const VALUES = {
 export class Installation {
   /** Upstream. @type {Awaited<ReturnType<typeof startSimulator>>} */
   simulator;
+  /** The certificate of the caller that the config names. */
+  caller;
   #folder;
   #authority;
   #values;
@@ -92,7 +94,7 @@ export class Installation {
   }
 
   async #startUpstream(t, tls) {
-    const simulator = await startSimulator({ tls });
+    const simulator = await startSimulator({ tls, webhooks: { ca: readFileSync(this.#authority.file) } });
     // The simulator listens on loopback only.
     const forwarder = createServer((from) => {
       const to = connect(simulator.port, '127.0.0.1');
@@ -116,13 +118,13 @@ export class Installation {
     await apply(namespace('payments', { 'stampgate-caller': 'true' }), namespace('stranger'), namespace('monitoring'));
     const folder = this.#folder;
     const { key_file } = await auditConfig(folder);
-    const caller = this.#pair({ name: `URI:${CALLER}`, usage: 'clientAuth' });
+    this.caller = this.issue({ name: `URI:${CALLER}`, usage: 'clientAuth' });
     await putSecret('stampgate', 'stampgate-keys', { 'main.key': readFileSync(writeKey(folder)) });
     await putSecret('stampgate', 'stampgate-audit', { 'audit.key': readFileSync(key_file) });
     await putWebhookPaths(WEBHOOK_PATH);
     await putSecret('stampgate', 'upstream-authority', { 'ca.crt': readFileSync(upstreamAuthority) });
-    await putSecret('stampgate', 'caller', caller);
-    await putSecret('payments', 'caller', caller);
+    await putSecret('stampgate', 'caller', this.caller);
+    await putSecret('payments', 'caller', this.caller);
     await this.issueCertificate();
     for (let index = 0; index < this.#values.replicas; index += 1) await this.#createVolume(index);
   }
@@ -146,24 +148,32 @@ export class Installation {
     });
   }
 
-  /** A certificate, as cert-manager would write it to a secret. */
-  #pair(options) {
+  /** A certificate of the authority that the gateway, its callers and upstream trust, as cert-manager would write it. */
+  issue(options) {
     const { cert, key } = this.#authority.issue(options);
     return { 'tls.crt': cert, 'tls.key': key, 'ca.crt': readFileSync(this.#authority.file) };
   }
 
   /** Replaces the gateway's certificate, and returns it as PEM. */
   async issueCertificate() {
-    const pair = this.#pair({ name: 'DNS:stampgate.stampgate.svc' });
+    const pair = this.issue({ name: 'DNS:stampgate.stampgate.svc' });
     await putSecret('stampgate', 'stampgate-tls', pair);
     return pair['tls.crt'];
   }
 
-  /** Installs the chart, or upgrades it. Waits until the gateway is ready. */
-  async install({ tag }) {
-    const values = join(this.#folder, 'values.json');
-    writeFileSync(values, JSON.stringify({ ...this.#values, image: { ...VALUES.image, tag } }));
-    await helm('upgrade', '--install', 'stampgate', chart, '--namespace=stampgate', `--values=${values}`);
+  /**
+   * Installs the chart, or upgrades it, with `more` values and options. Waits until the gateway is ready.
+   * @param {{tag?: string} & Record<string, any>} [values]
+   * @param {string[]} options
+   */
+  async install({ tag = TAGS[0], ...more } = {}, ...options) {
+    // Helm merges these values, also those of inner maps.
+    const values = [this.#values, { image: { tag } }, more].map((part, index) => {
+      const file = join(this.#folder, `values-${index}.json`);
+      writeFileSync(file, JSON.stringify(part));
+      return `--values=${file}`;
+    });
+    await helm('upgrade', '--install', 'stampgate', chart, '--namespace=stampgate', ...values, ...options);
     await ready();
   }
 }

@@ -22,11 +22,12 @@ export const applyText = (manifest) => output('kubectl', ['apply', '--filename=-
 export const apply = (...objects) => applyText(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }));
 
 /** Creates or replaces a secret with these files. */
-export const putSecret = (namespace, name, files) =>
+export const putSecret = (namespace, name, files, type = 'Opaque') =>
   apply({
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: { namespace, name },
+    type,
     data: Object.fromEntries(Object.entries(files).map(([key, bytes]) => [key, Buffer.from(bytes).toString('base64')])),
   });
 
