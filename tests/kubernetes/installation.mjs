@@ -13,10 +13,15 @@ import { apply, ctr, helm, kubectl, putSecret } from './kubectl.mjs';
 /** The node's address, to which node/settings/objects.yaml resolves the name of upstream. */
 const NODE = '10.77.0.2';
 const UPSTREAM = 'upstream.test';
-const CALLER = 'spiffe://example.org/ns/payments/sa/payouts';
+export const CALLER = 'spiffe://example.org/ns/payments/sa/payouts';
 export const GATEWAY = 'stampgate.stampgate.svc:7443';
+/** The name in the gateway's certificate. */
+export const SERVER_NAME = GATEWAY.split(':')[0];
 /** The address that clients of gRPC dial. */
 export const TARGET = `dns:///${GATEWAY}`;
+
+/** Longer than a changed secret needs until the gateway uses it. */
+export const SECRET_MS = 120_000;
 
 /** The chart is installed with the first tag, and upgraded to the second one. */
 export const TAGS = ['first', 'second'];
@@ -156,7 +161,7 @@ export class Installation {
 
   /** Replaces the gateway's certificate, and returns it as PEM. */
   async issueCertificate() {
-    const pair = this.issue({ name: 'DNS:stampgate.stampgate.svc' });
+    const pair = this.issue({ name: `DNS:${SERVER_NAME}` });
     await putSecret('stampgate', 'stampgate-tls', pair);
     return pair['tls.crt'];
   }

@@ -2,32 +2,21 @@
 // tests on the node. Each test continues where the one before ended.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
-import { connect } from 'node:tls';
 import { Ending } from '../conformance/stacks.mjs';
 import { deliver } from '../end_to_end/event_stack.mjs';
 import { WEBHOOK_PATH } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
+import { presented } from './client.mjs';
 import { crash } from './crash.mjs';
 import { Disruptions } from './disruptions.mjs';
-import { GATEWAY, Installation, chart, TAGS, TARGET, putWebhookPaths, ready } from './installation.mjs';
+import { GATEWAY, Installation, SECRET_MS, chart, TAGS, TARGET, putWebhookPaths, ready } from './installation.mjs';
 import { apply, applyText, helm, kubectl } from './kubectl.mjs';
 import { CALLS, callerPod, callerTemplate } from './pods.mjs';
 import { tryPolicies } from './policies.mjs';
 
 const inGateways = '--namespace=stampgate';
 const inPayments = '--namespace=payments';
-
-/** The certificate that the gateway presents. */
-async function presented() {
-  const host = await kubectl('get', 'pod/stampgate-0', inGateways, '--output=jsonpath={.status.podIP}');
-  const socket = connect({ host, port: 7443, ALPNProtocols: ['h2'], rejectUnauthorized: false });
-  await once(socket, 'secureConnect');
-  const { fingerprint256 } = socket.getPeerCertificate();
-  socket.destroy();
-  return fingerprint256;
-}
 
 describe('the chart on a node', () => {
   /** @type {Installation} */
@@ -118,7 +107,7 @@ describe('the chart on a node', () => {
     test('a new certificate is used without a failed call', async (t) => {
       const report = await disruptions.disrupt(t, 'new certificate', async () => {
         const { fingerprint256 } = new X509Certificate(await installation.issueCertificate());
-        await until(async () => (await presented()) === fingerprint256, 'the new certificate is presented', 120_000);
+        await until(async () => (await presented()) === fingerprint256, 'the new certificate is presented', SECRET_MS);
       });
       assert.deepEqual(report.errors, []);
     });
