@@ -12,10 +12,14 @@ export class Disruptions {
   /** @type {Map<string, import('./report.mjs').Report & {seconds: number}>} */
   #reports = new Map();
 
-  /** Starts the load. @param {import('./installation.mjs').Installation} installation */
-  static async start(installation) {
+  /**
+   * Starts the load.
+   * @param {import('./installation.mjs').Installation} installation
+   * @param {{target?: string, sidecar?: any}} [options] of the load
+   */
+  static async start(installation, options) {
     const started = new Disruptions();
-    started.#load = await Load.start(started.#loading, () => installation.simulator.service.state);
+    started.#load = await Load.start(started.#loading, () => installation.simulator.service.state, options);
     return started;
   }
 

@@ -31,9 +31,9 @@ export const putSecret = (namespace, name, files, type = 'Opaque') =>
     data: Object.fromEntries(Object.entries(files).map(([key, bytes]) => [key, Buffer.from(bytes).toString('base64')])),
   });
 
-/** Waits until a pod has ended, and returns its output. */
+/** Waits until the caller in a pod has ended, and returns its output. */
 export async function outputOf(namespace, name) {
   const waited = ['wait', `pod/${name}`, `--namespace=${namespace}`, '--timeout=60s'];
   await kubectl(...waited, '--for=jsonpath={.status.phase}=Succeeded');
-  return (await kubectl('logs', name, `--namespace=${namespace}`)).trim();
+  return (await kubectl('logs', name, '--container=caller', `--namespace=${namespace}`)).trim();
 }

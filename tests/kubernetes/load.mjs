@@ -25,15 +25,16 @@ export class Load {
    * Starts the pod, and waits until its calls succeed. It ends with `t`.
    * @param {{after: (task: () => any) => void}} t
    * @param {() => any} state the simulator's state
+   * @param {{target?: string, perSecond?: number, sidecar?: any}} [options]
    */
-  static async start(t, state) {
+  static async start(t, state, { target = TARGET, perSecond = CALLS_PER_SECOND, sidecar } = {}) {
     const load = new Load();
     load.#state = state;
-    const args = ['load', TARGET, String(CALLS_PER_SECOND)];
-    await apply(callerPod('payments', 'load', args, { labels: CALLS, hasCertificate: true }));
+    const args = ['load', target, String(perSecond)];
+    await apply(callerPod('payments', 'load', args, { labels: CALLS, hasCertificate: true, sidecar }));
     t.after(() => kubectl('delete', 'pod/load', '--namespace=payments'));
     await kubectl('wait', '--for=condition=Ready', 'pod/load', '--namespace=payments', '--timeout=60s');
-    const log = spawn('kubectl', ['logs', '--follow', 'load', '--namespace=payments'], {
+    const log = spawn('kubectl', ['logs', '--follow', 'load', '--container=caller', '--namespace=payments'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     t.after(() => log.kill());
@@ -53,6 +54,12 @@ export class Load {
       return this.#calls.length - Math.max(first, failed) > CALLS_AFTER;
     };
     await until(isOver, 'calls succeed', LIMIT_MS);
+  }
+
+  /** Resolves when so many further calls have begun. */
+  async calls(count) {
+    const last = this.#calls.length + count;
+    await until(() => this.#calls.length >= last, `${count} calls begin`, LIMIT_MS);
   }
 
   /**

@@ -4,10 +4,12 @@
 //	                             ids of the two activities
 //	caller load ADDRESS RATE     makes so many calls a second, alternately queries and submits, until SIGTERM; prints
 //	                             a line of JSON for each
+//	caller subscribe ADDRESS     prints the id of each event of a subscription from now on, after the line "subscribed", and
+//	                             at last the error that ends the subscription
 //	caller connect ADDRESS       prints "connected" or why it could not connect, after it has tried for eight seconds
 //	caller resolve NAME          prints "resolved" or why it could not resolve the name, in the same way
 //
-// The TLS files are those of the secret in /tls.
+// The TLS files are those of the secret in /tls. A pod without them has a sidecar that makes TLS connections for it.
 package main
 
 import (
@@ -42,14 +44,19 @@ const (
 type client struct {
 	authentication stampgatev1.AuthenticationServiceClient
 	policies       stampgatev1.PolicyServiceClient
+	events         stampgatev1.EventServiceClient
 }
 
 func dial(address string) client {
-	conn, err := stampgate.Dial(address, stampgate.TLSFiles("/tls/ca.crt", "/tls/tls.crt", "/tls/tls.key"))
-	if err != nil {
-		log.Fatal(err)
+	conn := must(stampgate.Dial(address))
+	if _, err := os.Stat("/tls"); err == nil {
+		conn = must(stampgate.Dial(address, stampgate.TLSFiles("/tls/ca.crt", "/tls/tls.crt", "/tls/tls.key")))
 	}
-	return client{stampgatev1.NewAuthenticationServiceClient(conn), stampgatev1.NewPolicyServiceClient(conn)}
+	return client{
+		stampgatev1.NewAuthenticationServiceClient(conn),
+		stampgatev1.NewPolicyServiceClient(conn),
+		stampgatev1.NewEventServiceClient(conn),
+	}
 }
 
 func (c client) query() (*stampgatev1.WhoamiResponse, error) {
@@ -72,6 +79,25 @@ func call(c client) {
 	first := must(c.submit("a call", proto.String("one-key")))
 	second := must(c.submit("a call", proto.String("one-key")))
 	fmt.Println(self.GetUserId(), first.GetActivity().GetId(), second.GetActivity().GetId())
+}
+
+// subscribe makes one call, which no package makes again.
+func subscribe(c client) {
+	stream := must(c.events.Subscribe(context.Background(), &stampgatev1.SubscribeRequest{
+		Start: &stampgatev1.SubscribeRequest_End{End: stampgatev1.LogEnd_LOG_END_LATEST},
+	}))
+	must(stream.Recv())
+	fmt.Println("subscribed")
+	for {
+		message, err := stream.Recv()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, event := range message.GetEvents() {
+			fmt.Println(event.GetEventId())
+		}
+	}
 }
 
 func must[T any](value T, err error) T {
@@ -155,6 +181,8 @@ func main() {
 		call(dial(target))
 	case "load":
 		load(dial(target), must(strconv.Atoi(os.Args[3])))
+	case "subscribe":
+		subscribe(dial(target))
 	case "connect":
 		try("connected", func(ctx context.Context) error {
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", target)
