@@ -5,7 +5,9 @@ import { call, connect, stream } from '../clients/gateway.mjs';
 import { SERVER_NAME } from './installation.mjs';
 import { kubectl } from './kubectl.mjs';
 
-const hostOf = (pod) => kubectl('get', `pod/${pod}`, '--namespace=stampgate', '--output=jsonpath={.status.podIP}');
+/** The address of a gateway's pod. */
+export const hostOf = (pod) =>
+  kubectl('get', `pod/${pod}`, '--namespace=stampgate', '--output=jsonpath={.status.podIP}');
 
 /**
  * Connects to the gateway in a pod.

@@ -66,6 +66,9 @@ export const VALUES = {
   test: { secretName: 'caller', organization: ORGANIZATION, image: 'node.local/grpcurl:1' },
 };
 
+/** The folder of the node that is the volume of a gateway. */
+export const volumeOf = (index) => `/var/lib/volumes/${index}`;
+
 export class Installation {
   /** Upstream. @type {Awaited<ReturnType<typeof startSimulator>>} */
   simulator;
@@ -136,7 +139,7 @@ export class Installation {
 
   /** A volume of the node, because no driver of a storage class creates volumes here. */
   #createVolume(index) {
-    const path = `/var/lib/volumes/${index}`;
+    const path = volumeOf(index);
     mkdirSync(path, { recursive: true });
     const isHere = { key: 'kubernetes.io/hostname', operator: 'In', values: ['node-1'] };
     return apply({

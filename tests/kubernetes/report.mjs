@@ -58,7 +58,7 @@ export function reportOf(calls, activities) {
 }
 
 /**
- * A table in Markdown.
+ * The table of disruptions.
  * @param {Map<string, Report & {seconds: number}>} reports by the names of the disruptions
  */
 export function tableOf(reports) {
@@ -71,10 +71,12 @@ export function tableOf(reports) {
     'longest time without a success': ({ longestGapMs }) => `${(longestGapMs / 1000).toFixed(1)} s`,
     'slowest call': ({ slowestMs }) => `${(slowestMs / 1000).toFixed(1)} s`,
   };
-  const row = (cells) => `| ${cells.join(' | ')} |`;
-  return [
-    row(['disruption', ...Object.keys(columns)]),
-    `|${'---|'.repeat(Object.keys(columns).length + 1)}`,
-    ...[...reports].map(([name, report]) => row([name, ...Object.values(columns).map((cell) => cell(report))])),
-  ].join('\n');
+  const rows = [...reports].map(([name, report]) => [name, ...Object.values(columns).map((cell) => cell(report))]);
+  return markdown(['disruption', ...Object.keys(columns)], rows);
+}
+
+/** A table in Markdown. */
+export function markdown(head, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n');
 }
