@@ -59,7 +59,7 @@ describe('the chart on a node', () => {
     const path = '/hooks/another-path-of-random-text';
     assert.ok(!(await isAccepted(path)));
     await putWebhookPaths(WEBHOOK_PATH, path);
-    await until(() => isAccepted(path), 'the new webhook path is accepted', 120_000);
+    await until(() => isAccepted(path), 'the new webhook path is accepted', SECRET_MS);
     webhooks.setEndpoints(null, []);
   });
 
