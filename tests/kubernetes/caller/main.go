@@ -35,7 +35,7 @@ import (
 const organization = "11111111-2222-4333-8444-555555555555"
 
 // A network plugin learns of a new pod a moment after its start. Until then, it may refuse the pod what its policies
-// allow, and allow it what they refuse. So the last attempt counts.
+// allow, and allow it what they refuse.
 const (
 	settling = 8 * time.Second
 	pause    = 200 * time.Millisecond
@@ -63,6 +63,19 @@ func (c client) query() (*stampgatev1.WhoamiResponse, error) {
 	return c.authentication.Whoami(context.Background(), &stampgatev1.WhoamiRequest{OrganizationId: organization})
 }
 
+// settled makes queries until the network plugin knows the pod. Returns the response of the first one that succeeds.
+func (c client) settled() *stampgatev1.WhoamiResponse {
+	for begun := time.Now(); ; time.Sleep(pause) {
+		response, err := c.query()
+		if err == nil {
+			return response
+		}
+		if time.Since(begun) > settling {
+			log.Fatal(err)
+		}
+	}
+}
+
 // submit creates a policy with this name. The key may be nil.
 func (c client) submit(name string, key *string) (*stampgatev1.CreatePoliciesResponse, error) {
 	return stampgate.Submit(context.Background(), c.policies.CreatePolicies, &stampgatev1.CreatePoliciesRequest{
@@ -75,7 +88,7 @@ func (c client) submit(name string, key *string) (*stampgatev1.CreatePoliciesRes
 }
 
 func call(c client) {
-	self := must(c.query())
+	self := c.settled()
 	first := must(c.submit("a call", proto.String("one-key")))
 	second := must(c.submit("a call", proto.String("one-key")))
 	fmt.Println(self.GetUserId(), first.GetActivity().GetId(), second.GetActivity().GetId())
@@ -83,6 +96,7 @@ func call(c client) {
 
 // subscribe makes one call, which no package makes again.
 func subscribe(c client) {
+	c.settled()
 	stream := must(c.events.Subscribe(context.Background(), &stampgatev1.SubscribeRequest{
 		Start: &stampgatev1.SubscribeRequest_End{End: stampgatev1.LogEnd_LOG_END_LATEST},
 	}))
@@ -162,6 +176,7 @@ func (c client) one(number int) ended {
 }
 
 // try makes attempts until the network plugin knows the pod, and prints what the last one found: the word or an error.
+// No earlier one counts.
 func try(word string, attempt func(context.Context) error) {
 	found := ""
 	for begun := time.Now(); time.Since(begun) < settling; time.Sleep(pause) {
