@@ -16,8 +16,6 @@ import { CALLS, callerPod } from './pods.mjs';
 
 const inGateways = '--namespace=stampgate';
 const inPayments = '--namespace=payments';
-/** Envoy ends a call after this time unless its route says otherwise. */
-const ENVOY_DEFAULT_MS = 15_000;
 
 describe('an Envoy beside the caller', () => {
   /** @type {Installation} */
@@ -61,9 +59,7 @@ describe('an Envoy beside the caller', () => {
     for (const name of ['open', 'limited']) {
       await until(async () => (await logOf(name))[0] === 'subscribed', 'the caller is subscribed');
     }
-    const begun = Date.now();
     assert.match(await outputOf('payments', 'limited'), /^subscribed\nInternal: .*RST_STREAM/);
-    assert.ok(Date.now() - begun > ENVOY_DEFAULT_MS / 2);
     const { eventId } = await deliver(installation.simulator);
     await until(async () => (await logOf('open')).includes(eventId), 'the subscriber has the event');
     assert.deepEqual(await logOf('open'), ['subscribed', eventId]);
