@@ -236,6 +236,10 @@ const FAULTS = [
     series: (outcome) => ({ [deliveries(outcome)]: rises() }),
   },
   {
+    alert: 'StampgateWebhookPathMissing',
+    series: { [deliveries('no_path')]: rises() },
+  },
+  {
     alert: 'StampgateDeliveriesUnverifiable',
     each: [
       'missing_key',

@@ -5,7 +5,9 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <cstring>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/http/handshake_fault.h"
 #include "base/http/proxy_header.h"
@@ -227,10 +229,11 @@ void HttpConnection::ReadHead() {
       break;
   }
   const RequestHead& head = request_->head();
-  const bool has_path = PathSet(state_->options.paths()).Has(head.target);
+  const std::vector<std::string> paths = state_->options.paths();
+  const bool has_path = HasPath(paths, head.target);
   if (has_path) state_->peers.Know(this);
   if (IsProbe(head) && !state_->deliveries.closed()) return SendAnswer(200, AfterAnswer::kClose);
-  if (const std::optional<HttpRefusal> refusal = RefusalOf(head, has_path)) {
+  if (const std::optional<HttpRefusal> refusal = RefusalOf(head, has_path, paths.empty())) {
     Refuse(*refusal);
     return;
   }
@@ -254,9 +257,9 @@ void HttpConnection::ReadHead() {
   });
 }
 
-std::optional<HttpRefusal> HttpConnection::RefusalOf(const RequestHead& head, bool has_path) const {
+std::optional<HttpRefusal> HttpConnection::RefusalOf(const RequestHead& head, bool has_path, bool has_none) const {
   if (state_->deliveries.closed()) return HttpRefusal::kDraining;
-  if (!has_path) return HttpRefusal::kNotFound;
+  if (!has_path) return has_none ? HttpRefusal::kNoPath : HttpRefusal::kNotFound;
   if (head.method != "POST") return HttpRefusal::kMethodNotAllowed;
   if (head.content_length.value_or(0) > state_->options.max_body_bytes) return HttpRefusal::kTooLarge;
   return std::nullopt;

@@ -70,7 +70,7 @@ class HttpConnection : public ConnectedPeer, public std::enable_shared_from_this
 
   // Returns why a request with this request head must be refused, or nothing if the request is accepted. `has_path` is
   // whether the target is one of the accepted paths.
-  std::optional<HttpRefusal> RefusalOf(const RequestHead& head, bool has_path) const;
+  std::optional<HttpRefusal> RefusalOf(const RequestHead& head, bool has_path, bool has_none) const;
   // Begins to hold memory for the body. Returns false if there is not enough.
   bool HoldBody(size_t head_bytes);
   void HandOver();

@@ -210,7 +210,7 @@ TEST_F(IntakeTest, ListsAllOutcomes) {
                           "unsupported_signature_algorithm", "missing_header", "duplicate_header", "malformed_header",
                           "unsupported_identifier", "missing_key", "invalid_verification_key_algorithm",
                           "invalid_signature", "stale_timestamp", "malformed_http", "unsupported_http",
-                          "head_too_large", "not_found", "method_not_allowed", "too_large", "too_slow",
+                          "head_too_large", "not_found", "no_path", "method_not_allowed", "too_large", "too_slow",
                           "max_bytes_reached", "draining", "proxy_header_missing", "proxy_header_unexpected"));
 }
 

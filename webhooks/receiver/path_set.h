@@ -1,9 +1,7 @@
-// The paths that a server accepts. The time that a comparison takes does not reveal the paths.
+// Compares a target with the paths that a server accepts. The time that this takes does not reveal the paths.
 #ifndef STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 #define STAMPGATE_WEBHOOKS_RECEIVER_PATH_SET_H_
 
-#include <array>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,18 +9,9 @@
 
 namespace stampgate {
 
-// A set of paths. Immutable. A path is a secret, because a peer that knows it can send deliveries.
-class PathSet {
- public:
-  explicit PathSet(const std::vector<std::string>& paths);
-
-  // Returns whether `target` equals one of the paths, byte for byte. The time that this takes depends only on the
-  // length of `target`.
-  bool Has(absl::string_view target) const;
-
- private:
-  std::vector<std::array<uint8_t, 32>> digests_;
-};
+// Returns whether `target` equals one of the paths, byte for byte. A path is a secret, because a peer that knows it can
+// send deliveries: the time that this takes depends only on the paths and on the length of `target`.
+bool HasPath(const std::vector<std::string>& paths, absl::string_view target);
 
 }  // namespace stampgate
 

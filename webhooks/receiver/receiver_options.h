@@ -32,7 +32,8 @@ using TakeDelivery = std::function<void(Delivery delivery, Answer answer)>;
 struct ReceiverOptions {
   std::string listen_address;  // "host:port", such as "[::1]:0"; for port 0, the system chooses a port
   // Returns the paths that are accepted now, which are compared in constant time. A well-formed request with another
-  // target gets 404, even if the request has other faults. Called on any loop, for each request. Must not block.
+  // target gets 404, even if the request has other faults. If a reload has removed all paths, each request gets 503, so
+  // that upstream repeats its deliveries. Called on any loop, for each request. Must not block.
   std::function<std::vector<std::string>()> paths;
   size_t max_body_bytes = 4 << 20;
   int max_connections = 256;

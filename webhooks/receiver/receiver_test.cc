@@ -444,6 +444,21 @@ TEST(ReceiverTest, AcceptsThePathsThatAreInForceWhenARequestArrives) {
   EXPECT_EQ(status(kPath), "404.");
 }
 
+TEST(ReceiverTest, LetsUpstreamRepeatDeliveriesWhileNoPathIsConfigured) {
+  std::atomic<bool> has_path = false;
+  ReceiverOptions options = LocalOptions();
+  options.paths = [&] { return has_path ? std::vector<std::string>{kPath} : std::vector<std::string>(); };
+  const auto receiver = Start(options, AnswerOk);
+  const auto status = [&receiver] {
+    HttpTestClient client(receiver->url());
+    client.Send(Post("{}", "", kPath));
+    return Statuses(client.ReadAnswer());
+  };
+  EXPECT_EQ(status(), "503.");
+  has_path = true;
+  EXPECT_EQ(status(), "200");
+}
+
 // Clients connect, displace each other, send deliveries and request unknown paths while the receiver is destroyed.
 TEST(ReceiverTest, CallsNothingAfterItWasDestroyed) {
   std::mt19937 random(1);

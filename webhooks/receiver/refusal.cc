@@ -12,6 +12,8 @@ absl::string_view Name(HttpRefusal refusal) {
       return "head_too_large";
     case HttpRefusal::kNotFound:
       return "not_found";
+    case HttpRefusal::kNoPath:
+      return "no_path";
     case HttpRefusal::kMethodNotAllowed:
       return "method_not_allowed";
     case HttpRefusal::kTooLarge:
@@ -42,6 +44,7 @@ int HttpStatus(HttpRefusal refusal) {
       return 413;
     case HttpRefusal::kUnsupportedHttp:
     case HttpRefusal::kHeadTooLarge:
+    case HttpRefusal::kNoPath:
     case HttpRefusal::kTooSlow:
     case HttpRefusal::kMaxBytesReached:
     case HttpRefusal::kDraining:

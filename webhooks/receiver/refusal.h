@@ -17,6 +17,7 @@ enum class HttpRefusal {
                         // of such an encoding that is too long
   kHeadTooLarge,        // a request head that exceeds kMaxHeadBytes or kMaxHeaderFields
   kNotFound,            // 404: the target is not one of the configured paths, of which upstream knows one
+  kNoPath,              // no path is configured any more; upstream repeats the delivery, which it would not after 404
   kMethodNotAllowed,    // 405: the method is not POST; every delivery is one
   kTooLarge,            // 413: the body exceeds ReceiverOptions::max_body_bytes; a repetition has the same size
   kTooSlow,             // the body was slower than ReceiverOptions::min_bytes_per_second, or exceeded request_timeout
