@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -87,10 +88,11 @@ absl::StatusOr<int64_t> VersionOfDatabase(SqliteConnection& connection, const Da
     return absl::FailedPreconditionError(
         absl::StrCat("this is not ", format.name, ": it is another program's database"));
   }
-  if (*version > format.version) {
+  const int64_t newest = std::max(format.version, format.newest_version);
+  if (*version > newest) {
     return absl::FailedPreconditionError(absl::StrCat("its format version is ", *version,
                                                       ", which a newer stampgate has written; ",
-                                                      "this stampgate reads format versions up to ", format.version));
+                                                      "this stampgate reads format versions up to ", newest));
   }
   if (*version < 1) return absl::DataLossError("it has no format version");
   return version;

@@ -16,6 +16,9 @@ struct DatabaseFormat {
   std::string name;            // for error messages, with its article: "an event log"
   int64_t application_id = 0;  // PRAGMA application_id
   int64_t version = 0;         // PRAGMA user_version; not 0
+  // The newest version that can be opened, if it is later than `version`. The owner raises the version of a file itself
+  // when the file first needs it, so that older programs can use every other file.
+  int64_t newest_version = 0;
 };
 
 // Configures a connection to treat its file as untrusted: SQLite runs no code from the file (triggers, views), and
@@ -23,7 +26,8 @@ struct DatabaseFormat {
 // file. `busy_ms` is how long a statement waits for a lock.
 absl::Status SetUntrusting(SqliteConnection& connection, int busy_ms);
 
-// Returns the file's version, from 1 to that of `format`, or 0 if the file is new and empty. Does not change the file.
+// Returns the file's version, from 1 to the newest of `format`, or 0 if the file is new and empty. Does not change the
+// file.
 //
 // Errors: kFailedPrecondition if the file belongs to another program or a newer version; kDataLoss if the file has no
 // version number; those of SqliteStatus.

@@ -31,7 +31,7 @@ absl::StatusOr<SqliteConnection> DurableFile::Connect(
     ABSL_RETURN_IF_ERROR(connection->Run("PRAGMA secure_delete = ON"));
   }
   ABSL_RETURN_IF_ERROR(connection->Run("PRAGMA cache_size = -16384"));  // KiB
-  if (version == settings.format.version) return connection;
+  if (version >= settings.format.version) return connection;
   ABSL_RETURN_IF_ERROR(connection->Run("BEGIN IMMEDIATE"));
   ABSL_RETURN_IF_ERROR(upgrade(*connection, version));
   for (const std::string& sql : {absl::StrCat("PRAGMA application_id = ", settings.format.application_id),

@@ -32,8 +32,8 @@ class DurableFile {
 
   // Opens the connection that writes to the file and runs checkpoints. If the file is empty, or has a lower version
   // than `settings.format`, calls `upgrade` with its version, 0 for an empty file, in a transaction that then sets the
-  // version. Changes the file only after it has verified that the file is empty or has the format. For `vfs`, see
-  // SqliteConnection::Open; for `synchronous_full`, see SetDurable.
+  // version. A later version, up to the newest of the format, remains. Changes the file only after it has verified that
+  // the file is empty or has the format. For `vfs`, see SqliteConnection::Open; for `synchronous_full`, see SetDurable.
   //
   // Errors: kFailedPrecondition if the file belongs to another program or a newer version; those of `upgrade` and of
   // SqliteStatus. They roll the transaction back.

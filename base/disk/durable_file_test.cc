@@ -65,6 +65,28 @@ TEST_F(DurableFileTest, AFileIsUpgradedOnceToEachVersion) {
   EXPECT_TRUE(absl::IsFailedPrecondition(Connect(2, upgrade).status()));
 }
 
+TEST_F(DurableFileTest, AFileKeepsAVersionThatItsOwnerHasRaised) {
+  DurableFile::Settings settings = SettingsOf(1);
+  settings.format.newest_version = 2;
+  int upgrades = 0;
+  const auto connect = [&] {
+    return DurableFile::Connect(path_, /*vfs=*/"", settings, /*synchronous_full=*/true,
+                                [&](SqliteConnection& connection, int64_t) {
+                                  ++upgrades;
+                                  return connection.Run("CREATE TABLE t (n INTEGER)");
+                                });
+  };
+  for (const int version : {1, 2, 2}) {
+    absl::StatusOr<SqliteConnection> connection = connect();
+    ASSERT_TRUE(connection.ok()) << connection.status();
+    EXPECT_EQ(connection->Number("PRAGMA user_version").value_or(-1), version);
+    ASSERT_TRUE(connection->Run("PRAGMA user_version = 2").ok());
+  }
+  EXPECT_EQ(upgrades, 1);
+  ASSERT_TRUE(connect()->Run("PRAGMA user_version = 3").ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(connect().status()));
+}
+
 TEST_F(DurableFileTest, AFailedUpgradeChangesNothing) {
   const auto fail = [](SqliteConnection& connection, int64_t) {
     EXPECT_TRUE(connection.Run("CREATE TABLE t (n INTEGER)").ok());

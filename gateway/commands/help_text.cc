@@ -262,8 +262,8 @@ store that it reads, except that it repairs files as the start of a gateway does
 The other store must be new: its files must not exist, or its tables must be empty. On the server, the role of the
 config must own the tables, as for store migrate. From the first file or table on until the copy has ended, gateways and
 other copies refuse the new store. If the copy is interrupted, they refuse what it has left: delete the new files, also
-those whose names end with -copying, or drop the schema, and start again. A log with damaged or lost events is not
-copied.
+those whose names end with -copying, or drop the schema, and start again. A log with damaged or lost events, or with
+shared subscriptions, is not copied.
 
   --from FILE    required: the config with the store that exists
   --to FILE      required: the config with the new store

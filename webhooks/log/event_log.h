@@ -32,6 +32,8 @@ using ChainDigest = std::array<uint8_t, 32>;
 struct LogPoint {
   Position position = 0;
   ChainDigest digest = {};
+
+  friend bool operator==(const LogPoint&, const LogPoint&) = default;
 };
 
 struct LoggedEvent {
@@ -147,6 +149,8 @@ class EventReader {
   virtual absl::Status Confirm() { return absl::OkStatus(); }
 };
 
+class SubscriptionStore;
+
 // Stores events. Thread-safe.
 class EventLog {
  public:
@@ -173,12 +177,16 @@ class EventLog {
 
   virtual const LogIdentity& identity() const = 0;
 
+  // Returns the store of the shared subscriptions to this log, which lives as long as the log, or null if the log
+  // cannot store any.
+  virtual SubscriptionStore* subscriptions() { return nullptr; }
+
   // Returns how long the current write to the disk or the server has taken so far, or zero if no write is in progress.
   virtual absl::Duration WriteUnderWay() const = 0;
 
-  // Writes the queued events and completes the files, so that the next start has nothing to repair. Later appends fail,
-  // but readers can still read. Blocks until the disk has completed these writes, perhaps forever. Can be called more
-  // than once.
+  // Writes the queued events and changes of subscriptions, and completes the files, so that the next start has nothing
+  // to repair. Later appends and changes fail, but readers can still read. Blocks until the disk has completed these
+  // writes, perhaps forever. Can be called more than once.
   virtual void Close() = 0;
 };
 

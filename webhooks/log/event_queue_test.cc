@@ -13,7 +13,7 @@ namespace stampgate {
 namespace {
 
 WaitingEvent Waiting(int number, size_t body_bytes = 10) {
-  return {MakeVerifiedEvent(absl::StrCat("event-", number), std::string(body_bytes, 'x')), [](auto) {}};
+  return {MakeVerifiedEvent(absl::StrCat("event-", number), std::string(body_bytes, 'x')), [](const auto&) {}};
 }
 
 bool Push(EventQueue& queue, WaitingEvent event) { return queue.Push(event).ok(); }

@@ -1,7 +1,8 @@
 // Copies an event log to another engine, with its positions, digests, cursors and ids.
 //
 // The copy is the same log: it has the id, the key of the cursors and the digests of the original, so that each cursor
-// remains valid. The ids of events remain for as long as they would have in the original.
+// remains valid. The ids of events remain for as long as they would have in the original. Shared subscriptions are not
+// copied: a log that has them cannot be a source.
 #ifndef STAMPGATE_WEBHOOKS_LOG_LOG_COPY_H_
 #define STAMPGATE_WEBHOOKS_LOG_LOG_COPY_H_
 

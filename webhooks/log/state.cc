@@ -2,7 +2,6 @@
 
 #include <sodium.h>
 
-#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <string>
@@ -11,6 +10,7 @@
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/big_endian.h"
+#include "base/disk/row_checksum.h"
 #include "base/secret/sha256.h"
 #include "webhooks/log/row.h"
 
@@ -42,13 +42,6 @@ Digest ChecksumOfVersion1(const LogState& state) {
 
 absl::Status MissingRow() { return absl::DataLossError("the log's state row is missing"); }
 absl::Status DamagedRow() { return absl::DataLossError("the log's state row is damaged"); }
-
-template <size_t kSize>
-bool Fill(absl::string_view bytes, std::array<uint8_t, kSize>* array) {
-  if (bytes.size() != kSize) return false;
-  std::copy(bytes.begin(), bytes.end(), array->begin());
-  return true;
-}
 
 }  // namespace
 
@@ -82,7 +75,7 @@ absl::StatusOr<LogState> ReadLogStateOfVersion1(const SqliteConnection& connecti
   ABSL_ASSIGN_OR_RETURN(bool row, read.Step());
   if (!row) return MissingRow();
   LogState state;
-  const bool sized = Fill(read.Bytes(0), &state.identity.id) && Fill(read.Bytes(1), &state.identity.cursor_key);
+  const bool sized = FillWith(read.Bytes(0), &state.identity.id) && FillWith(read.Bytes(1), &state.identity.cursor_key);
   state.earliest = read.Number(2);
   state.latest = read.Number(3);
   state.latest_commit_us = read.Number(4);
@@ -107,8 +100,9 @@ absl::StatusOr<LogState> LogStateReader::Read() {
   ABSL_ASSIGN_OR_RETURN(bool row, read_.Step());
   if (!row) return MissingRow();
   LogState state;
-  const bool sized = Fill(read_.Bytes(0), &state.identity.id) && Fill(read_.Bytes(1), &state.identity.cursor_key) &&
-                     Fill(read_.Bytes(5), &state.latest_digest) && Fill(read_.Bytes(6), &state.digest_before);
+  const bool sized = FillWith(read_.Bytes(0), &state.identity.id) &&
+                     FillWith(read_.Bytes(1), &state.identity.cursor_key) &&
+                     FillWith(read_.Bytes(5), &state.latest_digest) && FillWith(read_.Bytes(6), &state.digest_before);
   state.earliest = read_.Number(2);
   state.latest = read_.Number(3);
   state.latest_commit_us = read_.Number(4);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace stampgate {
@@ -16,6 +17,47 @@ absl::StatusOr<AppendOutcome> AppendAndWait(EventLog& log, VerifiedEvent event) 
     return absl::DeadlineExceededError("the event log did not respond");
   }
   return future.get();
+}
+
+absl::Status WriteAndWait(SubscriptionStore& store, SubscriptionChange change) {
+  auto answer = std::make_shared<std::promise<absl::Status>>();
+  std::future<absl::Status> future = answer->get_future();
+  store.Write(std::move(change), [answer](absl::Status status) { answer->set_value(std::move(status)); });
+  if (future.wait_for(std::chrono::minutes(1)) != std::future_status::ready) {
+    return absl::DeadlineExceededError("the store did not respond");
+  }
+  return future.get();
+}
+
+SubscriptionChange RandomChange(std::mt19937_64& random) {
+  const auto below = [&random](int limit) { return static_cast<int>(random() % static_cast<uint64_t>(limit)); };
+  SubscriptionChange change;
+  change.subscription = std::string(1, static_cast<char>('a' + below(3)));
+  if (below(20) == 0) {
+    change.remove = true;
+    return change;
+  }
+  if (below(3) == 0) {
+    change.head =
+        SubscriptionHead{.through = {.position = below(1000)}, .reserved = below(5000), .incarnation = 1 + below(9)};
+    change.head->through.digest.fill(static_cast<uint8_t>(below(256)));
+  }
+  for (int left = below(4); left > 0; --left) change.erase.push_back(1 + below(40));
+  for (int left = below(5); left > 0; --left) {
+    SubscriptionRow row = {.position = 1 + below(40), .mark = static_cast<EventMark>(1 + below(4))};
+    row.deliveries = below(10);
+    if (row.mark == EventMark::kParked) {
+      row.time = absl::FromUnixMicros(1'700'000'000'000'000 + below(1'000'000));
+      row.reason = std::string(static_cast<size_t>(below(256)), static_cast<char>('a' + below(26)));
+    }
+    change.put.push_back(row);
+  }
+  for (int left = below(3); left > 0; --left)
+    change.erase_lagging.push_back(std::string(1, static_cast<char>(below(9))));
+  for (int left = below(3); left > 0; --left) {
+    change.put_lagging.emplace_back(std::string(1, static_cast<char>(below(9))), below(1000));
+  }
+  return change;
 }
 
 absl::StatusOr<std::vector<LoggedEvent>> ReadAllAfter(EventReader& reader, Position after) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/status/status_macros.h"
-#include "gateway/store/sqlite/row_checksum.h"
+#include "base/disk/row_checksum.h"
 
 namespace stampgate {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
+#include "base/disk/row_checksum.h"
 #include "base/disk/vfs_file.h"
 #include "gateway/store/sqlite/call_file.h"
-#include "gateway/store/sqlite/row_checksum.h"
 
 namespace stampgate {
 namespace {

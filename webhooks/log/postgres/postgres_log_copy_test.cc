@@ -20,6 +20,7 @@
 #include "webhooks/log/postgres/testing.h"
 #include "webhooks/log/sqlite/sqlite_event_log.h"
 #include "webhooks/log/sqlite/sqlite_log_copy.h"
+#include "webhooks/log/subscription_store.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
 
@@ -302,6 +303,31 @@ TEST_F(PostgresLogCopyTest, AFileThatAGatewayUsesCannotBeCopied) {
   const absl::Status status = CopyToServer();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(status.message()), HasSubstr("another process has"));
+}
+
+TEST_F(PostgresLogCopyTest, AFileWithSubscriptionsIsNotCopiedAndTheStoreRemainsUsable) {
+  {
+    const std::unique_ptr<EventLog> log = OpenFile();
+    Store(*log, 1, 2);
+    for (const char* name : {"payouts", "audit"}) {
+      ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = name, .head = SubscriptionHead{}}),
+                absl::OkStatus());
+    }
+  }
+  EXPECT_EQ(CopyToServer(),
+            absl::FailedPreconditionError(absl::StrCat("event log ", file_,
+                                                       ": it has the shared subscriptions audit, payouts, which a store"
+                                                       " on PostgreSQL cannot have yet")));
+  EXPECT_EQ(TryToOpenStore().status(), absl::OkStatus());
+  store_ = SharedServer().NewStore(LogSteps(), kBounds);
+  {
+    const std::unique_ptr<EventLog> log = OpenFile();
+    for (const char* name : {"payouts", "audit"}) {
+      ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = name, .remove = true}), absl::OkStatus());
+    }
+  }
+  EXPECT_EQ(CopyToServer(), absl::OkStatus());
+  EXPECT_EQ(OpenStore()->subscriptions(), nullptr);
 }
 
 TEST_F(PostgresLogCopyTest, TheKeyOfTheStoreIsNecessary) {

@@ -4,8 +4,10 @@
 
 #include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "webhooks/log/sqlite/hole_table.h"
 #include "webhooks/log/sqlite/seen_table.h"
+#include "webhooks/log/sqlite/subscription_table.h"
 #include "webhooks/log/state.h"
 
 namespace stampgate {
@@ -48,6 +50,11 @@ absl::Status MigrateFromVersion2(SqliteConnection& connection) {
     ABSL_RETURN_IF_ERROR(connection.Run(sql));
   }
   return absl::OkStatus();
+}
+
+absl::Status MigrateFromVersion3(SqliteConnection& connection) {
+  ABSL_RETURN_IF_ERROR(connection.Run(kCreateSubscriptions));
+  return connection.Run(absl::StrCat("PRAGMA user_version = ", kVersionWithSubscriptions).c_str());
 }
 
 }  // namespace stampgate

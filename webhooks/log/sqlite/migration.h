@@ -1,5 +1,5 @@
 // Converts an event log's file from an older version to the current version, within the current transaction. Each
-// function converts from one version to the next.
+// function converts from one version to the next. A file is converted to version 3 when it is opened.
 #ifndef STAMPGATE_WEBHOOKS_LOG_SQLITE_MIGRATION_H_
 #define STAMPGATE_WEBHOOKS_LOG_SQLITE_MIGRATION_H_
 
@@ -20,6 +20,12 @@ absl::Status MigrateFromVersion1(SqliteConnection& connection);
 //
 // Errors: those of SqliteStatus.
 absl::Status MigrateFromVersion2(SqliteConnection& connection);
+
+// Creates the tables of shared subscriptions, and sets the file's version to 4. The log calls it with the first change
+// of a subscription, so that an earlier release, which refuses version 4, can use the file until then.
+//
+// Errors: those of SqliteStatus.
+absl::Status MigrateFromVersion3(SqliteConnection& connection);
 
 }  // namespace stampgate
 

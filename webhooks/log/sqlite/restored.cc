@@ -1,5 +1,7 @@
 #include "webhooks/log/sqlite/restored.h"
 
+#include <algorithm>
+
 #include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -8,10 +10,40 @@
 #include "base/disk/mark_file.h"
 #include "base/disk/sqlite.h"
 #include "webhooks/log/sqlite/schema.h"
+#include "webhooks/log/sqlite/subscription_table.h"
 #include "webhooks/log/state.h"
+#include "webhooks/log/subscription_store.h"
 
 namespace stampgate {
 namespace {
+
+// Returns the change after which the subscription is not ahead of a log that ends at `end`.
+SubscriptionChange CutBack(const std::string& name, const SubscriptionState& state, const LogPoint& end) {
+  SubscriptionChange change;
+  change.subscription = name;
+  SubscriptionHead head = state.head;
+  if (head.through.position > end.position) head.through = end;
+  head.reserved = std::min(head.reserved, end.position);
+  change.head = head;
+  for (const SubscriptionRow& row : state.rows) {
+    if (row.position > end.position) change.erase.push_back(row.position);
+  }
+  for (const auto& [key, position] : state.lagging) {
+    if (position > end.position) change.put_lagging.emplace_back(key, end.position);
+  }
+  return change;
+}
+
+// Cuts all subscriptions back, in the current transaction.
+absl::Status CutSubscriptionsBack(SqliteConnection& connection, const LogState& log) {
+  ABSL_ASSIGN_OR_RETURN(const SubscriptionStates states, LoadSubscriptions(connection, log.identity));
+  if (states.empty()) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(SubscriptionTable table, SubscriptionTable::Open(connection, log.identity));
+  for (const auto& [name, state] : states) {
+    ABSL_RETURN_IF_ERROR(table.Apply(CutBack(name, state, log.end())));
+  }
+  return absl::OkStatus();
+}
 
 absl::Status Mark(const std::string& path) {
   // Checks the file first, because ClaimLogFile creates a lock file and, if the log's file does not exist, also an
@@ -27,6 +59,7 @@ absl::Status Mark(const std::string& path) {
   state.identity.cursor_key = MakeLogIdentity().cursor_key;
   ABSL_ASSIGN_OR_RETURN(LogStateWriter writer, LogStateWriter::Open(connection));
   ABSL_RETURN_IF_ERROR(writer.Write(state));
+  ABSL_RETURN_IF_ERROR(CutSubscriptionsBack(connection, state));
   ABSL_RETURN_IF_ERROR(connection.Run("COMMIT"));
   // Replaces the old mark, so that the next start does not report the events that the copy lacks as lost.
   ABSL_ASSIGN_OR_RETURN(MarkFile marks, MarkFile::Open(path + "-mark", state.identity.id, Disk::System()));

@@ -17,6 +17,7 @@
 #include "base/disk/sqlite.h"
 #include "webhooks/log/cursor.h"
 #include "webhooks/log/sqlite/sqlite_event_log.h"
+#include "webhooks/log/subscription_store.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
 
@@ -79,6 +80,57 @@ TEST_F(RestoredLogTest, EachRestoreMakesANewCursorKey) {
   const LogIdentity first = Open()->identity();
   ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
   EXPECT_NE(Open()->identity().cursor_key, first.cursor_key);
+}
+
+// The gateway stores `reserved` ahead of the log's end. A restored log gives these positions to events that it has
+// never sent.
+TEST_F(RestoredLogTest, SubscriptionsEndWithTheLogAndKeepEverythingBefore) {
+  std::unique_ptr<EventLog> log = Open();
+  for (const char* id : {"a", "b", "c"}) {
+    ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent(id, "{}")).ok());
+  }
+  const LogPoint end = {3, (*log->NewReader())->DigestAt(3).value()};
+  SubscriptionHead within = {.through = {.position = 2}, .reserved = 3, .incarnation = 4};
+  within.through.digest.fill(1);
+  SubscriptionHead ahead = within;
+  ahead.reserved = 4000;
+  const std::vector<SubscriptionRow> rows = {{.position = 1, .mark = EventMark::kParked, .reason = "why"},
+                                             {.position = 3, .mark = EventMark::kSentAgain, .deliveries = 2}};
+  SubscriptionStore& store = *log->subscriptions();
+  const std::vector<SubscriptionChange> changes = {
+      {.subscription = "within", .head = within, .put = rows, .put_lagging = {{"key", 1}}},
+      {.subscription = "ahead", .head = ahead, .put = {rows[0], rows[1], {.position = 4}}, .put_lagging = {{"key", 4}}},
+      {.subscription = "far", .head = SubscriptionHead{.through = {.position = 9}, .reserved = 10}},
+  };
+  for (const SubscriptionChange& change : changes) {
+    ASSERT_EQ(WriteAndWait(store, change), absl::OkStatus());
+  }
+  log = nullptr;
+  ASSERT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+  const SubscriptionStates expected = {
+      {"within", {.head = within, .rows = rows, .lagging = {{"key", 1}}}},
+      {"ahead", {.head = within, .rows = rows, .lagging = {{"key", 3}}}},
+      {"far", {.head = {.through = end, .reserved = 3}}},
+  };
+  log = Open();
+  EXPECT_EQ(*log->subscriptions()->Load(), expected);
+}
+
+TEST_F(RestoredLogTest, DoesNotMarkALogWithADamagedSubscription) {
+  std::unique_ptr<EventLog> log = Open();
+  const LogIdentity before = log->identity();
+  ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = "payouts", .head = SubscriptionHead{}}),
+            absl::OkStatus());
+  log = nullptr;
+  {
+    absl::StatusOr<SqliteConnection> connection = SqliteConnection::Open(path_, SQLITE_OPEN_READWRITE, "");
+    ASSERT_EQ(connection->Run("UPDATE subscriptions SET reserved = 5"), absl::OkStatus());
+  }
+  const absl::Status status = MarkLogAsRestored(path_);
+  EXPECT_EQ(status, absl::DataLossError(absl::StrCat("event log ", path_,
+                                                     ": the subscription \"payouts\" is damaged: its head has another"
+                                                     " checksum")));
+  EXPECT_EQ(Open()->identity().cursor_key, before.cursor_key);
 }
 
 TEST_F(RestoredLogTest, DoesNotChangeALogThatIsOpen) {

@@ -14,15 +14,18 @@
 #include "webhooks/log/sqlite/hole_table.h"
 #include "webhooks/log/sqlite/migration.h"
 #include "webhooks/log/sqlite/seen_table.h"
+#include "webhooks/log/sqlite/subscription_table.h"
 #include "webhooks/log/state.h"
 
 namespace stampgate {
 namespace {
 
-const DurableFile::Settings kSettings = {
-    .format = {.name = "an event log", .application_id = 0x73746765 /* "stge" */, .version = 3},
-    .busy_ms = kBusyMs,
-    .secure_delete = true};
+const DurableFile::Settings kSettings = {.format = {.name = "an event log",
+                                                    .application_id = 0x73746765 /* "stge" */,
+                                                    .version = 3,
+                                                    .newest_version = kVersionWithSubscriptions},
+                                         .busy_ms = kBusyMs,
+                                         .secure_delete = true};
 
 // The suffixes of the files beside the log's file.
 constexpr std::initializer_list<absl::string_view> kCompanions = {"-wal", "-shm", "-journal", "-mark"};

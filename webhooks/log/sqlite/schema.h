@@ -31,7 +31,8 @@ absl::StatusOr<ExclusiveFile> ClaimLogFileForCopy(const std::string& path);
 absl::Status SettleLogFile(const std::string& path, Disk& disk);
 
 // Opens the only connection that writes to the file: see DurableFile::Connect. If the file is empty, creates the
-// tables. If the file has an older version, migrates it. For `synchronous_full`, see LogSafeguards.
+// tables. If the file has a version before 3, migrates it to version 3; for version 4, see MigrateFromVersion3. For
+// `synchronous_full`, see LogSafeguards.
 absl::StatusOr<SqliteConnection> OpenLogFileToWrite(const std::string& path, const std::string& vfs,
                                                     bool synchronous_full);
 

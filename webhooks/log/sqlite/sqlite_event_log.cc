@@ -11,18 +11,23 @@
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "base/disk/exclusive_file.h"
+#include "base/disk/sqlite.h"
 #include "base/threads/commit_thread.h"
 #include "base/threads/mutex.h"
+#include "webhooks/log/change_queue.h"
 #include "webhooks/log/event_queue.h"
 #include "webhooks/log/sqlite/reader.h"
 #include "webhooks/log/sqlite/recovery.h"
 #include "webhooks/log/sqlite/schema.h"
+#include "webhooks/log/sqlite/subscription_table.h"
 #include "webhooks/log/sqlite/writer.h"
+#include "webhooks/log/subscription_store.h"
 
 namespace stampgate {
 namespace {
 
-// The upper limit of max_queued_bytes, and therefore of the size of one event, because SQLite limits the size of a row.
+// The upper limit of max_queued_bytes and max_queued_change_bytes, and therefore of the size of one event and of one
+// change, because SQLite limits the size of a row.
 constexpr size_t kMaxQueuedBytes = 512 << 20;
 // The upper limit of retention_interval, because the AgeClock must advance often.
 constexpr absl::Duration kMaxInterval = absl::Minutes(30);
@@ -30,7 +35,14 @@ constexpr absl::Duration kMaxInterval = absl::Minutes(30);
 // other steps of an event but the verification, so under load it should cover many events.
 constexpr std::chrono::microseconds kGather(500);
 
-class SqliteEventLog final : public EventLog, private CommitThread::Owner {
+// Returns the error for a failure to read the subscriptions. A missing table (kInternal) means damage.
+absl::Status CannotLoad(const absl::Status& why) {
+  const bool damaged = absl::IsDataLoss(why) || absl::IsInternal(why);
+  return absl::Status(damaged ? absl::StatusCode::kDataLoss : absl::StatusCode::kUnavailable,
+                      absl::StrCat("the subscriptions cannot be read: ", why.message()));
+}
+
+class SqliteEventLog final : public EventLog, public SubscriptionStore, private CommitThread::Owner {
  public:
   SqliteEventLog(SqliteEventLogOptions options, std::optional<ExclusiveFile> file, std::unique_ptr<LogWriter> writer)
       : options_(std::move(options)),
@@ -45,7 +57,8 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
                  .gather = kGather,
                  .steady_now = options_.steady_now},
                 *this),
-        queue_(options_.max_queued_bytes) {
+        queue_(options_.max_queued_bytes),
+        changes_(options_.max_queued_change_bytes) {
     thread_.Start();
   }
 
@@ -55,6 +68,21 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
     WaitingEvent waiting{std::move(event), std::move(done)};
     const absl::Status refusal =
         thread_.Add([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) { return queue_.Push(waiting); });
+    if (!refusal.ok()) waiting.done(refusal);
+  }
+
+  SubscriptionStore* subscriptions() override { return this; }
+
+  absl::StatusOr<SubscriptionStates> Load() override {
+    absl::StatusOr<SubscriptionStates> states = ReadSubscriptions();
+    if (!states.ok()) return CannotLoad(states.status());
+    return states;
+  }
+
+  void Write(SubscriptionChange change, absl::AnyInvocable<void(absl::Status)> done) override {
+    WaitingChange waiting{std::move(change), std::move(done)};
+    const absl::Status refusal =
+        thread_.Add([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) { return changes_.Push(waiting); });
     if (!refusal.ok()) waiting.done(refusal);
   }
 
@@ -77,7 +105,7 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
 
  private:
   CommitThread::Clock::time_point WriteAt() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
-    return queue_.empty() ? CommitThread::kNever : CommitThread::kAtOnce;
+    return queue_.empty() && changes_.empty() ? CommitThread::kNever : CommitThread::kAtOnce;
   }
 
   CommitThread::Clock::time_point SleepUntil() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
@@ -85,11 +113,14 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
   }
 
   size_t TakeGroup() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(thread_.mutex()) {
-    batch_ = queue_.TakeBatch();
-    return batch_.size();
+    group_ = {queue_.TakeBatch(), changes_.TakeBatch()};
+    return group_.events.size() + group_.changes.size();
   }
 
-  absl::Status WriteGroup() override { return batch_.empty() ? absl::OkStatus() : Store(std::exchange(batch_, {})); }
+  absl::Status WriteGroup() override {
+    Group group = std::exchange(group_, {});
+    return group.events.empty() && group.changes.empty() ? absl::OkStatus() : Store(std::move(group));
+  }
 
   absl::StatusOr<bool> Tidy(bool wanted) override {
     const absl::StatusOr<bool> trimmed = writer_->Trim(options_.now());
@@ -108,35 +139,54 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
     writer_ = nullptr;
   }
 
+  // The entries that one transaction stores.
+  struct Group {
+    std::vector<WaitingEvent> events;
+    std::vector<WaitingChange> changes;
+  };
+
+  absl::StatusOr<SubscriptionStates> ReadSubscriptions() const {
+    ABSL_ASSIGN_OR_RETURN(SqliteConnection connection, OpenLogFileToRead(options_.path, options_.disk->vfs()));
+    // With a transaction, all tables are of one moment.
+    ABSL_RETURN_IF_ERROR(connection.Run("BEGIN"));
+    return LoadSubscriptions(connection, identity_);
+  }
+
   // Returns an error only if the event log cannot continue.
-  absl::Status Store(std::vector<WaitingEvent> batch) {
-    std::vector<const Event*> events;
-    events.reserve(batch.size());
-    for (const WaitingEvent& waiting : batch) events.push_back(&*waiting.event);
-    std::vector<std::optional<AppendOutcome>> outcomes;
-    const absl::Status status = writer_->Store(events, options_.now(), &outcomes);
+  absl::Status Store(Group group) {
+    LogGroup entries;
+    entries.events.reserve(group.events.size());
+    entries.changes.reserve(group.changes.size());
+    for (const WaitingEvent& waiting : group.events) entries.events.push_back(&*waiting.event);
+    for (const WaitingChange& waiting : group.changes) entries.changes.push_back(&waiting.change);
+    LogGroupOutcome outcome;
+    const absl::Status status = writer_->Store(entries, options_.now(), &outcome);
     const bool can_go_on = CanGoOn(status);
-    // Before any callback runs, so that the log accepts no event after a callback has received the error.
+    // Before any callback runs, so that the log accepts no entry after a callback has received the error.
     if (!can_go_on) thread_.Refuse(CannotStore(status));
     ReportState(status);
     // Reports the growth before the acknowledgements, as SetOnGrowth requires.
     if (can_go_on) ReportGrowth();
     {
       const MutexLock lock(thread_.mutex());
-      queue_.Release(batch);
+      queue_.Release(group.events);
+      changes_.Release(group.changes);
     }
-    for (size_t i = 0; i < batch.size(); ++i) {
-      WaitingEvent& waiting = batch[i];
-      if (can_go_on && outcomes[i]) {
-        Finish(waiting, *outcomes[i]);
+    for (size_t i = 0; i < group.events.size(); ++i) {
+      WaitingEvent& waiting = group.events[i];
+      if (can_go_on && outcome.events[i]) {
+        Finish(waiting, *outcome.events[i]);
       } else {
         Finish(waiting, CannotStore(status));
       }
     }
+    for (size_t i = 0; i < group.changes.size(); ++i) {
+      group.changes[i].done(outcome.changes[i] ? *outcome.changes[i] : CannotStore(status));
+    }
     return can_go_on ? writer_->Checkpoint() : status;
   }
 
-  // `status` is the result of an attempt to store events.
+  // `status` is the result of an attempt to store a group.
   void ReportState(const absl::Status& status) {
     if (std::exchange(failing_, !status.ok()) != status.ok() || !options_.on_state) return;
     options_.on_state(status);
@@ -150,13 +200,14 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
   }
 
   void Fail(const absl::Status& status) {
-    std::vector<WaitingEvent> waiting;
+    Group waiting;
     thread_.Refuse(CannotStore(status));
     {
       const MutexLock lock(thread_.mutex());
-      waiting = queue_.TakeAll();
+      waiting = {queue_.TakeAll(), changes_.TakeAll()};
     }
-    for (WaitingEvent& event : waiting) Finish(event, CannotStore(status));
+    for (WaitingEvent& event : waiting.events) Finish(event, CannotStore(status));
+    for (WaitingChange& change : waiting.changes) change.done(CannotStore(status));
     if (options_.on_fatal) options_.on_fatal(status);
   }
 
@@ -166,12 +217,13 @@ class SqliteEventLog final : public EventLog, private CommitThread::Owner {
   Position reported_;  // the last position that was passed to on_growth_; used only by the event log's thread
   const std::shared_ptr<const std::atomic<Position>> marked_;
   std::unique_ptr<LogWriter> writer_;  // used only by the event log's thread
-  std::vector<WaitingEvent> batch_;    // used only by the event log's thread
+  Group group_;                        // used only by the event log's thread
   bool failing_ = false;               // the last state that on_state received; used only by the event log's thread
   std::function<void(Position)> on_growth_;  // after the first Append, used only by the event log's thread
 
   CommitThread thread_;
   EventQueue queue_ ABSL_GUARDED_BY(thread_.mutex());
+  ChangeQueue changes_ ABSL_GUARDED_BY(thread_.mutex());
 };
 
 absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
@@ -182,6 +234,7 @@ absl::StatusOr<std::unique_ptr<EventLog>> Open(SqliteEventLogOptions options) {
   }
   ABSL_RETURN_IF_ERROR(SettleLogFile(options.path, *options.disk));
   options.max_queued_bytes = std::min(options.max_queued_bytes, kMaxQueuedBytes);
+  options.max_queued_change_bytes = std::min(options.max_queued_change_bytes, kMaxQueuedBytes);
   options.retention_interval = std::min(options.retention_interval, kMaxInterval);
   LogWriter::Options settings;
   settings.path = options.path;

@@ -9,6 +9,11 @@
 // When the log is opened, it therefore writes cached pages to the disk and drops them from the cache. After each
 // commit, and before it acknowledges the stored events, the log syncs a high-water mark to the -mark file. If the log
 // ends before its mark when it is opened, the disk has lost events, and the log records the lost positions as a hole.
+//
+// The log is also the store of the shared subscriptions to it: the file has their states, and a commit can store events
+// and changes of subscriptions. The mark covers only events. If the disk loses changes that it had acknowledged, it
+// loses the last ones, with the events that were stored after them, and the log cannot detect the loss of the changes:
+// what consumers have settled since is delivered to them again, and what operators have changed since is undone.
 #ifndef STAMPGATE_WEBHOOKS_LOG_SQLITE_SQLITE_EVENT_LOG_H_
 #define STAMPGATE_WEBHOOKS_LOG_SQLITE_SQLITE_EVENT_LOG_H_
 
@@ -40,6 +45,8 @@ struct SqliteEventLogOptions {
   absl::Duration retention_interval = absl::Seconds(10);
   // Maximum memory of the queued events. The log refuses events that would exceed it.
   size_t max_queued_bytes = 64 << 20;
+  // The same for queued changes of subscriptions.
+  size_t max_queued_change_bytes = 16 << 20;
   std::function<absl::Time()> now;
   // The clock of EventLog::WriteUnderWay.
   std::function<std::chrono::steady_clock::time_point()> steady_now = std::chrono::steady_clock::now;

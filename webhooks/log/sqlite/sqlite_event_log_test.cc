@@ -1073,7 +1073,7 @@ TEST_F(SqliteEventLogTest, DoesNotOpenAFileOfANewerVersion) {
   Open();
   StoreNumbers(1, 2);
   CloseAll();
-  RunSql(options_.path, "PRAGMA user_version = 4");
+  RunSql(options_.path, "PRAGMA user_version = 5");
   EXPECT_EQ(OpenStatus().code(), kRefused);
   EXPECT_THAT(OpenStatus().message(), HasSubstr("newer"));
   RunSql(options_.path, "PRAGMA user_version = 3");

@@ -7,6 +7,7 @@
 
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/disk/disk.h"
 #include "base/disk/exclusive_file.h"
@@ -17,7 +18,9 @@
 #include "webhooks/log/sqlite/recovery.h"
 #include "webhooks/log/sqlite/schema.h"
 #include "webhooks/log/sqlite/seen_table.h"
+#include "webhooks/log/sqlite/subscription_table.h"
 #include "webhooks/log/sqlite/writer.h"
+#include "webhooks/log/subscription_store.h"
 
 namespace stampgate {
 namespace {
@@ -39,6 +42,7 @@ class SqliteLogSource final : public LogSource {
     const absl::Status recovered = RecoverLog(options.safeguards, {}, now, *reader, *writer);
     if (!recovered.ok()) return recovered;
     ABSL_ASSIGN_OR_RETURN(SqliteConnection connection, OpenLogFileToRead(path, /*vfs=*/""));
+    ABSL_RETURN_IF_ERROR(RefuseSubscriptions(connection, writer->state().identity));
     ABSL_ASSIGN_OR_RETURN(
         SqliteStatement ids,
         SqliteStatement::Prepare(
@@ -81,6 +85,16 @@ class SqliteLogSource final : public LogSource {
   }
 
  private:
+  // A store on PostgreSQL, which is the only target of a file's copy, has no tables for subscriptions yet.
+  static absl::Status RefuseSubscriptions(SqliteConnection& connection, const LogIdentity& log) {
+    ABSL_ASSIGN_OR_RETURN(const SubscriptionStates states, LoadSubscriptions(connection, log));
+    if (states.empty()) return absl::OkStatus();
+    const std::string names =
+        absl::StrJoin(states, ", ", [](std::string* text, const auto& state) { absl::StrAppend(text, state.first); });
+    return absl::FailedPreconditionError(
+        absl::StrCat("it has the shared subscriptions ", names, ", which a store on PostgreSQL cannot have yet"));
+  }
+
   SqliteLogSource(ExclusiveFile file, SqliteConnection connection)
       : file_(std::move(file)), connection_(std::move(connection)) {}
 

@@ -13,8 +13,9 @@
 namespace stampgate {
 
 // Opens the log in the file `path`, as the start of a gateway does, but without retention. Errors: kFailedPrecondition
-// if the file is not an event log, or if a gateway has it open; those of RecoverLog. LogSource::IdsAfter
-// returns kFailedPrecondition for an id of an old version, which has no scope.
+// if the file is not an event log, if a gateway has it open, or if it has shared subscriptions, because no target of a
+// copy can have them yet; kDataLoss if one of these is damaged; those of RecoverLog. LogSource::IdsAfter returns
+// kFailedPrecondition for an id of an old version, which has no scope.
 absl::StatusOr<std::unique_ptr<LogSource>> OpenSqliteLogSource(const std::string& path, absl::Time now);
 
 // Creates the file `path`. Until OpenCopiedLog, no gateway can open it. Errors: kFailedPrecondition if there is a file,

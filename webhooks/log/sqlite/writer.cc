@@ -6,6 +6,7 @@
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "webhooks/log/row.h"
+#include "webhooks/log/sqlite/migration.h"
 #include "webhooks/log/sqlite/schema.h"
 #include "webhooks/log/sqlite/seen_table.h"
 
@@ -32,6 +33,7 @@ absl::StatusOr<std::unique_ptr<LogWriter>> LogWriter::Open(const Options& option
   ABSL_ASSIGN_OR_RETURN(writer->file_, DurableFile::Create(std::move(connection), options.checkpoint_pages, kBusyMs));
   ABSL_RETURN_IF_ERROR(writer->Prepare());
   ABSL_RETURN_IF_ERROR(writer->Check());
+  ABSL_RETURN_IF_ERROR(writer->FindSubscriptions());
   writer->clock_ = writer->state_.clock;
   if (writer->clock_.wall_us == 0) writer->clock_ = {absl::ToUnixMicros(now), absl::ToUnixMicros(now)};
   writer->clock_.Advance(now);
@@ -138,9 +140,19 @@ void LogWriter::Age(absl::Time now) {
   if (stepped && options_.on_clock_step) options_.on_clock_step(step);
 }
 
-absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Time now,
-                              std::vector<std::optional<AppendOutcome>>* outcomes) {
-  outcomes->assign(events.size(), std::nullopt);
+// Opens the tables of subscriptions, if the file has them.
+absl::Status LogWriter::FindSubscriptions() {
+  ABSL_ASSIGN_OR_RETURN(const bool exist, HasSubscriptionTables(file_->connection()));
+  subscriptions_.reset();
+  if (!exist) return absl::OkStatus();
+  ABSL_ASSIGN_OR_RETURN(subscriptions_, SubscriptionTable::Open(file_->connection(), state_.identity));
+  return absl::OkStatus();
+}
+
+absl::Status LogWriter::Store(const LogGroup& group, absl::Time now, LogGroupOutcome* outcome) {
+  const std::vector<const Event*>& events = group.events;
+  outcome->events.assign(events.size(), std::nullopt);
+  outcome->changes.assign(group.changes.size(), std::nullopt);
   Age(now);
   // If the disk had no space for the mark of an earlier commit, writes this mark now.
   ABSL_RETURN_IF_ERROR(Mark());
@@ -151,12 +163,13 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
   absl::Status status = file_->Begin();
   for (size_t i = 0; i < events.size() && status.ok(); ++i) {
     bool before = false;
-    status = StoreOne(*events[i], &next, &(*outcomes)[i], &before);
+    status = StoreOne(*events[i], &next, &outcome->events[i], &before);
     durable[i] = before;
   }
   const bool grown = next.latest != state_.latest;
   if (status.ok() && grown) status = write_record_.Write(next);
-  if (status.ok() && grown) status = file_->Reserve();
+  if (status.ok()) status = Apply(group.changes, &outcome->changes);
+  if (status.ok() && (grown || !group.changes.empty())) status = file_->Reserve();
   if (status.ok()) status = file_->Commit();
   const bool committed = status.ok();
   if (committed && grown) {
@@ -165,9 +178,26 @@ absl::Status LogWriter::Store(const std::vector<const Event*>& events, absl::Tim
   }
   if (status.ok()) return status;
   for (size_t i = 0; i < events.size(); ++i) {
-    if (!durable[i]) (*outcomes)[i] = std::nullopt;
+    if (!durable[i]) outcome->events[i] = std::nullopt;
   }
-  return committed ? status : Abandon(status);
+  if (committed) return status;
+  outcome->changes.assign(group.changes.size(), std::nullopt);
+  return Abandon(status);
+}
+
+// Applies the changes in the current transaction.
+absl::Status LogWriter::Apply(const std::vector<const SubscriptionChange*>& changes,
+                              std::vector<std::optional<absl::Status>>* outcomes) {
+  if (!changes.empty() && !subscriptions_) {
+    ABSL_RETURN_IF_ERROR(MigrateFromVersion3(file_->connection()));
+    ABSL_RETURN_IF_ERROR(FindSubscriptions());
+  }
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const absl::Status applied = subscriptions_->Apply(*changes[i]);
+    if (!applied.ok() && !absl::IsNotFound(applied)) return applied;
+    (*outcomes)[i] = applied;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LogWriter::StoreOne(const Event& event, LogState* next, std::optional<AppendOutcome>* outcome,
@@ -213,7 +243,7 @@ absl::Status LogWriter::Abandon(const absl::Status& why) {
           absl::StrCat("after the error: ", why.message(), ", reading failed: ", state.status().message()));
     }
     state_ = *state;
-    return absl::OkStatus();
+    return FindSubscriptions();  // the transaction can have created their tables
   });
 }
 

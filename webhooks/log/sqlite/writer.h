@@ -1,4 +1,4 @@
-// Changes the event log's file: stores events, deletes old ones, and runs checkpoints.
+// Changes the event log's file: stores events and changes of subscriptions, deletes old events, and runs checkpoints.
 #ifndef STAMPGATE_WEBHOOKS_LOG_SQLITE_WRITER_H_
 #define STAMPGATE_WEBHOOKS_LOG_SQLITE_WRITER_H_
 
@@ -22,10 +22,24 @@
 #include "webhooks/log/safeguards.h"
 #include "webhooks/log/sqlite/event_table.h"
 #include "webhooks/log/sqlite/hole_table.h"
+#include "webhooks/log/sqlite/subscription_table.h"
 #include "webhooks/log/state.h"
+#include "webhooks/log/subscription_store.h"
 #include "webhooks/verification/event.h"
 
 namespace stampgate {
+
+// What one transaction stores. The pointers must stay valid until it is stored.
+struct LogGroup {
+  std::vector<const Event*> events;
+  std::vector<const SubscriptionChange*> changes;
+};
+
+// The outcome of each entry of a LogGroup. An entry without a value is not stored.
+struct LogGroupOutcome {
+  std::vector<std::optional<AppendOutcome>> events;
+  std::vector<std::optional<absl::Status>> changes;  // OK, or kNotFound: see SubscriptionTable::Apply
+};
 
 // Changes the file in one transaction at a time, on the calling thread. After each commit that stored events, also
 // writes the log's end to a separate file, the high-water mark. Recovery compares the log with the mark to detect lost
@@ -60,11 +74,11 @@ class LogWriter {
   // Sets the mark to the log's end. Writes nothing if the mark already has this value.
   absl::Status Mark();
 
-  // Stores the events in order, in one transaction. If Store returns OK, the disk has the transaction and the new mark,
-  // and `outcomes` has one value for each event. After an error, `outcomes` has a value only for an event that repeats
-  // a stored event that the mark covers.
-  absl::Status Store(const std::vector<const Event*>& events, absl::Time now,
-                     std::vector<std::optional<AppendOutcome>>* outcomes);
+  // Stores the events and the changes in one transaction, each of them in order. If Store returns OK, the disk has the
+  // transaction and the new mark, and `outcome` has a value for each entry. After an error, an event has a value only
+  // if it repeats a stored event that the mark covers. The changes have values, and the disk has them, only if the
+  // transaction was committed and the mark could not be written.
+  absl::Status Store(const LogGroup& group, absl::Time now, LogGroupOutcome* outcome);
 
   // Deletes a limited number of old events or ids. Returns true if Trim deleted an event or an id. In this case, call
   // Trim again, because more events or ids can be due.
@@ -102,6 +116,9 @@ class LogWriter {
 
   absl::Status Prepare();
   absl::Status Check();
+  absl::Status FindSubscriptions();
+  absl::Status Apply(const std::vector<const SubscriptionChange*>& changes,
+                     std::vector<std::optional<absl::Status>>* outcomes);
   absl::Status StoreOne(const Event& event, LogState* next, std::optional<AppendOutcome>* outcome, bool* durable);
   absl::Status Insert(const Event& event, LogState* next);
   absl::Status Abandon(const absl::Status& why);
@@ -120,6 +137,7 @@ class LogWriter {
 
   HoleTable holes_;
   EventTable table_;
+  std::optional<SubscriptionTable> subscriptions_;  // without a value if the file does not have the tables
   LogStateReader read_record_;
   LogStateWriter write_record_;
   SqliteStatement find_seen_;

@@ -1,6 +1,6 @@
 // The checksum by which a reader of a row detects damage.
-#ifndef STAMPGATE_GATEWAY_STORE_SQLITE_ROW_CHECKSUM_H_
-#define STAMPGATE_GATEWAY_STORE_SQLITE_ROW_CHECKSUM_H_
+#ifndef STAMPGATE_BASE_DISK_ROW_CHECKSUM_H_
+#define STAMPGATE_BASE_DISK_ROW_CHECKSUM_H_
 
 #include <algorithm>
 #include <array>
@@ -47,4 +47,4 @@ class RowChecksum {
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_STORE_SQLITE_ROW_CHECKSUM_H_
+#endif  // STAMPGATE_BASE_DISK_ROW_CHECKSUM_H_

@@ -1,0 +1,266 @@
+#include "webhooks/log/sqlite/subscription_table.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status_macros.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/disk/row_checksum.h"
+
+namespace stampgate {
+namespace {
+
+using LogId = std::array<uint8_t, 16>;
+
+// Begins the checksum of a row of `table`.
+RowChecksum BeginChecksum(const LogId& log, absl::string_view table, absl::string_view subscription) {
+  RowChecksum checksum;
+  checksum.Add(BytesOf(log));
+  checksum.Add(table);
+  checksum.Add(subscription);
+  return checksum;
+}
+
+ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, const SubscriptionHead& head) {
+  RowChecksum checksum = BeginChecksum(log, "subscriptions", subscription);
+  checksum.Add(head.through.position);
+  checksum.Add(BytesOf(head.through.digest));
+  checksum.Add(head.reserved);
+  checksum.Add(head.incarnation);
+  return checksum.Sum();
+}
+
+ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, const SubscriptionRow& row) {
+  RowChecksum checksum = BeginChecksum(log, "subscription_events", subscription);
+  checksum.Add(row.position);
+  checksum.Add(static_cast<int64_t>(row.mark));
+  checksum.Add(row.deliveries);
+  checksum.Add(absl::ToUnixMicros(row.time));
+  checksum.Add(row.reason);
+  return checksum.Sum();
+}
+
+ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, absl::string_view key, Position position) {
+  RowChecksum checksum = BeginChecksum(log, "subscription_keys", subscription);
+  checksum.Add(key);
+  checksum.Add(position);
+  return checksum.Sum();
+}
+
+absl::Status Damaged(absl::string_view subscription, absl::string_view what) {
+  return absl::DataLossError(
+      absl::StrCat("the subscription \"", absl::CHexEscape(subscription), "\" is damaged: ", what));
+}
+
+absl::Status LoadHeads(const SqliteConnection& connection, const LogId& log, SubscriptionStates* states) {
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement read,
+      SqliteStatement::Prepare(
+          connection, "SELECT subscription, position, digest, reserved, incarnation, checksum FROM subscriptions"));
+  for (;;) {
+    ABSL_ASSIGN_OR_RETURN(const bool row, read.Step());
+    if (!row) return absl::OkStatus();
+    const std::string subscription(read.Bytes(0));
+    SubscriptionHead head;
+    head.through.position = read.Number(1);
+    const bool sized = FillWith(read.Bytes(2), &head.through.digest);
+    head.reserved = read.Number(3);
+    head.incarnation = read.Number(4);
+    if (!sized || read.Bytes(5) != BytesOf(ChecksumOf(log, subscription, head))) {
+      return Damaged(subscription, "its head has another checksum");
+    }
+    (*states)[subscription].head = head;
+  }
+}
+
+absl::Status LoadRows(const SqliteConnection& connection, const LogId& log, SubscriptionStates* states) {
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement read,
+      SqliteStatement::Prepare(connection,
+                               "SELECT subscription, position, mark, deliveries, time_us, reason, checksum"
+                               " FROM subscription_events ORDER BY subscription, position"));
+  for (;;) {
+    ABSL_ASSIGN_OR_RETURN(const bool found, read.Step());
+    if (!found) return absl::OkStatus();
+    const absl::string_view subscription = read.Bytes(0);
+    SubscriptionRow row;
+    row.position = read.Number(1);
+    row.mark = static_cast<EventMark>(read.Number(2));
+    row.deliveries = read.Number(3);
+    row.time = absl::FromUnixMicros(read.Number(4));
+    row.reason = std::string(read.Bytes(5));
+    if (read.Bytes(6) != BytesOf(ChecksumOf(log, subscription, row))) {
+      return Damaged(subscription, absl::StrCat("the row of event ", row.position, " has another checksum"));
+    }
+    const auto state = states->find(std::string(subscription));
+    if (state == states->end()) return Damaged(subscription, "it has rows but no head");
+    state->second.rows.push_back(std::move(row));
+  }
+}
+
+absl::Status LoadKeys(const SqliteConnection& connection, const LogId& log, SubscriptionStates* states) {
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement read,
+      SqliteStatement::Prepare(connection, "SELECT subscription, key, position, checksum FROM subscription_keys"));
+  for (;;) {
+    ABSL_ASSIGN_OR_RETURN(const bool found, read.Step());
+    if (!found) return absl::OkStatus();
+    const absl::string_view subscription = read.Bytes(0);
+    const absl::string_view key = read.Bytes(1);
+    const Position position = read.Number(2);
+    if (read.Bytes(3) != BytesOf(ChecksumOf(log, subscription, key, position))) {
+      return Damaged(subscription, "the row of a key has another checksum");
+    }
+    const auto state = states->find(std::string(subscription));
+    if (state == states->end()) return Damaged(subscription, "it has keys but no head");
+    state->second.lagging.emplace(std::string(key), position);
+  }
+}
+
+}  // namespace
+
+const char kCreateSubscriptions[] =
+    "CREATE TABLE subscriptions ("
+    " subscription TEXT PRIMARY KEY,"
+    " position INTEGER NOT NULL,"
+    " digest BLOB NOT NULL,"
+    " reserved INTEGER NOT NULL,"
+    " incarnation INTEGER NOT NULL,"
+    " checksum BLOB NOT NULL"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE subscription_events ("
+    " subscription TEXT NOT NULL,"
+    " position INTEGER NOT NULL,"
+    " mark INTEGER NOT NULL,"
+    " deliveries INTEGER NOT NULL,"
+    " time_us INTEGER NOT NULL,"
+    " reason TEXT NOT NULL,"
+    " checksum BLOB NOT NULL,"
+    " PRIMARY KEY (subscription, position)"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE subscription_keys ("
+    " subscription TEXT NOT NULL,"
+    " key TEXT NOT NULL,"
+    " position INTEGER NOT NULL,"
+    " checksum BLOB NOT NULL,"
+    " PRIMARY KEY (subscription, key)"
+    ") STRICT, WITHOUT ROWID";
+
+absl::StatusOr<bool> HasSubscriptionTables(SqliteConnection& connection) {
+  ABSL_ASSIGN_OR_RETURN(const int64_t version, connection.Number("PRAGMA user_version"));
+  return version >= kVersionWithSubscriptions;
+}
+
+absl::StatusOr<SubscriptionStates> LoadSubscriptions(SqliteConnection& connection, const LogIdentity& log) {
+  SubscriptionStates states;
+  ABSL_ASSIGN_OR_RETURN(const bool exist, HasSubscriptionTables(connection));
+  if (!exist) return states;
+  ABSL_RETURN_IF_ERROR(LoadHeads(connection, log.id, &states));
+  ABSL_RETURN_IF_ERROR(LoadRows(connection, log.id, &states));
+  ABSL_RETURN_IF_ERROR(LoadKeys(connection, log.id, &states));
+  return states;
+}
+
+absl::StatusOr<SubscriptionTable> SubscriptionTable::Open(const SqliteConnection& connection, const LogIdentity& log) {
+  SubscriptionTable table;
+  table.log_id_ = log.id;
+  const std::pair<SqliteStatement*, const char*> statements[] = {
+      {&table.find_head_, "SELECT 1 FROM subscriptions WHERE subscription = ?1"},
+      {&table.put_head_,
+       "INSERT OR REPLACE INTO subscriptions (subscription, position, digest, reserved, incarnation, checksum)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
+      {&table.erase_head_, "DELETE FROM subscriptions WHERE subscription = ?1"},
+      {&table.put_row_,
+       "INSERT OR REPLACE INTO subscription_events"
+       " (subscription, position, mark, deliveries, time_us, reason, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+      {&table.erase_row_, "DELETE FROM subscription_events WHERE subscription = ?1 AND position = ?2"},
+      {&table.erase_rows_, "DELETE FROM subscription_events WHERE subscription = ?1"},
+      {&table.put_key_,
+       "INSERT OR REPLACE INTO subscription_keys (subscription, key, position, checksum) VALUES (?1, ?2, ?3, ?4)"},
+      {&table.erase_key_, "DELETE FROM subscription_keys WHERE subscription = ?1 AND key = ?2"},
+      {&table.erase_keys_, "DELETE FROM subscription_keys WHERE subscription = ?1"},
+  };
+  for (const auto& [statement, sql] : statements) {
+    ABSL_ASSIGN_OR_RETURN(*statement, SqliteStatement::Prepare(connection, sql));
+  }
+  return table;
+}
+
+absl::Status SubscriptionTable::Apply(const SubscriptionChange& change) {
+  const std::string& subscription = change.subscription;
+  if (change.head) {
+    ABSL_RETURN_IF_ERROR(PutHead(subscription, *change.head));
+  } else {
+    ABSL_ASSIGN_OR_RETURN(const bool exists, Has(subscription));
+    if (!exists) return absl::NotFoundError(absl::StrCat("there is no subscription \"", subscription, "\""));
+  }
+  if (change.remove) return Remove(subscription);
+  for (const Position position : change.erase) {
+    erase_row_.BindText(1, subscription);
+    erase_row_.Bind(2, position);
+    ABSL_RETURN_IF_ERROR(erase_row_.Run());
+  }
+  for (const SubscriptionRow& row : change.put) {
+    ABSL_RETURN_IF_ERROR(PutRow(subscription, row));
+  }
+  for (const std::string& key : change.erase_lagging) {
+    erase_key_.BindText(1, subscription);
+    erase_key_.BindText(2, key);
+    ABSL_RETURN_IF_ERROR(erase_key_.Run());
+  }
+  for (const auto& [key, position] : change.put_lagging) {
+    ABSL_RETURN_IF_ERROR(PutLagging(subscription, key, position));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SubscriptionTable::Has(absl::string_view subscription) {
+  SqliteReset reset(find_head_);
+  find_head_.BindText(1, subscription);
+  return find_head_.Step();
+}
+
+absl::Status SubscriptionTable::Remove(absl::string_view subscription) {
+  for (SqliteStatement* erase : {&erase_rows_, &erase_keys_, &erase_head_}) {
+    erase->BindText(1, subscription);
+    ABSL_RETURN_IF_ERROR(erase->Run());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SubscriptionTable::PutHead(absl::string_view subscription, const SubscriptionHead& head) {
+  const ChainDigest checksum = ChecksumOf(log_id_, subscription, head);
+  put_head_.BindText(1, subscription);
+  put_head_.Bind(2, head.through.position);
+  put_head_.BindBlob(3, BytesOf(head.through.digest));
+  put_head_.Bind(4, head.reserved);
+  put_head_.Bind(5, head.incarnation);
+  put_head_.BindBlob(6, BytesOf(checksum));
+  return put_head_.Run();
+}
+
+absl::Status SubscriptionTable::PutRow(absl::string_view subscription, const SubscriptionRow& row) {
+  const ChainDigest checksum = ChecksumOf(log_id_, subscription, row);
+  put_row_.BindText(1, subscription);
+  put_row_.Bind(2, row.position);
+  put_row_.Bind(3, static_cast<int64_t>(row.mark));
+  put_row_.Bind(4, row.deliveries);
+  put_row_.Bind(5, absl::ToUnixMicros(row.time));
+  put_row_.BindText(6, row.reason);
+  put_row_.BindBlob(7, BytesOf(checksum));
+  return put_row_.Run();
+}
+
+absl::Status SubscriptionTable::PutLagging(absl::string_view subscription, absl::string_view key, Position position) {
+  const ChainDigest checksum = ChecksumOf(log_id_, subscription, key, position);
+  put_key_.BindText(1, subscription);
+  put_key_.BindText(2, key);
+  put_key_.Bind(3, position);
+  put_key_.BindBlob(4, BytesOf(checksum));
+  return put_key_.Run();
+}
+
+}  // namespace stampgate

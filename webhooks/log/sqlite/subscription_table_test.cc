@@ -1,0 +1,175 @@
+#include "webhooks/log/sqlite/subscription_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/testing/status_is.h"
+#include "webhooks/log/fake_subscription_store.h"
+#include "webhooks/log/sqlite/migration.h"
+#include "webhooks/log/testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::absl::StatusCode;
+using testing::StatusIs;
+
+SubscriptionChange Begin(const std::string& subscription, Position position = 0) {
+  return {.subscription = subscription, .head = SubscriptionHead{.through = {.position = position}}};
+}
+
+SubscriptionRow Parked(Position position, const std::string& reason) {
+  return {.position = position,
+          .mark = EventMark::kParked,
+          .deliveries = 10,
+          .time = absl::FromUnixMicros(1'700'000'000'000'001),
+          .reason = reason};
+}
+
+class SubscriptionTableTest : public ::testing::Test {
+ protected:
+  SubscriptionTableTest() {
+    std::string folder = absl::StrCat(::testing::TempDir(), "/subscriptions-XXXXXX");
+    folder_ = mkdtemp(folder.data());
+    connection_ = *SqliteConnection::Open(folder_ + "/file", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "");
+    log_.id.fill(7);
+  }
+  ~SubscriptionTableTest() override { std::filesystem::remove_all(folder_); }
+
+  // Creates the tables, in a transaction that never ends.
+  void Create() {
+    Sql("BEGIN");
+    ASSERT_EQ(MigrateFromVersion3(connection_), absl::OkStatus());
+    table_ = *SubscriptionTable::Open(connection_, log_);
+  }
+
+  void Apply(const SubscriptionChange& change) { ASSERT_EQ(table_.Apply(change), absl::OkStatus()); }
+
+  absl::StatusOr<SubscriptionStates> Load() { return LoadSubscriptions(connection_, log_); }
+
+  void Sql(const std::string& sql) { ASSERT_EQ(connection_.Run(sql.c_str()), absl::OkStatus()) << sql; }
+
+  std::string folder_;
+  SqliteConnection connection_;
+  LogIdentity log_;
+  SubscriptionTable table_;
+};
+
+TEST_F(SubscriptionTableTest, AFileWithoutTheTablesHasNoSubscriptions) {
+  EXPECT_FALSE(*HasSubscriptionTables(connection_));
+  EXPECT_EQ(*Load(), SubscriptionStates());
+  Create();
+  EXPECT_TRUE(*HasSubscriptionTables(connection_));
+  EXPECT_EQ(*Load(), SubscriptionStates());
+}
+
+TEST_F(SubscriptionTableTest, AStateIsLoadedAsItWasWritten) {
+  Create();
+  SubscriptionHead head = {.through = {.position = 17}, .reserved = 4000, .incarnation = 3};
+  head.through.digest.fill(0xff);
+  const std::vector<SubscriptionRow> rows = {Parked(3, std::string("why\0\xff", 5)),
+                                             {.position = 18},
+                                             {.position = 20, .mark = EventMark::kSentAgain, .deliveries = 2},
+                                             {.position = 21, .mark = EventMark::kRetried, .deliveries = 11}};
+  Apply({.subscription = "payouts",
+         .head = head,
+         .put = {rows[2], rows[0], rows[3], rows[1]},
+         .put_lagging = {{"", 5}, {"key", 9}}});
+  const SubscriptionState expected = {.head = head, .rows = rows, .lagging = {{"", 5}, {"key", 9}}};
+  EXPECT_EQ(*Load(), (SubscriptionStates{{"payouts", expected}}));
+}
+
+TEST_F(SubscriptionTableTest, BehavesLikeTheFake) {
+  Create();
+  std::mt19937_64 random(3);
+  SubscriptionStates states;
+  int unknown = 0;
+  for (int step = 0; step < 3000; ++step) {
+    const SubscriptionChange change = RandomChange(random);
+    const absl::Status expected = ApplyChange(change, &states);
+    ASSERT_EQ(table_.Apply(change).code(), expected.code()) << step;
+    unknown += expected.ok() ? 0 : 1;
+    ASSERT_EQ(*Load(), states) << step;
+  }
+  EXPECT_GT(unknown, 20);
+}
+
+TEST_F(SubscriptionTableTest, AnUnknownSubscriptionGetsNoRows) {
+  Create();
+  EXPECT_THAT(table_.Apply({.subscription = "late", .put = {{.position = 1}}, .put_lagging = {{"key", 1}}}),
+              StatusIs(StatusCode::kNotFound, "there is no subscription \"late\""));
+  EXPECT_THAT(table_.Apply({.subscription = "late", .remove = true}), StatusIs(StatusCode::kNotFound));
+  EXPECT_EQ(*Load(), SubscriptionStates());
+}
+
+TEST_F(SubscriptionTableTest, EveryDamagedColumnIsDetected) {
+  Create();
+  Apply(Begin("other"));
+  Apply({.subscription = "payouts",
+         .head = SubscriptionHead{.through = {.position = 2}},
+         .put = {Parked(4, "why"), Parked(5, "why")},
+         .put_lagging = {{"key", 1}, {"key-2", 1}}});
+  const SubscriptionStates before = *Load();
+  for (const auto& [what, sql] : std::vector<std::pair<std::string, std::string>>{
+           {"its head has another checksum", "UPDATE subscriptions SET position = 3 WHERE subscription = 'payouts'"},
+           {"its head has another checksum", "UPDATE subscriptions SET digest = x'00' WHERE subscription = 'payouts'"},
+           {"its head has another checksum",
+            "UPDATE subscriptions SET digest = randomblob(32) WHERE subscription = 'payouts'"},
+           {"its head has another checksum", "UPDATE subscriptions SET reserved = 3 WHERE subscription = 'payouts'"},
+           {"its head has another checksum", "UPDATE subscriptions SET incarnation = 2 WHERE subscription = 'payouts'"},
+           {"its head has another checksum", "UPDATE subscriptions SET checksum = x'' WHERE subscription = 'payouts'"},
+           {"its head has another checksum",
+            "DELETE FROM subscriptions WHERE subscription = 'payouts';"
+            "UPDATE subscriptions SET subscription = 'payouts' WHERE subscription = 'other'"},
+           {"it has rows but no head", "DELETE FROM subscriptions WHERE subscription = 'payouts'"},
+           {"it has keys but no head", "DELETE FROM subscriptions; DELETE FROM subscription_events"},
+           {"the row of event 6 has another checksum",
+            "UPDATE subscription_events SET position = 6 WHERE position = 5"},
+           {"the row of event 5 has another checksum", "UPDATE subscription_events SET mark = 4 WHERE position = 5"},
+           {"the row of event 5 has another checksum",
+            "UPDATE subscription_events SET deliveries = 9 WHERE position = 5"},
+           {"the row of event 5 has another checksum", "UPDATE subscription_events SET time_us = 9 WHERE position = 5"},
+           {"the row of event 5 has another checksum", "UPDATE subscription_events SET reason = '' WHERE position = 5"},
+           {"the row of a key has another checksum", "UPDATE subscription_keys SET position = 3 WHERE key = 'key'"},
+           {"the row of a key has another checksum", "UPDATE subscription_keys SET key = 'k' WHERE key = 'key'"},
+       }) {
+    Sql("SAVEPOINT before");
+    Sql(sql);
+    EXPECT_THAT(Load().status(),
+                StatusIs(StatusCode::kDataLoss, absl::StrCat("the subscription \"payouts\" is damaged: ", what)))
+        << sql;
+    Sql("ROLLBACK TO before; RELEASE before");
+  }
+  EXPECT_EQ(*Load(), before);
+}
+
+TEST_F(SubscriptionTableTest, ARowOfAnotherSubscriptionOrLogIsDamaged) {
+  Create();
+  Apply(Begin("a"));
+  Apply({.subscription = "b", .head = SubscriptionHead{}, .put = {{.position = 4}}});
+  Sql("SAVEPOINT before; UPDATE subscription_events SET subscription = 'a'");
+  EXPECT_THAT(Load().status(), StatusIs(StatusCode::kDataLoss,
+                                        "the subscription \"a\" is damaged: the row of event 4 has another checksum"));
+  Sql("ROLLBACK TO before; RELEASE before");
+  EXPECT_EQ(Load().status(), absl::OkStatus());
+  log_.id.fill(8);
+  EXPECT_THAT(Load().status(), StatusIs(StatusCode::kDataLoss));
+}
+
+TEST_F(SubscriptionTableTest, ADamagedNameIsEscaped) {
+  Create();
+  Apply(Begin("a"));
+  Sql("UPDATE subscriptions SET subscription = char(10)");
+  EXPECT_THAT(Load().status(),
+              StatusIs(StatusCode::kDataLoss, "the subscription \"\\n\" is damaged: its head has another checksum"));
+}
+
+}  // namespace
+}  // namespace stampgate
