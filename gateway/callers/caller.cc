@@ -33,10 +33,10 @@ Caller::Caller(const config::v1::Caller& caller, const OperationSet& operations,
     has_general_operations_ = has_general_operations_ || !grant.general_operations().empty();
   }
   for (const ApiMethod& method : operations.methods()) {
-    if (method.policy_class != v1::POLICY_CLASS_EVENTS) continue;
+    if (method.kind != v1::OPERATION_KIND_LOCAL) continue;
     for (const Grant& grant : grants_) {
       if (!grant.HasMethod(method.full_name)) continue;
-      OrganizationSet& set = event_organizations_[method.full_name];
+      OrganizationSet& set = local_organizations_[method.full_name];
       set.all = set.all || grant.organizations().all;
       set.parts.insert(set.parts.end(), grant.organizations().parts.begin(), grant.organizations().parts.end());
     }
@@ -87,8 +87,8 @@ std::string Caller::ExplainMissing(const ApiMethod& method) const {
 
 const OrganizationSet& Caller::OrganizationsOf(absl::string_view method) const {
   static const auto& none = *new OrganizationSet();
-  const auto found = event_organizations_.find(method);
-  return found == event_organizations_.end() ? none : found->second;
+  const auto found = local_organizations_.find(method);
+  return found == local_organizations_.end() ? none : found->second;
 }
 
 }  // namespace stampgate

@@ -57,7 +57,7 @@ class Caller {
   bool has_general_operations() const { return has_general_operations_; }
 
   // Returns the organizations for which any grant allows `method`. The set is empty if no grant allows `method`, or if
-  // the class of `method` is not events. The reference is valid as long as this caller.
+  // `method` is not local. The reference is valid as long as this caller.
   const OrganizationSet& OrganizationsOf(absl::string_view method) const;
 
  private:
@@ -70,8 +70,8 @@ class Caller {
   bool has_general_operations_ = false;
   std::vector<std::array<uint8_t, 32>> token_digests_;
   std::vector<Grant> grants_;
-  // For each event method, the organizations for which a grant allows the method.
-  std::map<std::string, OrganizationSet, std::less<>> event_organizations_;
+  // For each local method, the organizations for which a grant allows the method.
+  std::map<std::string, OrganizationSet, std::less<>> local_organizations_;
 };
 
 }  // namespace stampgate

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -16,7 +18,9 @@ namespace stampgate {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::Gt;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 Caller CallerOf(const std::string& text) {
   return Caller(testing::Proto<config::v1::Caller>(text), *OperationSet::BuiltIn());
@@ -33,6 +37,7 @@ constexpr char kGetPolicy[] = "/stampgate.v1.PolicyService/GetPolicy";
 constexpr char kWithdraw[] = "/stampgate.v1.EarnService/EarnWithdraw";
 constexpr char kList[] = "/stampgate.v1.EventService/ListEvents";
 constexpr char kSubscribe[] = "/stampgate.v1.EventService/Subscribe";
+constexpr char kSeek[] = "/stampgate.v1.SubscriptionService/Seek";
 
 std::string HexDigest(absl::string_view token) {
   const auto digest = Sha256(token);
@@ -197,22 +202,26 @@ TEST(CallerTest, TheIdsOfAFileAreShared) {
   }
 }
 
-TEST(CallerTest, MethodsOfOtherClassesThanEventsHaveNoOrganizations) {
-  const Caller caller = CallerOf("grants {classes: [POLICY_CLASS_QUERY, POLICY_CLASS_EVENTS] organizations: 'a'}");
+TEST(CallerTest, OnlyLocalMethodsHaveOrganizations) {
+  const Caller caller = CallerOf(
+      "grants {classes: [POLICY_CLASS_QUERY, POLICY_CLASS_EVENTS] organizations: 'a'}"
+      "grants {classes: POLICY_CLASS_DANGEROUS organizations: 'b'}");
   EXPECT_THAT(IdsOf(caller.OrganizationsOf(kList)), ElementsAre("a"));
+  EXPECT_THAT(IdsOf(caller.OrganizationsOf(kSeek)), ElementsAre("b"));
   EXPECT_THAT(IdsOf(caller.OrganizationsOf(kGetPolicy)), IsEmpty());
 }
 
-// EventService uses OrganizationsOf to find the organizations whose events a caller may see. OrganizationsOf returns
-// organizations only for methods of class events.
-TEST(CallerTest, AllMethodsOfTheEventServiceAreOfClassEvents) {
-  int methods = 0;
+// EventService and SubscriptionService use OrganizationsOf to find the organizations whose events a caller may see.
+// OrganizationsOf returns organizations only for local methods.
+TEST(CallerTest, AllMethodsOfTheServicesOfEventsAreLocal) {
+  std::map<std::string, int> methods;
   for (const ApiMethod& method : OperationSet::BuiltIn()->methods()) {
-    if (method.method->service()->name() != "EventService") continue;
-    ++methods;
-    EXPECT_EQ(method.policy_class, v1::POLICY_CLASS_EVENTS) << method.full_name;
+    const std::string service(method.method->service()->name());
+    const bool is_of_events = service == "EventService" || service == "SubscriptionService";
+    EXPECT_EQ(method.kind == v1::OPERATION_KIND_LOCAL, is_of_events) << method.full_name;
+    if (is_of_events) ++methods[service];
   }
-  EXPECT_GT(methods, 0);
+  EXPECT_THAT(methods, ElementsAre(Pair("EventService", Gt(0)), Pair("SubscriptionService", Gt(0))));
 }
 
 TEST(CallerTest, OneGrantForAllOrganizationsGivesTheCallerAllOrganizations) {

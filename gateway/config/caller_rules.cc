@@ -200,14 +200,14 @@ class CallerCheck {
     }
   }
 
-  // Warns of each granted method that reads events if no event log is configured. The method then returns
-  // EVENTS_NOT_CONFIGURED to every caller.
+  // Warns of each granted local method if no event log is configured. The method then returns EVENTS_NOT_CONFIGURED to
+  // every caller.
   void WarnOfEvents(const config::v1::Grant& grant, const std::string& path) {
     constexpr absl::string_view kNoLog = "has no effect: without store there is no event log";
     if (config_.has_store() || !config_.events().file().empty()) return;
     for (int i = 0; i < grant.methods_size(); ++i) {
       const ApiMethod* method = FindApiMethod(operations_.set(), grant.methods(i));
-      if (method == nullptr || method->policy_class != v1::POLICY_CLASS_EVENTS) continue;
+      if (method == nullptr || method->kind != v1::OPERATION_KIND_LOCAL) continue;
       report_.Warn(absl::StrCat(path, ".methods[", i, "]"), kNoLog);
     }
     for (int i = 0; i < grant.classes_size(); ++i) {
@@ -313,7 +313,7 @@ class CallerCheck {
     return !grant.classes().empty() || !grant.general_operations().empty() ||
            absl::c_any_of(grant.methods(), [this](const std::string& name) {
              const ApiMethod* method = FindApiMethod(operations_.set(), name);
-             return method != nullptr && (method->policy_class == v1::POLICY_CLASS_EVENTS ||
+             return method != nullptr && (method->kind == v1::OPERATION_KIND_LOCAL ||
                                           method->method->input_type()->FindFieldByName("organization_id") != nullptr);
            });
   }
@@ -365,7 +365,7 @@ bool LeadsToSignatures(const config::v1::Grant& grant, const OperationSet& opera
          absl::c_any_of(grant.classes(), [](int each) { return each != v1::POLICY_CLASS_EVENTS; }) ||
          absl::c_any_of(grant.methods(), [&operations](const std::string& name) {
            const ApiMethod* method = FindApiMethod(operations, name);
-           return method != nullptr && method->policy_class != v1::POLICY_CLASS_EVENTS;
+           return method != nullptr && method->kind != v1::OPERATION_KIND_LOCAL;
          });
 }
 

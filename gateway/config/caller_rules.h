@@ -20,7 +20,7 @@ namespace stampgate {
 // Whether `text` can be the name of a key, an issuer or a caller. Such a name consists of a-z, 0-9 and '-'.
 bool IsConfigName(absl::string_view text);
 
-// Whether `grant` allows calls that are stamped. The gateway stamps no call that reads events.
+// Whether `grant` allows calls that are stamped. The gateway stamps no call of a local method.
 bool LeadsToSignatures(const config::v1::Grant& grant, const OperationSet& operations);
 
 void CheckTokenIssuers(const config::v1::Config& config, ConfigReport& report);

@@ -193,6 +193,7 @@ TEST(CallerConfigTest, AGrantMustGiveItsOrganizationsInExactlyOneWay) {
                 "default");
   EXPECT_EQ(GrantReport("methods: [PolicyService/GetPolicy]"), needs);
   EXPECT_EQ(GrantReport("methods: [EventService/Subscribe]"), needs);
+  EXPECT_EQ(GrantReport("methods: [SubscriptionService/Seek]"), needs);
   EXPECT_EQ(GrantReport("general_operations: [{path: a}]"), needs);
   // GetWebhookKeySet has no organization, so a grant of only this method names no organizations.
   EXPECT_EQ(GrantReport("methods: [WebhookService/GetWebhookKeySet]"), "");
@@ -461,6 +462,10 @@ TEST(CallerConfigTest, WarnsOfOrganizationsForWhichNoKeySigns) {
               ElementsAre("f:3:81: callers[0].grants[0].organizations[0]: is an organization for which no key signs: "
                           "the gateway can send only calls with a client's own stamp"));
   EXPECT_THAT(GrantWarnings("classes: [query], organizations: [o]"), ElementsAre());
+  EXPECT_THAT(WarningsOf("callers: [{name: c, loopback: true, grants: [{organizations: [o], methods: "
+                         "[EventService/Subscribe, SubscriptionService/Seek]}]}]\nstore: {sqlite: {folder: .}}",
+                         "organizations: [p]"),
+              ElementsAre());
 }
 
 TEST(CallerConfigTest, AGrantWithValueRulesCannotGrantGeneralOperations) {

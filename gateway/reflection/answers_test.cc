@@ -43,6 +43,7 @@ const std::vector<std::string>& Services() {
       "stampgate.v1.SigningService",
       "stampgate.v1.SmartContractService",
       "stampgate.v1.StampService",
+      "stampgate.v1.SubscriptionService",
       "stampgate.v1.SwapService",
       "stampgate.v1.TagService",
       "stampgate.v1.TransactionService",

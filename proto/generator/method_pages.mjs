@@ -113,13 +113,15 @@ ${methods.map(row).join('\n')}
 }
 
 /**
- * The service config: client libraries repeat queries and single reads of events after UNAVAILABLE, and nothing else.
+ * The service config: client libraries repeat queries and unary methods of class events after UNAVAILABLE, and nothing
+ * else.
  * @param {ListedMethod[]} methods
  */
 export function serviceConfig(methods) {
   const repeated = methods.filter(
-    ({ service, streams, option }) =>
-      /^OPERATION_KIND_(QUERY|DISCOVERY)$/.test(option('kind') ?? '') || (service === 'EventService' && !streams),
+    ({ streams, option }) =>
+      /^OPERATION_KIND_(QUERY|DISCOVERY)$/.test(option('kind') ?? '') ||
+      (option('policy_class') === 'POLICY_CLASS_EVENTS' && !streams),
   );
   const names = repeated.map(
     ({ service, name }) => `        {"service": "stampgate.v1.${service}", "method": "${name}"}`,
