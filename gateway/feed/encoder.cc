@@ -81,9 +81,10 @@ absl::Status EventEncoder::Plan(const google::protobuf::DescriptorPool& pool, Op
     if (field->message_type() == nullptr) {
       return absl::FailedPreconditionError(absl::StrCat(field->full_name(), " is not a message"));
     }
-    ABSL_ASSIGN_OR_RETURN(const MessagePlan* plan, bodies->plans.Compile(field->message_type()));
+    ABSL_ASSIGN_OR_RETURN(const MessagePlan* message, bodies->plans.Compile(field->message_type()));
+    ABSL_ASSIGN_OR_RETURN(const ActivityIdPlace activity_id, ActivityIdPlace::Find(*message));
     for (const std::string& type : field->options().GetExtension(v1::field).event_types()) {
-      if (!bodies->by_type.emplace(type, Decoded{field->number(), plan}).second) {
+      if (!bodies->by_type.emplace(type, BodyPlan{field->number(), message, activity_id}).second) {
         return absl::FailedPreconditionError(absl::StrCat("two fields are assigned to events of the type ", type));
       }
     }
@@ -99,34 +100,37 @@ std::string EventEncoder::Omitted(int reason) const {
   return out.Take();
 }
 
-std::string EventEncoder::DecodedFields(const Event& event, size_t room) const {
+EventEncoder::Decoded EventEncoder::Decode(const Event& event, size_t room) const {
   const std::shared_ptr<const Bodies> bodies = bodies_.Get();
-  const auto decoded = bodies->by_type.find(event.type);
-  if (decoded == bodies->by_type.end()) {
+  const auto found = bodies->by_type.find(event.type);
+  if (found == bodies->by_type.end()) {
     if (!event.type.empty()) unrecognized_.Count("events", UnrecognizedKind::kEventType);
-    return IsObject(event) ? std::string() : Omitted(fields_.not_a_json_object);
+    return {IsObject(event) ? std::string() : Omitted(fields_.not_a_json_object), ""};
   }
-  if (room == 0) return Omitted(fields_.too_large);
+  const BodyPlan& plan = found->second;
   std::string json;
   json.reserve(event.body.size() + kJsonPadding);
   json = event.body;
+  if (room == 0) return {Omitted(fields_.too_large), plan.activity_id.IdInJson(json)};
   WireWriter unrecognized(0, room);
   const absl::StatusOr<std::string> message =
-      ReadJsonMessage(json, *decoded->second.plan, room, [&](const std::string& pointer, absl::string_view text) {
+      ReadJsonMessage(json, *plan.message, room, [&](const std::string& pointer, absl::string_view text) {
         const WireWriter::Mark entry = unrecognized.Begin(fields_.unrecognized);
         unrecognized.String(fields_.entry.key, pointer);
         unrecognized.String(fields_.entry.value, text);
         unrecognized.End(entry);
         return absl::OkStatus();
       });
-  if (absl::IsOutOfRange(message.status()) || unrecognized.is_too_large()) return Omitted(fields_.too_large);
+  if (absl::IsOutOfRange(message.status()) || unrecognized.is_too_large()) {
+    return {Omitted(fields_.too_large), plan.activity_id.IdInJson(json)};
+  }
   // This does not happen, because the verifier has read the type from the body.
-  if (!message.ok()) return Omitted(fields_.not_a_json_object);
+  if (!message.ok()) return {Omitted(fields_.not_a_json_object), ""};
   if (unrecognized.size() > 0) unrecognized_.Count("events", UnrecognizedKind::kValue);
   WireWriter out(message->size() + kMaxPrefixBytes + unrecognized.size());
-  out.String(decoded->second.field, *message);
+  out.String(plan.field, *message);
   out.Append(unrecognized.Take());
-  return out.size() <= room ? out.Take() : Omitted(fields_.too_large);
+  return {out.size() <= room ? out.Take() : Omitted(fields_.too_large), plan.activity_id.IdIn(*message)};
 }
 
 std::string EventEncoder::FieldsBeforeBody(const LoggedEvent& logged) const {
@@ -166,12 +170,12 @@ EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
   WriteNumber(fields_.body_size_bytes, event.body.size(), after);
   after.String(fields_.body_sha256, Bytes(event.body_sha256));
   const size_t with_body = before.size() + kMaxPrefixBytes + event.body.size() + after.size();
-  const std::string decoded = DecodedFields(event, with_body < kMaxEventBytes ? kMaxEventBytes - with_body : 0);
-  const bool has_body = with_body + decoded.size() <= kMaxEventBytes;
+  Decoded decoded = Decode(event, with_body < kMaxEventBytes ? kMaxEventBytes - with_body : 0);
+  const bool has_body = with_body + decoded.fields.size() <= kMaxEventBytes;
   const absl::string_view body = has_body ? absl::string_view(event.body) : absl::string_view();
   const std::string body_prefix = body.empty() ? std::string() : PrefixOf(fields_.body, body.size());
   if (!has_body) after.Varint(fields_.body_omitted, 1);
-  after.Append(decoded);
+  after.Append(decoded.fields);
   const std::string rest = after.Take();
   const std::string prefix =
       PrefixOf(fields_.response.events, before.size() + body_prefix.size() + body.size() + rest.size());
@@ -184,6 +188,7 @@ EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
   encoded.organization_id = std::move(event.organization_id);
   encoded.parent_organization_id = std::move(event.parent_organization_id);
   encoded.type = std::move(event.type);
+  encoded.activity_id = std::move(decoded.activity_id);
   return encoded;
 }
 

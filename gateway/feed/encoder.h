@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/threads/current.h"
+#include "gateway/feed/activity_id.h"
 #include "gateway/feed/event_fields.h"
 #include "gateway/feed/feed_metrics.h"
 #include "google/protobuf/descriptor.h"
@@ -32,6 +33,9 @@ struct EncodedEvent {
   std::string organization_id;
   std::string parent_organization_id;
   std::string type;
+  // The id of the activity to which the event belongs, by which shared subscriptions order events. Empty if the event
+  // has none, such as an event of a balance: see ActivityIdPlace. Does not depend on what `field` omits.
+  std::string activity_id;
   // The event as the field of a response that contains events: tag, length and stampgate.v1.Event. This field is at
   // least kMessageOverheadBytes shorter than kMaxEventMessageBytes, so that one event and a cursor always fit into a
   // message.
@@ -50,7 +54,7 @@ class EventEncoder {
  public:
   // Makes an encoder of the messages in `pool`. `pool`, `log` and `metrics` must outlive it. Errors:
   // kFailedPrecondition if the protos assign an event type to two fields, or to a field that has no JSON form, and the
-  // errors of EventFields::Find.
+  // errors of EventFields::Find and of ActivityIdPlace::Find.
   static absl::StatusOr<std::unique_ptr<EventEncoder>> Create(const google::protobuf::DescriptorPool& pool,
                                                               absl::string_view operator_name, const LogIdentity& log,
                                                               FeedMetrics& metrics);
@@ -68,16 +72,18 @@ class EventEncoder {
   EncodedEvent Encode(LoggedEvent logged) const;
 
  private:
-  struct Decoded {
+  // How the bodies of a type of events are decoded.
+  struct BodyPlan {
     int field;
-    const MessagePlan* plan;
+    const MessagePlan* message;
+    ActivityIdPlace activity_id;
   };
 
   // The plans of bodies.
   struct Bodies {
     OperationSet::Shared set;  // null if the pool of Create has the messages
     MessagePlans plans;
-    std::map<std::string, Decoded, std::less<>> by_type;
+    std::map<std::string, BodyPlan, std::less<>> by_type;
   };
 
   EventEncoder(const EventFields& fields, absl::string_view operator_name, const LogIdentity& log, FeedMetrics& metrics)
@@ -88,9 +94,13 @@ class EventEncoder {
   // Returns the fields before the body.
   std::string FieldsBeforeBody(const LoggedEvent& logged) const;
 
-  // Returns the fields of the decoded body, which have at most `room` bytes, or the fields that state why the decoded
-  // body is omitted.
-  std::string DecodedFields(const Event& event, size_t room) const;
+  struct Decoded {
+    std::string fields;       // of the decoded body, or those that state why it is omitted
+    std::string activity_id;  // as in EncodedEvent
+  };
+
+  // Decodes the body, if its fields have at most `room` bytes.
+  Decoded Decode(const Event& event, size_t room) const;
   std::string Omitted(int reason) const;
 
   const EventFields fields_;

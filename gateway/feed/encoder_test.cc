@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@
 namespace stampgate {
 namespace {
 
+using google::protobuf::DescriptorProto;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
@@ -109,20 +111,26 @@ TEST_F(EventEncoderTest, EveryFieldIsSet) {
     EXPECT_FALSE(event.Has(decoded));
 }
 
-// Returns the program's operations, in which events of `type` have the field `field` too.
-OperationSet::Shared WithEventType(const std::string& field, const std::string& type) {
+// Returns the program's operations, after `change` has changed a message of events.proto.
+OperationSet::Shared WithChanged(const std::string& name, const std::function<void(DescriptorProto& message)>& change) {
   google::protobuf::FileDescriptorSet files;
-  for (const auto& [name, bytes] : OperationSet::BuiltIn()->files()) {
+  for (const auto& [path, bytes] : OperationSet::BuiltIn()->files()) {
     auto& file = *files.add_file();
     EXPECT_TRUE(file.ParseFromString(std::string(bytes)));
     for (auto& message : *file.mutable_message_type()) {
-      if (name != "stampgate/v1/events.proto" || message.name() != "Event") continue;
-      for (auto& member : *message.mutable_field()) {
-        if (member.name() == field) member.mutable_options()->MutableExtension(v1::field)->add_event_types(type);
-      }
+      if (path == "stampgate/v1/events.proto" && message.name() == name) change(message);
     }
   }
   return OperationSet::Create(files.SerializeAsString()).value();
+}
+
+// Returns the program's operations, in which events of `type` have the field `field` too.
+OperationSet::Shared WithEventType(const std::string& field, const std::string& type) {
+  return WithChanged("Event", [&](DescriptorProto& message) {
+    for (auto& member : *message.mutable_field()) {
+      if (member.name() == field) member.mutable_options()->MutableExtension(v1::field)->add_event_types(type);
+    }
+  });
 }
 
 TEST_F(EventEncoderTest, EventsThatTheProtosDoNotDescribeAreCounted) {
@@ -268,6 +276,56 @@ TEST_F(EventEncoderTest, ABodyThatDoesNotFitIsOmittedAndMarked) {
   EXPECT_EQ(neither["event_id"], "evt_1");
 
   EXPECT_EQ(Encode(Logged("unknown", ActivityOf(4 << 20)))["decoded_omitted"], "false");
+}
+
+TEST_F(EventEncoderTest, AnEventHasTheIdOfItsActivity) {
+  const auto id_of = [this](const char* type, const std::string& body) {
+    return encoder_->Encode(Logged(type, body)).activity_id;
+  };
+  EXPECT_EQ(id_of("ACTIVITY_UPDATES", R"({"id":"act-1","result":{"id":"other"}})"), "act-1");
+  EXPECT_EQ(id_of("ACTIVITY_UPDATES", R"({"activityId":"other"})"), "");
+  EXPECT_EQ(id_of("ACTIVITY_UPDATES", "{}"), "");
+  const std::string transaction = R"({"id":"other","activityId":"other","msg":{"id":"other","activityId":"act-2"}})";
+  EXPECT_EQ(id_of("SEND_TRANSACTION_STATUS_UPDATES", transaction), "act-2");
+  EXPECT_EQ(id_of("SEND_TRANSACTION_STATUS_UPDATES", R"({"msg":[{"activityId":"other"}]})"), "");
+  EXPECT_EQ(id_of("BALANCE_CONFIRMED_UPDATES", R"({"id":"other","msg":{"activityId":"other"}})"), "");
+  EXPECT_EQ(id_of("something:new", R"({"id":"other"})"), "");
+  EXPECT_EQ(id_of("", "no JSON"), "");
+}
+
+TEST_F(EventEncoderTest, TheIdOfTheActivityDoesNotDependOnWhatIsOmitted) {
+  for (const size_t size : {size_t{1} << 20, size_t{2} << 20, size_t{4} << 20}) {
+    EXPECT_EQ(encoder_->Encode(Logged("ACTIVITY_UPDATES", ActivityOf(size))).activity_id, "act") << size;
+    const std::string body = absl::StrCat(R"({"msg":{"error":")", std::string(size, 'e'), R"(","activityId":"act"}})");
+    EXPECT_EQ(encoder_->Encode(Logged("SEND_TRANSACTION_STATUS_UPDATES", body)).activity_id, "act") << size;
+  }
+}
+
+TEST_F(EventEncoderTest, AnIdThatIsNoShortTextIsNoId) {
+  for (const size_t size : {size_t{10}, size_t{4} << 20}) {
+    const auto id_of = [&](const std::string& value) {
+      const std::string body = absl::StrCat(R"({"id":)", value, R"(,"type":")", std::string(size, 't'), "\"}");
+      return encoder_->Encode(Logged("ACTIVITY_UPDATES", body)).activity_id;
+    };
+    EXPECT_EQ(id_of("\"" + std::string(128, 'i') + "\""), std::string(128, 'i'));
+    for (const std::string& value : {"\"" + std::string(129, 'i') + "\"", std::string("7"), std::string("null"),
+                                     std::string(R"({"id":"a"})"), std::string(R"("\ud800")")}) {
+      EXPECT_EQ(id_of(value), "") << value;
+    }
+  }
+}
+
+TEST_F(EventEncoderTest, ABodyMustNotStateTwoActivities) {
+  const OperationSet::Shared two = WithChanged("TransactionStatusUpdate", [](DescriptorProto& message) {
+    google::protobuf::FieldDescriptorProto field = message.field(3);
+    field.set_name("second");
+    field.set_json_name("second");
+    field.set_number(9);
+    *message.add_field() = field;
+  });
+  EXPECT_EQ(encoder_->Use(two),
+            absl::FailedPreconditionError(
+                "the messages inside stampgate.v1.TransactionStatusUpdate have two ids of an activity"));
 }
 
 TEST_F(EventEncoderTest, NoSizeNearTheLimitMakesATooLargeMessage) {

@@ -1,7 +1,9 @@
 #include "gateway/feed/event_fields.h"
 
+#include <array>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "translate/wire/field_numbers.h"
@@ -21,15 +23,20 @@ EventFields::Response FindResponse(FieldNumbers& numbers) {
   return response;
 }
 
-// Checks that the responses have their common content in the same fields, because the encoded events of a page are used
+// Checks that the messages with events have their common content in the same fields, because an encoded event is used
 // in each of them.
 absl::Status CheckAlike(const EventFields::Response& response, FieldNumbers& numbers) {
   const int listed = numbers.List(Named("ListEventsResponse", "events"), FieldDescriptor::TYPE_MESSAGE);
   const int cursor = numbers.One(Named("ListEventsResponse", "cursor"), FieldDescriptor::TYPE_STRING);
   const int found = numbers.One(Named("GetEventResponse", "event"), FieldDescriptor::TYPE_MESSAGE);
+  const int delivered = numbers.One(Named("Delivery", "event"), FieldDescriptor::TYPE_MESSAGE);
+  const int parked = numbers.One(Named("ParkedEvent", "event"), FieldDescriptor::TYPE_MESSAGE);
   if (!numbers.status().ok()) return numbers.status();
-  if (listed == response.events && cursor == response.cursor && found == response.events) return absl::OkStatus();
-  return absl::FailedPreconditionError("the responses of EventService do not have their events in the same fields");
+  const auto is_events = [&response](int field) { return field == response.events; };
+  if (absl::c_all_of(std::array{listed, found, delivered, parked}, is_events) && cursor == response.cursor) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError("the messages with events do not have them in the same fields");
 }
 
 }  // namespace

@@ -9,12 +9,12 @@ namespace stampgate {
 
 // Each field number has the name of its field in the proto.
 struct EventFields {
-  // Finds the fields in `pool`. Errors: kFailedPrecondition if a field is missing or has another type, or if a response
-  // has its events or its cursor in another field than the other responses.
+  // Finds the fields in `pool`. Errors: kFailedPrecondition if a field is missing or has another type, or if a message
+  // has its events or its cursor in another field than the other messages that have one.
   static absl::StatusOr<EventFields> Find(const google::protobuf::DescriptorPool& pool);
 
   struct Response {
-    int events = 0;  // in every response
+    int events = 0;  // in every response, and in Delivery and ParkedEvent
     int cursor = 0;  // in SubscribeResponse and ListEventsResponse
     int at_end = 0;  // in ListEventsResponse
   };

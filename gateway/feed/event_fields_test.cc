@@ -36,7 +36,9 @@ void Add(const FileDescriptor& file, const Change& change, DescriptorPool& pool)
 // Finds the fields of the operations, with changed fields.
 absl::StatusOr<EventFields> FindIn(const Change& change) {
   DescriptorPool pool;
-  Add(*testing::Pool().FindFileByName("stampgate/v1/event_service.proto"), change, pool);
+  for (const char* file : {"stampgate/v1/event_service.proto", "stampgate/v1/subscriptions.proto"}) {
+    Add(*testing::Pool().FindFileByName(file), change, pool);
+  }
   return EventFields::Find(pool);
 }
 
@@ -57,13 +59,13 @@ TEST(EventFieldsTest, RefusesAnEventWithoutOneOfTheFields) {
             absl::FailedPreconditionError("stampgate.v1.Event.body_sha256 is not a field of the protos"));
 }
 
-TEST(EventFieldsTest, RefusesResponsesThatHaveTheirEventsInDifferentFields) {
-  for (const char* response : {"ListEventsResponse", "GetEventResponse"}) {
+TEST(EventFieldsTest, RefusesMessagesThatHaveTheirEventsInDifferentFields) {
+  for (const char* changed : {"ListEventsResponse", "GetEventResponse", "Delivery", "ParkedEvent"}) {
     const absl::StatusOr<EventFields> fields = FindIn([&](const std::string& message, FieldDescriptorProto& field) {
-      if (message == response && field.number() == 1) field.set_number(9);
+      if (message == changed && field.number() == 1) field.set_number(9);
     });
     EXPECT_EQ(fields.status().code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_THAT(fields.status().message(), HasSubstr("in the same fields")) << response;
+    EXPECT_THAT(fields.status().message(), HasSubstr("in the same fields")) << changed;
   }
 }
 
