@@ -15,6 +15,7 @@
 #include "gateway/config/loader.h"
 #include "gateway/config/member_names.h"
 #include "gateway/config/snapshot.h"
+#include "gateway/config/subscription_rules.h"
 #include "gateway/grpc_port/grpc_release.h"
 #include "gateway/policy/class_coverage.h"
 #include "gateway/policy/method_name.h"
@@ -57,7 +58,8 @@ absl::StatusOr<std::string> CheckConfig(const std::string& file) {
                       config.operations()->operations().size(), " operations)\n",
                       DescribeUncovered(config.operations()->set(), config->class_grants_as_of()),
                       DescribeMemberNames(*config.operations(), config->member_names_as_of()),
-                      DescribeNamedOnly(config.operations()->set()), DescribeOtherNames(config.operations()->set()));
+                      DescribeNamedOnly(config.operations()->set()), DescribeOtherNames(config.operations()->set()),
+                      DescribeSubscriptionChanges(*config));
 }
 
 absl::StatusOr<std::string> CheckCaller(const std::string& file, const std::string& name) {

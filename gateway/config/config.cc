@@ -33,6 +33,7 @@
 #include "gateway/config/named_files.h"
 #include "gateway/config/operation_files.h"
 #include "gateway/config/organizations_file.h"
+#include "gateway/config/subscription_rules.h"
 #include "gateway/config/telemetry_rules.h"
 #include "gateway/config/webhook_rules.h"
 #include "gateway/config/yaml_reader.h"
@@ -424,6 +425,8 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   }
   GrantOrganizations organizations = FindGrantOrganizations(
       config, snapshot.organizations, UseOf(snapshot.files, in_force), InForceOf(in_force), report);
+  CheckSubscriptions(config, operations->set(), organizations.ids, report);
+  if (in_force != nullptr) WarnOfRemovedSubscriptions(**in_force, config, report);
   ABSL_RETURN_IF_ERROR(report.ToStatus());
   return ParsedConfig{Config(std::move(config), std::move(operations), std::move(organizations), report.Warnings()),
                       std::move(signers), std::move(key_sets)};

@@ -43,8 +43,8 @@ class Config {
   const std::vector<std::string>& not_applied() const { return organizations_.not_applied; }
   int without_their_file() const { return static_cast<int>(organizations_.not_applied.size()) + organizations_.held; }
 
-  // Returns warnings about settings that are valid but have no effect, such as a caller without grants. Each warning is
-  // a line in the form of ParseConfig's errors.
+  // Returns warnings about settings that are valid but have no effect, such as a caller without grants, and about
+  // subscriptions that a reload has removed. Each warning is a line in the form of ParseConfig's errors.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

@@ -243,9 +243,9 @@ TEST(ConfigTest, AnEmptyValueIsRefusedUnlessItGrantsNothing) {
     if (field.may_be_empty) may_be_empty.push_back(field.path);
   }
   EXPECT_THAT(may_be_empty,
-              ElementsAre("webhooks.paths", "token_issuers", "callers[0].grants", "callers[0].grants[0].methods",
-                          "callers[0].grants[0].classes", "callers[0].grants[0].general_operations",
-                          "callers[0].grants[0].dangerous_fields"));
+              ElementsAre("subscriptions", "webhooks.paths", "token_issuers", "callers[0].grants",
+                          "callers[0].grants[0].methods", "callers[0].grants[0].classes",
+                          "callers[0].grants[0].general_operations", "callers[0].grants[0].dangerous_fields"));
 }
 
 TEST(ConfigTest, TheExampleShowsTheDefaults) {
