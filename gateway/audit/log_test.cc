@@ -668,7 +668,7 @@ AuditDecision LongDecision(const std::string& caller) {
   AuditDecision decision;
   for (std::string* value :
        {&decision.method, &decision.prepared_method, &decision.path, &decision.activity_type, &decision.organization_id,
-        &decision.key, &decision.body_sha256, &decision.policy_version, &decision.reason}) {
+        &decision.subscription, &decision.key, &decision.body_sha256, &decision.policy_version, &decision.reason}) {
     *value = std::string(5000, '"');  // JSON needs two bytes for each quote
   }
   decision.client_stamped = true;

@@ -57,6 +57,7 @@ std::string DecisionText(absl::Time time, AuditKind kind, const AuditDecision& d
   AppendText("path", decision.path, text, most);
   AppendText("activity_type", decision.activity_type, text, most);
   AppendText("organization_id", decision.organization_id, text, most);
+  AppendText("subscription", decision.subscription, text, most);
   AppendText("key", decision.key, text, most);
   AppendText("body_sha256", decision.body_sha256, text, most);
   AppendText("policy_version", decision.policy_version, text, most);

@@ -48,6 +48,7 @@ struct AuditDecision {
   std::string path;             // for a general operation (one method for many operations): the path's last segment
   std::string activity_type;    // for a general operation: its activity type
   std::string organization_id;  // empty if the call has none
+  std::string subscription;     // the name of the shared subscription that the call changes, or that it may not use
   std::string key;              // the name of the key that signs; empty for a denial, and if a client has stamped
   std::string body_sha256;  // of the body that is stamped or forwarded, in lower-case hex; empty if there is no body
   std::string policy_version;

@@ -69,6 +69,12 @@ TEST(AuditRecordTest, WritesMembersInAFixedOrder) {
             R"("method":"/stampgate.v1.StampService/Prepare",)"
             R"("prepared_method":"/stampgate.v1.GeneralService/SubmitOperation","path":"init_otp",)"
             R"("activity_type":"ACTIVITY_TYPE_INIT_OTP_V3","organization_id":"org-1")");
+  AuditDecision seek;
+  seek.caller = "operator";
+  seek.method = "/stampgate.v1.SubscriptionService/Seek";
+  seek.subscription = "payouts";
+  EXPECT_EQ(AllowText(kTime, seek), R"("time":"2026-01-02T03:04:05.678901Z","kind":"allow","caller":"operator",)"
+                                    R"("method":"/stampgate.v1.SubscriptionService/Seek","subscription":"payouts")");
   AuditOutcome outcome;
   outcome.code = "UNKNOWN";
   outcome.reason = "OUTCOME_UNKNOWN";
@@ -140,7 +146,7 @@ TEST(AuditRecordTest, EveryRecordIsShorterThanTheLimit) {
       for (char& c : text) c = static_cast<char>(random());
       return text;
     };
-    AuditDecision decision{any(), any(), any(), any(), any(), any(), any(), any(), any(), true, any(), any()};
+    AuditDecision decision{any(), any(), any(), any(), any(), any(), any(), any(), any(), any(), true, any(), any()};
     AuditOutcome outcome{any(), any(), any(), any(), any(), absl::InfiniteDuration()};
     for (const std::string& text : {DenyText(kTime, decision), OutcomeText(kTime, 1, outcome)}) {
       EXPECT_LT(text.size() + 200, kAuditRecordBytes);
@@ -148,7 +154,7 @@ TEST(AuditRecordTest, EveryRecordIsShorterThanTheLimit) {
     }
   }
   const std::string longest(999, '"');
-  const AuditDecision decision{longest, longest, longest, longest, longest, longest,
+  const AuditDecision decision{longest, longest, longest, longest, longest, longest, longest,
                                longest, longest, longest, true,    longest, longest};
   EXPECT_LT(AllowText(kTime, decision).size() + 200, kAuditRecordBytes);
   const std::vector<uint64_t> allows(kAuditAllowsPerRecord, 18446744073709551615u);

@@ -20,15 +20,24 @@ constexpr char kPrefix[] = "/connection/";
 constexpr uint64_t kNone = 0;
 
 struct Entry {
-  Peer peer;
-  std::weak_ptr<MemoryHolder> holder;
-  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  Entry(Peer registered, std::weak_ptr<MemoryHolder> held) : peer(std::move(registered)), holder(std::move(held)) {}
+
+  const Peer peer;
+  const std::weak_ptr<MemoryHolder> holder;
+  const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  std::atomic<ConnectionState> state = ConnectionState::kOpen;
+
+  // Only the first end counts.
+  void EndAs(ConnectionState end) {
+    ConnectionState open = ConnectionState::kOpen;
+    state.compare_exchange_strong(open, end);
+  }
 };
 
 // The entries are in several parts, so that calls on different connections seldom wait for each other.
 struct Part {
   Mutex mutex;
-  absl::flat_hash_map<uint64_t, std::shared_ptr<const Entry>> peers ABSL_GUARDED_BY(mutex);
+  absl::flat_hash_map<uint64_t, std::shared_ptr<Entry>> peers ABSL_GUARDED_BY(mutex);
   std::deque<uint64_t> ended ABSL_GUARDED_BY(mutex);  // the connections in `peers` that have ended, in this order
 };
 
@@ -46,7 +55,7 @@ uint64_t NextId() {
 }
 
 // Returns null if the number is not registered.
-std::shared_ptr<const Entry> Find(uint64_t id) {
+std::shared_ptr<Entry> Find(uint64_t id) {
   Part& part = PartOf(id);
   const MutexLock lock(part.mutex);
   const auto found = part.peers.find(id);
@@ -57,7 +66,7 @@ std::shared_ptr<const Entry> Find(uint64_t id) {
 
 RegisteredPeer::RegisteredPeer(Peer peer, std::weak_ptr<MemoryHolder> holder) : id_(NextId()) {
   Part& part = PartOf(id_);
-  auto entry = std::make_shared<const Entry>(Entry{.peer = std::move(peer), .holder = std::move(holder)});
+  auto entry = std::make_shared<Entry>(std::move(peer), std::move(holder));
   const MutexLock lock(part.mutex);
   part.peers.emplace(id_, std::move(entry));
 }
@@ -68,6 +77,7 @@ RegisteredPeer::~RegisteredPeer() {
   if (id_ == kNone) return;
   Part& part = PartOf(id_);
   const MutexLock lock(part.mutex);
+  part.peers.at(id_)->EndAs(ConnectionState::kClosed);
   part.ended.push_back(id_);
   if (part.ended.size() <= kKept / kParts) return;
   part.peers.erase(part.ended.front());
@@ -95,6 +105,15 @@ Peer FindPeer(uint64_t id) {
 std::shared_ptr<MemoryHolder> FindHolder(uint64_t id) {
   const std::shared_ptr<const Entry> entry = Find(id);
   return entry == nullptr ? nullptr : entry->holder.lock();
+}
+
+void ReportEndByPeer(uint64_t id) {
+  if (const std::shared_ptr<Entry> entry = Find(id); entry != nullptr) entry->EndAs(ConnectionState::kEndedByPeer);
+}
+
+ConnectionState StateOfConnection(uint64_t id) {
+  const std::shared_ptr<const Entry> entry = Find(id);
+  return entry == nullptr ? ConnectionState::kClosed : entry->state.load();
 }
 
 std::optional<std::chrono::steady_clock::time_point> BeginOfConnection(uint64_t id) {

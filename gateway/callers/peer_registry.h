@@ -52,6 +52,20 @@ Peer FindPeer(uint64_t id);
 // ended.
 std::shared_ptr<MemoryHolder> FindHolder(uint64_t id);
 
+enum class ConnectionState {
+  kOpen,
+  kEndedByPeer,  // the peer has closed its end, or the connection broke
+  kClosed,       // the gateway has closed it while it was open
+};
+
+// Reports that the peer has ended the connection, or that it broke. Must be called before gRPC learns this, so that a
+// call that ends because of it finds this state.
+void ReportEndByPeer(uint64_t id);
+
+// Returns how the connection is, or how it has ended. The registry forgets this at the same time as the peer; it is
+// then kClosed.
+ConnectionState StateOfConnection(uint64_t id);
+
 // Returns when the peer was registered, which is when its connection began; nothing if the number is not registered.
 std::optional<std::chrono::steady_clock::time_point> BeginOfConnection(uint64_t id);
 

@@ -32,6 +32,23 @@ TEST(RegisteredPeerTest, KnowsWhenItsConnectionBegan) {
   EXPECT_EQ(BeginOfConnection(peer.id() + 1), std::nullopt);
 }
 
+TEST(RegisteredPeerTest, KnowsHowItsConnectionHasEnded) {
+  std::optional<RegisteredPeer> closed(Named("spiffe://test/a"));
+  std::optional<RegisteredPeer> ended(Named("spiffe://test/b"));
+  const uint64_t closed_id = closed->id();
+  const uint64_t ended_id = ended->id();
+  EXPECT_EQ(StateOfConnection(closed_id), ConnectionState::kOpen);
+  ReportEndByPeer(ended_id);
+  EXPECT_EQ(StateOfConnection(ended_id), ConnectionState::kEndedByPeer);
+  closed.reset();
+  ended.reset();
+  EXPECT_EQ(StateOfConnection(closed_id), ConnectionState::kClosed);
+  EXPECT_EQ(StateOfConnection(ended_id), ConnectionState::kEndedByPeer);
+  ReportEndByPeer(closed_id);
+  EXPECT_EQ(StateOfConnection(closed_id), ConnectionState::kClosed) << "only the first end counts";
+  EXPECT_EQ(StateOfConnection(ended_id + 1), ConnectionState::kClosed);
+}
+
 TEST(RegisteredPeerTest, IsFoundForSomeTimeAfterItHasEnded) {
   const RegisteredPeer open(Named("spiffe://test/open"));
   const uint64_t ended = RegisteredPeer(Named("spiffe://test/ended")).id();

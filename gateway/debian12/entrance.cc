@@ -95,6 +95,7 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
 
   void SendToGrpc(const absl::Status& status) {
     if (!status.ok()) {
+      if (absl::IsUnavailable(status)) ReportEndByPeer(peer_.id());
       // gRPC reads the end, and then closes its socket.
       error_code ignored;
       socket_.shutdown(stream_protocol::socket::shutdown_send, ignored);
@@ -117,6 +118,7 @@ class Bridge : public std::enable_shared_from_this<Bridge> {
   void SendToPeer(size_t size) {
     to_send_.Append(Slice::FromCopiedBuffer(from_grpc_.data(), size));
     const auto on_written = [self = shared_from_this()](const absl::Status& status) {
+      if (absl::IsUnavailable(status)) ReportEndByPeer(self->peer_.id());
       status.ok() ? self->ReadFromGrpc() : self->End();
     };
     if (connection_->Write(on_written, &to_send_)) ReadFromGrpc();

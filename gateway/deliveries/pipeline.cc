@@ -161,10 +161,11 @@ EventPipeline::EventPipeline(const config::v1::Events& config, DeliveryMetrics& 
                      [&subscribers = metrics.subscribers](int change) {
                        change > 0 ? subscribers.Increment() : subscribers.Decrement();
                      }),
+      consumers_(config.max_subscribers(), config.max_subscribers_per_caller(), "consumers"),
       body_reads_(config.max_subscribers(), config.max_subscribers_per_caller(), "body reads"),
       queries_({.max = config.max_subscribers(),
                 .max_per_caller = config.max_subscribers_per_caller(),
-                .what = "calls of GetEvent and ListEvents",
+                .what = "calls of GetEvent, ListEvents and ListParked",
                 .reason = v1::ERROR_REASON_TOO_MANY_SUBSCRIBERS,
                 .retry_delay = absl::Seconds(1)}),
       delivery_log_([] { return absl::Now(); },

@@ -67,8 +67,10 @@ class EventPipeline {
   // Closes the pipeline without a grace period.
   ~EventPipeline();
 
+  EventLog& log() { return *log_; }
   EventFeed& feed() { return *feed_; }
   StreamSlots& subscriptions() { return subscriptions_; }
+  StreamSlots& consumers() { return consumers_; }
   StreamSlots& body_reads() { return body_reads_; }
   CallerQuota& queries() { return queries_; }
   EventEncoder& encoder() { return *encoder_; }
@@ -105,6 +107,7 @@ class EventPipeline {
 
   // Each member may use the members above it.
   StreamSlots subscriptions_;
+  StreamSlots consumers_;  // of shared subscriptions
   StreamSlots body_reads_;
   CallerQuota queries_;
   DeliveryLog delivery_log_;

@@ -38,20 +38,31 @@ void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAc
   });
 }
 
-void BeginEvents(const CallIdentity& identity, CallRecord& record, std::weak_ptr<Dismissable> call,
+void AdmitEvents(const CallIdentity& identity, CallRecord& record, std::weak_ptr<Dismissable> call,
                  OnEventAccess done) {
   AuthorizeEvents(
       identity, record,
-      [&identity, &record, call = std::move(call), done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
+      [&identity, call = std::move(call), done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
         if (!access.ok()) return done(std::move(access));
-        const KnownCaller caller = access->caller;
-        if (absl::Status counted = identity.count(*caller.caller, std::move(call)); !counted.ok()) return done(counted);
-        record.audit().AllowRead(
-            caller, [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
-              if (!allowed.ok()) return done(allowed);
-              done(std::move(access));
-            });
+        if (absl::Status counted = identity.count(*access->caller.caller, std::move(call)); !counted.ok()) {
+          return done(std::move(counted));
+        }
+        done(std::move(access));
       });
+}
+
+void BeginEvents(const CallIdentity& identity, CallRecord& record, std::weak_ptr<Dismissable> call,
+                 OnEventAccess done) {
+  AdmitEvents(identity, record, std::move(call),
+              [&record, done = std::move(done)](absl::StatusOr<EventAccess> access) mutable {
+                if (!access.ok()) return done(std::move(access));
+                const KnownCaller caller = access->caller;
+                record.audit().AllowRead(
+                    caller, [access = *std::move(access), done = std::move(done)](const absl::Status& allowed) mutable {
+                      if (!allowed.ok()) return done(allowed);
+                      done(std::move(access));
+                    });
+              });
 }
 
 }  // namespace stampgate

@@ -34,9 +34,12 @@ using OnEventAccess = absl::AnyInvocable<void(absl::StatusOr<EventAccess>)>;
 // method.
 void AuthorizeEvents(const CallIdentity& identity, CallRecord& record, OnEventAccess done);
 
-// Does the same as AuthorizeEvents at the beginning of a call. Also counts the call for its caller, and records that
-// the call is allowed. `call` is set if the call can be dismissed. Errors: those of AuthorizeEvents, of
-// CallsInFlight::SetCaller and of CallAudit::AllowRead.
+// Does the same as AuthorizeEvents at the beginning of a call. Also counts the call for its caller. `call` is set if
+// the call can be dismissed. Errors: those of AuthorizeEvents and of CallsInFlight::SetCaller.
+void AdmitEvents(const CallIdentity& identity, CallRecord& record, std::weak_ptr<Dismissable> call, OnEventAccess done);
+
+// Does the same as AdmitEvents, and records that the call is allowed. Errors: those of AdmitEvents and of
+// CallAudit::AllowRead.
 void BeginEvents(const CallIdentity& identity, CallRecord& record, std::weak_ptr<Dismissable> call, OnEventAccess done);
 
 }  // namespace stampgate

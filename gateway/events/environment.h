@@ -27,8 +27,9 @@ struct ServedEventLog {
   EventSource* source;
   const EventEncoder* encoder;
   StreamSlots* subscriptions;
+  StreamSlots* consumers;  // of shared subscriptions
   StreamSlots* body_reads;
-  CallerQuota* queries;  // the calls of GetEvent and ListEvents in progress
+  CallerQuota* queries;  // the calls of GetEvent, ListEvents and ListParked in progress
   LogIdentity identity;
 };
 

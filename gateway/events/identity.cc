@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "gateway/callers/peer_of_call.h"
+#include "gateway/callers/peer_registry.h"
 
 namespace stampgate {
 
@@ -15,6 +16,7 @@ CallIdentity IdentityOf(const EventEnvironment& environment, const grpc::Callbac
           },
       .stranger = [&context] { return StrangerName(PeerOf(context)); },
       .holder = HolderOf(context),
+      .connection = ConnectionIdOf(context.peer()),
       .stream_end = TimeOfAge(context, environment.end_of_streams)};
 }
 

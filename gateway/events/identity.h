@@ -5,8 +5,10 @@
 #include <grpcpp/server_context.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
@@ -34,6 +36,9 @@ struct CallIdentity {
 
   // What the connection of the call holds.
   std::shared_ptr<MemoryHolder> holder = nullptr;
+
+  // The number of the connection: see RegisteredPeer.
+  std::optional<uint64_t> connection = std::nullopt;
 
   // When a stream must end because of the age of its connection.
   std::chrono::steady_clock::time_point stream_end = std::chrono::steady_clock::time_point::max();

@@ -7,25 +7,34 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "gateway/events/field_finder.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/message/plan.h"
+#include "translate/wire/field_numbers.h"
 
 namespace stampgate {
 
 // Each field has the name that it has in the proto.
 
-// The request of Subscribe or ListEvents.
-struct StartFields {
-  const MessagePlan* plan = nullptr;
-  // At most one of these is set, because they are a oneof.
+// A request that names a place in the log. At most one of the fields is set, because they are a oneof.
+struct PlaceFields {
+  // Finds the fields of `plan`. An error is then in `finder` or `numbers`.
+  static PlaceFields Find(const MessagePlan* plan, FieldFinder& finder, FieldNumbers& numbers);
+
   const FieldPlan* cursor = nullptr;
   const FieldPlan* time = nullptr;
   const FieldPlan* end = nullptr;
+  uint64_t latest = 0;  // the number of LOG_END_LATEST
+};
+
+// The request of Subscribe or ListEvents.
+struct StartFields {
+  const MessagePlan* plan = nullptr;
+  PlaceFields start;
   const FieldPlan* filter = nullptr;
   // Of EventFilter.
   const FieldPlan* organization_ids = nullptr;
   const FieldPlan* types = nullptr;
-  uint64_t latest = 0;  // the number of LOG_END_LATEST
 };
 
 // The request of GetEvent or ReadEventBody.

@@ -48,13 +48,13 @@ void Rename(DescriptorProto& message, const std::string& field, const std::strin
 TEST(EventMessagesTest, FindsTheMessagesOfTheLinkedProtos) {
   const auto messages = EventMessages::Create(testing::Pool(), "Service");
   ASSERT_TRUE(messages.ok()) << messages.status();
-  EXPECT_EQ((*messages)->subscribe().cursor->field->full_name(), "stampgate.v1.SubscribeRequest.cursor");
-  EXPECT_EQ((*messages)->list_events().end->field->full_name(), "stampgate.v1.ListEventsRequest.end");
+  EXPECT_EQ((*messages)->subscribe().start.cursor->field->full_name(), "stampgate.v1.SubscribeRequest.cursor");
+  EXPECT_EQ((*messages)->list_events().start.end->field->full_name(), "stampgate.v1.ListEventsRequest.end");
   EXPECT_EQ((*messages)->list_events().types->field->full_name(), "stampgate.v1.EventFilter.types");
   EXPECT_EQ((*messages)->get_event().event_id->field->full_name(), "stampgate.v1.GetEventRequest.event_id");
   EXPECT_EQ((*messages)->offset_bytes().field->full_name(), "stampgate.v1.ReadEventBodyRequest.offset_bytes");
   EXPECT_EQ((*messages)->chunk(), 1);
-  EXPECT_EQ((*messages)->subscribe().latest, 2u);
+  EXPECT_EQ((*messages)->subscribe().start.latest, 2u);
 }
 
 TEST(EventMessagesTest, RefusesARequestWithoutOneOfTheFields) {

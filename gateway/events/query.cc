@@ -5,13 +5,16 @@
 #include <utility>
 
 #include "absl/status/status_macros.h"
+#include "absl/status/statusor.h"
 #include "gateway/calls/call_record.h"
+#include "gateway/calls/caller_quota.h"
 #include "gateway/calls/shutting_down.h"
 #include "gateway/events/access.h"
 #include "gateway/events/method.h"
 #include "gateway/events/request.h"
 #include "gateway/feed/error.h"
 #include "gateway/feed/page.h"
+#include "gateway/memory/held_bytes.h"
 
 namespace stampgate {
 namespace {
@@ -47,7 +50,7 @@ class EventQuery : public std::enable_shared_from_this<EventQuery> {
     absl::StatusOr<std::shared_ptr<const EventFilter>> filter = FilterOf(fields, *request, access_.visible);
     if (!filter.ok()) return End(filter.status());
     if (absl::Status status = response_.held.Resize((*filter)->bytes()); !status.ok()) return End(status);
-    absl::StatusOr<EventStart> start = StartOf(environment_.log->identity, fields, *request);
+    absl::StatusOr<EventStart> start = StartOf(environment_.log->identity, fields.start, *request);
     if (!start.ok()) return End(start.status());
     EventSource::Request read;
     read.filter = *std::move(filter);

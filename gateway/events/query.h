@@ -4,28 +4,12 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
-#include <optional>
-
-#include "absl/functional/any_invocable.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "gateway/calls/caller_quota.h"
 #include "gateway/calls/trace_context.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/identity.h"
-#include "gateway/memory/held_bytes.h"
+#include "gateway/events/response.h"
 
 namespace stampgate {
-
-// A response, and what the caller holds until the response is sent.
-struct EventResponse {
-  grpc::ByteBuffer message;
-  std::optional<CallerShare> query;
-  HeldBytes held = {};
-};
-
-// Receives the response. Called once, on any thread: before the function returns, or when the log has been read.
-using OnEventResponse = absl::AnyInvocable<void(absl::StatusOr<EventResponse>)>;
 
 // Each function handles one call of the method with its name, and does not block. `environment`, `request` and the
 // objects to which `identity` refers must stay valid until `on_response` is called. Each record of the call contains

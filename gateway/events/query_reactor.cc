@@ -5,9 +5,6 @@
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
-#include "gateway/events/identity.h"
-#include "gateway/events/method.h"
-#include "gateway/events/query.h"
 
 namespace stampgate {
 namespace {
@@ -18,17 +15,16 @@ class QueryReactor : public grpc::ServerUnaryReactor {
   QueryReactor(const EventEnvironment& environment, grpc::CallbackServerContext& context)
       : environment_(environment), context_(context) {}
 
-  void Start(decltype(ListEvents)& query, const grpc::ByteBuffer& request, grpc::ByteBuffer* response) {
-    const TraceContext trace = TraceOf(context_, environment_.random);
-    query(environment_, IdentityOf(environment_, context_), trace, request,
-          [this, response](absl::StatusOr<EventResponse> result) {
-            const absl::Status status = result.status();
-            if (status.ok()) {
-              response_ = *std::move(result);
-              *response = response_.message;
-            }
-            Finish(ToGrpcStatus(status));
-          });
+  void Start(HandleQuery handle, grpc::ByteBuffer* response) {
+    handle(IdentityOf(environment_, context_), TraceOf(context_, environment_.random),
+           [this, response](absl::StatusOr<EventResponse> result) {
+             const absl::Status status = result.status();
+             if (status.ok()) {
+               response_ = *std::move(result);
+               *response = response_.message;
+             }
+             Finish(ToGrpcStatus(status));
+           });
   }
 
  private:
@@ -42,27 +38,16 @@ class QueryReactor : public grpc::ServerUnaryReactor {
   EventResponse response_;  // holds the caller's shares until gRPC has sent the response
 };
 
-grpc::ServerUnaryReactor* StartQuery(decltype(ListEvents)& query, const char* method,
-                                     const EventEnvironment& environment, grpc::CallbackServerContext& context,
-                                     const grpc::ByteBuffer& request, grpc::ByteBuffer* response) {
+}  // namespace
+
+grpc::ServerUnaryReactor* StartQuery(const EventEnvironment& environment, grpc::CallbackServerContext& context,
+                                     const char* method, grpc::ByteBuffer* response, HandleQuery handle) {
   if (const absl::Status admitted = environment.in_flight.Begin(context); !admitted.ok()) {
     return new RefusedCall<grpc::ServerUnaryReactor>(environment, context, method, admitted);
   }
   auto* reactor = new QueryReactor(environment, context);
-  reactor->Start(query, request, response);
+  reactor->Start(handle, response);
   return reactor;
-}
-
-}  // namespace
-
-grpc::ServerUnaryReactor* StartListEvents(const EventEnvironment& environment, grpc::CallbackServerContext* context,
-                                          const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  return StartQuery(ListEvents, kListEvents, environment, *context, *request, response);
-}
-
-grpc::ServerUnaryReactor* StartGetEvent(const EventEnvironment& environment, grpc::CallbackServerContext* context,
-                                        const grpc::ByteBuffer* request, grpc::ByteBuffer* response) {
-  return StartQuery(GetEvent, kGetEvent, environment, *context, *request, response);
 }
 
 }  // namespace stampgate

@@ -20,17 +20,6 @@ constexpr size_t kMaxConditions = 1000;
 // How often a cursor's event is searched because the log has moved to another server.
 constexpr int kTries = 3;
 
-absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, absl::string_view text) {
-  absl::StatusOr<Cursor> cursor = DecodeCursor(log, text);
-  if (cursor.ok()) return cursor;
-  if (absl::IsFailedPrecondition(cursor.status())) {
-    return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_CURSOR_OF_ANOTHER_LOG,
-                                 "the cursor belongs to another event log"));
-  }
-  return ToStatus(GatewayError(StatusCode::kInvalidArgument, v1::ERROR_REASON_CURSOR_INVALID,
-                               "the gateway did not make this cursor"));
-}
-
 absl::Time TimeOf(const Timestamp& timestamp) {
   return absl::FromUnixSeconds(timestamp.seconds) + absl::Nanoseconds(timestamp.nanos);
 }
@@ -74,7 +63,18 @@ absl::Status EventRequest::Read(const EventEnvironment& environment, const grpc:
                                "this gateway has no event log"));
 }
 
-absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const StartFields& fields, const ParsedMessage& request) {
+absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, absl::string_view text) {
+  absl::StatusOr<Cursor> cursor = DecodeCursor(log, text);
+  if (cursor.ok()) return cursor;
+  if (absl::IsFailedPrecondition(cursor.status())) {
+    return ToStatus(GatewayError(StatusCode::kFailedPrecondition, v1::ERROR_REASON_CURSOR_OF_ANOTHER_LOG,
+                                 "the cursor belongs to another event log"));
+  }
+  return ToStatus(GatewayError(StatusCode::kInvalidArgument, v1::ERROR_REASON_CURSOR_INVALID,
+                               "the gateway did not make this cursor"));
+}
+
+absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const PlaceFields& fields, const ParsedMessage& request) {
   if (request.Has(*fields.cursor)) {
     ABSL_ASSIGN_OR_RETURN(Cursor cursor, ReadCursor(log, request.Text(*fields.cursor)));
     return EventStart(cursor);
@@ -86,7 +86,9 @@ absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const StartFields& fi
     return EventStart(request.Number(*fields.end) == fields.latest ? LogEnd::kLatest : LogEnd::kEarliest);
   }
   Violations violations;
-  violations.Add([] { return Violation{"start", "is required: cursor, time or end"}; });
+  violations.Add([&fields] {
+    return Violation{std::string(fields.cursor->field->containing_oneof()->name()), "is required: cursor, time or end"};
+  });
   return ViolationError(std::move(violations));
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/messages.h"
@@ -45,9 +46,13 @@ enum class LogEnd { kEarliest, kLatest };
 // The form in which a request names a point in the log.
 using EventStart = std::variant<Cursor, absl::Time, LogEnd>;
 
+// Decodes a cursor of a request. Errors: INVALID_ARGUMENT (CURSOR_INVALID), FAILED_PRECONDITION
+// (CURSOR_OF_ANOTHER_LOG).
+absl::StatusOr<Cursor> ReadCursor(const LogIdentity& log, absl::string_view text);
+
 // Returns the start that `request` names. Errors: INVALID_ARGUMENT (INVALID_REQUEST, CURSOR_INVALID),
 // FAILED_PRECONDITION (CURSOR_OF_ANOTHER_LOG).
-absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const StartFields& fields, const ParsedMessage& request);
+absl::StatusOr<EventStart> StartOf(const LogIdentity& log, const PlaceFields& fields, const ParsedMessage& request);
 
 // Returns the point that `start` means; the call must read the events after this point. Errors: those of the reader,
 // and DATA_LOSS (CURSOR_AHEAD_OF_LOG) if the log does not have the event for which the cursor was made.

@@ -1,16 +1,8 @@
 #include "gateway/events/stream_reactor.h"
 
-#include <memory>
-#include <utility>
-
 #include "gateway/calls/call_trace.h"
 #include "gateway/calls/grpc_status.h"
 #include "gateway/calls/refused_call.h"
-#include "gateway/events/body_read.h"
-#include "gateway/events/identity.h"
-#include "gateway/events/method.h"
-#include "gateway/events/stream_call.h"
-#include "gateway/events/subscription.h"
 
 namespace stampgate {
 namespace {
@@ -24,10 +16,8 @@ class StreamReactor : public Reactor, public StreamCall::Output {
   StreamReactor(const EventEnvironment& environment, grpc::CallbackServerContext& context)
       : environment_(environment), context_(context) {}
 
-  template <typename Call>
-  void Start(const grpc::ByteBuffer& request) {
-    const TraceContext trace = TraceOf(context_, environment_.random);
-    call_ = std::make_shared<Call>(environment_, IdentityOf(environment_, context_), trace, *this);
+  void Start(MakeStreamCall make, const grpc::ByteBuffer& request) {
+    call_ = make(IdentityOf(environment_, context_), TraceOf(context_, environment_.random), *this);
     call_->Start(request);
   }
 
@@ -56,24 +46,14 @@ class StreamReactor : public Reactor, public StreamCall::Output {
 
 }  // namespace
 
-Reactor* StartSubscription(const EventEnvironment& environment, grpc::CallbackServerContext* context,
-                           const grpc::ByteBuffer* request) {
-  if (const absl::Status admitted = environment.in_flight.Begin(*context); !admitted.ok()) {
-    return new RefusedCall<Reactor>(environment, *context, kSubscribe,
-                                    SubscriptionRefusal(environment, *request, admitted));
+Reactor* StartStream(const EventEnvironment& environment, grpc::CallbackServerContext& context,
+                     const grpc::ByteBuffer& request, const char* method, MakeStreamCall make,
+                     absl::FunctionRef<absl::Status(const absl::Status& why)> refusal) {
+  if (const absl::Status admitted = environment.in_flight.Begin(context); !admitted.ok()) {
+    return new RefusedCall<Reactor>(environment, context, method, refusal(admitted));
   }
-  auto* reactor = new StreamReactor(environment, *context);
-  reactor->Start<Subscription>(*request);
-  return reactor;
-}
-
-Reactor* StartBodyRead(const EventEnvironment& environment, grpc::CallbackServerContext* context,
-                       const grpc::ByteBuffer* request) {
-  if (const absl::Status admitted = environment.in_flight.Begin(*context); !admitted.ok()) {
-    return new RefusedCall<Reactor>(environment, *context, kReadEventBody, admitted);
-  }
-  auto* reactor = new StreamReactor(environment, *context);
-  reactor->Start<EventBodyRead>(*request);
+  auto* reactor = new StreamReactor(environment, context);
+  reactor->Start(make, request);
   return reactor;
 }
 

@@ -46,7 +46,7 @@ void Subscription::Read(const grpc::ByteBuffer& bytes) {
   if (!filter.ok()) return End(filter.status());
   filter_ = *std::move(filter);
   if (absl::Status status = held_.Resize(filter_->bytes()); !status.ok()) return End(status);
-  absl::StatusOr<EventStart> start = StartOf(environment_.log->identity, fields, *request);
+  absl::StatusOr<EventStart> start = StartOf(environment_.log->identity, fields.start, *request);
   if (!start.ok()) return End(start.status());
   absl::StatusOr<std::unique_ptr<StreamSlot>> slot =
       environment_.log->subscriptions->Take(access_.caller.caller->name());
@@ -54,7 +54,7 @@ void Subscription::Read(const grpc::ByteBuffer& bytes) {
   slot_ = *std::move(slot);
   environment_.log->source->Run(
       [self = shared_from_this(), start = *std::move(start),
-       cursor = std::string(request->Text(*fields.cursor))](absl::StatusOr<EventReader*> reader) {
+       cursor = std::string(request->Text(*fields.start.cursor))](absl::StatusOr<EventReader*> reader) {
         if (!reader.ok()) return self->End(ShuttingDown(cursor));
         self->Begin(start, **reader);
       });
@@ -172,7 +172,7 @@ absl::Status SubscriptionRefusal(const EventEnvironment& environment, const grpc
   RequestMemory memory;
   const absl::StatusOr<ParsedMessage> message = ParseRequest(request, *fields.plan, joined, memory);
   if (!message.ok()) return why;
-  const std::string cursor(message->Text(*fields.cursor));
+  const std::string cursor(message->Text(*fields.start.cursor));
   return DecodeCursor(environment.log->identity, cursor).ok() ? ShuttingDown(cursor) : why;
 }
 

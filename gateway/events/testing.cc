@@ -26,6 +26,7 @@ EventCallTest::EventCallTest()
       served_{.source = &source_,
               .encoder = encoder_.get(),
               .subscriptions = &subscriptions_,
+              .consumers = &consumers_,
               .body_reads = &body_reads_,
               .queries = &queries_,
               .identity = log_.identity()},
@@ -48,6 +49,7 @@ EventCallTest::EventCallTest()
 
 EventCallTest::~EventCallTest() {
   EXPECT_EQ(subscriptions_.taken(), 0u);
+  EXPECT_EQ(consumers_.taken(), 0u);
   EXPECT_EQ(body_reads_.taken(), 0u);
   EXPECT_EQ(queries_.taken(), 0u);
   EXPECT_EQ(memory_.held(), 0);

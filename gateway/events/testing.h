@@ -99,6 +99,7 @@ class EventCallTest : public ::testing::Test {
   const std::unique_ptr<const EventEncoder> encoder_ =
       *EventEncoder::Create(testing::Pool(), "Service", log_.identity(), feed_metrics_);
   StreamSlots subscriptions_{kMaxStreams, kMaxStreams, "subscriptions"};
+  StreamSlots consumers_{kMaxStreams, kMaxStreams, "consumers"};
   StreamSlots body_reads_{kMaxStreams, kMaxStreams, "body reads"};
   CallerQuota queries_{{.max = kMaxStreams,
                         .max_per_caller = kMaxStreams,

@@ -182,6 +182,7 @@ EncodedEvent EventEncoder::Encode(LoggedEvent logged) const {
   EncodedEvent encoded;
   encoded.position = logged.position;
   encoded.digest = logged.digest;
+  encoded.commit_time = logged.commit_time;
   encoded.field = Join({prefix, before, body_prefix, body, rest});
   encoded.body_begin = prefix.size() + before.size() + body_prefix.size();
   encoded.body_size = body.size();

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "base/threads/current.h"
 #include "gateway/feed/activity_id.h"
 #include "gateway/feed/event_fields.h"
@@ -29,6 +30,7 @@ inline constexpr size_t kMaxEventMessageBytes = 3 << 20;
 struct EncodedEvent {
   Position position = 0;
   ChainDigest digest = {};
+  absl::Time commit_time;
   // These members come from the signed body. Filters use them.
   std::string organization_id;
   std::string parent_organization_id;

@@ -39,16 +39,24 @@ class Endpoint : public EventEngine::Endpoint {
   }
 
   bool Read(absl::AnyInvocable<void(absl::Status)> on_read, SliceBuffer* buffer, ReadArgs /*args*/) override {
-    return connection_->Read(std::move(on_read), buffer);
+    return connection_->Read(Watched(std::move(on_read)), buffer);
   }
   bool Write(absl::AnyInvocable<void(absl::Status)> on_writable, SliceBuffer* data, WriteArgs /*args*/) override {
-    return connection_->Write(std::move(on_writable), data);
+    return connection_->Write(Watched(std::move(on_writable)), data);
   }
   const EventEngine::ResolvedAddress& GetPeerAddress() const override { return address_; }
   const EventEngine::ResolvedAddress& GetLocalAddress() const override { return address_; }
   std::shared_ptr<TelemetryInfo> GetTelemetryInfo() const override { return nullptr; }
 
  private:
+  // Reports the end of the connection before gRPC learns of it.
+  Connection::Done Watched(Connection::Done done) const {
+    return [id = peer_.id(), done = std::move(done)](absl::Status status) mutable {
+      if (absl::IsUnavailable(status)) ReportEndByPeer(id);
+      done(std::move(status));
+    };
+  }
+
   const std::shared_ptr<void> use_;
   std::shared_ptr<Connection> connection_;
   const RegisteredPeer peer_;

@@ -23,7 +23,10 @@ EventPipeline::Observers WithLines(EventPipeline::Observers observers, CallLines
 
 }  // namespace
 
-ServedEvents::ServedEvents(Options options) : options_(std::move(options)) {}
+ServedEvents::ServedEvents(Options options)
+    : options_(std::move(options)),
+      closed_subscriptions_{
+          .events = options_.environment, .messages = options_.subscription_messages, .departures = departures_} {}
 
 absl::Status ServedEvents::Open(const config::v1::Config& config) {
   const CallRecorders& recorders = options_.environment.recorders;
@@ -33,13 +36,27 @@ absl::Status ServedEvents::Open(const config::v1::Config& config) {
   log_.emplace(ServedEventLog{.source = &owner_->feed(),
                               .encoder = &owner_->encoder(),
                               .subscriptions = &owner_->subscriptions(),
+                              .consumers = &owner_->consumers(),
                               .body_reads = &owner_->body_reads(),
                               .queries = &owner_->queries(),
                               .identity = owner_->log_identity()});
   open_environment_.emplace(options_.environment);
   open_environment_->log = &*log_;
+  if (SubscriptionStore* const store = owner_->log().subscriptions(); store != nullptr) {
+    ABSL_ASSIGN_OR_RETURN(subscriptions_, ConfiguredSubscriptions::Open({.log = &owner_->log(),
+                                                                         .store = store,
+                                                                         .source = &owner_->feed(),
+                                                                         .access = &options_.environment.access,
+                                                                         .metrics = &options_.registry,
+                                                                         .now = options_.environment.now}));
+  }
+  open_subscriptions_.emplace(SubscriptionEnvironment{.events = *open_environment_,
+                                                      .messages = options_.subscription_messages,
+                                                      .departures = departures_,
+                                                      .subscriptions = subscriptions_.get()});
   pipeline_ = owner_.get();
   environment_ = &*open_environment_;
+  subscription_environment_ = &*open_subscriptions_;
   options_.on_open(owner_->feed());
   return absl::OkStatus();
 }
@@ -81,11 +98,18 @@ ReloadedMore ServedEvents::ReloadTls(bool asked) {
 }
 
 void ServedEvents::Drain() {
-  if (EventPipeline* const pipeline = pipeline_; pipeline != nullptr) pipeline->Drain();
+  EventPipeline* const pipeline = pipeline_;
+  if (pipeline == nullptr) return;
+  if (subscriptions_ != nullptr) subscriptions_->Drain();
+  pipeline->Drain();
 }
 
 void ServedEvents::Close(absl::Duration grace) {
-  if (EventPipeline* const pipeline = pipeline_; pipeline != nullptr) pipeline->Close(grace);
+  departures_.Close();
+  EventPipeline* const pipeline = pipeline_;
+  if (pipeline == nullptr) return;
+  if (subscriptions_ != nullptr) subscriptions_->Close();
+  pipeline->Close(grace);
 }
 
 }  // namespace stampgate

@@ -17,9 +17,14 @@
 #include "gateway/events/environment.h"
 #include "gateway/feed/feed.h"
 #include "gateway/feed/feed_metrics.h"
+#include "gateway/metrics/registry.h"
 #include "gateway/process/periodic_task.h"
 #include "gateway/server/late_event_log.h"
 #include "gateway/server/store_preparation.h"
+#include "gateway/subscriptions/configured_subscriptions.h"
+#include "gateway/subscriptions/departures.h"
+#include "gateway/subscriptions/environment.h"
+#include "gateway/subscriptions/messages.h"
 #include "gateway/upstream/client.h"
 #include "google/protobuf/descriptor.h"
 #include "translate/operation_set/operation_set.h"
@@ -34,7 +39,9 @@ class ServedEvents {
     UpstreamClient& upstream;
     DeliveryMetrics& metrics;
     FeedMetrics& feed_metrics;
+    MetricRegistry& registry;      // for the metrics of shared subscriptions
     EventEnvironment environment;  // without a log: that of the calls as long as the log is not open
+    const SubscriptionMessages& subscription_messages;
     EventPipeline::Observers observers = {};
     std::function<void(EventFeed&)> on_open = {};  // called once, when the log is open
   };
@@ -54,6 +61,10 @@ class ServedEvents {
   // The environment for the calls that begin now.
   const std::atomic<const EventEnvironment*>& environment() const { return environment_; }
 
+  const std::atomic<const SubscriptionEnvironment*>& subscription_environment() const {
+    return subscription_environment_;
+  }
+
   // See EventEncoder::Use, EventPipeline::webhook_url, ReloadTls, Drain and Close. Without an open log, they do
   // nothing.
   absl::Status Use(const OperationSet::Shared& operations);
@@ -63,6 +74,9 @@ class ServedEvents {
   void Close(absl::Duration grace);
 
  private:
+  // How often the gateway looks how consumers have left.
+  static constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
+
   const Options options_;
   // Both are null as long as the log is not open.
   std::unique_ptr<EventPipeline> owner_;
@@ -70,6 +84,12 @@ class ServedEvents {
   std::optional<ServedEventLog> log_;
   std::optional<EventEnvironment> open_environment_;
   std::atomic<const EventEnvironment*> environment_ = &options_.environment;
+  Departures departures_;
+  PeriodicTask look_{"departures", kLookInterval, [this] { departures_.Look(); }};
+  const SubscriptionEnvironment closed_subscriptions_;
+  std::unique_ptr<ConfiguredSubscriptions> subscriptions_;  // null as long as the log is not open, or on a server
+  std::optional<SubscriptionEnvironment> open_subscriptions_;
+  std::atomic<const SubscriptionEnvironment*> subscription_environment_ = &closed_subscriptions_;
   StorePreparation preparation_;      // used only by late_
   std::optional<LateEventLog> late_;  // set by OpenLater
   std::optional<PeriodicTask> opening_;

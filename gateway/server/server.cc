@@ -35,6 +35,8 @@
 #include "gateway/server/served_operations.h"
 #include "gateway/server/service_health.h"
 #include "gateway/server/store_preparation.h"
+#include "gateway/subscriptions/messages.h"
+#include "gateway/subscriptions/service.h"
 #include "gateway/upstream/client.h"
 #include "translate/operation_table.h"
 
@@ -47,17 +49,21 @@ constexpr absl::Duration kUsageReport = absl::Seconds(1);
 class GrpcServer : public Server, private Drainable {
  public:
   GrpcServer(const config::v1::Config& config, const ServerParts& parts,
-             std::unique_ptr<const EventMessages> event_messages, std::unique_ptr<ServedOperations> operations)
+             std::unique_ptr<const EventMessages> event_messages,
+             std::unique_ptr<const SubscriptionMessages> subscription_messages,
+             std::unique_ptr<ServedOperations> operations)
       : loops_(parts.loops),
         metrics_(parts.metrics),
         ages_(parts.ages.has_value() ? *parts.ages : ConnectionAgesOf(config)),
         table_(parts.access.Get()->operations),
         event_messages_(std::move(event_messages)),
+        subscription_messages_(std::move(subscription_messages)),
         operations_(std::move(operations)),
         environment_(operations_->environment()),
         operation_service_(environment_),
         events_(EventOptionsOf(config, parts)),
         event_service_(events_.environment()),
+        subscription_service_(events_.subscription_environment()),
         tls_(parts.tls) {}
 
   ~GrpcServer() override {
@@ -84,6 +90,7 @@ class GrpcServer : public Server, private Drainable {
     ABSL_ASSIGN_OR_RETURN(port_, GrpcPort::Create(options, loops_, builder));
     builder.RegisterCallbackGenericService(&operation_service_);
     builder.RegisterService(&event_service_);
+    builder.RegisterService(&subscription_service_);
     if (config.reflection()) {
       reflection_.emplace(ReflectionOptions());
       builder.RegisterService(&*reflection_);
@@ -146,6 +153,7 @@ class GrpcServer : public Server, private Drainable {
             .upstream = environment_.upstream,
             .metrics = metrics_.deliveries,
             .feed_metrics = metrics_.feed,
+            .registry = metrics_.registry,
             .environment = {.is_configured = HasEventLog(config),
                             .access = environment_.access,
                             .recorders = environment_.recorders,
@@ -156,6 +164,7 @@ class GrpcServer : public Server, private Drainable {
                             .ending = ending_,
                             .random = environment_.random,
                             .now = environment_.now},
+            .subscription_messages = *subscription_messages_,
             .observers = parts.events,
             .on_open = [this](EventFeed& feed) { operations_->Watch(feed); }};
   }
@@ -222,12 +231,14 @@ class GrpcServer : public Server, private Drainable {
   const ConnectionAges ages_;
   const std::shared_ptr<const OperationTable> table_;  // that at the start, which the event service uses
   const std::unique_ptr<const EventMessages> event_messages_;
+  const std::unique_ptr<const SubscriptionMessages> subscription_messages_;
   const std::unique_ptr<ServedOperations> operations_;
   const CallEnvironment& environment_;  // that of operations_
   OperationService operation_service_;
   std::atomic<bool> ending_ = false;  // true when the drain has begun to end the remaining calls
   ServedEvents events_;
   EventService event_service_;
+  SubscriptionService subscription_service_;
   std::optional<ReflectionService> reflection_;  // without a value if reflection is not served
   const CurrentTls* const tls_;
   std::unique_ptr<GrpcPort> port_;
@@ -241,6 +252,9 @@ class GrpcServer : public Server, private Drainable {
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, const ServerParts& parts) {
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<const EventMessages> event_messages,
                         EventMessages::Create(parts.access.Get()->operations->set().pool(), config->operator_name()));
+  ABSL_ASSIGN_OR_RETURN(
+      std::unique_ptr<const SubscriptionMessages> subscription_messages,
+      SubscriptionMessages::Create(parts.access.Get()->operations->set().pool(), config->operator_name()));
   std::shared_ptr<Admission> admission = MakeAdmission(*config, *parts.loops, parts.metrics.admission);
   ABSL_ASSIGN_OR_RETURN(
       std::unique_ptr<UpstreamClient> upstream,
@@ -249,7 +263,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, cons
   if (!reached.ok() && !absl::IsUnavailable(reached)) return reached;
   ABSL_ASSIGN_OR_RETURN(std::unique_ptr<ServedOperations> operations,
                         ServedOperations::Open(*config, parts, std::move(admission), std::move(upstream)));
-  auto server = std::make_unique<GrpcServer>(*config, parts, std::move(event_messages), std::move(operations));
+  auto server = std::make_unique<GrpcServer>(*config, parts, std::move(event_messages),
+                                             std::move(subscription_messages), std::move(operations));
   ABSL_RETURN_IF_ERROR(server->OpenEvents(config, reached.ok()));
   ABSL_RETURN_IF_ERROR(server->Listen(*config));
   return server;

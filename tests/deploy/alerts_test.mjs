@@ -221,6 +221,34 @@ const FAULTS = [
     series: (reason) => ({ [errors(reason)]: becomes(1) }),
   },
   {
+    alert: 'StampgateSubscriptionLags',
+    series: { 'stampgate_subscription_oldest_age_seconds{subscription="payouts"}': becomes(601) },
+    labels: { subscription: 'payouts' },
+  },
+  {
+    alert: 'StampgateEventsParked',
+    series: { 'stampgate_subscription_parks_total{subscription="payouts"}': rises() },
+    labels: { subscription: 'payouts' },
+  },
+  {
+    alert: 'StampgateSubscriptionMissesEvents',
+    series: { 'stampgate_subscription_lost_events_total{subscription="payouts"}': becomes(1) },
+    labels: { subscription: 'payouts' },
+  },
+  {
+    alert: 'StampgateSubscriptionNearRetention',
+    series: {
+      'stampgate_subscription_oldest_age_seconds{subscription="payouts"}': becomes(7 * DAY - 3600),
+      stampgate_event_log_oldest_age_seconds: `${7 * DAY}x${END}`,
+    },
+    labels: { subscription: 'payouts' },
+  },
+  {
+    alert: 'StampgateSubscriptionNotStored',
+    series: { 'stampgate_subscription_failed_writes_total{subscription="payouts"}': rises() },
+    labels: { subscription: 'payouts' },
+  },
+  {
     alert: 'StampgateDeliverySignaturesInvalid',
     series: { [deliveries('invalid_signature')]: becomes(1) },
     labels: { outcome: 'invalid_signature' },
@@ -238,6 +266,7 @@ const FAULTS = [
   {
     alert: 'StampgateWebhookPathMissing',
     series: { [deliveries('no_path')]: rises() },
+    labels: { outcome: 'no_path' },
   },
   {
     alert: 'StampgateDeliveriesUnverifiable',

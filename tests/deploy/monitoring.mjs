@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ADMIN, metricsOf } from '../end_to_end/admin_port.mjs';
 import { makeAuthority } from '../end_to_end/certificates.mjs';
+import { subscriptionConfig } from '../end_to_end/consumer.mjs';
 import { QUERY, described } from '../end_to_end/failures.mjs';
 import { auditConfig, eventsConfig, scratch, startGateway, startStack } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
@@ -85,7 +86,7 @@ export function parseSeries(series) {
 export async function startGateways(t) {
   const [plainFolder, tlsFolder] = [scratch(t), scratch(t)];
   const { simulator, gateway: plain } = await startStack(t, {
-    config: { admin: ADMIN, audit: await auditConfig(plainFolder) },
+    config: { admin: ADMIN, audit: await auditConfig(plainFolder), ...subscriptionConfig() },
     events: true,
   });
 

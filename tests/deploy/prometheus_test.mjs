@@ -2,6 +2,7 @@
 // alerts: while the gateways are healthy, and after several faults.
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
+import { Consumer } from '../end_to_end/consumer.mjs';
 import { deliver } from '../end_to_end/event_stack.mjs';
 import { QUERY, SUBMIT, described, start } from '../end_to_end/failures.mjs';
 import { HANG_MS } from '../end_to_end/harness.mjs';
@@ -144,14 +145,17 @@ describe('a real Prometheus', { timeout: 3 * HANG_MS }, async () => {
 
   it('finds a number for every query of the dashboard while healthy gateways serve calls', async () => {
     const subscriber = await Subscriber.start(plain);
+    const consumer = await Consumer.start(plain);
     for (let i = 0; i < 3; ++i) {
       await plain.call(SUBMIT.method, SUBMIT.request);
       await plain.call(QUERY.method, QUERY.request);
     }
     await subscriber.events(3);
+    await consumer.settle(await consumer.deliveries(3));
     await prometheus.scrapeAndEvaluate();
     const faults = await faultsOfPanels();
     await subscriber.leave();
+    await consumer.leave();
     const report = JSON.stringify(faults, null, 1);
     assert.deepEqual(Object.keys(faults).sort(), Object.keys(EMPTY_WHEN_HEALTHY).sort(), report);
   });

@@ -279,7 +279,7 @@ test('changes that need a restart are logged, and other changes take effect', { 
   const [{ message }] = await logLines(gateway, 1, 'restart_needed');
   assert.equal(
     message,
-    'settings other than keys, webhooks.paths, webhooks.paths_file, token_issuers, callers, operations, ' +
+    'settings other than keys, subscriptions, webhooks.paths, webhooks.paths_file, token_issuers, callers, operations, ' +
       'class_grants_as_of and member_names_as_of have changed',
   );
   await asCaller(gateway, 'c').call(GET, requestOf());

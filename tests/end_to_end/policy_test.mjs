@@ -126,9 +126,17 @@ const REQUESTS = new Map([
   ['EventService/ListEvents', { end: 'LOG_END_EARLIEST' }],
   ['EventService/ReadEventBody', { event_id: 'none' }],
   ['EventService/Subscribe', { end: 'LOG_END_EARLIEST' }],
+  ['SubscriptionService/Consume', { subscription: 'none' }],
+  ['SubscriptionService/GetSubscription', { subscription: 'none' }],
+  ['SubscriptionService/ListParked', { subscription: 'none' }],
+  ['SubscriptionService/ListSubscriptions', {}],
+  ['SubscriptionService/RetryParked', { subscription: 'none', cursors: ['none'] }],
+  ['SubscriptionService/Seek', { subscription: 'none', end: 'LOG_END_EARLIEST' }],
+  ['SubscriptionService/Settle', { subscription: 'none', tokens: ['none'], outcome: 'SETTLE_OUTCOME_DONE' }],
+  ['SubscriptionService/SkipParked', { subscription: 'none', cursors: ['none'] }],
   ['WebhookService/GetWebhookKeySet', {}],
 ]);
-const CONCERN_NO_ORGANIZATION = /^EventService|GetWebhookKeySet$/;
+const CONCERN_NO_ORGANIZATION = /^(Event|Subscription)Service|GetWebhookKeySet$/;
 
 function questionOf(method, organization_id, changes = {}) {
   const { parameters, ...request } = { ...REQUESTS.get(method), ...changes.request };
@@ -218,9 +226,9 @@ async function checkCall(name, question) {
     return false;
   }
   assert.notEqual(outcome.error?.info?.reason, 'DENIED_BY_POLICY', what);
-  if (CLASSES[method] === 'events') {
+  if (/^(Event|Subscription)Service/.test(method)) {
     assert.equal(after.requests, before.requests, what);
-    if (outcome.error) assert.equal(outcome.error.info.reason, 'EVENT_NOT_FOUND', what);
+    if (outcome.error) assert.match(outcome.error.info.reason, /^(EVENT|SUBSCRIPTION)_NOT_FOUND$/, what);
     return true;
   }
   assert.equal(after.requests, before.requests + 1, `${what}: ${outcome.error?.message}`);
@@ -247,10 +255,11 @@ describe('a caller may make exactly the calls that its grants allow:', { timeout
   // organizations. The config has no class_grants_as_of, so classes cover only the operations of the first release:
   // - reader: 5 queries for 2 organizations, one of these for the other 2 too, and the query for the key set, which
   //   names no organization, 4 times;
-  // - desk: 4 logins and 4 event methods for all 4, and 2 general operations for 2;
+  // - desk: 4 logins and 10 methods of events for all 4, and 2 general operations for 2;
   // - treasurer: the deletion of keys for 2, and of an organization for 1; its other requests exceed its limits;
-  // - keeper: 3 changes and 10 dangerous methods for 2.
-  const expectedAllowed = { reader: 16, desk: 36, treasurer: 3, keeper: 26, nobody: 0 };
+  // - keeper: 3 changes and 10 dangerous methods for 2, and 2 dangerous methods of shared subscriptions, which name no
+  //   organization, 4 times.
+  const expectedAllowed = { reader: 16, desk: 60, treasurer: 3, keeper: 34, nobody: 0 };
   for (const { name } of CALLERS) {
     test(name, async () => {
       let allowed = 0;
@@ -269,10 +278,10 @@ describe('a caller may make exactly the calls that its grants allow:', { timeout
 describe('with class_grants_as_of, classes also cover operations that were added until that day:', () => {
   // The numbers of methods that a caller may call for one organization, counted by hand:
   // - reader: 72 queries without an internal one;
-  // - desk: 12 logins, 4 event methods and 2 general operations;
+  // - desk: 12 logins, 10 methods of events and 2 general operations;
   // - treasurer: the deletion of an organization;
-  // - keeper: 17 changes without an internal one, and 102 dangerous methods without 7 internal ones.
-  const expectedAllowed = { reader: 71, desk: 18, treasurer: 1, keeper: 111, nobody: 0 };
+  // - keeper: 17 changes without an internal one, and 104 dangerous methods without 7 internal ones.
+  const expectedAllowed = { reader: 71, desk: 24, treasurer: 1, keeper: 113, nobody: 0 };
   for (const { name } of CALLERS) {
     test(name, { timeout: HANG_MS }, async () => {
       await reconfigure(gateway, { class_grants_as_of: NEWEST_DAY });

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "base/disk/big_endian.h"
 #include "base/json/base64url.h"
+#include "webhooks/log/keyed_mac.h"
 
 namespace stampgate {
 namespace {
@@ -24,7 +25,6 @@ constexpr size_t kNameBytes = 16;
 constexpr size_t kPositionAt = kNameAt + kNameBytes;
 constexpr size_t kDigestAt = kPositionAt + 8;
 constexpr size_t kDigestBytes = 16;
-constexpr size_t kMacBytes = 16;  // half of an HMAC-SHA-256, because 128 bits are enough against guessing
 constexpr size_t kCursorBytes = kDigestAt + kDigestBytes + kMacBytes;
 
 // A cursor of version 2 has its position and digest in plain bytes. A cursor of version 1 has no digest.
@@ -35,28 +35,16 @@ constexpr size_t kCursorBytes1 = kDigestAt + kMacBytes;
 constexpr size_t TextBytes(size_t bytes) { return (bytes * 8 + 5) / 6; }
 
 using CursorBytes = std::array<uint8_t, kCursorBytes>;
-using Mac = std::array<uint8_t, crypto_auth_hmacsha256_BYTES>;
-
-Mac MacOf(const LogIdentity& log, const uint8_t* bytes, size_t size) {
-  static_assert(std::tuple_size_v<decltype(log.cursor_key)> == crypto_auth_hmacsha256_KEYBYTES);
-  Mac mac;
-  crypto_auth_hmacsha256(mac.data(), bytes, size, log.cursor_key.data());
-  return mac;
-}
+absl::string_view Text(const uint8_t* bytes, size_t size) { return {reinterpret_cast<const char*>(bytes), size}; }
 
 // Returns a name that depends on the event log's id and its cursor key, so that cursors of another log or of an older
 // key are recognized. The name does not reveal the key.
-Mac NameOf(const LogIdentity& log) { return MacOf(log, log.id.data(), log.id.size()); }
+FullMac NameOf(const LogIdentity& log) { return MacOf(log.cursor_key, Text(log.id.data(), log.id.size())); }
 
 // Hides the position and the digest, or reveals them if they are hidden. A subscriber must not learn from its cursors
-// how many events other organizations have. The mask depends on the MAC, so two cursors have the same mask only if they
-// are equal.
-void Mask(const LogIdentity& log, const uint8_t* mac, uint8_t* position_and_digest) {
-  std::array<uint8_t, 1 + kMacBytes> input = {0xff};  // no cursor begins with this byte
-  std::copy_n(mac, kMacBytes, input.begin() + 1);
-  const Mac mask = MacOf(log, input.data(), input.size());
-  static_assert(8 + kDigestBytes <= std::tuple_size_v<Mac>);
-  for (size_t i = 0; i < 8 + kDigestBytes; ++i) position_and_digest[i] ^= mask[i];
+// how many events other organizations have. No cursor begins with the byte with which a mask is made.
+void MaskPoint(const LogIdentity& log, const uint8_t* mac, CursorBytes& cursor) {
+  Mask(log.cursor_key, mac, cursor.data() + kPositionAt, 8 + kDigestBytes);
 }
 
 }  // namespace
@@ -64,16 +52,16 @@ void Mask(const LogIdentity& log, const uint8_t* mac, uint8_t* position_and_dige
 std::string EncodeCursor(const LogIdentity& log, const LogPoint& point) {
   CursorBytes cursor;
   cursor[0] = kVersion;
-  const Mac name = NameOf(log);
+  const FullMac name = NameOf(log);
   std::copy_n(name.begin(), kNameBytes, cursor.begin() + kNameAt);
   const std::array<char, 8> position = ToBigEndian(static_cast<uint64_t>(point.position));
   std::copy(position.begin(), position.end(), cursor.begin() + kPositionAt);
   std::copy_n(point.digest.begin(), kDigestBytes, cursor.begin() + kDigestAt);
   constexpr size_t kMacAt = kCursorBytes - kMacBytes;
-  const Mac mac = MacOf(log, cursor.data(), kMacAt);
+  const FullMac mac = MacOf(log.cursor_key, Text(cursor.data(), kMacAt));
   std::copy_n(mac.begin(), kMacBytes, cursor.begin() + kMacAt);
-  Mask(log, mac.data(), cursor.data() + kPositionAt);
-  return absl::WebSafeBase64Escape(absl::string_view(reinterpret_cast<const char*>(cursor.data()), cursor.size()));
+  MaskPoint(log, mac.data(), cursor);
+  return absl::WebSafeBase64Escape(Text(cursor.data(), cursor.size()));
 }
 
 bool Cursor::Fits(const ChainDigest& there) const {
@@ -92,13 +80,13 @@ absl::StatusOr<Cursor> DecodeCursor(const LogIdentity& log, absl::string_view cu
     return absl::InvalidArgumentError("this is not a cursor");
   }
   // Compares the name before the MAC, because the MAC of another event log's cursor cannot be verified.
-  const Mac name = NameOf(log);
+  const FullMac name = NameOf(log);
   if (!std::equal(name.begin(), name.begin() + kNameBytes, bytes.begin() + kNameAt)) {
     return absl::FailedPreconditionError("this cursor belongs to another event log");
   }
   const size_t mac_at = expected - kMacBytes;
-  if (bytes[0] == kVersion) Mask(log, bytes.data() + mac_at, bytes.data() + kPositionAt);
-  const Mac mac = MacOf(log, bytes.data(), mac_at);
+  if (bytes[0] == kVersion) MaskPoint(log, bytes.data() + mac_at, bytes);
+  const FullMac mac = MacOf(log.cursor_key, Text(bytes.data(), mac_at));
   if (sodium_memcmp(mac.data(), bytes.data() + mac_at, kMacBytes) != 0) {
     return absl::InvalidArgumentError("this cursor has been altered");
   }

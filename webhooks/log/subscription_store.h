@@ -19,14 +19,16 @@ namespace stampgate {
 
 // How far a subscription has come.
 struct SubscriptionHead {
-  // Every event at or before this point that passes the subscription's filter is done, is parked, or belongs to a key
-  // that lags.
-  LogPoint through = {};
+  // Every event up to this position that passes the subscription's filter is done, is parked, or belongs to a key that
+  // lags.
+  Position through = 0;
   // Events up to this position may have been sent. The gateway stores it before it sends an event after it, and stores
   // a position that is far ahead, so that most first deliveries write nothing. It can be after the log's end.
   Position reserved = 0;
   // Grows when an operator moves the subscription to another point, so that earlier tokens become invalid.
   int64_t incarnation = 1;
+  // The number of what orders the events, which only the user of the store understands. It never changes.
+  int64_t order = 0;
 
   friend bool operator==(const SubscriptionHead&, const SubscriptionHead&) = default;
 };
@@ -44,9 +46,10 @@ enum class EventMark {
 struct SubscriptionRow {
   Position position = 0;
   EventMark mark = EventMark::kDone;
-  int64_t deliveries = 0;   // how often the event was sent; not used with kDone
-  absl::Time time = {};     // kParked: when the event was parked, with a precision of microseconds
-  std::string reason = {};  // kParked: why the event was parked
+  int64_t deliveries = 0;      // how often the event was sent; not used with kDone
+  int64_t max_deliveries = 0;  // kRetried: the number of deliveries after which the event is parked again
+  absl::Time time = {};        // kParked: when the event was parked, with a precision of microseconds
+  std::string reason = {};     // kParked: why the event was parked
 
   friend bool operator==(const SubscriptionRow&, const SubscriptionRow&) = default;
 };

@@ -38,14 +38,14 @@ SubscriptionChange RandomChange(std::mt19937_64& random) {
     return change;
   }
   if (below(3) == 0) {
-    change.head =
-        SubscriptionHead{.through = {.position = below(1000)}, .reserved = below(5000), .incarnation = 1 + below(9)};
-    change.head->through.digest.fill(static_cast<uint8_t>(below(256)));
+    change.head = SubscriptionHead{
+        .through = below(1000), .reserved = below(5000), .incarnation = 1 + below(9), .order = below(4)};
   }
   for (int left = below(4); left > 0; --left) change.erase.push_back(1 + below(40));
   for (int left = below(5); left > 0; --left) {
     SubscriptionRow row = {.position = 1 + below(40), .mark = static_cast<EventMark>(1 + below(4))};
     row.deliveries = below(10);
+    if (row.mark == EventMark::kRetried) row.max_deliveries = below(20);
     if (row.mark == EventMark::kParked) {
       row.time = absl::FromUnixMicros(1'700'000'000'000'000 + below(1'000'000));
       row.reason = std::string(static_cast<size_t>(below(256)), static_cast<char>('a' + below(26)));

@@ -18,18 +18,18 @@ namespace stampgate {
 namespace {
 
 // Returns the change after which the subscription is not ahead of a log that ends at `end`.
-SubscriptionChange CutBack(const std::string& name, const SubscriptionState& state, const LogPoint& end) {
+SubscriptionChange CutBack(const std::string& name, const SubscriptionState& state, Position end) {
   SubscriptionChange change;
   change.subscription = name;
   SubscriptionHead head = state.head;
-  if (head.through.position > end.position) head.through = end;
-  head.reserved = std::min(head.reserved, end.position);
+  head.through = std::min(head.through, end);
+  head.reserved = std::min(head.reserved, end);
   change.head = head;
   for (const SubscriptionRow& row : state.rows) {
-    if (row.position > end.position) change.erase.push_back(row.position);
+    if (row.position > end) change.erase.push_back(row.position);
   }
   for (const auto& [key, position] : state.lagging) {
-    if (position > end.position) change.put_lagging.emplace_back(key, end.position);
+    if (position > end) change.put_lagging.emplace_back(key, end);
   }
   return change;
 }
@@ -40,7 +40,7 @@ absl::Status CutSubscriptionsBack(SqliteConnection& connection, const LogState& 
   if (states.empty()) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(SubscriptionTable table, SubscriptionTable::Open(connection, log.identity));
   for (const auto& [name, state] : states) {
-    ABSL_RETURN_IF_ERROR(table.Apply(CutBack(name, state, log.end())));
+    ABSL_RETURN_IF_ERROR(table.Apply(CutBack(name, state, log.end().position)));
   }
   return absl::OkStatus();
 }

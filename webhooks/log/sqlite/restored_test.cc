@@ -89,9 +89,7 @@ TEST_F(RestoredLogTest, SubscriptionsEndWithTheLogAndKeepEverythingBefore) {
   for (const char* id : {"a", "b", "c"}) {
     ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent(id, "{}")).ok());
   }
-  const LogPoint end = {3, (*log->NewReader())->DigestAt(3).value()};
-  SubscriptionHead within = {.through = {.position = 2}, .reserved = 3, .incarnation = 4};
-  within.through.digest.fill(1);
+  SubscriptionHead within = {.through = 2, .reserved = 3, .incarnation = 4};
   SubscriptionHead ahead = within;
   ahead.reserved = 4000;
   const std::vector<SubscriptionRow> rows = {{.position = 1, .mark = EventMark::kParked, .reason = "why"},
@@ -100,7 +98,7 @@ TEST_F(RestoredLogTest, SubscriptionsEndWithTheLogAndKeepEverythingBefore) {
   const std::vector<SubscriptionChange> changes = {
       {.subscription = "within", .head = within, .put = rows, .put_lagging = {{"key", 1}}},
       {.subscription = "ahead", .head = ahead, .put = {rows[0], rows[1], {.position = 4}}, .put_lagging = {{"key", 4}}},
-      {.subscription = "far", .head = SubscriptionHead{.through = {.position = 9}, .reserved = 10}},
+      {.subscription = "far", .head = SubscriptionHead{.through = 9, .reserved = 10}},
   };
   for (const SubscriptionChange& change : changes) {
     ASSERT_EQ(WriteAndWait(store, change), absl::OkStatus());
@@ -110,7 +108,7 @@ TEST_F(RestoredLogTest, SubscriptionsEndWithTheLogAndKeepEverythingBefore) {
   const SubscriptionStates expected = {
       {"within", {.head = within, .rows = rows, .lagging = {{"key", 1}}}},
       {"ahead", {.head = within, .rows = rows, .lagging = {{"key", 3}}}},
-      {"far", {.head = {.through = end, .reserved = 3}}},
+      {"far", {.head = {.through = 3, .reserved = 3}}},
   };
   log = Open();
   EXPECT_EQ(*log->subscriptions()->Load(), expected);

@@ -26,10 +26,10 @@ RowChecksum BeginChecksum(const LogId& log, absl::string_view table, absl::strin
 
 ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, const SubscriptionHead& head) {
   RowChecksum checksum = BeginChecksum(log, "subscriptions", subscription);
-  checksum.Add(head.through.position);
-  checksum.Add(BytesOf(head.through.digest));
+  checksum.Add(head.through);
   checksum.Add(head.reserved);
   checksum.Add(head.incarnation);
+  checksum.Add(head.order);
   return checksum.Sum();
 }
 
@@ -38,6 +38,7 @@ ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, const S
   checksum.Add(row.position);
   checksum.Add(static_cast<int64_t>(row.mark));
   checksum.Add(row.deliveries);
+  checksum.Add(row.max_deliveries);
   checksum.Add(absl::ToUnixMicros(row.time));
   checksum.Add(row.reason);
   return checksum.Sum();
@@ -59,17 +60,18 @@ absl::Status LoadHeads(const SqliteConnection& connection, const LogId& log, Sub
   ABSL_ASSIGN_OR_RETURN(
       SqliteStatement read,
       SqliteStatement::Prepare(
-          connection, "SELECT subscription, position, digest, reserved, incarnation, checksum FROM subscriptions"));
+          connection,
+          "SELECT subscription, position, reserved, incarnation, event_order, checksum FROM subscriptions"));
   for (;;) {
     ABSL_ASSIGN_OR_RETURN(const bool row, read.Step());
     if (!row) return absl::OkStatus();
     const std::string subscription(read.Bytes(0));
     SubscriptionHead head;
-    head.through.position = read.Number(1);
-    const bool sized = FillWith(read.Bytes(2), &head.through.digest);
-    head.reserved = read.Number(3);
-    head.incarnation = read.Number(4);
-    if (!sized || read.Bytes(5) != BytesOf(ChecksumOf(log, subscription, head))) {
+    head.through = read.Number(1);
+    head.reserved = read.Number(2);
+    head.incarnation = read.Number(3);
+    head.order = read.Number(4);
+    if (read.Bytes(5) != BytesOf(ChecksumOf(log, subscription, head))) {
       return Damaged(subscription, "its head has another checksum");
     }
     (*states)[subscription].head = head;
@@ -77,11 +79,11 @@ absl::Status LoadHeads(const SqliteConnection& connection, const LogId& log, Sub
 }
 
 absl::Status LoadRows(const SqliteConnection& connection, const LogId& log, SubscriptionStates* states) {
-  ABSL_ASSIGN_OR_RETURN(
-      SqliteStatement read,
-      SqliteStatement::Prepare(connection,
-                               "SELECT subscription, position, mark, deliveries, time_us, reason, checksum"
-                               " FROM subscription_events ORDER BY subscription, position"));
+  ABSL_ASSIGN_OR_RETURN(SqliteStatement read,
+                        SqliteStatement::Prepare(
+                            connection,
+                            "SELECT subscription, position, mark, deliveries, max_deliveries, time_us, reason, checksum"
+                            " FROM subscription_events ORDER BY subscription, position"));
   for (;;) {
     ABSL_ASSIGN_OR_RETURN(const bool found, read.Step());
     if (!found) return absl::OkStatus();
@@ -90,9 +92,10 @@ absl::Status LoadRows(const SqliteConnection& connection, const LogId& log, Subs
     row.position = read.Number(1);
     row.mark = static_cast<EventMark>(read.Number(2));
     row.deliveries = read.Number(3);
-    row.time = absl::FromUnixMicros(read.Number(4));
-    row.reason = std::string(read.Bytes(5));
-    if (read.Bytes(6) != BytesOf(ChecksumOf(log, subscription, row))) {
+    row.max_deliveries = read.Number(4);
+    row.time = absl::FromUnixMicros(read.Number(5));
+    row.reason = std::string(read.Bytes(6));
+    if (read.Bytes(7) != BytesOf(ChecksumOf(log, subscription, row))) {
       return Damaged(subscription, absl::StrCat("the row of event ", row.position, " has another checksum"));
     }
     const auto state = states->find(std::string(subscription));
@@ -126,9 +129,9 @@ const char kCreateSubscriptions[] =
     "CREATE TABLE subscriptions ("
     " subscription TEXT PRIMARY KEY,"
     " position INTEGER NOT NULL,"
-    " digest BLOB NOT NULL,"
     " reserved INTEGER NOT NULL,"
     " incarnation INTEGER NOT NULL,"
+    " event_order INTEGER NOT NULL,"
     " checksum BLOB NOT NULL"
     ") STRICT, WITHOUT ROWID;"
     "CREATE TABLE subscription_events ("
@@ -136,6 +139,7 @@ const char kCreateSubscriptions[] =
     " position INTEGER NOT NULL,"
     " mark INTEGER NOT NULL,"
     " deliveries INTEGER NOT NULL,"
+    " max_deliveries INTEGER NOT NULL,"
     " time_us INTEGER NOT NULL,"
     " reason TEXT NOT NULL,"
     " checksum BLOB NOT NULL,"
@@ -170,12 +174,13 @@ absl::StatusOr<SubscriptionTable> SubscriptionTable::Open(const SqliteConnection
   const std::pair<SqliteStatement*, const char*> statements[] = {
       {&table.find_head_, "SELECT 1 FROM subscriptions WHERE subscription = ?1"},
       {&table.put_head_,
-       "INSERT OR REPLACE INTO subscriptions (subscription, position, digest, reserved, incarnation, checksum)"
+       "INSERT OR REPLACE INTO subscriptions (subscription, position, reserved, incarnation, event_order, checksum)"
        " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
       {&table.erase_head_, "DELETE FROM subscriptions WHERE subscription = ?1"},
       {&table.put_row_,
        "INSERT OR REPLACE INTO subscription_events"
-       " (subscription, position, mark, deliveries, time_us, reason, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"},
+       " (subscription, position, mark, deliveries, max_deliveries, time_us, reason, checksum)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
       {&table.erase_row_, "DELETE FROM subscription_events WHERE subscription = ?1 AND position = ?2"},
       {&table.erase_rows_, "DELETE FROM subscription_events WHERE subscription = ?1"},
       {&table.put_key_,
@@ -234,10 +239,10 @@ absl::Status SubscriptionTable::Remove(absl::string_view subscription) {
 absl::Status SubscriptionTable::PutHead(absl::string_view subscription, const SubscriptionHead& head) {
   const ChainDigest checksum = ChecksumOf(log_id_, subscription, head);
   put_head_.BindText(1, subscription);
-  put_head_.Bind(2, head.through.position);
-  put_head_.BindBlob(3, BytesOf(head.through.digest));
-  put_head_.Bind(4, head.reserved);
-  put_head_.Bind(5, head.incarnation);
+  put_head_.Bind(2, head.through);
+  put_head_.Bind(3, head.reserved);
+  put_head_.Bind(4, head.incarnation);
+  put_head_.Bind(5, head.order);
   put_head_.BindBlob(6, BytesOf(checksum));
   return put_head_.Run();
 }
@@ -248,9 +253,10 @@ absl::Status SubscriptionTable::PutRow(absl::string_view subscription, const Sub
   put_row_.Bind(2, row.position);
   put_row_.Bind(3, static_cast<int64_t>(row.mark));
   put_row_.Bind(4, row.deliveries);
-  put_row_.Bind(5, absl::ToUnixMicros(row.time));
-  put_row_.BindText(6, row.reason);
-  put_row_.BindBlob(7, BytesOf(checksum));
+  put_row_.Bind(5, row.max_deliveries);
+  put_row_.Bind(6, absl::ToUnixMicros(row.time));
+  put_row_.BindText(7, row.reason);
+  put_row_.BindBlob(8, BytesOf(checksum));
   return put_row_.Run();
 }
 

@@ -22,7 +22,7 @@ using ::absl::StatusCode;
 using testing::StatusIs;
 
 SubscriptionChange Begin(const std::string& subscription, Position position = 0) {
-  return {.subscription = subscription, .head = SubscriptionHead{.through = {.position = position}}};
+  return {.subscription = subscription, .head = SubscriptionHead{.through = position}};
 }
 
 SubscriptionRow Parked(Position position, const std::string& reason) {
@@ -72,8 +72,7 @@ TEST_F(SubscriptionTableTest, AFileWithoutTheTablesHasNoSubscriptions) {
 
 TEST_F(SubscriptionTableTest, AStateIsLoadedAsItWasWritten) {
   Create();
-  SubscriptionHead head = {.through = {.position = 17}, .reserved = 4000, .incarnation = 3};
-  head.through.digest.fill(0xff);
+  SubscriptionHead head = {.through = 17, .reserved = 4000, .incarnation = 3};
   const std::vector<SubscriptionRow> rows = {Parked(3, std::string("why\0\xff", 5)),
                                              {.position = 18},
                                              {.position = 20, .mark = EventMark::kSentAgain, .deliveries = 2},
@@ -113,15 +112,15 @@ TEST_F(SubscriptionTableTest, EveryDamagedColumnIsDetected) {
   Create();
   Apply(Begin("other"));
   Apply({.subscription = "payouts",
-         .head = SubscriptionHead{.through = {.position = 2}},
+         .head = SubscriptionHead{.through = 2},
          .put = {Parked(4, "why"), Parked(5, "why")},
          .put_lagging = {{"key", 1}, {"key-2", 1}}});
   const SubscriptionStates before = *Load();
   for (const auto& [what, sql] : std::vector<std::pair<std::string, std::string>>{
            {"its head has another checksum", "UPDATE subscriptions SET position = 3 WHERE subscription = 'payouts'"},
-           {"its head has another checksum", "UPDATE subscriptions SET digest = x'00' WHERE subscription = 'payouts'"},
+           {"its head has another checksum", "UPDATE subscriptions SET event_order = 3 WHERE subscription = 'payouts'"},
            {"its head has another checksum",
-            "UPDATE subscriptions SET digest = randomblob(32) WHERE subscription = 'payouts'"},
+            "UPDATE subscriptions SET position = position + 1 WHERE subscription = 'payouts'"},
            {"its head has another checksum", "UPDATE subscriptions SET reserved = 3 WHERE subscription = 'payouts'"},
            {"its head has another checksum", "UPDATE subscriptions SET incarnation = 2 WHERE subscription = 'payouts'"},
            {"its head has another checksum", "UPDATE subscriptions SET checksum = x'' WHERE subscription = 'payouts'"},

@@ -1,0 +1,242 @@
+#include "gateway/subscriptions/configured_subscriptions.h"
+
+#include <algorithm>
+#include <future>
+
+#include "absl/status/status_macros.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/calls/shutting_down.h"
+#include "gateway/config/duration.h"
+#include "gateway/config/subscription_rules.h"
+#include "gateway/process/log.h"
+#include "webhooks/log/event_filter.h"
+
+namespace stampgate {
+namespace {
+
+// How exactly times are kept: those of settle_within, of delays and of heartbeats.
+constexpr absl::Duration kTick = absl::Milliseconds(100);
+// How often the gauges are set, and how often it is looked for events that retention has deleted.
+constexpr absl::Duration kSlowWork = absl::Seconds(2);
+
+ServedSubscription::Settings SettingsOf(const config::v1::Subscription& config) {
+  ServedSubscription::Settings settings;
+  settings.limits.settle_within = ToDuration(config.settle_within());
+  settings.limits.max_deliveries = config.max_deliveries();
+  settings.limits.max_unsettled_per_key = config.max_unsettled_per_key();
+  EventFilter filter;
+  filter.organization_ids.insert(config.organizations().begin(), config.organizations().end());
+  filter.types.insert(config.types().begin(), config.types().end());
+  settings.filter = std::make_shared<const EventFilter>(std::move(filter));
+  return settings;
+}
+
+std::shared_ptr<const DeclaredSubscription> DeclarationOf(const config::v1::Subscription& config,
+                                                          std::shared_ptr<ServedSubscription> served) {
+  auto declared = std::make_shared<DeclaredSubscription>();
+  declared->served = std::move(served);
+  declared->callers.insert(config.callers().begin(), config.callers().end());
+  declared->organizations.insert(config.organizations().begin(), config.organizations().end());
+  return declared;
+}
+
+ServedSubscription::Observers ObserversOf(const std::string& name,
+                                          const std::shared_ptr<SubscriptionMetrics>& metrics) {
+  ServedSubscription::Observers observers;
+  observers.on_delivery = [metrics](DeliveryReason reason) { metrics->deliveries[reason].Increment(); };
+  observers.on_park = [metrics, name](Position, int64_t deliveries, const std::string& reason) {
+    metrics->parks.Increment();
+    Log(Severity::kWarning, "event_parked", {{"subscription", name}, {"deliveries", deliveries}, {"message", reason}});
+  };
+  observers.on_done = [metrics](absl::Duration time) {
+    metrics->done_seconds.Observe(std::max(absl::ToDoubleSeconds(time), 0.0));
+  };
+  observers.on_near_retention = [name] {
+    Log(Severity::kWarning, "subscription_near_retention", {{"subscription", name}});
+  };
+  observers.on_lost = [metrics, name](const LostEvents& lost, size_t) {
+    metrics->lost_events.Increment(static_cast<double>(lost.last - lost.first + 1));
+    Log(Severity::kWarning, "subscription_events_lost",
+        {{"subscription", name}, {"first", lost.first}, {"last", lost.last}});
+  };
+  observers.on_not_stored = [metrics, name](const absl::Status& why) {
+    metrics->failed_writes.Increment();
+    Log(Severity::kWarning, "subscription_not_stored",
+        {{"subscription", name}, {"message", std::string(why.message())}});
+  };
+  return observers;
+}
+
+absl::StatusOr<Position> StartOf(const config::v1::Subscription& config, EventReader& reader) {
+  const absl::Time start = ParseSubscriptionStart(config.start()).value_or(absl::InfinitePast());
+  if (start != absl::InfinitePast() && start != absl::InfiniteFuture()) return reader.PositionBefore(start);
+  ABSL_ASSIGN_OR_RETURN(const LogExtent extent, reader.Extent());
+  return start == absl::InfiniteFuture() ? extent.latest : extent.earliest - 1;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ConfiguredSubscriptions>> ConfiguredSubscriptions::Open(Options options) {
+  std::unique_ptr<ConfiguredSubscriptions> subscriptions(new ConfiguredSubscriptions(std::move(options)));
+  ABSL_RETURN_IF_ERROR(subscriptions->Apply());
+  subscriptions->task_.emplace("subscriptions", kTick, [self = subscriptions.get()] { self->Work(); });
+  return subscriptions;
+}
+
+ConfiguredSubscriptions::~ConfiguredSubscriptions() {
+  Drain();
+  Close();
+}
+
+std::shared_ptr<const DeclaredSubscription> ConfiguredSubscriptions::Find(absl::string_view name) const {
+  const MutexLock lock(mutex_);
+  const auto it = entries_.find(name);
+  return it == entries_.end() ? nullptr : it->second.declared;
+}
+
+std::vector<std::shared_ptr<const DeclaredSubscription>> ConfiguredSubscriptions::All() const {
+  std::vector<std::shared_ptr<const DeclaredSubscription>> all;
+  for (const auto& [name, entry] : entries()) all.push_back(entry.declared);
+  return all;
+}
+
+ConfiguredSubscriptions::Entries ConfiguredSubscriptions::entries() const {
+  const MutexLock lock(mutex_);
+  return entries_;
+}
+
+void ConfiguredSubscriptions::Drain() {
+  {
+    const MutexLock lock(mutex_);
+    is_draining_ = true;
+  }
+  for (const auto& [name, entry] : entries()) entry.declared->served->End(ShuttingDown());
+}
+
+void ConfiguredSubscriptions::Close() {
+  task_.reset();
+  for (const auto& [name, entry] : entries()) {
+    std::promise<void> closed;
+    entry.declared->served->Close([&] { closed.set_value(); });
+    closed.get_future().wait();
+  }
+  const MutexLock lock(mutex_);
+  entries_.clear();
+}
+
+absl::Status ConfiguredSubscriptions::Apply() {
+  const std::shared_ptr<const Access> access = options_.access->Get();
+  if (access == applied_) return absl::OkStatus();
+  const Entries before = entries();
+  Entries after;
+  for (const config::v1::Subscription& config : access->settings.subscriptions()) {
+    const auto it = before.find(config.name());
+    if (it == before.end()) {
+      ABSL_ASSIGN_OR_RETURN(after[config.name()], Begin(config));
+      continue;
+    }
+    const std::shared_ptr<ServedSubscription>& served = it->second.declared->served;
+    served->Use(SettingsOf(config));
+    after[config.name()] = {DeclarationOf(config, served), it->second.metrics};
+  }
+  {
+    const MutexLock lock(mutex_);
+    entries_ = after;
+    if (is_draining_) entries_ = before;
+  }
+  for (const auto& [name, entry] : before) {
+    if (after.contains(name)) continue;
+    Log(Severity::kWarning, "subscription_removed", {{"subscription", name}});
+    entry.declared->served->End(absl::NotFoundError("the config does not declare this subscription any more"));
+    entry.declared->served->Close([] {});
+  }
+  applied_ = access;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(const config::v1::Subscription& config) {
+  ABSL_ASSIGN_OR_RETURN(const SubscriptionState state, StateOf(config));
+  if (state.head.order != config.order_by()) {
+    Log(Severity::kWarning, "subscription_order_kept",
+        {{"subscription", config.name()},
+         {"message", "order_by of a subscription never changes; give the subscription another name"}});
+  }
+  Entry entry;
+  entry.metrics = std::make_shared<SubscriptionMetrics>(*options_.metrics, config.name());
+  ServedSubscription::Options options;
+  options.name = config.name();
+  options.settings = SettingsOf(config);
+  options.source = options_.source;
+  options.store = options_.store;
+  options.log = options_.log->identity();
+  options.now = options_.now;
+  options.observers = ObserversOf(config.name(), entry.metrics);
+  entry.declared = DeclarationOf(config, std::make_shared<ServedSubscription>(std::move(options), state));
+  entry.declared->served->Start();
+  return entry;
+}
+
+// Returns the state in the store. If it has none, creates it.
+absl::StatusOr<SubscriptionState> ConfiguredSubscriptions::StateOf(const config::v1::Subscription& config) {
+  ABSL_ASSIGN_OR_RETURN(const SubscriptionStates states, options_.store->Load());
+  if (const auto it = states.find(config.name()); it != states.end()) return it->second;
+  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<EventReader> reader, options_.log->NewReader());
+  ABSL_ASSIGN_OR_RETURN(const Position start, StartOf(config, *reader));
+  SubscriptionChange created;
+  created.subscription = config.name();
+  created.head = {.through = start, .reserved = start, .order = config.order_by()};
+  std::promise<absl::Status> written;
+  options_.store->Write(created, [&](absl::Status status) { written.set_value(std::move(status)); });
+  ABSL_RETURN_IF_ERROR(written.get_future().get());
+  Log(Severity::kInfo, "subscription_created", {{"subscription", config.name()}, {"through", start}});
+  SubscriptionState state;
+  state.head = *created.head;
+  return state;
+}
+
+void ConfiguredSubscriptions::Work() {
+  for (const auto& [name, entry] : entries()) entry.declared->served->Tick();
+  const absl::Time now = options_.now();
+  const bool is_due = now >= slow_work_at_ || slow_work_at_ - now > kSlowWork;
+  if (is_due || !has_failed_) {
+    const absl::Status status = Apply();
+    has_failed_ = !status.ok();
+    if (has_failed_) {
+      Log(Severity::kWarning, "subscriptions_not_applied", {{"message", std::string(status.message())}});
+    }
+  }
+  if (!is_due) return;
+  slow_work_at_ = now + kSlowWork;
+  const Entries current = entries();
+  Show(current);
+  LookForTrimmed(current);
+}
+
+void ConfiguredSubscriptions::LookForTrimmed(const Entries& entries) {
+  if (entries.empty()) return;
+  std::vector<std::shared_ptr<ServedSubscription>> all;
+  for (const auto& [name, entry] : entries) all.push_back(entry.declared->served);
+  options_.source->Run([all = std::move(all)](absl::StatusOr<EventReader*> reader) {
+    if (!reader.ok()) return;
+    const absl::StatusOr<LogExtent> extent = (*reader)->Extent();
+    if (!extent.ok()) return;
+    for (const auto& subscription : all) subscription->OnTrimmed(*extent);
+  });
+}
+
+void ConfiguredSubscriptions::Show(const Entries& entries) {
+  for (const auto& [name, entry] : entries) {
+    const ServedSubscription::State state = entry.declared->served->state();
+    const SharedSubscription::Stats& stats = state.stats;
+    SubscriptionMetrics& metrics = *entry.metrics;
+    const absl::Duration age = stats.oldest.has_value() ? options_.now() - *stats.oldest : absl::ZeroDuration();
+    metrics.events_behind.Set(static_cast<double>(std::max<Position>(state.latest - stats.through, 0)));
+    metrics.oldest_age.Set(age < absl::InfiniteDuration() ? std::max(absl::ToDoubleSeconds(age), 0.0) : 0);
+    metrics.unsettled.Set(static_cast<double>(stats.held));
+    metrics.parked.Set(static_cast<double>(stats.parked));
+    metrics.consumers.Set(static_cast<double>(stats.consumers));
+    metrics.lagging_keys.Set(static_cast<double>(stats.lagging_keys));
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,123 @@
+#include "gateway/subscriptions/configured_subscriptions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gateway/feed/fake_log.h"
+#include "gateway/feed/feed.h"
+#include "gateway/feed/feed_metrics.h"
+#include "gateway/metrics/registry.h"
+#include "translate/testing/dynamic_message.h"
+#include "webhooks/log/fake_subscription_store.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+config::v1::Subscription Payouts(const std::string& start = "earliest") {
+  config::v1::Subscription subscription;
+  subscription.set_name("payouts");
+  subscription.add_callers("service");
+  subscription.add_organizations("even");
+  subscription.set_start(start);
+  subscription.set_order_by(config::v1::ORDER_BY_ACTIVITY);
+  subscription.mutable_settle_within()->set_seconds(30);
+  subscription.set_max_deliveries(10);
+  subscription.set_max_unsettled_per_key(64);
+  return subscription;
+}
+
+class ConfiguredSubscriptionsTest : public ::testing::Test {
+ protected:
+  ConfiguredSubscriptionsTest() { store_.AnswerAtOnce(); }
+
+  void Configure(const std::vector<config::v1::Subscription>& subscriptions) {
+    auto access = std::make_shared<Access>();
+    for (const auto& subscription : subscriptions) *access->settings.add_subscriptions() = subscription;
+    access_.Set(std::move(access));
+  }
+
+  absl::StatusOr<std::unique_ptr<ConfiguredSubscriptions>> Open() {
+    return ConfiguredSubscriptions::Open(
+        {.log = &log_, .store = &store_, .source = feed_.get(), .access = &access_, .metrics = &registry_, .now = [] {
+           return absl::FromUnixSeconds(1000);
+         }});
+  }
+
+  MetricRegistry registry_;
+  FeedMetrics metrics_{registry_};
+  FakeEventLog log_;
+  FakeSubscriptionStore store_;
+  CurrentAccess access_{nullptr};
+  std::unique_ptr<const EventEncoder> encoder_ =
+      *EventEncoder::Create(testing::Pool(), "Service", log_.identity(), metrics_);
+  std::unique_ptr<EventFeed> feed_ = *EventFeed::Start(log_, *encoder_, 2, metrics_);
+};
+
+TEST_F(ConfiguredSubscriptionsTest, ANewSubscriptionHasAPositionBeforeItsFirstConsumer) {
+  log_.Grow(9);
+  for (const auto& [start, through] :
+       {std::pair("earliest", 0), std::pair("latest", 9), std::pair("1970-01-01T00:00:05Z", 4)}) {
+    Configure({Payouts(start)});
+    SubscriptionChange removal;
+    removal.subscription = "payouts";
+    removal.remove = true;
+    store_.Write(removal, [](const absl::Status&) {});
+    const auto subscriptions = Open();
+    ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+    EXPECT_EQ(store_.states().at("payouts").head.through, through) << start;
+  }
+}
+
+TEST_F(ConfiguredSubscriptionsTest, AKnownSubscriptionContinuesAtItsPosition) {
+  log_.Grow(9);
+  Configure({Payouts("latest")});
+  SubscriptionChange change;
+  change.subscription = "payouts";
+  change.head = SubscriptionHead{.through = 3, .reserved = 3, .order = 1};
+  store_.Write(change, [](const absl::Status&) {});
+  const auto subscriptions = Open();
+  ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+  const auto declared = (*subscriptions)->Find("payouts");
+  ASSERT_NE(declared, nullptr);
+  EXPECT_TRUE(declared->callers.contains("service"));
+  EXPECT_TRUE(declared->organizations.contains("even"));
+  EXPECT_EQ(declared->served->state().stats.through, 3);
+  EXPECT_EQ((*subscriptions)->Find("others"), nullptr);
+  EXPECT_THAT((*subscriptions)->All(), SizeIs(1));
+}
+
+TEST_F(ConfiguredSubscriptionsTest, DoesNotOpenIfTheStoreCannotBeReadOrWritten) {
+  Configure({Payouts()});
+  store_.AnswerAtOnce(absl::ResourceExhaustedError("the disk is full"));
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kResourceExhausted);
+  store_.FailLoad(absl::DataLossError("damaged"));
+  EXPECT_EQ(Open().status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(ConfiguredSubscriptionsTest, AReloadBeginsAndEndsSubscriptions) {
+  Configure({});
+  const auto subscriptions = Open();
+  ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+  EXPECT_THAT((*subscriptions)->All(), IsEmpty());
+  Configure({Payouts()});
+  std::shared_ptr<const DeclaredSubscription> declared;
+  while (declared == nullptr) {
+    std::this_thread::yield();
+    declared = (*subscriptions)->Find("payouts");
+  }
+  Configure({});
+  while ((*subscriptions)->Find("payouts") != nullptr) std::this_thread::yield();
+  EXPECT_TRUE(store_.states().contains("payouts")) << "its position is kept";
+}
+
+}  // namespace
+}  // namespace stampgate

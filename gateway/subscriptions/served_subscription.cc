@@ -1,0 +1,545 @@
+#include "gateway/subscriptions/served_subscription.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "absl/status/status_macros.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/feed/error.h"
+#include "gateway/feed/page.h"
+#include "translate/error.h"
+
+namespace stampgate {
+namespace {
+
+// The most deliveries that a consumer is assigned at a time.
+constexpr size_t kMaxAssigned = 64;
+
+// How much of the events that were read is kept until consumers get them. What is not kept is read again.
+constexpr size_t kMaxKeptBytes = 4 << 20;
+
+// A subscription is near retention if its position is in this fraction of the log, the oldest one.
+constexpr Position kNearRetention = 5;
+
+// How long a read waits for new events. It then begins again.
+constexpr absl::Duration kPatience = absl::Hours(1);
+
+// When a failed read or write is tried again.
+constexpr absl::Duration kRetryAfter = absl::Seconds(1);
+
+const std::shared_ptr<const EventFilter>& EveryEvent() {
+  static const auto& filter = *new std::shared_ptr<const EventFilter>(std::make_shared<EventFilter>());
+  return filter;
+}
+
+absl::Status MissingError(const LostEvents& missing, bool is_trimmed) {
+  const std::string range = missing.first == missing.last
+                                ? absl::StrCat("event ", missing.first)
+                                : absl::StrCat("the events from ", missing.first, " to ", missing.last);
+  const char* const what = ", which nobody has settled; the subscription continues after them";
+  if (is_trimmed) {
+    return ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_EVENTS_TRIMMED,
+                                 absl::StrCat("retention has deleted ", range, what)));
+  }
+  return ToStatus(GatewayError(
+      absl::StatusCode::kDataLoss, missing.gone ? v1::ERROR_REASON_EVENTS_LOST : v1::ERROR_REASON_EVENT_DAMAGED,
+      absl::StrCat("the event log ", missing.gone ? "has lost " : "cannot read ", range, what)));
+}
+
+absl::Status NotReadYet() {
+  return ToStatus(GatewayError(absl::StatusCode::kUnavailable, v1::ERROR_REASON_EVENT_LOG_UNAVAILABLE,
+                               "the gateway was started, and has not read the event again"));
+}
+
+}  // namespace
+
+ServedSubscription::ServedSubscription(Options options, const SubscriptionState& state)
+    : options_(std::move(options)),
+      reader_(options_.source->NewReaderId()),
+      lagging_reader_(options_.source->NewReaderId()),
+      fetcher_(options_.source->NewReaderId()),
+      machine_(options_.settings.limits, state, options_.source->latest(), options_.now()),
+      order_(static_cast<Order>(state.head.order)),
+      filter_(options_.settings.filter) {}
+
+template <typename Function>
+void ServedSubscription::Do(Function change) {
+  Actions actions;
+  {
+    const MutexLock lock(mutex_);
+    change(actions);
+    Pump(actions);
+  }
+  for (auto& action : actions) action();
+}
+
+void ServedSubscription::Start() {
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { started_ = true; });
+}
+
+void ServedSubscription::Use(const Settings& settings) {
+  bool has_other_filter = false;
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    machine_.SetOptions(settings.limits);
+    has_other_filter =
+        filter_->organization_ids != settings.filter->organization_ids || filter_->types != settings.filter->types;
+    filter_ = settings.filter;
+  });
+  // The read that waits for new events has the earlier filter.
+  if (has_other_filter) options_.source->Cancel(reader_);
+}
+
+// --- Consumers.
+
+ServedSubscription::ConsumerId ServedSubscription::Join(size_t max_unsettled, const std::vector<DeliveryId>& held,
+                                                        std::vector<size_t>* superseded) {
+  ConsumerId id = 0;
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    id = machine_.AddConsumer(max_unsettled);
+    consumers_[id];
+    for (size_t i = 0; i < held.size(); ++i) {
+      const SettleResult result = held[i].incarnation == machine_.incarnation()
+                                      ? machine_.Resume(id, held[i].position, held[i].number, options_.now())
+                                      : SettleResult::kSuperseded;
+      if (result == SettleResult::kNotReadYet) resumed_.emplace_back(id, held[i]);
+      if (result == SettleResult::kSuperseded || result == SettleResult::kAlreadySettled) superseded->push_back(i);
+    }
+  });
+  return id;
+}
+
+void ServedSubscription::Next(ConsumerId id, absl::Time until, OnBatch on_batch) {
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Consumer& consumer = consumers_.at(id);
+    consumer.next = std::move(on_batch);
+    consumer.until = until;
+    if (consumer.assigned.empty()) machine_.SetReceiving(id, true);
+  });
+}
+
+void ServedSubscription::CancelNext(ConsumerId id) {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto consumer = consumers_.find(id);
+    if (consumer == consumers_.end() || consumer->second.next == nullptr) return;
+    actions.push_back([next = TakeNext(id, consumer->second)]() mutable { next(absl::CancelledError()); });
+  });
+}
+
+void ServedSubscription::Leave(ConsumerId id, bool gives_back) {
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (const Delivery& delivery : consumers_.at(id).assigned) {
+      machine_.GiveBack(delivery.position, delivery.number, options_.now());
+    }
+    machine_.RemoveConsumer(id, gives_back, options_.now());
+    consumers_.erase(id);
+    std::erase_if(resumed_, [id](const auto& entry) { return entry.first == id; });
+  });
+}
+
+// Ends the consumer's Next: until the next one, it can receive nothing.
+ServedSubscription::OnBatch ServedSubscription::TakeNext(ConsumerId id, Consumer& consumer) {
+  machine_.SetReceiving(id, false);
+  return std::exchange(consumer.next, nullptr);
+}
+
+// --- Settling.
+
+void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
+                                const std::string& reason, OnSettled done) {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!machine_.HasRecovered() && end_.ok()) {
+      after_recovery_.push_back([=, self = shared_from_this(), done = std::move(done)]() mutable {
+        self->Settle(deliveries, outcome, delay, reason, std::move(done));
+      });
+      return;
+    }
+    const absl::Time now = options_.now();
+    std::vector<size_t> superseded;
+    uint64_t after_write = 0;
+    bool is_read = true;
+    for (size_t i = 0; i < deliveries.size(); ++i) {
+      const DeliveryId& id = deliveries[i];
+      SharedSubscription::Settled settled{SettleResult::kSuperseded};
+      if (id.incarnation == machine_.incarnation()) {
+        settled = machine_.Settle(id.position, id.number, outcome, delay, reason, now);
+      }
+      if (settled.result == SettleResult::kNotReadYet) is_read = false;
+      if (settled.result == SettleResult::kSuperseded) superseded.push_back(i);
+      if (settled.stored > absl::InfinitePast()) options_.observers.on_done(now - settled.stored);
+      after_write = std::max(after_write, settled.after_write);
+    }
+    After(
+        after_write,
+        [is_read, superseded = std::move(superseded), done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok()) return done(status);
+          if (!is_read) return done(NotReadYet());
+          done(std::move(superseded));
+        },
+        actions);
+  });
+}
+
+void ServedSubscription::RetryParked(const std::vector<Position>& positions, OnSettled done) {
+  Change(positions, &SharedSubscription::RetryParked, std::move(done));
+}
+
+void ServedSubscription::SkipParked(const std::vector<Position>& positions, OnSettled done) {
+  Change(positions, &SharedSubscription::SkipParked, std::move(done));
+}
+
+void ServedSubscription::Change(const std::vector<Position>& positions, bool (SharedSubscription::*change)(Position),
+                                OnSettled done) {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::vector<size_t> unchanged;
+    for (size_t i = 0; i < positions.size(); ++i) {
+      if (!(machine_.*change)(positions[i])) unchanged.push_back(i);
+    }
+    After(
+        machine_.changes().last(),
+        [unchanged = std::move(unchanged), done = std::move(done)](const absl::Status& status) mutable {
+          if (!status.ok()) return done(status);
+          done(std::move(unchanged));
+        },
+        actions);
+  });
+}
+
+void ServedSubscription::Seek(Position position, absl::AnyInvocable<void(absl::Status)> done) {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    machine_.Seek(position);
+    events_.clear();
+    event_bytes_ = 0;
+    for (auto& [id, consumer] : consumers_) {
+      consumer.assigned.clear();
+      if (consumer.next != nullptr) machine_.SetReceiving(id, true);
+    }
+    After(machine_.changes().last(), std::move(done), actions);
+    actions.push_back([self = shared_from_this()] { self->options_.source->Cancel(self->reader_); });
+  });
+}
+
+std::vector<ServedSubscription::ParkedEvent> ServedSubscription::Parked(Position after, size_t most) const {
+  const MutexLock lock(mutex_);
+  std::vector<ParkedEvent> parked;
+  for (auto it = machine_.parked().upper_bound(after); it != machine_.parked().end() && parked.size() < most; ++it) {
+    parked.push_back({it->first, it->second});
+  }
+  return parked;
+}
+
+ServedSubscription::State ServedSubscription::state() const {
+  const Position latest = options_.source->latest();
+  const MutexLock lock(mutex_);
+  return {machine_.stats(), latest};
+}
+
+// --- The owner.
+
+void ServedSubscription::Tick() {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const absl::Time now = options_.now();
+    if (machine_.NextTick() <= now) machine_.Tick(now);
+    for (auto& [id, consumer] : consumers_) {
+      if (consumer.next == nullptr || consumer.until > now) continue;
+      actions.push_back([next = TakeNext(id, consumer)]() mutable { next(Batch()); });
+    }
+  });
+}
+
+void ServedSubscription::OnTrimmed(const LogExtent& extent) {
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    OnMissing({1, extent.earliest - 1, true}, /*is_trimmed=*/true);
+    const Position through = machine_.stats().through;
+    const bool is_near = extent.earliest > 1 && through < extent.latest &&
+                         through - extent.earliest < (extent.latest - extent.earliest) / kNearRetention;
+    if (is_near && !is_near_retention_) options_.observers.on_near_retention();
+    is_near_retention_ = is_near;
+  });
+}
+
+void ServedSubscription::End(const absl::Status& why) {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    end_ = why;
+    std::move(after_recovery_.begin(), after_recovery_.end(), std::back_inserter(actions));
+    after_recovery_.clear();
+  });
+  for (const EventSource::ReaderId reader : {reader_, lagging_reader_, fetcher_}) options_.source->Cancel(reader);
+}
+
+void ServedSubscription::Close(absl::AnyInvocable<void()> done) {
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    machine_.Close();
+    on_closed_ = std::move(done);
+    retry_write_at_ = absl::InfinitePast();
+  });
+}
+
+// --- What must happen next.
+
+void ServedSubscription::Pump(Actions& actions) {
+  if (!started_) return;
+  if (end_.ok()) {
+    ReportMissing(actions);
+    Assign();
+    for (auto& [id, consumer] : consumers_) Pass(id, consumer, actions);
+    BeginRead(actions);
+    BeginLaggingRead(actions);
+    BeginFetch(actions);
+  } else {
+    for (auto& [id, consumer] : consumers_) {
+      if (consumer.next == nullptr) continue;
+      actions.push_back([next = TakeNext(id, consumer), end = end_]() mutable { next(std::move(end)); });
+    }
+  }
+  for (const Position position : machine_.TakeParked()) {
+    const auto it = machine_.parked().find(position);
+    if (it == machine_.parked().end()) continue;
+    options_.observers.on_park(position, it->second.deliveries, it->second.reason);
+  }
+  BeginWrite(actions);
+  if (on_closed_ != nullptr && !writing_) actions.push_back(std::exchange(on_closed_, nullptr));
+}
+
+void ServedSubscription::ReportMissing(Actions& actions) {
+  if (missing_.ok()) return;
+  for (auto& [id, consumer] : consumers_) {
+    if (consumer.next == nullptr) continue;
+    actions.push_back([next = TakeNext(id, consumer), missing = missing_]() mutable { next(std::move(missing)); });
+    missing_ = absl::OkStatus();
+    return;
+  }
+}
+
+void ServedSubscription::Assign() {
+  for (const Delivery& delivery : machine_.Assign(options_.now(), kMaxAssigned)) {
+    consumers_.at(delivery.consumer).assigned.push_back(delivery);
+    options_.observers.on_delivery(delivery.reason);
+  }
+}
+
+void ServedSubscription::Pass(ConsumerId id, Consumer& consumer, Actions& actions) {
+  if (consumer.next == nullptr || consumer.assigned.empty()) return;
+  Batch batch;
+  size_t bytes = 0;
+  while (!consumer.assigned.empty()) {
+    const Delivery& delivery = consumer.assigned.front();
+    if (machine_.IsCurrent(delivery.position, delivery.number)) {
+      const auto event = events_.find(delivery.position);
+      if (delivery.after_write > machine_.changes().written() || event == events_.end()) break;
+      const size_t size = event->second->field.size() + kMessageOverheadBytes;
+      if (!batch.empty() && bytes + size > kMaxEventMessageBytes) break;
+      bytes += size;
+      batch.push_back({.event = event->second,
+                       .id = {delivery.position, delivery.number, machine_.incarnation()},
+                       .reason = delivery.reason,
+                       .out_of_order = delivery.out_of_order});
+      event_bytes_ -= event->second->field.size();
+      events_.erase(event);
+    }
+    consumer.assigned.pop_front();
+  }
+  if (batch.empty()) {
+    // All of them were superseded in the meantime.
+    if (consumer.assigned.empty()) machine_.SetReceiving(id, true);
+    return;
+  }
+  actions.push_back([next = TakeNext(id, consumer), batch = std::move(batch)]() mutable { next(std::move(batch)); });
+}
+
+void ServedSubscription::BeginWrite(Actions& actions) {
+  if (writing_ || !machine_.changes().CanTake() || options_.now() < retry_write_at_) return;
+  writing_ = true;
+  actions.push_back([self = shared_from_this(), change = machine_.changes().Take(options_.name)]() mutable {
+    self->options_.store->Write(std::move(change), [self](const absl::Status& status) { self->OnStored(status); });
+  });
+}
+
+void ServedSubscription::OnStored(const absl::Status& status) {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    UnwrittenChanges& changes = machine_.changes();
+    const uint64_t write = changes.next() - 1;
+    writing_ = false;
+    changes.Finish(status.ok());
+    if (status.ok()) return EndAnswers(write, absl::OkStatus(), actions);
+    options_.observers.on_not_stored(status);
+    retry_write_at_ = on_closed_ != nullptr ? absl::InfiniteFuture() : options_.now() + kRetryAfter;
+    EndAnswers(write, LogUnavailable(), actions);
+  });
+}
+
+void ServedSubscription::After(uint64_t write, OnWritten done, Actions& actions) {
+  if (write > machine_.changes().written()) {
+    answers_.emplace(write, std::move(done));
+    return;
+  }
+  actions.push_back([done = std::move(done)]() mutable { done(absl::OkStatus()); });
+}
+
+void ServedSubscription::EndAnswers(uint64_t write, const absl::Status& status, Actions& actions) {
+  while (!answers_.empty() && answers_.begin()->first <= write) {
+    actions.push_back([done = std::move(answers_.begin()->second), status]() mutable { done(status); });
+    answers_.erase(answers_.begin());
+  }
+}
+
+void ServedSubscription::ReadNext(EventSource::ReaderId reader, EventSource::Request request,
+                                  void (ServedSubscription::*on_page)(Position after, absl::StatusOr<EventPage> page),
+                                  Actions& actions) {
+  actions.push_back([self = shared_from_this(), reader, request = std::move(request), on_page]() mutable {
+    const Position after = request.after.position;
+    self->options_.source->Next(reader, std::move(request), [self, after, on_page](absl::StatusOr<EventPage> page) {
+      ((*self).*on_page)(after, std::move(page));
+    });
+  });
+}
+
+void ServedSubscription::BeginRead(Actions& actions) {
+  if (reading_ || options_.now() < retry_read_at_) return;
+  const size_t wanted = machine_.WantsEvents(std::numeric_limits<Position>::max());
+  if (wanted == 0) return;
+  reading_ = true;
+  EventSource::Request request;
+  request.after.position = machine_.read();
+  request.filter = filter_;
+  request.limits.max_events = wanted;
+  request.patience = kPatience;
+  ReadNext(reader_, std::move(request), &ServedSubscription::OnPage, actions);
+}
+
+void ServedSubscription::BeginLaggingRead(Actions& actions) {
+  if (reading_lagging_ || options_.now() < retry_read_at_) return;
+  const std::optional<Position> after = machine_.WantsLagging();
+  if (!after.has_value()) return;
+  reading_lagging_ = true;
+  EventSource::Request request;
+  request.after.position = *after;
+  request.filter = filter_;
+  ReadNext(lagging_reader_, std::move(request), &ServedSubscription::OnLaggingPage, actions);
+}
+
+// Reads the event of the first delivery that waits for its event.
+void ServedSubscription::BeginFetch(Actions& actions) {
+  if (fetching_ || options_.now() < retry_read_at_) return;
+  for (const auto& [id, consumer] : consumers_) {
+    if (consumer.next == nullptr || consumer.assigned.empty()) continue;
+    const Delivery& delivery = consumer.assigned.front();
+    if (events_.contains(delivery.position) || delivery.after_write > machine_.changes().written()) continue;
+    fetching_ = true;
+    EventSource::Request request;
+    request.after.position = delivery.position - 1;
+    request.filter = EveryEvent();
+    request.limits.max_events = kMaxAssigned;
+    ReadNext(fetcher_, std::move(request), &ServedSubscription::OnFetched, actions);
+    return;
+  }
+}
+
+void ServedSubscription::OnPage(Position after, absl::StatusOr<EventPage> page) {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    reading_ = false;
+    if (after != machine_.read()) return;  // a Seek has moved the subscription
+    if (!page.ok()) return FindMissing(after, page.status(), actions);
+    Keep(*page);
+    machine_.OnRead(Read(*page), page->through.position, options_.now());
+    if (!machine_.HasRecovered()) return;
+    std::move(after_recovery_.begin(), after_recovery_.end(), std::back_inserter(actions));
+    after_recovery_.clear();
+    for (const auto& [id, held] : std::exchange(resumed_, {})) {
+      if (held.incarnation != machine_.incarnation()) continue;
+      machine_.Resume(id, held.position, held.number, options_.now());
+    }
+  });
+}
+
+void ServedSubscription::OnLaggingPage(Position after, absl::StatusOr<EventPage> page) {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    reading_lagging_ = false;
+    if (!page.ok()) return FindMissing(after, page.status(), actions);
+    machine_.OnLaggingRead(after, Read(*page), page->through.position, options_.now());
+  });
+}
+
+void ServedSubscription::OnFetched(Position after, absl::StatusOr<EventPage> page) {
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    fetching_ = false;
+    if (!page.ok()) return FindMissing(after, page.status(), actions);
+    Keep(*page);
+    // The page can begin later only if the event is missing.
+    if (page->events.empty() || page->events.front()->position != after + 1) {
+      OnMissing({after + 1, after + 1, true}, /*is_trimmed=*/false);
+    }
+  });
+}
+
+void ServedSubscription::FindMissing(Position after, const absl::Status& status, Actions& actions) {
+  if (absl::IsCancelled(status) || !end_.ok()) return;
+  // Until it is known what is missing, or whether the read can succeed later, nothing is read.
+  retry_read_at_ = options_.now() + kRetryAfter;
+  if (absl::IsAborted(status)) return;
+  actions.push_back([self = shared_from_this(), after] {
+    self->options_.source->Run([self, after](absl::StatusOr<EventReader*> reader) {
+      if (!reader.ok()) return;
+      const absl::StatusOr<LogExtent> extent = (*reader)->Extent();
+      if (!extent.ok()) return;
+      LostEvents missing{after + 1, extent->earliest - 1, true};
+      const bool is_trimmed = missing.first <= missing.last;
+      if (!is_trimmed) {
+        const auto read = (*reader)->Read({after, {}}, *EveryEvent(), {.max_events = 1});
+        if (!absl::IsDataLoss(read.status())) return;
+        missing = (*reader)->Lost();
+      }
+      self->OnFoundMissing(missing, is_trimmed);
+    });
+  });
+}
+
+void ServedSubscription::OnFoundMissing(const LostEvents& missing, bool is_trimmed) {
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    retry_read_at_ = absl::InfinitePast();
+    OnMissing(missing, is_trimmed);
+  });
+}
+
+void ServedSubscription::OnMissing(const LostEvents& missing, bool is_trimmed) {
+  const bool is_unread = missing.last > machine_.read();
+  const size_t known = machine_.OnLost(missing.first, missing.last);
+  if (known == 0 && !is_unread) return;
+  missing_ = MissingError(missing, is_trimmed);
+  options_.observers.on_lost(missing, known);
+}
+
+std::vector<SharedSubscription::ReadEvent> ServedSubscription::Read(const EventPage& page) const {
+  std::vector<SharedSubscription::ReadEvent> events;
+  events.reserve(page.events.size());
+  for (const auto& event : page.events) {
+    SharedSubscription::ReadEvent& read = events.emplace_back();
+    read.position = event->position;
+    read.stored = event->commit_time;
+    if (order_ == Order::kActivity) read.key = event->activity_id;
+    if (order_ == Order::kOrganization) {
+      // The events without an organization have one key, too.
+      read.key = absl::StrCat("organization ",
+                              event->organization_id.empty() ? event->parent_organization_id : event->organization_id);
+    }
+  }
+  return events;
+}
+
+void ServedSubscription::Keep(const EventPage& page) {
+  std::set<Position> assigned;
+  for (const auto& [id, consumer] : consumers_) {
+    for (const Delivery& delivery : consumer.assigned) assigned.insert(delivery.position);
+  }
+  // What an earlier page had for later consumers is dropped.
+  std::erase_if(events_, [&](const auto& entry) { return !assigned.contains(entry.first); });
+  event_bytes_ = 0;
+  for (const auto& [position, event] : events_) event_bytes_ += event->field.size();
+  for (const auto& event : page.events) {
+    const size_t size = event->field.size();
+    if (event != page.events.front() && event_bytes_ + size > kMaxKeptBytes) return;
+    if (events_.emplace(event->position, event).second) event_bytes_ += size;
+  }
+}
+
+}  // namespace stampgate

@@ -1,0 +1,234 @@
+// Serves one shared subscription: reads its events, gives them to its consumers, and stores what they settle.
+#ifndef STAMPGATE_GATEWAY_SUBSCRIPTIONS_SERVED_SUBSCRIPTION_H_
+#define STAMPGATE_GATEWAY_SUBSCRIPTIONS_SERVED_SUBSCRIPTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/threads/mutex.h"
+#include "gateway/feed/encoder.h"
+#include "gateway/feed/source.h"
+#include "gateway/subscriptions/shared_subscription.h"
+#include "webhooks/log/event_filter.h"
+#include "webhooks/log/event_log.h"
+#include "webhooks/log/subscription_store.h"
+
+namespace stampgate {
+
+// What a consumer must name to settle a delivery. The public token contains it.
+struct DeliveryId {
+  Position position = 0;
+  int64_t number = 0;  // see SharedSubscription::Delivery
+  int64_t incarnation = 0;
+};
+
+// Must be made with std::make_shared. Thread-safe. No function blocks. Each callback is called once, on any thread, but
+// not before the function that gets it has released its locks; it must not block.
+class ServedSubscription : public std::enable_shared_from_this<ServedSubscription> {
+ public:
+  using ConsumerId = SharedSubscription::ConsumerId;
+
+  // What orders the events. The values are stored: never change them.
+  enum class Order { kActivity = 1, kOrganization = 2, kNone = 3 };
+
+  // What the config says about a subscription, apart from its start.
+  struct Settings {
+    SharedSubscription::Options limits;
+    Order order = Order::kActivity;  // ignored by Use
+    std::shared_ptr<const EventFilter> filter;
+  };
+
+  // Reports what happens. Called on any thread, perhaps with locks held: must not block or call the subscription.
+  struct Observers {
+    std::function<void(DeliveryReason reason)> on_delivery;
+    // `cursor_of` is the event's position; `reason` says why the event was parked.
+    std::function<void(Position position, int64_t deliveries, const std::string& reason)> on_park;
+    std::function<void(absl::Duration since_stored)> on_done;
+    // Retention has deleted nearly everything before the subscription's position, and will delete its events next.
+    std::function<void()> on_near_retention;
+    // Events that nobody has settled are missing in the log. `known` of them were read before.
+    std::function<void(const LostEvents& lost, size_t known)> on_lost;
+    std::function<void(const absl::Status& why)> on_not_stored;
+  };
+
+  struct Options {
+    std::string name;
+    Settings settings;
+    EventSource* source = nullptr;       // must outlive this
+    SubscriptionStore* store = nullptr;  // must outlive this, and call no callback after Close has returned
+    LogIdentity log;
+    std::function<absl::Time()> now;
+    Observers observers;
+  };
+
+  // A delivery with its event.
+  struct Sent {
+    std::shared_ptr<const EncodedEvent> event;
+    DeliveryId id;
+    DeliveryReason reason = DeliveryReason::kFirst;
+    bool out_of_order = false;
+  };
+  // Empty if there was nothing to send in time. The events fit into one message.
+  using Batch = std::vector<Sent>;
+  // Errors: kAborted if the gateway drains; kNotFound if the subscription was removed; kCancelled after CancelNext;
+  // OUT_OF_RANGE or DATA_LOSS of ToCallerError if events are missing that nobody has settled: one consumer gets this
+  // once, and the subscription continues after them.
+  using OnBatch = absl::AnyInvocable<void(absl::StatusOr<Batch>)>;
+
+  struct ParkedEvent {
+    Position position = 0;
+    SharedSubscription::Parked parked;
+  };
+
+  struct State {
+    SharedSubscription::Stats stats;
+    Position latest = 0;  // of the log
+  };
+
+  ServedSubscription(Options options, const SubscriptionState& state);
+
+  // Begins to read. Must be called once, before any function below.
+  void Start();
+
+  // Applies other settings to all later reads and deliveries.
+  void Use(const Settings& settings);
+
+  const std::string& name() const { return options_.name; }
+
+  // --- A consumer. Join and Leave enclose all other calls for it.
+
+  // Adds a consumer, which holds at most `max_unsettled` events, and gives it those of `held` that it may still have.
+  // `superseded` gets the indexes of the others.
+  ConsumerId Join(size_t max_unsettled, const std::vector<DeliveryId>& held, std::vector<size_t>* superseded);
+
+  // Passes the next deliveries to `on_batch`, or an empty batch at `until`. A consumer may have only one Next at a
+  // time.
+  void Next(ConsumerId consumer, absl::Time until, OnBatch on_batch);
+  // Ends the consumer's Next if it has one. May also be called after Leave, and then does nothing.
+  void CancelNext(ConsumerId consumer);
+
+  // If `gives_back`, the consumer's events are sent again at once; otherwise, when their time is over.
+  void Leave(ConsumerId consumer, bool gives_back);
+
+  // --- Settling. `done` gets the indexes of superseded deliveries when the rest is durable. Errors: UNAVAILABLE
+  // (EVENT_LOG_UNAVAILABLE) if the store cannot write, or if the events were not read again since the start.
+  using OnSettled = absl::AnyInvocable<void(absl::StatusOr<std::vector<size_t>>)>;
+  void Settle(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
+              const std::string& reason, OnSettled done);
+
+  // --- Administration. `done` gets the indexes of the positions that were not parked, when the change is durable.
+  // Errors: those of Settle.
+  void RetryParked(const std::vector<Position>& positions, OnSettled done);
+  void SkipParked(const std::vector<Position>& positions, OnSettled done);
+  void Seek(Position position, absl::AnyInvocable<void(absl::Status)> done);
+
+  // Returns at most `most` parked events after `after`.
+  std::vector<ParkedEvent> Parked(Position after, size_t most) const;
+  State state() const;
+
+  // --- The owner calls these.
+
+  // Does what is due. The owner calls it about ten times a second.
+  void Tick();
+  // The owner calls this from time to time with the log's extent: events before it are lost.
+  void OnTrimmed(const LogExtent& extent);
+  // Every Next ends with this error, and later ones too.
+  void End(const absl::Status& why);
+  // Writes what the store does not have. Must be called after End. Calls `done` when no write is in progress any more.
+  void Close(absl::AnyInvocable<void()> done);
+
+ private:
+  // What must happen when the lock is free again.
+  using Actions = std::vector<absl::AnyInvocable<void()>>;
+  using Delivery = SharedSubscription::Delivery;
+
+  struct Consumer {
+    OnBatch next;                   // set while it has a Next
+    absl::Time until;               // of `next`
+    std::deque<Delivery> assigned;  // not passed yet
+  };
+
+  // What a write of the store must end.
+  using OnWritten = absl::AnyInvocable<void(const absl::Status&)>;
+
+  // Calls `change` with the lock held, finds out what must happen next, and does it after the lock is free.
+  template <typename Function>
+  void Do(Function change);
+  void Pump(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Assign() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Passes the deliveries that are ready to the consumer's Next.
+  void Pass(ConsumerId id, Consumer& consumer, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  OnBatch TakeNext(ConsumerId id, Consumer& consumer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReportMissing(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginWrite(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginRead(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginLaggingRead(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void BeginFetch(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ReadNext(EventSource::ReaderId reader, EventSource::Request request,
+                void (ServedSubscription::*on_page)(Position after, absl::StatusOr<EventPage> page), Actions& actions);
+
+  void OnStored(const absl::Status& status);
+  void OnPage(Position after, absl::StatusOr<EventPage> page);
+  void OnLaggingPage(Position after, absl::StatusOr<EventPage> page);
+  void OnFetched(Position after, absl::StatusOr<EventPage> page);
+  // Finds out which events after `after` are missing, after a read has failed.
+  void FindMissing(Position after, const absl::Status& status, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnFoundMissing(const LostEvents& missing, bool is_trimmed);
+  void OnMissing(const LostEvents& missing, bool is_trimmed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  std::vector<SharedSubscription::ReadEvent> Read(const EventPage& page) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Keep(const EventPage& page) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls `done` when the store has the write.
+  void After(uint64_t write, OnWritten done, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndAnswers(uint64_t write, const absl::Status& status, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Change(const std::vector<Position>& positions, bool (SharedSubscription::*change)(Position), OnSettled done);
+
+  const Options options_;
+  const EventSource::ReaderId reader_;
+  const EventSource::ReaderId lagging_reader_;
+  const EventSource::ReaderId fetcher_;
+
+  mutable Mutex mutex_;
+  SharedSubscription machine_ ABSL_GUARDED_BY(mutex_);
+  Order order_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const EventFilter> filter_ ABSL_GUARDED_BY(mutex_);
+  std::map<ConsumerId, Consumer> consumers_ ABSL_GUARDED_BY(mutex_);
+  // Deliveries that consumers still hold, of events that the gateway has not read again since its start.
+  std::vector<std::pair<ConsumerId, DeliveryId>> resumed_ ABSL_GUARDED_BY(mutex_);
+
+  std::vector<absl::AnyInvocable<void()>> after_recovery_ ABSL_GUARDED_BY(mutex_);  // the settles that wait for it
+
+  // Events that were read and are, or can soon be, assigned.
+  std::map<Position, std::shared_ptr<const EncodedEvent>> events_ ABSL_GUARDED_BY(mutex_);
+  size_t event_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+
+  std::multimap<uint64_t, OnWritten> answers_ ABSL_GUARDED_BY(mutex_);  // by the write for which they wait
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool reading_ ABSL_GUARDED_BY(mutex_) = false;
+  bool reading_lagging_ ABSL_GUARDED_BY(mutex_) = false;
+  bool fetching_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_near_retention_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Time retry_write_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Time retry_read_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Status missing_ ABSL_GUARDED_BY(mutex_);  // the error that one consumer must get
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);      // see End
+  absl::AnyInvocable<void()> on_closed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_SUBSCRIPTIONS_SERVED_SUBSCRIPTION_H_

@@ -1,0 +1,453 @@
+#include "gateway/subscriptions/served_subscription.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gateway/feed/fake_log.h"
+#include "gateway/feed/feed.h"
+#include "gateway/feed/feed_metrics.h"
+#include "gateway/metrics/registry.h"
+#include "translate/testing/dynamic_message.h"
+#include "webhooks/log/fake_subscription_store.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr absl::Duration kSettleWithin = absl::Seconds(30);
+constexpr std::chrono::seconds kHang(60);
+
+// The result of a call, which can come at any later time.
+template <typename Value>
+class Coming {
+ public:
+  absl::AnyInvocable<void(Value)> callback() {
+    return [promise = promise_](Value value) { promise->set_value(std::move(value)); };
+  }
+  bool has_come() const { return future_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
+  Value Wait() {
+    EXPECT_EQ(future_.wait_for(kHang), std::future_status::ready);
+    return future_.get();
+  }
+
+ private:
+  std::shared_ptr<std::promise<Value>> promise_ = std::make_shared<std::promise<Value>>();
+  std::future<Value> future_ = promise_->get_future();
+};
+
+using ComingBatch = Coming<absl::StatusOr<ServedSubscription::Batch>>;
+using ComingResult = Coming<absl::StatusOr<std::vector<size_t>>>;
+
+std::vector<Position> PositionsOf(const absl::StatusOr<ServedSubscription::Batch>& batch) {
+  EXPECT_TRUE(batch.ok()) << batch.status();
+  std::vector<Position> positions;
+  if (batch.ok()) {
+    for (const auto& sent : *batch) positions.push_back(sent.id.position);
+  }
+  return positions;
+}
+
+std::vector<DeliveryId> IdsOf(const ServedSubscription::Batch& batch) {
+  std::vector<DeliveryId> ids;
+  for (const auto& sent : batch) ids.push_back(sent.id);
+  return ids;
+}
+
+// The events at even positions are of the organization "even", the others of "odd": two keys.
+class ServedSubscriptionTest : public ::testing::Test {
+ protected:
+  ServedSubscriptionTest() {
+    settings_.limits.settle_within = kSettleWithin;
+    settings_.limits.max_deliveries = 3;
+    settings_.limits.max_unsettled_per_key = 2;
+    settings_.filter = std::make_shared<EventFilter>();
+    store_.AnswerAtOnce();
+    Start();
+  }
+
+  ~ServedSubscriptionTest() override { Stop(); }
+
+  // Starts the subscription with what the store has.
+  void Start() {
+    feed_ = *EventFeed::Start(log_, *encoder_, 2, metrics_);
+    ServedSubscription::Options options;
+    options.name = "payouts";
+    options.settings = settings_;
+    options.source = feed_.get();
+    options.store = &store_;
+    options.log = log_.identity();
+    options.now = [this] { return absl::FromUnixSeconds(seconds_); };
+    options.observers.on_delivery = [this](DeliveryReason reason) { reasons_.push_back(reason); };
+    options.observers.on_park = [this](Position position, int64_t, const std::string& reason) {
+      parked_.emplace_back(position, reason);
+    };
+    options.observers.on_done = [](absl::Duration) {};
+    options.observers.on_lost = [this](const LostEvents& lost, size_t) { lost_.push_back(lost); };
+    options.observers.on_near_retention = [this] { ++near_retention_; };
+    options.observers.on_not_stored = [](const absl::Status&) {};
+    const SubscriptionStates states = store_.states();
+    const auto state = states.find("payouts");
+    SubscriptionState initial;
+    initial.head.order = static_cast<int64_t>(ServedSubscription::Order::kOrganization);
+    subscription_ =
+        std::make_shared<ServedSubscription>(std::move(options), state == states.end() ? initial : state->second);
+    subscription_->Start();
+  }
+
+  void Stop() {
+    if (subscription_ == nullptr) return;
+    subscription_->End(absl::AbortedError("the gateway drains"));
+    std::promise<void> closed;
+    subscription_->Close([&] { closed.set_value(); });
+    closed.get_future().wait();
+    feed_.reset();
+    log_.SetOnGrowth([](Position) {});
+    subscription_.reset();
+  }
+
+  void Pass(absl::Duration time) {
+    seconds_ += absl::ToInt64Seconds(time);
+    subscription_->Tick();
+  }
+
+  ServedSubscription::ConsumerId Join(size_t places, const std::vector<DeliveryId>& held = {}) {
+    return subscription_->Join(places, held, &superseded_);
+  }
+
+  ComingBatch Ask(ServedSubscription::ConsumerId consumer) {
+    ComingBatch batch;
+    subscription_->Next(consumer, absl::FromUnixSeconds(seconds_) + absl::Seconds(100), batch.callback());
+    return batch;
+  }
+
+  absl::StatusOr<ServedSubscription::Batch> Next(ServedSubscription::ConsumerId consumer) {
+    return Ask(consumer).Wait();
+  }
+
+  // Returns the next `count` deliveries.
+  ServedSubscription::Batch Take(ServedSubscription::ConsumerId consumer, size_t count) {
+    ServedSubscription::Batch all;
+    while (all.size() < count) {
+      auto batch = Next(consumer);
+      EXPECT_TRUE(batch.ok()) << batch.status();
+      if (!batch.ok() || batch->empty()) break;
+      std::move(batch->begin(), batch->end(), std::back_inserter(all));
+    }
+    EXPECT_THAT(all, SizeIs(count));
+    return all;
+  }
+
+  ComingResult Settle(const std::vector<DeliveryId>& ids, SettleOutcome outcome = SettleOutcome::kDone) {
+    ComingResult result;
+    subscription_->Settle(ids, outcome, absl::ZeroDuration(), "broken", result.callback());
+    return result;
+  }
+
+  MetricRegistry registry_;
+  FeedMetrics metrics_{registry_};
+  FakeEventLog log_;
+  std::unique_ptr<const EventEncoder> encoder_ =
+      *EventEncoder::Create(testing::Pool(), "Service", log_.identity(), metrics_);
+  FakeSubscriptionStore store_;
+  ServedSubscription::Settings settings_;
+  std::atomic<int64_t> seconds_ = 1000;
+  std::vector<DeliveryReason> reasons_;
+  std::vector<std::pair<Position, std::string>> parked_;
+  std::vector<LostEvents> lost_;
+  int near_retention_ = 0;
+  std::vector<size_t> superseded_;
+  std::unique_ptr<EventFeed> feed_;
+  std::shared_ptr<ServedSubscription> subscription_;
+};
+
+TEST_F(ServedSubscriptionTest, AConsumerGetsTheEventsAndTheStoreTheirSettles) {
+  log_.Grow(4);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 4);
+  EXPECT_THAT(PositionsOf(batch), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(batch.front().event->organization_id, "odd");
+  EXPECT_THAT(*Settle(IdsOf(batch)).Wait(), IsEmpty());
+  EXPECT_EQ(store_.states().at("payouts").head.through, 4);
+  EXPECT_THAT(store_.states().at("payouts").rows, IsEmpty());
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ANextWaitsForNewEvents) {
+  const auto consumer = Join(10);
+  ComingBatch batch = Ask(consumer);
+  EXPECT_FALSE(batch.has_come());
+  log_.Grow(1);
+  EXPECT_THAT(PositionsOf(batch.Wait()), ElementsAre(1));
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ANextEndsEmptyAtItsTime) {
+  const auto consumer = Join(10);
+  ComingBatch batch = Ask(consumer);
+  Pass(absl::Seconds(101));
+  EXPECT_THAT(PositionsOf(batch.Wait()), IsEmpty());
+  batch = Ask(consumer);
+  subscription_->CancelNext(consumer);
+  EXPECT_EQ(batch.Wait().status().code(), absl::StatusCode::kCancelled);
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ConsumersDivideTheKeys) {
+  log_.Grow(4);
+  const auto first = Join(2);
+  const auto second = Join(2);
+  ComingBatch of_first = Ask(first);
+  ComingBatch of_second = Ask(second);
+  std::vector<Position> all = PositionsOf(of_first.Wait());
+  for (const Position position : PositionsOf(of_second.Wait())) all.push_back(position);
+  EXPECT_THAT(all, SizeIs(::testing::Gt(1u)));
+  subscription_->Leave(first, true);
+  subscription_->Leave(second, true);
+}
+
+TEST_F(ServedSubscriptionTest, ACancelledConsumerGivesItsEventsBackAtOnce) {
+  log_.Grow(2);
+  const auto first = Join(10);
+  const auto batch = Take(first, 2);
+  const auto second = Join(10);
+  ComingBatch again = Ask(second);
+  EXPECT_FALSE(again.has_come());
+  subscription_->Leave(first, /*gives_back=*/true);
+  EXPECT_THAT(PositionsOf(again.Wait()), ElementsAre(1, 2));
+  EXPECT_THAT(*Settle(IdsOf(batch)).Wait(), ElementsAre(0, 1)) << "the tokens of the first consumer are superseded";
+  subscription_->Leave(second, true);
+}
+
+TEST_F(ServedSubscriptionTest, AConsumerWhoseStreamEndedKeepsItsEventsForAWhile) {
+  log_.Grow(2);
+  const auto first = Join(10);
+  const auto batch = Take(first, 2);
+  subscription_->Leave(first, /*gives_back=*/false);
+  const auto second = Join(10);
+  ComingBatch again = Ask(second);
+  Pass(absl::Seconds(29));
+  EXPECT_FALSE(again.has_come());
+  EXPECT_THAT(*Settle({batch.front().id}).Wait(), IsEmpty());
+  Pass(absl::Seconds(2));
+  EXPECT_THAT(PositionsOf(again.Wait()), ElementsAre(2));
+  EXPECT_EQ(reasons_.back(), DeliveryReason::kTimeout);
+  subscription_->Leave(second, true);
+}
+
+TEST_F(ServedSubscriptionTest, AConsumerResumesWithTheTokensThatItHolds) {
+  log_.Grow(2);
+  const auto first = Join(10);
+  const auto batch = Take(first, 2);
+  subscription_->Leave(first, /*gives_back=*/false);
+  Pass(absl::Seconds(20));
+  DeliveryId unknown = batch.front().id;
+  unknown.number = 7;
+  const auto second = Join(10, {batch.front().id, unknown, batch.back().id});
+  EXPECT_THAT(superseded_, ElementsAre(1));
+  Pass(absl::Seconds(20));
+  EXPECT_THAT(*Settle(IdsOf(batch)).Wait(), IsEmpty()) << "their time began again";
+  subscription_->Leave(second, true);
+}
+
+TEST_F(ServedSubscriptionTest, ASecondDeliveryIsStoredBeforeItIsSent) {
+  log_.Grow(1);
+  const auto consumer = Join(10);
+  const auto batch = Next(consumer);
+  store_.Hold();
+  EXPECT_THAT(*Settle(IdsOf(*batch), SettleOutcome::kRetry).Wait(), IsEmpty()) << "RETRY itself stores nothing";
+  ComingBatch again = Ask(consumer);
+  EXPECT_FALSE(again.has_come());
+  ASSERT_THAT(store_.waiting(), SizeIs(1));
+  EXPECT_EQ(store_.waiting().front().put.front().deliveries, 2);
+  store_.Answer();
+  EXPECT_EQ(again.Wait()->front().id.number, 2);
+  store_.AnswerAtOnce();
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ASettleIsAnsweredOnlyWhenItIsStored) {
+  log_.Grow(1);
+  const auto consumer = Join(10);
+  const auto batch = Next(consumer);
+  store_.Hold();
+  ComingResult result = Settle(IdsOf(*batch));
+  EXPECT_FALSE(result.has_come());
+  store_.Answer(absl::ResourceExhaustedError("the disk is full"));
+  EXPECT_EQ(result.Wait().status().code(), absl::StatusCode::kUnavailable);
+  result = Settle(IdsOf(*batch));
+  EXPECT_FALSE(result.has_come()) << "the event is done, and the store does not have this";
+  Pass(absl::Seconds(2));
+  store_.AnswerAll();
+  EXPECT_THAT(*result.Wait(), IsEmpty());
+  EXPECT_EQ(store_.states().at("payouts").head.through, 1);
+  store_.AnswerAtOnce();
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, AnEventIsParkedAfterItsLastDelivery) {
+  log_.Grow(3);
+  const auto consumer = Join(10);
+  for (int64_t number = 1; number <= 3; ++number) {
+    const auto batch = Next(consumer);
+    ASSERT_TRUE(batch.ok());
+    for (const auto& sent : *batch) {
+      if (sent.id.position != 1) {
+        EXPECT_TRUE(Settle({sent.id}).Wait().ok());
+        continue;
+      }
+      EXPECT_EQ(sent.id.number, number);
+      EXPECT_TRUE(Settle({sent.id}, SettleOutcome::kRetry).Wait().ok());
+    }
+  }
+  EXPECT_THAT(parked_, ElementsAre(::testing::Pair(1, HasSubstr("max_deliveries"))));
+  ASSERT_THAT(subscription_->Parked(0, 10), SizeIs(1));
+  ComingResult retried;
+  subscription_->RetryParked({1, 2}, retried.callback());
+  EXPECT_THAT(*retried.Wait(), ElementsAre(1)) << "event 2 is not parked";
+  bool is_sent = false;
+  while (!is_sent || subscription_->state().stats.through < 3) {
+    const auto batch = Next(consumer);
+    ASSERT_TRUE(batch.ok());
+    for (const auto& sent : *batch) {
+      EXPECT_EQ(sent.out_of_order, sent.id.position == 1);
+      is_sent = is_sent || sent.out_of_order;
+      EXPECT_TRUE(Settle({sent.id}).Wait().ok());
+    }
+  }
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, OneConsumerHearsOnceOfEventsThatRetentionHasDeleted) {
+  Stop();
+  log_.Grow(9);
+  log_.Trim(6);
+  Start();
+  const auto first = Join(10);
+  const absl::Status status = Next(first).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(status.message(), HasSubstr("the events from 1 to 5"));
+  EXPECT_THAT(PositionsOf(Take(first, 4)), ElementsAre(6, 7, 8, 9));
+  ASSERT_THAT(lost_, SizeIs(1));
+  EXPECT_EQ(lost_.front().last, 5);
+  subscription_->Leave(first, true);
+}
+
+TEST_F(ServedSubscriptionTest, PassesADamagedEvent) {
+  log_.Damage(2);
+  log_.Grow(3);
+  const auto consumer = Join(10);
+  EXPECT_THAT(PositionsOf(Next(consumer)), ElementsAre(1));
+  EXPECT_EQ(Next(consumer).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(PositionsOf(Take(consumer, 1)), ElementsAre(3));
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ForgetsHeldAndParkedEventsThatRetentionHasDeleted) {
+  log_.Grow(4);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 4);
+  EXPECT_TRUE(Settle({batch.front().id}, SettleOutcome::kPark).Wait().ok());
+  log_.Trim(3);
+  subscription_->OnTrimmed({.earliest = 3, .latest = 4});
+  EXPECT_EQ(Next(consumer).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(subscription_->Parked(0, 10), IsEmpty());
+  EXPECT_EQ(subscription_->state().stats.unsettled, 2);
+  subscription_->OnTrimmed({.earliest = 3, .latest = 4});
+  EXPECT_THAT(lost_, SizeIs(1)) << "it reports them once";
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ReportsOnceThatRetentionWillDeleteItsEvents) {
+  subscription_->OnTrimmed({.earliest = 1, .latest = 100});
+  EXPECT_EQ(near_retention_, 0) << "retention has deleted nothing yet";
+  log_.Grow(100);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 4);
+  EXPECT_TRUE(Settle(IdsOf(batch)).Wait().ok());
+  for (int i = 0; i < 2; ++i) subscription_->OnTrimmed({.earliest = 2, .latest = 100});
+  EXPECT_EQ(near_retention_, 1);
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, AfterARestartItsConsumersStillHoldTheirEvents) {
+  log_.Grow(4);
+  const auto batch = Take(Join(10), 4);
+  Stop();
+  log_.Grow(6);
+  Start();
+  EXPECT_THAT(*Settle({batch.front().id}).Wait(), IsEmpty());
+  const auto consumer = Join(10);
+  ComingBatch next = Ask(consumer);
+  Pass(absl::Seconds(29));
+  EXPECT_FALSE(next.has_come()) << "the events after those that were sent have the same keys";
+  Pass(absl::Seconds(2));
+  const auto again = next.Wait();
+  ASSERT_TRUE(again.ok());
+  EXPECT_THAT(PositionsOf(again), ::testing::Contains(2));
+  EXPECT_EQ(again->front().reason, DeliveryReason::kGatewayRestarted);
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, AfterACleanRestartOtherEventsDoNotWait) {
+  log_.Grow(1);
+  const auto batch = Next(Join(10));
+  Stop();
+  log_.Grow(2);
+  Start();
+  const auto consumer = Join(10);
+  EXPECT_THAT(PositionsOf(Next(consumer)), ElementsAre(2)) << "event 2 has another key, and was never sent";
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ASeekBackSendsEventsAgain) {
+  log_.Grow(2);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 2);
+  EXPECT_TRUE(Settle(IdsOf(batch)).Wait().ok());
+  Coming<absl::Status> sought;
+  subscription_->Seek(0, sought.callback());
+  EXPECT_TRUE(sought.Wait().ok());
+  EXPECT_THAT(*Settle(IdsOf(batch)).Wait(), ElementsAre(0, 1)) << "earlier tokens are invalid";
+  const auto again = Take(consumer, 2);
+  EXPECT_THAT(PositionsOf(again), ElementsAre(1, 2));
+  EXPECT_EQ(again.front().reason, DeliveryReason::kSeek);
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, AReloadChangesTheFilterOfLaterReads) {
+  log_.Grow(2);
+  const auto consumer = Join(100);
+  Take(consumer, 2);
+  settings_.filter = std::make_shared<EventFilter>(EventFilter{.types = {"even"}});
+  settings_.limits.max_unsettled_per_key = 10;
+  subscription_->Use(settings_);
+  ComingBatch next = Ask(consumer);
+  log_.Grow(6);
+  const auto batch = next.Wait();
+  ASSERT_TRUE(batch.ok());
+  for (const auto& sent : *batch) EXPECT_EQ(sent.event->type, "even");
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, EveryNextEndsWithTheSubscription) {
+  const auto consumer = Join(10);
+  ComingBatch next = Ask(consumer);
+  subscription_->End(absl::AbortedError("the gateway drains"));
+  EXPECT_EQ(next.Wait().status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Next(consumer).status().code(), absl::StatusCode::kAborted);
+  subscription_->Leave(consumer, false);
+}
+
+}  // namespace
+}  // namespace stampgate

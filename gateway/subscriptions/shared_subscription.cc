@@ -1,0 +1,791 @@
+#include "gateway/subscriptions/shared_subscription.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace stampgate {
+namespace {
+
+// The most events that are read at once.
+constexpr size_t kMaxRead = 256;
+
+// The names of keys that are not from outside.
+std::string NameOfOne(Position position) { return absl::StrCat("#", position); }
+std::string NameOutOfOrder(Position position) { return absl::StrCat("!", position); }
+
+std::string NameOf(const SharedSubscription::ReadEvent& event) {
+  return event.key.empty() ? NameOfOne(event.position) : absl::StrCat("=", event.key);
+}
+
+// Returns the keys of the map from `first` to `last`.
+template <typename Value>
+std::vector<Position> InRange(const std::map<Position, Value>& map, Position first, Position last) {
+  std::vector<Position> positions;
+  for (auto it = map.lower_bound(first); it != map.end() && it->first <= last; ++it) positions.push_back(it->first);
+  return positions;
+}
+
+}  // namespace
+
+SharedSubscription::SharedSubscription(const Options& options, const SubscriptionState& state, Position latest,
+                                       absl::Time now)
+    : options_(options),
+      head_(state.head),
+      changes_(state.rows),
+      now_(now),
+      read_(head_.through),
+      sent_before_start_(std::min(head_.reserved, latest)),
+      unknown_until_(now + options.settle_within),
+      written_through_(head_.through),
+      safely_reserved_(head_.reserved) {
+  Load(state);
+}
+
+void SharedSubscription::Load(const SubscriptionState& state) {
+  for (const SubscriptionRow& row : state.rows) {
+    switch (row.mark) {
+      case EventMark::kDone:
+        done_unread_.insert(row.position);
+        break;
+      case EventMark::kSentAgain:
+        sent_again_unread_[row.position] = row.deliveries;
+        break;
+      case EventMark::kParked:
+        parked_[row.position] = {row.deliveries, row.time, row.reason};
+        break;
+      case EventMark::kRetried: {
+        Key& key = AddKeyOutOfOrder(row.position);
+        Item& item = unsettled_[row.position];
+        item.key = &key;
+        item.deliveries = row.deliveries;
+        item.max_deliveries = row.max_deliveries;
+        item.is_of_before = true;
+        Hold(row.position, item, unknown_until_);
+        break;
+      }
+    }
+  }
+  for (const auto& [name, through] : state.lagging) {
+    Key& key = AddKey(name);
+    key.lag = Lag{through, /*is_reading=*/true, through};
+    lagging_.insert(&key);
+  }
+}
+
+// --- What the owner reads.
+
+size_t SharedSubscription::WantsEvents(Position latest) {
+  if (read_ >= latest) return 0;
+  if (!HasRecovered()) return kMaxRead;
+  // Without an event that is not settled, it is not known how old the oldest one is.
+  if (hungry_.empty() || !free_.empty()) return blocking_.empty() ? 1 : 0;
+  while (blocking_.size() + done_.size() >= options_.max_window) {
+    if (!BeginLag()) return 0;
+  }
+  size_t places = 0;
+  for (const auto& [rank, id] : hungry_) {
+    places += static_cast<size_t>(-rank);
+    if (places >= kMaxRead) return kMaxRead;
+  }
+  return places;
+}
+
+void SharedSubscription::OnRead(const std::vector<ReadEvent>& events, Position through, absl::Time now) {
+  now_ = now;
+  for (const ReadEvent& event : events) {
+    Key& key = AddKey(NameOf(event));
+    if (key.lag.has_value() && key.lag->is_reading) continue;
+    if (IsKnown(event.position, key)) continue;
+    if (key.lag.has_value() && !HasRoom(key)) {
+      key.lag->is_reading = true;
+      key.lag->read = event.position - 1;
+      continue;
+    }
+    Add(event, key);
+  }
+  read_ = std::max(read_, through);
+  Advance(/*must_write=*/false);
+  Sweep();
+}
+
+std::optional<Position> SharedSubscription::WantsLagging() const {
+  std::optional<Position> after;
+  for (const Key* key : lagging_) {
+    if (!key->lag->is_reading || key->waiting.size() >= options_.max_unsettled_per_key) continue;
+    if (!after.has_value() || key->lag->read < *after) after = key->lag->read;
+  }
+  return after;
+}
+
+void SharedSubscription::OnLaggingRead(Position after, const std::vector<ReadEvent>& events, Position through,
+                                       absl::Time now) {
+  now_ = now;
+  through = std::min(through, read_);
+  std::set<Key*> reading;
+  for (Key* key : lagging_) {
+    if (key->lag->is_reading && key->lag->read >= after && key->lag->read < through) reading.insert(key);
+  }
+  for (const ReadEvent& event : events) {
+    const auto found = keys_.find(NameOf(event));
+    if (event.position > through || found == keys_.end() || !reading.contains(&found->second)) continue;
+    Key& key = found->second;
+    if (event.position <= key.lag->read) continue;
+    if (!IsKnown(event.position, key)) {
+      if (!HasRoom(key)) {
+        reading.erase(&key);
+        continue;
+      }
+      Add(event, key);
+    }
+    // A key of one event has no further ones.
+    key.lag->read = event.key.empty() ? read_ : event.position;
+  }
+  for (Key* key : reading) {
+    key->lag->read = std::max(key->lag->read, through);
+    if (key->lag->read >= read_) key->lag->is_reading = false;
+    AdvanceLag(*key);
+  }
+  Sweep();
+}
+
+size_t SharedSubscription::OnLost(Position first, Position last) {
+  size_t lost = 0;
+  for (const Position position : InRange(unsettled_, first, last)) {
+    Key& key = *unsettled_.at(position).key;
+    Remove(position);
+    changes_.Erase(position);
+    Refresh(key);
+    ++lost;
+  }
+  for (const Position position : InRange(parked_, first, last)) {
+    parked_.erase(position);
+    changes_.Erase(position);
+    ++lost;
+  }
+  for (const Position position : InRange(sent_again_unread_, first, last)) {
+    sent_again_unread_.erase(position);
+    changes_.Erase(position);
+    ++lost;
+  }
+  if (first <= read_ + 1) read_ = std::max(read_, last);
+  for (Key* key : std::vector<Key*>(lagging_.begin(), lagging_.end())) {
+    Lag& lag = *key->lag;
+    if (lag.is_reading && first <= lag.read + 1) lag.read = std::max(lag.read, last);
+    if (lag.read >= read_) lag.is_reading = false;
+    AdvanceLag(*key);
+  }
+  Advance(/*must_write=*/true);
+  Sweep();
+  return lost;
+}
+
+// --- Consumers.
+
+SharedSubscription::ConsumerId SharedSubscription::AddConsumer(size_t max_unsettled) {
+  const ConsumerId id = ++last_consumer_;
+  consumers_[id].max_unsettled = max_unsettled;
+  return id;
+}
+
+void SharedSubscription::RemoveConsumer(ConsumerId id, bool gives_back, absl::Time now) {
+  now_ = now;
+  Consumer& consumer = consumers_.at(id);
+  consumer.receives = false;
+  const std::set<Key*> keys = consumer.keys;
+  for (Key* key : keys) {
+    if (gives_back) {
+      SendAgain(*key, *key->held.begin(), DeliveryReason::kConsumerLeft, DeliveryReason::kConsumerLeft);
+    } else {
+      TakeOut(*key);
+      SetConsumer(*key, 0);
+    }
+  }
+  Rank(id);
+  consumers_.erase(id);
+  Sweep();
+}
+
+SettleResult SharedSubscription::Resume(ConsumerId id, Position position, int64_t number, absl::Time now) {
+  now_ = now;
+  if (!HasRecovered()) return SettleResult::kNotReadYet;
+  const auto it = unsettled_.find(position);
+  if (it == unsettled_.end()) return SettleUnknown(position, SettleOutcome::kExtend).result;
+  Item& item = it->second;
+  Key& key = *item.key;
+  if (!item.held || item.deliveries != number || (key.consumer != 0 && key.consumer != id)) {
+    return SettleResult::kSuperseded;
+  }
+  ends_.erase({item.until, position});
+  item.until = now + options_.settle_within;
+  ends_.insert({item.until, position});
+  if (key.consumer == 0) SetConsumer(key, id);
+  Refresh(key);
+  return SettleResult::kSettled;
+}
+
+void SharedSubscription::SetReceiving(ConsumerId id, bool receives) {
+  consumers_.at(id).receives = receives;
+  Rank(id);
+}
+
+std::vector<SharedSubscription::Delivery> SharedSubscription::Assign(absl::Time now, size_t max_each) {
+  now_ = now;
+  std::vector<Delivery> deliveries;
+  std::set<ConsumerId> served;
+  while (true) {
+    ConsumerId id = 0;
+    if (!free_.empty() && !hungry_.empty()) {
+      id = hungry_.begin()->second;
+    } else if (!hungry_for_own_.empty()) {
+      id = *hungry_for_own_.begin();
+    } else {
+      break;
+    }
+    Consumer& consumer = consumers_.at(id);
+    const bool takes_own =
+        !consumer.own.empty() && (free_.empty() || consumer.own.begin()->first < free_.begin()->first);
+    Key& key = takes_own ? *consumer.own.begin()->second : *free_.begin()->second;
+    deliveries.push_back(Send(id, key));
+    served.insert(id);
+    if (++consumer.assigned >= max_each) consumer.receives = false;
+    Rank(id);
+  }
+  for (const ConsumerId id : served) {
+    consumers_.at(id).assigned = 0;
+    consumers_.at(id).receives = false;
+    Rank(id);
+  }
+  return deliveries;
+}
+
+SharedSubscription::Delivery SharedSubscription::Send(ConsumerId id, Key& key) {
+  const Position position = *key.waiting.begin();
+  Item& item = unsettled_.at(position);
+  TakeOut(key);
+  if (key.consumer != id) SetConsumer(key, id);
+  ++item.deliveries;
+  Delivery delivery;
+  delivery.consumer = id;
+  delivery.position = position;
+  delivery.number = item.deliveries;
+  delivery.reason = item.reason;
+  delivery.out_of_order = key.out_of_order;
+  Hold(position, item, now_ + options_.settle_within);
+  last_sent_ = std::max(last_sent_, position);
+  if (item.deliveries == 1) {
+    delivery.after_write = Reserve(position);
+  } else {
+    PutRow(position, item);
+    delivery.after_write = changes_.next();
+  }
+  Refresh(key);
+  return delivery;
+}
+
+// Reserves positions for first deliveries, before they are needed. Returns the write after which the event at
+// `position` can be sent.
+uint64_t SharedSubscription::Reserve(Position position) {
+  if (position + options_.reserve_step / 2 > head_.reserved) {
+    if (changes_.written() >= reserve_write_) safely_reserved_ = head_.reserved;
+    head_.reserved = position + options_.reserve_step;
+    changes_.SetHead(head_);
+    written_through_ = head_.through;
+    reserve_write_ = changes_.next();
+  }
+  return position <= safely_reserved_ ? 0 : reserve_write_;
+}
+
+void SharedSubscription::GiveBack(Position position, int64_t number, absl::Time now) {
+  now_ = now;
+  if (!IsCurrent(position, number)) return;
+  SendAgain(*unsettled_.at(position).key, position, DeliveryReason::kConsumerLeft, DeliveryReason::kConsumerLeft);
+  Sweep();
+}
+
+bool SharedSubscription::IsCurrent(Position position, int64_t number) const {
+  const auto it = unsettled_.find(position);
+  return it != unsettled_.end() && it->second.held && it->second.deliveries == number;
+}
+
+SharedSubscription::Settled SharedSubscription::Settle(Position position, int64_t number, SettleOutcome outcome,
+                                                       absl::Duration delay, absl::string_view reason, absl::Time now) {
+  now_ = now;
+  if (!HasRecovered()) return {SettleResult::kNotReadYet};
+  const auto it = unsettled_.find(position);
+  if (it == unsettled_.end()) return SettleUnknown(position, outcome);
+  Item& item = it->second;
+  if (!item.held || item.deliveries != number) return {SettleResult::kSuperseded};
+  Key& key = *item.key;
+  const absl::Time stored = item.stored;
+  bool must_write = true;
+  switch (outcome) {
+    case SettleOutcome::kDone:
+      Done(position);
+      break;
+    case SettleOutcome::kPark:
+      Park(position, reason);
+      Refresh(key);
+      break;
+    case SettleOutcome::kRetry:
+      if (delay > absl::ZeroDuration()) {
+        item.not_before = now + delay;
+        delays_.insert({item.not_before, position});
+      }
+      SendAgain(key, position, DeliveryReason::kRetry, DeliveryReason::kAfterAnother);
+      must_write = parked_.contains(position);
+      break;
+    case SettleOutcome::kExtend:
+      ends_.erase({item.until, position});
+      item.until = now + options_.settle_within;
+      ends_.insert({item.until, position});
+      must_write = false;
+      break;
+  }
+  Sweep();
+  return {SettleResult::kSettled, must_write ? changes_.last() : 0,
+          outcome == SettleOutcome::kDone ? stored : absl::InfinitePast()};
+}
+
+// The result for an event that is not among those that are known and not settled. The store may not have its settle
+// yet.
+SharedSubscription::Settled SharedSubscription::SettleUnknown(Position position, SettleOutcome outcome) const {
+  if (parked_.contains(position)) {
+    return outcome == SettleOutcome::kPark ? Settled{SettleResult::kAlreadySettled, changes_.last()}
+                                           : Settled{SettleResult::kSuperseded};
+  }
+  const bool is_done = done_.contains(position) || done_unread_.contains(position);
+  if (!is_done && position <= sent_before_start_) {
+    const bool may_lag = std::any_of(lagging_.begin(), lagging_.end(),
+                                     [&](const Key* key) { return key->lag->is_reading && position > key->lag->read; });
+    if (may_lag) return {SettleResult::kNotReadYet};
+  }
+  if (position > read_ || outcome != SettleOutcome::kDone) return {SettleResult::kSuperseded};
+  return {SettleResult::kAlreadySettled, changes_.last()};
+}
+
+// --- Time.
+
+absl::Time SharedSubscription::NextTick() const {
+  absl::Time next = absl::InfiniteFuture();
+  if (!ends_.empty()) next = ends_.begin()->first;
+  if (!delays_.empty()) next = std::min(next, delays_.begin()->first);
+  return next;
+}
+
+void SharedSubscription::Tick(absl::Time now) {
+  now_ = now;
+  while (!ends_.empty() && ends_.begin()->first <= now) {
+    const Position position = ends_.begin()->second;
+    const Item& item = unsettled_.at(position);
+    const DeliveryReason reason = item.is_of_before ? DeliveryReason::kGatewayRestarted : DeliveryReason::kTimeout;
+    SendAgain(*item.key, position, reason, DeliveryReason::kAfterAnother);
+  }
+  while (!delays_.empty() && delays_.begin()->first <= now) {
+    const auto it = unsettled_.find(delays_.begin()->second);
+    delays_.erase(delays_.begin());
+    if (it != unsettled_.end()) Refresh(*it->second.key);
+  }
+  Sweep();
+}
+
+// --- Administration.
+
+bool SharedSubscription::RetryParked(Position position) {
+  const auto it = parked_.find(position);
+  if (it == parked_.end()) return false;
+  Key& key = AddKeyOutOfOrder(position);
+  Item& item = unsettled_[position];
+  item.key = &key;
+  item.deliveries = it->second.deliveries;
+  item.max_deliveries = item.deliveries + options_.max_deliveries;
+  item.reason = DeliveryReason::kUnparked;
+  key.waiting.insert(position);
+  parked_.erase(it);
+  PutRow(position, item);
+  Refresh(key);
+  return true;
+}
+
+bool SharedSubscription::SkipParked(Position position) {
+  if (parked_.erase(position) == 0) return false;
+  KeepDone(position);
+  Advance(/*must_write=*/true);
+  return true;
+}
+
+void SharedSubscription::Seek(Position position) {
+  for (const Position at : InRange(unsettled_, 1, std::numeric_limits<Position>::max())) {
+    Item& item = unsettled_.at(at);
+    if (!item.key->out_of_order) {
+      Remove(at);
+      changes_.Erase(at);
+    } else if (item.held) {
+      Release(at, item);
+      item.reason = DeliveryReason::kUnparked;
+    }
+  }
+  for (auto& [name, key] : keys_) {
+    for (const Position at : key.done) changes_.Erase(at);
+    key.done.clear();
+    if (key.lag.has_value()) changes_.EraseLagging(name);
+    key.lag.reset();
+    SetConsumer(key, 0);
+    Refresh(key);
+  }
+  for (const Position at : done_unread_) changes_.Erase(at);
+  for (const auto& [at, deliveries] : sent_again_unread_) changes_.Erase(at);
+  done_.clear();
+  done_unread_.clear();
+  sent_again_unread_.clear();
+  lagging_.clear();
+  sought_from_ = std::max(sought_from_, read_);
+  head_ = {.through = position, .reserved = position, .incarnation = head_.incarnation + 1, .order = head_.order};
+  changes_.SetHead(head_);
+  read_ = sent_before_start_ = written_through_ = safely_reserved_ = last_sent_ = position;
+  Sweep();
+}
+
+SharedSubscription::Stats SharedSubscription::stats() const {
+  Stats stats;
+  stats.through = head_.through;
+  stats.read = read_;
+  stats.unsettled = unsettled_.size();
+  stats.held = ends_.size();
+  stats.parked = parked_.size();
+  stats.consumers = consumers_.size();
+  stats.lagging_keys = lagging_.size();
+  if (!unsettled_.empty()) stats.oldest = unsettled_.begin()->second.stored;
+  return stats;
+}
+
+void SharedSubscription::Close() {
+  const Position sent = std::max(last_sent_, sent_before_start_);
+  if (sent >= head_.reserved) return;
+  head_.reserved = sent;
+  changes_.SetHead(head_);
+}
+
+// --- Events.
+
+SharedSubscription::Key& SharedSubscription::AddKey(const std::string& name) {
+  Key& key = keys_[name];
+  key.name = name;
+  touched_.insert(&key);
+  return key;
+}
+
+SharedSubscription::Key& SharedSubscription::AddKeyOutOfOrder(Position position) {
+  Key& key = AddKey(NameOutOfOrder(position));
+  key.out_of_order = true;
+  return key;
+}
+
+// Whether a lagging key may have one more known event.
+bool SharedSubscription::HasRoom(const Key& key) const { return key.waiting.size() + key.held.size() < MaxKnown(); }
+
+// Whether the event that was read need not be added: it is known already, settled or parked.
+bool SharedSubscription::IsKnown(Position position, Key& key) {
+  if (unsettled_.contains(position) || parked_.contains(position) || key.done.contains(position)) return true;
+  if (done_unread_.erase(position) == 0) return false;
+  key.done.insert(position);
+  if (!key.lag.has_value()) done_[position] = &key;
+  return true;
+}
+
+void SharedSubscription::Add(const ReadEvent& event, Key& key) {
+  const Position position = event.position;
+  Item& item = unsettled_[position];
+  item.key = &key;
+  item.stored = event.stored;
+  if (const auto it = sent_again_unread_.find(position); it != sent_again_unread_.end()) {
+    item.deliveries = it->second;
+    sent_again_unread_.erase(it);
+  } else if (position <= sent_before_start_) {
+    item.deliveries = 1;
+  }
+  if (!key.lag.has_value()) blocking_.insert(position);
+  if (item.deliveries > 0) {
+    item.reason = DeliveryReason::kGatewayRestarted;
+  } else if (position <= sought_from_) {
+    item.reason = DeliveryReason::kSeek;
+  }
+  // If an earlier event was taken from its consumer since the start, so was this one.
+  const bool is_held = item.deliveries > 0 && now_ < unknown_until_ && !key.was_sent_again;
+  key.waiting.insert(position);
+  if (is_held) {
+    item.is_of_before = true;
+    Hold(position, item, unknown_until_);
+  }
+  Refresh(key);
+}
+
+// Takes the event out of everything.
+void SharedSubscription::Remove(Position position) {
+  const auto it = unsettled_.find(position);
+  Key& key = *it->second.key;
+  if (it->second.held) Release(position, it->second);
+  TakeOut(key);
+  key.waiting.erase(position);
+  blocking_.erase(position);
+  unsettled_.erase(it);
+  touched_.insert(&key);
+}
+
+void SharedSubscription::Done(Position position) {
+  Key& key = *unsettled_.at(position).key;
+  Remove(position);
+  if (key.out_of_order) {
+    KeepDone(position);
+    Advance(/*must_write=*/true);
+    return;
+  }
+  key.done.insert(position);
+  if (!key.lag.has_value()) done_[position] = &key;
+  changes_.Put({.position = position, .mark = EventMark::kDone});
+  AfterSettle(key);
+  Refresh(key);
+}
+
+void SharedSubscription::Park(Position position, absl::string_view reason) {
+  const Item& item = unsettled_.at(position);
+  Key& key = *item.key;
+  Parked& parked = parked_[position];
+  parked = {item.deliveries, now_, std::string(reason)};
+  newly_parked_.push_back(position);
+  changes_.Put({.position = position,
+                .mark = EventMark::kParked,
+                .deliveries = parked.deliveries,
+                .time = parked.time,
+                .reason = parked.reason});
+  Remove(position);
+  AfterSettle(key);
+}
+
+void SharedSubscription::AfterSettle(Key& key) {
+  if (key.lag.has_value()) AdvanceLag(key);
+  Advance(/*must_write=*/true);
+}
+
+// Remembers that an event is done whose key is not known, as long as it could be read again.
+void SharedSubscription::KeepDone(Position position) {
+  done_unread_.insert(position);
+  changes_.Put({.position = position, .mark = EventMark::kDone});
+}
+
+void SharedSubscription::PutRow(Position position, const Item& item) {
+  changes_.Put({.position = position,
+                .mark = item.key->out_of_order ? EventMark::kRetried : EventMark::kSentAgain,
+                .deliveries = item.deliveries,
+                .max_deliveries = item.max_deliveries});
+}
+
+// Sends all held events of the key again from `from` on.
+void SharedSubscription::SendAgain(Key& key, Position from, DeliveryReason reason, DeliveryReason of_others) {
+  key.was_sent_again = true;
+  const std::vector<Position> again(key.held.lower_bound(from), key.held.end());
+  for (const Position position : again) {
+    Item& item = unsettled_.at(position);
+    Release(position, item);
+    item.reason = position == from ? reason : of_others;
+  }
+  Refresh(key);
+}
+
+void SharedSubscription::Hold(Position position, Item& item, absl::Time until) {
+  Key& key = *item.key;
+  key.waiting.erase(position);
+  key.held.insert(position);
+  if (item.deliveries > 1) ++key.held_again;
+  if (key.consumer != 0) ++consumers_.at(key.consumer).held;
+  item.held = true;
+  item.until = until;
+  ends_.insert({until, position});
+}
+
+// Makes a held event wait.
+void SharedSubscription::Release(Position position, Item& item) {
+  Key& key = *item.key;
+  TakeOut(key);
+  key.held.erase(position);
+  key.waiting.insert(position);
+  if (item.deliveries > 1) --key.held_again;
+  const ConsumerId id = key.consumer;
+  if (id != 0) {
+    --consumers_.at(id).held;
+    Rank(id);
+  }
+  if (key.held.empty()) SetConsumer(key, 0);
+  ends_.erase({item.until, position});
+  item.held = false;
+  item.is_of_before = false;
+}
+
+// The consumer of the key's held events, which are counted for it.
+void SharedSubscription::SetConsumer(Key& key, ConsumerId id) {
+  if (key.consumer == id) return;
+  if (key.consumer != 0) {
+    Consumer& before = consumers_.at(key.consumer);
+    before.keys.erase(&key);
+    before.held -= key.held.size();
+    Rank(key.consumer);
+  }
+  key.consumer = id;
+  if (id != 0) {
+    consumers_.at(id).keys.insert(&key);
+    consumers_.at(id).held += key.held.size();
+    Rank(id);
+  }
+}
+
+// Brings the consumer's entries in the hungry ones up to date.
+void SharedSubscription::Rank(ConsumerId id) {
+  Consumer& consumer = consumers_.at(id);
+  const size_t places =
+      consumer.receives && consumer.held < consumer.max_unsettled ? consumer.max_unsettled - consumer.held : 0;
+  if (places != consumer.ranked) {
+    if (consumer.ranked != 0) hungry_.erase({-static_cast<int64_t>(consumer.ranked), id});
+    if (places != 0) hungry_.insert({-static_cast<int64_t>(places), id});
+    consumer.ranked = places;
+  }
+  const bool for_own = places != 0 && !consumer.own.empty();
+  if (for_own == consumer.is_ranked_for_own) return;
+  consumer.is_ranked_for_own = for_own;
+  if (for_own) {
+    hungry_for_own_.insert(id);
+  } else {
+    hungry_for_own_.erase(id);
+  }
+}
+
+// Takes the key out of the keys with an event to send.
+void SharedSubscription::TakeOut(Key& key) {
+  if (key.ready == 0) return;
+  const std::pair<Position, Key*> entry(key.ready, &key);
+  key.ready = 0;
+  if (free_.erase(entry) != 0) return;
+  consumers_.at(key.consumer).own.erase(entry);
+  Rank(key.consumer);
+}
+
+// Finds out whether the key has an event to send now.
+void SharedSubscription::Refresh(Key& key) {
+  TakeOut(key);
+  touched_.insert(&key);
+  while (!key.waiting.empty()) {
+    const Position first = *key.waiting.begin();
+    const Item& item = unsettled_.at(first);
+    const int64_t most = item.max_deliveries != 0 ? item.max_deliveries : options_.max_deliveries;
+    if (item.deliveries >= most) {
+      Park(first, absl::StrCat("max_deliveries: it was delivered ", item.deliveries, " times"));
+      continue;
+    }
+    if (item.not_before > now_) return;
+    if (key.held.empty()) {
+      key.ready = first;
+      free_.insert({first, &key});
+    } else if (key.consumer != 0 && key.held.size() < options_.max_unsettled_per_key && item.deliveries == 0 &&
+               key.held_again == 0) {
+      key.ready = first;
+      consumers_.at(key.consumer).own.insert({first, &key});
+      Rank(key.consumer);
+    }
+    return;
+  }
+}
+
+// --- Positions.
+
+// Moves the head past what is settled. If not `must_write`, the change may be written later: after a start, the events
+// are only read again.
+void SharedSubscription::Advance(bool must_write) {
+  const Position through = blocking_.empty() ? read_ : *blocking_.begin() - 1;
+  if (through > head_.through) {
+    head_.through = through;
+    while (!done_.empty() && done_.begin()->first <= through) {
+      const auto [position, key] = *done_.begin();
+      key->done.erase(position);
+      touched_.insert(key);
+      done_.erase(done_.begin());
+      changes_.Erase(position);
+      must_write = true;
+    }
+  }
+  if (lagging_.empty()) {
+    while (!done_unread_.empty() && *done_unread_.begin() <= head_.through) {
+      changes_.Erase(*done_unread_.begin());
+      done_unread_.erase(done_unread_.begin());
+      must_write = true;
+    }
+  }
+  if (must_write || head_.through - written_through_ >= options_.reserve_step) {
+    written_through_ = head_.through;
+    changes_.SetHead(head_);
+  }
+}
+
+// Moves the position of a lagging key past what is settled, at most to the head, which counts for the later events.
+void SharedSubscription::AdvanceLag(Key& key) {
+  Lag& lag = *key.lag;
+  Position through = std::min(lag.is_reading ? lag.read : read_, head_.through);
+  for (const std::set<Position>* positions : {&key.held, &key.waiting}) {
+    if (!positions->empty()) through = std::min(through, *positions->begin() - 1);
+  }
+  if (through > lag.through) {
+    lag.through = through;
+    changes_.PutLagging(key.name, through);
+    while (!key.done.empty() && *key.done.begin() <= through) {
+      changes_.Erase(*key.done.begin());
+      key.done.erase(key.done.begin());
+    }
+  }
+  if (!lag.is_reading && lag.through >= head_.through) EndLag(key);
+}
+
+// Makes the key of the event lag that the head waits for. Returns false if too many keys lag.
+bool SharedSubscription::BeginLag() {
+  if (blocking_.empty() || lagging_.size() >= options_.max_lagging_keys) return false;
+  const Position first = *blocking_.begin();
+  Key& key = *unsettled_.at(first).key;
+  for (const Position position : key.done) done_.erase(position);
+  for (const Position position : key.held) blocking_.erase(position);
+  for (const Position position : key.waiting) blocking_.erase(position);
+  key.lag = Lag{.through = head_.through};
+  lagging_.insert(&key);
+  changes_.PutLagging(key.name, head_.through);
+  // Forgets events that the key cannot have as known ones: they are read again.
+  while (key.waiting.size() + key.held.size() > MaxKnown() && !key.waiting.empty()) {
+    const Position last = *key.waiting.rbegin();
+    if (unsettled_.at(last).deliveries > 0) break;
+    Remove(last);
+    key.lag->is_reading = true;
+    key.lag->read = last - 1;
+  }
+  Refresh(key);
+  Advance(/*must_write=*/true);
+  AdvanceLag(key);
+  return true;
+}
+
+// The key's events that are not settled are all in the window.
+void SharedSubscription::EndLag(Key& key) {
+  key.lag.reset();
+  lagging_.erase(&key);
+  changes_.EraseLagging(key.name);
+  blocking_.insert(key.held.begin(), key.held.end());
+  blocking_.insert(key.waiting.begin(), key.waiting.end());
+  for (const Position position : key.done) done_[position] = &key;
+  touched_.insert(&key);
+}
+
+// Forgets the keys that are superfluous.
+void SharedSubscription::Sweep() {
+  for (Key* key : touched_) {
+    if (!key->waiting.empty() || !key->held.empty() || !key->done.empty() || key->lag.has_value()) continue;
+    keys_.erase(std::string(key->name));
+  }
+  touched_.clear();
+}
+
+}  // namespace stampgate

@@ -1,0 +1,295 @@
+// The state of a subscription that several consumers share: which consumer holds which event, and which events are
+// settled.
+#ifndef STAMPGATE_GATEWAY_SUBSCRIPTIONS_SHARED_SUBSCRIPTION_H_
+#define STAMPGATE_GATEWAY_SUBSCRIPTIONS_SHARED_SUBSCRIPTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "gateway/subscriptions/delivery_reason.h"
+#include "gateway/subscriptions/unwritten_changes.h"
+#include "webhooks/log/event_log.h"
+#include "webhooks/log/subscription_store.h"
+
+namespace stampgate {
+
+enum class SettleOutcome { kDone, kRetry, kPark, kExtend };
+
+enum class SettleResult {
+  kSettled,
+  kAlreadySettled,  // the event is done, by this settle's delivery or by another one
+  kSuperseded,      // the delivery is not the current one of the event, or the event is parked
+  kNotReadYet,      // the gateway was started, and has not read this event again
+};
+
+// Decides in virtual time, without threads and without input or output: the owner reads the log, sends the deliveries
+// and writes the changes. Not thread-safe.
+//
+// Of one key, one consumer at a time holds events, in the order of the log. An event that is sent again is sent alone:
+// the next ones of its key wait until it is settled. So an event that cannot be handled is parked alone.
+//
+// The log is read once, forward. The window has the events that were read and are not settled, and what was settled
+// out of order; its size is limited. If the first event of a full window is not settled, its key begins to lag: it gets
+// a position of its own, and the window passes it. The owner reads the further events of lagging keys separately.
+class SharedSubscription {
+ public:
+  using ConsumerId = uint64_t;
+
+  struct Options {
+    absl::Duration settle_within;
+    int64_t max_deliveries = 0;
+    size_t max_unsettled_per_key = 0;
+    size_t max_window = 10000;
+    size_t max_lagging_keys = 1000;
+    // How many positions are reserved ahead for deliveries; see SubscriptionHead::reserved.
+    Position reserve_step = 4096;
+  };
+
+  // An event of the log that passes the filter.
+  struct ReadEvent {
+    Position position = 0;
+    std::string key;                           // empty for an event without an order: it has a key of its own
+    absl::Time stored = absl::InfinitePast();  // when the log stored it
+  };
+
+  // One sending of one event to one consumer. Together with the incarnation, position and number identify it.
+  struct Delivery {
+    ConsumerId consumer = 0;
+    Position position = 0;
+    int64_t number = 0;  // how often the event has been sent, with this delivery
+    DeliveryReason reason = DeliveryReason::kFirst;
+    bool out_of_order = false;  // after it was parked
+    uint64_t after_write = 0;   // must be sent after the store has this write; see UnwrittenChanges
+  };
+
+  struct Parked {
+    int64_t deliveries = 0;
+    absl::Time time;
+    std::string reason;
+  };
+
+  struct Settled {
+    SettleResult result = SettleResult::kSettled;
+    uint64_t after_write = 0;                  // the result must be reported after the store has this write
+    absl::Time stored = absl::InfinitePast();  // of an event that this settle has made done; see ReadEvent
+  };
+
+  struct Stats {
+    Position through = 0;  // every event up to here is settled, parked, or of a lagging key
+    Position read = 0;     // the events up to here were read
+    size_t unsettled = 0;  // known events that are not settled
+    size_t held = 0;       // of these, the events that a consumer holds
+    size_t parked = 0;
+    size_t consumers = 0;
+    size_t lagging_keys = 0;
+    // When the log stored the first known event that is not settled; see ReadEvent.
+    std::optional<absl::Time> oldest;
+  };
+
+  // `state` is what the store has, and `latest` the log's latest position. Until `now` plus settle_within, events that
+  // may have been sent before belong to consumers that are unknown.
+  SharedSubscription(const Options& options, const SubscriptionState& state, Position latest, absl::Time now);
+  SharedSubscription(const SharedSubscription&) = delete;
+  SharedSubscription& operator=(const SharedSubscription&) = delete;
+
+  // Applies to what happens afterwards.
+  void SetOptions(const Options& options) { options_ = options; }
+
+  // --- What the owner reads.
+
+  // Returns how many events the owner must read after `read()`; zero if none. The next call must follow OnRead.
+  size_t WantsEvents(Position latest);
+  Position read() const { return read_; }
+  // Adds the events that were read after read(), up to `through`.
+  void OnRead(const std::vector<ReadEvent>& events, Position through, absl::Time now);
+
+  // Returns the position after which the owner must read events of lagging keys, if any.
+  std::optional<Position> WantsLagging() const;
+  // Adds events of lagging keys that were read after `after`, up to `through`; ignores other events.
+  void OnLaggingRead(Position after, const std::vector<ReadEvent>& events, Position through, absl::Time now);
+
+  // The log has no events any more from `first` to `last`: passes them. Returns how many of them were known and not
+  // settled, or parked.
+  size_t OnLost(Position first, Position last);
+
+  // Whether all events that may have been sent before the start were read again, except those of lagging keys.
+  bool HasRecovered() const { return read_ >= sent_before_start_; }
+
+  // --- Consumers.
+
+  // Adds a consumer that holds at most `max_unsettled` events at a time. It gets none until SetReceiving.
+  ConsumerId AddConsumer(size_t max_unsettled);
+  // If `gives_back`, the consumer's events are sent again at once. Otherwise, they belong to an unknown consumer until
+  // their time is over.
+  void RemoveConsumer(ConsumerId consumer, bool gives_back, absl::Time now);
+  // Gives a consumer an event that it got before, if the delivery is current and the event's consumer is unknown. Its
+  // time begins again. The other held events of the same key then belong to the consumer, too. Returns kSettled, or why
+  // the consumer does not have the event.
+  SettleResult Resume(ConsumerId consumer, Position position, int64_t number, absl::Time now);
+  // Whether the consumer can receive deliveries now. Assign resets this for each consumer that gets some.
+  void SetReceiving(ConsumerId consumer, bool receives);
+
+  // Returns new deliveries: no consumer gets more than `max_each`.
+  std::vector<Delivery> Assign(absl::Time now, size_t max_each);
+
+  // Takes back a delivery that was not sent.
+  void GiveBack(Position position, int64_t number, absl::Time now);
+
+  // Whether a delivery is still current, so that the owner can send it.
+  bool IsCurrent(Position position, int64_t number) const;
+
+  // `delay` is used by kRetry, `reason` by kPark.
+  Settled Settle(Position position, int64_t number, SettleOutcome outcome, absl::Duration delay,
+                 absl::string_view reason, absl::Time now);
+
+  // --- Time.
+
+  // Returns when Tick must be called; InfiniteFuture if it need not.
+  absl::Time NextTick() const;
+  void Tick(absl::Time now);
+
+  // --- Administration.
+
+  const std::map<Position, Parked>& parked() const { return parked_; }
+  // Return whether the event was parked. RetryParked sends it again, out of order and with a new count.
+  bool RetryParked(Position position);
+  bool SkipParked(Position position);
+  // Continues after `position`. Forgets all deliveries and what was settled out of order; keeps parked events.
+  void Seek(Position position);
+
+  // Returns the positions that were parked since the last call.
+  std::vector<Position> TakeParked() { return std::exchange(newly_parked_, {}); }
+
+  // Reserves no more than what was sent, so that the next start does not wait for consumers in vain. No delivery may
+  // follow.
+  void Close();
+
+  int64_t incarnation() const { return head_.incarnation; }
+  Stats stats() const;
+  UnwrittenChanges& changes() { return changes_; }
+
+ private:
+  struct Key;
+
+  struct Item {
+    Key* key = nullptr;
+    int64_t deliveries = 0;                    // how often it was sent
+    int64_t max_deliveries = 0;                // when it is parked; zero: Options::max_deliveries
+    absl::Time stored = absl::InfinitePast();  // see ReadEvent
+    bool held = false;
+    bool is_of_before = false;                       // held since before the start
+    absl::Time until;                                // if held: the end of its time
+    absl::Time not_before = absl::InfinitePast();    // because of a RETRY's delay
+    DeliveryReason reason = DeliveryReason::kFirst;  // of the next delivery
+  };
+
+  // The progress of a lagging key.
+  struct Lag {
+    Position through = 0;     // every event of the key up to here is settled or parked
+    bool is_reading = false;  // whether the log has further events of the key up to read_ that are not known
+    Position read = 0;        // if is_reading: the events up to here are known
+  };
+
+  // What orders events. Only keys with events that are not settled, or that are settled out of order, exist.
+  struct Key {
+    std::string name;
+    std::set<Position> waiting;  // not settled and not held
+    std::set<Position> held;     // all before those that wait
+    std::set<Position> done;     // settled before an earlier event of the key, or of the window
+    size_t held_again = 0;       // how many of `held` were sent more than once
+    ConsumerId consumer = 0;     // of `held`; zero if it is unknown
+    std::optional<Lag> lag;
+    bool was_sent_again = false;  // since the start
+    bool out_of_order = false;    // the key of one event that was parked
+    Position ready = 0;           // the position with which free_ or Consumer::own has the key; zero if neither has it
+  };
+
+  struct Consumer {
+    size_t max_unsettled = 0;
+    size_t held = 0;
+    size_t assigned = 0;  // by the current Assign
+    bool receives = false;
+    std::set<Key*> keys;                      // of which it holds events
+    std::set<std::pair<Position, Key*>> own;  // of these, the keys with a further event that it can get
+    size_t ranked = 0;                        // its places in hungry_; zero if it is not there
+    bool is_ranked_for_own = false;           // whether hungry_for_own_ has it
+  };
+
+  void Load(const SubscriptionState& state);
+  Key& AddKey(const std::string& name);
+  Key& AddKeyOutOfOrder(Position position);
+  // The most events of a lagging key that are known: enough that its consumer need not wait for the log.
+  size_t MaxKnown() const { return 2 * options_.max_unsettled_per_key; }
+  bool HasRoom(const Key& key) const;
+  bool IsKnown(Position position, Key& key);
+  void Add(const ReadEvent& event, Key& key);
+  void Remove(Position position);
+  void Done(Position position);
+  void Park(Position position, absl::string_view reason);
+  void SendAgain(Key& key, Position from, DeliveryReason reason, DeliveryReason of_others);
+  void Hold(Position position, Item& item, absl::Time until);
+  void Release(Position position, Item& item);
+  Delivery Send(ConsumerId id, Key& key);
+  uint64_t Reserve(Position position);
+  void PutRow(Position position, const Item& item);
+  void KeepDone(Position position);
+  void SetConsumer(Key& key, ConsumerId id);
+  void Rank(ConsumerId id);
+  void Refresh(Key& key);
+  void TakeOut(Key& key);
+  void AfterSettle(Key& key);
+  void Advance(bool must_write);
+  void AdvanceLag(Key& key);
+  bool BeginLag();
+  void EndLag(Key& key);
+  void Sweep();
+  Settled SettleUnknown(Position position, SettleOutcome outcome) const;
+
+  Options options_;
+  SubscriptionHead head_;
+  UnwrittenChanges changes_;
+  absl::Time now_;  // of the latest call with a time
+  Position read_ = 0;
+  Position sent_before_start_ = 0;  // events up to here may have been sent before the start
+  absl::Time unknown_until_;        // until when consumers that got them before the start can settle them
+  Position written_through_ = 0;    // `head_.through` of the latest change
+  Position safely_reserved_ = 0;    // the store has reserved the positions up to here
+  uint64_t reserve_write_ = 0;      // the write that reserves those up to `head_.reserved`
+
+  Position last_sent_ = 0;
+  Position sought_from_ = 0;  // where the subscription had been before the latest Seek
+
+  std::map<Position, Parked> parked_;
+  std::vector<Position> newly_parked_;
+  std::set<Position> done_unread_;                 // done, of a key that is not known
+  std::map<Position, int64_t> sent_again_unread_;  // the deliveries of events that were not read since the start
+
+  std::unordered_map<std::string, Key> keys_;
+  std::set<Key*> touched_;  // may have become superfluous
+  std::set<Key*> lagging_;
+  std::map<Position, Item> unsettled_;
+  std::set<Position> blocking_;    // of unsettled_, those that `head_.through` waits for
+  std::map<Position, Key*> done_;  // Key::done of the keys that do not lag
+
+  std::map<ConsumerId, Consumer> consumers_;
+  ConsumerId last_consumer_ = 0;
+  std::set<std::pair<Position, Key*>> free_;         // keys that nobody holds, with an event to send
+  std::set<std::pair<int64_t, ConsumerId>> hungry_;  // consumers with places, by their number, negated
+  std::set<ConsumerId> hungry_for_own_;              // of these, the consumers with an event in Consumer::own
+
+  std::set<std::pair<absl::Time, Position>> ends_;    // of held events
+  std::set<std::pair<absl::Time, Position>> delays_;  // Item::not_before of events that wait
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_SUBSCRIPTIONS_SHARED_SUBSCRIPTION_H_

@@ -1,0 +1,599 @@
+// Compares random histories of a shared subscription with a naive model: which events may be sent to whom, and what a
+// settle returns. The histories contain crashes, writes that fail, lagging keys, lost events and seeks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gateway/subscriptions/shared_subscription.h"
+
+namespace stampgate {
+namespace {
+
+using Delivery = SharedSubscription::Delivery;
+using ConsumerId = SharedSubscription::ConsumerId;
+using ReadEvent = SharedSubscription::ReadEvent;
+
+constexpr absl::Duration kSettleWithin = absl::Seconds(30);
+constexpr int64_t kMaxDeliveries = 3;
+
+// The store of one subscription.
+class Store {
+ public:
+  void Apply(const SubscriptionChange& change) {
+    if (change.head.has_value()) head_ = *change.head;
+    for (const Position position : change.erase) rows_.erase(position);
+    for (const SubscriptionRow& row : change.put) rows_[row.position] = row;
+    for (const std::string& key : change.erase_lagging) lagging_.erase(key);
+    for (const auto& [key, position] : change.put_lagging) lagging_[key] = position;
+  }
+
+  SubscriptionState state() const {
+    SubscriptionState state;
+    state.head = head_;
+    for (const auto& [position, row] : rows_) state.rows.push_back(row);
+    state.lagging = lagging_;
+    return state;
+  }
+
+  const std::map<Position, SubscriptionRow>& rows() const { return rows_; }
+
+ private:
+  SubscriptionHead head_;
+  std::map<Position, SubscriptionRow> rows_;
+  std::map<std::string, Position> lagging_;
+};
+
+// What the model knows about one event.
+struct ModelEvent {
+  enum class State { kOpen, kDone, kParked, kLost };
+
+  std::string key;
+  State state = State::kOpen;
+  bool is_written = true;  // if it is done: whether the consumer knows that the store has this
+  bool retried = false;    // out of order
+  // How often the event was sent, at least and at most.
+  int64_t sent = 0;
+  int64_t sent_at_most = 0;
+  int64_t limit = kMaxDeliveries;
+  bool held = false;
+  bool may_be_held = false;  // after a restart: the subscription believes it, but no consumer got the event
+  ConsumerId consumer = 0;
+  absl::Time until;
+  absl::Time not_before = absl::InfinitePast();
+};
+
+// One delivery that a consumer got, perhaps long ago.
+struct Token {
+  Position position;
+  int64_t number;
+};
+
+class History {
+ public:
+  History(uint64_t seed, const SharedSubscription::Options& options) : random_(seed), options_(options) { Restart(); }
+
+  // Does one random step.
+  void Step() {
+    const int dice = Pick(100);
+    if (dice < 18) {
+      Append();
+    } else if (dice < 32) {
+      Read();
+    } else if (dice < 38) {
+      ReadLagging();
+    } else if (dice < 42) {
+      AddConsumer();
+    } else if (dice < 44) {
+      RemoveConsumer();
+    } else if (dice < 60) {
+      Assign();
+    } else if (dice < 78) {
+      Settle();
+    } else if (dice < 88) {
+      Write();
+    } else if (dice < 94) {
+      Pass(absl::Seconds(Pick(12)));
+    } else if (dice < 96) {
+      Administrate();
+    } else if (dice < 97) {
+      Restart();
+    } else if (dice < 98) {
+      Resume();
+    } else if (dice == 98 && Pick(5) == 0) {
+      Lose();
+    } else if (dice == 99 && Pick(3) == 0) {
+      Seek();
+    }
+    Check();
+  }
+
+  // Consumers settle all events; fails if the subscription does not send one.
+  void Drain() {
+    AddConsumer();
+    for (int round = 0; round < 2000 && HasOpen(); ++round) {
+      Read();
+      ReadLagging();
+      Assign();
+      SettleAllHeld();
+      Write();
+      Pass(absl::Seconds(10));
+      Check();
+      if (testing::Test::HasFailure()) return;
+    }
+    EXPECT_FALSE(HasOpen()) << "an event is never sent";
+  }
+
+ private:
+  int Pick(int below) { return std::uniform_int_distribution<int>(0, below - 1)(random_); }
+
+  void Append() {
+    ++latest_;
+    if (Pick(5) == 0) return;  // does not pass the filter
+    const int key = Pick(6);
+    events_[latest_].key = key == 0 ? "" : absl::StrCat("k", key < 4 ? 1 : key);
+  }
+
+  std::vector<ReadEvent> After(Position after, size_t most, Position* through) const {
+    std::vector<ReadEvent> found;
+    *through = latest_;
+    for (auto it = events_.upper_bound(after); it != events_.end(); ++it) {
+      if (it->second.state == ModelEvent::State::kLost) continue;
+      if (found.size() == most) {
+        *through = it->first - 1;
+        break;
+      }
+      found.push_back({.position = it->first, .key = it->second.key});
+    }
+    return found;
+  }
+
+  void Read() {
+    const size_t wanted = subscription_->WantsEvents(latest_);
+    if (wanted == 0) return;
+    Position through = 0;
+    const std::vector<ReadEvent> found = After(subscription_->read(), 1 + Pick(static_cast<int>(wanted)), &through);
+    subscription_->OnRead(found, through, now_);
+  }
+
+  void ReadLagging() {
+    const std::optional<Position> after = subscription_->WantsLagging();
+    if (!after.has_value()) return;
+    lagged_ = true;
+    Position through = 0;
+    const std::vector<ReadEvent> found = After(*after, 1 + Pick(10), &through);
+    subscription_->OnLaggingRead(*after, found, through, now_);
+    Adopt();
+  }
+
+  void AddConsumer() {
+    const size_t places = 1 + Pick(8);
+    consumers_[subscription_->AddConsumer(places)] = places;
+  }
+
+  void RemoveConsumer() {
+    if (consumers_.empty()) return;
+    auto it = consumers_.begin();
+    std::advance(it, Pick(static_cast<int>(consumers_.size())));
+    const ConsumerId id = it->first;
+    const bool gives_back = Pick(2) == 0;
+    consumers_.erase(it);
+    for (auto& [position, event] : events_) {
+      if (!event.held || event.consumer != id) continue;
+      event.consumer = 0;
+      if (gives_back) SendAgain(position);
+    }
+    subscription_->RemoveConsumer(id, gives_back, now_);
+  }
+
+  void Assign() {
+    for (const auto& [id, places] : consumers_) {
+      if (Pick(4) != 0) subscription_->SetReceiving(id, true);
+    }
+    for (const Delivery& delivery : subscription_->Assign(now_, 1 + Pick(4))) {
+      OnDelivery(delivery);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+
+  void OnDelivery(const Delivery& delivery) {
+    SCOPED_TRACE(absl::StrCat("delivery ", delivery.number, " of event ", delivery.position));
+    ASSERT_TRUE(events_.contains(delivery.position));
+    ASSERT_TRUE(consumers_.contains(delivery.consumer));
+    ModelEvent& event = events_.at(delivery.position);
+    ASSERT_EQ(event.state, ModelEvent::State::kOpen);
+    ASSERT_FALSE(event.held);
+    ASSERT_GT(delivery.number, event.sent);
+    ASSERT_LE(delivery.number, event.sent_at_most + 1);
+    ASSERT_LE(delivery.number, event.limit);
+    ASSERT_EQ(delivery.out_of_order, event.retried);
+    ASSERT_EQ(delivery.number == 1,
+              delivery.reason == DeliveryReason::kFirst || delivery.reason == DeliveryReason::kSeek);
+    ASSERT_LE(event.not_before, now_);
+    if (!event.retried && !event.key.empty()) CheckOrder(delivery, event);
+    event.held = true;
+    event.may_be_held = false;
+    event.consumer = delivery.consumer;
+    event.until = now_ + kSettleWithin;
+    event.sent_at_most = delivery.number;
+    size_t held = 0;
+    size_t held_of_key = 0;
+    for (const auto& [position, other] : events_) {
+      if (!other.held || other.consumer != delivery.consumer) continue;
+      ++held;
+      if (!other.may_be_held && !other.retried && other.key == event.key) ++held_of_key;
+    }
+    ASSERT_LE(held, consumers_.at(delivery.consumer));
+    if (!event.retried && !event.key.empty()) ASSERT_LE(held_of_key, options_.max_unsettled_per_key);
+    unsent_.push_back(delivery);
+    SendWritten();
+  }
+
+  void CheckOrder(const Delivery& delivery, const ModelEvent& event) {
+    for (const auto& [position, other] : events_) {
+      if (other.key != event.key || other.retried || position == delivery.position) continue;
+      if (position < delivery.position) {
+        const bool is_settled = other.state != ModelEvent::State::kOpen || subscription_->parked().contains(position);
+        ASSERT_TRUE(is_settled || (other.held && other.consumer == delivery.consumer))
+            << "event " << position << " of the same key is not settled, and another consumer may hold it";
+        ASSERT_TRUE(is_settled || (delivery.number == 1 && other.sent_at_most <= 1))
+            << "with event " << position << ": an event that is sent again must be sent alone";
+      } else {
+        ASSERT_FALSE(other.held && !other.may_be_held) << "event " << position << " of the same key is held";
+      }
+    }
+  }
+
+  // Consumers get the deliveries that may be sent now.
+  void SendWritten() {
+    std::erase_if(unsent_, [&](const Delivery& delivery) {
+      if (delivery.after_write > subscription_->changes().written()) return false;
+      if (!subscription_->IsCurrent(delivery.position, delivery.number)) return true;
+      ModelEvent& event = events_.at(delivery.position);
+      event.sent = event.sent_at_most = delivery.number;
+      tokens_.push_back({delivery.position, delivery.number});
+      return true;
+    });
+  }
+
+  void Settle() {
+    if (tokens_.empty()) return;
+    const int choice = Pick(10);
+    const SettleOutcome outcome = choice < 6   ? SettleOutcome::kDone
+                                  : choice < 8 ? SettleOutcome::kRetry
+                                  : choice < 9 ? SettleOutcome::kExtend
+                                               : SettleOutcome::kPark;
+    const size_t among = std::min<size_t>(tokens_.size(), Pick(5) == 0 ? tokens_.size() : 12);
+    SettleOne(tokens_[tokens_.size() - 1 - Pick(static_cast<int>(among))], outcome);
+  }
+
+  void SettleAllHeld() {
+    for (const Token& token : std::vector<Token>(tokens_)) {
+      const ModelEvent& event = events_.at(token.position);
+      if (event.held && event.sent_at_most == token.number) SettleOne(token, SettleOutcome::kDone);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+
+  void SettleOne(const Token& token, SettleOutcome outcome) {
+    ModelEvent& event = events_.at(token.position);
+    const absl::Duration delay = Pick(2) == 0 ? absl::ZeroDuration() : absl::Seconds(Pick(20));
+    const auto settled = subscription_->Settle(token.position, token.number, outcome, delay, "asked", now_);
+    const bool is_held = event.state == ModelEvent::State::kOpen && event.held && event.sent_at_most == token.number;
+    SCOPED_TRACE(absl::StrCat("settle ", static_cast<int>(outcome), " of delivery ", token.number, " of event ",
+                              token.position, " returns ", static_cast<int>(settled.result)));
+    switch (settled.result) {
+      case SettleResult::kSettled:
+        ASSERT_TRUE(is_held);
+        break;
+      case SettleResult::kAlreadySettled:
+        ASSERT_TRUE(event.state == ModelEvent::State::kDone || event.state == ModelEvent::State::kParked ||
+                    event.state == ModelEvent::State::kLost);
+        return;
+      case SettleResult::kSuperseded:
+        ASSERT_FALSE(is_held);
+        return;
+      case SettleResult::kNotReadYet:
+        ASSERT_TRUE(has_restarted_);
+        return;
+    }
+    switch (outcome) {
+      case SettleOutcome::kDone:
+        event.state = ModelEvent::State::kDone;
+        event.is_written = false;
+        event.held = false;
+        acks_.emplace_back(token.position, settled.after_write);
+        break;
+      case SettleOutcome::kPark:
+        event.state = ModelEvent::State::kParked;
+        event.held = false;
+        break;
+      case SettleOutcome::kRetry:
+        event.state = ModelEvent::State::kOpen;
+        SendAgain(token.position);
+        event.not_before = now_ + delay;
+        break;
+      case SettleOutcome::kExtend:
+        event.state = ModelEvent::State::kOpen;
+        event.held = true;
+        event.until = now_ + kSettleWithin;
+        break;
+    }
+    Acknowledge();
+  }
+
+  // The event and the held ones after it of its key wait.
+  void SendAgain(Position from) {
+    ModelEvent& event = events_.at(from);
+    event.held = false;
+    if (event.retried || event.key.empty()) return;
+    for (auto it = events_.upper_bound(from); it != events_.end(); ++it) {
+      if (it->second.key == event.key && !it->second.retried) it->second.held = false;
+    }
+  }
+
+  void Acknowledge() {
+    std::erase_if(acks_, [&](const std::pair<Position, uint64_t>& ack) {
+      if (ack.second > subscription_->changes().written()) return false;
+      ModelEvent& event = events_.at(ack.first);
+      event.is_written = true;
+      return true;
+    });
+  }
+
+  // Begins or ends a write.
+  void Write() {
+    UnwrittenChanges& changes = subscription_->changes();
+    if (!under_way_.has_value()) {
+      if (changes.CanTake()) under_way_ = changes.Take("s");
+      if (Pick(2) == 0) return;
+    }
+    if (!under_way_.has_value()) return;
+    const bool succeeds = Pick(5) != 0;
+    if (succeeds) store_.Apply(*under_way_);
+    under_way_.reset();
+    changes.Finish(succeeds);
+    SendWritten();
+    Acknowledge();
+  }
+
+  void WriteAll() {
+    while (under_way_.has_value() || subscription_->changes().CanTake()) Write();
+  }
+
+  void Pass(absl::Duration time) {
+    now_ += time;
+    while (true) {
+      Position first = 0;
+      for (const auto& [position, event] : events_) {
+        if (!event.held || event.until > now_) continue;
+        if (first == 0 || event.until < events_.at(first).until) first = position;
+      }
+      if (first == 0) break;
+      SendAgain(first);
+    }
+    subscription_->Tick(now_);
+  }
+
+  void Administrate() {
+    if (subscription_->parked().empty()) return;
+    const Position position = subscription_->parked().begin()->first;
+    ModelEvent& event = events_.at(position);
+    if (Pick(2) == 0) {
+      ASSERT_TRUE(subscription_->SkipParked(position));
+      event.state = ModelEvent::State::kDone;
+      event.is_written = false;
+      acks_.emplace_back(position, subscription_->changes().last());
+    } else {
+      ASSERT_TRUE(subscription_->RetryParked(position));
+      event.state = ModelEvent::State::kOpen;
+      event.retried = true;
+      event.not_before = absl::InfinitePast();
+      event.limit = event.sent_at_most + kMaxDeliveries;
+      event.is_written = false;
+      acks_.emplace_back(position, subscription_->changes().last());
+    }
+  }
+
+  // The gateway is killed and started again. The store can have the write that was in progress.
+  void Restart() {
+    if (subscription_ != nullptr) {
+      has_restarted_ = true;
+      if (under_way_.has_value() && Pick(2) == 0) store_.Apply(*under_way_);
+    }
+    under_way_.reset();
+    unsent_.clear();
+    acks_.clear();
+    consumers_.clear();
+    const SubscriptionState state = store_.state();
+    for (auto& [position, event] : events_) {
+      const bool was_held = std::exchange(event.held, false) && !event.may_be_held;
+      event.consumer = 0;
+      event.not_before = absl::InfinitePast();
+      if (event.state == ModelEvent::State::kLost) continue;
+      const auto row = store_.rows().find(position);
+      const bool is_parked = row != store_.rows().end() && row->second.mark == EventMark::kParked;
+      const bool is_retried = row != store_.rows().end() && row->second.mark == EventMark::kRetried;
+      if (is_parked) {
+        const bool is_retried = event.state == ModelEvent::State::kOpen && event.retried && event.is_written;
+        ASSERT_FALSE(is_retried && event.sent_at_most < event.limit) << "the retry of event " << position << " is lost";
+        event.state = ModelEvent::State::kParked;
+        event.retried = false;
+        event.sent = event.sent_at_most = row->second.deliveries;
+        continue;
+      }
+      const std::string name = event.key.empty() ? absl::StrCat("#", position) : absl::StrCat("=", event.key);
+      const auto lagging = state.lagging.find(name);
+      const bool has_passed =
+          position <= state.head.through && (lagging == state.lagging.end() || position <= lagging->second);
+      const bool has_count = row != store_.rows().end() && row->second.mark != EventMark::kDone;
+      const bool is_done = row != store_.rows().end() ? !has_count : has_passed;
+      if (event.state == ModelEvent::State::kDone && event.is_written) {
+        ASSERT_TRUE(is_done) << "the settle of event " << position << " is lost";
+      }
+      if (is_done) ASSERT_EQ(event.state, ModelEvent::State::kDone) << "event " << position << " is passed";
+      event.is_written = true;
+      event.state = is_done ? ModelEvent::State::kDone : ModelEvent::State::kOpen;
+      if (is_done) continue;
+      event.retried = is_retried;
+      event.limit = is_retried ? row->second.max_deliveries : kMaxDeliveries;
+      // It may have been sent, so it is held by an unknown consumer for a while.
+      const bool may_be_sent = position <= std::min(state.head.reserved, latest_) || is_retried;
+      event.sent_at_most = has_count ? row->second.deliveries : may_be_sent ? 1 : 0;
+      ASSERT_GE(event.sent_at_most, event.sent) << "a delivery of event " << position << " is forgotten";
+      event.sent = event.sent_at_most;
+      event.held = may_be_sent;
+      event.may_be_held = !was_held;
+      event.until = now_ + kSettleWithin;
+    }
+    subscription_ = std::make_unique<SharedSubscription>(options_, state, latest_, now_);
+  }
+
+  void Resume() {
+    if (tokens_.empty() || consumers_.empty()) return;
+    const Token token = tokens_[Pick(static_cast<int>(tokens_.size()))];
+    const ConsumerId id = consumers_.begin()->first;
+    ModelEvent& event = events_.at(token.position);
+    const bool was_current = subscription_->HasRecovered() && subscription_->IsCurrent(token.position, token.number);
+    subscription_->Resume(id, token.position, token.number, now_);
+    if (!was_current) return;
+    ASSERT_EQ(event.state, ModelEvent::State::kOpen);
+    if (event.consumer != 0 && event.consumer != id) return;
+    event.held = true;
+    event.until = now_ + kSettleWithin;
+    event.consumer = id;
+    // The consumer may now hold more than it has places for.
+    consumers_.at(id) += options_.max_unsettled_per_key;
+  }
+
+  void Lose() {
+    if (events_.empty()) return;
+    const Position first = 1;
+    const Position last = first + Pick(static_cast<int>(latest_));
+    for (auto& [position, event] : events_) {
+      if (position > last || event.state == ModelEvent::State::kDone) continue;
+      event.state = ModelEvent::State::kLost;
+      event.held = false;
+    }
+    subscription_->OnLost(first, last);
+    WriteAll();
+  }
+
+  void Seek() {
+    const Position position = Pick(static_cast<int>(latest_) + 1);
+    subscription_->Seek(position);
+    tokens_.clear();
+    unsent_.clear();
+    acks_.clear();
+    for (auto& [at, event] : events_) {
+      event.held = false;
+      event.not_before = absl::InfinitePast();
+      const bool is_retried = event.retried && event.state == ModelEvent::State::kOpen;
+      if (is_retried || event.state == ModelEvent::State::kParked || event.state == ModelEvent::State::kLost) {
+        continue;
+      }
+      event.state = at <= position ? ModelEvent::State::kDone : ModelEvent::State::kOpen;
+      event.retried = false;
+      event.limit = kMaxDeliveries;
+      event.is_written = true;
+      event.sent = event.sent_at_most = 0;
+    }
+    WriteAll();
+  }
+
+  // The consumer of one event of a key gets those that the gateway reads again later, too.
+  void Adopt() {
+    for (auto& [position, event] : events_) {
+      if (!event.held || event.consumer == 0 || event.retried || event.key.empty()) continue;
+      for (auto& [at, other] : events_) {
+        if (other.key == event.key && other.held && other.consumer == 0 && !other.retried &&
+            subscription_->IsCurrent(at, other.sent_at_most)) {
+          other.consumer = event.consumer;
+        }
+      }
+    }
+  }
+
+  // Compares what can be seen.
+  void Check() {
+    for (const auto& [position, parked] : subscription_->parked()) {
+      ModelEvent& event = events_.at(position);
+      if (event.state == ModelEvent::State::kParked) continue;
+      ASSERT_EQ(event.state, ModelEvent::State::kOpen) << "event " << position;
+      ASSERT_FALSE(event.held) << "event " << position;
+      ASSERT_GE(event.sent_at_most, event.limit) << "event " << position << " is parked too early";
+      event.state = ModelEvent::State::kParked;
+    }
+    for (auto& [position, event] : events_) {
+      if (event.state != ModelEvent::State::kParked) continue;
+      ASSERT_TRUE(subscription_->parked().contains(position)) << "event " << position << " is not parked any more";
+      event.retried = false;
+    }
+    Adopt();
+    const auto stats = subscription_->stats();
+    ASSERT_LE(stats.lagging_keys, options_.max_lagging_keys);
+    for (const auto& [position, event] : events_) {
+      if (event.held && event.consumer != 0) ASSERT_TRUE(subscription_->IsCurrent(position, event.sent_at_most));
+    }
+  }
+
+  bool HasOpen() const {
+    return std::any_of(events_.begin(), events_.end(),
+                       [](const auto& entry) { return entry.second.state == ModelEvent::State::kOpen; });
+  }
+
+  std::mt19937_64 random_;
+  const SharedSubscription::Options options_;
+  Store store_;
+  std::unique_ptr<SharedSubscription> subscription_;
+  std::optional<SubscriptionChange> under_way_;
+  absl::Time now_ = absl::FromUnixSeconds(1000);
+  Position latest_ = 0;
+  std::map<Position, ModelEvent> events_;
+  std::map<ConsumerId, size_t> consumers_;  // and their places
+  std::vector<Delivery> unsent_;
+  std::vector<Token> tokens_;
+  std::vector<std::pair<Position, uint64_t>> acks_;  // results that wait for a write
+  bool has_restarted_ = false;
+  bool lagged_ = false;
+};
+
+TEST(SharedSubscriptionModelTest, BehavesAsTheModel) {
+  const char* const given = std::getenv("STAMPGATE_SEED");
+  const uint64_t first = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+  const bool is_long = std::getenv("STAMPGATE_LONG") != nullptr;
+  const int histories = given != nullptr ? 1 : is_long ? 20000 : 500;
+  for (int i = 0; i < histories; ++i) {
+    const uint64_t seed = first + i;
+    SCOPED_TRACE(absl::StrCat("STAMPGATE_SEED=", seed));
+    SharedSubscription::Options options;
+    options.settle_within = kSettleWithin;
+    options.max_deliveries = kMaxDeliveries;
+    options.max_unsettled_per_key = 1 + seed % 3;
+    options.max_window = 4 + seed % 7;
+    options.max_lagging_keys = 1 + seed % 4;
+    options.reserve_step = 1 + seed % 9;
+    History history(seed, options);
+    for (int step = 0; step < 200; ++step) {
+      history.Step();
+      if (HasFatalFailure() || HasNonfatalFailure()) return;
+    }
+    history.Drain();
+    if (HasFatalFailure() || HasNonfatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,217 @@
+#include "gateway/subscriptions/shared_subscription.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+using ReadEvent = SharedSubscription::ReadEvent;
+using Delivery = SharedSubscription::Delivery;
+
+const absl::Time kStart = absl::FromUnixSeconds(1000);
+
+SharedSubscription::Options Options() {
+  return {.settle_within = absl::Seconds(30),
+          .max_deliveries = 3,
+          .max_unsettled_per_key = 2,
+          .max_window = 6,
+          .max_lagging_keys = 2,
+          .reserve_step = 100};
+}
+
+std::vector<Position> PositionsOf(const std::vector<Delivery>& deliveries) {
+  std::vector<Position> positions;
+  for (const Delivery& delivery : deliveries) positions.push_back(delivery.position);
+  return positions;
+}
+
+class SharedSubscriptionTest : public ::testing::Test {
+ protected:
+  // Reads events with these keys, at the positions 1, 2, ...
+  void Read(const std::vector<std::string>& keys) {
+    std::vector<ReadEvent> events;
+    for (const std::string& key : keys) events.push_back({.position = ++latest_, .key = key});
+    subscription_.OnRead(events, latest_, now_);
+  }
+
+  std::vector<Delivery> Assign(SharedSubscription::ConsumerId consumer) {
+    subscription_.SetReceiving(consumer, true);
+    return subscription_.Assign(now_, 100);
+  }
+
+  SettleResult Settle(const Delivery& delivery, SettleOutcome outcome = SettleOutcome::kDone,
+                      absl::Duration delay = absl::ZeroDuration()) {
+    return subscription_.Settle(delivery.position, delivery.number, outcome, delay, "broken", now_).result;
+  }
+
+  void Pass(absl::Duration time) {
+    now_ += time;
+    subscription_.Tick(now_);
+  }
+
+  void Write() {
+    while (subscription_.changes().CanTake()) {
+      subscription_.changes().Take("s");
+      subscription_.changes().Finish(true);
+    }
+  }
+
+  absl::Time now_ = kStart;
+  Position latest_ = 0;
+  SharedSubscription subscription_{Options(), {}, 0, kStart};
+};
+
+TEST_F(SharedSubscriptionTest, OneConsumerAtATimeHoldsEventsOfAKeyAndNotTooMany) {
+  const auto first = subscription_.AddConsumer(10);
+  const auto second = subscription_.AddConsumer(10);
+  Read({"a", "a", "a", "b"});
+  EXPECT_THAT(PositionsOf(Assign(first)), ElementsAre(1, 2, 4));
+  EXPECT_THAT(Assign(second), IsEmpty());
+}
+
+TEST_F(SharedSubscriptionTest, EventsWithoutAKeyHaveNoOrder) {
+  const auto first = subscription_.AddConsumer(2);
+  const auto second = subscription_.AddConsumer(2);
+  Read({"", "", "", ""});
+  EXPECT_THAT(PositionsOf(Assign(first)), ElementsAre(1, 2));
+  EXPECT_THAT(PositionsOf(Assign(second)), ElementsAre(3, 4));
+}
+
+TEST_F(SharedSubscriptionTest, TheConsumerWithTheMostPlacesGetsTheNextEvent) {
+  const auto small = subscription_.AddConsumer(1);
+  const auto large = subscription_.AddConsumer(3);
+  Read({"", "", "", ""});
+  subscription_.SetReceiving(small, true);
+  const auto deliveries = Assign(large);
+  EXPECT_EQ(deliveries[0].consumer, large);
+  EXPECT_EQ(deliveries[1].consumer, large);
+  EXPECT_THAT(deliveries, SizeIs(4));
+}
+
+TEST_F(SharedSubscriptionTest, AnEventThatIsSentAgainIsSentAloneAndBeforeTheNextOnes) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a", "a", "a"});
+  const auto sent = Assign(consumer);
+  ASSERT_THAT(PositionsOf(sent), ElementsAre(1, 2));
+  EXPECT_EQ(Settle(sent[0], SettleOutcome::kRetry), SettleResult::kSettled);
+  EXPECT_EQ(Settle(sent[1]), SettleResult::kSuperseded) << "event 2 comes again, after event 1";
+  auto again = Assign(consumer);
+  ASSERT_THAT(PositionsOf(again), ElementsAre(1));
+  EXPECT_EQ(again[0].number, 2);
+  EXPECT_EQ(again[0].reason, DeliveryReason::kRetry);
+  EXPECT_EQ(Settle(again[0]), SettleResult::kSettled);
+  again = Assign(consumer);
+  ASSERT_THAT(PositionsOf(again), ElementsAre(2));
+  EXPECT_EQ(again[0].reason, DeliveryReason::kAfterAnother);
+}
+
+TEST_F(SharedSubscriptionTest, ARetryCanBeDelayed) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a", "b"});
+  const auto sent = Assign(consumer);
+  EXPECT_EQ(Settle(sent[0], SettleOutcome::kRetry, absl::Seconds(5)), SettleResult::kSettled);
+  EXPECT_EQ(subscription_.NextTick(), kStart + absl::Seconds(5));
+  Pass(absl::Seconds(4));
+  EXPECT_THAT(Assign(consumer), IsEmpty());
+  Pass(absl::Seconds(1));
+  EXPECT_THAT(PositionsOf(subscription_.Assign(now_, 100)), ElementsAre(1));
+}
+
+TEST_F(SharedSubscriptionTest, ASettleTwiceIsHarmless) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a", "b"});
+  const auto sent = Assign(consumer);
+  EXPECT_EQ(Settle(sent[1]), SettleResult::kSettled);
+  EXPECT_EQ(Settle(sent[1]), SettleResult::kAlreadySettled);
+  EXPECT_EQ(Settle(sent[1], SettleOutcome::kRetry), SettleResult::kSuperseded);
+  EXPECT_EQ(Settle(sent[0], SettleOutcome::kPark), SettleResult::kSettled);
+  EXPECT_EQ(Settle(sent[0], SettleOutcome::kPark), SettleResult::kAlreadySettled);
+  EXPECT_EQ(Settle(sent[0]), SettleResult::kSuperseded) << "a parked event is not done";
+}
+
+TEST_F(SharedSubscriptionTest, AnExtensionBeginsTheTimeAgain) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a"});
+  const auto sent = Assign(consumer);
+  Pass(absl::Seconds(29));
+  EXPECT_EQ(Settle(sent[0], SettleOutcome::kExtend), SettleResult::kSettled);
+  Pass(absl::Seconds(29));
+  EXPECT_TRUE(subscription_.IsCurrent(1, 1));
+  Pass(absl::Seconds(1));
+  EXPECT_FALSE(subscription_.IsCurrent(1, 1));
+}
+
+TEST_F(SharedSubscriptionTest, WhatIsSettledInOrderWritesOnlyTheHead) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a", "b"});
+  const auto sent = Assign(consumer);
+  Write();
+  EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
+  const SubscriptionChange change = subscription_.changes().Take("s");
+  EXPECT_EQ(change.head->through, 1);
+  EXPECT_THAT(change.put, IsEmpty());
+  EXPECT_THAT(change.erase, IsEmpty());
+}
+
+TEST_F(SharedSubscriptionTest, AKeyThatBlocksAFullWindowLags) {
+  const auto blocked = subscription_.AddConsumer(1);
+  Read({"slow", "slow", "slow", "slow"});
+  const auto held = Assign(blocked);
+  ASSERT_THAT(PositionsOf(held), ElementsAre(1));
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a", "b"});
+  for (const Delivery& delivery : Assign(consumer)) EXPECT_EQ(Settle(delivery), SettleResult::kSettled);
+  subscription_.SetReceiving(consumer, true);
+  EXPECT_EQ(subscription_.stats().through, 0);
+  EXPECT_EQ(subscription_.WantsEvents(100), 10);
+  EXPECT_EQ(subscription_.stats().lagging_keys, 1);
+  EXPECT_EQ(subscription_.stats().through, 6) << "the window passes the key";
+  EXPECT_EQ(Settle(held[0]), SettleResult::kSettled);
+  std::vector<Position> order;
+  while (subscription_.stats().unsettled > 0) {
+    const auto next = Assign(blocked);
+    ASSERT_THAT(next, Not(IsEmpty()));
+    for (const Delivery& delivery : next) {
+      order.push_back(delivery.position);
+      EXPECT_EQ(Settle(delivery), SettleResult::kSettled);
+    }
+  }
+  EXPECT_THAT(order, ElementsAre(2, 3, 4));
+  EXPECT_EQ(subscription_.stats().lagging_keys, 0);
+}
+
+TEST_F(SharedSubscriptionTest, EventsOfALaggingKeyThatAreLeftOutAreReadAgain) {
+  const auto blocked = subscription_.AddConsumer(1);
+  Read({"slow", "slow", "slow", "slow", "slow", "slow"});
+  const auto held = Assign(blocked);
+  const auto consumer = subscription_.AddConsumer(10);
+  subscription_.SetReceiving(consumer, true);
+  EXPECT_EQ(subscription_.WantsEvents(100), 10);
+  EXPECT_EQ(subscription_.stats().unsettled, 4) << "twice as many as a consumer may hold";
+  EXPECT_EQ(subscription_.WantsLagging(), std::nullopt);
+  EXPECT_EQ(Settle(held[0]), SettleResult::kSettled);
+  for (const Delivery& delivery : Assign(blocked)) EXPECT_EQ(Settle(delivery), SettleResult::kSettled);
+  ASSERT_EQ(subscription_.WantsLagging(), 4);
+  subscription_.OnLaggingRead(4, {{.position = 5, .key = "slow"}, {.position = 6, .key = "slow"}}, 6, now_);
+  EXPECT_EQ(subscription_.stats().unsettled, 3);
+}
+
+TEST_F(SharedSubscriptionTest, WithoutConsumersOnlyTheOldestEventIsRead) {
+  EXPECT_EQ(subscription_.WantsEvents(0), 0);
+  EXPECT_EQ(subscription_.WantsEvents(9), 1);
+  subscription_.OnRead({{.position = 3, .key = "a", .stored = kStart}}, 3, now_);
+  EXPECT_EQ(subscription_.WantsEvents(9), 0);
+  EXPECT_EQ(subscription_.stats().oldest, kStart);
+}
+
+}  // namespace
+}  // namespace stampgate

@@ -1,0 +1,45 @@
+#include "gateway/subscriptions/subscription_access.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "gateway/callers/denial.h"
+#include "translate/error.h"
+
+namespace stampgate {
+
+bool MayUse(const DeclaredSubscription& subscription, const Caller& caller, absl::string_view method) {
+  if (!subscription.callers.contains(caller.name())) return false;
+  const OrganizationSet& granted = caller.OrganizationsOf(method);
+  if (subscription.organizations.empty()) return granted.all;
+  return absl::c_all_of(subscription.organizations, [&granted](const auto& id) { return granted.Contains(id); });
+}
+
+absl::Status SubscriptionNotFound(absl::string_view name, const Caller& caller) {
+  return ToStatus(GatewayError(
+      absl::StatusCode::kNotFound, v1::ERROR_REASON_SUBSCRIPTION_NOT_FOUND,
+      absl::StrCat("the gateway's config declares no subscription ", name, " for caller ", caller.name())));
+}
+
+absl::StatusOr<std::shared_ptr<const DeclaredSubscription>> FindSubscription(const SubscriptionSet* set,
+                                                                             absl::string_view name,
+                                                                             const KnownCaller& caller,
+                                                                             CallRecord& record) {
+  std::shared_ptr<const DeclaredSubscription> found = set == nullptr ? nullptr : set->Find(name);
+  if (found == nullptr || !found->callers.contains(caller.caller->name())) {
+    return SubscriptionNotFound(name, *caller.caller);
+  }
+  if (MayUse(*found, *caller.caller, record.method())) return found;
+  Caller::Decision decided;
+  decided.why = "no grant has this method for all organizations of the subscription";
+  decided.closest = Grant::Fit::kNotTheOrganization;
+  AuditDecision decision;
+  decision.subscription = std::string(name);
+  decision.reason = decided.why;
+  record.audit().Deny(caller, std::move(decision));
+  return Denied(*caller.caller, *caller.access->operations->set().FindMethod(record.method()), decided);
+}
+
+}  // namespace stampgate

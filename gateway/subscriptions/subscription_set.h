@@ -1,0 +1,36 @@
+// The shared subscriptions of the config.
+#ifndef STAMPGATE_GATEWAY_SUBSCRIPTIONS_SUBSCRIPTION_SET_H_
+#define STAMPGATE_GATEWAY_SUBSCRIPTIONS_SUBSCRIPTION_SET_H_
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "gateway/subscriptions/served_subscription.h"
+
+namespace stampgate {
+
+// A subscription with what the config says about its callers. Immutable.
+struct DeclaredSubscription {
+  std::shared_ptr<ServedSubscription> served;
+  std::set<std::string, std::less<>> callers;
+  // The organizations of its events; if empty, all.
+  std::set<std::string, std::less<>> organizations;
+};
+
+// Thread-safe.
+class SubscriptionSet {
+ public:
+  virtual ~SubscriptionSet() = default;
+
+  // Returns the subscription that the config in force declares; null if it declares none of this name.
+  virtual std::shared_ptr<const DeclaredSubscription> Find(absl::string_view name) const = 0;
+  // Returns all of them, ordered by name.
+  virtual std::vector<std::shared_ptr<const DeclaredSubscription>> All() const = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_SUBSCRIPTIONS_SUBSCRIPTION_SET_H_

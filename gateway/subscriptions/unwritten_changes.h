@@ -1,0 +1,66 @@
+// The changes of a subscription that its store does not have yet.
+#ifndef STAMPGATE_GATEWAY_SUBSCRIPTIONS_UNWRITTEN_CHANGES_H_
+#define STAMPGATE_GATEWAY_SUBSCRIPTIONS_UNWRITTEN_CHANGES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "webhooks/log/event_log.h"
+#include "webhooks/log/subscription_store.h"
+
+namespace stampgate {
+
+// Gathers changes while the store writes the change before. Writes have the numbers 1, 2, 3, ...: what a function below
+// adds belongs to the write with the number `next()`, and the store has it once `written()` has reached this number.
+// Not thread-safe.
+class UnwrittenChanges {
+ public:
+  // `rows` are those that the store has.
+  explicit UnwrittenChanges(const std::vector<SubscriptionRow>& rows);
+
+  uint64_t next() const { return next_; }
+  uint64_t written() const { return written_; }
+  // The latest write that contains something: the next one, if something is gathered.
+  uint64_t last() const { return gathered_.empty() ? next_ - 1 : next_; }
+
+  void SetHead(const SubscriptionHead& head) { gathered_.head = head; }
+  void Put(SubscriptionRow row);
+  void Erase(Position position);
+  void PutLagging(const std::string& key, Position position) { gathered_.lagging[key] = position; }
+  void EraseLagging(const std::string& key) { gathered_.lagging[key] = std::nullopt; }
+
+  // Whether Take would return a change: one was gathered, and no write is in progress.
+  bool CanTake() const { return !under_way_.has_value() && !gathered_.empty(); }
+
+  // Returns the gathered changes of `subscription` as one change, whose write begins now.
+  SubscriptionChange Take(const std::string& subscription);
+
+  // Ends the write. If the store does not have the change, a later write contains it.
+  void Finish(bool written);
+
+ private:
+  // For each row and key, what the store must have. Nothing: it must not have it.
+  struct Changes {
+    std::optional<SubscriptionHead> head;
+    std::map<Position, std::optional<SubscriptionRow>> rows;
+    std::map<std::string, std::optional<Position>> lagging;
+
+    bool empty() const { return !head.has_value() && rows.empty() && lagging.empty(); }
+  };
+
+  Changes gathered_;
+  std::optional<Changes> under_way_;
+  // The rows that the store has, or may have after a write that failed. A row that comes and goes between two writes
+  // costs nothing.
+  std::unordered_set<Position> stored_;
+  uint64_t next_ = 1;
+  uint64_t written_ = 0;
+};
+
+}  // namespace stampgate
+
+#endif  // STAMPGATE_GATEWAY_SUBSCRIPTIONS_UNWRITTEN_CHANGES_H_

@@ -1,0 +1,63 @@
+#include "gateway/subscriptions/unwritten_changes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stampgate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+SubscriptionRow Done(Position position) { return {.position = position, .mark = EventMark::kDone}; }
+
+TEST(UnwrittenChangesTest, GathersWhileAWriteIsInProgress) {
+  UnwrittenChanges changes({});
+  EXPECT_FALSE(changes.CanTake());
+  EXPECT_EQ(changes.last(), 0) << "there is nothing for which to wait";
+  changes.Put(Done(7));
+  EXPECT_EQ(changes.last(), 1);
+  EXPECT_THAT(changes.Take("s").put, SizeIs(1));
+  changes.SetHead({.through = 8});
+  EXPECT_FALSE(changes.CanTake()) << "one write at a time";
+  EXPECT_EQ(changes.last(), 2);
+  changes.Finish(true);
+  EXPECT_EQ(changes.written(), 1);
+  EXPECT_EQ(changes.Take("s").head->through, 8);
+}
+
+TEST(UnwrittenChangesTest, ARowThatComesAndGoesBetweenTwoWritesCostsNothing) {
+  UnwrittenChanges changes({Done(3)});
+  changes.Put(Done(7));
+  changes.Erase(7);
+  EXPECT_FALSE(changes.CanTake());
+  changes.Erase(3);
+  EXPECT_THAT(changes.Take("s").erase, ElementsAre(3)) << "the store has this row";
+}
+
+TEST(UnwrittenChangesTest, ALaterWriteContainsWhatFailed) {
+  UnwrittenChanges changes({});
+  changes.SetHead({.through = 1});
+  changes.Put(Done(7));
+  changes.Put(Done(8));
+  changes.PutLagging("a", 1);
+  changes.PutLagging("b", 1);
+  changes.Take("s");
+  changes.Erase(8);
+  changes.PutLagging("a", 2);
+  changes.EraseLagging("b");
+  changes.Finish(false);
+  EXPECT_EQ(changes.written(), 0);
+  const SubscriptionChange change = changes.Take("s");
+  EXPECT_EQ(change.head->through, 1);
+  ASSERT_THAT(change.put, SizeIs(1));
+  EXPECT_EQ(change.put[0].position, 7);
+  EXPECT_THAT(change.erase, ElementsAre(8)) << "the write that failed may have taken effect";
+  EXPECT_THAT(change.put_lagging, ElementsAre(::testing::Pair("a", 2)));
+  EXPECT_THAT(change.erase_lagging, ElementsAre("b"));
+  changes.Finish(true);
+  EXPECT_EQ(changes.written(), 2);
+}
+
+}  // namespace
+}  // namespace stampgate
