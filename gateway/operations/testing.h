@@ -286,7 +286,6 @@ class CallTest : public ::testing::Test {
   std::unique_ptr<const Caller> caller_;
   const std::string audit_path_;
   std::unique_ptr<AuditLog> audit_;
-  EventLoops loops_{1};
   std::shared_ptr<ActivityWaits> activity_waits_;
   std::unique_ptr<WorkerThreads> signing_;
   CallsInFlight<grpc::CallbackServerContext> in_flight_;
@@ -307,6 +306,9 @@ class CallTest : public ::testing::Test {
   std::shared_ptr<Admission> admission_ = Admission::Create({}, admission_metrics_);
   std::optional<CallEnvironment> environment_;
   std::vector<Watched> watched_;
+  // Must be destroyed first: until the loop has ended, its timers use the other members. The waits of the calls set a
+  // timer even when their last call has ended.
+  EventLoops loops_{1};
 };
 
 // The first function returns the serialized `message`. The second function returns `bytes` unchanged.

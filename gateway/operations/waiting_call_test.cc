@@ -283,5 +283,24 @@ TEST_F(WaitingCallTest, ACallWithAClientsStampCannotWait) {
   EXPECT_THAT(call.replies.Wait(), StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
+// A timer of the waits can run while the fixture is destroyed. Here, a task that queues itself again does so.
+TEST_F(WaitingCallTest, TheMetricsLiveUntilTheLoopHasEnded) {
+  struct Task {
+    EventLoop& loop;
+    std::weak_ptr<MemoryHolder> member_of_fixture;
+    std::weak_ptr<int> member_of_registry;
+    int repetitions_after_fixture = 10'000;
+
+    void operator()() {
+      ASSERT_FALSE(member_of_registry.expired()) << "the metrics were destroyed before the loop";
+      if (!member_of_fixture.expired() || --repetitions_after_fixture > 0) loop.Run(*this);
+    }
+  };
+  auto update = std::make_shared<int>();
+  EventLoop& loop = environment().loops[0];
+  loop.Run(Task{loop, memory_.holder(), update});
+  registry().BeforeCollect([update = std::move(update)] {});
+}
+
 }  // namespace
 }  // namespace stampgate
