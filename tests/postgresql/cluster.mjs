@@ -193,18 +193,21 @@ export class PostgresServer {
     const child = spawn(words[0], words.slice(1), { stdio: ['ignore', log, log] });
     closeSync(log);
     this.#child = child;
-    let ended = false;
     this.ended = new Promise((resolve) => child.on('close', resolve)).then(() => {
-      ended = true;
       this.#child = undefined;
     });
+    await this.#returns('SELECT 1', '1', `the server ${this.name} accepts connections`);
+  }
+
+  /** Resolves when the statement returns `value`. Until then, connections may fail. Rejects if the server has ended. */
+  async #returns(statement, value, what) {
     await until(async () => {
-      if (ended) throw new Error(`the server ${this.name} has ended: ${this.#lastLines()}`);
-      return this.sql('SELECT 1').then(
-        () => true,
+      if (this.#child === undefined) throw new Error(`the server ${this.name} has ended: ${this.#lastLines()}`);
+      return this.sql(statement).then(
+        (returned) => returned === value,
         () => false,
       );
-    }, `the server ${this.name} accepts connections`);
+    }, what);
   }
 
   /** Stops the server. It disconnects all clients. */
@@ -262,7 +265,7 @@ export class PostgresServer {
 
   /** Resolves when the server is a primary. */
   async isPrimary() {
-    await until(async () => (await this.sql('SELECT pg_is_in_recovery()')) === 'f', `${this.name} is a primary`);
+    await this.#returns('SELECT pg_is_in_recovery()', 'f', `${this.name} is a primary`);
   }
 
   /** Makes the standby follow `primary`, which the standby must not be ahead of; no server if it is not given. */
