@@ -44,9 +44,10 @@ ServedSubscription::Observers ObserversOf(const std::string& name,
                                           const std::shared_ptr<SubscriptionMetrics>& metrics) {
   ServedSubscription::Observers observers;
   observers.on_delivery = [metrics](DeliveryReason reason) { metrics->deliveries[reason].Increment(); };
-  observers.on_park = [metrics, name](Position, int64_t deliveries, const std::string& reason) {
+  observers.on_park = [metrics, name](Position position, int64_t deliveries, const std::string& reason) {
     metrics->parks.Increment();
-    Log(Severity::kWarning, "event_parked", {{"subscription", name}, {"deliveries", deliveries}, {"message", reason}});
+    Log(Severity::kWarning, "event_parked",
+        {{"subscription", name}, {"position", position}, {"deliveries", deliveries}, {"message", reason}});
   };
   observers.on_done = [metrics](absl::Duration time) {
     metrics->done_seconds.Observe(std::max(absl::ToDoubleSeconds(time), 0.0));
@@ -54,8 +55,8 @@ ServedSubscription::Observers ObserversOf(const std::string& name,
   observers.on_near_retention = [name] {
     Log(Severity::kWarning, "subscription_near_retention", {{"subscription", name}});
   };
-  observers.on_lost = [metrics, name](const LostEvents& lost, size_t) {
-    metrics->lost_events.Increment(static_cast<double>(lost.last - lost.first + 1));
+  observers.on_lost = [metrics, name](const LostEvents& lost, int64_t count) {
+    metrics->lost_events.Increment(static_cast<double>(count));
     Log(Severity::kWarning, "subscription_events_lost",
         {{"subscription", name}, {"first", lost.first}, {"last", lost.last}});
   };
@@ -65,6 +66,14 @@ ServedSubscription::Observers ObserversOf(const std::string& name,
         {{"subscription", name}, {"message", std::string(why.message())}});
   };
   return observers;
+}
+
+// Returns when the store has answered, so that nothing of the subscription can change its state later.
+void EndAndClose(ServedSubscription& subscription, const absl::Status& why) {
+  subscription.End(why);
+  std::promise<void> closed;
+  subscription.Close([&] { closed.set_value(); });
+  closed.get_future().wait();
 }
 
 absl::StatusOr<Position> StartOf(const config::v1::Subscription& config, EventReader& reader) {
@@ -106,20 +115,12 @@ ConfiguredSubscriptions::Entries ConfiguredSubscriptions::entries() const {
 }
 
 void ConfiguredSubscriptions::Drain() {
-  {
-    const MutexLock lock(mutex_);
-    is_draining_ = true;
-  }
   for (const auto& [name, entry] : entries()) entry.declared->served->End(ShuttingDown());
 }
 
 void ConfiguredSubscriptions::Close() {
   task_.reset();
-  for (const auto& [name, entry] : entries()) {
-    std::promise<void> closed;
-    entry.declared->served->Close([&] { closed.set_value(); });
-    closed.get_future().wait();
-  }
+  for (const auto& [name, entry] : entries()) EndAndClose(*entry.declared->served, ShuttingDown());
   const MutexLock lock(mutex_);
   entries_.clear();
 }
@@ -129,10 +130,13 @@ absl::Status ConfiguredSubscriptions::Apply() {
   if (access == applied_) return absl::OkStatus();
   const Entries before = entries();
   Entries after;
+  absl::Status status;
   for (const config::v1::Subscription& config : access->settings.subscriptions()) {
     const auto it = before.find(config.name());
     if (it == before.end()) {
-      ABSL_ASSIGN_OR_RETURN(after[config.name()], Begin(config));
+      absl::StatusOr<Entry> begun = Begin(config);
+      if (begun.ok()) after[config.name()] = *std::move(begun);
+      status.Update(begun.status());
       continue;
     }
     const std::shared_ptr<ServedSubscription>& served = it->second.declared->served;
@@ -142,16 +146,14 @@ absl::Status ConfiguredSubscriptions::Apply() {
   {
     const MutexLock lock(mutex_);
     entries_ = after;
-    if (is_draining_) entries_ = before;
   }
   for (const auto& [name, entry] : before) {
     if (after.contains(name)) continue;
     Log(Severity::kWarning, "subscription_removed", {{"subscription", name}});
-    entry.declared->served->End(absl::NotFoundError("the config does not declare this subscription any more"));
-    entry.declared->served->Close([] {});
+    EndAndClose(*entry.declared->served, absl::NotFoundError("the config does not declare this subscription any more"));
   }
-  applied_ = access;
-  return absl::OkStatus();
+  if (status.ok()) applied_ = access;
+  return status;
 }
 
 absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(const config::v1::Subscription& config) {
@@ -168,7 +170,6 @@ absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(co
   options.settings = SettingsOf(config);
   options.source = options_.source;
   options.store = options_.store;
-  options.log = options_.log->identity();
   options.now = options_.now;
   options.observers = ObserversOf(config.name(), entry.metrics);
   entry.declared = DeclarationOf(config, std::make_shared<ServedSubscription>(std::move(options), state));
@@ -231,7 +232,7 @@ void ConfiguredSubscriptions::Show(const Entries& entries) {
     SubscriptionMetrics& metrics = *entry.metrics;
     const absl::Duration age = stats.oldest.has_value() ? options_.now() - *stats.oldest : absl::ZeroDuration();
     metrics.events_behind.Set(static_cast<double>(std::max<Position>(state.latest - stats.through, 0)));
-    metrics.oldest_age.Set(age < absl::InfiniteDuration() ? std::max(absl::ToDoubleSeconds(age), 0.0) : 0);
+    metrics.oldest_age.Set(std::max(absl::ToDoubleSeconds(age), 0.0));
     metrics.unsettled.Set(static_cast<double>(stats.held));
     metrics.parked.Set(static_cast<double>(stats.parked));
     metrics.consumers.Set(static_cast<double>(stats.consumers));

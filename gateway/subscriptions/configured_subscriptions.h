@@ -82,7 +82,6 @@ class ConfiguredSubscriptions : public SubscriptionSet {
   bool has_failed_ = false;  // the latest Apply; it is repeated with the slow work
   mutable Mutex mutex_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
-  bool is_draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<PeriodicTask> task_;
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -46,12 +47,15 @@ class ConfiguredSubscriptionsTest : public ::testing::Test {
   }
 
   absl::StatusOr<std::unique_ptr<ConfiguredSubscriptions>> Open() {
-    return ConfiguredSubscriptions::Open(
-        {.log = &log_, .store = &store_, .source = feed_.get(), .access = &access_, .metrics = &registry_, .now = [] {
-           return absl::FromUnixSeconds(1000);
-         }});
+    return ConfiguredSubscriptions::Open({.log = &log_,
+                                          .store = &store_,
+                                          .source = feed_.get(),
+                                          .access = &access_,
+                                          .metrics = &registry_,
+                                          .now = [this] { return absl::FromUnixSeconds(seconds_++); }});
   }
 
+  std::atomic<int64_t> seconds_ = 1000;
   MetricRegistry registry_;
   FeedMetrics metrics_{registry_};
   FakeEventLog log_;
@@ -117,6 +121,29 @@ TEST_F(ConfiguredSubscriptionsTest, AReloadBeginsAndEndsSubscriptions) {
   Configure({});
   while ((*subscriptions)->Find("payouts") != nullptr) std::this_thread::yield();
   EXPECT_TRUE(store_.states().contains("payouts")) << "its position is kept";
+}
+
+TEST_F(ConfiguredSubscriptionsTest, ASubscriptionThatCannotBeCreatedDelaysNoOther) {
+  SubscriptionChange known;
+  known.subscription = "payouts";
+  known.head = SubscriptionHead{.order = 1};
+  store_.Write(known, [](const absl::Status&) {});
+  Configure({});
+  const auto subscriptions = Open();
+  ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+  store_.AnswerAtOnce(absl::ResourceExhaustedError("the disk is full"));
+  config::v1::Subscription other = Payouts();
+  other.set_name("other");
+  Configure({other, Payouts()});
+  std::shared_ptr<const DeclaredSubscription> declared;
+  while (declared == nullptr) {
+    std::this_thread::yield();
+    declared = (*subscriptions)->Find("payouts");
+  }
+  EXPECT_EQ((*subscriptions)->Find("other"), nullptr);
+  store_.AnswerAtOnce();
+  while ((*subscriptions)->Find("other") == nullptr) std::this_thread::yield();
+  EXPECT_EQ((*subscriptions)->Find("payouts")->served, declared->served) << "it was not begun again";
 }
 
 }  // namespace

@@ -22,6 +22,9 @@ constexpr size_t kMaxKeptBytes = 4 << 20;
 // A subscription is near retention if its position is in this fraction of the log, the oldest one.
 constexpr Position kNearRetention = 5;
 
+// The most errors about missing events that wait for a consumer. The log has a line for each.
+constexpr size_t kMaxMissing = 100;
+
 // How long a read waits for new events. It then begins again.
 constexpr absl::Duration kPatience = absl::Hours(1);
 
@@ -36,8 +39,8 @@ const std::shared_ptr<const EventFilter>& EveryEvent() {
 absl::Status MissingError(const LostEvents& missing, bool is_trimmed) {
   const std::string range = missing.first == missing.last
                                 ? absl::StrCat("event ", missing.first)
-                                : absl::StrCat("the events from ", missing.first, " to ", missing.last);
-  const char* const what = ", which nobody has settled; the subscription continues after them";
+                                : absl::StrCat("events from ", missing.first, " to ", missing.last);
+  const char* const what = " that nobody has settled; the subscription continues after them";
   if (is_trimmed) {
     return ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_EVENTS_TRIMMED,
                                  absl::StrCat("retention has deleted ", range, what)));
@@ -128,8 +131,9 @@ void ServedSubscription::CancelNext(ConsumerId id) {
 
 void ServedSubscription::Leave(ConsumerId id, bool gives_back) {
   Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    for (const Delivery& delivery : consumers_.at(id).assigned) {
-      machine_.GiveBack(delivery.position, delivery.number, options_.now());
+    const std::deque<Delivery>& unsent = consumers_.at(id).assigned;
+    for (auto delivery = unsent.rbegin(); delivery != unsent.rend(); ++delivery) {
+      machine_.GiveBack(delivery->position, delivery->number, options_.now());
     }
     machine_.RemoveConsumer(id, gives_back, options_.now());
     consumers_.erase(id);
@@ -250,7 +254,7 @@ void ServedSubscription::Tick() {
 void ServedSubscription::OnTrimmed(const LogExtent& extent) {
   Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     OnMissing({1, extent.earliest - 1, true}, /*is_trimmed=*/true);
-    const Position through = machine_.stats().through;
+    const Position through = machine_.stats().settled_through;
     const bool is_near = extent.earliest > 1 && through < extent.latest &&
                          through - extent.earliest < (extent.latest - extent.earliest) / kNearRetention;
     if (is_near && !is_near_retention_) options_.observers.on_near_retention();
@@ -302,12 +306,12 @@ void ServedSubscription::Pump(Actions& actions) {
 }
 
 void ServedSubscription::ReportMissing(Actions& actions) {
-  if (missing_.ok()) return;
   for (auto& [id, consumer] : consumers_) {
+    if (missing_.empty()) return;
     if (consumer.next == nullptr) continue;
-    actions.push_back([next = TakeNext(id, consumer), missing = missing_]() mutable { next(std::move(missing)); });
-    missing_ = absl::OkStatus();
-    return;
+    actions.push_back(
+        [next = TakeNext(id, consumer), missing = missing_.front()]() mutable { next(std::move(missing)); });
+    missing_.pop_front();
   }
 }
 
@@ -438,7 +442,7 @@ void ServedSubscription::BeginFetch(Actions& actions) {
 void ServedSubscription::OnPage(Position after, absl::StatusOr<EventPage> page) {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     reading_ = false;
-    if (after != machine_.read()) return;  // a Seek has moved the subscription
+    if (!end_.ok() || after != machine_.read()) return;  // it has ended, or a Seek has moved it
     if (!page.ok()) return FindMissing(after, page.status(), actions);
     Keep(*page);
     machine_.OnRead(Read(*page), page->through.position, options_.now());
@@ -502,11 +506,19 @@ void ServedSubscription::OnFoundMissing(const LostEvents& missing, bool is_trimm
 }
 
 void ServedSubscription::OnMissing(const LostEvents& missing, bool is_trimmed) {
-  const bool is_unread = missing.last > machine_.read();
-  const size_t known = machine_.OnLost(missing.first, missing.last);
-  if (known == 0 && !is_unread) return;
-  missing_ = MissingError(missing, is_trimmed);
-  options_.observers.on_lost(missing, known);
+  const Position unread = std::max(missing.first, machine_.read() + 1);
+  std::vector<Position> lost = machine_.OnLost(missing.first, missing.last);
+  int64_t count = static_cast<int64_t>(lost.size());
+  if (unread <= missing.last) {
+    count += missing.last - unread + 1;
+    lost.insert(lost.end(), {unread, missing.last});
+  }
+  if (count == 0) return;
+  const auto [first, last] = std::minmax_element(lost.begin(), lost.end());
+  const LostEvents reported = {*first, *last, missing.gone};
+  if (missing_.size() == kMaxMissing) missing_.pop_front();
+  missing_.push_back(MissingError(reported, is_trimmed));
+  options_.observers.on_lost(reported, count);
 }
 
 std::vector<SharedSubscription::ReadEvent> ServedSubscription::Read(const EventPage& page) const {

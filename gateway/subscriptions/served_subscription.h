@@ -47,20 +47,20 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // What the config says about a subscription, apart from its start.
   struct Settings {
     SharedSubscription::Options limits;
-    Order order = Order::kActivity;  // ignored by Use
     std::shared_ptr<const EventFilter> filter;
   };
 
   // Reports what happens. Called on any thread, perhaps with locks held: must not block or call the subscription.
   struct Observers {
     std::function<void(DeliveryReason reason)> on_delivery;
-    // `cursor_of` is the event's position; `reason` says why the event was parked.
+    // `reason` states why the event was parked.
     std::function<void(Position position, int64_t deliveries, const std::string& reason)> on_park;
     std::function<void(absl::Duration since_stored)> on_done;
     // Retention has deleted nearly everything before the subscription's position, and will delete its events next.
     std::function<void()> on_near_retention;
-    // Events that nobody has settled are missing in the log. `known` of them were read before.
-    std::function<void(const LostEvents& lost, size_t known)> on_lost;
+    // Events that nobody has settled are missing in the log, in this range: `count` of them, or fewer if the filter
+    // would not have passed each.
+    std::function<void(const LostEvents& lost, int64_t count)> on_lost;
     std::function<void(const absl::Status& why)> on_not_stored;
   };
 
@@ -69,7 +69,6 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
     Settings settings;
     EventSource* source = nullptr;       // must outlive this
     SubscriptionStore* store = nullptr;  // must outlive this, and call no callback after Close has returned
-    LogIdentity log;
     std::function<absl::Time()> now;
     Observers observers;
   };
@@ -224,8 +223,8 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   bool is_near_retention_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time retry_write_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time retry_read_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  absl::Status missing_ ABSL_GUARDED_BY(mutex_);  // the error that one consumer must get
-  absl::Status end_ ABSL_GUARDED_BY(mutex_);      // see End
+  std::deque<absl::Status> missing_ ABSL_GUARDED_BY(mutex_);  // the errors of which each must go to one consumer
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);                  // see End
   absl::AnyInvocable<void()> on_closed_ ABSL_GUARDED_BY(mutex_);
 };
 

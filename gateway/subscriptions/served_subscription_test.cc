@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -86,14 +87,16 @@ class ServedSubscriptionTest : public ::testing::Test {
     options.settings = settings_;
     options.source = feed_.get();
     options.store = &store_;
-    options.log = log_.identity();
     options.now = [this] { return absl::FromUnixSeconds(seconds_); };
     options.observers.on_delivery = [this](DeliveryReason reason) { reasons_.push_back(reason); };
     options.observers.on_park = [this](Position position, int64_t, const std::string& reason) {
       parked_.emplace_back(position, reason);
     };
     options.observers.on_done = [](absl::Duration) {};
-    options.observers.on_lost = [this](const LostEvents& lost, size_t) { lost_.push_back(lost); };
+    options.observers.on_lost = [this](const LostEvents& lost, int64_t count) {
+      lost_.push_back(lost);
+      lost_count_ += count;
+    };
     options.observers.on_near_retention = [this] { ++near_retention_; };
     options.observers.on_not_stored = [](const absl::Status&) {};
     const SubscriptionStates states = store_.states();
@@ -165,6 +168,7 @@ class ServedSubscriptionTest : public ::testing::Test {
   std::vector<DeliveryReason> reasons_;
   std::vector<std::pair<Position, std::string>> parked_;
   std::vector<LostEvents> lost_;
+  int64_t lost_count_ = 0;
   int near_retention_ = 0;
   std::vector<size_t> superseded_;
   std::unique_ptr<EventFeed> feed_;
@@ -336,10 +340,11 @@ TEST_F(ServedSubscriptionTest, OneConsumerHearsOnceOfEventsThatRetentionHasDelet
   const auto first = Join(10);
   const absl::Status status = Next(first).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
-  EXPECT_THAT(status.message(), HasSubstr("the events from 1 to 5"));
+  EXPECT_THAT(status.message(), HasSubstr("events from 1 to 5"));
   EXPECT_THAT(PositionsOf(Take(first, 4)), ElementsAre(6, 7, 8, 9));
   ASSERT_THAT(lost_, SizeIs(1));
   EXPECT_EQ(lost_.front().last, 5);
+  EXPECT_EQ(lost_count_, 5);
   subscription_->Leave(first, true);
 }
 
@@ -351,6 +356,56 @@ TEST_F(ServedSubscriptionTest, PassesADamagedEvent) {
   EXPECT_EQ(Next(consumer).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(PositionsOf(Take(consumer, 1)), ElementsAre(3));
   subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, PassesADamagedEventAfterEventsThatDoNotPassTheFilter) {
+  settings_.filter = std::make_shared<EventFilter>(EventFilter{.types = {"odd"}});
+  subscription_->Use(settings_);
+  log_.Damage(4);
+  log_.Grow(5);
+  const auto consumer = Join(10);
+  std::vector<Position> seen;
+  int missing = 0;
+  while (seen.size() < 3) {
+    const auto batch = Next(consumer);
+    if (!batch.ok()) ++missing;
+    if (!batch.ok()) continue;
+    for (const Position position : PositionsOf(batch)) seen.push_back(position);
+    EXPECT_TRUE(Settle(IdsOf(*batch)).Wait().ok());
+  }
+  EXPECT_THAT(seen, ElementsAre(1, 3, 5));
+  EXPECT_EQ(missing, 1) << "it is not known whether the damaged event passes the filter";
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, EachReportOfMissingEventsReachesAConsumer) {
+  log_.Grow(2);
+  const auto consumer = Join(10);
+  EXPECT_TRUE(Settle(IdsOf(Take(consumer, 2)), SettleOutcome::kPark).Wait().ok());
+  subscription_->OnTrimmed({.earliest = 2, .latest = 2});
+  subscription_->OnTrimmed({.earliest = 3, .latest = 2});
+  EXPECT_THAT(Next(consumer).status().message(), HasSubstr("event 1 "));
+  EXPECT_THAT(Next(consumer).status().message(), HasSubstr("event 2 "));
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ADeliveryThatWasNotSentDoesNotCount) {
+  settings_.limits.max_deliveries = 1;
+  subscription_->Use(settings_);
+  log_.Grow(1);
+  store_.Hold();
+  const auto first = Join(10);
+  Ask(first);  // the event is assigned, and waits until the store has reserved its position
+  const auto second = Join(10);
+  ComingBatch batch = Ask(second);
+  while (store_.waiting().empty()) std::this_thread::yield();
+  subscription_->CancelNext(first);
+  subscription_->Leave(first, /*gives_back=*/true);
+  store_.AnswerAtOnce();
+  const auto sent = batch.Wait();
+  ASSERT_THAT(PositionsOf(sent), ElementsAre(1)) << "with one delivery at most, it would be parked otherwise";
+  EXPECT_EQ(sent->front().id.number, 1);
+  subscription_->Leave(second, true);
 }
 
 TEST_F(ServedSubscriptionTest, ForgetsHeldAndParkedEventsThatRetentionHasDeleted) {
@@ -365,6 +420,7 @@ TEST_F(ServedSubscriptionTest, ForgetsHeldAndParkedEventsThatRetentionHasDeleted
   EXPECT_EQ(subscription_->state().stats.unsettled, 2);
   subscription_->OnTrimmed({.earliest = 3, .latest = 4});
   EXPECT_THAT(lost_, SizeIs(1)) << "it reports them once";
+  EXPECT_EQ(lost_count_, 2);
   subscription_->Leave(consumer, true);
 }
 
@@ -376,6 +432,19 @@ TEST_F(ServedSubscriptionTest, ReportsOnceThatRetentionWillDeleteItsEvents) {
   const auto batch = Take(consumer, 4);
   EXPECT_TRUE(Settle(IdsOf(batch)).Wait().ok());
   for (int i = 0; i < 2; ++i) subscription_->OnTrimmed({.earliest = 2, .latest = 100});
+  EXPECT_EQ(near_retention_, 1);
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, RetentionIsNearToAParkedEventToo) {
+  log_.Grow(3);
+  const auto consumer = Join(10);
+  auto batch = Take(consumer, 3);
+  EXPECT_TRUE(Settle({batch.back().id}, SettleOutcome::kPark).Wait().ok());
+  batch.pop_back();
+  EXPECT_TRUE(Settle(IdsOf(batch)).Wait().ok());
+  EXPECT_EQ(subscription_->state().stats.through, 3);
+  subscription_->OnTrimmed({.earliest = 2, .latest = 100});
   EXPECT_EQ(near_retention_, 1);
   subscription_->Leave(consumer, true);
 }

@@ -150,24 +150,24 @@ void SharedSubscription::OnLaggingRead(Position after, const std::vector<ReadEve
   Sweep();
 }
 
-size_t SharedSubscription::OnLost(Position first, Position last) {
-  size_t lost = 0;
+std::vector<Position> SharedSubscription::OnLost(Position first, Position last) {
+  std::vector<Position> lost;
   for (const Position position : InRange(unsettled_, first, last)) {
     Key& key = *unsettled_.at(position).key;
     Remove(position);
     changes_.Erase(position);
     Refresh(key);
-    ++lost;
+    lost.push_back(position);
   }
   for (const Position position : InRange(parked_, first, last)) {
     parked_.erase(position);
     changes_.Erase(position);
-    ++lost;
+    lost.push_back(position);
   }
   for (const Position position : InRange(sent_again_unread_, first, last)) {
     sent_again_unread_.erase(position);
     changes_.Erase(position);
-    ++lost;
+    lost.push_back(position);
   }
   if (first <= read_ + 1) read_ = std::max(read_, last);
   for (Key* key : std::vector<Key*>(lagging_.begin(), lagging_.end())) {
@@ -300,8 +300,10 @@ uint64_t SharedSubscription::Reserve(Position position) {
 void SharedSubscription::GiveBack(Position position, int64_t number, absl::Time now) {
   now_ = now;
   if (!IsCurrent(position, number)) return;
-  SendAgain(*unsettled_.at(position).key, position, DeliveryReason::kConsumerLeft, DeliveryReason::kConsumerLeft);
-  Sweep();
+  Item& item = unsettled_.at(position);
+  Release(position, item);
+  --item.deliveries;
+  Refresh(*item.key);
 }
 
 bool SharedSubscription::IsCurrent(Position position, int64_t number) const {
@@ -456,7 +458,16 @@ SharedSubscription::Stats SharedSubscription::stats() const {
   stats.parked = parked_.size();
   stats.consumers = consumers_.size();
   stats.lagging_keys = lagging_.size();
-  if (!unsettled_.empty()) stats.oldest = unsettled_.begin()->second.stored;
+  stats.settled_through = head_.through;
+  for (const Key* key : lagging_) stats.settled_through = std::min(stats.settled_through, key->lag->through);
+  if (!parked_.empty()) stats.settled_through = std::min(stats.settled_through, parked_.begin()->first - 1);
+  if (!unsettled_.empty()) stats.settled_through = std::min(stats.settled_through, unsettled_.begin()->first - 1);
+  // The time of an event that was parked before the start is not known.
+  for (const auto& [position, item] : unsettled_) {
+    if (item.stored == absl::InfinitePast()) continue;
+    stats.oldest = item.stored;
+    break;
+  }
   return stats;
 }
 

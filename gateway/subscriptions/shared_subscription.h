@@ -91,7 +91,9 @@ class SharedSubscription {
     size_t parked = 0;
     size_t consumers = 0;
     size_t lagging_keys = 0;
-    // When the log stored the first known event that is not settled; see ReadEvent.
+    // Every event up to here is settled, and none of them is parked.
+    Position settled_through = 0;
+    // When the log stored the first event that is known and not settled; see ReadEvent.
     std::optional<absl::Time> oldest;
   };
 
@@ -106,7 +108,8 @@ class SharedSubscription {
 
   // --- What the owner reads.
 
-  // Returns how many events the owner must read after `read()`; zero if none. The next call must follow OnRead.
+  // Returns how many events the owner must read after `read()`; zero if none. If the window is full, keys begin to lag.
+  // The next call must follow OnRead.
   size_t WantsEvents(Position latest);
   Position read() const { return read_; }
   // Adds the events that were read after read(), up to `through`.
@@ -117,9 +120,9 @@ class SharedSubscription {
   // Adds events of lagging keys that were read after `after`, up to `through`; ignores other events.
   void OnLaggingRead(Position after, const std::vector<ReadEvent>& events, Position through, absl::Time now);
 
-  // The log has no events any more from `first` to `last`: passes them. Returns how many of them were known and not
-  // settled, or parked.
-  size_t OnLost(Position first, Position last);
+  // The log has no events any more from `first` to `last`: passes them. Returns the positions of those that were known
+  // and not settled, or parked.
+  std::vector<Position> OnLost(Position first, Position last);
 
   // Whether all events that may have been sent before the start were read again, except those of lagging keys.
   bool HasRecovered() const { return read_ >= sent_before_start_; }
@@ -141,7 +144,8 @@ class SharedSubscription {
   // Returns new deliveries: no consumer gets more than `max_each`.
   std::vector<Delivery> Assign(absl::Time now, size_t max_each);
 
-  // Takes back a delivery that was not sent.
+  // Takes back a delivery that was not sent, as if Assign had not returned it. Later deliveries of the same key must
+  // have been taken back before.
   void GiveBack(Position position, int64_t number, absl::Time now);
 
   // Whether a delivery is still current, so that the owner can send it.

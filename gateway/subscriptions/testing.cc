@@ -146,11 +146,9 @@ std::shared_ptr<ServedSubscription> SubscriptionCallTest::Serving(const std::str
   ServedSubscription::Options options;
   options.name = name;
   options.settings.limits = {.settle_within = kSettleWithin, .max_deliveries = 3, .max_unsettled_per_key = 10};
-  options.settings.order = ServedSubscription::Order::kNone;
   options.settings.filter = std::make_shared<const EventFilter>();
   options.source = &source;
   options.store = &store_;
-  options.log = log_.identity();
   options.now = [this] { return now_; };
   options.observers = {.on_delivery = [](DeliveryReason) {},
                        .on_park = [](Position, int64_t, const std::string&) {},
