@@ -134,8 +134,8 @@ absl::Status ConfiguredSubscriptions::Apply() {
   for (const config::v1::Subscription& config : access->settings.subscriptions()) {
     const auto it = before.find(config.name());
     if (it == before.end()) {
-      absl::StatusOr<Entry> begun = Begin(config);
-      if (begun.ok()) after[config.name()] = *std::move(begun);
+      const absl::StatusOr<Entry> begun = Begin(config);
+      if (begun.ok()) after[config.name()] = *begun;
       status.Update(begun.status());
       continue;
     }
