@@ -90,7 +90,9 @@ absl::StatusOr<std::unique_ptr<Audit>> Audit::Open(const config::v1::Config& all
 Audit::Audit(std::string file, AuditMetrics& metrics, Observers observers)
     : file_(std::move(file)), metrics_(metrics), observers_(std::move(observers)) {}
 
-Audit::~Audit() {
+Audit::~Audit() { Close(); }
+
+void Audit::Close() {
   head_task_ = nullptr;
   if (log_ == nullptr) return;
   log_->Close();

@@ -53,8 +53,11 @@ class Audit {
   static absl::StatusOr<std::unique_ptr<Audit>> Open(const config::v1::Config& config, absl::string_view version,
                                                      AuditMetrics& metrics, Observers observers, const Pace& pace);
 
-  // Closes the audit log and logs its last head.
   ~Audit();
+
+  // Closes the audit log and logs its last head. Afterwards, log() refuses each call, see AuditLog::Close. The
+  // destructor does the same. Must not be called from a callback of the log.
+  void Close();
 
   AuditLog& log() { return *log_; }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <semaphore>
 #include <string>
 #include <vector>
@@ -21,15 +22,21 @@ namespace {
 
 using ::testing::SizeIs;
 
-// Appends denials to an audit log that looks at its head every millisecond, until the observer has got `heads` heads.
-// Returns the lines of the log that contain a head, with the last one, which is logged when the audit log is closed.
-std::vector<std::string> LinesAfterHeads(int intervals_per_line, int heads) {
+// Returns a config with an audit log in a new folder.
+config::v1::Config NewConfig() {
   const std::string folder = NewFolder();
   EXPECT_TRUE(GenerateSymmetricKey(folder + "key").ok());
   config::v1::Config config;
   config.mutable_audit()->set_file(folder + "audit.log");
   config.mutable_audit()->set_key_file(folder + "key");
   config.mutable_audit()->set_max_file_bytes(1 << 20);
+  return config;
+}
+
+// Appends denials to an audit log that looks at its head every millisecond, until the observer has got `heads` heads.
+// Returns the lines of the log that contain a head, with the last one, which is logged when the audit log is closed.
+std::vector<std::string> LinesAfterHeads(int intervals_per_line, int heads) {
+  const config::v1::Config config = NewConfig();
   MetricRegistry registry;
   AuditMetrics metrics(registry);
   std::counting_semaphore<> seen(0);
@@ -79,6 +86,19 @@ TEST(AuditTest, TheLogHasFewerHeadsThanTheObserver) {
 TEST(AuditTest, TheLogHasEachHeadThatIsTheLastOfItsIntervals) {
   // That of the end may be logged already.
   EXPECT_THAT(LinesAfterHeads(1, 5), SizeIs(::testing::Ge(6)));
+}
+
+TEST(AuditTest, AClosedLogRefusesEachCall) {
+  MetricRegistry registry;
+  AuditMetrics metrics(registry);
+  const auto audit = Audit::Open(NewConfig(), "1", metrics, {});
+  ASSERT_TRUE(audit.ok()) << audit.status();
+  (*audit)->Close();
+  std::promise<absl::Status> refused;
+  (*audit)->log().Allow({}, [&refused](const auto& allowed) { refused.set_value(allowed.status()); });
+  EXPECT_EQ(refused.get_future().get().code(), absl::StatusCode::kUnavailable);
+  (*audit)->log().Deny({});
+  (*audit)->Close();
 }
 
 }  // namespace

@@ -229,7 +229,8 @@ class Serving {
     // The audit log is closed before the store, so that the stop record of the audit log is written even if the disk of
     // the store hangs.
     bound->WaitFor("the audit log");
-    audit_ = nullptr;
+    // Calls that have not ended can still use the closed log, until server_ is destroyed.
+    if (audit_ != nullptr) audit_->Close();
     bound->WaitFor("the store");
     server_->CloseStore(absl::FromChrono(deadline - std::chrono::steady_clock::now()));
     if (telemetry_ != nullptr) {
