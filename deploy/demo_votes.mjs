@@ -1,5 +1,5 @@
 // Makes a call that waits for consensus: a second caller approves its activity, and the first call returns the result.
-// deploy/quickstart runs this after demo_events.mjs.
+// deploy/quickstart runs this after demo_consumers.mjs.
 //
 //   node deploy/demo_votes.mjs GATEWAY SIMULATOR_URL APPROVERS_TOKEN
 import { randomUUID } from 'node:crypto';

@@ -18,6 +18,7 @@
 #include "gateway/commands/operation_commands.h"
 #include "gateway/commands/store_commands.h"
 #include "gateway/commands/store_copy.h"
+#include "gateway/commands/subscription_commands.h"
 #include "gateway/grpc_port/grpc_experiments.h"
 #include "gateway/process/free_memory.h"
 #include "gateway/process/hardening.h"
@@ -79,6 +80,20 @@ int Main(int argc, char** argv) {
       return PrintReport(ReviewOperations(line->files));
     case CommandLine::Command::kOperationsExport:
       return ExportOperations();
+    case CommandLine::Command::kSubscriptionsList:
+      return Print(ListSubscriptionsOf(line->gateway));
+    case CommandLine::Command::kSubscriptionsShow:
+      return Print(ShowSubscriptionOf(line->gateway, line->subscription));
+    case CommandLine::Command::kSubscriptionsParked:
+      return Print(ListParkedOf(line->gateway, line->subscription));
+    case CommandLine::Command::kSubscriptionsRetry:
+      return PrintParkedReport(RetryParkedOf(line->gateway, line->subscription, line->cursors));
+    case CommandLine::Command::kSubscriptionsSkip:
+      return PrintParkedReport(SkipParkedOf(line->gateway, line->subscription, line->cursors));
+    case CommandLine::Command::kSubscriptionsSeek:
+      return Print(SeekSubscriptionOf(line->gateway, line->subscription, line->to));
+    case CommandLine::Command::kSubscriptionsDelete:
+      return Print(DeleteSubscriptionOf(line->gateway, line->subscription));
     case CommandLine::Command::kAuditKeygen:
     case CommandLine::Command::kStoreKeygen:
       return Print(CreateSymmetricKey(line->out));

@@ -129,6 +129,52 @@ absl::StatusOr<CommandLine> ParseOperations(const std::vector<std::string>& argu
   return line;
 }
 
+// Parses the arguments after "subscriptions".
+absl::StatusOr<CommandLine> ParseSubscriptions(const std::vector<std::string>& arguments) {
+  using Command = CommandLine::Command;
+  CommandLine line;
+  const std::string command = arguments.empty() ? "" : arguments[0];
+  Flags required = {{"gateway", &line.gateway.address}};
+  if (command == "list") {
+    line.command = Command::kSubscriptionsList;
+  } else if (command == "show") {
+    line.command = Command::kSubscriptionsShow;
+  } else if (command == "parked") {
+    line.command = Command::kSubscriptionsParked;
+  } else if (command == "retry") {
+    line.command = Command::kSubscriptionsRetry;
+  } else if (command == "skip") {
+    line.command = Command::kSubscriptionsSkip;
+  } else if (command == "seek") {
+    line.command = Command::kSubscriptionsSeek;
+    required["to"] = &line.to;
+  } else if (command == "delete") {
+    line.command = Command::kSubscriptionsDelete;
+  } else {
+    return absl::InvalidArgumentError("subscriptions needs a command: list, show, parked, retry, skip, seek or delete");
+  }
+  std::vector<std::string> names;
+  ABSL_RETURN_IF_ERROR(ParseFlags(arguments, required,
+                                  {{"ca", &line.gateway.ca},
+                                   {"certificate", &line.gateway.certificate},
+                                   {"key", &line.gateway.key},
+                                   {"token", &line.gateway.token}},
+                                  line.command == Command::kSubscriptionsList ? nullptr : &names));
+  if (line.command == Command::kSubscriptionsList) return line;
+  if (names.empty()) return absl::InvalidArgumentError(absl::StrCat(command, " needs the name of a subscription"));
+  line.subscription = names.front();
+  line.cursors.assign(names.begin() + 1, names.end());
+  const bool needs_cursors =
+      line.command == Command::kSubscriptionsRetry || line.command == Command::kSubscriptionsSkip;
+  if (needs_cursors && line.cursors.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(command, " needs the cursors of parked events, or all"));
+  }
+  if (!needs_cursors && !line.cursors.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument: ", line.cursors.front()));
+  }
+  return line;
+}
+
 // Returns the words before the first flag, without "help".
 std::string LeadingWords(const std::vector<std::string>& arguments) {
   const auto flag =
@@ -141,7 +187,8 @@ std::string LeadingWords(const std::vector<std::string>& arguments) {
 absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arguments) {
   CommandLine line;
   if (arguments.empty())
-    return absl::InvalidArgumentError("a command is missing: serve, check, keygen, audit, store or operations");
+    return absl::InvalidArgumentError(
+        "a command is missing: serve, check, keygen, audit, store, operations or subscriptions");
   const bool help = arguments[0] == "help" || absl::c_any_of(arguments, [](const std::string& argument) {
                       return argument == "--help" || argument == "-h";
                     });
@@ -163,6 +210,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& arg
   if (arguments[0] == "audit") return ParseAudit({arguments.begin() + 1, arguments.end()});
   if (arguments[0] == "store") return ParseStore({arguments.begin() + 1, arguments.end()});
   if (arguments[0] == "operations") return ParseOperations({arguments.begin() + 1, arguments.end()});
+  if (arguments[0] == "subscriptions") return ParseSubscriptions({arguments.begin() + 1, arguments.end()});
   if (arguments[0] == "keygen") {
     line.command = CommandLine::Command::kKeygen;
     std::string curve;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gateway/commands/gateway_client.h"
 #include "stamp/curve.h"
 
 namespace stampgate {
@@ -30,6 +31,13 @@ struct CommandLine {
     kOperationsDiff,
     kOperationsLint,
     kOperationsExport,
+    kSubscriptionsList,
+    kSubscriptionsShow,
+    kSubscriptionsParked,
+    kSubscriptionsRetry,
+    kSubscriptionsSkip,
+    kSubscriptionsSeek,
+    kSubscriptionsDelete,
   };
 
   Command command = Command::kHelp;
@@ -42,11 +50,14 @@ struct CommandLine {
   std::string grant_to;        // for kStoreMigrate: the name of a role, or empty
   std::string head;            // for kAuditVerify: a head that the process logged, or empty
   std::string from;  // for kAuditVerify: the head of the last archived file, or empty; for kStoreCopy: a config
-  std::string to;    // for kStoreCopy: a config
+  std::string to;    // for kStoreCopy: a config; for kSubscriptionsSeek: a place
   bool closed_files = false;  // for kAuditVerify: check only the closed files of the logs
   // For kAuditVerify: audit logs, or several files of one audit log. For kOperationsList, kOperationsDiff and
   // kOperationsLint: files of operations.
   std::vector<std::string> files;
+  GatewayAddress gateway;            // for the commands of subscriptions
+  std::string subscription;          // its name, for all of them except kSubscriptionsList
+  std::vector<std::string> cursors;  // for kSubscriptionsRetry and kSubscriptionsSkip, or only "all"
 };
 
 // Parses the arguments after the program's name. A flag has the form `--name value` or `--name=value`. Errors:

@@ -100,9 +100,44 @@ TEST(CommandLineTest, AcceptsHelpAtAnyPlace) {
            {{"serve", "--config", "a", "-h"}, "serve"},
            {{"help", "audit", "verify"}, "audit verify"},
            {{"audit", "verify", "a.log", "--help"}, "audit verify a.log"},
+           {{"subscriptions", "show", "--help"}, "subscriptions show"},
        }) {
     EXPECT_EQ(ParseCommandLine(arguments)->topic, topic);
   }
+}
+
+TEST(CommandLineTest, ParsesTheCommandsOfSubscriptions) {
+  const absl::StatusOr<CommandLine> list =
+      ParseCommandLine({"subscriptions", "list", "--gateway", "a:1", "--ca", "ca.pem", "--certificate", "c.pem",
+                        "--key", "c.key", "--token", "t"});
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->command, Command::kSubscriptionsList);
+  EXPECT_EQ(list->gateway.address, "a:1");
+  EXPECT_EQ(list->gateway.ca, "ca.pem");
+  EXPECT_EQ(list->gateway.certificate, "c.pem");
+  EXPECT_EQ(list->gateway.key, "c.key");
+  EXPECT_EQ(list->gateway.token, "t");
+  for (const auto& [name, command] :
+       {std::pair("show", Command::kSubscriptionsShow), std::pair("parked", Command::kSubscriptionsParked),
+        std::pair("delete", Command::kSubscriptionsDelete)}) {
+    const absl::StatusOr<CommandLine> line = ParseCommandLine({"subscriptions", name, "payouts", "--gateway=a:1"});
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_EQ(line->command, command);
+    EXPECT_EQ(line->subscription, "payouts");
+  }
+  for (const auto& [name, command] :
+       {std::pair("retry", Command::kSubscriptionsRetry), std::pair("skip", Command::kSubscriptionsSkip)}) {
+    const absl::StatusOr<CommandLine> line =
+        ParseCommandLine({"subscriptions", name, "payouts", "--gateway=a:1", "x", "y"});
+    ASSERT_TRUE(line.ok()) << line.status();
+    EXPECT_EQ(line->command, command);
+    EXPECT_THAT(line->cursors, ElementsAre("x", "y"));
+  }
+  const absl::StatusOr<CommandLine> seek =
+      ParseCommandLine({"subscriptions", "seek", "payouts", "--to", "latest", "--gateway", "a:1"});
+  ASSERT_TRUE(seek.ok()) << seek.status();
+  EXPECT_EQ(seek->command, Command::kSubscriptionsSeek);
+  EXPECT_EQ(seek->to, "latest");
 }
 
 TEST(CommandLineTest, AnErrorNamesTheFaultyArgument) {
@@ -143,6 +178,15 @@ TEST(CommandLineTest, AnErrorNamesTheFaultyArgument) {
       {{"operations", "lint"}, "lint needs a file"},
       {{"operations", "list", "--config", "a"}, "unknown or repeated flag: --config"},
       {{"operations", "export", "a.binpb"}, "unexpected argument: a.binpb"},
+      {{"subscriptions"}, "subscriptions needs a command: list, show, parked, retry, skip, seek or delete"},
+      {{"subscriptions", "list"}, "list needs --gateway"},
+      {{"subscriptions", "list", "a", "--gateway", "g"}, "unexpected argument: a"},
+      {{"subscriptions", "show", "--gateway", "g"}, "show needs the name of a subscription"},
+      {{"subscriptions", "show", "a", "b", "--gateway", "g"}, "unexpected argument: b"},
+      {{"subscriptions", "retry", "a", "--gateway", "g"}, "retry needs the cursors of parked events, or all"},
+      {{"subscriptions", "skip", "a", "--gateway", "g"}, "skip needs the cursors of parked events, or all"},
+      {{"subscriptions", "seek", "a", "--gateway", "g"}, "seek needs --to"},
+      {{"subscriptions", "delete", "a", "--to", "latest", "--gateway", "g"}, "unknown or repeated flag: --to"},
       {{"keygen", "--out", "k"}, "keygen needs --curve"},
       {{"keygen", "--curve", "p256"}, "keygen needs --out"},
       {{"keygen", "--curve", "P256", "--out", "k"}, "--curve must be"},

@@ -30,6 +30,16 @@ constexpr absl::string_view kCommands =
   stampgate operations diff FILE...        prints what files of operations add and change
   stampgate operations lint FILE...        prints what to decide before a gateway uses files of operations
   stampgate operations export              writes the operations of the program, as a file of operations
+  stampgate subscriptions list             lists the shared subscriptions of a running gateway
+  stampgate subscriptions show NAME        prints the state of a shared subscription
+  stampgate subscriptions parked NAME      lists the events that it has parked
+  stampgate subscriptions retry NAME CURSOR...
+                                           returns parked events to it
+  stampgate subscriptions skip NAME CURSOR...
+                                           removes parked events from it
+  stampgate subscriptions seek NAME --to PLACE
+                                           moves it to another place in the event log
+  stampgate subscriptions delete NAME      deletes its state when the config does not declare it any more
   stampgate COMMAND --help                 prints a command's options, exit statuses and an example
   stampgate --version
   stampgate --help
@@ -341,6 +351,150 @@ Exit status
 
 Example
   stampgate operations export >operations.binpb
+)"},
+    {"subscriptions list", R"(stampgate subscriptions list --gateway ADDRESS [OPTIONS]
+
+Prints the shared subscriptions that the caller may list, one a line: their events behind, when the oldest unsettled
+event was stored, their unsettled and parked events, and their consumers. Also prints the names of the subscriptions
+that the config does not declare any more, and whose state the gateway still keeps.
+
+  --gateway ADDRESS    required: host and port of the gateway
+  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
+  --certificate FILE   the certificate of the caller, if the gateway asks for one
+  --key FILE           its private key
+  --token FILE         the bearer token of the caller, if the gateway asks for one
+
+Exit status
+  0  printed
+  1  the gateway refused the call or cannot be reached, or a file cannot be read
+  2  the command line is wrong
+
+Example
+  stampgate subscriptions list --gateway gateway.internal:7443 --ca ca.pem --certificate ops.pem --key ops.key
+)"},
+    {"subscriptions show", R"(stampgate subscriptions show NAME --gateway ADDRESS [OPTIONS]
+
+Prints the state of a shared subscription, one field a line, with the names of the message Subscription in the API.
+
+  NAME                 required: the name of the subscription
+  --gateway ADDRESS    required: host and port of the gateway
+  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
+  --certificate FILE   the certificate of the caller, if the gateway asks for one
+  --key FILE           its private key
+  --token FILE         the bearer token of the caller, if the gateway asks for one
+
+Exit status
+  0  printed
+  1  the gateway refused the call or cannot be reached, or a file cannot be read
+  2  the command line is wrong
+
+Example
+  stampgate subscriptions show payouts --gateway 127.0.0.1:7443
+)"},
+    {"subscriptions parked", R"(stampgate subscriptions parked NAME --gateway ADDRESS [OPTIONS]
+
+Prints the parked events of a shared subscription, one a line: the cursor, the event's id and type, how often the event
+was delivered, when it was parked, and why.
+
+  NAME                 required: the name of the subscription
+  --gateway ADDRESS    required: host and port of the gateway
+  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
+  --certificate FILE   the certificate of the caller, if the gateway asks for one
+  --key FILE           its private key
+  --token FILE         the bearer token of the caller, if the gateway asks for one
+
+Exit status
+  0  printed
+  1  the gateway refused the call or cannot be reached, or a file cannot be read
+  2  the command line is wrong
+
+Example
+  stampgate subscriptions parked payouts --gateway 127.0.0.1:7443
+)"},
+    {"subscriptions retry", R"(stampgate subscriptions retry NAME CURSOR... --gateway ADDRESS [OPTIONS]
+
+Returns parked events to a shared subscription, which delivers them soon, out of order. Do this when the consumers can
+handle the events.
+
+  NAME                 required: the name of the subscription
+  CURSOR               required: the cursor of a parked event, as "parked" prints it; or the word all
+  --gateway ADDRESS    required: host and port of the gateway
+  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
+  --certificate FILE   the certificate of the caller, if the gateway asks for one
+  --key FILE           its private key
+  --token FILE         the bearer token of the caller, if the gateway asks for one
+
+Exit status
+  0  returned to the subscription
+  1  the gateway refused the call or cannot be reached, or a file cannot be read
+  2  the command line is wrong
+  3  some of the events were not parked; the others were returned
+
+Example
+  stampgate subscriptions retry payouts all --gateway 127.0.0.1:7443
+)"},
+    {"subscriptions skip", R"(stampgate subscriptions skip NAME CURSOR... --gateway ADDRESS [OPTIONS]
+
+Removes parked events from a shared subscription, which never delivers them again. The event log keeps the events.
+
+  NAME                 required: the name of the subscription
+  CURSOR               required: the cursor of a parked event, as "parked" prints it; or the word all
+  --gateway ADDRESS    required: host and port of the gateway
+  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
+  --certificate FILE   the certificate of the caller, if the gateway asks for one
+  --key FILE           its private key
+  --token FILE         the bearer token of the caller, if the gateway asks for one
+
+Exit status
+  0  removed from the subscription
+  1  the gateway refused the call or cannot be reached, or a file cannot be read
+  2  the command line is wrong
+  3  some of the events were not parked; the others were removed
+
+Example
+  stampgate subscriptions skip payouts all --gateway 127.0.0.1:7443
+)"},
+    {"subscriptions seek", R"(stampgate subscriptions seek NAME --to PLACE --gateway ADDRESS [OPTIONS]
+
+Moves a shared subscription to another place in the event log, forward or back, and prints its new state. It then
+delivers all events after the place, also those that were settled before, and none of the events before. Parked events
+stay parked.
+
+  NAME                 required: the name of the subscription
+  --to PLACE           required: earliest, latest, a time such as 2026-11-29T08:00:00Z, or the cursor of an event
+  --gateway ADDRESS    required: host and port of the gateway
+  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
+  --certificate FILE   the certificate of the caller, if the gateway asks for one
+  --key FILE           its private key
+  --token FILE         the bearer token of the caller, if the gateway asks for one
+
+Exit status
+  0  moved
+  1  the gateway refused the call or cannot be reached, or a file cannot be read
+  2  the command line is wrong
+
+Example
+  stampgate subscriptions seek payouts --to 2026-11-29T08:00:00Z --gateway 127.0.0.1:7443
+)"},
+    {"subscriptions delete", R"(stampgate subscriptions delete NAME --gateway ADDRESS [OPTIONS]
+
+Deletes the position and the parked events of a shared subscription that the config does not declare any more: the
+second step of its removal. The event log keeps the events. The caller needs a grant for all organizations.
+
+  NAME                 required: the name of the subscription
+  --gateway ADDRESS    required: host and port of the gateway
+  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
+  --certificate FILE   the certificate of the caller, if the gateway asks for one
+  --key FILE           its private key
+  --token FILE         the bearer token of the caller, if the gateway asks for one
+
+Exit status
+  0  deleted
+  1  the gateway refused the call or cannot be reached, or a file cannot be read
+  2  the command line is wrong
+
+Example
+  stampgate subscriptions delete payouts --gateway 127.0.0.1:7443
 )"},
 };
 

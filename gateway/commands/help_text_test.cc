@@ -18,10 +18,27 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-const std::vector<std::string> kCommands = {
-    "serve",           "check",           "keygen",          "audit keygen",     "audit verify",
-    "store keygen",    "store migrate",   "store check",     "store restored",   "store copy",
-    "operations list", "operations diff", "operations lint", "operations export"};
+const std::vector<std::string> kCommands = {"serve",
+                                            "check",
+                                            "keygen",
+                                            "audit keygen",
+                                            "audit verify",
+                                            "store keygen",
+                                            "store migrate",
+                                            "store check",
+                                            "store restored",
+                                            "store copy",
+                                            "operations list",
+                                            "operations diff",
+                                            "operations lint",
+                                            "operations export",
+                                            "subscriptions list",
+                                            "subscriptions show",
+                                            "subscriptions parked",
+                                            "subscriptions retry",
+                                            "subscriptions skip",
+                                            "subscriptions seek",
+                                            "subscriptions delete"};
 
 TEST(HelpTextTest, EachCommandHasItsOwnHelp) {
   for (const std::string& command : kCommands) {
@@ -42,7 +59,8 @@ TEST(HelpTextTest, ListsExactlyTheOptionsOfACommand) {
     return !absl::StrContains(status.message(), "unknown");
   };
   for (const std::string& command : kCommands) {
-    for (const char* option : {"--config", "--as", "--curve", "--out", "--key", "--head", "--from", "--grant-to"}) {
+    for (const char* option : {"--config", "--as", "--curve", "--out", "--key", "--head", "--from", "--grant-to",
+                               "--to", "--gateway", "--ca", "--certificate", "--token"}) {
       EXPECT_EQ(absl::StrContains(HelpText(command), absl::StrCat("\n  ", option, " ")), is_known(command, option))
           << command << " " << option;
     }
@@ -75,7 +93,7 @@ TEST(HelpTextTest, TheHelpOfAnyOtherTextListsAllCommands) {
 }
 
 TEST(HelpTextTest, NoLineHasMoreThan120Characters) {
-  for (const char* command : {"", "serve", "check", "keygen", "audit", "store", "operations"}) {
+  for (const char* command : {"", "serve", "check", "keygen", "audit", "store", "operations", "subscriptions"}) {
     for (const absl::string_view line : absl::StrSplit(HelpText(command), '\n')) EXPECT_LE(line.size(), 120u) << line;
   }
 }

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <utility>
@@ -53,19 +54,24 @@ std::optional<MemoryLimit> ControlGroupMemoryLimit(const std::string& root, cons
   return lowest;
 }
 
-std::optional<std::string> MemoryWarning(const std::optional<MemoryLimit>& limit, int64_t held_bytes,
+std::optional<std::string> MemoryWarning(const std::optional<MemoryLimit>& limit, int64_t own_bytes, int64_t held_bytes,
                                          absl::string_view settings) {
   const auto mebibytes = [](int64_t bytes) { return absl::StrCat(bytes >> 20, " MiB"); };
-  const int64_t need = kBaseMemoryBytes + held_bytes;
+  const int64_t need = own_bytes + held_bytes;
   if (!limit.has_value() || need <= limit->bytes) return std::nullopt;
-  return absl::StrCat(settings, ": the gateway can need ", mebibytes(need), " of memory (", mebibytes(kBaseMemoryBytes),
+  return absl::StrCat(settings, ": the gateway can need ", mebibytes(need), " of memory (", mebibytes(own_bytes),
                       " for itself, ", mebibytes(held_bytes), " for what its clients make it hold), but ",
                       limit->source, " gives it ", mebibytes(limit->bytes),
                       ": the system can end the gateway; raise the limit, or lower ", settings);
 }
 
+int64_t OwnMemoryBytes(const config::v1::Config& config) {
+  return kBaseMemoryBytes + std::min(config.subscriptions_size(), kMostFullSubscriptions) * kSubscriptionBytes;
+}
+
 std::optional<std::string> MemoryWarning(const config::v1::Config& config) {
-  return MemoryWarning(LowestMemoryLimit(), static_cast<int64_t>(config.memory().max_bytes()), "memory.max_bytes");
+  return MemoryWarning(LowestMemoryLimit(), OwnMemoryBytes(config), static_cast<int64_t>(config.memory().max_bytes()),
+                       "memory.max_bytes");
 }
 
 }  // namespace stampgate

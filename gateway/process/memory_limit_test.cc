@@ -59,11 +59,20 @@ TEST_F(MemoryLimitTest, VersionOneHasALimitToo) {
 
 TEST_F(MemoryLimitTest, ALimitBelowTheNeedHasAWarning) {
   const int64_t need = kBaseMemoryBytes + 256 * kMib;
-  EXPECT_EQ(MemoryWarning(MemoryLimit{need, "x"}, 256 * kMib, "a.b"), std::nullopt);
-  EXPECT_EQ(MemoryWarning(std::nullopt, 256 * kMib, "a.b"), std::nullopt);
-  EXPECT_EQ(MemoryWarning(MemoryLimit{need - 1, "the machine"}, 256 * kMib, "a.b"),
+  EXPECT_EQ(MemoryWarning(MemoryLimit{need, "x"}, kBaseMemoryBytes, 256 * kMib, "a.b"), std::nullopt);
+  EXPECT_EQ(MemoryWarning(std::nullopt, kBaseMemoryBytes, 256 * kMib, "a.b"), std::nullopt);
+  EXPECT_EQ(MemoryWarning(MemoryLimit{need - 1, "the machine"}, kBaseMemoryBytes, 256 * kMib, "a.b"),
             "a.b: the gateway can need 384 MiB of memory (128 MiB for itself, 256 MiB for what its clients make it "
             "hold), but the machine gives it 383 MiB: the system can end the gateway; raise the limit, or lower a.b");
+}
+
+TEST_F(MemoryLimitTest, EachSubscriptionNeedsMemoryUpToABound) {
+  config::v1::Config config;
+  EXPECT_EQ(OwnMemoryBytes(config), 128 * kMib);
+  config.add_subscriptions();
+  EXPECT_EQ(OwnMemoryBytes(config), 144 * kMib);
+  for (int i = 0; i < 99; ++i) config.add_subscriptions();
+  EXPECT_EQ(OwnMemoryBytes(config), 288 * kMib);
 }
 
 TEST_F(MemoryLimitTest, TheLimitsOfTheProcessAndOfTheMachineHoldToo) {

@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <future>
+#include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/calls/shutting_down.h"
 #include "gateway/config/duration.h"
 #include "gateway/config/subscription_rules.h"
+#include "gateway/feed/error.h"
 #include "gateway/process/log.h"
+#include "gateway/process/memory_limit.h"
+#include "translate/error.h"
 #include "webhooks/log/event_filter.h"
 
 namespace stampgate {
@@ -19,8 +24,16 @@ constexpr absl::Duration kTick = absl::Milliseconds(100);
 // How often the gauges are set, and how often it is looked for events that retention has deleted.
 constexpr absl::Duration kSlowWork = absl::Seconds(2);
 
-ServedSubscription::Settings SettingsOf(const config::v1::Subscription& config) {
+// Returns the part of each of `count` subscriptions if one alone has `most`. So the memory of all has a bound; see
+// kSubscriptionBytes.
+size_t Share(size_t most, size_t count) { return std::min(most, most * kMostFullSubscriptions / count); }
+
+// Returns the settings of one of `count` subscriptions.
+ServedSubscription::Settings SettingsOf(const config::v1::Subscription& config, size_t count) {
   ServedSubscription::Settings settings;
+  settings.limits.max_window = Share(settings.limits.max_window, count);
+  settings.limits.max_parked = Share(settings.limits.max_parked, count);
+  settings.max_kept_bytes = Share(settings.max_kept_bytes, count);
   settings.limits.settle_within = ToDuration(config.settle_within());
   settings.limits.max_deliveries = config.max_deliveries();
   settings.limits.max_unsettled_per_key = config.max_unsettled_per_key();
@@ -76,6 +89,11 @@ void EndAndClose(ServedSubscription& subscription, const absl::Status& why) {
   closed.get_future().wait();
 }
 
+bool Declares(const Access& access, absl::string_view name) {
+  return absl::c_any_of(access.settings.subscriptions(),
+                        [&](const config::v1::Subscription& subscription) { return subscription.name() == name; });
+}
+
 absl::StatusOr<Position> StartOf(const config::v1::Subscription& config, EventReader& reader) {
   const absl::Time start = ParseSubscriptionStart(config.start()).value_or(absl::InfinitePast());
   if (start != absl::InfinitePast() && start != absl::InfiniteFuture()) return reader.PositionBefore(start);
@@ -109,6 +127,16 @@ std::vector<std::shared_ptr<const DeclaredSubscription>> ConfiguredSubscriptions
   return all;
 }
 
+std::vector<std::string> ConfiguredSubscriptions::Undeclared() const {
+  const MutexLock lock(mutex_);
+  return {undeclared_.begin(), undeclared_.end()};
+}
+
+void ConfiguredSubscriptions::Delete(const std::string& name, absl::AnyInvocable<void(absl::Status)> done) {
+  const MutexLock lock(mutex_);
+  deletions_.push_back({name, std::move(done)});
+}
+
 ConfiguredSubscriptions::Entries ConfiguredSubscriptions::entries() const {
   const MutexLock lock(mutex_);
   return entries_;
@@ -130,17 +158,20 @@ absl::Status ConfiguredSubscriptions::Apply() {
   if (access == applied_) return absl::OkStatus();
   const Entries before = entries();
   Entries after;
+  const absl::StatusOr<SubscriptionStates> stored = options_.store->Load();
+  const auto count = static_cast<size_t>(access->settings.subscriptions_size());
   absl::Status status;
   for (const config::v1::Subscription& config : access->settings.subscriptions()) {
     const auto it = before.find(config.name());
     if (it == before.end()) {
-      const absl::StatusOr<Entry> begun = Begin(config);
+      const absl::StatusOr<Entry> begun =
+          stored.ok() ? Begin(config, SettingsOf(config, count), *stored) : stored.status();
       if (begun.ok()) after[config.name()] = *begun;
       status.Update(begun.status());
       continue;
     }
     const std::shared_ptr<ServedSubscription>& served = it->second.declared->served;
-    served->Use(SettingsOf(config));
+    served->Use(SettingsOf(config, count));
     after[config.name()] = {DeclarationOf(config, served), it->second.metrics};
   }
   {
@@ -152,12 +183,32 @@ absl::Status ConfiguredSubscriptions::Apply() {
     Log(Severity::kWarning, "subscription_removed", {{"subscription", name}});
     EndAndClose(*entry.declared->served, absl::NotFoundError("the config does not declare this subscription any more"));
   }
+  if (stored.ok()) KeepUndeclared(*stored, *access);
   if (status.ok()) applied_ = access;
   return status;
 }
 
-absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(const config::v1::Subscription& config) {
-  ABSL_ASSIGN_OR_RETURN(const SubscriptionState state, StateOf(config));
+void ConfiguredSubscriptions::KeepUndeclared(const SubscriptionStates& stored, const Access& access) {
+  std::set<std::string> undeclared;
+  for (const auto& [name, state] : stored) {
+    if (!Declares(access, name)) undeclared.insert(name);
+  }
+  const MutexLock lock(mutex_);
+  for (const std::string& name : undeclared) {
+    if (undeclared_.contains(name)) continue;
+    Log(Severity::kWarning, "subscription_not_declared",
+        {{"subscription", name},
+         {"message", "the gateway keeps its position: declare it again, or run stampgate subscriptions delete"}});
+  }
+  undeclared_ = std::move(undeclared);
+}
+
+absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(const config::v1::Subscription& config,
+                                                                              ServedSubscription::Settings settings,
+                                                                              const SubscriptionStates& stored) {
+  const auto known = stored.find(config.name());
+  ABSL_ASSIGN_OR_RETURN(const SubscriptionState state,
+                        known == stored.end() ? Create(config) : absl::StatusOr<SubscriptionState>(known->second));
   if (state.head.order != config.order_by()) {
     Log(Severity::kWarning, "subscription_order_kept",
         {{"subscription", config.name()},
@@ -167,7 +218,7 @@ absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(co
   entry.metrics = std::make_shared<SubscriptionMetrics>(*options_.metrics, config.name());
   ServedSubscription::Options options;
   options.name = config.name();
-  options.settings = SettingsOf(config);
+  options.settings = std::move(settings);
   options.source = options_.source;
   options.store = options_.store;
   options.now = options_.now;
@@ -177,22 +228,43 @@ absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(co
   return entry;
 }
 
-// Returns the state in the store. If it has none, creates it.
-absl::StatusOr<SubscriptionState> ConfiguredSubscriptions::StateOf(const config::v1::Subscription& config) {
-  ABSL_ASSIGN_OR_RETURN(const SubscriptionStates states, options_.store->Load());
-  if (const auto it = states.find(config.name()); it != states.end()) return it->second;
+absl::StatusOr<SubscriptionState> ConfiguredSubscriptions::Create(const config::v1::Subscription& config) {
   ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<EventReader> reader, options_.log->NewReader());
   ABSL_ASSIGN_OR_RETURN(const Position start, StartOf(config, *reader));
   SubscriptionChange created;
   created.subscription = config.name();
   created.head = {.through = start, .reserved = start, .order = config.order_by()};
-  std::promise<absl::Status> written;
-  options_.store->Write(created, [&](absl::Status status) { written.set_value(std::move(status)); });
-  ABSL_RETURN_IF_ERROR(written.get_future().get());
+  ABSL_RETURN_IF_ERROR(Write(created));
   Log(Severity::kInfo, "subscription_created", {{"subscription", config.name()}, {"through", start}});
   SubscriptionState state;
   state.head = *created.head;
   return state;
+}
+
+absl::Status ConfiguredSubscriptions::Write(SubscriptionChange change) {
+  std::promise<absl::Status> written;
+  options_.store->Write(std::move(change), [&](absl::Status status) { written.set_value(std::move(status)); });
+  return written.get_future().get();
+}
+
+absl::Status ConfiguredSubscriptions::DeleteState(const std::string& name) {
+  if (entries().contains(name) || Declares(*options_.access->Get(), name)) {
+    return ToStatus(GatewayError(absl::StatusCode::kFailedPrecondition, v1::ERROR_REASON_SUBSCRIPTION_DECLARED,
+                                 absl::StrCat("the gateway's config declares the subscription ", name)));
+  }
+  ABSL_ASSIGN_OR_RETURN(const SubscriptionStates stored, options_.store->Load());
+  if (!stored.contains(name)) {
+    return ToStatus(GatewayError(absl::StatusCode::kNotFound, v1::ERROR_REASON_SUBSCRIPTION_NOT_FOUND,
+                                 absl::StrCat("the gateway keeps no state of a subscription ", name)));
+  }
+  SubscriptionChange removal;
+  removal.subscription = name;
+  removal.remove = true;
+  ABSL_RETURN_IF_ERROR(Write(std::move(removal)));
+  Log(Severity::kWarning, "subscription_deleted", {{"subscription", name}});
+  const MutexLock lock(mutex_);
+  undeclared_.erase(name);
+  return absl::OkStatus();
 }
 
 void ConfiguredSubscriptions::Work() {
@@ -205,6 +277,20 @@ void ConfiguredSubscriptions::Work() {
     if (has_failed_) {
       Log(Severity::kWarning, "subscriptions_not_applied", {{"message", std::string(status.message())}});
     }
+  }
+  std::vector<Deletion> deletions;
+  {
+    const MutexLock lock(mutex_);
+    deletions.swap(deletions_);
+  }
+  for (Deletion& deletion : deletions) {
+    absl::Status status = DeleteState(deletion.name);
+    if (!status.ok() && !IsGatewayError(status)) {
+      Log(Severity::kWarning, "subscription_not_deleted",
+          {{"subscription", deletion.name}, {"message", std::string(status.message())}});
+      status = LogUnavailable();
+    }
+    deletion.done(std::move(status));
   }
   if (!is_due) return;
   slow_work_at_ = now + kSlowWork;

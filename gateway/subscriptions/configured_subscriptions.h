@@ -6,10 +6,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -28,7 +30,8 @@
 
 namespace stampgate {
 
-// Thread-safe. A subscription that the config no longer declares ends, and its state stays in the store.
+// Thread-safe. A subscription that the config no longer declares ends, and its state stays in the store until somebody
+// deletes it.
 class ConfiguredSubscriptions : public SubscriptionSet {
  public:
   // Each pointer is not null, and must outlive this.
@@ -50,6 +53,8 @@ class ConfiguredSubscriptions : public SubscriptionSet {
 
   std::shared_ptr<const DeclaredSubscription> Find(absl::string_view name) const override;
   std::vector<std::shared_ptr<const DeclaredSubscription>> All() const override;
+  std::vector<std::string> Undeclared() const override;
+  void Delete(const std::string& name, absl::AnyInvocable<void(absl::Status)> done) override;
 
   // From now on, each Next of a consumer ends with SHUTTING_DOWN. Does not wait.
   void Drain();
@@ -63,13 +68,23 @@ class ConfiguredSubscriptions : public SubscriptionSet {
     std::shared_ptr<SubscriptionMetrics> metrics;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
+  struct Deletion {
+    std::string name;
+    absl::AnyInvocable<void(absl::Status)> done;
+  };
 
   explicit ConfiguredSubscriptions(Options options) : options_(std::move(options)) {}
 
   // Applies the config in force. Used by Open, and then only by the thread of `task_`, as are the next functions.
   absl::Status Apply();
-  absl::StatusOr<Entry> Begin(const config::v1::Subscription& config);
-  absl::StatusOr<SubscriptionState> StateOf(const config::v1::Subscription& config);
+  // `stored` are the states that the store has.
+  absl::StatusOr<Entry> Begin(const config::v1::Subscription& config, ServedSubscription::Settings settings,
+                              const SubscriptionStates& stored);
+  absl::StatusOr<SubscriptionState> Create(const config::v1::Subscription& config);
+  void KeepUndeclared(const SubscriptionStates& stored, const Access& access);
+  // Returns when the store has answered.
+  absl::Status Write(SubscriptionChange change);
+  absl::Status DeleteState(const std::string& name);
   void Work();
   void LookForTrimmed(const Entries& entries);
   void Show(const Entries& entries);
@@ -82,6 +97,8 @@ class ConfiguredSubscriptions : public SubscriptionSet {
   bool has_failed_ = false;  // the latest Apply; it is repeated with the slow work
   mutable Mutex mutex_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> undeclared_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Deletion> deletions_ ABSL_GUARDED_BY(mutex_);  // that Work has not begun
   std::optional<PeriodicTask> task_;
 };
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,11 +16,13 @@
 #include "gateway/feed/feed_metrics.h"
 #include "gateway/metrics/registry.h"
 #include "translate/testing/dynamic_message.h"
+#include "translate/testing/status.h"
 #include "webhooks/log/fake_subscription_store.h"
 
 namespace stampgate {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -53,6 +56,19 @@ class ConfiguredSubscriptionsTest : public ::testing::Test {
                                           .access = &access_,
                                           .metrics = &registry_,
                                           .now = [this] { return absl::FromUnixSeconds(seconds_++); }});
+  }
+
+  void Keep(const std::string& name) {
+    SubscriptionChange known;
+    known.subscription = name;
+    known.head = SubscriptionHead{.order = 1};
+    store_.Write(known, [](const absl::Status&) {});
+  }
+
+  static absl::Status Delete(ConfiguredSubscriptions& subscriptions, const std::string& name) {
+    std::promise<absl::Status> deleted;
+    subscriptions.Delete(name, [&deleted](absl::Status status) { deleted.set_value(std::move(status)); });
+    return deleted.get_future().get();
   }
 
   std::atomic<int64_t> seconds_ = 1000;
@@ -124,10 +140,7 @@ TEST_F(ConfiguredSubscriptionsTest, AReloadBeginsAndEndsSubscriptions) {
 }
 
 TEST_F(ConfiguredSubscriptionsTest, ASubscriptionThatCannotBeCreatedDelaysNoOther) {
-  SubscriptionChange known;
-  known.subscription = "payouts";
-  known.head = SubscriptionHead{.order = 1};
-  store_.Write(known, [](const absl::Status&) {});
+  Keep("payouts");
   Configure({});
   const auto subscriptions = Open();
   ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
@@ -144,6 +157,48 @@ TEST_F(ConfiguredSubscriptionsTest, ASubscriptionThatCannotBeCreatedDelaysNoOthe
   store_.AnswerAtOnce();
   while ((*subscriptions)->Find("other") == nullptr) std::this_thread::yield();
   EXPECT_EQ((*subscriptions)->Find("payouts")->served, declared->served) << "it was not begun again";
+}
+
+TEST_F(ConfiguredSubscriptionsTest, OnlyAnUndeclaredSubscriptionIsDeleted) {
+  Keep("old");
+  Configure({Payouts()});
+  const auto subscriptions = Open();
+  ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+  EXPECT_THAT((*subscriptions)->Undeclared(), ElementsAre("old"));
+  const absl::Status declared = Delete(**subscriptions, "payouts");
+  EXPECT_EQ(declared.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(testing::DetailsOf(declared).reason, "SUBSCRIPTION_DECLARED");
+  EXPECT_TRUE(Delete(**subscriptions, "old").ok());
+  EXPECT_THAT((*subscriptions)->Undeclared(), IsEmpty());
+  const absl::Status again = Delete(**subscriptions, "old");
+  EXPECT_EQ(again.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(testing::DetailsOf(again).reason, "SUBSCRIPTION_NOT_FOUND");
+  const SubscriptionStates states = store_.states();
+  EXPECT_TRUE(states.contains("payouts"));
+  EXPECT_FALSE(states.contains("old"));
+}
+
+TEST_F(ConfiguredSubscriptionsTest, ASubscriptionThatAReloadRemovedCanBeDeletedAndBeginAgain) {
+  log_.Grow(9);
+  Configure({Payouts("latest")});
+  const auto subscriptions = Open();
+  ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+  Configure({});
+  while (!Delete(**subscriptions, "payouts").ok()) std::this_thread::yield();
+  EXPECT_FALSE(store_.states().contains("payouts"));
+  Configure({Payouts("earliest")});
+  while ((*subscriptions)->Find("payouts") == nullptr) std::this_thread::yield();
+  EXPECT_LT((*subscriptions)->Find("payouts")->served->state().stats.through, 9) << "it begins at the log's start";
+}
+
+TEST_F(ConfiguredSubscriptionsTest, ADeletionThatTheStoreDoesNotWriteChangesNothing) {
+  Keep("old");
+  Configure({});
+  const auto subscriptions = Open();
+  ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+  store_.AnswerAtOnce(absl::ResourceExhaustedError("the disk is full"));
+  EXPECT_EQ(testing::DetailsOf(Delete(**subscriptions, "old")).reason, "EVENT_LOG_UNAVAILABLE");
+  EXPECT_THAT((*subscriptions)->Undeclared(), ElementsAre("old"));
 }
 
 }  // namespace

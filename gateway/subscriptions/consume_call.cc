@@ -59,7 +59,8 @@ absl::StatusOr<ConsumeCall::Request> ConsumeCall::Read(const grpc::ByteBuffer& b
   return request;
 }
 
-// The first message shows the caller that it consumes, and which deliveries it does not hold any more.
+// The first message shows the caller that it consumes, which deliveries it does not hold any more, and how long it has
+// the others.
 void ConsumeCall::Begin(const Request& request) {
   joined_ = subscription_->served;
   std::vector<size_t> superseded;
@@ -70,6 +71,8 @@ void ConsumeCall::Begin(const Request& request) {
     out.String(environment_.messages.responses().consume.superseded_tokens,
                EncodeDeliveryToken(environment_.events.log->identity, joined_->name(), request.held[index]));
   }
+  out.Varint(environment_.messages.responses().consume.settle_within_ms,
+             static_cast<uint64_t>(absl::ToInt64Milliseconds(joined_->settle_within())));
   Send(BufferOf(out.Take()));
 }
 

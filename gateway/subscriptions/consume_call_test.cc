@@ -42,6 +42,7 @@ struct Message {
   std::vector<std::string> counts;
   std::vector<std::string> reasons;
   std::vector<std::string> superseded;
+  std::string settle_within_ms;
 };
 
 Message MessageOf(const std::string& bytes) {
@@ -50,7 +51,8 @@ Message MessageOf(const std::string& bytes) {
                      .tokens = ValuesAt(*response, "deliveries", "token"),
                      .counts = ValuesAt(*response, "deliveries", "delivery_count"),
                      .reasons = ValuesAt(*response, "deliveries", "reason"),
-                     .superseded = {}};
+                     .superseded = {},
+                    .settle_within_ms = ValueAt(*response, "settle_within_ms")};
   const size_t superseded = std::stoul(ValueAt(*response, "superseded_tokens"));
   for (size_t i = 0; i < superseded; ++i) {
     message.superseded.push_back(ValueAt(*response, absl::StrCat("superseded_tokens.", i)));
@@ -155,6 +157,7 @@ TEST_F(ConsumeCallTest, TheFirstMessageHasNoDeliveriesAndTheOthersHaveThem) {
   const Message first = consumer.Receive();
   EXPECT_THAT(first.events, IsEmpty());
   EXPECT_THAT(first.superseded, IsEmpty());
+  EXPECT_EQ(first.settle_within_ms, "20000");
   const Message message = ReceiveAll(consumer);
   EXPECT_THAT(message.events, ElementsAre("event-1", "event-2", "event-3", "event-4"));
   EXPECT_THAT(message.counts, ElementsAre("1", "1", "1", "1"));

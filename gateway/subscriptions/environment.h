@@ -15,7 +15,7 @@ struct SubscriptionEnvironment {
   const SubscriptionMessages& messages;
   Departures& departures;
   // Null as long as the event log is not open, and if it cannot store subscriptions. There are no subscriptions then.
-  const SubscriptionSet* subscriptions = nullptr;
+  SubscriptionSet* subscriptions = nullptr;
 };
 
 }  // namespace stampgate

@@ -86,7 +86,8 @@ absl::StatusOr<SubscriptionResponses> FindResponses(FieldNumbers& numbers) {
   SubscriptionResponses responses;
   responses.consume = {
       .deliveries = numbers.List(Named("ConsumeResponse", "deliveries"), FieldDescriptor::TYPE_MESSAGE),
-      .superseded_tokens = numbers.List(Named("ConsumeResponse", "superseded_tokens"), FieldDescriptor::TYPE_STRING)};
+      .superseded_tokens = numbers.List(Named("ConsumeResponse", "superseded_tokens"), FieldDescriptor::TYPE_STRING),
+      .settle_within_ms = numbers.One(Named("ConsumeResponse", "settle_within_ms"), FieldDescriptor::TYPE_UINT32)};
   responses.delivery = FindDelivery(numbers);
   responses.list_parked = {
       .parked_events = numbers.List(Named("ListParkedResponse", "parked_events"), FieldDescriptor::TYPE_MESSAGE),
@@ -101,6 +102,8 @@ absl::StatusOr<SubscriptionResponses> FindResponses(FieldNumbers& numbers) {
       numbers.List(Named("SettleResponse", "superseded_tokens"), FieldDescriptor::TYPE_STRING);
   responses.not_parked_cursors =
       numbers.List(Named("RetryParkedResponse", "not_parked_cursors"), FieldDescriptor::TYPE_STRING);
+  responses.undeclared_names =
+      numbers.List(Named("ListSubscriptionsResponse", "undeclared_names"), FieldDescriptor::TYPE_STRING);
   responses.subscriptions =
       numbers.List(Named("ListSubscriptionsResponse", "subscriptions"), FieldDescriptor::TYPE_MESSAGE);
   const int skipped = numbers.List(Named("SkipParkedResponse", "not_parked_cursors"), FieldDescriptor::TYPE_STRING);
@@ -141,6 +144,7 @@ absl::StatusOr<std::unique_ptr<const SubscriptionMessages>> SubscriptionMessages
   messages.skip_parked_ = FindParked("SkipParkedRequest", finder);
   FindRequest("SeekRequest", finder, messages.seek_);
   messages.seek_.place = PlaceFields::Find(messages.seek_.plan, finder, numbers);
+  FindRequest("DeleteSubscriptionRequest", finder, messages.delete_subscription_);
   if (!finder.status().ok()) return finder.status();
   ABSL_ASSIGN_OR_RETURN(messages.responses_, FindResponses(numbers));
   return std::unique_ptr<const SubscriptionMessages>(std::move(found));

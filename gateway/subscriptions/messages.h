@@ -57,6 +57,7 @@ struct SubscriptionResponses {
   struct Consume {
     int deliveries = 0;
     int superseded_tokens = 0;
+    int settle_within_ms = 0;
   };
   struct Delivery {
     int token = 0;
@@ -93,6 +94,7 @@ struct SubscriptionResponses {
   Subscription subscription;
   int settle_superseded_tokens = 0;
   int not_parked_cursors = 0;  // of the responses of RetryParked and SkipParked
+  int undeclared_names = 0;    // of the response of ListSubscriptions
   int subscriptions = 0;       // of the responses of GetSubscription, ListSubscriptions and Seek
 };
 
@@ -113,6 +115,7 @@ class SubscriptionMessages {
   const ParkedFields& retry_parked() const { return retry_parked_; }
   const ParkedFields& skip_parked() const { return skip_parked_; }
   const SeekFields& seek() const { return seek_; }
+  const SubscriptionRequest& delete_subscription() const { return delete_subscription_; }
   const SubscriptionResponses& responses() const { return responses_; }
 
  private:
@@ -127,6 +130,7 @@ class SubscriptionMessages {
   ParkedFields retry_parked_;
   ParkedFields skip_parked_;
   SeekFields seek_;
+  SubscriptionRequest delete_subscription_;
   SubscriptionResponses responses_;
 };
 

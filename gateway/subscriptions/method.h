@@ -12,6 +12,7 @@ inline constexpr char kListParked[] = "/stampgate.v1.SubscriptionService/ListPar
 inline constexpr char kRetryParked[] = "/stampgate.v1.SubscriptionService/RetryParked";
 inline constexpr char kSkipParked[] = "/stampgate.v1.SubscriptionService/SkipParked";
 inline constexpr char kSeek[] = "/stampgate.v1.SubscriptionService/Seek";
+inline constexpr char kDeleteSubscription[] = "/stampgate.v1.SubscriptionService/DeleteSubscription";
 
 }  // namespace stampgate
 

@@ -16,9 +16,6 @@ namespace {
 // The most deliveries that a consumer is assigned at a time.
 constexpr size_t kMaxAssigned = 64;
 
-// How much of the events that were read is kept until consumers get them. What is not kept is read again.
-constexpr size_t kMaxKeptBytes = 4 << 20;
-
 // A subscription is near retention if its position is in this fraction of the log, the oldest one.
 constexpr Position kNearRetention = 5;
 
@@ -55,6 +52,11 @@ absl::Status NotReadYet() {
                                "the gateway was started, and has not read the event again"));
 }
 
+absl::Status TooManyParked() {
+  return ToStatus(GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_PARKED,
+                               "the subscription cannot park further events: retry or skip parked ones"));
+}
+
 }  // namespace
 
 ServedSubscription::ServedSubscription(Options options, const SubscriptionState& state)
@@ -64,7 +66,8 @@ ServedSubscription::ServedSubscription(Options options, const SubscriptionState&
       fetcher_(options_.source->NewReaderId()),
       machine_(options_.settings.limits, state, options_.source->latest(), options_.now()),
       order_(static_cast<Order>(state.head.order)),
-      filter_(options_.settings.filter) {}
+      filter_(options_.settings.filter),
+      max_kept_bytes_(options_.settings.max_kept_bytes) {}
 
 template <typename Function>
 void ServedSubscription::Do(Function change) {
@@ -88,9 +91,15 @@ void ServedSubscription::Use(const Settings& settings) {
     has_other_filter =
         filter_->organization_ids != settings.filter->organization_ids || filter_->types != settings.filter->types;
     filter_ = settings.filter;
+    max_kept_bytes_ = settings.max_kept_bytes;
   });
   // The read that waits for new events has the earlier filter.
   if (has_other_filter) options_.source->Cancel(reader_);
+}
+
+absl::Duration ServedSubscription::settle_within() const {
+  const MutexLock lock(mutex_);
+  return machine_.options().settle_within;
 }
 
 // --- Consumers.
@@ -161,23 +170,24 @@ void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, Settl
     const absl::Time now = options_.now();
     std::vector<size_t> superseded;
     uint64_t after_write = 0;
-    bool is_read = true;
+    absl::Status refusal;
     for (size_t i = 0; i < deliveries.size(); ++i) {
       const DeliveryId& id = deliveries[i];
       SharedSubscription::Settled settled{SettleResult::kSuperseded};
       if (id.incarnation == machine_.incarnation()) {
         settled = machine_.Settle(id.position, id.number, outcome, delay, reason, now);
       }
-      if (settled.result == SettleResult::kNotReadYet) is_read = false;
+      if (settled.result == SettleResult::kNotReadYet) refusal.Update(NotReadYet());
+      if (settled.result == SettleResult::kTooManyParked) refusal.Update(TooManyParked());
       if (settled.result == SettleResult::kSuperseded) superseded.push_back(i);
       if (settled.stored > absl::InfinitePast()) options_.observers.on_done(now - settled.stored);
       after_write = std::max(after_write, settled.after_write);
     }
     After(
         after_write,
-        [is_read, superseded = std::move(superseded), done = std::move(done)](const absl::Status& status) mutable {
+        [refusal, superseded = std::move(superseded), done = std::move(done)](const absl::Status& status) mutable {
           if (!status.ok()) return done(status);
-          if (!is_read) return done(NotReadYet());
+          if (!refusal.ok()) return done(refusal);
           done(std::move(superseded));
         },
         actions);
@@ -549,7 +559,7 @@ void ServedSubscription::Keep(const EventPage& page) {
   for (const auto& [position, event] : events_) event_bytes_ += event->field.size();
   for (const auto& event : page.events) {
     const size_t size = event->field.size();
-    if (event != page.events.front() && event_bytes_ + size > kMaxKeptBytes) return;
+    if (event != page.events.front() && event_bytes_ + size > max_kept_bytes_) return;
     if (events_.emplace(event->position, event).second) event_bytes_ += size;
   }
 }

@@ -47,6 +47,8 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // What the config says about a subscription, apart from its start.
   struct Settings {
     SharedSubscription::Options limits;
+    // How many bytes of events that were read are kept until consumers get them. What is not kept is read again.
+    size_t max_kept_bytes = 4 << 20;
     std::shared_ptr<const EventFilter> filter;
   };
 
@@ -106,6 +108,8 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void Use(const Settings& settings);
 
   const std::string& name() const { return options_.name; }
+  // Of the settings that apply now.
+  absl::Duration settle_within() const;
 
   // --- A consumer. Join and Leave enclose all other calls for it.
 
@@ -123,7 +127,8 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void Leave(ConsumerId consumer, bool gives_back);
 
   // --- Settling. `done` gets the indexes of superseded deliveries when the rest is durable. Errors: UNAVAILABLE
-  // (EVENT_LOG_UNAVAILABLE) if the store cannot write, or if the events were not read again since the start.
+  // (EVENT_LOG_UNAVAILABLE) if the store cannot write, or if the events were not read again since the start;
+  // RESOURCE_EXHAUSTED (TOO_MANY_PARKED) if an event cannot be parked. The other deliveries are settled even then.
   using OnSettled = absl::AnyInvocable<void(absl::StatusOr<std::vector<size_t>>)>;
   void Settle(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
               const std::string& reason, OnSettled done);
@@ -204,6 +209,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   SharedSubscription machine_ ABSL_GUARDED_BY(mutex_);
   Order order_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const EventFilter> filter_ ABSL_GUARDED_BY(mutex_);
+  size_t max_kept_bytes_ ABSL_GUARDED_BY(mutex_);
   std::map<ConsumerId, Consumer> consumers_ ABSL_GUARDED_BY(mutex_);
   // Deliveries that consumers still hold, of events that the gateway has not read again since its start.
   std::vector<std::pair<ConsumerId, DeliveryId>> resumed_ ABSL_GUARDED_BY(mutex_);

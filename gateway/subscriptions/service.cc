@@ -65,6 +65,7 @@ SubscriptionService::SubscriptionService(const std::atomic<const SubscriptionEnv
   add_query(kRetryParked, RetryParked);
   add_query(kSkipParked, SkipParked);
   add_query(kSeek, SeekSubscription);
+  add_query(kDeleteSubscription, DeleteSubscription);
 }
 
 }  // namespace stampgate

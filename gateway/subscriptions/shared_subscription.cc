@@ -327,6 +327,7 @@ SharedSubscription::Settled SharedSubscription::Settle(Position position, int64_
       Done(position);
       break;
     case SettleOutcome::kPark:
+      if (!CanPark()) return {SettleResult::kTooManyParked};
       Park(position, reason);
       Refresh(key);
       break;
@@ -688,7 +689,7 @@ void SharedSubscription::Refresh(Key& key) {
     const Position first = *key.waiting.begin();
     const Item& item = unsettled_.at(first);
     const int64_t most = item.max_deliveries != 0 ? item.max_deliveries : options_.max_deliveries;
-    if (item.deliveries >= most) {
+    if (item.deliveries >= most && CanPark()) {
       Park(first, absl::StrCat("max_deliveries: it was delivered ", item.deliveries, " times"));
       continue;
     }

@@ -29,6 +29,7 @@ enum class SettleResult {
   kAlreadySettled,  // the event is done, by this settle's delivery or by another one
   kSuperseded,      // the delivery is not the current one of the event, or the event is parked
   kNotReadYet,      // the gateway was started, and has not read this event again
+  kTooManyParked,   // the event cannot be parked; the delivery stays current
 };
 
 // Decides in virtual time, without threads and without input or output: the owner reads the log, sends the deliveries
@@ -50,6 +51,9 @@ class SharedSubscription {
     size_t max_unsettled_per_key = 0;
     size_t max_window = 10000;
     size_t max_lagging_keys = 1000;
+    // If so many events are parked, no further ones are: kPark is refused, and an event that was sent `max_deliveries`
+    // times is sent again and again.
+    size_t max_parked = 10000;
     // How many positions are reserved ahead for deliveries; see SubscriptionHead::reserved.
     Position reserve_step = 4096;
   };
@@ -105,6 +109,7 @@ class SharedSubscription {
 
   // Applies to what happens afterwards.
   void SetOptions(const Options& options) { options_ = options; }
+  const Options& options() const { return options_; }
 
   // --- What the owner reads.
 
@@ -238,6 +243,7 @@ class SharedSubscription {
   void Add(const ReadEvent& event, Key& key);
   void Remove(Position position);
   void Done(Position position);
+  bool CanPark() const { return parked_.size() < options_.max_parked; }
   void Park(Position position, absl::string_view reason);
   void SendAgain(Key& key, Position from, DeliveryReason reason, DeliveryReason of_others);
   void Hold(Position position, Item& item, absl::Time until);

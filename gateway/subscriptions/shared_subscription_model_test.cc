@@ -231,7 +231,7 @@ class History {
     ASSERT_FALSE(event.held);
     ASSERT_GT(delivery.number, event.sent);
     ASSERT_LE(delivery.number, event.sent_at_most + 1);
-    ASSERT_LE(delivery.number, event.limit);
+    ASSERT_TRUE(delivery.number <= event.limit || has_been_full_);
     ASSERT_EQ(delivery.out_of_order, event.retried);
     ASSERT_EQ(delivery.number == 1,
               delivery.reason == DeliveryReason::kFirst || delivery.reason == DeliveryReason::kSeek);
@@ -304,6 +304,7 @@ class History {
   void SettleOne(const Token& token, SettleOutcome outcome) {
     ModelEvent& event = events_.at(token.position);
     const absl::Duration delay = Pick(2) == 0 ? absl::ZeroDuration() : absl::Seconds(Pick(20));
+    const bool is_full = subscription_->parked().size() >= options_.max_parked;
     const auto settled = subscription_->Settle(token.position, token.number, outcome, delay, "asked", now_);
     const bool is_held = event.state == ModelEvent::State::kOpen && event.held && event.sent_at_most == token.number;
     SCOPED_TRACE(absl::StrCat("settle ", static_cast<int>(outcome), " of delivery ", token.number, " of event ",
@@ -321,6 +322,9 @@ class History {
         return;
       case SettleResult::kNotReadYet:
         ASSERT_TRUE(has_restarted_);
+        return;
+      case SettleResult::kTooManyParked:
+        ASSERT_TRUE(is_held && is_full && outcome == SettleOutcome::kPark);
         return;
     }
     switch (outcome) {
@@ -558,6 +562,8 @@ class History {
     Adopt();
     const auto stats = subscription_->stats();
     ASSERT_LE(stats.lagging_keys, options_.max_lagging_keys);
+    ASSERT_LE(stats.parked, options_.max_parked);
+    if (stats.parked == options_.max_parked) has_been_full_ = true;
     for (const auto& [position, event] : events_) {
       if (event.held && event.consumer != 0) ASSERT_TRUE(subscription_->IsCurrent(position, event.sent_at_most));
     }
@@ -581,6 +587,7 @@ class History {
   std::vector<Token> tokens_;
   std::vector<std::pair<Position, uint64_t>> acks_;  // results that wait for a write
   bool has_restarted_ = false;
+  bool has_been_full_ = false;  // no further event could be parked, so one can have been sent too often
 };
 
 TEST(SharedSubscriptionModelTest, BehavesAsTheModel) {
@@ -598,6 +605,7 @@ TEST(SharedSubscriptionModelTest, BehavesAsTheModel) {
     options.max_window = 4 + seed % 7;
     options.max_lagging_keys = 1 + seed % 4;
     options.reserve_step = 1 + seed % 9;
+    if (seed % 2 == 0) options.max_parked = 1 + seed % 3;
     History history(seed, options);
     for (int step = 0; step < 200; ++step) {
       history.Step();

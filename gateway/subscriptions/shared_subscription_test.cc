@@ -213,5 +213,25 @@ TEST_F(SharedSubscriptionTest, WithoutConsumersOnlyTheOldestEventIsRead) {
   EXPECT_EQ(subscription_.stats().oldest, kStart);
 }
 
+TEST_F(SharedSubscriptionTest, WithoutRoomForParkedEventsAnEventIsSentAgain) {
+  SharedSubscription::Options options = Options();
+  options.max_parked = 1;
+  options.max_deliveries = 1;
+  subscription_.SetOptions(options);
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a", "b"});
+  const auto sent = Assign(consumer);
+  EXPECT_EQ(Settle(sent[0], SettleOutcome::kPark), SettleResult::kSettled);
+  EXPECT_EQ(Settle(sent[1], SettleOutcome::kPark), SettleResult::kTooManyParked);
+  EXPECT_TRUE(subscription_.IsCurrent(2, 1));
+  EXPECT_EQ(Settle(sent[1], SettleOutcome::kRetry), SettleResult::kSettled);
+  const auto again = Assign(consumer);
+  ASSERT_THAT(PositionsOf(again), ElementsAre(2));
+  EXPECT_EQ(again[0].number, 2);
+  EXPECT_TRUE(subscription_.SkipParked(1));
+  EXPECT_EQ(Settle(again[0], SettleOutcome::kRetry), SettleResult::kSettled);
+  EXPECT_TRUE(subscription_.parked().contains(2));
+}
+
 }  // namespace
 }  // namespace stampgate

@@ -37,6 +37,11 @@ void ListAll(const std::shared_ptr<UnaryCall>& call) {
         if (!MayUse(*subscription, *call->access().caller.caller, call->method())) continue;
         WriteState(*call, *subscription->served, reader, out);
       }
+      if (MayUseUndeclared(*call->access().caller.caller, call->method())) {
+        for (const std::string& name : set->Undeclared()) {
+          out.String(call->environment().messages.responses().undeclared_names, name);
+        }
+      }
     }
     call->Respond(out.Take());
   });
@@ -59,6 +64,15 @@ void Seek(const std::shared_ptr<UnaryCall>& call) {
                         through == point.position ? point : LogPoint{through, {}}, out);
       call->Respond(out.Take());
     });
+  });
+}
+
+void Delete(const std::shared_ptr<UnaryCall>& call) {
+  SubscriptionSet* const set = call->environment().subscriptions;
+  if (set == nullptr) return call->End(SubscriptionNotFound(call->name(), *call->access().caller.caller));
+  set->Delete(call->name(), [call](const absl::Status& status) {
+    if (!status.ok()) return call->End(status);
+    call->Respond("");
   });
 }
 
@@ -89,6 +103,16 @@ void SeekSubscription(const SubscriptionEnvironment& environment, CallIdentity i
                     .request = environment.messages.seek(),
                     .recorded = UnaryCall::Recorded::kAsChange,
                     .step = Seek});
+}
+
+void DeleteSubscription(const SubscriptionEnvironment& environment, CallIdentity identity, const TraceContext& trace,
+                        const grpc::ByteBuffer& request, OnEventResponse on_response) {
+  UnaryCall::Start(environment, std::move(identity), trace, request, std::move(on_response),
+                   {.name = kDeleteSubscription,
+                    .request = environment.messages.delete_subscription(),
+                    .recorded = UnaryCall::Recorded::kAsChange,
+                    .step = Delete,
+                    .is_about_declared = false});
 }
 
 }  // namespace stampgate

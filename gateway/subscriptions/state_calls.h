@@ -1,5 +1,5 @@
-// Handles the calls of SubscriptionService.GetSubscription, ListSubscriptions and Seek, which return the states of
-// subscriptions.
+// Handles the calls of SubscriptionService.GetSubscription, ListSubscriptions, Seek and DeleteSubscription, which
+// return or replace the states of subscriptions.
 #ifndef STAMPGATE_GATEWAY_SUBSCRIPTIONS_STATE_CALLS_H_
 #define STAMPGATE_GATEWAY_SUBSCRIPTIONS_STATE_CALLS_H_
 
@@ -17,9 +17,11 @@ void GetSubscription(const SubscriptionEnvironment& environment, CallIdentity id
                      const grpc::ByteBuffer& request, OnEventResponse on_response);
 void ListSubscriptions(const SubscriptionEnvironment& environment, CallIdentity identity, const TraceContext& trace,
                        const grpc::ByteBuffer& request, OnEventResponse on_response);
-// Responds only when the new place is durable.
+// These two respond only when the change is durable.
 void SeekSubscription(const SubscriptionEnvironment& environment, CallIdentity identity, const TraceContext& trace,
                       const grpc::ByteBuffer& request, OnEventResponse on_response);
+void DeleteSubscription(const SubscriptionEnvironment& environment, CallIdentity identity, const TraceContext& trace,
+                        const grpc::ByteBuffer& request, OnEventResponse on_response);
 
 }  // namespace stampgate
 

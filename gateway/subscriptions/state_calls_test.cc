@@ -43,6 +43,12 @@ class StateCallsTest : public SubscriptionCallTest {
     step_source_.Serve();
   }
 
+  void Delete(const std::string& name) {
+    request_ = RequestBytes("DeleteSubscriptionRequest", absl::StrCat("subscription: '", name, "'"));
+    DeleteSubscription(subscription_environment_, Identity(), Trace(), request_, OnResponse());
+    step_source_.Serve();
+  }
+
   void Done(size_t count) {
     std::vector<DeliveryId> taken;
     for (const auto& sent : Take(count)) taken.push_back(sent.id);
@@ -168,6 +174,41 @@ TEST_F(StateCallsTest, APlaceThatTheLogDoesNotHaveIsAnErrorAndChangesNothing) {
   EXPECT_EQ(Reason(), "INVALID_REQUEST");
   EXPECT_EQ(DetailsOf(Error()).violations.front().first, "place");
   EXPECT_TRUE(Take(9).empty() || Take(9)[0].id.incarnation == 1);
+}
+
+TEST_F(StateCallsTest, AListNamesUndeclaredSubscriptionsToACallerWithAGrantForAllOrganizations) {
+  set_.AddUndeclared("old");
+  List();
+  EXPECT_EQ(ValueAt(*Response("ListSubscriptionsResponse"), "undeclared_names"), "1");
+  Grant("'even'");
+  List();
+  EXPECT_EQ(ValueAt(*Response("ListSubscriptionsResponse"), "undeclared_names"), "0");
+}
+
+TEST_F(StateCallsTest, AnUndeclaredSubscriptionIsDeletedOnce) {
+  set_.AddUndeclared("old");
+  Delete("old");
+  EXPECT_TRUE(Error().ok()) << Error();
+  EXPECT_THAT(set_.Undeclared(), IsEmpty());
+  Delete("old");
+  EXPECT_THAT(Error(), StatusIs(Code::kNotFound));
+}
+
+TEST_F(StateCallsTest, DeletionNeedsAGrantForAllOrganizations) {
+  set_.AddUndeclared("old");
+  SetGrants("classes: POLICY_CLASS_DANGEROUS organizations: 'even'");
+  Delete("old");
+  EXPECT_EQ(Reason(), "DENIED_BY_POLICY");
+  GrantAll();
+  Delete("old");
+  EXPECT_EQ(Reason(), "DENIED_BY_POLICY") << "it has only the class events";
+  EXPECT_THAT(set_.Undeclared(), ElementsAre("old"));
+}
+
+TEST_F(StateCallsTest, WithoutSubscriptionsThereIsNothingToDelete) {
+  subscription_environment_.subscriptions = nullptr;
+  Delete("old");
+  EXPECT_EQ(Reason(), "SUBSCRIPTION_NOT_FOUND");
 }
 
 TEST_F(StateCallsTest, TheEndOfTheSourceEndsACall) {

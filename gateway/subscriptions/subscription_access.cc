@@ -9,6 +9,21 @@
 #include "translate/error.h"
 
 namespace stampgate {
+namespace {
+
+// Records the denial, and returns the error of the call.
+absl::Status Deny(absl::string_view name, const char* why, const KnownCaller& caller, CallRecord& record) {
+  Caller::Decision decided;
+  decided.why = why;
+  decided.closest = Grant::Fit::kNotTheOrganization;
+  AuditDecision decision;
+  decision.subscription = std::string(name);
+  decision.reason = decided.why;
+  record.audit().Deny(caller, std::move(decision));
+  return Denied(*caller.caller, *caller.access->operations->set().FindMethod(record.method()), decided);
+}
+
+}  // namespace
 
 bool MayUse(const DeclaredSubscription& subscription, const Caller& caller, absl::string_view method) {
   if (!subscription.callers.contains(caller.name())) return false;
@@ -16,6 +31,8 @@ bool MayUse(const DeclaredSubscription& subscription, const Caller& caller, absl
   if (subscription.organizations.empty()) return granted.all;
   return absl::c_all_of(subscription.organizations, [&granted](const auto& id) { return granted.Contains(id); });
 }
+
+bool MayUseUndeclared(const Caller& caller, absl::string_view method) { return caller.OrganizationsOf(method).all; }
 
 absl::Status SubscriptionNotFound(absl::string_view name, const Caller& caller) {
   return ToStatus(GatewayError(
@@ -32,14 +49,12 @@ absl::StatusOr<std::shared_ptr<const DeclaredSubscription>> FindSubscription(con
     return SubscriptionNotFound(name, *caller.caller);
   }
   if (MayUse(*found, *caller.caller, record.method())) return found;
-  Caller::Decision decided;
-  decided.why = "no grant has this method for all organizations of the subscription";
-  decided.closest = Grant::Fit::kNotTheOrganization;
-  AuditDecision decision;
-  decision.subscription = std::string(name);
-  decision.reason = decided.why;
-  record.audit().Deny(caller, std::move(decision));
-  return Denied(*caller.caller, *caller.access->operations->set().FindMethod(record.method()), decided);
+  return Deny(name, "no grant has this method for all organizations of the subscription", caller, record);
+}
+
+absl::Status AdmitUndeclared(absl::string_view name, const KnownCaller& caller, CallRecord& record) {
+  if (MayUseUndeclared(*caller.caller, record.method())) return absl::OkStatus();
+  return Deny(name, "no grant has this method for all organizations", caller, record);
 }
 
 }  // namespace stampgate

@@ -18,6 +18,10 @@ namespace stampgate {
 // of the subscription.
 bool MayUse(const DeclaredSubscription& subscription, const Caller& caller, absl::string_view method);
 
+// Whether a grant of the caller has `method` for all organizations, so that the caller may know the names of the
+// subscriptions that the config does not declare.
+bool MayUseUndeclared(const Caller& caller, absl::string_view method);
+
 // Returns NOT_FOUND (SUBSCRIPTION_NOT_FOUND).
 absl::Status SubscriptionNotFound(absl::string_view name, const Caller& caller);
 
@@ -28,6 +32,10 @@ absl::StatusOr<std::shared_ptr<const DeclaredSubscription>> FindSubscription(con
                                                                              absl::string_view name,
                                                                              const KnownCaller& caller,
                                                                              CallRecord& record);
+
+// Admits a call about the subscription `name`, which the config does not declare. Records a denial in `record`. Errors:
+// PERMISSION_DENIED (DENIED_BY_POLICY) if MayUseUndeclared is false.
+absl::Status AdmitUndeclared(absl::string_view name, const KnownCaller& caller, CallRecord& record);
 
 }  // namespace stampgate
 

@@ -121,6 +121,25 @@ void FakeSubscriptionSet::Remove(absl::string_view name) {
   if (found != declared_.end()) declared_.erase(found);
 }
 
+void FakeSubscriptionSet::AddUndeclared(const std::string& name) {
+  const MutexLock lock(mutex_);
+  undeclared_.insert(name);
+}
+
+std::vector<std::string> FakeSubscriptionSet::Undeclared() const {
+  const MutexLock lock(mutex_);
+  return {undeclared_.begin(), undeclared_.end()};
+}
+
+void FakeSubscriptionSet::Delete(const std::string& name, absl::AnyInvocable<void(absl::Status)> done) {
+  bool is_erased = false;
+  {
+    const MutexLock lock(mutex_);
+    is_erased = undeclared_.erase(name) == 1;
+  }
+  done(is_erased ? absl::OkStatus() : absl::NotFoundError("it is not kept"));
+}
+
 SubscriptionCallTest::SubscriptionCallTest() {
   served_.source = &step_source_;
   store_.AnswerAtOnce();

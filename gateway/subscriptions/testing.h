@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -72,13 +73,19 @@ class FakeSubscriptionSet : public SubscriptionSet {
  public:
   std::shared_ptr<const DeclaredSubscription> Find(absl::string_view name) const override;
   std::vector<std::shared_ptr<const DeclaredSubscription>> All() const override;
+  std::vector<std::string> Undeclared() const override;
+  // Calls `done` with OK if the name is undeclared, and with kNotFound otherwise.
+  void Delete(const std::string& name, absl::AnyInvocable<void(absl::Status)> done) override;
 
   // Declares a subscription, in place of one with the same name.
   void Declare(DeclaredSubscription subscription);
   void Remove(absl::string_view name);
+  // Adds the name of a subscription that the config does not declare.
+  void AddUndeclared(const std::string& name);
 
  private:
   mutable Mutex mutex_;
+  std::set<std::string> undeclared_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<const DeclaredSubscription>, std::less<>> declared_ ABSL_GUARDED_BY(mutex_);
 };
 

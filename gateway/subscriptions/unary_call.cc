@@ -44,7 +44,7 @@ void UnaryCall::Begin(const grpc::ByteBuffer& bytes) {
       return record_.audit().AllowRead(access_.caller, std::move(run));
     case Recorded::kAsChange:
       AuditDecision decision;
-      decision.subscription = subscription().name();
+      decision.subscription = name();
       return record_.audit().Allow(access_.caller, std::move(decision), std::move(run));
   }
 }
@@ -54,9 +54,8 @@ absl::Status UnaryCall::Read(const grpc::ByteBuffer& bytes) {
   ABSL_RETURN_IF_ERROR(response_.held.Resize(bytes.Length()));
   ABSL_RETURN_IF_ERROR(request_.Read(environment_.events, bytes, *method_.request.plan));
   if (method_.request.subscription == nullptr) return absl::OkStatus();
-  ABSL_ASSIGN_OR_RETURN(subscription_,
-                        FindSubscription(environment_.subscriptions, request_->Text(*method_.request.subscription),
-                                         access_.caller, record_));
+  if (!method_.is_about_declared) return AdmitUndeclared(name(), access_.caller, record_);
+  ABSL_ASSIGN_OR_RETURN(subscription_, FindSubscription(environment_.subscriptions, name(), access_.caller, record_));
   return absl::OkStatus();
 }
 

@@ -47,6 +47,7 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
     const SubscriptionRequest& request;
     Recorded recorded;
     Step step;
+    bool is_about_declared = true;  // the config must declare the subscription of the request
   };
 
   // Starts a call of `method`, and does not block. Runs the method's step if the caller may use the subscription of the
@@ -64,7 +65,9 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   const EventAccess& access() const { return access_; }
   const ParsedMessage& request() const { return *request_; }
   absl::string_view method() const { return record_.method(); }
-  // Of the request; must not be called in a call of ListSubscriptions.
+  // The name in the request; must not be called in a call of ListSubscriptions, and the next function neither.
+  std::string name() const { return std::string(request_->Text(*method_.request.subscription)); }
+  // Must not be called if the method is not about declared subscriptions.
   ServedSubscription& subscription() const { return *subscription_->served; }
 
   // Takes a share of the queries, which the call has until its response is sent. Errors: RESOURCE_EXHAUSTED

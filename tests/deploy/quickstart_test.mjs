@@ -13,7 +13,7 @@ import { until } from '../end_to_end/processes.mjs';
 import { binary, root } from '../paths.mjs';
 
 test(
-  'the demonstration shows calls, errors, a denial, metrics and an event, and exits',
+  'the demonstration shows calls, errors, a denial, metrics, events and consumers, and exits',
   { timeout: HANG_MS },
   async () => {
     const { status, stdout, stderr } = await run([binary('gateway/stampgate'), '--once'], {
@@ -29,6 +29,7 @@ test(
       /^ {2}stampgate_calls_total\{code="PERMISSION_DENIED",method="[^"]*DeleteSubOrganization"\} 1$/m,
       /^ {2}ACTIVITY_STATUS_COMPLETED, approved by: gateway, end user$/m,
       /^ {2}subscriber: ACTIVITY_UPDATES ACTIVITY_TYPE_CREATE_POLICIES /m,
+      /^ {2}first consumer: handles ACTIVITY_TYPE_CREATE_POLICIES .* \(DELIVERY_REASON_TIMEOUT\)$/m,
     ]) {
       assert.match(stdout, shown);
     }

@@ -36,7 +36,7 @@ describe('a consumer', { timeout: HANG_MS }, async () => {
   it('receives the events in order, and never again after it has settled them', async () => {
     const ids = await send(stack, [0, 0, 1, 0]);
     const consumer = await Consumer.start(stack.gateway);
-    assert.deepEqual(consumer.first, { deliveries: [], superseded_tokens: [] });
+    assert.deepEqual(consumer.first, { deliveries: [], superseded_tokens: [], settle_within_ms: 30_000 });
     const deliveries = await consumer.deliveries(4);
     assert.deepEqual(idsOf(deliveries).sort(), [...ids].sort());
     for (const delivery of deliveries) {

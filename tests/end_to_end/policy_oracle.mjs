@@ -95,8 +95,14 @@ function methodFits(grant, { method, request }, asOf) {
   return covers(grant, method, asOf);
 }
 
-const organizationFits = (grant, id) =>
-  id === undefined || grant.all_organizations === true || (grant.organizations ?? []).includes(id);
+/** The methods that name no organization, but concern all. */
+const CONCERN_ALL_ORGANIZATIONS = new Set(['SubscriptionService/DeleteSubscription']);
+
+function organizationFits(grant, { method, request: { organization_id: id } }) {
+  if (grant.all_organizations === true) return true;
+  if (id === undefined) return !CONCERN_ALL_ORGANIZATIONS.has(method);
+  return (grant.organizations ?? []).includes(id);
+}
 
 function amountFits(grant, amount, { chain_caip2: chain, wrapper_address: contract }) {
   if (!grant.amount_limits?.length) return true;
@@ -171,7 +177,7 @@ export function decide({ keys, callers, class_grants_as_of: asOf }, name, questi
   const { organization_id: id } = question.request;
   const caller = callers.find((each) => each.name === name);
   const grant = (caller.grants ?? []).find(
-    (each) => methodFits(each, question, asOf) && organizationFits(each, id) && valuesFit(each, question),
+    (each) => methodFits(each, question, asOf) && organizationFits(each, question) && valuesFit(each, question),
   );
   return grant && { key: grant.key ?? defaultKey(keys, id) };
 }

@@ -127,6 +127,7 @@ const REQUESTS = new Map([
   ['EventService/ReadEventBody', { event_id: 'none' }],
   ['EventService/Subscribe', { end: 'LOG_END_EARLIEST' }],
   ['SubscriptionService/Consume', { subscription: 'none' }],
+  ['SubscriptionService/DeleteSubscription', { subscription: 'none' }],
   ['SubscriptionService/GetSubscription', { subscription: 'none' }],
   ['SubscriptionService/ListParked', { subscription: 'none' }],
   ['SubscriptionService/ListSubscriptions', {}],

@@ -5,7 +5,8 @@ import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { blocksOf, commandIn, pageAt } from './pages.mjs';
 import { generate, runSample, shell } from './python.mjs';
-import { deliver, prepareEventStack } from '../end_to_end/event_stack.mjs';
+import { subscriptionConfig } from '../end_to_end/consumer.mjs';
+import { deliver, prepareEventStack, startEventStack } from '../end_to_end/event_stack.mjs';
 import { HANG_MS, freeCaller, run, scratch, startStack } from '../end_to_end/harness.mjs';
 import { until } from '../end_to_end/processes.mjs';
 import { binary, goPrograms, installed, root } from '../paths.mjs';
@@ -150,6 +151,18 @@ describe('samples of certificates and configs', { timeout: HANG_MS }, () => {
       const { status, stderr } = await shell(begun, `PATH=${dirname(binary('gateway/stampgate'))}:$PATH\n${line}`);
       assert.equal(status, 0, stderr);
     }
+  });
+
+  test('the commands in deploy/README.md show and mend a shared subscription', async (t) => {
+    const grants = [{ classes: ['events', 'dangerous'], all_organizations: true }];
+    const { gateway } = await startEventStack(t, {
+      config: { ...subscriptionConfig(), callers: [{ name: 'loopback', loopback: true, grants }] },
+    });
+    const commands = fenced('sh', 'stampgate subscriptions').replaceAll(PORT, gateway.address);
+    const path = dirname(binary('gateway/stampgate'));
+    const { status, stdout, stderr } = await shell(folder, `set -e\nPATH=${path}:$PATH\n${commands}`);
+    assert.equal(status, 0, stderr);
+    assert.equal(stdout.match(/payouts/g).length, 3, 'list, show and seek print the name');
   });
 
   test('a caller with the sample certificates can make a call', async (t) => {
