@@ -78,22 +78,6 @@ func (m *MemoryCursor) Save(cursor string) error {
 	return nil
 }
 
-// Gap is the error of a subscription that cannot receive the next events. The subscriber decides: it stops, or it
-// accepts the loss, saves Cursor in its store, and subscribes again.
-type Gap struct {
-	// Last is the error of the call. Its reason is EVENTS_TRIMMED, EVENTS_LOST, EVENT_DAMAGED, CURSOR_OF_ANOTHER_LOG or
-	// CURSOR_AHEAD_OF_LOG.
-	Last *Error
-	// Cursor is the position after the gap. Empty after CURSOR_OF_ANOTHER_LOG and CURSOR_AHEAD_OF_LOG: then subscribe
-	// from a time or from an end of the log.
-	Cursor string
-}
-
-func (e *Gap) Error() string { return "the subscription has a gap: " + e.Last.Error() }
-
-// Unwrap returns the error of the call.
-func (e *Gap) Unwrap() error { return e.Last }
-
 // Subscribe calls the method Subscribe of client, which has a connection of Dial, and yields the events. It resumes by
 // itself if the connection breaks or the gateway restarts. An error is the last pair: *Gap, *Error, an error of the
 // store, or that of ctx.
@@ -112,7 +96,8 @@ func Subscribe(ctx context.Context, client stampgatev1.EventServiceClient, reque
 		s := &subscription{client: client, store: store, request: &stampgatev1.SubscribeRequest{
 			Start: &stampgatev1.SubscribeRequest_End{End: stampgatev1.LogEnd_LOG_END_EARLIEST}}}
 		proto.Merge(s.request, request)
-		if err := s.run(ctx, yield); err != nil {
+		err := resume(ctx, func() error { return s.read(ctx, yield) }, &s.repetitions)
+		if err != nil {
 			yield(nil, err)
 		}
 	}
@@ -125,35 +110,17 @@ type subscription struct {
 	repetitions
 }
 
-// run makes calls until one of them cannot be resumed. Returns nil if the body has left the loop.
-func (s *subscription) run(ctx context.Context, yield func(*stampgatev1.Event, error) bool) error {
-	for {
-		err := s.read(ctx, yield)
-		last, isOfCall := err.(*Error)
-		if !isOfCall {
-			return err
-		}
-		if last.HasReason(stampgatev1.ErrorReason_ERROR_REASON_EVENTS_TRIMMED,
-			stampgatev1.ErrorReason_ERROR_REASON_EVENTS_LOST,
-			stampgatev1.ErrorReason_ERROR_REASON_EVENT_DAMAGED,
-			stampgatev1.ErrorReason_ERROR_REASON_CURSOR_OF_ANOTHER_LOG,
-			stampgatev1.ErrorReason_ERROR_REASON_CURSOR_AHEAD_OF_LOG) {
-			return &Gap{last, cmp.Or(last.Metadata["earliest_cursor"], last.Metadata["next_cursor"])}
-		}
-		if cursor := last.Metadata["cursor"]; cursor != "" {
-			if err := s.store.Save(cursor); err != nil {
-				return err
-			}
-		}
-		if !s.wait(ctx, last) {
-			return cmp.Or[error](ctx.Err(), last)
-		}
-	}
-}
-
 // read makes one call, and yields its events. The error is an *Error if the call has ended. It is nil if the body has
 // left the loop.
 func (s *subscription) read(ctx context.Context, yield func(*stampgatev1.Event, error) bool) error {
+	err := s.call(ctx, yield)
+	if ended, isOfCall := err.(*Error); isOfCall && ended.Metadata["cursor"] != "" {
+		return cmp.Or(s.store.Save(ended.Metadata["cursor"]), err)
+	}
+	return err
+}
+
+func (s *subscription) call(ctx context.Context, yield func(*stampgatev1.Event, error) bool) error {
 	cursor, err := s.store.Load()
 	if err != nil {
 		return err

@@ -32,7 +32,7 @@ const RequestID = "0123456789abcdef0123456789abcdef"
 
 // Answer is the answer to one call: messages, and then the error, which is usually a *stampgate.Error.
 //
-// A subscription without an error stays open after its messages until the caller ends it.
+// A stream of Subscribe or Consume without an error stays open after its messages until the caller ends it.
 type Answer struct {
 	Messages []proto.Message
 	Err      error
@@ -139,7 +139,9 @@ func (g *Gateway) serve(_ any, stream grpc.ServerStream) error {
 			return err
 		}
 	}
-	if answer.Err == nil && method == stampgatev1.EventService_Subscribe_FullMethodName {
+	isSubscription := method == stampgatev1.EventService_Subscribe_FullMethodName ||
+		method == stampgatev1.SubscriptionService_Consume_FullMethodName
+	if answer.Err == nil && isSubscription {
 		<-stream.Context().Done()
 		return stream.Context().Err()
 	}

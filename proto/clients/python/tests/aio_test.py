@@ -2,6 +2,9 @@
 
 import asyncio
 import contextlib
+import functools
+import itertools
+import threading
 import unittest
 
 import grpc
@@ -9,11 +12,13 @@ import grpc
 import stampgate
 from stampgate import aio
 from stampgate.testing import FakeGateway, failure
-from stampgate.v1 import activity_pb2, events_pb2, policy_service_pb2, stamp_service_pb2
+from stampgate.v1 import activity_pb2, events_pb2, policy_service_pb2, stamp_service_pb2, subscriptions_pb2
 from stampgate.v1.event_service_pb2 import SubscribeRequest, SubscribeResponse
 from stampgate.v1.event_service_pb2_grpc import EventServiceStub
 from stampgate.v1.policy_service_pb2_grpc import PolicyServiceStub
 from stampgate.v1.stamp_service_pb2_grpc import StampServiceStub
+from stampgate.v1.subscription_service_pb2 import ConsumeResponse, SettleResponse
+from stampgate.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 
 METHOD = 'PolicyService/CreatePolicies'
 COMPLETED = policy_service_pb2.CreatePoliciesResponse(
@@ -93,6 +98,88 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         async with contextlib.aclosing(subscription):
             async for _ in subscription:
                 break
+
+    def consumes(self, *settles):
+        """Sets a stream with the deliveries a and b that stays open, and the answers to settles. Returns consume()."""
+        ended = threading.Event()
+        self.addCleanup(ended.set)
+        deliveries = [
+            subscriptions_pb2.Delivery(event=events_pb2.Event(event_id=name), token=name, delivery_count=1)
+            for name in 'ab'
+        ]
+        first = [ConsumeResponse(deliveries=deliveries)]
+        self.gateway.answers('SubscriptionService/Consume', lambda _: itertools.chain(first, iter(ended.wait, True)))
+        self.gateway.answers('SubscriptionService/Settle', *settles or [SettleResponse()])
+        return functools.partial(aio.consume, SubscriptionServiceStub(self.channel), 'payouts')
+
+    def settles(self):
+        return [
+            (subscriptions_pb2.SettleOutcome.Name(request.outcome).removeprefix('SETTLE_OUTCOME_'), *request.tokens)
+            for request in self.gateway.requests('SubscriptionService/Settle')
+        ]
+
+    async def test_a_consumer_handles_one_event_at_a_time_until_it_is_stopped(self):
+        stop = asyncio.Event()
+
+        async def handle(delivery):
+            if delivery.event.event_id == 'a':
+                raise stampgate.Park('no such account')
+            stop.set()
+
+        await self.consumes()(handle, stop=stop)
+        self.assertEqual(self.settles(), [('PARK', 'a'), ('DONE', 'b')])
+
+    async def test_stop_ends_a_consumer_that_waits(self):
+        stop = asyncio.Event()
+
+        async def handle(delivery):
+            if delivery.event.event_id == 'b':
+                asyncio.get_running_loop().call_later(0.1, stop.set)
+
+        await self.consumes()(handle, stop=stop)
+        self.assertEqual(self.settles(), [('DONE', 'a'), ('DONE', 'b')])
+
+    async def test_a_cancelled_consumer_settles_nothing(self):
+        started = asyncio.Event()
+
+        async def handle(_):
+            started.set()
+            await asyncio.Event().wait()
+
+        consumer = asyncio.create_task(self.consumes()(handle))
+        await started.wait()
+        consumer.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await consumer
+        self.assertEqual(self.settles(), [])
+
+    async def test_a_slow_handler_has_its_events_extended(self):
+        consume, stop = self.consumes(failure(grpc.StatusCode.DEADLINE_EXCEEDED), SettleResponse()), asyncio.Event()
+
+        async def handle(_):
+            while len(self.settles()) < 2:
+                await asyncio.sleep(0.01)
+            stop.set()
+
+        await consume(handle, settle_within=0.3, stop=stop)
+        self.assertEqual(self.settles()[:2], [('EXTEND', 'a', 'b')] * 2)
+        self.assertEqual(self.settles()[-1], ('DONE', 'a'))
+
+    async def test_a_consumer_resumes_with_what_it_holds_and_ends_with_the_error_of_the_gateway(self):
+        consume, resumed = self.consumes(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def again(_):
+            loop.call_soon_threadsafe(resumed.set)
+            return [DENIED]
+
+        deliveries = [subscriptions_pb2.Delivery(token='a', delivery_count=1)]
+        self.gateway.answers('SubscriptionService/Consume', [ConsumeResponse(deliveries=deliveries), BROKEN], again)
+        with self.assertRaises(stampgate.Error):
+            await consume(lambda _: resumed.wait())
+        _, second = self.gateway.requests('SubscriptionService/Consume')
+        self.assertEqual(second.held_tokens, ['a'])
+        self.assertEqual(self.settles(), [('DONE', 'a')])
 
     async def test_prepare_sends_the_request_of_the_method(self):
         self.gateway.answers('StampService/Prepare', stamp_service_pb2.PrepareResponse(body=b'{}'))

@@ -4,6 +4,7 @@ import type { DescMethod, DescMethodServerStreaming, DescMethodUnary, DescServic
 import { Metadata, type ChannelOptions, type Client as GrpcClient, type ServiceError } from '@grpc/grpc-js';
 import { openChannel, type TlsFiles, type Token } from './channel.js';
 import { SERVICE_CONFIG, VERSION } from './constants.js';
+import { consume } from './consume.js';
 import { methodDefinition } from './definition.js';
 import { StampgateError } from './errors.js';
 import { stamp } from './stamp.js';
@@ -125,6 +126,19 @@ export class Gateway {
    * @throws {Gap} if the event log cannot continue at the cursor
    */
   readonly subscribe = subscribe;
+
+  /**
+   * Handles the events of a shared subscription, and shares them with all its other consumers. Calls `handle` for one
+   * event at a time, waits for its promise, and settles the event before the next one. If `handle` succeeds, the event is
+   * done; if it throws Park, the event is parked; if it throws another error, the event is delivered again later.
+   * Handling an event twice must do no harm. For more events at a time, call `consume` again, or in more processes.
+   *
+   * The events that the consumer holds are extended, also while `handle` runs. Resumes after the failure of a connection.
+   * Returns after `options.signal` aborts: the gateway then delivers the other held events to other consumers.
+   * @throws {Gap} if events are missing, after the held ones are handled. The next `consume` continues after the gap
+   * @throws {StampgateError} if a repetition cannot help
+   */
+  readonly consume = consume;
 
   /**
    * Prepares a request that an end user stamps, and lets `stamper` stamp it. Send the stamp as the only field of a

@@ -1,9 +1,9 @@
 // A subscription that resumes by itself.
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import type { CursorStore } from './cursor.js';
-import { StampgateError, type Reason } from './errors.js';
+import type { StampgateError } from './errors.js';
 import type { Gateway } from './gateway.js';
-import { Backoff } from './retry.js';
+import { resumed } from './resume.js';
 import { EventService, LogEnd, SubscribeRequestSchema, type Event, type SubscribeRequest } from './v1.js';
 
 export interface SubscribeOptions {
@@ -15,21 +15,6 @@ export interface SubscribeOptions {
   /** Ends the loop, without an error. */
   signal?: AbortSignal;
 }
-
-/** The event log cannot continue at the cursor: the subscriber does not receive some events. */
-export class Gap extends StampgateError {
-  override name = 'Gap';
-  /** The cursor at which to continue. Undefined if only a time or an end of the event log is possible. */
-  readonly cursor = this.metadata['earliest_cursor'] ?? this.metadata['next_cursor'];
-}
-
-const GAPS: string[] = [
-  'EVENTS_TRIMMED',
-  'CURSOR_OF_ANOTHER_LOG',
-  'CURSOR_AHEAD_OF_LOG',
-  'EVENTS_LOST',
-  'EVENT_DAMAGED',
-] satisfies Reason[];
 
 const BEGINNING: SubscribeRequest['start'] = { case: 'end', value: LogEnd.EARLIEST };
 
@@ -47,27 +32,17 @@ export async function* subscribe(
     cursor = next;
     await store.save(next);
   };
-  let backoff = new Backoff(signal);
-  let failure: StampgateError | undefined;
-  do {
+  const next = () => {
     const start: SubscribeRequest['start'] = cursor === undefined ? first : { case: 'cursor', value: cursor };
-    try {
-      for await (const message of this.stream(EventService.method.subscribe, { ...request, start }, { signal })) {
-        backoff = new Backoff(signal);
-        for (const event of message.events) {
-          if (signal?.aborted) return;
-          yield event;
-          await passed(event.cursor);
-        }
-        await passed(message.cursor);
-      }
-      failure = undefined;
-    } catch (error) {
-      if (!(error instanceof StampgateError)) throw error;
-      failure = error;
-      if (GAPS.includes(failure.reason)) throw new Gap(failure.cause);
-      await passed(failure.metadata['cursor']);
+    return { ...request, start };
+  };
+  const ended = ({ metadata }: StampgateError) => passed(metadata['cursor']);
+  for await (const message of resumed(this, EventService.method.subscribe, next, { signal, ended })) {
+    for (const event of message.events) {
+      if (signal?.aborted) return;
+      yield event;
+      await passed(event.cursor);
     }
-  } while (await backoff.wait(failure));
-  if (failure && !signal?.aborted) throw failure;
+    await passed(message.cursor);
+  }
 }

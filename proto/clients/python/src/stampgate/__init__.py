@@ -1,7 +1,14 @@
 """A client of stampgate. The generated stubs are in `stampgate.v1`; `stampgate.aio` is for asyncio."""
 
 from stampgate._version import __version__ as __version__
-from stampgate.calls import Channel as Channel, connect as connect, submit as submit, subscribe as subscribe
+from stampgate.calls import (
+    Channel as Channel,
+    connect as connect,
+    consume as consume,
+    submit as submit,
+    subscribe as subscribe,
+)
+from stampgate.consumers import Park as Park
 from stampgate.errors import (
     ActivityError as ActivityError,
     ActivityFailed as ActivityFailed,

@@ -1,21 +1,26 @@
-"""The calls for asyncio: connect, submit, subscribe."""
+"""The calls for asyncio: connect, submit, subscribe, consume."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
 import grpc.aio
 from google.protobuf.message import Message
 
 from stampgate.channel import RenewedChannel
+from stampgate.consumers import Consumer
 from stampgate.events import CursorStore, Subscription
 from stampgate.submits import Submission
 from stampgate.v1.activity_result_pb2 import ActivityResult
 from stampgate.v1.event_service_pb2 import SubscribeRequest, SubscribeResponse
 from stampgate.v1.events_pb2 import Event
+from stampgate.v1.subscriptions_pb2 import Delivery
+
+if TYPE_CHECKING:
+    from stampgate.v1.subscription_service_pb2_grpc import SubscriptionServiceAsyncStub
 
 _Request = TypeVar('_Request', bound=Message)
 
@@ -82,3 +87,69 @@ async def subscribe(
             async for message in stream:
                 for event in subscription.events(message):
                     yield event
+
+
+async def consume(
+    stub: SubscriptionServiceAsyncStub,
+    subscription: str,
+    handle: Callable[[Delivery], Awaitable[object]],
+    *,
+    max_unsettled: int = 10,
+    settle_within: float = 30.0,
+    retry_delay: float = 1.0,
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Handles the events of a shared subscription; see stampgate.consume. For more events at a time, start more tasks.
+
+    If the task is cancelled, the gateway delivers all held events again at once, also the one that is handled.
+    """
+    consumer = Consumer(stub, subscription, max_unsettled, settle_within, retry_delay)
+    arrived = asyncio.Event()
+
+    async def receive() -> None:
+        try:
+            while True:
+                await asyncio.sleep(consumer.delay)
+                with consumer.stream() as stream:
+                    async for message in stream:
+                        consumer.received(message)
+                        arrived.set()
+        finally:
+            arrived.set()
+
+    async def extend() -> None:
+        while True:
+            await asyncio.sleep(consumer.extend_every)
+            if (request := consumer.extension()) is not None:
+                with consumer.extending():
+                    consumer.extended(await stub.Settle(request, timeout=consumer.extend_every))
+
+    async def wake() -> None:
+        if stop is not None:
+            await stop.wait()
+            arrived.set()
+
+    tasks = [asyncio.create_task(run()) for run in (receive, extend, wake)]
+    receiving = tasks[0]
+    try:
+        while stop is None or not stop.is_set():
+            arrived.clear()
+            if (delivery := consumer.next()) is None:
+                if receiving.done():
+                    return receiving.result()
+                await arrived.wait()
+                continue
+            failure = None
+            try:
+                await handle(delivery)
+            except Exception as raised:
+                failure = raised
+            consumer.handled(delivery, failure)
+            while consumer.is_settling(stop):
+                with consumer.settling():
+                    await asyncio.sleep(consumer.settle_delay)
+                    consumer.settled(await stub.Settle(consumer.settle))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,7 +1,8 @@
-"""The synchronous calls: connect, submit, subscribe. `stampgate.aio` has the same for asyncio."""
+"""The synchronous calls: connect, submit, subscribe, consume. `stampgate.aio` has the same for asyncio."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -10,12 +11,16 @@ import grpc
 from google.protobuf.message import Message
 
 from stampgate.channel import RenewedChannel
+from stampgate.consumers import Consumer
 from stampgate.events import CursorStore, Subscription
 from stampgate.submits import Submission
 from stampgate.v1.activity_result_pb2 import ActivityResult
 from stampgate.v1.event_service_pb2 import SubscribeRequest, SubscribeResponse
 from stampgate.v1.events_pb2 import Event
+from stampgate.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
+from stampgate.v1.subscriptions_pb2 import Delivery
 
+_CHECK_STOP_EVERY = 0.1
 _Request = TypeVar('_Request', bound=Message)
 
 
@@ -92,3 +97,99 @@ def subscribe(
         with subscription.stream() as stream:
             for message in stream:
                 yield from subscription.events(message)
+
+
+def consume(
+    stub: SubscriptionServiceStub,
+    subscription: str,
+    handle: Callable[[Delivery], object],
+    *,
+    max_unsettled: int = 10,
+    settle_within: float = 30.0,
+    retry_delay: float = 1.0,
+    stop: threading.Event | None = None,
+) -> None:
+    """Handles the events of a shared subscription, and shares them with all its other consumers.
+
+    Calls `handle` for one event at a time, in this thread, and settles the event before the next one. If `handle`
+    returns, the event is done. If it raises Park, the event is parked. If it raises another Exception, the event is
+    delivered again after `retry_delay` seconds, and after twice as long each further time, up to an hour. Handling an
+    event twice must do no harm. For more events at a time, call consume() in more threads or processes.
+
+    Holds at most `max_unsettled` events, and extends them, also while `handle` runs. `settle_within` must not be longer
+    than the subscription's own, in seconds.
+
+    Resumes by itself, and logs to the logger `stampgate`, as subscribe() does. Returns after `stop` is set and the
+    handler has returned: its event is then settled, and the gateway delivers the other held ones to other consumers. An
+    exception that is no Exception, such as KeyboardInterrupt, ends it at once, and the event is delivered again. Raises
+    Gap if events are missing, after the held ones are handled: the next consume() continues after the gap. Raises Error
+    if a repetition cannot help.
+    """
+    consumer = Consumer(stub, subscription, max_unsettled, settle_within, retry_delay)
+    with _Threads(stub, consumer) as threads:
+        while (delivery := threads.next(stop)) is not None:
+            failure = None
+            try:
+                handle(delivery)
+            except Exception as raised:
+                failure = raised
+            consumer.handled(delivery, failure)
+            while consumer.is_settling(stop):
+                with consumer.settling():
+                    time.sleep(consumer.settle_delay)
+                    consumer.settled(stub.Settle(consumer.settle))
+
+
+class _Threads:
+    """The threads of a consumer: one receives deliveries, and one extends them."""
+
+    def __init__(self, stub: SubscriptionServiceStub, consumer: Consumer) -> None:
+        self._stub, self._consumer = stub, consumer
+        self._arrived = threading.Condition()
+        self._leaving = threading.Event()
+        self._stream: Any = None
+        self._failure: Exception | None = None
+
+    def __enter__(self) -> _Threads:
+        for run in (self._receive, self._extend):
+            threading.Thread(target=run, daemon=True).start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._leaving.set()
+        if self._stream is not None:
+            self._stream.cancel()
+
+    def next(self, stop: threading.Event | None) -> Delivery | None:
+        """Waits for the delivery to handle next. Returns None after `stop` is set."""
+        with self._arrived:
+            while stop is None or not stop.is_set():
+                if (delivery := self._consumer.next()) is not None:
+                    return delivery
+                if self._failure is not None:
+                    raise self._failure
+                # A handler of a signal may set `stop` in this thread, so nothing waits for it with a lock.
+                self._arrived.wait(None if stop is None else _CHECK_STOP_EVERY)
+        return None
+
+    def _receive(self) -> None:
+        try:
+            while not self._leaving.wait(self._consumer.delay):
+                with self._consumer.stream() as self._stream:
+                    if self._leaving.is_set():
+                        return
+                    for message in self._stream:
+                        self._consumer.received(message)
+                        with self._arrived:
+                            self._arrived.notify()
+        except Exception as failure:
+            with self._arrived:
+                self._failure = failure
+                self._arrived.notify()
+
+    def _extend(self) -> None:
+        every = self._consumer.extend_every
+        while not self._leaving.wait(every):
+            if (request := self._consumer.extension()) is not None:
+                with self._consumer.extending():
+                    self._consumer.extended(self._stub.Settle(request, timeout=every))

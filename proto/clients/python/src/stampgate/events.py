@@ -66,16 +66,12 @@ def _sync(path: pathlib.Path, flags: int) -> None:
         os.close(descriptor)
 
 
-class Subscription:
-    """The place of a subscription, and the `delay` until its next stream. subscribe() and aio.subscribe() share it."""
+class ResumedStream:
+    """A call that returns a stream, and the `delay` until it is made again after the stream has ended."""
 
-    def __init__(self, method: Any, request: SubscribeRequest, store: CursorStore | None) -> None:
-        self._method, self._request, self._store = method, copy.deepcopy(request), store
+    def __init__(self, name: str, method: Any, request: Any) -> None:
+        self._name, self._method, self._request = name, method, request
         self._backoff, self.delay = Backoff(), 0.0
-        if store is not None and (cursor := store.load()) is not None:
-            self._request.cursor = cursor
-        elif self._request.WhichOneof('start') is None:
-            self._request.end = LOG_END_EARLIEST
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[Any]:
@@ -91,9 +87,25 @@ class Subscription:
             self.delay = self._backoff.after(error)
             if self.delay == math.inf:
                 raise error from None
-            _log.info('the subscription ended with %s; it resumes in %.1f s', error, self.delay)
+            _log.info('%s ended with %s; it resumes in %.1f s', self._name, error, self.delay)
         finally:
             stream.cancel()
+
+    def _arrived(self) -> None:
+        """A message has arrived: the next delay is short again."""
+        self._backoff = Backoff()
+
+
+class Subscription(ResumedStream):
+    """The place of a subscription, and its next stream. subscribe() and aio.subscribe() share it."""
+
+    def __init__(self, method: Any, request: SubscribeRequest, store: CursorStore | None) -> None:
+        super().__init__('the subscription', method, copy.deepcopy(request))
+        self._store = store
+        if store is not None and (cursor := store.load()) is not None:
+            self._request.cursor = cursor
+        elif self._request.WhichOneof('start') is None:
+            self._request.end = LOG_END_EARLIEST
 
     def events(self, message: SubscribeResponse) -> Iterator[Event]:
         """The events of a message. Saves the cursor of an event when the next one is asked for."""
@@ -103,7 +115,7 @@ class Subscription:
         self._advance(message.cursor)
 
     def _advance(self, cursor: str) -> None:
-        self._backoff = Backoff()
+        self._arrived()
         if cursor != self._request.cursor:
             self._request.cursor = cursor
             if self._store is not None:

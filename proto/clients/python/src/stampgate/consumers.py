@@ -1,0 +1,161 @@
+"""Consumers of shared subscriptions: what they hold, and how they settle it."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import grpc
+
+from stampgate.errors import Error
+from stampgate.events import ResumedStream
+from stampgate.submits import Backoff
+from stampgate.v1.subscription_service_pb2 import ConsumeRequest, ConsumeResponse, SettleRequest, SettleResponse
+from stampgate.v1.subscriptions_pb2 import (
+    SETTLE_OUTCOME_DONE,
+    SETTLE_OUTCOME_EXTEND,
+    SETTLE_OUTCOME_PARK,
+    SETTLE_OUTCOME_RETRY,
+    Delivery,
+)
+
+_LONGEST_RETRY_DELAY_MS = 3_600_000
+_LONGEST_PARK_REASON = 256
+_log = logging.getLogger('stampgate')
+
+
+class Park(Exception):
+    """Raised by the handler of consume() for an event that no repetition can handle: the gateway sets the event aside,
+    with `reason`, and continues with the next one. Write no secret into the reason: the gateway stores and logs it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Consumer(ResumedStream):
+    """What a consumer holds, its next stream, and its next settle. consume() and aio.consume() share it.
+
+    Its events are handled one at a time, in the order of their arrival. Thread-safe as far as consume() needs it: one
+    thread calls received(), one calls extension() and extended(), and one all others.
+    """
+
+    def __init__(
+        self, stub: Any, subscription: str, max_unsettled: int, settle_within: float, retry_delay: float
+    ) -> None:
+        request = ConsumeRequest(subscription=subscription, max_unsettled=max_unsettled)
+        super().__init__(f'the consumer of {subscription}', stub.Consume, request)
+        self.extend_every = settle_within / 3
+        """The seconds after which the held events are extended: a failed try leaves time for another one."""
+        self.settle: SettleRequest | None = None
+        """The settle that must be made before the next event is handled."""
+        self.settle_delay = 0.0
+        """The seconds to wait before the next try of `settle`."""
+        self._settle_backoff = Backoff()
+        self._subscription, self._retry_delay = subscription, retry_delay
+        # The deliveries by their tokens, in the order of arrival. The first one is the one that is handled.
+        self._held: dict[str, Delivery] = {}
+        self._lock = threading.Lock()
+
+    @contextlib.contextmanager
+    def stream(self) -> Iterator[Any]:
+        """One stream of messages, for which the consumer keeps what it holds. Raises an error as subscriptions do."""
+        with self._lock:
+            self._request.held_tokens[:] = self._held
+        with super().stream() as stream:
+            yield stream
+
+    def received(self, message: ConsumeResponse) -> None:
+        """Adds the deliveries of a message."""
+        self._arrived()
+        self._drop(message.superseded_tokens)
+        with self._lock:
+            self._held.update((delivery.token, delivery) for delivery in message.deliveries)
+
+    def next(self) -> Delivery | None:
+        """The delivery to handle next. None if the consumer holds none."""
+        with self._lock:
+            return next(iter(self._held.values()), None)
+
+    def handled(self, delivery: Delivery, failure: Exception | None) -> None:
+        """Makes the settle of a delivery whose handler has returned, or has raised `failure`."""
+        self.settle = SettleRequest(subscription=self._subscription, tokens=[delivery.token])
+        if failure is None:
+            self.settle.outcome = SETTLE_OUTCOME_DONE
+        elif isinstance(failure, Park):
+            self.settle.outcome = SETTLE_OUTCOME_PARK
+            self.settle.park_reason = failure.reason.encode()[:_LONGEST_PARK_REASON].decode(errors='ignore')
+            _log.warning('event %s is parked: %s', delivery.event.event_id, failure.reason)
+        else:
+            delay_ms = 1000 * self._retry_delay * 2.0 ** min(delivery.delivery_count - 1, 32)
+            self.settle.outcome = SETTLE_OUTCOME_RETRY
+            self.settle.retry_delay_ms = min(round(delay_ms), _LONGEST_RETRY_DELAY_MS)
+            _log.warning(
+                'the handler failed for event %s, delivery %d; it is delivered again after %.1f s',
+                delivery.event.event_id,
+                delivery.delivery_count,
+                self.settle.retry_delay_ms / 1000,
+                exc_info=failure,
+            )
+
+    def is_settling(self, stop: Any) -> bool:
+        """Whether `settle` must be tried. After `stop`, a failed try is not repeated: the event is delivered again."""
+        return self.settle is not None and not (self.settle_delay and stop is not None and stop.is_set())
+
+    @contextlib.contextmanager
+    def settling(self) -> Iterator[None]:
+        """One try of `settle`, after its delay. Raises an error if a repetition cannot help."""
+        try:
+            yield
+        except grpc.RpcError as raised:
+            error = Error.of(raised)
+            self.settle_delay = self._settle_backoff.after(error)
+            if self.settle_delay == math.inf:
+                raise error from None
+            _log.info('a settle ended with %s; it is repeated in %.1f s', error, self.settle_delay)
+
+    def settled(self, response: SettleResponse) -> None:
+        """Ends `settle` with its response, and makes the settle that must follow it, if any."""
+        assert self.settle is not None
+        settled, self.settle = self.settle, None
+        self._settle_backoff, self.settle_delay = Backoff(), 0.0
+        self._drop(response.superseded_tokens)
+        if settled.outcome == SETTLE_OUTCOME_EXTEND:
+            return
+        with self._lock:
+            for token in settled.tokens:
+                self._held.pop(token, None)
+        # With this event, the consumer has lost the later ones of its key. The gateway states which ones these are.
+        if settled.outcome == SETTLE_OUTCOME_RETRY or response.superseded_tokens:
+            self.settle = self.extension()
+
+    def extension(self) -> SettleRequest | None:
+        """The settle that extends everything that the consumer holds. None if it holds nothing."""
+        with self._lock:
+            tokens = list(self._held)
+        if not tokens:
+            return None
+        return SettleRequest(subscription=self._subscription, tokens=tokens, outcome=SETTLE_OUTCOME_EXTEND)
+
+    @contextlib.contextmanager
+    def extending(self) -> Iterator[None]:
+        """One try to extend. The next one follows in any case."""
+        try:
+            yield
+        except grpc.RpcError as raised:
+            _log.info('the consumer could not extend its events: %s', Error.of(raised))
+
+    def extended(self, response: SettleResponse) -> None:
+        """Drops the events that the gateway could not extend."""
+        self._drop(response.superseded_tokens)
+
+    def _drop(self, tokens: Iterable[str]) -> None:
+        """Forgets deliveries that are no longer valid: the gateway delivers their events again, or has settled them."""
+        with self._lock:
+            dropped = [self._held.pop(token) for token in tokens if token in self._held]
+        for delivery in dropped:
+            _log.warning('the consumer has lost event %s, which can be delivered again', delivery.event.event_id)
