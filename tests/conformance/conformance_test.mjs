@@ -55,6 +55,9 @@ describe('the judge finds a driver that', { timeout: LIMIT_MS }, () => {
     'rounds large numbers': 'a 64-bit number of a response keeps every digit',
     'loses an event': 'a subscription from the beginning returns every event in order',
     'repeats an event': 'a subscription from the beginning returns every event in order',
+    'settles a failed event as done':
+      'an event whose handler parks it is parked with the reason, and the later events follow',
+    'handles an event twice': 'a consumer handles every event once, in order',
     'accepts every event': 'an event of upstream passes the verification, and a changed one does not',
     'takes a pending activity for a completed one': 'an activity that needs consensus is pending',
     'takes an unknown outcome for a refusal': 'a submit whose repetition upstream refuses has an unknown outcome',

@@ -9,7 +9,7 @@ import { HANG_MS, scratch, startStack } from '../end_to_end/harness.mjs';
 import { deliver } from '../end_to_end/event_stack.mjs';
 import { commandIn } from '../readme/pages.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
-import { keyOf, pageOf, readmeSnippets, run, snippetsOf, sourceOf } from './packages.mjs';
+import { keyOf, pageOf, readmeSnippets, run, snippetsOf, sourceOf, testConsumer } from './packages.mjs';
 
 const VERSION = '0.1.0';
 
@@ -218,4 +218,7 @@ ${block}}
     assert.equal(ended.status, 1);
     assert.match(ended.output, /CURSOR_OF_ANOTHER_LOG: .*; delete go\.cursor to begin again\n$/);
   });
+
+  test('has an example that shares events, parks what it cannot handle, and stops at SIGTERM', (t) =>
+    testConsumer(t, (address, options) => example('consume', [address], { cwd: folder, ...options })));
 });

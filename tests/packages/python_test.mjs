@@ -5,12 +5,13 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { subscriptionConfig } from '../end_to_end/consumer.mjs';
 import { deliver } from '../end_to_end/event_stack.mjs';
 import { HANG_MS, scratch, startStack } from '../end_to_end/harness.mjs';
 import { callerOf, tokenOf } from '../end_to_end/policy_callers.mjs';
 import { installed, root } from '../paths.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
-import { keyOf, readmeSnippets, run, snippetsOf } from './packages.mjs';
+import { keyOf, readmeSnippets, run, snippetsOf, testConsumer } from './packages.mjs';
 
 const runs = promisify(execFile);
 const clients = join(root, 'proto/clients');
@@ -83,19 +84,22 @@ test('mypy accepts the package and the examples', { timeout: 2 * HANG_MS }, asyn
 const start = (t, config = {}) => startStack(t, { events: true, config });
 
 test('the snippets of the page run', { timeout: 2 * HANG_MS }, async (t) => {
-  const { simulator, gateway } = await start(t);
+  const { simulator, gateway } = await start(t, subscriptionConfig());
   await deliver(simulator, { eventId: 'first', json: { type: 'note' } });
   const blocks = snippetsOf('python');
   assert.ok(blocks.length > 5);
-  // The loop over events has no end.
-  const isLoop = (block) => block.includes('stampgate.subscribe(');
+  // These two have no end.
+  const isLoop = (block) => /stampgate\.(subscribe|consume)\(/.test(block);
   const { publicKey, privateKey } = apiKeyNamed('end user 1');
-  const script = [
+  const finite = [
     `PUBLIC_KEY, PRIVATE_KEY = '${publicKey}', '${privateKey}'`,
     ...blocks.filter((block) => !isLoop(block)),
-    blocks.find(isLoop),
-  ].join('\n');
-  const stdout = await pythonUntil(/first note/, ['-c', script.replaceAll('127.0.0.1:7443', gateway.address)]);
+  ];
+  const [subscribe, consume] = blocks.filter(isLoop);
+  const prints = (script, until) =>
+    pythonUntil(until, ['-c', script.join('\n').replaceAll('127.0.0.1:7443', gateway.address)]);
+  const stdout = await prints([...finite, subscribe], /first note/);
+  await prints([finite[1], consume], /^first$/m);
   assert.match(stdout, /^0x[0-9a-f]{40}\n/i);
   assert.match(stdout, /\['[-0-9a-f]{36}'\]\n/);
   assert.match(stdout, /StatusCode.INVALID_ARGUMENT stampgate INVALID_REQUEST [0-9a-f]{32}\npolicy_id is required\n/);
@@ -237,4 +241,9 @@ describe('the example', { timeout: 2 * HANG_MS }, () => {
     const { output } = await python([file, another.address, cursor], { status: 1 });
     assert.equal(output, `CURSOR_OF_ANOTHER_LOG: delete the file ${cursor} to begin again at the earliest event\n`);
   });
+
+  test('consume.py shares events, parks what it cannot handle, and stops at SIGTERM', (t) =>
+    testConsumer(t, (address, options) =>
+      run(['/usr/bin/python3', fileOf('consume.py'), address], { cwd: folder, env, ...options }),
+    ));
 });

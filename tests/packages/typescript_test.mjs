@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { buildPackage, compile, installPackage, source } from '../../proto/clients/typescript/installed.mjs';
+import { subscriptionConfig } from '../end_to_end/consumer.mjs';
 import { scratch, startGateway, startStack } from '../end_to_end/harness.mjs';
 import { ORGANIZATION, apiKeyNamed } from '../simulator/testing.mjs';
-import { keyOf, readmeSnippets, run as runProgram, snippetsOf } from './packages.mjs';
+import { keyOf, readmeSnippets, run as runProgram, snippetsOf, testConsumer } from './packages.mjs';
 
 const folder = mkdtempSync(join(tmpdir(), 'stampgate-client-'));
 before(() => installPackage(folder));
@@ -54,7 +55,7 @@ describe('in front of the gateway', () => {
   }
 
   test('the snippets of the page and of README.md work', async (t) => {
-    const { gateway, simulator } = await startStack(t, WITH_STORE);
+    const { gateway, simulator } = await startStack(t, { ...WITH_STORE, config: subscriptionConfig() });
     const prints = async (text, expected, options) => {
       const { output } = await run(snippet(text, gateway), [], options);
       assert.match(output, expected);
@@ -68,6 +69,7 @@ describe('in front of the gateway', () => {
     await prints('apiKeyStamper', /^\w/m, { env: { API_PRIVATE_KEY } });
     assert.ok(simulator.requests().length > 0);
     await prints('FileCursor', /^\S+ \S+$/m, { until: /^\S+ \S+$/m });
+    await prints('gateway.consume', /^\S+$/m, { until: /^\S+$/m });
   });
 
   test('the examples work', async (t) => {
@@ -119,4 +121,9 @@ describe('in front of the gateway', () => {
       /^events are missing: CURSOR_OF_ANOTHER_LOG: .*\n.*: delete typescript\.cursor to begin again\n$/,
     );
   });
+
+  test('the example that consumes shares events, parks what it cannot handle, and stops at SIGTERM', (t) =>
+    testConsumer(t, (address, options) =>
+      runProgram([process.execPath, join(folder, 'consume.js'), address], { cwd: folder, ...options }),
+    ));
 });

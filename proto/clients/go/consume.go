@@ -18,6 +18,8 @@ import (
 const (
 	maxRetryDelay  = time.Hour
 	maxReasonBytes = 256
+	// farewell limits the settle that gives back what a consumer holds when it ends.
+	farewell = 2 * time.Second
 )
 
 // ConsumeOptions are the settings of Consume. Each zero value stands for the default.
@@ -73,8 +75,12 @@ func Consume(ctx context.Context, client stampgatev1.SubscriptionServiceClient, 
 	var group sync.WaitGroup
 	group.Go(func() { ended <- resume(streaming, func() error { return c.receive(streaming) }, &c.repetitions) })
 	group.Go(func() { c.extendHeld(streaming) })
-	defer group.Wait()
-	defer leave()
+	defer func() {
+		leave()
+		group.Wait()
+		// The cancellation of the stream alone can be lost if the connection is then closed.
+		c.settleHeld(handling, stampgatev1.SettleOutcome_SETTLE_OUTCOME_RETRY, farewell)
+	}()
 	for {
 		delivery, err := c.next(ctx, ended)
 		if err != nil {
@@ -154,7 +160,7 @@ func (c *consumer) settle(ctx context.Context, delivery *stampgatev1.Delivery, f
 		return nil
 	}
 	// With this event, the consumer has lost the later ones of its key. The gateway states which ones these are.
-	superseded, err = c.repeatSettle(ctx, c.extension())
+	superseded, err = c.repeatSettle(ctx, c.requestForHeld(stampgatev1.SettleOutcome_SETTLE_OUTCOME_EXTEND))
 	c.drop(superseded)
 	return err
 }
@@ -213,22 +219,24 @@ func (c *consumer) extendHeld(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		request := c.extension()
-		if len(request.GetTokens()) == 0 {
-			continue
-		}
-		limited, cancel := context.WithTimeout(ctx, every)
-		if response, err := c.client.Settle(limited, request); err == nil {
-			c.drop(response.GetSupersededTokens())
-		}
-		cancel()
+		c.drop(c.settleHeld(ctx, stampgatev1.SettleOutcome_SETTLE_OUTCOME_EXTEND, every))
 	}
 }
 
-// extension returns the settle that extends what the consumer holds.
-func (c *consumer) extension() *stampgatev1.SettleRequest {
-	return &stampgatev1.SettleRequest{Subscription: c.subscription, Tokens: c.tokens(),
-		Outcome: stampgatev1.SettleOutcome_SETTLE_OUTCOME_EXTEND}
+// settleHeld tries once to settle what the consumer holds, and returns the tokens that are no longer valid.
+func (c *consumer) settleHeld(ctx context.Context, outcome stampgatev1.SettleOutcome, limit time.Duration) []string {
+	request := c.requestForHeld(outcome)
+	if len(request.GetTokens()) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	response, _ := c.client.Settle(ctx, request) // Without an answer, nothing is known to be lost.
+	return response.GetSupersededTokens()
+}
+
+func (c *consumer) requestForHeld(outcome stampgatev1.SettleOutcome) *stampgatev1.SettleRequest {
+	return &stampgatev1.SettleRequest{Subscription: c.subscription, Tokens: c.tokens(), Outcome: outcome}
 }
 
 func (c *consumer) tokens() []string {

@@ -268,7 +268,7 @@ func TestAllHeldEventsAreExtendedWhileAHandlerIsSlow(t *testing.T) {
 	checkEqual(t, settles(h.gateway)[:2], []string{extension, extension})
 }
 
-func TestAConsumerThatIsCancelledLetsTheHandlerReturnAndSettlesItsEvent(t *testing.T) {
+func TestAConsumerThatIsCancelledLetsTheHandlerReturnSettlesItsEventAndGivesTheOthersBack(t *testing.T) {
 	gateway, before := connected(t)
 	h := &handler{gateway: gateway}
 	h.gateway.Answer(settle, settled)
@@ -282,7 +282,7 @@ func TestAConsumerThatIsCancelledLetsTheHandlerReturnAndSettlesItsEvent(t *testi
 		t.Errorf("got %v", err)
 	}
 	checkEqual(t, h.handled, []string{"a"})
-	checkEqual(t, settles(h.gateway), []string{"DONE[token a]"})
+	checkEqual(t, settles(h.gateway), []string{"DONE[token a]", "RETRY[token b]"})
 	// The call of Consume has ended, too.
 	checkNoneLeaked(t, before)
 }

@@ -2,6 +2,7 @@
 import { noEnvoy } from '../envoy.mjs';
 import calls from './calls.mjs';
 import connections from './connections.mjs';
+import consumers from './consumers.mjs';
 import credentials from './credentials.mjs';
 import envoy from './envoy.mjs';
 import errors from './errors.mjs';
@@ -15,6 +16,7 @@ export const cases = [
   ...submits,
   ...connections,
   ...subscriptions,
+  ...consumers,
   ...credentials,
   ...(noEnvoy ? [] : envoy),
 ];

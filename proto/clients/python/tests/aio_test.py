@@ -139,7 +139,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         await self.consumes()(handle, stop=stop)
         self.assertEqual(self.settles(), [('DONE', 'a'), ('DONE', 'b')])
 
-    async def test_a_cancelled_consumer_settles_nothing(self):
+    async def test_a_cancelled_consumer_gives_back_what_it_holds(self):
         started = asyncio.Event()
 
         async def handle(_):
@@ -151,7 +151,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         consumer.cancel()
         with self.assertRaises(asyncio.CancelledError):
             await consumer
-        self.assertEqual(self.settles(), [])
+        self.assertEqual(self.settles(), [('RETRY', 'a', 'b')])
 
     async def test_a_slow_handler_has_its_events_extended(self):
         consume, stop = self.consumes(failure(grpc.StatusCode.DEADLINE_EXCEEDED), SettleResponse()), asyncio.Event()
@@ -163,7 +163,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
 
         await consume(handle, settle_within=0.3, stop=stop)
         self.assertEqual(self.settles()[:2], [('EXTEND', 'a', 'b')] * 2)
-        self.assertEqual(self.settles()[-1], ('DONE', 'a'))
+        self.assertEqual(self.settles()[-2:], [('DONE', 'a'), ('RETRY', 'b')])
 
     async def test_a_consumer_resumes_with_what_it_holds_and_ends_with_the_error_of_the_gateway(self):
         consume, resumed = self.consumes(), asyncio.Event()

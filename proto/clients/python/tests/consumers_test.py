@@ -197,11 +197,12 @@ class ConsumeTest(unittest.TestCase):
         extension = ('EXTEND', ['token a', 'token b', 'token c'])
         self.assertEqual(self.settles()[:2], [extension] * 2)
 
-    def test_stop_lets_the_handler_return_and_settles_its_event(self):
-        self.gateway.answers(CONSUME, self.open(FIRST, message('a', 'b')))
+    def test_stop_lets_the_handler_return_settles_its_event_and_gives_the_others_back(self):
+        self.gateway.answers(CONSUME, self.open(FIRST, message('a', 'b', 'c')))
         stop = threading.Event()
         self.consume(lambda _: stop.set(), stop=stop)
-        self.assertEqual((self.handled, self.settles()), (['a'], [('DONE', ['token a'])]))
+        self.assertEqual(self.handled, ['a'])
+        self.assertEqual(self.settles(), [('DONE', ['token a']), ('RETRY', ['token b', 'token c'])])
 
     def test_stop_ends_a_consumer_that_waits(self):
         self.gateway.answers(CONSUME, self.open(FIRST))
@@ -214,16 +215,16 @@ class ConsumeTest(unittest.TestCase):
         self.gateway.answers(SETTLE, LATE)
         stop = threading.Event()
         self.consume(lambda _: stop.set(), stop=stop)
-        self.assertEqual(self.settles(), [('DONE', ['token a'])])
+        self.assertEqual(self.settles(), [('DONE', ['token a']), ('RETRY', ['token a'])])
 
-    def test_an_interrupt_settles_nothing(self):
+    def test_an_interrupt_gives_back_the_event_that_is_handled_too(self):
         def interrupt(_):
             raise KeyboardInterrupt
 
         self.gateway.answers(CONSUME, self.open(FIRST, message('a', 'b')))
         with self.assertRaises(KeyboardInterrupt):
             self.consume(interrupt)
-        self.assertEqual((self.handled, self.settles()), (['a'], []))
+        self.assertEqual((self.handled, self.settles()), (['a'], [('RETRY', ['token a', 'token b'])]))
 
     def test_a_consumer_that_ends_leaves_no_call(self):
         self.gateway.answers(CONSUME, lambda _: itertools.chain([message('a')], itertools.repeat(FIRST)))

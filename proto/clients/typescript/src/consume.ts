@@ -37,6 +37,9 @@ export class Park extends Error {
 const LONGEST_RETRY_DELAY_MS = 3_600_000;
 const LONGEST_PARK_REASON = 256;
 
+/** The time limit of the settle that gives back what a consumer holds when it ends. */
+const FAREWELL_MS = 2_000;
+
 export async function consume(
   this: Gateway,
   subscription: string,
@@ -47,16 +50,19 @@ export async function consume(
   const consumer = new Consumer(this, subscription, options);
   const leaving = new AbortController();
   const receiving = consumer.receive(maxUnsettled, leaving.signal);
-  // A failed try leaves time for another one.
-  const extending = setInterval(() => void consumer.extend(settleWithinMs / 3), settleWithinMs / 3);
-  signal?.addEventListener('abort', consumer.wake);
+  const everyMs = settleWithinMs / 3; // A failed try leaves time for another one.
+  const extending = setInterval(() => void consumer.settleHeld(SettleOutcome.EXTEND, everyMs), everyMs);
+  const wake = () => consumer.wake();
+  signal?.addEventListener('abort', wake);
   try {
     for (let next; (next = await consumer.next());) await consumer.settle(next, await outcomeOf(handle, next));
   } finally {
-    signal?.removeEventListener('abort', consumer.wake);
+    signal?.removeEventListener('abort', wake);
     clearInterval(extending);
     leaving.abort();
     await receiving;
+    // The cancellation of the stream alone can be lost if the connection is then closed.
+    await consumer.settleHeld(SettleOutcome.RETRY, FAREWELL_MS);
   }
 }
 
@@ -96,7 +102,7 @@ class Consumer {
     this.#log = log;
   }
 
-  /** Ends a wait for the next delivery. */
+  /** Ends the wait for the next delivery, if there is one. */
   wake = () => {};
 
   /** Receives deliveries until the signal aborts or an error ends this. */
@@ -139,18 +145,18 @@ class Consumer {
     if (tokens.length > 0) this.#drop((await this.#repeatSettle(tokens, { outcome: SettleOutcome.EXTEND })) ?? []);
   }
 
-  /** Extends what the consumer holds. */
-  async extend(timeoutMs: number): Promise<void> {
+  /** Tries once to extend, or to give back, what the consumer holds. */
+  async settleHeld(outcome: SettleOutcome.EXTEND | SettleOutcome.RETRY, timeoutMs: number): Promise<void> {
     const { subscription } = this;
     const tokens = [...this.#held.keys()];
     if (tokens.length === 0) return;
-    const request = { subscription, tokens, outcome: SettleOutcome.EXTEND };
-    try {
-      const response = await this.gateway.call(SubscriptionService.method.settle, request, { timeoutMs });
-      this.#drop(response.supersededTokens);
-    } catch {
-      // The next try follows.
-    }
+    const settle = this.gateway.call(
+      SubscriptionService.method.settle,
+      { subscription, tokens, outcome },
+      { timeoutMs },
+    );
+    const response = await settle.catch(() => undefined);
+    if (outcome === SettleOutcome.EXTEND) this.#drop(response?.supersededTokens ?? []);
   }
 
   #outcome({ event, deliveryCount }: Delivery, failure?: Failure): Outcome {

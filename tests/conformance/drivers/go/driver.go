@@ -22,18 +22,24 @@ import (
 )
 
 type command struct {
-	Do, ID, What, Method, Address, Key string
-	Request                            map[string]any
-	Event, Keys                        any
-	Wait                               bool
-	Events                             int
-	Cursor                             stampgate.MemoryCursor
-	DeadlineMs                         time.Duration            `json:"deadline_ms"`
-	MaxResponseBytes                   int                      `json:"max_response_bytes"`
-	TokenFile                          string                   `json:"token_file"`
-	CursorFile                         string                   `json:"cursor_file"`
-	APIKey                             struct{ Private string } `json:"api_key"`
-	TLS                                struct{ CA, Certificate, Key string }
+	Do, ID, What, Method, Address, Key, Subscription string
+
+	Request          map[string]any
+	Event, Keys      any
+	Wait             bool
+	Events           int
+	Cursor           stampgate.MemoryCursor
+	DeadlineMs       time.Duration            `json:"deadline_ms"`
+	MaxResponseBytes int                      `json:"max_response_bytes"`
+	TokenFile        string                   `json:"token_file"`
+	CursorFile       string                   `json:"cursor_file"`
+	Fails            map[string]string        // by the ids of events
+	ParkReason       string                   `json:"park_reason"`
+	HandlerMs        time.Duration            `json:"handler_ms"`
+	RetryDelayMs     time.Duration            `json:"retry_delay_ms"`
+	SettleWithinMs   time.Duration            `json:"settle_within_ms"`
+	APIKey           struct{ Private string } `json:"api_key"`
+	TLS              struct{ CA, Certificate, Key string }
 }
 
 type line map[string]any
@@ -145,6 +151,35 @@ func (c command) subscribe(ctx context.Context, cancel context.CancelFunc) line 
 	return line{"done": true}
 }
 
+func (c command) consume(ctx context.Context, cancel context.CancelFunc) line {
+	handle := func(_ context.Context, delivery *stampgatev1.Delivery) error {
+		id, count := delivery.GetEvent().GetEventId(), delivery.GetDeliveryCount()
+		output.Encode(line{"id": c.ID, "delivery": line{"event_id": id, "count": count}})
+		if c.Events--; c.Events == 0 {
+			cancel()
+		}
+		time.Sleep(c.HandlerMs * time.Millisecond)
+		switch failure := c.Fails[id]; {
+		case failure == "park":
+			return stampgate.Park(c.ParkReason)
+		case failure == "retry" && count == 1:
+			return errors.New("the handler of the case fails")
+		}
+		return nil
+	}
+	options := &stampgate.ConsumeOptions{SettleWithin: c.SettleWithinMs * time.Millisecond,
+		RetryDelay: c.RetryDelayMs * time.Millisecond}
+	client := stampgatev1.NewSubscriptionServiceClient(conn)
+	err := stampgate.Consume(ctx, client, c.Subscription, handle, options)
+	var gap *stampgate.Gap
+	if errors.As(err, &gap) {
+		output.Encode(line{"id": c.ID, "gap": line{"reason": gap.Last.Reason}})
+	} else if !errors.Is(err, context.Canceled) {
+		return outcome(nil, err)
+	}
+	return line{"done": true}
+}
+
 func (c command) carryOut(ctx context.Context, cancel context.CancelFunc) line {
 	switch c.Do {
 	case "connect":
@@ -170,6 +205,8 @@ func (c command) carryOut(ctx context.Context, cancel context.CancelFunc) line {
 		cancels[c.ID]()
 	case "subscribe":
 		return c.subscribe(ctx, cancel)
+	case "consume":
+		return c.consume(ctx, cancel)
 	case "verify":
 		keys := read(c.Keys, &stampgatev1.GetWebhookKeySetResponse{}).GetKeys()
 		return line{"valid": stampgate.Verify(read(c.Event, &stampgatev1.Event{}), keys)}

@@ -9,6 +9,7 @@ import pathlib
 import pkgutil
 import sys
 import threading
+import time
 
 from google.protobuf import descriptor_pool, json_format, message_factory
 
@@ -19,6 +20,7 @@ from stampgate.v1 import activity_pb2, events_pb2, webhook_service_pb2
 from stampgate.v1.event_service_pb2 import SubscribeRequest
 from stampgate.v1.event_service_pb2_grpc import EventServiceStub
 from stampgate.v1.stamp_service_pb2_grpc import StampServiceStub
+from stampgate.v1.subscription_service_pb2_grpc import SubscriptionServiceStub
 
 STUBS = {
     name: stub
@@ -119,6 +121,38 @@ class Driver:
             write({'id': self.id, 'gap': {'reason': gap.reason, 'cursor': gap.cursor}})
         except ValueError as error:
             return {'cursor_error': str(error)}
+        return {'done': True}
+
+    def consume(
+        self,
+        subscription,
+        events,
+        fails=None,
+        park_reason='',
+        handler_ms=0,
+        retry_delay_ms=1000,
+        settle_within_ms=30_000,
+    ):
+        stop, number = threading.Event(), itertools.count(1)
+
+        def handle(delivery):
+            name, count = delivery.event.event_id, delivery.delivery_count
+            write({'id': self.id, 'delivery': {'event_id': name, 'count': count}})
+            if next(number) == events:
+                stop.set()
+            time.sleep(handler_ms / 1000)
+            failure = (fails or {}).get(name)
+            if failure == 'park':
+                raise stampgate.Park(park_reason)
+            if failure == 'retry' and count == 1:
+                raise RuntimeError('the handler of the case fails')
+
+        stub = SubscriptionServiceStub(self.channel)
+        options = {'settle_within': settle_within_ms / 1000, 'retry_delay': retry_delay_ms / 1000, 'stop': stop}
+        try:
+            stampgate.consume(stub, subscription, handle, **options)
+        except stampgate.Gap as gap:
+            write({'id': self.id, 'gap': {'reason': gap.reason}})
         return {'done': True}
 
     def verify(self, event, keys):

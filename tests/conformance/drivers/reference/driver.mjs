@@ -170,6 +170,42 @@ async function subscribe({ id, request, cursor, cursor_file: file, events }) {
   return { id, done: true };
 }
 
+/** Holds one event at a time, which it does not extend. */
+async function consume(command) {
+  const { id, subscription, events, fails = {}, park_reason, handler_ms: handlerMs = 0, retry_delay_ms } = command;
+  let count = 0;
+  /** What settles the delivery. */
+  const handle = async ({ event: { event_id }, delivery_count }) => {
+    print({ id, delivery: { event_id, count: delivery_count } });
+    count += 1;
+    await delay(handlerMs);
+    if (fails[event_id] === 'park') return { outcome: 'SETTLE_OUTCOME_PARK', park_reason };
+    if (fails[event_id] === 'retry' && delivery_count === 1) return { outcome: 'SETTLE_OUTCOME_RETRY', retry_delay_ms };
+    return { outcome: 'SETTLE_OUTCOME_DONE' };
+  };
+  while (count < events) {
+    const request = { subscription, max_unsettled: 1 };
+    try {
+      for await (const message of stream(client(), 'SubscriptionService/Consume', request, { metadata: metadata() })) {
+        for (const delivery of message.deliveries ?? []) {
+          const settle = { subscription, tokens: [delivery.token], ...(await handle(delivery)) };
+          await attempt('SubscriptionService/Settle', settle, settings.deadline_ms);
+          if (count === events) return { id, done: true };
+        }
+      }
+    } catch (error) {
+      const { reason } = error.info ?? {};
+      if (GAPS.includes(reason)) {
+        print({ id, gap: { reason } });
+        return { id, done: true };
+      }
+      if (!isBroken(error) && !error.retryInfo) return { id, error: errorOf(error) };
+      await delay(retryMs(error) ?? 100);
+    }
+  }
+  return { id, done: true };
+}
+
 function isValid({ event, keys }) {
   const { key_id: keyId, timestamp, signature } = event.signature;
   const found = keys.keys.find(({ kid }) => kid === keyId);
@@ -187,6 +223,7 @@ const COMMANDS = {
   submit: async (command) => ({ id: command.id, ...(await submit(command)) }),
   prepare: async (command) => ({ id: command.id, ...(await prepare(command)) }),
   subscribe,
+  consume,
   verify: (command) => ({ valid: isValid(command) }),
   start({ id, what, ...command }) {
     const entry = {};

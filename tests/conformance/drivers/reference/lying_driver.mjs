@@ -59,6 +59,10 @@ const LIES = {
   },
   'loses an event': { line: (line) => (line.event?.event_id === '2' ? [] : line) },
   'repeats an event': { line: (line) => (line.event?.event_id === '2' ? [line, line] : line) },
+  'settles a failed event as done': {
+    command: (command) => (command.do === 'consume' ? { ...command, fails: {} } : command),
+  },
+  'handles an event twice': { line: (line) => (line.delivery?.event_id === '2' ? [line, line] : line) },
   'accepts every event': { line: (line) => ('valid' in line ? { valid: true } : line) },
   'takes a pending activity for a completed one': {
     line: ({ pending, ...line }) => (pending ? { ...line, result: {} } : line),

@@ -1,6 +1,7 @@
 // The judge's driver of the TypeScript package. tests/conformance describes the commands.
 // @ts-nocheck The package that it imports is built later.
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { create, fromJson, toJson } from '@bufbuild/protobuf';
 import * as stampgate from '@stampgate/client';
 import * as api from '@stampgate/client/v1';
@@ -111,6 +112,26 @@ async function subscribe({ id, request, cursor, cursor_file: file, events }) {
   return { id, done: true };
 }
 
+async function consume({ id, subscription, events, fails = {}, park_reason: reason, handler_ms: handlerMs, ...times }) {
+  const stop = new AbortController();
+  let left = events;
+  const handle = async ({ event, deliveryCount: count }) => {
+    print({ id, delivery: { event_id: event.eventId, count } });
+    if ((left -= 1) === 0) stop.abort();
+    if (handlerMs) await delay(handlerMs);
+    if (fails[event.eventId] === 'park') throw new stampgate.Park(reason);
+    if (fails[event.eventId] === 'retry' && count === 1) throw new Error('the handler of the case fails');
+  };
+  const options = { retryDelayMs: times.retry_delay_ms, settleWithinMs: times.settle_within_ms, signal: stop.signal };
+  try {
+    await gateway.consume(subscription, handle, options);
+  } catch (error) {
+    if (!(error instanceof stampgate.Gap)) return { id, ...outcomeOf(error) };
+    print({ id, gap: { reason: error.reason } });
+  }
+  return { id, done: true };
+}
+
 function verify({ event, keys }) {
   const { keys: list } = fromJson(api.GetWebhookKeySetResponseSchema, keys);
   return { valid: stampgate.verify(fromJson(api.EventSchema, event), list) };
@@ -134,7 +155,7 @@ function close() {
 
 const wait = ({ id }) => started.get(id).outcome;
 
-const COMMANDS = { ...CALLS, connect, prepare, subscribe, verify, start, cancel, wait, close };
+const COMMANDS = { ...CALLS, connect, prepare, subscribe, consume, verify, start, cancel, wait, close };
 
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 

@@ -11,7 +11,7 @@ import grpc
 from google.protobuf.message import Message
 
 from stampgate.channel import RenewedChannel
-from stampgate.consumers import Consumer
+from stampgate.consumers import FAREWELL_TIMEOUT, Consumer
 from stampgate.events import CursorStore, Subscription
 from stampgate.submits import Submission
 from stampgate.v1.activity_result_pb2 import ActivityResult
@@ -159,6 +159,9 @@ class _Threads:
         self._leaving.set()
         if self._stream is not None:
             self._stream.cancel()
+        if (request := self._consumer.farewell()) is not None:
+            with self._consumer.trying():
+                self._stub.Settle(request, timeout=FAREWELL_TIMEOUT)
 
     def next(self, stop: threading.Event | None) -> Delivery | None:
         """Waits for the delivery to handle next. Returns None after `stop` is set."""
@@ -191,5 +194,5 @@ class _Threads:
         every = self._consumer.extend_every
         while not self._leaving.wait(every):
             if (request := self._consumer.extension()) is not None:
-                with self._consumer.extending():
+                with self._consumer.trying():
                     self._consumer.extended(self._stub.Settle(request, timeout=every))

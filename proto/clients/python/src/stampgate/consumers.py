@@ -21,10 +21,12 @@ from stampgate.v1.subscriptions_pb2 import (
     SETTLE_OUTCOME_PARK,
     SETTLE_OUTCOME_RETRY,
     Delivery,
+    SettleOutcome,
 )
 
 _LONGEST_RETRY_DELAY_MS = 3_600_000
 _LONGEST_PARK_REASON = 256
+FAREWELL_TIMEOUT = 2.0
 _log = logging.getLogger('stampgate')
 
 
@@ -41,7 +43,7 @@ class Consumer(ResumedStream):
     """What a consumer holds, its next stream, and its next settle. consume() and aio.consume() share it.
 
     Its events are handled one at a time, in the order of their arrival. Thread-safe as far as consume() needs it: one
-    thread calls received(), one calls extension() and extended(), and one all others.
+    thread calls stream() and received(), one extends, and one makes all other calls.
     """
 
     def __init__(
@@ -135,23 +137,31 @@ class Consumer(ResumedStream):
 
     def extension(self) -> SettleRequest | None:
         """The settle that extends everything that the consumer holds. None if it holds nothing."""
-        with self._lock:
-            tokens = list(self._held)
-        if not tokens:
-            return None
-        return SettleRequest(subscription=self._subscription, tokens=tokens, outcome=SETTLE_OUTCOME_EXTEND)
+        return self._settle_held(SETTLE_OUTCOME_EXTEND)
+
+    def farewell(self) -> SettleRequest | None:
+        """The settle that gives back everything that the consumer holds, after its stream was cancelled.
+
+        The cancellation alone can be lost if the connection is then closed. None if the consumer holds nothing.
+        """
+        return self._settle_held(SETTLE_OUTCOME_RETRY)
 
     @contextlib.contextmanager
-    def extending(self) -> Iterator[None]:
-        """One try to extend. The next one follows in any case."""
+    def trying(self) -> Iterator[None]:
+        """One try of an extension or of the farewell, which need not succeed."""
         try:
             yield
-        except grpc.RpcError as raised:
-            _log.info('the consumer could not extend its events: %s', Error.of(raised))
+        except (grpc.RpcError, ValueError) as error:  # gRPC raises ValueError if the channel is closed.
+            _log.info('%s could not settle what it holds: %s', self._name, error)
 
     def extended(self, response: SettleResponse) -> None:
         """Drops the events that the gateway could not extend."""
         self._drop(response.superseded_tokens)
+
+    def _settle_held(self, outcome: SettleOutcome.ValueType) -> SettleRequest | None:
+        with self._lock:
+            tokens = list(self._held)
+        return SettleRequest(subscription=self._subscription, tokens=tokens, outcome=outcome) if tokens else None
 
     def _drop(self, tokens: Iterable[str]) -> None:
         """Forgets deliveries that are no longer valid: the gateway delivers their events again, or has settled them."""
