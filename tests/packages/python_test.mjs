@@ -106,7 +106,7 @@ test('the snippets of the page run', { timeout: 2 * HANG_MS }, async (t) => {
 });
 
 test('the snippets of README.md run', { timeout: 2 * HANG_MS }, async (t) => {
-  const { gateway } = await start(t);
+  const { gateway } = await start(t, subscriptionConfig());
   const names = {
     stampgate: ['connect'],
     'stampgate.v1.event_service_pb2': ['SubscribeRequest'],
@@ -115,17 +115,19 @@ test('the snippets of README.md run', { timeout: 2 * HANG_MS }, async (t) => {
     'stampgate.v1.policies_pb2': ['EFFECT_ALLOW'],
     'stampgate.v1.policy_service_pb2': ['CreatePoliciesRequest'],
     'stampgate.v1.policy_service_pb2_grpc': ['PolicyServiceStub'],
+    'stampgate.v1.subscription_service_pb2_grpc': ['SubscriptionServiceStub'],
   };
   const imports = Object.entries(names).map(([module, name]) => `import ${module}\nfrom ${module} import ${name}\n`);
-  const [submit, subscribe, ...others] = readmeSnippets('python');
+  const [submit, subscribe, consume, ...others] = readmeSnippets('python');
   assert.equal(others.length, 0);
-  const script = [...imports, submit, subscribe]
-    .join('')
-    .replaceAll('127.0.0.1:7443', gateway.address)
-    .replace("'cursor'", `'${scratch(t)}/cursor'`);
+  const prints = (until, ...blocks) => {
+    const script = [...imports, ...blocks].join('').replaceAll('127.0.0.1:7443', gateway.address);
+    return pythonUntil(until, ['-c', script.replace("'cursor'", `'${scratch(t)}/cursor'`)]);
+  };
   // The submit causes the event.
-  const stdout = await pythonUntil(/ACTIVITY_TYPE_CREATE_POLICIES/, ['-c', script]);
+  const stdout = await prints(/ACTIVITY_TYPE_CREATE_POLICIES/, submit, subscribe);
   assert.match(stdout, /^\['[-0-9a-f]{36}'\]\n\S+ ACTIVITY_TYPE_CREATE_POLICIES/);
+  await prints(/^\S+\n/, consume);
 });
 
 describe('the example', { timeout: 2 * HANG_MS }, () => {

@@ -18,8 +18,8 @@ import (
 const (
 	maxRetryDelay  = time.Hour
 	maxReasonBytes = 256
-	// farewell limits the settle that gives back what a consumer holds when it ends.
-	farewell = 2 * time.Second
+	// releaseLimit limits the settle that gives back what a consumer holds when it ends.
+	releaseLimit = 2 * time.Second
 )
 
 // ConsumeOptions are the settings of Consume. Each zero value stands for the default.
@@ -79,7 +79,7 @@ func Consume(ctx context.Context, client stampgatev1.SubscriptionServiceClient, 
 		leave()
 		group.Wait()
 		// The cancellation of the stream alone can be lost if the connection is then closed.
-		c.settleHeld(handling, stampgatev1.SettleOutcome_SETTLE_OUTCOME_RETRY, farewell)
+		c.settleHeld(handling, stampgatev1.SettleOutcome_SETTLE_OUTCOME_RETRY, releaseLimit)
 	}()
 	for {
 		delivery, err := c.next(ctx, ended)

@@ -5,13 +5,16 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	stampgate "stampgate.dev/client"
@@ -84,6 +87,44 @@ func TestASubscriptionResumesAfterTheLastEvent(t *testing.T) {
 	cursor, err := store.Load()
 	checkEqual(t, cursor, "after last")
 	checkEqual(t, err, nil)
+}
+
+// ending ends its first stream without an error, as a proxy can do, and refuses the second one.
+type ending struct {
+	stampgatev1.UnimplementedEventServiceServer
+	cursors []string
+}
+
+func (e *ending) Subscribe(request *stampgatev1.SubscribeRequest,
+	stream grpc.ServerStreamingServer[stampgatev1.SubscribeResponse]) error {
+	e.cursors = append(e.cursors, request.GetCursor())
+	if len(e.cursors) > 1 {
+		return status.Error(codes.PermissionDenied, "denied")
+	}
+	return stream.Send(message("after a", "a").(*stampgatev1.SubscribeResponse))
+}
+
+func TestASubscriptionResumesAfterAStreamThatEndsWithoutAnError(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, server := &ending{}, grpc.NewServer()
+	stampgatev1.RegisterEventServiceServer(server, events)
+	go server.Serve(listener)
+	t.Cleanup(server.Stop)
+	conn, err := stampgate.Dial(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var last error
+	client := stampgatev1.NewEventServiceClient(conn)
+	for _, err := range stampgate.Subscribe(t.Context(), client, nil, new(stampgate.MemoryCursor)) {
+		last = err
+	}
+	checkEqual(t, status.Code(last), codes.PermissionDenied)
+	checkEqual(t, events.cursors, []string{"", "after a"})
 }
 
 func TestASubscriptionStartsAtTheCursorOfItsStore(t *testing.T) {

@@ -2,7 +2,7 @@
 import { subscriptionConfig } from '../../end_to_end/consumer.mjs';
 import { any, partly } from '../matching.mjs';
 
-const delivery = (event_id, count = any) => ({ delivery: { event_id, count } });
+const delivery = (event_id, /** @type {any} */ count = any) => ({ delivery: { event_id, count } });
 const again = (event_id) => ({ ...delivery(event_id), mayRepeat: true });
 const DONE = { done: true };
 const consume = (rest) => ({ do: 'consume', id: 'c', subscription: 'payouts', ...rest });

@@ -38,7 +38,7 @@ const LONGEST_RETRY_DELAY_MS = 3_600_000;
 const LONGEST_PARK_REASON = 256;
 
 /** The time limit of the settle that gives back what a consumer holds when it ends. */
-const FAREWELL_MS = 2_000;
+const RELEASE_MS = 2_000;
 
 export async function consume(
   this: Gateway,
@@ -62,7 +62,7 @@ export async function consume(
     leaving.abort();
     await receiving;
     // The cancellation of the stream alone can be lost if the connection is then closed.
-    await consumer.settleHeld(SettleOutcome.RETRY, FAREWELL_MS);
+    await consumer.settleHeld(SettleOutcome.RETRY, RELEASE_MS);
   }
 }
 

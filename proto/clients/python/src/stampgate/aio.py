@@ -11,7 +11,7 @@ import grpc.aio
 from google.protobuf.message import Message
 
 from stampgate.channel import RenewedChannel
-from stampgate.consumers import FAREWELL_TIMEOUT, Consumer
+from stampgate.consumers import RELEASE_TIMEOUT, Consumer
 from stampgate.events import CursorStore, Subscription
 from stampgate.submits import Submission
 from stampgate.v1.activity_result_pb2 import ActivityResult
@@ -153,6 +153,6 @@ async def consume(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if (request := consumer.farewell()) is not None:
+        if (request := consumer.release()) is not None:
             with consumer.trying():
-                await stub.Settle(request, timeout=FAREWELL_TIMEOUT)
+                await stub.Settle(request, timeout=RELEASE_TIMEOUT)

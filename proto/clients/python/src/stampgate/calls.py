@@ -11,7 +11,7 @@ import grpc
 from google.protobuf.message import Message
 
 from stampgate.channel import RenewedChannel
-from stampgate.consumers import FAREWELL_TIMEOUT, Consumer
+from stampgate.consumers import RELEASE_TIMEOUT, Consumer
 from stampgate.events import CursorStore, Subscription
 from stampgate.submits import Submission
 from stampgate.v1.activity_result_pb2 import ActivityResult
@@ -159,9 +159,9 @@ class _Threads:
         self._leaving.set()
         if self._stream is not None:
             self._stream.cancel()
-        if (request := self._consumer.farewell()) is not None:
+        if (request := self._consumer.release()) is not None:
             with self._consumer.trying():
-                self._stub.Settle(request, timeout=FAREWELL_TIMEOUT)
+                self._stub.Settle(request, timeout=RELEASE_TIMEOUT)
 
     def next(self, stop: threading.Event | None) -> Delivery | None:
         """Waits for the delivery to handle next. Returns None after `stop` is set."""

@@ -26,7 +26,7 @@ from stampgate.v1.subscriptions_pb2 import (
 
 _LONGEST_RETRY_DELAY_MS = 3_600_000
 _LONGEST_PARK_REASON = 256
-FAREWELL_TIMEOUT = 2.0
+RELEASE_TIMEOUT = 2.0
 _log = logging.getLogger('stampgate')
 
 
@@ -139,7 +139,7 @@ class Consumer(ResumedStream):
         """The settle that extends everything that the consumer holds. None if it holds nothing."""
         return self._settle_held(SETTLE_OUTCOME_EXTEND)
 
-    def farewell(self) -> SettleRequest | None:
+    def release(self) -> SettleRequest | None:
         """The settle that gives back everything that the consumer holds, after its stream was cancelled.
 
         The cancellation alone can be lost if the connection is then closed. None if the consumer holds nothing.
@@ -148,7 +148,7 @@ class Consumer(ResumedStream):
 
     @contextlib.contextmanager
     def trying(self) -> Iterator[None]:
-        """One try of an extension or of the farewell, which need not succeed."""
+        """One try of an extension or of the release, which need not succeed."""
         try:
             yield
         except (grpc.RpcError, ValueError) as error:  # gRPC raises ValueError if the channel is closed.
