@@ -16,11 +16,11 @@ namespace stampgate {
 
 // Where a gateway is, and as which caller the client calls it.
 struct GatewayAddress {
-  std::string address;      // host:port
-  std::string ca;           // the file with the certificate of the gateway's CA; if empty, the client uses no TLS
-  std::string certificate;  // the file of the caller's certificate, or empty
-  std::string key;          // the file of its private key; needed with `certificate`
-  std::string token;        // the file of the caller's bearer token, or empty
+  std::string address = {};      // host:port
+  std::string ca = {};           // the file with the certificate of the gateway's CA; if empty, the client uses no TLS
+  std::string certificate = {};  // the file of the caller's certificate, or empty
+  std::string key = {};          // the file of its private key; needed with `certificate`
+  std::string token = {};        // the file of the caller's bearer token, or empty
 };
 
 // Thread-compatible.

@@ -52,7 +52,7 @@ Message MessageOf(const std::string& bytes) {
                      .counts = ValuesAt(*response, "deliveries", "delivery_count"),
                      .reasons = ValuesAt(*response, "deliveries", "reason"),
                      .superseded = {},
-                    .settle_within_ms = ValueAt(*response, "settle_within_ms")};
+                     .settle_within_ms = ValueAt(*response, "settle_within_ms")};
   const size_t superseded = std::stoul(ValueAt(*response, "superseded_tokens"));
   for (size_t i = 0; i < superseded; ++i) {
     message.superseded.push_back(ValueAt(*response, absl::StrCat("superseded_tokens.", i)));

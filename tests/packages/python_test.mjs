@@ -111,7 +111,6 @@ test('the snippets of README.md run', { timeout: 2 * HANG_MS }, async (t) => {
     stampgate: ['connect'],
     'stampgate.v1.event_service_pb2': ['SubscribeRequest'],
     'stampgate.v1.event_service_pb2_grpc': ['EventServiceStub'],
-    'stampgate.v1.events_pb2': ['LOG_END_EARLIEST'],
     'stampgate.v1.policies_pb2': ['EFFECT_ALLOW'],
     'stampgate.v1.policy_service_pb2': ['CreatePoliciesRequest'],
     'stampgate.v1.policy_service_pb2_grpc': ['PolicyServiceStub'],
