@@ -145,10 +145,10 @@ async def consume(
             except Exception as raised:
                 failure = raised
             consumer.handled(delivery, failure)
-            while consumer.is_settling(stop):
+            while (settle := consumer.settle(stop)) is not None:
                 with consumer.settling():
                     await asyncio.sleep(consumer.settle_delay)
-                    consumer.settled(await stub.Settle(consumer.settle))
+                    consumer.settled(settle, await stub.Settle(settle))
     finally:
         for task in tasks:
             task.cancel()

@@ -134,10 +134,10 @@ def consume(
             except Exception as raised:
                 failure = raised
             consumer.handled(delivery, failure)
-            while consumer.is_settling(stop):
+            while (settle := consumer.settle(stop)) is not None:
                 with consumer.settling():
                     time.sleep(consumer.settle_delay)
-                    consumer.settled(stub.Settle(consumer.settle))
+                    consumer.settled(settle, stub.Settle(settle))
 
 
 class _Threads:

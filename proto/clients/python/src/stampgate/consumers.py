@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import math
@@ -53,10 +54,9 @@ class Consumer(ResumedStream):
         super().__init__(f'the consumer of {subscription}', stub.Consume, request)
         self.extend_every = settle_within / 3
         """The seconds after which the held events are extended: a failed try leaves time for another one."""
-        self.settle: SettleRequest | None = None
-        """The settle that must be made before the next event is handled."""
         self.settle_delay = 0.0
-        """The seconds to wait before the next try of `settle`."""
+        """The seconds to wait before the next try of a settle."""
+        self._settle: SettleRequest | None = None
         self._settle_backoff = Backoff()
         self._subscription, self._retry_delay = subscription, retry_delay
         # The deliveries by their tokens, in the order of arrival. The first one is the one that is handled.
@@ -85,32 +85,35 @@ class Consumer(ResumedStream):
 
     def handled(self, delivery: Delivery, failure: Exception | None) -> None:
         """Makes the settle of a delivery whose handler has returned, or has raised `failure`."""
-        self.settle = SettleRequest(subscription=self._subscription, tokens=[delivery.token])
+        self._settle = settle = SettleRequest(subscription=self._subscription, tokens=[delivery.token])
         if failure is None:
-            self.settle.outcome = SETTLE_OUTCOME_DONE
+            settle.outcome = SETTLE_OUTCOME_DONE
         elif isinstance(failure, Park):
-            self.settle.outcome = SETTLE_OUTCOME_PARK
-            self.settle.park_reason = failure.reason.encode()[:_LONGEST_PARK_REASON].decode(errors='ignore')
+            settle.outcome = SETTLE_OUTCOME_PARK
+            settle.park_reason = failure.reason.encode()[:_LONGEST_PARK_REASON].decode(errors='ignore')
             _log.warning('event %s is parked: %s', delivery.event.event_id, failure.reason)
         else:
             delay_ms = 1000 * self._retry_delay * 2.0 ** min(delivery.delivery_count - 1, 32)
-            self.settle.outcome = SETTLE_OUTCOME_RETRY
-            self.settle.retry_delay_ms = min(round(delay_ms), _LONGEST_RETRY_DELAY_MS)
+            settle.outcome = SETTLE_OUTCOME_RETRY
+            settle.retry_delay_ms = min(round(delay_ms), _LONGEST_RETRY_DELAY_MS)
             _log.warning(
                 'the handler failed for event %s, delivery %d; it is delivered again after %.1f s',
                 delivery.event.event_id,
                 delivery.delivery_count,
-                self.settle.retry_delay_ms / 1000,
+                settle.retry_delay_ms / 1000,
                 exc_info=failure,
             )
 
-    def is_settling(self, stop: Any) -> bool:
-        """Whether `settle` must be tried. After `stop`, a failed try is not repeated: the event is delivered again."""
-        return self.settle is not None and not (self.settle_delay and stop is not None and stop.is_set())
+    def settle(self, stop: threading.Event | asyncio.Event | None) -> SettleRequest | None:
+        """The settle that must be tried before the next event is handled, if any.
+
+        After `stop`, a failed try is not repeated: the event is delivered again.
+        """
+        return None if self.settle_delay and stop is not None and stop.is_set() else self._settle
 
     @contextlib.contextmanager
     def settling(self) -> Iterator[None]:
-        """One try of `settle`, after its delay. Raises an error if a repetition cannot help."""
+        """One try of a settle, after its delay. Raises an error if a repetition cannot help."""
         try:
             yield
         except grpc.RpcError as raised:
@@ -120,20 +123,19 @@ class Consumer(ResumedStream):
                 raise error from None
             _log.info('a settle ended with %s; it is repeated in %.1f s', error, self.settle_delay)
 
-    def settled(self, response: SettleResponse) -> None:
-        """Ends `settle` with its response, and makes the settle that must follow it, if any."""
-        assert self.settle is not None
-        settled, self.settle = self.settle, None
+    def settled(self, settle: SettleRequest, response: SettleResponse) -> None:
+        """Ends a settle with its response, and makes the settle that must follow it, if any."""
+        self._settle = None
         self._settle_backoff, self.settle_delay = Backoff(), 0.0
         self._drop(response.superseded_tokens)
-        if settled.outcome == SETTLE_OUTCOME_EXTEND:
+        if settle.outcome == SETTLE_OUTCOME_EXTEND:
             return
         with self._lock:
-            for token in settled.tokens:
+            for token in settle.tokens:
                 self._held.pop(token, None)
         # With this event, the consumer has lost the later ones of its key. The gateway states which ones these are.
-        if settled.outcome == SETTLE_OUTCOME_RETRY or response.superseded_tokens:
-            self.settle = self.extension()
+        if settle.outcome == SETTLE_OUTCOME_RETRY or response.superseded_tokens:
+            self._settle = self.extension()
 
     def extension(self) -> SettleRequest | None:
         """The settle that extends everything that the consumer holds. None if it holds nothing."""
