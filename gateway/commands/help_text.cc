@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace stampgate {
 namespace {
@@ -45,6 +46,16 @@ constexpr absl::string_view kCommands =
   stampgate --help
 
 The config is one YAML file; deploy/example.yaml in the source tree documents every setting.
+)";
+
+// Stands in a text for the options of the commands that call a gateway.
+constexpr absl::string_view kPlaceOfGatewayOptions = "GATEWAY_OPTIONS\n";
+constexpr absl::string_view kGatewayOptions =
+    R"(  --gateway ADDRESS    required: host and port of the gateway
+  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
+  --certificate FILE   the certificate of the caller, if the gateway asks for one
+  --key FILE           its private key
+  --token FILE         the bearer token of the caller, if the gateway asks for one
 )";
 
 struct Help {
@@ -358,11 +369,7 @@ Prints the shared subscriptions that the caller may list, one a line: their even
 event was stored, their unsettled and parked events, and their consumers. Also prints the names of the subscriptions
 that the config does not declare any more, and whose state the gateway still keeps.
 
-  --gateway ADDRESS    required: host and port of the gateway
-  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
-  --certificate FILE   the certificate of the caller, if the gateway asks for one
-  --key FILE           its private key
-  --token FILE         the bearer token of the caller, if the gateway asks for one
+GATEWAY_OPTIONS
 
 Exit status
   0  printed
@@ -377,11 +384,7 @@ Example
 Prints the state of a shared subscription, one field a line, with the names of the message Subscription in the API.
 
   NAME                 required: the name of the subscription
-  --gateway ADDRESS    required: host and port of the gateway
-  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
-  --certificate FILE   the certificate of the caller, if the gateway asks for one
-  --key FILE           its private key
-  --token FILE         the bearer token of the caller, if the gateway asks for one
+GATEWAY_OPTIONS
 
 Exit status
   0  printed
@@ -397,11 +400,7 @@ Prints the parked events of a shared subscription, one a line: the cursor, the e
 was delivered, when it was parked, and why.
 
   NAME                 required: the name of the subscription
-  --gateway ADDRESS    required: host and port of the gateway
-  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
-  --certificate FILE   the certificate of the caller, if the gateway asks for one
-  --key FILE           its private key
-  --token FILE         the bearer token of the caller, if the gateway asks for one
+GATEWAY_OPTIONS
 
 Exit status
   0  printed
@@ -418,11 +417,7 @@ handle the events.
 
   NAME                 required: the name of the subscription
   CURSOR               required: the cursor of a parked event, as "parked" prints it; or the word all
-  --gateway ADDRESS    required: host and port of the gateway
-  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
-  --certificate FILE   the certificate of the caller, if the gateway asks for one
-  --key FILE           its private key
-  --token FILE         the bearer token of the caller, if the gateway asks for one
+GATEWAY_OPTIONS
 
 Exit status
   0  returned to the subscription
@@ -439,11 +434,7 @@ Removes parked events from a shared subscription, which never delivers them agai
 
   NAME                 required: the name of the subscription
   CURSOR               required: the cursor of a parked event, as "parked" prints it; or the word all
-  --gateway ADDRESS    required: host and port of the gateway
-  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
-  --certificate FILE   the certificate of the caller, if the gateway asks for one
-  --key FILE           its private key
-  --token FILE         the bearer token of the caller, if the gateway asks for one
+GATEWAY_OPTIONS
 
 Exit status
   0  removed from the subscription
@@ -462,11 +453,7 @@ stay parked.
 
   NAME                 required: the name of the subscription
   --to PLACE           required: earliest, latest, a time such as 2026-11-29T08:00:00Z, or the cursor of an event
-  --gateway ADDRESS    required: host and port of the gateway
-  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
-  --certificate FILE   the certificate of the caller, if the gateway asks for one
-  --key FILE           its private key
-  --token FILE         the bearer token of the caller, if the gateway asks for one
+GATEWAY_OPTIONS
 
 Exit status
   0  moved
@@ -482,11 +469,7 @@ Deletes the position and the parked events of a shared subscription that the con
 second step of its removal. The event log keeps the events. The caller needs a grant for all organizations.
 
   NAME                 required: the name of the subscription
-  --gateway ADDRESS    required: host and port of the gateway
-  --ca FILE            the certificate of the CA of the gateway; without it, the command uses no TLS
-  --certificate FILE   the certificate of the caller, if the gateway asks for one
-  --key FILE           its private key
-  --token FILE         the bearer token of the caller, if the gateway asks for one
+GATEWAY_OPTIONS
 
 Exit status
   0  deleted
@@ -498,14 +481,18 @@ Example
 )"},
 };
 
+std::string TextOf(const Help& help) {
+  return absl::StrReplaceAll(help.text, {{kPlaceOfGatewayOptions, kGatewayOptions}});
+}
+
 }  // namespace
 
 std::string HelpText(absl::string_view command) {
   std::string group;
   for (const Help& help : kHelp) {
-    if (absl::StartsWith(absl::StrCat(command, " "), absl::StrCat(help.command, " "))) return std::string(help.text);
+    if (absl::StartsWith(absl::StrCat(command, " "), absl::StrCat(help.command, " "))) return TextOf(help);
     if (absl::StartsWith(help.command, absl::StrCat(command.substr(0, command.find(' ')), " "))) {
-      absl::StrAppend(&group, group.empty() ? "" : "\n", help.text);
+      absl::StrAppend(&group, group.empty() ? "" : "\n", TextOf(help));
     }
   }
   return group.empty() ? std::string(kCommands) : group;

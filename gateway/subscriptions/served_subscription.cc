@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/feed/error.h"
@@ -18,9 +19,6 @@ constexpr size_t kMaxAssigned = 64;
 
 // A subscription is near retention if its position is in this fraction of the log, the oldest one.
 constexpr Position kNearRetention = 5;
-
-// The most errors about missing events that wait for a consumer. The log has a line for each.
-constexpr size_t kMaxMissing = 100;
 
 // How long a read waits for new events. It then begins again.
 constexpr absl::Duration kPatience = absl::Hours(1);
@@ -262,8 +260,8 @@ void ServedSubscription::Tick() {
 }
 
 void ServedSubscription::OnTrimmed(const LogExtent& extent) {
-  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    OnMissing({1, extent.earliest - 1, true}, /*is_trimmed=*/true);
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    OnMissing({1, extent.earliest - 1, true}, /*is_trimmed=*/true, actions);
     const Position through = machine_.stats().settled_through;
     const bool is_near = extent.earliest > 1 && through < extent.latest &&
                          through - extent.earliest < (extent.latest - extent.earliest) / kNearRetention;
@@ -294,7 +292,6 @@ void ServedSubscription::Close(absl::AnyInvocable<void()> done) {
 void ServedSubscription::Pump(Actions& actions) {
   if (!started_) return;
   if (end_.ok()) {
-    ReportMissing(actions);
     Assign();
     for (auto& [id, consumer] : consumers_) Pass(id, consumer, actions);
     BeginRead(actions);
@@ -313,16 +310,6 @@ void ServedSubscription::Pump(Actions& actions) {
   }
   BeginWrite(actions);
   if (on_closed_ != nullptr && !writing_) actions.push_back(std::exchange(on_closed_, nullptr));
-}
-
-void ServedSubscription::ReportMissing(Actions& actions) {
-  for (auto& [id, consumer] : consumers_) {
-    if (missing_.empty()) return;
-    if (consumer.next == nullptr) continue;
-    actions.push_back(
-        [next = TakeNext(id, consumer), missing = missing_.front()]() mutable { next(std::move(missing)); });
-    missing_.pop_front();
-  }
 }
 
 void ServedSubscription::Assign() {
@@ -480,8 +467,9 @@ void ServedSubscription::OnFetched(Position after, absl::StatusOr<EventPage> pag
     if (!page.ok()) return FindMissing(after, page.status(), actions);
     Keep(*page);
     // The page can begin later only if the event is missing.
-    if (page->events.empty() || page->events.front()->position != after + 1) {
-      OnMissing({after + 1, after + 1, true}, /*is_trimmed=*/false);
+    const bool is_missing = page->events.empty() || page->events.front()->position != after + 1;
+    if (is_missing && !OnMissing({after + 1, after + 1, true}, /*is_trimmed=*/false, actions)) {
+      retry_read_at_ = options_.now() + kRetryAfter;
     }
   });
 }
@@ -509,13 +497,15 @@ void ServedSubscription::FindMissing(Position after, const absl::Status& status,
 }
 
 void ServedSubscription::OnFoundMissing(const LostEvents& missing, bool is_trimmed) {
-  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    retry_read_at_ = absl::InfinitePast();
-    OnMissing(missing, is_trimmed);
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (OnMissing(missing, is_trimmed, actions)) retry_read_at_ = absl::InfinitePast();
   });
 }
 
-void ServedSubscription::OnMissing(const LostEvents& missing, bool is_trimmed) {
+bool ServedSubscription::OnMissing(const LostEvents& missing, bool is_trimmed, Actions& actions) {
+  const auto receiver =
+      absl::c_find_if(consumers_, [](const auto& consumer) { return consumer.second.next != nullptr; });
+  if (receiver == consumers_.end()) return false;
   const Position unread = std::max(missing.first, machine_.read() + 1);
   std::vector<Position> lost = machine_.OnLost(missing.first, missing.last);
   int64_t count = static_cast<int64_t>(lost.size());
@@ -523,12 +513,13 @@ void ServedSubscription::OnMissing(const LostEvents& missing, bool is_trimmed) {
     count += missing.last - unread + 1;
     lost.insert(lost.end(), {unread, missing.last});
   }
-  if (count == 0) return;
+  if (count == 0) return true;
   const auto [first, last] = std::minmax_element(lost.begin(), lost.end());
   const LostEvents reported = {*first, *last, missing.gone};
-  if (missing_.size() == kMaxMissing) missing_.pop_front();
-  missing_.push_back(MissingError(reported, is_trimmed));
   options_.observers.on_lost(reported, count);
+  actions.push_back([next = TakeNext(receiver->first, receiver->second),
+                     error = MissingError(reported, is_trimmed)]() mutable { next(std::move(error)); });
+  return true;
 }
 
 std::vector<SharedSubscription::ReadEvent> ServedSubscription::Read(const EventPage& page) const {

@@ -176,7 +176,6 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // Passes the deliveries that are ready to the consumer's Next.
   void Pass(ConsumerId id, Consumer& consumer, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   OnBatch TakeNext(ConsumerId id, Consumer& consumer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void ReportMissing(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginWrite(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginRead(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginLaggingRead(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -191,7 +190,9 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // Finds out which events after `after` are missing, after a read has failed.
   void FindMissing(Position after, const absl::Status& status, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnFoundMissing(const LostEvents& missing, bool is_trimmed);
-  void OnMissing(const LostEvents& missing, bool is_trimmed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Passes the missing events, and reports them to a consumer. If none can receive the report now, does nothing and
+  // returns false: the process could end before one can.
+  bool OnMissing(const LostEvents& missing, bool is_trimmed, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::vector<SharedSubscription::ReadEvent> Read(const EventPage& page) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Keep(const EventPage& page) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -229,8 +230,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   bool is_near_retention_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time retry_write_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time retry_read_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  std::deque<absl::Status> missing_ ABSL_GUARDED_BY(mutex_);  // the errors of which each must go to one consumer
-  absl::Status end_ ABSL_GUARDED_BY(mutex_);                  // see End
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // see End
   absl::AnyInvocable<void()> on_closed_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -382,10 +382,29 @@ TEST_F(ServedSubscriptionTest, EachReportOfMissingEventsReachesAConsumer) {
   log_.Grow(2);
   const auto consumer = Join(10);
   EXPECT_TRUE(Settle(IdsOf(Take(consumer, 2)), SettleOutcome::kPark).Wait().ok());
+  ComingBatch next = Ask(consumer);
   subscription_->OnTrimmed({.earliest = 2, .latest = 2});
+  EXPECT_THAT(next.Wait().status().message(), HasSubstr("event 1 "));
   subscription_->OnTrimmed({.earliest = 3, .latest = 2});
-  EXPECT_THAT(Next(consumer).status().message(), HasSubstr("event 1 "));
-  EXPECT_THAT(Next(consumer).status().message(), HasSubstr("event 2 "));
+  EXPECT_THAT(lost_, SizeIs(1)) << "no consumer can receive a report now";
+  ComingBatch later = Ask(consumer);
+  subscription_->OnTrimmed({.earliest = 3, .latest = 2});
+  EXPECT_THAT(later.Wait().status().message(), HasSubstr("event 2 "));
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, AReportOfMissingEventsOutlivesARestartIfThereIsNoConsumer) {
+  log_.Grow(9);
+  log_.Trim(6);
+  subscription_->OnTrimmed({.earliest = 6, .latest = 9});
+  Stop();
+  Start();
+  subscription_->OnTrimmed({.earliest = 6, .latest = 9});
+  EXPECT_THAT(lost_, IsEmpty());
+  const auto consumer = Join(10);
+  ComingBatch next = Ask(consumer);
+  subscription_->OnTrimmed({.earliest = 6, .latest = 9});
+  EXPECT_THAT(next.Wait().status().message(), HasSubstr("events from 1 to 5"));
   subscription_->Leave(consumer, true);
 }
 
@@ -414,8 +433,9 @@ TEST_F(ServedSubscriptionTest, ForgetsHeldAndParkedEventsThatRetentionHasDeleted
   const auto batch = Take(consumer, 4);
   EXPECT_TRUE(Settle({batch.front().id}, SettleOutcome::kPark).Wait().ok());
   log_.Trim(3);
+  ComingBatch next = Ask(consumer);
   subscription_->OnTrimmed({.earliest = 3, .latest = 4});
-  EXPECT_EQ(Next(consumer).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(next.Wait().status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(subscription_->Parked(0, 10), IsEmpty());
   EXPECT_EQ(subscription_->state().stats.unsettled, 2);
   subscription_->OnTrimmed({.earliest = 3, .latest = 4});
