@@ -200,6 +200,7 @@ void SharedSubscription::RemoveConsumer(ConsumerId id, bool gives_back, absl::Ti
     } else {
       TakeOut(*key);
       SetConsumer(*key, 0);
+      key->unsure = key->held;
     }
   }
   Rank(id);
@@ -221,6 +222,7 @@ SettleResult SharedSubscription::Resume(ConsumerId id, Position position, int64_
   item.until = now + options_.settle_within;
   ends_.insert({item.until, position});
   if (key.consumer == 0) SetConsumer(key, id);
+  key.unsure.erase(position);
   Refresh(key);
   return SettleResult::kSettled;
 }
@@ -609,6 +611,7 @@ void SharedSubscription::Hold(Position position, Item& item, absl::Time until) {
   Key& key = *item.key;
   key.waiting.erase(position);
   key.held.insert(position);
+  if (item.is_of_before) key.unsure.insert(position);
   if (item.deliveries > 1) ++key.held_again;
   if (key.consumer != 0) ++consumers_.at(key.consumer).held;
   item.held = true;
@@ -621,6 +624,7 @@ void SharedSubscription::Release(Position position, Item& item) {
   Key& key = *item.key;
   TakeOut(key);
   key.held.erase(position);
+  key.unsure.erase(position);
   key.waiting.insert(position);
   if (item.deliveries > 1) --key.held_again;
   const ConsumerId id = key.consumer;
@@ -697,8 +701,8 @@ void SharedSubscription::Refresh(Key& key) {
     if (key.held.empty()) {
       key.ready = first;
       free_.insert({first, &key});
-    } else if (key.consumer != 0 && key.held.size() < options_.max_unsettled_per_key && item.deliveries == 0 &&
-               key.held_again == 0) {
+    } else if (key.consumer != 0 && key.unsure.empty() && key.held.size() < options_.max_unsettled_per_key &&
+               item.deliveries == 0 && key.held_again == 0) {
       key.ready = first;
       consumers_.at(key.consumer).own.insert({first, &key});
       Rank(key.consumer);

@@ -140,8 +140,9 @@ class SharedSubscription {
   // their time is over.
   void RemoveConsumer(ConsumerId consumer, bool gives_back, absl::Time now);
   // Gives a consumer an event that it got before, if the delivery is current and the event's consumer is unknown. Its
-  // time begins again. The other held events of the same key then belong to the consumer, too. Returns kSettled, or why
-  // the consumer does not have the event.
+  // time begins again. The other held events of the same key then belong to the consumer, too. It may not have got them
+  // all: it gets no further event of the key until it has resumed or settled each, or its time is over. Returns
+  // kSettled, or why the consumer does not have the event.
   SettleResult Resume(ConsumerId consumer, Position position, int64_t number, absl::Time now);
   // Whether the consumer can receive deliveries now. Assign resets this for each consumer that gets some.
   void SetReceiving(ConsumerId consumer, bool receives);
@@ -213,6 +214,7 @@ class SharedSubscription {
     std::string name;
     std::set<Position> waiting;  // not settled and not held
     std::set<Position> held;     // all before those that wait
+    std::set<Position> unsure;   // of `held`: not resumed since the start, or since the end of their stream
     std::set<Position> done;     // settled before an earlier event of the key, or of the window
     size_t held_again = 0;       // how many of `held` were sent more than once
     ConsumerId consumer = 0;     // of `held`; zero if it is unknown

@@ -70,7 +70,7 @@ struct ModelEvent {
   int64_t sent_at_most = 0;
   int64_t limit = kMaxDeliveries;
   bool held = false;
-  bool may_be_held = false;  // after a restart: the subscription believes it, but no consumer got the event
+  bool may_be_held = false;  // the subscription believes it, but no consumer got the event
   ConsumerId consumer = 0;
   absl::Time until;
   absl::Time not_before = absl::InfinitePast();
@@ -194,9 +194,21 @@ class History {
     for (auto& [position, event] : events_) {
       if (!event.held || event.consumer != id) continue;
       event.consumer = 0;
-      if (gives_back) SendAgain(position);
+      if (gives_back) {
+        SendAgain(position);
+      } else if (Pick(3) == 0) {
+        LoseDelivery(position);
+      }
     }
     subscription_->RemoveConsumer(id, gives_back, now_);
+  }
+
+  // The latest delivery of an event has not arrived at its consumer.
+  void LoseDelivery(Position position) {
+    ModelEvent& event = events_.at(position);
+    event.may_be_held = true;
+    std::erase_if(tokens_,
+                  [&](const Token& token) { return token.position == position && token.number == event.sent_at_most; });
   }
 
   // The consumer has not got these deliveries.
@@ -260,8 +272,8 @@ class History {
       if (other.key != event.key || other.retried || position == delivery.position) continue;
       if (position < delivery.position) {
         const bool is_settled = other.state != ModelEvent::State::kOpen || subscription_->parked().contains(position);
-        ASSERT_TRUE(is_settled || (other.held && other.consumer == delivery.consumer))
-            << "event " << position << " of the same key is not settled, and another consumer may hold it";
+        ASSERT_TRUE(is_settled || (other.held && !other.may_be_held && other.consumer == delivery.consumer))
+            << "event " << position << " of the same key is not settled, and the consumer does not have it";
         ASSERT_TRUE(is_settled || (delivery.number == 1 && other.sent_at_most <= 1))
             << "with event " << position << ": an event that is sent again must be sent alone";
       } else {
@@ -490,6 +502,7 @@ class History {
     ASSERT_EQ(event.state, ModelEvent::State::kOpen);
     if (event.consumer != 0 && event.consumer != id) return;
     event.held = true;
+    event.may_be_held = false;
     event.until = now_ + kSettleWithin;
     event.consumer = id;
     // The consumer may now hold more than it has places for.

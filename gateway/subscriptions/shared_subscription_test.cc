@@ -97,6 +97,38 @@ TEST_F(SharedSubscriptionTest, TheConsumerWithTheMostPlacesGetsTheNextEvent) {
   EXPECT_THAT(deliveries, SizeIs(4));
 }
 
+TEST_F(SharedSubscriptionTest, AConsumerThatResumesAllEventsOfAKeyGetsTheNextOne) {
+  const auto before = subscription_.AddConsumer(10);
+  Read({"a", "a", "a"});
+  const auto sent = Assign(before);
+  ASSERT_THAT(PositionsOf(sent), ElementsAre(1, 2));
+  subscription_.RemoveConsumer(before, /*gives_back=*/false, now_);
+  const auto consumer = subscription_.AddConsumer(10);
+  for (const Delivery& delivery : sent) {
+    EXPECT_EQ(subscription_.Resume(consumer, delivery.position, delivery.number, now_), SettleResult::kSettled);
+  }
+  EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
+  EXPECT_THAT(PositionsOf(Assign(consumer)), ElementsAre(3));
+}
+
+TEST_F(SharedSubscriptionTest, AConsumerGetsNoEventBeforeOneOfItsKeyThatWasLostOnItsWay) {
+  const auto before = subscription_.AddConsumer(10);
+  Read({"a", "a", "a"});
+  const auto sent = Assign(before);
+  ASSERT_THAT(PositionsOf(sent), ElementsAre(1, 2));
+  subscription_.RemoveConsumer(before, /*gives_back=*/false, now_);
+  const auto consumer = subscription_.AddConsumer(10);
+  EXPECT_EQ(subscription_.Resume(consumer, 1, 1, now_), SettleResult::kSettled);
+  EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
+  EXPECT_THAT(Assign(consumer), IsEmpty()) << "the consumer may not have got event 2";
+  Pass(absl::Seconds(30));
+  const auto again = Assign(consumer);
+  ASSERT_THAT(PositionsOf(again), ElementsAre(2));
+  EXPECT_EQ(again[0].reason, DeliveryReason::kTimeout);
+  EXPECT_EQ(Settle(again[0]), SettleResult::kSettled);
+  EXPECT_THAT(PositionsOf(Assign(consumer)), ElementsAre(3));
+}
+
 TEST_F(SharedSubscriptionTest, AnEventThatIsSentAgainIsSentAloneAndBeforeTheNextOnes) {
   const auto consumer = subscription_.AddConsumer(10);
   Read({"a", "a", "a"});
