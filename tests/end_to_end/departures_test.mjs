@@ -1,35 +1,13 @@
 // Tests what becomes of the events of a consumer that leaves: whether its client has cancelled the stream, or the
 // connection was lost.
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { connect as connectSocket, createServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { subOrganization } from '../simulator/testing.mjs';
 import { call, code, connect, stream } from '../clients/gateway.mjs';
 import { Consumer, stateOf, subscriptionConfig } from './consumer.mjs';
 import { deliver, startEventStack } from './event_stack.mjs';
 import { HANG_MS } from './harness.mjs';
-
-/** Starts a server that passes each connection on to `address`. Its `sockets` lead to the gateway. */
-async function startRelay(t, address) {
-  const [host, port] = address.split(':');
-  const sockets = [];
-  const server = createServer((client) => {
-    const gateway = connectSocket(Number(port), host);
-    sockets.push(gateway);
-    for (const socket of [client, gateway]) socket.on('error', () => {});
-    gateway.on('close', () => client.destroy());
-    client.pipe(gateway).pipe(client);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const { port: own } = /** @type {import('node:net').AddressInfo} */ (server.address());
-  return { address: `127.0.0.1:${own}`, sockets };
-}
+import { startRelay } from './relay.mjs';
 
 /** Starts a consumer with a connection of its own to `address`. */
 async function consumeOver(t, address) {

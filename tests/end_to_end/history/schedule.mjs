@@ -50,10 +50,12 @@ const stepMs = (random) => random.pick([-1, 1]) * random.pick([1, 10, 45, 120]) 
  * @param {import('../random.mjs').Random} random
  * @param {string[]} kinds the kinds of steps, each of which occurs at least once
  * @param {number} more the number of further steps, of random kinds
+ * @param {Record<string, (random: import('../random.mjs').Random) => object>} [steps] every kind, with its random
+ *     options
  * @returns {{kind: string, progress: number}[]} the steps, each with its options. `progress` is the number of events
  *     and submits that are answered before the step
  */
-export function makeSchedule(random, kinds, more) {
+export function makeSchedule(random, kinds, more, steps = STEPS) {
   const chosen = [...kinds];
   for (let again = 0; again < more; ++again) chosen.push(random.pick(kinds));
   const schedule = [];
@@ -61,7 +63,7 @@ export function makeSchedule(random, kinds, more) {
     const [kind] = chosen.splice(random.below(chosen.length), 1);
     // One step in three follows without a delay.
     const progress = Math.max(0, random.below(60) - 20);
-    schedule.push({ kind, progress, ...STEPS[kind](random) });
+    schedule.push({ kind, progress, ...steps[kind](random) });
     // Some faults are visible only after a certain other fault.
     const { thenCut, outlasts, answers } = schedule.at(-1);
     if (thenCut) schedule.push({ kind: 'powerCut', progress: random.below(40), clockMs: 0, ...cut(random) });

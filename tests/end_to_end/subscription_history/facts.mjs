@@ -1,0 +1,186 @@
+// What the records of a history say about one event, one delivery, or one period. The rules of judge.mjs ask for it.
+
+/** Outcomes after which an event is not delivered again. */
+const FINAL = ['DONE', 'PARK'];
+
+const lastOf = (list) => list.at(-1);
+
+/** Maps each key to its values, in order. */
+function groupBy(values, keyOf) {
+  const groups = new Map();
+  for (const value of values) {
+    const key = keyOf(value);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(value);
+  }
+  return groups;
+}
+
+export class Facts {
+  /** @param {import('./judge.mjs').History} history */
+  constructor({ steps, log, settings }) {
+    this.settings = settings;
+    const of = (type) => steps.filter((step) => step.type === type);
+    this.seeks = of('seek');
+    this.settles = of('settle');
+    this.streams = of('stream');
+    this.restarts = of('restart');
+    this.retries = of('retryParked');
+    this.skips = of('skipParked');
+    this.listings = of('listParked');
+    this.retentions = of('retention');
+    this.drained = lastOf(of('drained'));
+    this.trimmed = new Set(this.retentions.flatMap(({ events }) => events));
+    this.events = new Map(log.map((event, index) => [event.id, this.#eventOf(event, index)]));
+    const deliveries = of('delivery').map((delivery) => ({ ...delivery, epoch: this.epochAt(delivery.at) }));
+    this.byToken = new Map(deliveries.map((delivery) => [delivery.token, delivery]));
+    this.late = this.#lateOf(deliveries);
+    this.deliveries = deliveries.filter((delivery) => !this.late.has(delivery));
+    this.byEvent = groupBy(this.deliveries, ({ event }) => event);
+    this.attempts = groupBy(this.#attempts(), ({ event }) => event);
+    this.byKey = groupBy(this.events.values(), ({ key }) => key);
+  }
+
+  /** @param {{id: string, type: string, organization?: string, activity?: string}} event @param {number} index */
+  #eventOf({ id, type, organization, activity }, index) {
+    const { orderBy, types } = this.settings;
+    const passes = types.length === 0 || types.includes(type);
+    return { id, index, passes, key: { organization, activity, none: undefined }[orderBy] };
+  }
+
+  /**
+   * The deliveries that arrived after a later delivery of the same event, on a stream that had begun before. They count
+   * as lost.
+   */
+  #lateOf(deliveries) {
+    const began = new Map(this.streams.map(({ stream, at }) => [stream, at]));
+    const isBefore = (late, other) =>
+      other.event === late.event &&
+      other.epoch === late.epoch &&
+      other.stream !== late.stream &&
+      other.count > late.count;
+    const isLate = (late) =>
+      deliveries.some((other) => isBefore(late, other) && other.at < late.at && began.get(late.stream) < other.at);
+    return new Set(deliveries.filter(isLate));
+  }
+
+  /** Each token of each settle: what the call did to the event. */
+  *#attempts() {
+    for (const settle of this.settles) {
+      for (const token of settle.tokens) {
+        const { event, epoch } = this.byToken.get(token);
+        const isKnown = settle.superseded !== undefined;
+        const isRefused = isKnown && settle.superseded.includes(token);
+        yield { settle, token, event, epoch, outcome: settle.outcome, isRefused, isAccepted: isKnown && !isRefused };
+      }
+    }
+  }
+
+  /** The number of Seeks before this moment: the period in which the subscription continues from one place. */
+  epochAt(at) {
+    return this.seeks.filter((seek) => seek.at < at).length;
+  }
+
+  /** The moment since which an epoch lasts: the end of its Seek, or the begin of the history. */
+  beginOf(epoch) {
+    return epoch === 0 ? 0 : this.seeks[epoch - 1].until;
+  }
+
+  /** The deliveries of an event, in order. */
+  deliveriesOf(event) {
+    return this.byEvent.get(event) ?? [];
+  }
+
+  attemptsOf(event) {
+    return this.attempts.get(event) ?? [];
+  }
+
+  /** The last delivery of an event before this moment, since the latest Seek. */
+  lastDelivery(event, at) {
+    const epoch = this.epochAt(at);
+    return lastOf(this.deliveriesOf(event).filter((delivery) => delivery.at < at && delivery.epoch === epoch));
+  }
+
+  /** The earlier events of the same key that pass the filter. */
+  earlierOf({ key, index }) {
+    if (key === undefined) return [];
+    return this.byKey.get(key).filter((other) => other.index < index && other.passes);
+  }
+
+  /** Whether a Seek began between these moments. */
+  isSoughtBetween(from, to) {
+    return this.seeks.some(({ at }) => at > from && at < to);
+  }
+
+  /** Whether the latest Seek before this moment has passed the event. */
+  isPassed(event, at) {
+    return lastOf(this.seeks.filter((seek) => seek.at < at))?.passes.includes(event) ?? false;
+  }
+
+  /** How many deliveries between these moments can have been lost on their way to a consumer. */
+  losses(from, to) {
+    const isBetween = (at) => at > from && at < to;
+    const ended = this.streams.filter(({ until }) => isBetween(until)).length;
+    return ended + this.restarts.filter(({ until }) => isBetween(until)).length + this.late.size;
+  }
+
+  /** Whether a call that changes parked events, and began between these moments, names the event. */
+  isUnparkedBetween(event, from, to) {
+    const names = ({ at, until, events, notParked = [] }) =>
+      at < to && until > from && event in events && !notParked.includes(event);
+    return this.retries.some(names) || this.skips.some(names);
+  }
+
+  /** Whether RetryParked returned the event to the subscription before this moment: it then has no order. */
+  isRetried(event, at) {
+    return this.retries.some((call) => call.at < at && event in call.events);
+  }
+
+  /** Whether an earlier PARK, or a list, shows that the event may be parked or removed. */
+  mayBeParked(event, at) {
+    const isListed = this.listings.some(({ parked = {} }) => event in parked);
+    const isParking = ({ outcome, settle, isRefused }) => outcome === 'PARK' && settle.at < at && !isRefused;
+    return isListed || this.attemptsOf(event).some(isParking) || this.skips.some(({ events }) => event in events);
+  }
+
+  /** The largest number of deliveries that an event may have at this moment. */
+  limitAt(event, at) {
+    const { maxDeliveries } = this.settings;
+    const limits = this.retries
+      .filter((call) => call.at < at && event in call.events && !call.notParked?.includes(event))
+      .map(({ events }) => events[event] + maxDeliveries);
+    return Math.max(maxDeliveries, ...limits);
+  }
+
+  /** Whether the event may be settled or parked at this moment. */
+  mayBeFinished({ id }, at) {
+    if (this.trimmed.has(id) || this.isPassed(id, at) || this.isRetried(id, at)) return true;
+    if (this.mayBeParked(id, at)) return true;
+    const epoch = this.epochAt(at);
+    const isFinal = (attempt) =>
+      attempt.epoch === epoch && FINAL.includes(attempt.outcome) && attempt.settle.at < at && !attempt.isRefused;
+    return this.attemptsOf(id).some(isFinal);
+  }
+
+  /** Whether a settle has made the event done before this moment, since the latest Seek. */
+  isDone(event, at) {
+    const epoch = this.epochAt(at);
+    return this.attemptsOf(event).some(
+      (attempt) =>
+        attempt.epoch === epoch && attempt.outcome === 'DONE' && attempt.isAccepted && attempt.settle.until < at,
+    );
+  }
+
+  /** The latest time at which the time `settle_within` of a delivery certainly began. */
+  heldFromMs(delivery) {
+    const extensions = this.attemptsOf(delivery.event)
+      .filter(({ token, outcome, isAccepted }) => token === delivery.token && outcome === 'EXTEND' && isAccepted)
+      .map(({ settle }) => settle.atMs);
+    return Math.max(delivery.atMs, ...extensions);
+  }
+
+  /** Whether the client of this consumer cancelled a stream between these moments. */
+  hasLeft(consumer, from, to) {
+    return this.streams.some((stream) => stream.consumer === consumer && stream.left > from && stream.left < to);
+  }
+}
