@@ -66,10 +66,10 @@ void ConsumeCall::Begin(const Request& request) {
   std::vector<size_t> superseded;
   consumer_ = joined_->Join(request.max_unsettled, request.held, &superseded);
   has_joined_ = true;
+  const DeliveryTokens tokens(environment_.events.log->identity, joined_->name());
   WireWriter out;
   for (const size_t index : superseded) {
-    out.String(environment_.messages.responses().consume.superseded_tokens,
-               EncodeDeliveryToken(environment_.events.log->identity, joined_->name(), request.held[index]));
+    out.String(environment_.messages.responses().consume.superseded_tokens, tokens.Encode(request.held[index]));
   }
   out.Varint(environment_.messages.responses().consume.settle_within_ms,
              static_cast<uint64_t>(absl::ToInt64Milliseconds(joined_->settle_within())));

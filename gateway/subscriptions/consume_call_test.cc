@@ -143,7 +143,7 @@ class ConsumeCallTest : public SubscriptionCallTest {
   }
 
   void Done(const std::string& token) {
-    payouts_->Settle({*DecodeDeliveryToken(log_.identity(), "payouts", token)}, SettleOutcome::kDone,
+    payouts_->Settle({*DeliveryTokens(log_.identity(), "payouts").Decode(token)}, SettleOutcome::kDone,
                      absl::ZeroDuration(), "", [](const auto&) {});
     Serve();
   }
@@ -568,7 +568,7 @@ TEST_F(ConsumeCallTest, CancelsAtAnyMomentEndEachCallOnce) {
         while (output.Wait()) {
           std::vector<DeliveryId> settled;
           for (const std::string& token : MessageOf(output.Take()).tokens) {
-            settled.push_back(*DecodeDeliveryToken(log_.identity(), "payouts", token));
+            settled.push_back(*DeliveryTokens(log_.identity(), "payouts").Decode(token));
           }
           served->Settle(settled, SettleOutcome::kDone, absl::ZeroDuration(), "", [](const auto&) {});
           // gRPC sends no message to a caller that has left. So a message must fail at some time after the cancel, or

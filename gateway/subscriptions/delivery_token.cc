@@ -13,7 +13,6 @@
 #include "base/disk/big_endian.h"
 #include "base/json/base64url.h"
 #include "translate/error.h"
-#include "webhooks/log/keyed_mac.h"
 
 namespace stampgate {
 namespace {
@@ -46,26 +45,26 @@ void MaskHidden(const MacKey& key, std::string& token) {
 
 }  // namespace
 
-std::string EncodeDeliveryToken(const LogIdentity& log, absl::string_view subscription, const DeliveryId& delivery) {
-  const MacKey key = KeyOf(log);
-  std::string token = BeginOf(key, log, subscription);
+DeliveryTokens::DeliveryTokens(const LogIdentity& log, absl::string_view subscription)
+    : key_(KeyOf(log)), begin_(BeginOf(key_, log, subscription)) {}
+
+std::string DeliveryTokens::Encode(const DeliveryId& delivery) const {
+  std::string token = begin_;
   for (const int64_t number : {delivery.position, delivery.number, delivery.incarnation}) {
     const std::array<char, 8> bytes = ToBigEndian(static_cast<uint64_t>(number));
     token.append(bytes.data(), bytes.size());
   }
-  absl::StrAppend(&token, Text(MacOf(key, token), kMacBytes));
-  MaskHidden(key, token);
+  absl::StrAppend(&token, Text(MacOf(key_, token), kMacBytes));
+  MaskHidden(key_, token);
   return absl::WebSafeBase64Escape(token);
 }
 
-std::optional<DeliveryId> DecodeDeliveryToken(const LogIdentity& log, absl::string_view subscription,
-                                              absl::string_view token) {
+std::optional<DeliveryId> DeliveryTokens::Decode(absl::string_view token) const {
   std::optional<std::string> bytes = DecodeBase64Url(token);
   if (!bytes.has_value() || bytes->size() != kTokenBytes) return std::nullopt;
-  const MacKey key = KeyOf(log);
-  if (bytes->compare(0, kHiddenAt, BeginOf(key, log, subscription)) != 0) return std::nullopt;
-  MaskHidden(key, *bytes);
-  const FullMac mac = MacOf(key, absl::string_view(*bytes).substr(0, kMacAt));
+  if (bytes->compare(0, kHiddenAt, begin_) != 0) return std::nullopt;
+  MaskHidden(key_, *bytes);
+  const FullMac mac = MacOf(key_, absl::string_view(*bytes).substr(0, kMacAt));
   if (sodium_memcmp(mac.data(), bytes->data() + kMacAt, kMacBytes) != 0) return std::nullopt;
   const auto number = [&bytes](size_t index) {
     return static_cast<int64_t>(FromBigEndian(bytes->data() + kHiddenAt + 8 * index));
@@ -75,9 +74,10 @@ std::optional<DeliveryId> DecodeDeliveryToken(const LogIdentity& log, absl::stri
 
 absl::StatusOr<std::vector<DeliveryId>> ReadDeliveryTokens(const LogIdentity& log, absl::string_view subscription,
                                                            const FieldPlan& field, const ParsedMessage& request) {
+  const DeliveryTokens tokens(log, subscription);
   std::vector<DeliveryId> deliveries;
   for (const FieldValue& value : request.Values(field)) {
-    const std::optional<DeliveryId> delivery = DecodeDeliveryToken(log, subscription, value.text());
+    const std::optional<DeliveryId> delivery = tokens.Decode(value.text());
     if (!delivery.has_value()) {
       return ToStatus(
           GatewayError(absl::StatusCode::kInvalidArgument, v1::ERROR_REASON_DELIVERY_TOKEN_INVALID,

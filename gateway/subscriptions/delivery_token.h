@@ -13,19 +13,28 @@
 #include "translate/message/parsed_message.h"
 #include "translate/message/plan.h"
 #include "webhooks/log/event_log.h"
+#include "webhooks/log/keyed_mac.h"
 
 namespace stampgate {
 
-// Returns the token of a delivery of `subscription`. The token is valid only for this subscription, this event log and
-// the log's current cursor key. It is the base64url encoding of six parts: a version; a name that is derived from the
-// log's id, the name of the subscription and the cursor key; the position, the number and the incarnation; and an HMAC
-// over the other parts. A mask hides the position, the number and the incarnation. All tokens have the same length, and
+// The tokens of the deliveries of one subscription. A token is valid only for this subscription, this event log and the
+// log's current cursor key. It is the base64url encoding of six parts: a version; a name that is derived from the log's
+// id, the name of the subscription and the cursor key; the position, the number and the incarnation; and an HMAC over
+// the other parts. A mask hides the position, the number and the incarnation. All tokens have the same length, and
 // equal deliveries have equal tokens.
-std::string EncodeDeliveryToken(const LogIdentity& log, absl::string_view subscription, const DeliveryId& delivery);
+class DeliveryTokens {
+ public:
+  // Derives what all tokens of the subscription share. Encoding or decoding a token costs about as much again.
+  DeliveryTokens(const LogIdentity& log, absl::string_view subscription);
 
-// Returns nothing if EncodeDeliveryToken has not made `token` for this log and subscription.
-std::optional<DeliveryId> DecodeDeliveryToken(const LogIdentity& log, absl::string_view subscription,
-                                              absl::string_view token);
+  std::string Encode(const DeliveryId& delivery) const;
+  // Returns nothing if Encode has not made `token` for this log and subscription.
+  std::optional<DeliveryId> Decode(absl::string_view token) const;
+
+ private:
+  const MacKey key_;
+  const std::string begin_;  // of every token
+};
 
 // Decodes the tokens in `field`, a list of `request`. Errors: INVALID_ARGUMENT (DELIVERY_TOKEN_INVALID) with the index
 // of the first token that is not valid.

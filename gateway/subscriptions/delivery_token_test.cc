@@ -34,8 +34,8 @@ constexpr char kToken[] = "ASYs3lEdjmNvkN5ve4lkkAovEaY8arMTbcS7tVC8HyrkwRRETWRRY
 
 // kToken was computed with Python's modules hmac and base64.
 TEST(DeliveryTokenTest, ATokenHasTheDocumentedForm) {
-  EXPECT_EQ(EncodeDeliveryToken(LogNumber(16), "payouts", kDelivery), kToken);
-  EXPECT_THAT(DecodeDeliveryToken(LogNumber(16), "payouts", kToken), Optional(Is(kDelivery)));
+  EXPECT_EQ(DeliveryTokens(LogNumber(16), "payouts").Encode(kDelivery), kToken);
+  EXPECT_THAT(DeliveryTokens(LogNumber(16), "payouts").Decode(kToken), Optional(Is(kDelivery)));
 }
 
 // A consumer must not learn how many events other organizations have.
@@ -44,7 +44,7 @@ TEST(DeliveryTokenTest, ATokenDoesNotShowItsPosition) {
   for (Position position = 0; position < 1000; ++position) {
     std::string bytes;
     ASSERT_TRUE(
-        absl::WebSafeBase64Unescape(EncodeDeliveryToken(LogNumber(16), "payouts", {.position = position}), &bytes));
+        absl::WebSafeBase64Unescape(DeliveryTokens(LogNumber(16), "payouts").Encode({.position = position}), &bytes));
     shown.insert(bytes.substr(17, 4));  // the upper half of the position, which is 0 for all these positions
   }
   EXPECT_GT(shown.size(), 990u);
@@ -56,42 +56,42 @@ TEST(DeliveryTokenTest, ADecodedTokenHasTheEncodedNumbers) {
        {int64_t{0}, int64_t{1}, int64_t{255}, int64_t{1} << 40, std::numeric_limits<int64_t>::max(), int64_t{-1}}) {
     for (const DeliveryId& id :
          {DeliveryId{.position = number}, DeliveryId{.number = number}, DeliveryId{.incarnation = number}}) {
-      const std::string token = EncodeDeliveryToken(log, "payouts", id);
+      const std::string token = DeliveryTokens(log, "payouts").Encode(id);
       EXPECT_EQ(token.size(), 76u);
-      EXPECT_THAT(DecodeDeliveryToken(log, "payouts", token), Optional(Is(id)));
+      EXPECT_THAT(DeliveryTokens(log, "payouts").Decode(token), Optional(Is(id)));
     }
   }
 }
 
 TEST(DeliveryTokenTest, ATokenOfAnotherSubscriptionLogOrKeyIsNotDecoded) {
-  const std::string token = EncodeDeliveryToken(LogNumber(1), "payouts", kDelivery);
+  const std::string token = DeliveryTokens(LogNumber(1), "payouts").Encode(kDelivery);
   LogIdentity with_another_key = LogNumber(1);
   with_another_key.cursor_key[31] ^= 1;
-  EXPECT_EQ(DecodeDeliveryToken(LogNumber(1), "payout", token), std::nullopt);
-  EXPECT_EQ(DecodeDeliveryToken(LogNumber(2), "payouts", token), std::nullopt);
-  EXPECT_EQ(DecodeDeliveryToken(with_another_key, "payouts", token), std::nullopt);
+  EXPECT_EQ(DeliveryTokens(LogNumber(1), "payout").Decode(token), std::nullopt);
+  EXPECT_EQ(DeliveryTokens(LogNumber(2), "payouts").Decode(token), std::nullopt);
+  EXPECT_EQ(DeliveryTokens(with_another_key, "payouts").Decode(token), std::nullopt);
 }
 
 // Replaces each letter of a token by every other letter of the base64url alphabet.
 TEST(DeliveryTokenTest, AnAlteredTokenIsNotDecoded) {
   const LogIdentity log = LogNumber(1);
-  const std::string token = EncodeDeliveryToken(log, "payouts", kDelivery);
+  const std::string token = DeliveryTokens(log, "payouts").Encode(kDelivery);
   for (size_t at = 0; at < token.size(); ++at) {
     for (const char letter : std::string(kAlphabet)) {
       std::string changed = token;
       changed[at] = letter;
-      if (changed != token) EXPECT_EQ(DecodeDeliveryToken(log, "payouts", changed), std::nullopt) << changed;
+      if (changed != token) EXPECT_EQ(DeliveryTokens(log, "payouts").Decode(changed), std::nullopt) << changed;
     }
   }
 }
 
 TEST(DeliveryTokenTest, ATextThatIsNotATokenIsNotDecoded) {
   const LogIdentity log = LogNumber(1);
-  const std::string token = EncodeDeliveryToken(log, "payouts", kDelivery);
+  const std::string token = DeliveryTokens(log, "payouts").Encode(kDelivery);
   for (const std::string& text :
        {std::string(), std::string("A"), token + "A", token + "=", token.substr(1), " " + token, token + "\n",
         std::string(76, 'A'), std::string(76, '\0'), std::string(1 << 20, 'A'), EncodeCursor(log, {.position = 258})}) {
-    EXPECT_EQ(DecodeDeliveryToken(log, "payouts", text), std::nullopt) << text.size();
+    EXPECT_EQ(DeliveryTokens(log, "payouts").Decode(text), std::nullopt) << text.size();
   }
   EXPECT_THAT(DecodeCursor(log, token), testing::StatusIs(absl::StatusCode::kInvalidArgument));
 }

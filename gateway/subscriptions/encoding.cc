@@ -29,11 +29,12 @@ void WriteTime(const EventFields& fields, int field, absl::Time time, WireWriter
 grpc::ByteBuffer EncodeDeliveries(const SubscriptionEnvironment& environment, absl::string_view subscription,
                                   const ServedSubscription::Batch& batch) {
   const SubscriptionResponses& fields = environment.messages.responses();
+  const DeliveryTokens tokens(environment.events.log->identity, subscription);
   std::vector<grpc::Slice> slices;
   slices.reserve(3 * batch.size());
   for (const ServedSubscription::Sent& sent : batch) {
     WireWriter rest;
-    rest.String(fields.delivery.token, EncodeDeliveryToken(environment.events.log->identity, subscription, sent.id));
+    rest.String(fields.delivery.token, tokens.Encode(sent.id));
     rest.Varint(fields.delivery.delivery_count, static_cast<uint64_t>(sent.id.number));
     rest.Varint(fields.delivery.reason, fields.delivery.reasons.at(sent.reason));
     if (sent.out_of_order) rest.Varint(fields.delivery.retried_after_parking, 1);

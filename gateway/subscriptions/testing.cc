@@ -218,7 +218,7 @@ std::vector<ServedSubscription::Sent> SubscriptionCallTest::Take(size_t most) {
 }
 
 std::string SubscriptionCallTest::TokenOf(const ServedSubscription::Sent& sent) const {
-  return EncodeDeliveryToken(log_.identity(), payouts_->name(), sent.id);
+  return DeliveryTokens(log_.identity(), payouts_->name()).Encode(sent.id);
 }
 
 void SubscriptionCallTest::Park(size_t count) {
