@@ -17,6 +17,14 @@ namespace {
 // The most deliveries that a consumer is assigned at a time.
 constexpr size_t kMaxAssigned = 64;
 
+// Far before the log's end, a consumer receives so many events before the next consumer receives some, because a
+// message with many events costs less for each. Near the end, consumers share the events evenly.
+constexpr size_t kInARow = 32;
+constexpr Position kFar = 4096;
+
+// How long events that were read are kept if there is no space for others; see Settings::max_kept_bytes.
+constexpr absl::Duration kSlowAfter = absl::Milliseconds(250);
+
 // A subscription is near retention if its position is in this fraction of the log, the oldest one.
 constexpr Position kNearRetention = 5;
 
@@ -252,6 +260,7 @@ void ServedSubscription::Tick() {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const absl::Time now = options_.now();
     if (machine_.NextTick() <= now) machine_.Tick(now);
+    MakeRoom();
     for (auto& [id, consumer] : consumers_) {
       if (consumer.next == nullptr || consumer.until > now) continue;
       actions.push_back([next = TakeNext(id, consumer)]() mutable { next(Batch()); });
@@ -313,7 +322,7 @@ void ServedSubscription::Pump(Actions& actions) {
 }
 
 void ServedSubscription::Assign() {
-  for (const Delivery& delivery : machine_.Assign(options_.now(), kMaxAssigned)) {
+  for (const Delivery& delivery : machine_.Assign(options_.now(), kMaxAssigned, is_far_ ? kInARow : 1)) {
     consumers_.at(delivery.consumer).assigned.push_back(delivery);
     options_.observers.on_delivery(delivery.reason);
   }
@@ -328,14 +337,14 @@ void ServedSubscription::Pass(ConsumerId id, Consumer& consumer, Actions& action
     if (machine_.IsCurrent(delivery.position, delivery.number)) {
       const auto event = events_.find(delivery.position);
       if (delivery.after_write > machine_.changes().written() || event == events_.end()) break;
-      const size_t size = event->second->field.size() + kMessageOverheadBytes;
+      const size_t size = event->second.event->field.size() + kMessageOverheadBytes;
       if (!batch.empty() && bytes + size > kMaxEventMessageBytes) break;
       bytes += size;
-      batch.push_back({.event = event->second,
+      batch.push_back({.event = event->second.event,
                        .id = {delivery.position, delivery.number, machine_.incarnation()},
                        .reason = delivery.reason,
                        .out_of_order = delivery.out_of_order});
-      event_bytes_ -= event->second->field.size();
+      event_bytes_ -= event->second.event->field.size();
       events_.erase(event);
     }
     consumer.assigned.pop_front();
@@ -396,7 +405,7 @@ void ServedSubscription::ReadNext(EventSource::ReaderId reader, EventSource::Req
 }
 
 void ServedSubscription::BeginRead(Actions& actions) {
-  if (reading_ || options_.now() < retry_read_at_) return;
+  if (reading_ || !HasRoom() || options_.now() < retry_read_at_) return;
   const size_t wanted = machine_.WantsEvents(std::numeric_limits<Position>::max());
   if (wanted == 0) return;
   reading_ = true;
@@ -404,6 +413,7 @@ void ServedSubscription::BeginRead(Actions& actions) {
   request.after.position = machine_.read();
   request.filter = filter_;
   request.limits.max_events = wanted;
+  request.limits.max_bytes = MaxReadBytes();
   request.patience = kPatience;
   ReadNext(reader_, std::move(request), &ServedSubscription::OnPage, actions);
 }
@@ -437,12 +447,14 @@ void ServedSubscription::BeginFetch(Actions& actions) {
 }
 
 void ServedSubscription::OnPage(Position after, absl::StatusOr<EventPage> page) {
+  const Position latest = options_.source->latest();
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     reading_ = false;
     if (!end_.ok() || after != machine_.read()) return;  // it has ended, or a Seek has moved it
     if (!page.ok()) return FindMissing(after, page.status(), actions);
-    Keep(*page);
     machine_.OnRead(Read(*page), page->through.position, options_.now());
+    is_far_ = latest - machine_.read() > kFar;
+    Keep(*page);
     if (!machine_.HasRecovered()) return;
     std::move(after_recovery_.begin(), after_recovery_.end(), std::back_inserter(actions));
     after_recovery_.clear();
@@ -458,6 +470,7 @@ void ServedSubscription::OnLaggingPage(Position after, absl::StatusOr<EventPage>
     reading_lagging_ = false;
     if (!page.ok()) return FindMissing(after, page.status(), actions);
     machine_.OnLaggingRead(after, Read(*page), page->through.position, options_.now());
+    Keep(*page);
   });
 }
 
@@ -540,19 +553,37 @@ std::vector<SharedSubscription::ReadEvent> ServedSubscription::Read(const EventP
 }
 
 void ServedSubscription::Keep(const EventPage& page) {
+  const std::set<Position> assigned = Assigned();
+  const absl::Time now = options_.now();
+  for (const auto& event : page.events) {
+    if (!assigned.contains(event->position) && !machine_.IsWaiting(event->position)) continue;
+    const size_t size = event->field.size();
+    if (event != page.events.front() && event_bytes_ + size > max_kept_bytes_) return;
+    if (events_.emplace(event->position, KeptEvent{event, now}).second) event_bytes_ += size;
+  }
+}
+
+bool ServedSubscription::HasRoom() const { return event_bytes_ + MaxReadBytes() <= max_kept_bytes_; }
+
+void ServedSubscription::MakeRoom() {
+  if (HasRoom()) return;
+  const std::set<Position> assigned = Assigned();
+  const absl::Time now = options_.now();
+  std::erase_if(events_, [&](const auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto& [event, read] = entry.second;
+    const bool is_new = read <= now && now < read + kSlowAfter;
+    if (is_new || assigned.contains(entry.first)) return false;
+    event_bytes_ -= event->field.size();
+    return true;
+  });
+}
+
+std::set<Position> ServedSubscription::Assigned() const {
   std::set<Position> assigned;
   for (const auto& [id, consumer] : consumers_) {
     for (const Delivery& delivery : consumer.assigned) assigned.insert(delivery.position);
   }
-  // What an earlier page had for later consumers is dropped.
-  std::erase_if(events_, [&](const auto& entry) { return !assigned.contains(entry.first); });
-  event_bytes_ = 0;
-  for (const auto& [position, event] : events_) event_bytes_ += event->field.size();
-  for (const auto& event : page.events) {
-    const size_t size = event->field.size();
-    if (event != page.events.front() && event_bytes_ + size > max_kept_bytes_) return;
-    if (events_.emplace(event->position, event).second) event_bytes_ += size;
-  }
+  return assigned;
 }
 
 }  // namespace stampgate

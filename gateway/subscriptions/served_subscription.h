@@ -47,7 +47,9 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // What the config says about a subscription, apart from its start.
   struct Settings {
     SharedSubscription::Options limits;
-    // How many bytes of events that were read are kept until consumers get them. What is not kept is read again.
+    // How many bytes of events that were read are kept until their consumers receive them. If they are full, the
+    // subscription reads nothing, since busy consumers receive theirs soon. It drops those whose consumers are slow,
+    // and reads them again when these are ready.
     size_t max_kept_bytes = 4 << 20;
     std::shared_ptr<const EventFilter> filter;
   };
@@ -165,6 +167,11 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
     std::deque<Delivery> assigned;  // not passed yet
   };
 
+  struct KeptEvent {
+    std::shared_ptr<const EncodedEvent> event;
+    absl::Time read;  // when
+  };
+
   // What a write of the store must end.
   using OnWritten = absl::AnyInvocable<void(const absl::Status&)>;
 
@@ -196,6 +203,13 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
 
   std::vector<SharedSubscription::ReadEvent> Read(const EventPage& page) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Keep(const EventPage& page) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The most bytes of events that are read at once.
+  size_t MaxReadBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return max_kept_bytes_ / 2; }
+  // Whether the events of a read could be kept.
+  bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // If there is no room, drops the events whose consumers are slow.
+  void MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::set<Position> Assigned() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls `done` when the store has the write.
   void After(uint64_t write, OnWritten done, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAnswers(uint64_t write, const absl::Status& status, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -217,8 +231,8 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
 
   std::vector<absl::AnyInvocable<void()>> after_recovery_ ABSL_GUARDED_BY(mutex_);  // the settles that wait for it
 
-  // Events that were read and are, or can soon be, assigned.
-  std::map<Position, std::shared_ptr<const EncodedEvent>> events_ ABSL_GUARDED_BY(mutex_);
+  // Events that were read and that wait for their consumers.
+  std::map<Position, KeptEvent> events_ ABSL_GUARDED_BY(mutex_);
   size_t event_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 
   std::multimap<uint64_t, OnWritten> answers_ ABSL_GUARDED_BY(mutex_);  // by the write for which they wait
@@ -227,6 +241,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool reading_lagging_ ABSL_GUARDED_BY(mutex_) = false;
   bool fetching_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_far_ ABSL_GUARDED_BY(mutex_) = false;  // whether the log has many events that were not read
   bool is_near_retention_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time retry_write_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time retry_read_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();

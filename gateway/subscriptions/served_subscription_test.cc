@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/feed.h"
 #include "gateway/feed/feed_metrics.h"
@@ -21,6 +23,7 @@
 namespace stampgate {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -185,6 +188,50 @@ TEST_F(ServedSubscriptionTest, AConsumerGetsTheEventsAndTheStoreTheirSettles) {
   EXPECT_EQ(store_.states().at("payouts").head.through, 4);
   EXPECT_THAT(store_.states().at("payouts").rows, IsEmpty());
   subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, AnEventThatWaitsForItsKeyIsReadOnce) {
+  constexpr size_t kEvents = 2000;
+  log_.Grow(kEvents);
+  const auto consumer = Join(100);
+  ComingBatch coming = Ask(consumer);
+  for (size_t received = 0; received < kEvents;) {
+    const auto batch = coming.Wait();
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    received += batch->size();
+    // The consumer has free places, but holds the most events of a key: further ones are read, and wait.
+    if (received < kEvents) coming = Ask(consumer);
+    EXPECT_THAT(*Settle(IdsOf(*batch)).Wait(), IsEmpty());
+  }
+  EXPECT_LT(log_.reads(), 2 * kEvents / 100) << "each read returns about as many events as the consumer has places";
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, TheEventsOfASlowConsumerLeaveRoomForOtherKeys) {
+  Stop();
+  settings_.limits.settle_within = absl::Hours(1'000'000);
+  Start();
+  for (Position position = 1; position <= 60; ++position) {
+    Event event;
+    event.event_id = absl::StrCat("event-", position);
+    event.organization_id = position <= 50 ? "slow" : "other";
+    event.body = std::string(200'000, ' ');  // the gateway keeps only some of them
+    log_.Put(position, std::move(event));
+  }
+  log_.Grow(60);
+  const auto slow = Join(1);
+  EXPECT_THAT(PositionsOf(Take(slow, 1)), ElementsAre(1));
+  const auto other = Join(100);
+  std::vector<Position> received;
+  for (const auto end = std::chrono::steady_clock::now() + kHang;
+       received.empty() && std::chrono::steady_clock::now() < end;) {
+    ComingBatch coming = Ask(other);
+    while (!coming.has_come()) Pass(absl::Seconds(1));
+    received = PositionsOf(coming.Wait());
+  }
+  EXPECT_THAT(received, Contains(51));
+  subscription_->Leave(slow, true);
+  subscription_->Leave(other, true);
 }
 
 TEST_F(ServedSubscriptionTest, ANextWaitsForNewEvents) {

@@ -8,8 +8,8 @@
 namespace stampgate {
 namespace {
 
-// The most events that are read at once.
-constexpr size_t kMaxRead = 256;
+// The most events that are read at once: some for each of many consumers, so that a message has more than one of them.
+constexpr size_t kMaxRead = 512;
 
 // The names of keys that are not from outside.
 std::string NameOfOne(Position position) { return absl::StrCat("#", position); }
@@ -113,7 +113,8 @@ void SharedSubscription::OnRead(const std::vector<ReadEvent>& events, Position t
 std::optional<Position> SharedSubscription::WantsLagging() const {
   std::optional<Position> after;
   for (const Key* key : lagging_) {
-    if (!key->lag->is_reading || key->waiting.size() >= options_.max_unsettled_per_key) continue;
+    // A read returns many events, so it begins only when many of them can be added.
+    if (!key->lag->is_reading || 2 * key->waiting.size() > options_.max_unsettled_per_key) continue;
     if (!after.has_value() || key->lag->read < *after) after = key->lag->read;
   }
   return after;
@@ -232,13 +233,17 @@ void SharedSubscription::SetReceiving(ConsumerId id, bool receives) {
   Rank(id);
 }
 
-std::vector<SharedSubscription::Delivery> SharedSubscription::Assign(absl::Time now, size_t max_each) {
+std::vector<SharedSubscription::Delivery> SharedSubscription::Assign(absl::Time now, size_t max_each, size_t in_a_row) {
   now_ = now;
   std::vector<Delivery> deliveries;
   std::set<ConsumerId> served;
-  while (true) {
-    ConsumerId id = 0;
-    if (!free_.empty() && !hungry_.empty()) {
+  ConsumerId id = 0;
+  for (size_t given = 0;; ++given) {
+    const bool can_go_on =
+        id != 0 && consumers_.at(id).ranked != 0 && (!free_.empty() || !consumers_.at(id).own.empty());
+    if (given % in_a_row != 0 && can_go_on) {
+      // The same consumer gets the next one.
+    } else if (!free_.empty() && !hungry_.empty()) {
       id = hungry_.begin()->second;
     } else if (!hungry_for_own_.empty()) {
       id = *hungry_for_own_.begin();
@@ -306,6 +311,11 @@ void SharedSubscription::GiveBack(Position position, int64_t number, absl::Time 
   Release(position, item);
   --item.deliveries;
   Refresh(*item.key);
+}
+
+bool SharedSubscription::IsWaiting(Position position) const {
+  const auto it = unsettled_.find(position);
+  return it != unsettled_.end() && !it->second.held;
 }
 
 bool SharedSubscription::IsCurrent(Position position, int64_t number) const {

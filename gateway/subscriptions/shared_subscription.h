@@ -147,12 +147,16 @@ class SharedSubscription {
   // Whether the consumer can receive deliveries now. Assign resets this for each consumer that gets some.
   void SetReceiving(ConsumerId consumer, bool receives);
 
-  // Returns new deliveries: no consumer gets more than `max_each`.
-  std::vector<Delivery> Assign(absl::Time now, size_t max_each);
+  // Returns new deliveries: no consumer gets more than `max_each`. The consumer with the most places gets the next
+  // `in_a_row` ones.
+  std::vector<Delivery> Assign(absl::Time now, size_t max_each, size_t in_a_row = 1);
 
   // Takes back a delivery that was not sent, as if Assign had not returned it. Later deliveries of the same key must
   // have been taken back before.
   void GiveBack(Position position, int64_t number, absl::Time now);
+
+  // Whether the event is known and waits for a consumer.
+  bool IsWaiting(Position position) const;
 
   // Whether a delivery is still current, so that the owner can send it.
   bool IsCurrent(Position position, int64_t number) const;

@@ -228,7 +228,7 @@ class History {
     for (const auto& [id, places] : consumers_) {
       if (Pick(4) != 0) subscription_->SetReceiving(id, true);
     }
-    for (const Delivery& delivery : subscription_->Assign(now_, 1 + Pick(4))) {
+    for (const Delivery& delivery : subscription_->Assign(now_, 1 + Pick(4), 1 + Pick(3))) {
       OnDelivery(delivery);
       if (testing::Test::HasFailure()) return;
     }

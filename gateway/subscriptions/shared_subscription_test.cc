@@ -129,6 +129,18 @@ TEST_F(SharedSubscriptionTest, AConsumerGetsNoEventBeforeOneOfItsKeyThatWasLostO
   EXPECT_THAT(PositionsOf(Assign(consumer)), ElementsAre(3));
 }
 
+TEST_F(SharedSubscriptionTest, AConsumerCanGetSeveralEventsInARow) {
+  const auto first = subscription_.AddConsumer(10);
+  const auto second = subscription_.AddConsumer(10);
+  for (const auto consumer : {first, second}) subscription_.SetReceiving(consumer, true);
+  Read({"", "", "", "", ""});
+  std::vector<SharedSubscription::ConsumerId> consumers;
+  for (const Delivery& delivery : subscription_.Assign(now_, 100, /*in_a_row=*/2)) {
+    consumers.push_back(delivery.consumer);
+  }
+  EXPECT_THAT(consumers, ElementsAre(first, first, second, second, first));
+}
+
 TEST_F(SharedSubscriptionTest, AnEventThatIsSentAgainIsSentAloneAndBeforeTheNextOnes) {
   const auto consumer = subscription_.AddConsumer(10);
   Read({"a", "a", "a"});
