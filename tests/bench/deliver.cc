@@ -29,6 +29,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "tests/bench/keyed_body.h"
 #include "tests/bench/latencies.h"
 #include "tests/bench/process_cpu.h"
 #include "tests/bench/read_file.h"
@@ -37,7 +38,8 @@
 
 ABSL_FLAG(std::string, url, "", "URL of the server: http://ADDRESS:PORT/PATH");
 ABSL_FLAG(int, pid, 0, "process id of the server");
-ABSL_FLAG(std::string, body, "", "file with the body of every delivery");
+ABSL_FLAG(std::string, body, "", "file with an activity, the body of every delivery");
+ABSL_FLAG(int, keys, 1, "number of activities to which the deliveries belong, in turn");
 ABSL_FLAG(int, connections, 64, "number of connections; each sends one delivery at a time");
 ABSL_FLAG(int, count, 10000, "measured deliveries");
 ABSL_FLAG(int, warm_up, 500, "number of deliveries before the measurement");
@@ -57,25 +59,26 @@ struct Request {
 // Makes signed requests, with event ids that no other run uses.
 class RequestMaker {
  public:
-  RequestMaker(absl::string_view path, std::string body)
+  RequestMaker(absl::string_view path, KeyedBody body)
       : begin_(absl::StrCat("POST ", path, " HTTP/1.1\r\nHost: bench\r\n")), body_(std::move(body)) {}
 
-  size_t body_size() const { return body_.size(); }
+  size_t body_size() const { return body_.Of(0).size(); }
 
   Request Next() {
-    const Delivery delivery = sender_.Sign(absl::StrCat("bench-", run_, "-", number_++), body_, absl::Now());
+    const std::string body = body_.Of(number_);
+    const Delivery delivery = sender_.Sign(absl::StrCat("bench-", run_, "-", number_++), body, absl::Now());
     std::string head = begin_;
     for (const HeaderField& header : delivery.headers) absl::StrAppend(&head, header.name, ": ", header.value, "\r\n");
     absl::StrAppend(&head, kSentHeader, ": ");
     const size_t sent_at = head.size();
-    absl::StrAppend(&head, std::string(kSentDigits, '0'), "\r\nContent-Length: ", body_.size(), "\r\n\r\n");
-    return {absl::StrCat(head, body_), sent_at};
+    absl::StrAppend(&head, std::string(kSentDigits, '0'), "\r\nContent-Length: ", body.size(), "\r\n\r\n");
+    return {absl::StrCat(head, body), sent_at};
   }
 
  private:
   const TestSender sender_;
   const std::string begin_;
-  const std::string body_;
+  const KeyedBody body_;
   const int64_t run_ = absl::GetCurrentTimeNanos();
   int number_ = 0;
 };
@@ -128,12 +131,6 @@ class Connection {
   std::string answer_;
 };
 
-// The time, and the CPU that the server has used until this time.
-struct Instant {
-  absl::Time time;
-  absl::Duration cpu;
-};
-
 class Deliverer {
  public:
   explicit Deliverer(const sockaddr_in& address) : poll_(epoll_create1(EPOLL_CLOEXEC)) {
@@ -148,24 +145,15 @@ class Deliverer {
     for (int i = 0; i < warm_up + absl::GetFlag(FLAGS_count); ++i) requests_.push_back(maker.Next());
     if (!Deliver(warm_up)) return false;
     latencies_.Clear();
-    const std::optional<Instant> begin = Look();
+    const std::optional<Instant> begin = Look(absl::GetFlag(FLAGS_pid));
     if (!begin.has_value() || !Deliver(requests_.size())) return false;
-    const std::optional<Instant> end = Look();
+    const std::optional<Instant> end = Look(absl::GetFlag(FLAGS_pid));
     if (!end.has_value()) return false;
     Print(*begin, *end, maker.body_size());
     return true;
   }
 
  private:
-  static std::optional<Instant> Look() {
-    const std::optional<absl::Duration> cpu = ProcessCpu(absl::GetFlag(FLAGS_pid));
-    if (!cpu.has_value()) {
-      std::fprintf(stderr, "deliver: no process has the id %d\n", absl::GetFlag(FLAGS_pid));
-      return std::nullopt;
-    }
-    return Instant{absl::Now(), *cpu};
-  }
-
   // Sends the requests that have not been sent, up to the index `end`, and waits for their responses.
   bool Deliver(size_t end) {
     const int rate = absl::GetFlag(FLAGS_rate);
@@ -232,7 +220,8 @@ int Main() {
     return 1;
   }
   address.sin_port = htons(static_cast<uint16_t>(port));
-  RequestMaker maker(absl::StrCat("/", parts[3]), ReadFile(absl::GetFlag(FLAGS_body)));
+  RequestMaker maker(absl::StrCat("/", parts[3]),
+                     KeyedBody(ReadFile(absl::GetFlag(FLAGS_body)), absl::GetFlag(FLAGS_keys)));
   return Deliverer(address).Run(maker) ? 0 : 1;
 }
 

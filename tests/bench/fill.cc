@@ -19,6 +19,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/threads/mutex.h"
+#include "tests/bench/keyed_body.h"
 #include "tests/bench/process_cpu.h"
 #include "tests/bench/read_file.h"
 #include "webhooks/keys/key_set_cache.h"
@@ -28,8 +29,9 @@
 #include "webhooks/verification/verifier.h"
 
 ABSL_FLAG(std::string, file, "", "file of the event log");
-ABSL_FLAG(std::string, body, "", "file with the body of every event");
+ABSL_FLAG(std::string, body, "", "file with an activity, the body of every event");
 ABSL_FLAG(int, count, 0, "final number of events in the log");
+ABSL_FLAG(int, keys, 1, "number of activities to which the events belong, in turn");
 ABSL_FLAG(int, in_flight, 64, "number of concurrent appends");
 ABSL_FLAG(bool, crash, false, "if true, the process ends without closing the log");
 
@@ -44,14 +46,14 @@ constexpr int kBatch = 500;
 // verifier only once for all events.
 class EventMaker {
  public:
-  explicit EventMaker(std::string body)
+  explicit EventMaker(KeyedBody body)
       : body_(std::move(body)),
         keys_(CacheOptions(), [this](auto done) { done(Keys()); }),
         verifier_(VerifierOptions(), keys_) {}
 
   VerifiedEvent Next(int number) {
     std::optional<Verdict> verdict;
-    verifier_.Verify(sender_.Sign(absl::StrCat("bench-", number), body_, absl::Now()),
+    verifier_.Verify(sender_.Sign(absl::StrCat("bench-", number), body_.Of(number), absl::Now()),
                      [&](Verdict given) { verdict = std::move(given); });
     ABSL_RAW_CHECK(verdict && std::holds_alternative<VerifiedEvent>(*verdict),
                    "the verifier rejects an event that this program signed");
@@ -74,7 +76,7 @@ class EventMaker {
   }
 
   const TestSender sender_;
-  const std::string body_;
+  const KeyedBody body_;
   KeySetCache keys_;
   Verifier verifier_;
 };
@@ -131,7 +133,7 @@ class Appender {
 // Fills the log, which has `from` events. At 1000 events and every higher power of ten, prints the mean cost of an
 // append during the second half of these events.
 bool Fill(EventLog& log, int from) {
-  EventMaker maker(ReadFile(absl::GetFlag(FLAGS_body)));
+  EventMaker maker(KeyedBody(ReadFile(absl::GetFlag(FLAGS_body)), absl::GetFlag(FLAGS_keys)));
   Appender appender(log);
   int power = 1000;
   while (power <= from) power *= 10;

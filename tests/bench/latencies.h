@@ -22,18 +22,21 @@ class Latencies {
   // calls.
   void Print(absl::Duration cpu, absl::Duration time) {
     if (all_.empty()) return;
-    std::sort(all_.begin(), all_.end());
     const auto calls = static_cast<double>(all_.size());
     std::printf("cpu_us=%.2f per_second=%.0f p50_ms=%.3f p99_ms=%.3f calls=%.0f",
-                absl::ToDoubleMicroseconds(cpu) / calls, calls / absl::ToDoubleSeconds(time), Percentile(0.5),
-                Percentile(0.99), calls);
+                absl::ToDoubleMicroseconds(cpu) / calls, calls / absl::ToDoubleSeconds(time), PercentileMs(0.5),
+                PercentileMs(0.99), calls);
+  }
+
+  // Returns the latency in milliseconds that the share of the calls does not exceed; 0 without a call.
+  double PercentileMs(double share) {
+    if (all_.empty()) return 0;
+    const auto at = all_.begin() + static_cast<ptrdiff_t>(share * static_cast<double>(all_.size() - 1));
+    std::nth_element(all_.begin(), at, all_.end());
+    return absl::ToDoubleMilliseconds(*at);
   }
 
  private:
-  double Percentile(double share) const {
-    return absl::ToDoubleMilliseconds(all_[static_cast<size_t>(share * static_cast<double>(all_.size() - 1))]);
-  }
-
   std::vector<absl::Duration> all_;
 };
 

@@ -114,12 +114,6 @@ struct Slot {
   absl::Time started;
 };
 
-// The time, and the CPU that the server has used until this time.
-struct Instant {
-  absl::Time time;
-  absl::Duration cpu;
-};
-
 class Load {
  public:
   Load() : requests_(absl::GetFlag(FLAGS_call)), slots_(absl::GetFlag(FLAGS_in_flight)) {
@@ -221,9 +215,9 @@ class Load {
   bool Measure() {
     latencies_.Clear();
     response_bytes_ = 0;
-    std::optional<Instant> begin = Look();
+    std::optional<Instant> begin = Look(absl::GetFlag(FLAGS_pid));
     if (!begin.has_value() || !RunUntil(begin->time + absl::GetFlag(FLAGS_measure))) return false;
-    std::optional<Instant> end = Look();
+    std::optional<Instant> end = Look(absl::GetFlag(FLAGS_pid));
     if (!end.has_value()) return false;
     Print(*begin, *end);
     return true;
@@ -239,15 +233,6 @@ class Load {
   size_t CountIdle() {
     const MutexLock lock(mutex_);
     return idle_.size();
-  }
-
-  static std::optional<Instant> Look() {
-    std::optional<absl::Duration> cpu = ProcessCpu(absl::GetFlag(FLAGS_pid));
-    if (!cpu.has_value()) {
-      std::fprintf(stderr, "load: no process has the id %d\n", absl::GetFlag(FLAGS_pid));
-      return std::nullopt;
-    }
-    return Instant{absl::Now(), *cpu};
   }
 
   void Print(const Instant& begin, const Instant& end) {

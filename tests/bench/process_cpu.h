@@ -14,6 +14,15 @@ namespace stampgate::bench {
 // ended; nothing if there is no such process. The time is exact to nanoseconds, unlike that of /proc/PID/stat.
 std::optional<absl::Duration> ProcessCpu(pid_t pid);
 
+// The time, and the CPU that a process has used until this time.
+struct Instant {
+  absl::Time time;
+  absl::Duration cpu;
+};
+
+// Reads the time and the CPU of the process. If there is none, prints an error and returns nothing.
+std::optional<Instant> Look(pid_t pid);
+
 }  // namespace stampgate::bench
 
 #endif  // STAMPGATE_TESTS_BENCH_PROCESS_CPU_H_
