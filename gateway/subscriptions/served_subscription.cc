@@ -43,7 +43,9 @@ absl::Status MissingError(const LostEvents& missing, bool is_trimmed) {
   const std::string range = missing.first == missing.last
                                 ? absl::StrCat("event ", missing.first)
                                 : absl::StrCat("events from ", missing.first, " to ", missing.last);
-  const char* const what = " that nobody has settled; the subscription continues after them";
+  const char* const what = missing.first == missing.last
+                               ? " that nobody has settled; the subscription continues after it"
+                               : " that nobody has settled; the subscription continues after them";
   if (is_trimmed) {
     return ToStatus(GatewayError(absl::StatusCode::kOutOfRange, v1::ERROR_REASON_EVENTS_TRIMMED,
                                  absl::StrCat("retention has deleted ", range, what)));
