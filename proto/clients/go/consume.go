@@ -18,6 +18,8 @@ import (
 const (
 	maxRetryDelay  = time.Hour
 	maxReasonBytes = 256
+	// defaultSettleWithin is the time to settle an event if the gateway does not state it.
+	defaultSettleWithin = 30 * time.Second
 	// releaseLimit limits the settle that gives back what a consumer holds when it ends.
 	releaseLimit = 2 * time.Second
 )
@@ -27,9 +29,6 @@ type ConsumeOptions struct {
 	// MaxUnsettled is the largest number of events that the consumer holds: the one that it handles, and the next ones.
 	// 10 by default.
 	MaxUnsettled uint32
-	// SettleWithin must not be longer than settle_within of the subscription in the gateway's config. 30 seconds by
-	// default, as there.
-	SettleWithin time.Duration
 	// RetryDelay is the time after which an event is delivered again when its handler has failed for the first time. It is
 	// doubled each further time, up to an hour. A second by default.
 	RetryDelay time.Duration
@@ -61,12 +60,12 @@ func (p *parked) Error() string { return "park the event: " + p.reason }
 // help.
 func Consume(ctx context.Context, client stampgatev1.SubscriptionServiceClient, subscription string,
 	handle func(context.Context, *stampgatev1.Delivery) error, options *ConsumeOptions) error {
-	c := &consumer{client: client, subscription: subscription, arrived: make(chan struct{}, 1)}
+	c := &consumer{client: client, subscription: subscription, arrived: make(chan struct{}, 1),
+		settleWithin: make(chan time.Duration, 1)}
 	if options != nil {
 		c.options = *options
 	}
 	c.options.MaxUnsettled = cmp.Or(c.options.MaxUnsettled, 10)
-	c.options.SettleWithin = cmp.Or(c.options.SettleWithin, 30*time.Second)
 	c.options.RetryDelay = cmp.Or(c.options.RetryDelay, time.Second)
 
 	handling := context.WithoutCancel(ctx)
@@ -97,9 +96,10 @@ type consumer struct {
 	client       stampgatev1.SubscriptionServiceClient
 	subscription string
 	options      ConsumeOptions
-	repetitions                // of the stream
-	arrived      chan struct{} // has an element if deliveries may have arrived
-	ended        error         // why no more deliveries arrive
+	repetitions                     // of the stream
+	arrived      chan struct{}      // has an element if deliveries may have arrived
+	ended        error              // why no more deliveries arrive
+	settleWithin chan time.Duration // receives the time to settle an event, at the start of each stream
 
 	mutex sync.Mutex
 	held  []*stampgatev1.Delivery // in the order of arrival: the first one is handled
@@ -112,7 +112,7 @@ func (c *consumer) receive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for {
+	for isFirst := true; ; isFirst = false {
 		response, err := stream.Recv()
 		if err != nil {
 			return err
@@ -122,6 +122,13 @@ func (c *consumer) receive(ctx context.Context) error {
 		c.mutex.Lock()
 		c.held = append(c.held, response.GetDeliveries()...)
 		c.mutex.Unlock()
+		if isFirst {
+			within := time.Duration(response.GetSettleWithinMs()) * time.Millisecond
+			select {
+			case c.settleWithin <- cmp.Or(within, defaultSettleWithin):
+			case <-ctx.Done():
+			}
+		}
 		select {
 		case c.arrived <- struct{}{}:
 		default:
@@ -210,16 +217,23 @@ func (c *consumer) repeatSettle(ctx context.Context, request *stampgatev1.Settle
 
 // extendHeld extends what the consumer holds, again and again, until the end of ctx.
 func (c *consumer) extendHeld(ctx context.Context) {
-	every := c.options.SettleWithin / 3 // A failed try leaves time for another one.
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
+	every := defaultSettleWithin / 3 // A failed try leaves time for another one.
+	timer := time.NewTimer(every)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case within := <-c.settleWithin:
+			before := every
+			every = within / 3
+			if every >= before {
+				continue // The timer is early enough.
+			}
+		case <-timer.C:
 		}
 		c.drop(c.settleHeld(ctx, stampgatev1.SettleOutcome_SETTLE_OUTCOME_EXTEND, every))
+		timer.Reset(every)
 	}
 }
 

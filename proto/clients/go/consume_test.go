@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -26,8 +27,7 @@ const (
 )
 
 var (
-	settled   = stampgatetest.OK(&stampgatev1.SettleResponse{})
-	firstOnly = &stampgatev1.ConsumeResponse{}
+	settled = stampgatetest.OK(&stampgatev1.SettleResponse{})
 	// gRPC itself repeats a settle after UNAVAILABLE, but not after this error.
 	late = stampgatetest.Fail(&stampgate.Error{Code: codes.DeadlineExceeded})
 )
@@ -42,9 +42,15 @@ func deliveries(count uint32, ids ...string) proto.Message {
 	return result
 }
 
-// stream is a call of Consume that ends with an error.
+// stream is a call of Consume that ends with an error. Its first message states 30 seconds.
 func stream(err error, messages ...proto.Message) stampgatetest.Answer {
-	return stampgatetest.Answer{Messages: append([]proto.Message{firstOnly}, messages...), Err: err}
+	return streamWithin(30*time.Second, err, messages...)
+}
+
+// streamWithin is a call of Consume whose first message states the time to settle an event.
+func streamWithin(within time.Duration, err error, messages ...proto.Message) stampgatetest.Answer {
+	first := &stampgatev1.ConsumeResponse{SettleWithinMs: uint32(within.Milliseconds())}
+	return stampgatetest.Answer{Messages: append([]proto.Message{first}, messages...), Err: err}
 }
 
 func lost(ids ...string) stampgatetest.Answer {
@@ -172,8 +178,9 @@ func TestAConsumerResumesWithTheTokensThatItHolds(t *testing.T) {
 func TestAnEventThatAnotherConsumerCanHaveReceivedIsNotHandled(t *testing.T) {
 	h, lines := &handler{gateway: stampgatetest.New(t)}, logs(t)
 	h.gateway.Answer(settle, settled)
-	again := &stampgatev1.ConsumeResponse{SupersededTokens: []string{"token b"}}
-	h.gateway.Answer(consume, stream(broken.Err, deliveries(1, "a", "b")), stream(deniedCall(), again, deliveries(1, "c")))
+	again := &stampgatev1.ConsumeResponse{SettleWithinMs: 30_000, SupersededTokens: []string{"token b"}}
+	h.gateway.Answer(consume, stream(broken.Err, deliveries(1, "a", "b")),
+		stampgatetest.Answer{Messages: []proto.Message{again, deliveries(1, "c")}, Err: deniedCall()})
 	h.handle = func(context.Context, string) error {
 		wait(t, "the consumer drops b", func() bool { return lines.contains("event=b") })
 		return nil
@@ -257,15 +264,47 @@ func TestAnEventWhoseHandlerParksItIsParkedWithTheReason(t *testing.T) {
 func TestAllHeldEventsAreExtendedWhileAHandlerIsSlow(t *testing.T) {
 	h, lines := &handler{gateway: stampgatetest.New(t)}, logs(t)
 	h.gateway.Answer(settle, late, lost("b"), settled)
-	h.gateway.Answer(consume, stream(deniedCall(), deliveries(1, "a", "b", "c")))
+	heartbeat := &stampgatev1.ConsumeResponse{}
+	h.gateway.Answer(consume, streamWithin(300*time.Millisecond, deniedCall(), deliveries(1, "a", "b", "c"), heartbeat))
 	h.handle = func(context.Context, string) error {
 		wait(t, "the consumer drops b", func() bool { return lines.contains("event=b") })
 		return nil
 	}
-	checkDenied(t, h.consume(t.Context(), &stampgate.ConsumeOptions{SettleWithin: 300 * time.Millisecond}))
+	checkDenied(t, h.consume(t.Context(), nil))
 	checkEqual(t, h.handled, []string{"a", "c"})
 	const extension = "EXTEND[token a token b token c]"
 	checkEqual(t, settles(h.gateway)[:2], []string{extension, extension})
+}
+
+func TestHeldEventsAreExtendedWithinTheTimeThatTheLatestStreamStates(t *testing.T) {
+	h := &handler{gateway: stampgatetest.New(t)}
+	h.gateway.Answer(settle, settled)
+	h.gateway.Answer(consume, stream(broken.Err, deliveries(1, "a")), streamWithin(300*time.Millisecond, deniedCall()))
+	h.handle = func(context.Context, string) error {
+		// The second extension needs the new time too.
+		wait(t, "two extensions", func() bool { return len(settles(h.gateway)) == 2 })
+		return nil
+	}
+	checkDenied(t, h.consume(t.Context(), nil))
+	checkEqual(t, settles(h.gateway), []string{"EXTEND[token a]", "EXTEND[token a]", "DONE[token a]"})
+}
+
+func TestHeldEventsAreExtendedWithin30SecondsIfTheStreamStatesNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &handler{gateway: stampgatetest.New(t)}
+		h.gateway.Answer(settle, settled)
+		h.gateway.Answer(consume, streamWithin(0, deniedCall(), deliveries(1, "a")))
+		h.handle = func(context.Context, string) error {
+			time.Sleep(10*time.Second - 1)
+			synctest.Wait()
+			checkEqual(t, len(settles(h.gateway)), 0)
+			time.Sleep(1)
+			synctest.Wait()
+			checkEqual(t, settles(h.gateway), []string{"EXTEND[token a]"})
+			return nil
+		}
+		checkDenied(t, h.consume(t.Context(), nil))
+	})
 }
 
 func TestAConsumerThatIsCancelledLetsTheHandlerReturnSettlesItsEventAndGivesTheOthersBack(t *testing.T) {

@@ -29,8 +29,11 @@ const dependency = (name) => createRequire(join(folder, 'node_modules/anything.j
 const consume = () => api.SubscriptionService.method.consume;
 const settle = () => api.SubscriptionService.method.settle;
 const token = (name) => `token ${name}`;
+/** The first message of a stream. */
+const first = (settleWithinMs = 30_000) => ({ settleWithinMs });
 const delivery = (name, deliveryCount = 1) => ({ event: { eventId: name }, token: token(name), deliveryCount });
 const message = (...names) => ({ deliveries: names.map((name) => delivery(name)) });
+const HEARTBEAT = {};
 const lost = (...names) => ({ supersededTokens: names.map(token) });
 // @grpc/grpc-js itself repeats a settle after UNAVAILABLE, but not after this error.
 const late = () => testing.errorOf({ code: DEADLINE_EXCEEDED });
@@ -62,7 +65,7 @@ async function until(condition) {
 }
 
 test('a consumer handles events in order, and settles each before the next one', async (t) => {
-  const { fake, handled, run, settled } = await consuming(t, [[{}, message('a', 'b'), message('c'), denied()]]);
+  const { fake, handled, run, settled } = await consuming(t, [[first(), message('a', 'b'), message('c'), denied()]]);
   const before = [];
   await assert.rejects(
     run(() => before.push(settled().length), { maxUnsettled: 3 }),
@@ -85,8 +88,8 @@ test('a consumer handles events in order, and settles each before the next one',
 
 test('a consumer resumes with the tokens that it holds', async (t) => {
   const streams = [
-    [{}, message('a', 'b'), broken()],
-    [{}, message('c'), denied()],
+    [first(), message('a', 'b'), broken()],
+    [first(), message('c'), denied()],
   ];
   const { fake, handled, run } = await consuming(t, streams);
   await assert.rejects(
@@ -102,8 +105,8 @@ test('a consumer resumes with the tokens that it holds', async (t) => {
 
 test('a consumer does not handle an event that another consumer can have received', async (t) => {
   const streams = [
-    [{}, message('a', 'b'), broken()],
-    [lost('b'), message('c'), denied()],
+    [first(), message('a', 'b'), broken()],
+    [{ ...first(), ...lost('b') }, message('c'), denied()],
   ];
   const { handled, logged, run } = await consuming(t, streams);
   await assert.rejects(
@@ -115,14 +118,14 @@ test('a consumer does not handle an event that another consumer can have receive
 });
 
 test('a consumer repeats a settle until it succeeds', async (t) => {
-  const { run, settled } = await consuming(t, [[{}, message('a', 'b'), denied()]], [broken(), late(), {}]);
+  const { run, settled } = await consuming(t, [[first(), message('a', 'b'), denied()]], [broken(), late(), {}]);
   await assert.rejects(run(), { reason: 'DENIED_BY_POLICY' });
   const done = ['DONE', token('a')];
   assert.deepEqual(settled(), [done, done, done, ['DONE', token('b')]]);
 });
 
 test('a consumer ends when a settle is denied', async (t) => {
-  const { handled, run } = await consuming(t, [[{}, message('a', 'b'), testing.NEVER]], [denied()]);
+  const { handled, run } = await consuming(t, [[first(), message('a', 'b'), testing.NEVER]], [denied()]);
   await assert.rejects(run(), { reason: 'DENIED_BY_POLICY' });
   assert.deepEqual(handled, ['a']);
 });
@@ -134,7 +137,7 @@ test('a consumer lets an event whose handler fails be delivered again, later and
     [5, 16_000],
     [1000, 3_600_000],
   ]) {
-    const stream = [{}, { deliveries: [delivery('a', count)] }, denied()];
+    const stream = [first(), { deliveries: [delivery('a', count)] }, denied()];
     const { fake, logged, run } = await consuming(t, [stream]);
     await assert.rejects(
       run(() => Promise.reject(new Error('no connection'))),
@@ -148,7 +151,7 @@ test('a consumer lets an event whose handler fails be delivered again, later and
 
 test('a consumer does not handle the later events of the key after a retry', async (t) => {
   const settles = [{}, late(), lost('b'), {}];
-  const { handled, run, settled } = await consuming(t, [[{}, message('a', 'b', 'c'), denied()]], settles);
+  const { handled, run, settled } = await consuming(t, [[first(), message('a', 'b', 'c'), denied()]], settles);
   const fail = ({ event }) => {
     if (event.eventId === 'a') throw new Error('no connection');
   };
@@ -161,7 +164,7 @@ test('a consumer does not handle the later events of the key after a retry', asy
 test('a consumer does not handle the later events of the key after it has lost an event', async (t) => {
   const { handled, logged, run, settled } = await consuming(
     t,
-    [[{}, message('a', 'b'), denied()]],
+    [[first(), message('a', 'b'), denied()]],
     [lost('a'), lost('b')],
   );
   await assert.rejects(run(), { reason: 'DENIED_BY_POLICY' });
@@ -174,7 +177,7 @@ test('a consumer does not handle the later events of the key after it has lost a
 });
 
 test('a consumer parks an event whose handler throws Park, with the reason', async (t) => {
-  const { fake, run, settled } = await consuming(t, [[{}, message('a', 'b'), denied()]]);
+  const { fake, run, settled } = await consuming(t, [[first(), message('a', 'b'), denied()]]);
   const park = () => {
     throw new client.Park('é'.repeat(200));
   };
@@ -188,16 +191,47 @@ test('a consumer parks an event whose handler throws Park, with the reason', asy
 
 test('a consumer extends all that it holds while a handler is slow', async (t) => {
   const settles = [late(), lost('b'), {}];
-  const { handled, logged, run, settled } = await consuming(t, [[{}, message('a', 'b', 'c'), denied()]], settles);
+  const stream = [first(300), message('a', 'b', 'c'), HEARTBEAT, denied()];
+  const { handled, logged, run, settled } = await consuming(t, [stream], settles);
   const slow = () => until(() => logged.length > 0);
-  await assert.rejects(run(slow, { settleWithinMs: 300 }), { reason: 'DENIED_BY_POLICY' });
+  await assert.rejects(run(slow), { reason: 'DENIED_BY_POLICY' });
   assert.deepEqual(handled, ['a', 'c']);
   const extension = ['EXTEND', token('a'), token('b'), token('c')];
   assert.deepEqual(settled().slice(0, 2), [extension, extension]);
 });
 
+test('a consumer extends what it holds within the time that the latest stream states', async (t) => {
+  const streams = [
+    [first(), message('a'), broken()],
+    [first(300), denied()],
+  ];
+  const { run, settled } = await consuming(t, streams);
+  // The second extension needs the new time too.
+  const slow = () => until(() => settled().length === 2);
+  await assert.rejects(run(slow), { reason: 'DENIED_BY_POLICY' });
+  const extension = ['EXTEND', token('a')];
+  assert.deepEqual(settled(), [extension, extension, ['DONE', token('a')]]);
+});
+
+test('a consumer has 30 seconds to settle an event if the stream states no time', async (t) => {
+  for (const [withinMs, everyMs] of [
+    [0, 10_000],
+    [60_000, 20_000],
+  ]) {
+    const timers = t.mock.method(globalThis, 'setTimeout');
+    const { run } = await consuming(t, [[first(withinMs), message('a'), denied()]]);
+    await assert.rejects(run(), { reason: 'DENIED_BY_POLICY' });
+    timers.mock.restore();
+    const delays = timers.mock.calls.map(({ arguments: [, delay] }) => delay);
+    assert.deepEqual(
+      delays.filter((delay) => delay === 10_000 || delay === 20_000),
+      [everyMs],
+    );
+  }
+});
+
 test('a consumer stops when its signal aborts: settles the event that it handles, and gives the others back', async (t) => {
-  const { handled, run, settled } = await consuming(t, [[{}, message('a', 'b'), testing.NEVER]]);
+  const { handled, run, settled } = await consuming(t, [[first(), message('a', 'b'), testing.NEVER]]);
   const stop = new AbortController();
   await run(() => stop.abort(), { signal: stop.signal });
   assert.deepEqual(handled, ['a']);
@@ -209,7 +243,7 @@ test('a consumer stops when its signal aborts: settles the event that it handles
 
 test('a consumer stops while it waits for an event, and while it repeats a settle', async (t) => {
   for (const answer of [{}, late()]) {
-    const { run, settled } = await consuming(t, [[{}, message('a'), testing.NEVER]], [answer]);
+    const { run, settled } = await consuming(t, [[first(), message('a'), testing.NEVER]], [answer]);
     const stop = new AbortController();
     const running = run(undefined, { signal: stop.signal });
     await until(() => settled().length > 0);
@@ -228,7 +262,7 @@ test('a consumer cancels its call when it ends', async (t) => {
     server.addService(client.serviceDefinition(api.SubscriptionService), {
       consume(call) {
         call.on('cancelled', resolve);
-        call.write(create(api.ConsumeResponseSchema, message('a')));
+        for (const each of [first(), message('a')]) call.write(create(api.ConsumeResponseSchema, each));
       },
       settle: (_, done) => done(null, create(api.SettleResponseSchema)),
     });
@@ -248,7 +282,7 @@ test('a consumer cancels its call when it ends', async (t) => {
 test('a consumer ends with a gap after it has handled what it holds', async (t) => {
   for (const reason of ['EVENTS_TRIMMED', 'EVENTS_LOST', 'EVENT_DAMAGED']) {
     const gap = testing.errorOf({ code: 15, reason, message: 'the events from 4 to 7 are missing' });
-    const { handled, run } = await consuming(t, [[{}, message('a', 'b'), gap]]);
+    const { handled, run } = await consuming(t, [[first(), message('a', 'b'), gap]]);
     const error = await run().catch((failure) => failure);
     assert.ok(error instanceof client.Gap);
     assert.deepEqual([error.reason, error.cursor, handled], [reason, undefined, ['a', 'b']]);

@@ -76,7 +76,7 @@ export default [
     ...own({ settle_within: '1s' }),
     steps: [
       { delivers: { ids: ['1', '2'] } },
-      consume({ events: 2, handler_ms: 2_500, settle_within_ms: 1_000 }),
+      consume({ events: 2, handler_ms: 2_500 }),
       { reads: [delivery('1', 1), delivery('2', 1), DONE] },
     ],
   },

@@ -99,7 +99,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
             async for _ in subscription:
                 break
 
-    def consumes(self, *settles):
+    def consumes(self, *settles, within_ms=30_000):
         """Sets a stream with the deliveries a and b that stays open, and the answers to settles. Returns consume()."""
         ended = threading.Event()
         self.addCleanup(ended.set)
@@ -107,7 +107,7 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
             subscriptions_pb2.Delivery(event=events_pb2.Event(event_id=name), token=name, delivery_count=1)
             for name in 'ab'
         ]
-        first = [ConsumeResponse(deliveries=deliveries)]
+        first = [ConsumeResponse(settle_within_ms=within_ms), ConsumeResponse(deliveries=deliveries)]
         self.gateway.answers('SubscriptionService/Consume', lambda _: itertools.chain(first, iter(ended.wait, True)))
         self.gateway.answers('SubscriptionService/Settle', *settles or [SettleResponse()])
         return functools.partial(aio.consume, SubscriptionServiceStub(self.channel), 'payouts')
@@ -154,16 +154,38 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(self.settles(), [('RETRY', 'a', 'b')])
 
     async def test_a_slow_handler_has_its_events_extended(self):
-        consume, stop = self.consumes(failure(grpc.StatusCode.DEADLINE_EXCEEDED), SettleResponse()), asyncio.Event()
+        late, stop = failure(grpc.StatusCode.DEADLINE_EXCEEDED), asyncio.Event()
+        consume = self.consumes(late, SettleResponse(), within_ms=300)
 
         async def handle(_):
             while len(self.settles()) < 2:
                 await asyncio.sleep(0.01)
             stop.set()
 
-        await consume(handle, settle_within=0.3, stop=stop)
+        await consume(handle, stop=stop)
         self.assertEqual(self.settles()[:2], [('EXTEND', 'a', 'b')] * 2)
         self.assertEqual(self.settles()[-2:], [('DONE', 'a'), ('RETRY', 'b')])
+
+    async def test_held_events_are_extended_within_the_time_that_the_latest_stream_states(self):
+        consume, extended = self.consumes(), asyncio.Semaphore(0)
+        loop = asyncio.get_running_loop()
+
+        def settle(_):
+            loop.call_soon_threadsafe(extended.release)
+            return SettleResponse()
+
+        async def handle(_):
+            for _ in range(2):  # The second extension needs the new time too.
+                await extended.acquire()
+
+        first = ConsumeResponse(settle_within_ms=30_000)
+        delivered = ConsumeResponse(deliveries=[subscriptions_pb2.Delivery(token='a', delivery_count=1)])
+        streams = [[first, delivered, BROKEN], [ConsumeResponse(settle_within_ms=300), DENIED]]
+        self.gateway.answers('SubscriptionService/Consume', *streams)
+        self.gateway.answers('SubscriptionService/Settle', settle)
+        with self.assertRaises(stampgate.Error):
+            await asyncio.wait_for(consume(handle), 20)
+        self.assertEqual(self.settles(), [('EXTEND', 'a'), ('EXTEND', 'a'), ('DONE', 'a')])
 
     async def test_a_consumer_resumes_with_what_it_holds_and_ends_with_the_error_of_the_gateway(self):
         consume, resumed = self.consumes(), asyncio.Event()
@@ -173,8 +195,9 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
             loop.call_soon_threadsafe(resumed.set)
             return [DENIED]
 
-        deliveries = [subscriptions_pb2.Delivery(token='a', delivery_count=1)]
-        self.gateway.answers('SubscriptionService/Consume', [ConsumeResponse(deliveries=deliveries), BROKEN], again)
+        delivered = ConsumeResponse(deliveries=[subscriptions_pb2.Delivery(token='a', delivery_count=1)])
+        first = ConsumeResponse(settle_within_ms=30_000)
+        self.gateway.answers('SubscriptionService/Consume', [first, delivered, BROKEN], again)
         with self.assertRaises(stampgate.Error):
             await consume(lambda _: resumed.wait())
         _, second = self.gateway.requests('SubscriptionService/Consume')

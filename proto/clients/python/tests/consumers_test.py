@@ -9,6 +9,7 @@ import unittest
 import grpc
 
 import stampgate
+from stampgate.consumers import Consumer
 from stampgate.testing import FakeGateway, failure
 from stampgate.v1 import events_pb2, subscriptions_pb2
 from stampgate.v1.subscription_service_pb2 import ConsumeResponse, SettleResponse
@@ -21,7 +22,9 @@ BROKEN = failure(grpc.StatusCode.UNAVAILABLE, message='Socket closed')
 # gRPC itself repeats a settle after UNAVAILABLE, but not after this error.
 LATE = failure(grpc.StatusCode.DEADLINE_EXCEEDED)
 DENIED = failure(grpc.StatusCode.PERMISSION_DENIED, 'DENIED_BY_POLICY')
-FIRST = ConsumeResponse()
+FIRST = ConsumeResponse(settle_within_ms=30_000)
+SHORT = ConsumeResponse(settle_within_ms=300)
+HEARTBEAT = ConsumeResponse()
 LIMIT = 20
 """The seconds after which a test that waits has failed."""
 
@@ -99,7 +102,7 @@ class ConsumeTest(unittest.TestCase):
         """An answer to Consume: a stream that stays open after its messages."""
         ended = threading.Event()
         self.addCleanup(ended.set)
-        return lambda _: itertools.chain(messages, (FIRST for _ in iter(ended.wait, True)))
+        return lambda _: itertools.chain(messages, (HEARTBEAT for _ in iter(ended.wait, True)))
 
     def test_events_are_handled_in_order_and_each_is_settled_before_the_next_one(self):
         self.gateway.answers(CONSUME, [FIRST, message('a', 'b'), message('c'), DENIED])
@@ -124,7 +127,7 @@ class ConsumeTest(unittest.TestCase):
         self.assertEqual(self.handled, ['a', 'b', 'c'])
 
     def test_an_event_that_another_consumer_can_have_received_is_not_handled(self):
-        again = ConsumeResponse(superseded_tokens=superseded('b'))
+        again = ConsumeResponse(settle_within_ms=30_000, superseded_tokens=superseded('b'))
         self.gateway.answers(CONSUME, [FIRST, message('a', 'b'), BROKEN], [again, message('c'), DENIED])
         with Logged('has lost event b') as lost:
             self.consume_until_denied(lambda _: lost.wait())
@@ -188,14 +191,36 @@ class ConsumeTest(unittest.TestCase):
         self.assertEqual(self.gateway.requests(SETTLE)[0].park_reason, 'é' * 128)
 
     def test_all_held_events_are_extended_while_a_handler_is_slow(self):
-        self.gateway.answers(CONSUME, [FIRST, message('a', 'b', 'c'), DENIED])
+        self.gateway.answers(CONSUME, [SHORT, message('a', 'b', 'c'), HEARTBEAT, DENIED])
         lost = SettleResponse(superseded_tokens=superseded('b'))
         self.gateway.answers(SETTLE, LATE, lost, SettleResponse())
         with Logged('has lost event b') as extended:
-            self.consume_until_denied(lambda _: extended.wait(), settle_within=0.3)
+            self.consume_until_denied(lambda _: extended.wait())
         self.assertEqual(self.handled, ['a', 'c'])
         extension = ('EXTEND', ['token a', 'token b', 'token c'])
         self.assertEqual(self.settles()[:2], [extension] * 2)
+
+    def test_held_events_are_extended_within_the_time_that_the_latest_stream_states(self):
+        self.gateway.answers(CONSUME, [FIRST, message('a'), BROKEN], [SHORT, DENIED])
+        extended = threading.Semaphore(0)
+
+        def settle(request):
+            extended.release()
+            return SettleResponse()
+
+        self.gateway.answers(SETTLE, settle)
+        # The second extension needs the new time too.
+        self.consume_until_denied(lambda _: self.assertTrue(all(extended.acquire(timeout=LIMIT) for _ in range(2))))
+        self.assertEqual(self.settles(), [('EXTEND', ['token a'])] * 2 + [('DONE', ['token a'])])
+
+    def test_the_time_is_30_seconds_if_the_latest_stream_states_none(self):
+        consumer = Consumer(self.stub, 'payouts', 10, 1.0)
+        for first, within in [(SHORT, 0.3), (ConsumeResponse(), 30), (ConsumeResponse(settle_within_ms=60_000), 60)]:
+            self.gateway.answers(CONSUME, [first, HEARTBEAT])
+            with consumer.stream() as stream:
+                for received in stream:
+                    consumer.received(received)
+            self.assertAlmostEqual(consumer.extend_every, within / 3)
 
     def test_stop_lets_the_handler_return_settles_its_event_and_gives_the_others_back(self):
         self.gateway.answers(CONSUME, self.open(FIRST, message('a', 'b', 'c')))
@@ -227,7 +252,7 @@ class ConsumeTest(unittest.TestCase):
         self.assertEqual((self.handled, self.settles()), (['a'], [('RETRY', ['token a', 'token b'])]))
 
     def test_a_consumer_that_ends_leaves_no_call(self):
-        self.gateway.answers(CONSUME, lambda _: itertools.chain([message('a')], itertools.repeat(FIRST)))
+        self.gateway.answers(CONSUME, lambda _: itertools.chain([FIRST, message('a')], itertools.repeat(HEARTBEAT)))
         stop = threading.Event()
         self.consume(lambda _: stop.set(), stop=stop)
         # A gateway that closes waits for no call.

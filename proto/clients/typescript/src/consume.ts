@@ -9,8 +9,6 @@ import { SettleOutcome, SubscriptionService, type Delivery, type SettleRequestSc
 export interface ConsumeOptions {
   /** The largest number of events that the consumer holds: the one that it handles, and the next ones. 10 by default. */
   maxUnsettled?: number;
-  /** Not longer than `settle_within` of the subscription in the gateway's config. 30 seconds by default, as there. */
-  settleWithinMs?: number;
   /**
    * After how long an event is delivered again after its handler has failed for the first time. 1 second by default. The
    * time is doubled each further time, up to an hour.
@@ -37,6 +35,9 @@ export class Park extends Error {
 const LONGEST_RETRY_DELAY_MS = 3_600_000;
 const LONGEST_PARK_REASON = 256;
 
+/** The time to settle an event if the gateway does not state it. */
+const DEFAULT_SETTLE_WITHIN_MS = 30_000;
+
 /** The time limit of the settle that gives back what a consumer holds when it ends. */
 const RELEASE_MS = 2_000;
 
@@ -46,21 +47,19 @@ export async function consume(
   handle: (delivery: Delivery) => unknown,
   options: ConsumeOptions = {},
 ): Promise<void> {
-  const { maxUnsettled = 10, settleWithinMs = 30_000, signal } = options;
+  const { maxUnsettled = 10, signal } = options;
   const consumer = new Consumer(this, subscription, options);
   const leaving = new AbortController();
   const receiving = consumer.receive(maxUnsettled, leaving.signal);
-  const everyMs = settleWithinMs / 3; // A failed try leaves time for another one.
-  const extending = setInterval(() => void consumer.settleHeld(SettleOutcome.EXTEND, everyMs), everyMs);
   const wake = () => consumer.wake();
   signal?.addEventListener('abort', wake);
   try {
     for (let next; (next = await consumer.next());) await consumer.settle(next, await outcomeOf(handle, next));
   } finally {
     signal?.removeEventListener('abort', wake);
-    clearInterval(extending);
     leaving.abort();
     await receiving;
+    clearTimeout(consumer.nextExtension);
     // The cancellation of the stream alone can be lost if the connection is then closed.
     await consumer.settleHeld(SettleOutcome.RETRY, RELEASE_MS);
   }
@@ -91,6 +90,10 @@ class Consumer {
   readonly #signal: AbortSignal | undefined;
   /** Why no more deliveries arrive. */
   #ended: Failure | undefined;
+  /** The time between extensions of the held events: a failed try leaves time for another one. */
+  #extendEveryMs = Infinity;
+  /** Runs from the first message of the first stream on. */
+  nextExtension: NodeJS.Timeout | undefined;
 
   constructor(
     readonly gateway: Gateway,
@@ -108,11 +111,17 @@ class Consumer {
   /** Receives deliveries until the signal aborts or an error ends this. */
   async receive(maxUnsettled: number, signal: AbortSignal): Promise<void> {
     const { subscription } = this;
-    const next = () => ({ subscription, maxUnsettled, heldTokens: [...this.#held.keys()] });
+    let isFirst = true;
+    const next = () => {
+      isFirst = true;
+      return { subscription, maxUnsettled, heldTokens: [...this.#held.keys()] };
+    };
     try {
       for await (const message of resumed(this.gateway, SubscriptionService.method.consume, next, { signal })) {
         this.#drop(message.supersededTokens);
         for (const delivery of message.deliveries) this.#held.set(delivery.token, delivery);
+        if (isFirst) this.#settleWithin(message.settleWithinMs || DEFAULT_SETTLE_WITHIN_MS);
+        isFirst = false;
         this.wake();
       }
     } catch (error) {
@@ -157,6 +166,19 @@ class Consumer {
     );
     const response = await settle.catch(() => undefined);
     if (outcome === SettleOutcome.EXTEND) this.#drop(response?.supersededTokens ?? []);
+  }
+
+  /** Sets the time between extensions. If it is shorter than before, the next extension is due now. */
+  #settleWithin(timeMs: number): void {
+    const before = this.#extendEveryMs;
+    this.#extendEveryMs = timeMs / 3;
+    if (this.#extendEveryMs < before) this.#extend();
+  }
+
+  #extend(): void {
+    clearTimeout(this.nextExtension);
+    this.nextExtension = setTimeout(() => this.#extend(), this.#extendEveryMs);
+    void this.settleHeld(SettleOutcome.EXTEND, this.#extendEveryMs);
   }
 
   #outcome({ event, deliveryCount }: Delivery, failure?: Failure): Outcome {

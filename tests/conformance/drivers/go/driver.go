@@ -37,7 +37,6 @@ type command struct {
 	ParkReason       string                   `json:"park_reason"`
 	HandlerMs        time.Duration            `json:"handler_ms"`
 	RetryDelayMs     time.Duration            `json:"retry_delay_ms"`
-	SettleWithinMs   time.Duration            `json:"settle_within_ms"`
 	APIKey           struct{ Private string } `json:"api_key"`
 	TLS              struct{ CA, Certificate, Key string }
 }
@@ -167,8 +166,7 @@ func (c command) consume(ctx context.Context, cancel context.CancelFunc) line {
 		}
 		return nil
 	}
-	options := &stampgate.ConsumeOptions{SettleWithin: c.SettleWithinMs * time.Millisecond,
-		RetryDelay: c.RetryDelayMs * time.Millisecond}
+	options := &stampgate.ConsumeOptions{RetryDelay: c.RetryDelayMs * time.Millisecond}
 	client := stampgatev1.NewSubscriptionServiceClient(conn)
 	err := stampgate.Consume(ctx, client, c.Subscription, handle, options)
 	var gap *stampgate.Gap

@@ -123,16 +123,7 @@ class Driver:
             return {'cursor_error': str(error)}
         return {'done': True}
 
-    def consume(
-        self,
-        subscription,
-        events,
-        fails=None,
-        park_reason='',
-        handler_ms=0,
-        retry_delay_ms=1000,
-        settle_within_ms=30_000,
-    ):
+    def consume(self, subscription, events, fails=None, park_reason='', handler_ms=0, retry_delay_ms=1000):
         stop, number = threading.Event(), itertools.count(1)
 
         def handle(delivery):
@@ -148,9 +139,8 @@ class Driver:
                 raise RuntimeError('the handler of the case fails')
 
         stub = SubscriptionServiceStub(self.channel)
-        options = {'settle_within': settle_within_ms / 1000, 'retry_delay': retry_delay_ms / 1000, 'stop': stop}
         try:
-            stampgate.consume(stub, subscription, handle, **options)
+            stampgate.consume(stub, subscription, handle, retry_delay=retry_delay_ms / 1000, stop=stop)
         except stampgate.Gap as gap:
             write({'id': self.id, 'gap': {'reason': gap.reason}})
         return {'done': True}

@@ -112,7 +112,15 @@ async function subscribe({ id, request, cursor, cursor_file: file, events }) {
   return { id, done: true };
 }
 
-async function consume({ id, subscription, events, fails = {}, park_reason: reason, handler_ms: handlerMs, ...times }) {
+async function consume({
+  id,
+  subscription,
+  events,
+  fails = {},
+  park_reason: reason,
+  handler_ms: handlerMs,
+  retry_delay_ms: retryDelayMs,
+}) {
   const stop = new AbortController();
   let left = events;
   const handle = async ({ event, deliveryCount: count }) => {
@@ -122,9 +130,8 @@ async function consume({ id, subscription, events, fails = {}, park_reason: reas
     if (fails[event.eventId] === 'park') throw new stampgate.Park(reason);
     if (fails[event.eventId] === 'retry' && count === 1) throw new Error('the handler of the case fails');
   };
-  const options = { retryDelayMs: times.retry_delay_ms, settleWithinMs: times.settle_within_ms, signal: stop.signal };
   try {
-    await gateway.consume(subscription, handle, options);
+    await gateway.consume(subscription, handle, { retryDelayMs, signal: stop.signal });
   } catch (error) {
     if (!(error instanceof stampgate.Gap)) return { id, ...outcomeOf(error) };
     print({ id, gap: { reason: error.reason } });

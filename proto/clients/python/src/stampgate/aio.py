@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -95,7 +96,6 @@ async def consume(
     handle: Callable[[Delivery], Awaitable[object]],
     *,
     max_unsettled: int = 10,
-    settle_within: float = 30.0,
     retry_delay: float = 1.0,
     stop: asyncio.Event | None = None,
 ) -> None:
@@ -103,8 +103,8 @@ async def consume(
 
     If the task is cancelled, the gateway delivers all held events again at once, also the one that is handled.
     """
-    consumer = Consumer(stub, subscription, max_unsettled, settle_within, retry_delay)
-    arrived = asyncio.Event()
+    consumer = Consumer(stub, subscription, max_unsettled, retry_delay)
+    arrived, must_extend = asyncio.Event(), asyncio.Event()
 
     async def receive() -> None:
         try:
@@ -112,14 +112,18 @@ async def consume(
                 await asyncio.sleep(consumer.delay)
                 with consumer.stream() as stream:
                     async for message in stream:
-                        consumer.received(message)
+                        if consumer.received(message):
+                            must_extend.set()
                         arrived.set()
         finally:
             arrived.set()
 
     async def extend() -> None:
         while True:
-            await asyncio.sleep(consumer.extend_every)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(consumer.extend_every):
+                    await must_extend.wait()
+            must_extend.clear()
             if (request := consumer.extension()) is not None:
                 with consumer.trying():
                     consumer.extended(await stub.Settle(request, timeout=consumer.extend_every))

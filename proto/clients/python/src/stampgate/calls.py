@@ -105,7 +105,6 @@ def consume(
     handle: Callable[[Delivery], object],
     *,
     max_unsettled: int = 10,
-    settle_within: float = 30.0,
     retry_delay: float = 1.0,
     stop: threading.Event | None = None,
 ) -> None:
@@ -116,8 +115,7 @@ def consume(
     delivered again after `retry_delay` seconds, and after twice as long each further time, up to an hour. Handling an
     event twice must do no harm. For more events at a time, call consume() in more threads or processes.
 
-    Holds at most `max_unsettled` events, and extends them, also while `handle` runs. `settle_within` must not be longer
-    than the subscription's own, in seconds.
+    Holds at most `max_unsettled` events, and extends them, also while `handle` runs.
 
     Resumes by itself, and logs to the logger `stampgate`, as subscribe() does. Returns after `stop` is set and the
     handler has returned: its event is then settled, and the gateway delivers the other held ones to other consumers. An
@@ -125,7 +123,7 @@ def consume(
     Gap if events are missing, after the held ones are handled: the next consume() continues after the gap. Raises Error
     if a repetition cannot help.
     """
-    consumer = Consumer(stub, subscription, max_unsettled, settle_within, retry_delay)
+    consumer = Consumer(stub, subscription, max_unsettled, retry_delay)
     with _Threads(stub, consumer) as threads:
         while (delivery := threads.next(stop)) is not None:
             failure = None
@@ -147,6 +145,7 @@ class _Threads:
         self._stub, self._consumer = stub, consumer
         self._arrived = threading.Condition()
         self._leaving = threading.Event()
+        self._must_extend = threading.Event()
         self._stream: Any = None
         self._failure: Exception | None = None
 
@@ -157,6 +156,7 @@ class _Threads:
 
     def __exit__(self, *exception: object) -> None:
         self._leaving.set()
+        self._must_extend.set()  # ends its wait
         if self._stream is not None:
             self._stream.cancel()
         if (request := self._consumer.release()) is not None:
@@ -182,7 +182,8 @@ class _Threads:
                     if self._leaving.is_set():
                         return
                     for message in self._stream:
-                        self._consumer.received(message)
+                        if self._consumer.received(message):
+                            self._must_extend.set()
                         with self._arrived:
                             self._arrived.notify()
         except Exception as failure:
@@ -191,8 +192,11 @@ class _Threads:
                 self._arrived.notify()
 
     def _extend(self) -> None:
-        every = self._consumer.extend_every
-        while not self._leaving.wait(every):
+        while True:
+            self._must_extend.wait(self._consumer.extend_every)
+            self._must_extend.clear()
+            if self._leaving.is_set():
+                return
             if (request := self._consumer.extension()) is not None:
                 with self._consumer.trying():
-                    self._consumer.extended(self._stub.Settle(request, timeout=every))
+                    self._consumer.extended(self._stub.Settle(request, timeout=self._consumer.extend_every))

@@ -27,6 +27,8 @@ from stampgate.v1.subscriptions_pb2 import (
 
 _LONGEST_RETRY_DELAY_MS = 3_600_000
 _LONGEST_PARK_REASON = 256
+_DEFAULT_SETTLE_WITHIN_MS = 30_000
+"""The time to settle an event if the gateway does not state it."""
 RELEASE_TIMEOUT = 2.0
 _log = logging.getLogger('stampgate')
 
@@ -47,12 +49,10 @@ class Consumer(ResumedStream):
     thread calls stream() and received(), one extends, and one makes all other calls.
     """
 
-    def __init__(
-        self, stub: Any, subscription: str, max_unsettled: int, settle_within: float, retry_delay: float
-    ) -> None:
+    def __init__(self, stub: Any, subscription: str, max_unsettled: int, retry_delay: float) -> None:
         request = ConsumeRequest(subscription=subscription, max_unsettled=max_unsettled)
         super().__init__(f'the consumer of {subscription}', stub.Consume, request)
-        self.extend_every = settle_within / 3
+        self.extend_every = _DEFAULT_SETTLE_WITHIN_MS / 3000
         """The seconds after which the held events are extended: a failed try leaves time for another one."""
         self.settle_delay = 0.0
         """The seconds to wait before the next try of a settle."""
@@ -62,21 +62,28 @@ class Consumer(ResumedStream):
         # The deliveries by their tokens, in the order of arrival. The first one is the one that is handled.
         self._held: dict[str, Delivery] = {}
         self._lock = threading.Lock()
+        self._is_first_message = True
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[Any]:
         """One stream of messages, for which the consumer keeps what it holds. Raises an error as subscriptions do."""
         with self._lock:
             self._request.held_tokens[:] = self._held
+        self._is_first_message = True
         with super().stream() as stream:
             yield stream
 
-    def received(self, message: ConsumeResponse) -> None:
-        """Adds the deliveries of a message."""
+    def received(self, message: ConsumeResponse) -> bool:
+        """Adds the deliveries of a message. Returns whether `extend_every` is shorter now: the next extension is due."""
         self._arrived()
         self._drop(message.superseded_tokens)
         with self._lock:
             self._held.update((delivery.token, delivery) for delivery in message.deliveries)
+        before = self.extend_every
+        if self._is_first_message:
+            self.extend_every = (message.settle_within_ms or _DEFAULT_SETTLE_WITHIN_MS) / 3000
+            self._is_first_message = False
+        return self.extend_every < before
 
     def next(self) -> Delivery | None:
         """The delivery to handle next. None if the consumer holds none."""
