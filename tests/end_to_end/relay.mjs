@@ -11,18 +11,23 @@ export async function startRelay(t, target) {
   /** @type {import('node:net').Socket[]} */
   const sockets = [];
   const relay = { target, sockets, address: '' };
+  const open = new Set();
   const server = createServer((client) => {
     const [host, port] = relay.target.split(':');
     const gateway = connect(Number(port), host);
     sockets.push(gateway);
-    for (const socket of [client, gateway]) socket.on('error', () => {});
+    for (const socket of [client, gateway]) {
+      open.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => open.delete(socket));
+    }
     gateway.on('close', () => client.destroy());
     client.pipe(gateway).pipe(client);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
-    for (const socket of sockets) socket.destroy();
+    for (const socket of open) socket.destroy();
     server.close();
   });
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
