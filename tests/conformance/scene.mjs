@@ -309,13 +309,6 @@ export class Scene {
     await until(async () => (await subscribers()) === count, `${count} subscribers`);
   }
 
-  /** Resolves when the gateway has found that events are missing that the shared subscription has not passed. */
-  async missesEvents(subscription) {
-    const { gateway } = this.#stack;
-    const name = `stampgate_subscription_lost_events_total{subscription="${subscription}"}`;
-    await until(async () => (await metricsOf(gateway)).get(name) > 0, 'events are missing');
-  }
-
   /** Resolves when the driver's cursor file has the cursor at the end of the event log. */
   async savesLatestCursor() {
     const { cursor } = await this.#stack.gateway.call('EventService/ListEvents', { end: 'LOG_END_LATEST' });
