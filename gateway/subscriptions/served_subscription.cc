@@ -135,6 +135,7 @@ void ServedSubscription::Next(ConsumerId id, absl::Time until, OnBatch on_batch)
     consumer.next = std::move(on_batch);
     consumer.until = until;
     if (consumer.assigned.empty()) machine_.SetReceiving(id, true);
+    if (std::exchange(report_waits_, false)) retry_read_at_ = absl::InfinitePast();
   });
 }
 
@@ -485,6 +486,7 @@ void ServedSubscription::OnFetched(Position after, absl::StatusOr<EventPage> pag
     const bool is_missing = page->events.empty() || page->events.front()->position != after + 1;
     if (is_missing && !OnMissing({after + 1, after + 1, true}, /*is_trimmed=*/false, actions)) {
       retry_read_at_ = options_.now() + kRetryAfter;
+      report_waits_ = true;
     }
   });
 }
@@ -513,7 +515,8 @@ void ServedSubscription::FindMissing(Position after, const absl::Status& status,
 
 void ServedSubscription::OnFoundMissing(const LostEvents& missing, bool is_trimmed) {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (OnMissing(missing, is_trimmed, actions)) retry_read_at_ = absl::InfinitePast();
+    report_waits_ = !OnMissing(missing, is_trimmed, actions);
+    if (!report_waits_) retry_read_at_ = absl::InfinitePast();
   });
 }
 

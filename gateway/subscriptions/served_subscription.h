@@ -245,7 +245,8 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   bool is_near_retention_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time retry_write_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time retry_read_at_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
-  absl::Status end_ ABSL_GUARDED_BY(mutex_);  // see End
+  absl::Status end_ ABSL_GUARDED_BY(mutex_);           // see End
+  bool report_waits_ ABSL_GUARDED_BY(mutex_) = false;  // a report of missing events waits for a consumer's Next
   absl::AnyInvocable<void()> on_closed_ ABSL_GUARDED_BY(mutex_);
 };
 
