@@ -170,7 +170,7 @@ ServedSubscription::OnBatch ServedSubscription::TakeNext(ConsumerId id, Consumer
 void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
                                 const std::string& reason, OnSettled done) {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!machine_.HasRecovered() && end_.ok()) {
+    if (!machine_.HasRecovered() && end_.ok() && !report_waits_) {
       after_recovery_.push_back([=, self = shared_from_this(), done = std::move(done)]() mutable {
         self->Settle(deliveries, outcome, delay, reason, std::move(done));
       });
@@ -201,6 +201,11 @@ void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, Settl
         },
         actions);
   });
+}
+
+void ServedSubscription::ResumeSettles(Actions& actions) {
+  std::move(after_recovery_.begin(), after_recovery_.end(), std::back_inserter(actions));
+  after_recovery_.clear();
 }
 
 void ServedSubscription::RetryParked(const std::vector<Position>& positions, OnSettled done) {
@@ -285,8 +290,7 @@ void ServedSubscription::OnTrimmed(const LogExtent& extent) {
 void ServedSubscription::End(const absl::Status& why) {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     end_ = why;
-    std::move(after_recovery_.begin(), after_recovery_.end(), std::back_inserter(actions));
-    after_recovery_.clear();
+    ResumeSettles(actions);
   });
   for (const EventSource::ReaderId reader : {reader_, lagging_reader_, fetcher_}) options_.source->Cancel(reader);
 }
@@ -459,8 +463,7 @@ void ServedSubscription::OnPage(Position after, absl::StatusOr<EventPage> page) 
     is_far_ = latest - machine_.read() > kFar;
     Keep(*page);
     if (!machine_.HasRecovered()) return;
-    std::move(after_recovery_.begin(), after_recovery_.end(), std::back_inserter(actions));
-    after_recovery_.clear();
+    ResumeSettles(actions);
     for (const auto& [id, held] : std::exchange(resumed_, {})) {
       if (held.incarnation != machine_.incarnation()) continue;
       machine_.Resume(id, held.position, held.number, options_.now());
@@ -516,7 +519,8 @@ void ServedSubscription::FindMissing(Position after, const absl::Status& status,
 void ServedSubscription::OnFoundMissing(const LostEvents& missing, bool is_trimmed) {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     report_waits_ = !OnMissing(missing, is_trimmed, actions);
-    if (!report_waits_) retry_read_at_ = absl::InfinitePast();
+    if (report_waits_) return ResumeSettles(actions);  // nobody knows when the events can be read
+    retry_read_at_ = absl::InfinitePast();
   });
 }
 

@@ -190,6 +190,9 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void ReadNext(EventSource::ReaderId reader, EventSource::Request request,
                 void (ServedSubscription::*on_page)(Position after, absl::StatusOr<EventPage> page), Actions& actions);
 
+  // Carries out the settles that wait for the recovery.
+  void ResumeSettles(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   void OnStored(const absl::Status& status);
   void OnPage(Position after, absl::StatusOr<EventPage> page);
   void OnLaggingPage(Position after, absl::StatusOr<EventPage> page);

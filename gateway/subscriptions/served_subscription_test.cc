@@ -18,6 +18,7 @@
 #include "gateway/feed/feed_metrics.h"
 #include "gateway/metrics/registry.h"
 #include "translate/testing/dynamic_message.h"
+#include "translate/testing/status.h"
 #include "webhooks/log/fake_subscription_store.h"
 
 namespace stampgate {
@@ -376,6 +377,52 @@ TEST_F(ServedSubscriptionTest, AnEventIsParkedAfterItsLastDelivery) {
       EXPECT_TRUE(Settle({sent.id}).Wait().ok());
     }
   }
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, AnEventThatCannotBeParkedIsAnErrorAndTheOthersAreSettled) {
+  settings_.limits.max_parked = 1;
+  subscription_->Use(settings_);
+  log_.Grow(2);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 2);
+  const absl::Status status = Settle(IdsOf(batch), SettleOutcome::kPark).Wait().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(testing::DetailsOf(status).reason, "TOO_MANY_PARKED");
+  EXPECT_THAT(subscription_->Parked(0, 10), SizeIs(1));
+  EXPECT_EQ(subscription_->state().stats.unsettled, 1u);
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ReadsEventsThatAreLargerThanWhatItKeeps) {
+  settings_.max_kept_bytes = 1;
+  settings_.limits.settle_within = absl::Hours(1'000'000);  // the test's clock runs fast
+  subscription_->Use(settings_);
+  log_.Grow(100);
+  const auto consumer = Join(200);
+  for (size_t taken = 0; taken < 100;) {
+    ComingBatch next = Ask(consumer);
+    while (!next.has_come()) Pass(absl::Seconds(1));
+    const auto batch = next.Wait();
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    taken += batch->size();
+    EXPECT_TRUE(Settle(IdsOf(*batch)).Wait().ok());
+  }
+  EXPECT_EQ(subscription_->state().stats.through, 100);
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ASettleDoesNotWaitForAConsumerIfEventsAreMissingAfterAStart) {
+  log_.Grow(4);
+  const auto batch = Take(Join(10), 4);
+  Stop();
+  log_.Trim(3);
+  Start();
+  const absl::Status status = Settle({batch.back().id}).Wait().status();
+  EXPECT_EQ(testing::DetailsOf(status).reason, "EVENT_LOG_UNAVAILABLE");
+  const auto consumer = Join(10);
+  EXPECT_EQ(Next(consumer).status().code(), absl::StatusCode::kOutOfRange);
+  EXPECT_THAT(*Settle({batch.back().id}).Wait(), IsEmpty());
   subscription_->Leave(consumer, true);
 }
 
