@@ -172,20 +172,20 @@ describe("the gateway's response arrives before the client's own deadline", { ti
   // the C core sends 10.1 s, which ends 70 ms after the client's own timer ends the call.
   it('in C++, although its library adds time to the deadline', async () => {
     simulator.addFaults([{ ...HELD, times: 'always' }]);
-    const callAtOnce = (deadlineMs) =>
-      Promise.all(
-        Array.from({ length: TRIES }, () => callFromCpp(gateway, SUBMIT.method, SUBMIT.request, { deadlineMs })),
-      );
-    const byDeadline = await Promise.all([2000, 10_030].map(callAtOnce));
-    for (const calls of byDeadline) {
-      for (const { status } of calls) assert.equal(status.code, code.DEADLINE_EXCEEDED);
-      const answered = calls.filter(({ details }) => details.length > 0);
-      assert.ok(answered.length > 0);
-      for (const { details } of answered) {
-        assert.deepEqual([details.length, details[0].reason], [1, 'OUTCOME_UNKNOWN']);
+    const responds = async (deadlineMs) => {
+      for (let i = 1; ; ++i) {
+        const { status, details } = await callFromCpp(gateway, SUBMIT.method, SUBMIT.request, { deadlineMs });
+        assert.equal(status.code, code.DEADLINE_EXCEEDED);
+        if (details.length === 0 && i < TRIES) continue;
+        assert.deepEqual(
+          details.map(({ reason }) => reason),
+          ['OUTCOME_UNKNOWN'],
+        );
         assert.deepEqual(Object.keys(details[0].metadata).sort(), ['fingerprint', 'timestamp_ms']);
+        break;
       }
-    }
+    };
+    await Promise.all([2000, 10_030].map(responds));
     simulator.release();
   });
 });
