@@ -56,12 +56,12 @@ EventCallTest::~EventCallTest() {
   EXPECT_FALSE(source_.is_busy());
 }
 
-void EventCallTest::SetGrants(const std::string& grants) {
+void EventCallTest::SetGrants(const std::string& grants, const std::string& settings) {
   auto access = std::make_shared<Access>();
   access->operations = testing::SharedOperations();
-  access->callers = CallerDirectory(testing::Proto<config::v1::Config>(absl::StrCat(
-                                        "callers { name: 'reader' loopback: true grants { ", grants, " } }")),
-                                    access->operations->set());
+  access->settings = testing::Proto<config::v1::Config>(
+      absl::StrCat("callers { name: 'reader' loopback: true grants { ", grants, " } } ", settings));
+  access->callers = CallerDirectory(access->settings, access->operations->set());
   access_.Set(std::move(access));
 }
 

@@ -63,7 +63,8 @@ class EventCallTest : public ::testing::Test {
   }
 
   // Replaces the policy. `grants` is the grant of the only caller, in protobuf's text format.
-  void SetGrants(const std::string& grants);
+  // `settings` are further ones of the config, as text.
+  void SetGrants(const std::string& grants, const std::string& settings = "");
   void GrantAll() { SetGrants("classes: POLICY_CLASS_EVENTS all_organizations: true"); }
   // Replaces the policy by one that grants the events of these organizations.
   void Grant(const std::string& organizations) {

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/status/status_macros.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/calls/shutting_down.h"
 #include "gateway/config/duration.h"
@@ -94,6 +95,18 @@ bool Declares(const Access& access, absl::string_view name) {
                         [&](const config::v1::Subscription& subscription) { return subscription.name() == name; });
 }
 
+// Returns whether the store has damaged the state of a subscription, and logs it.
+bool IsDamaged(const SubscriptionStates& stored, const std::string& name) {
+  const auto it = stored.find(name);
+  if (it == stored.end() || it->second.damage.empty()) return false;
+  Log(Severity::kWarning, "subscription_damaged",
+      {{"subscription", name},
+       {"message", absl::StrCat("the gateway does not serve it, because ", it->second.damage,
+                                ": remove it from the config, run stampgate subscriptions delete, and declare it again"
+                                " with a time as its start")}});
+  return true;
+}
+
 absl::StatusOr<Position> StartOf(const config::v1::Subscription& config, EventReader& reader) {
   const absl::Time start = ParseSubscriptionStart(config.start()).value_or(absl::InfinitePast());
   if (start != absl::InfinitePast() && start != absl::InfiniteFuture()) return reader.PositionBefore(start);
@@ -164,6 +177,7 @@ absl::Status ConfiguredSubscriptions::Apply() {
   for (const config::v1::Subscription& config : access->settings.subscriptions()) {
     const auto it = before.find(config.name());
     if (it == before.end()) {
+      if (stored.ok() && IsDamaged(*stored, config.name())) continue;
       const absl::StatusOr<Entry> begun =
           stored.ok() ? Begin(config, SettingsOf(config, count), *stored) : stored.status();
       if (begun.ok()) after[config.name()] = *begun;
@@ -183,6 +197,7 @@ absl::Status ConfiguredSubscriptions::Apply() {
     Log(Severity::kWarning, "subscription_removed", {{"subscription", name}});
     EndAndClose(*entry.declared->served, absl::NotFoundError("the config does not declare this subscription any more"));
   }
+  not_served_.Set(static_cast<double>(count - after.size()));
   if (stored.ok()) KeepUndeclared(*stored, *access);
   if (status.ok()) applied_ = access;
   return status;
@@ -191,7 +206,8 @@ absl::Status ConfiguredSubscriptions::Apply() {
 void ConfiguredSubscriptions::KeepUndeclared(const SubscriptionStates& stored, const Access& access) {
   std::set<std::string> undeclared;
   for (const auto& [name, state] : stored) {
-    if (!Declares(access, name)) undeclared.insert(name);
+    // Nobody could use another name, which damage has made.
+    if (!Declares(access, name) && absl::c_all_of(name, absl::ascii_isgraph)) undeclared.insert(name);
   }
   const MutexLock lock(mutex_);
   for (const std::string& name : undeclared) {
@@ -271,12 +287,12 @@ void ConfiguredSubscriptions::Work() {
   for (const auto& [name, entry] : entries()) entry.declared->served->Tick();
   const absl::Time now = options_.now();
   const bool is_due = now >= slow_work_at_ || slow_work_at_ - now > kSlowWork;
-  if (is_due || !has_failed_) {
+  if (is_due || failure_.ok()) {
     const absl::Status status = Apply();
-    has_failed_ = !status.ok();
-    if (has_failed_) {
+    if (!status.ok() && status != failure_) {
       Log(Severity::kWarning, "subscriptions_not_applied", {{"message", std::string(status.message())}});
     }
+    failure_ = status;
   }
   std::vector<Deletion> deletions;
   {

@@ -45,8 +45,8 @@ class ConfiguredSubscriptions : public SubscriptionSet {
   };
 
   // Creates the subscriptions that the config in force declares: those that the store does not have begin where their
-  // `start` says. Blocks. Errors: those of SubscriptionStore::Load, EventLog::NewReader and EventReader, and of a write
-  // to the store.
+  // `start` says. Leaves out those whose state is damaged, until their state was deleted. Blocks. Errors: those of
+  // SubscriptionStore::Load, EventLog::NewReader and EventReader, and of a write to the store.
   static absl::StatusOr<std::unique_ptr<ConfiguredSubscriptions>> Open(Options options);
   // Closes it.
   ~ConfiguredSubscriptions() override;
@@ -73,7 +73,11 @@ class ConfiguredSubscriptions : public SubscriptionSet {
     absl::AnyInvocable<void(absl::Status)> done;
   };
 
-  explicit ConfiguredSubscriptions(Options options) : options_(std::move(options)) {}
+  explicit ConfiguredSubscriptions(Options options)
+      : options_(std::move(options)),
+        not_served_(options_.metrics->AddGauge(
+            "stampgate_subscriptions_not_served",
+            "Shared subscriptions that the config declares and the gateway does not serve.")) {}
 
   // Applies the config in force. Used by Open, and then only by the thread of `task_`, as are the next functions.
   absl::Status Apply();
@@ -92,9 +96,10 @@ class ConfiguredSubscriptions : public SubscriptionSet {
   Entries entries() const;
 
   const Options options_;
+  Gauge& not_served_;
   std::shared_ptr<const Access> applied_;
   absl::Time slow_work_at_ = absl::InfinitePast();
-  bool has_failed_ = false;  // the latest Apply; it is repeated with the slow work
+  absl::Status failure_;  // of the latest Apply, which is then repeated with the slow work
   mutable Mutex mutex_;
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> undeclared_ ABSL_GUARDED_BY(mutex_);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/feed.h"
 #include "gateway/feed/feed_metrics.h"
@@ -23,6 +24,7 @@ namespace stampgate {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -157,6 +159,28 @@ TEST_F(ConfiguredSubscriptionsTest, ASubscriptionThatCannotBeCreatedDelaysNoOthe
   store_.AnswerAtOnce();
   while ((*subscriptions)->Find("other") == nullptr) std::this_thread::yield();
   EXPECT_EQ((*subscriptions)->Find("payouts")->served, declared->served) << "it was not begun again";
+}
+
+TEST_F(ConfiguredSubscriptionsTest, ADamagedSubscriptionHidesNoOtherAndBeginsAgainWhenItWasDeleted) {
+  log_.Grow(9);
+  for (const char* name : {"payouts", "other"}) Keep(name);
+  store_.Damage("payouts", "its head has another checksum");
+  store_.Damage("\xff\n", "its head has another checksum");
+  config::v1::Subscription other = Payouts();
+  other.set_name("other");
+  Configure({Payouts("latest"), other});
+  const auto subscriptions = Open();
+  ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+  EXPECT_EQ((*subscriptions)->Find("payouts"), nullptr);
+  EXPECT_NE((*subscriptions)->Find("other"), nullptr);
+  EXPECT_THAT((*subscriptions)->Undeclared(), IsEmpty()) << "a name that is damaged is not listed";
+  EXPECT_THAT(registry_.Render(), HasSubstr("\nstampgate_subscriptions_not_served 1\n"));
+  Configure({other});
+  while (!Delete(**subscriptions, "payouts").ok()) std::this_thread::yield();
+  Configure({Payouts("latest"), other});
+  while ((*subscriptions)->Find("payouts") == nullptr) std::this_thread::yield();
+  EXPECT_EQ((*subscriptions)->Find("payouts")->served->state().stats.through, 9);
+  while (!absl::StrContains(registry_.Render(), "\nstampgate_subscriptions_not_served 0\n")) std::this_thread::yield();
 }
 
 TEST_F(ConfiguredSubscriptionsTest, OnlyAnUndeclaredSubscriptionIsDeleted) {

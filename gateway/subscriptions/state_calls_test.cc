@@ -93,6 +93,16 @@ TEST_F(StateCallsTest, ASubscriptionThatIsNotDeclaredForTheCallerIsNotFound) {
   EXPECT_EQ(Reason(), "SUBSCRIPTION_NOT_FOUND");
 }
 
+TEST_F(StateCallsTest, ASubscriptionThatIsDeclaredButNotServedIsUnavailable) {
+  SetGrants("classes: POLICY_CLASS_EVENTS all_organizations: true",
+            "subscriptions { name: 'other' callers: 'reader' } subscriptions { name: 'another' callers: 'another' }");
+  Get("other");
+  EXPECT_THAT(Error(), StatusIs(Code::kUnavailable));
+  EXPECT_EQ(Reason(), "EVENT_LOG_UNAVAILABLE");
+  Get("another");
+  EXPECT_EQ(Reason(), "SUBSCRIPTION_NOT_FOUND");
+}
+
 TEST_F(StateCallsTest, EachMethodNeedsAGrantOfItsOwn) {
   SetGrants("methods: 'SubscriptionService/GetSubscription' all_organizations: true");
   Get();

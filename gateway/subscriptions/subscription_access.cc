@@ -6,6 +6,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "gateway/callers/denial.h"
+#include "gateway/feed/error.h"
+#include "stampgate/config/v1/config.pb.h"
 #include "translate/error.h"
 
 namespace stampgate {
@@ -21,6 +23,14 @@ absl::Status Deny(absl::string_view name, const char* why, const KnownCaller& ca
   decision.reason = decided.why;
   record.audit().Deny(caller, std::move(decision));
   return Denied(*caller.caller, *caller.access->operations->set().FindMethod(record.method()), decided);
+}
+
+// Whether the config declares the subscription for the caller. The gateway need not serve it: it may only be about to,
+// or its state may be damaged.
+bool IsDeclared(absl::string_view name, const KnownCaller& caller) {
+  return absl::c_any_of(caller.access->settings.subscriptions(), [&](const config::v1::Subscription& subscription) {
+    return subscription.name() == name && absl::c_linear_search(subscription.callers(), caller.caller->name());
+  });
 }
 
 }  // namespace
@@ -45,6 +55,7 @@ absl::StatusOr<std::shared_ptr<const DeclaredSubscription>> FindSubscription(con
                                                                              const KnownCaller& caller,
                                                                              CallRecord& record) {
   std::shared_ptr<const DeclaredSubscription> found = set == nullptr ? nullptr : set->Find(name);
+  if (found == nullptr && IsDeclared(name, caller)) return LogUnavailable();
   if (found == nullptr || !found->callers.contains(caller.caller->name())) {
     return SubscriptionNotFound(name, *caller.caller);
   }

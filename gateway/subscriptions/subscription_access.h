@@ -26,7 +26,8 @@ bool MayUseUndeclared(const Caller& caller, absl::string_view method);
 absl::Status SubscriptionNotFound(absl::string_view name, const Caller& caller);
 
 // Finds the subscription `name` of `set`, which may be null, for a call of `caller`. Records a denial in `record`.
-// Errors: NOT_FOUND (SUBSCRIPTION_NOT_FOUND) if the config declares no such subscription for the caller;
+// Errors: NOT_FOUND (SUBSCRIPTION_NOT_FOUND) if the config declares no such subscription for the caller; UNAVAILABLE
+// (EVENT_LOG_UNAVAILABLE) if it declares one that `set` does not have, because its state is damaged or not created yet;
 // PERMISSION_DENIED (DENIED_BY_POLICY) if MayUse is false.
 absl::StatusOr<std::shared_ptr<const DeclaredSubscription>> FindSubscription(const SubscriptionSet* set,
                                                                              absl::string_view name,

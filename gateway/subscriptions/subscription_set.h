@@ -27,7 +27,8 @@ class SubscriptionSet {
  public:
   virtual ~SubscriptionSet() = default;
 
-  // Returns the subscription that the config in force declares; null if it declares none of this name.
+  // Returns the subscription that the config in force declares; null if it declares none of this name, or one that
+  // cannot be served.
   virtual std::shared_ptr<const DeclaredSubscription> Find(absl::string_view name) const = 0;
   // Returns all of them, ordered by name.
   virtual std::vector<std::shared_ptr<const DeclaredSubscription>> All() const = 0;

@@ -248,6 +248,7 @@ const FAULTS = [
     series: { 'stampgate_subscription_failed_writes_total{subscription="payouts"}': rises() },
     labels: { subscription: 'payouts' },
   },
+  { alert: 'StampgateSubscriptionNotServed', series: { stampgate_subscriptions_not_served: becomes(1) } },
   {
     alert: 'StampgateDeliverySignaturesInvalid',
     series: { [deliveries('invalid_signature')]: becomes(1) },

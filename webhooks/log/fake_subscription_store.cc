@@ -8,12 +8,12 @@
 namespace stampgate {
 
 absl::Status ApplyChange(const SubscriptionChange& change, SubscriptionStates* states) {
-  if (!change.head && !states->contains(change.subscription)) {
-    return absl::NotFoundError("there is no such subscription");
-  }
   if (change.remove) {
     states->erase(change.subscription);
     return absl::OkStatus();
+  }
+  if (!change.head && !states->contains(change.subscription)) {
+    return absl::NotFoundError("there is no such subscription");
   }
   SubscriptionState& state = (*states)[change.subscription];
   if (change.head) state.head = *change.head;
@@ -48,6 +48,11 @@ void FakeSubscriptionStore::Write(SubscriptionChange change, absl::AnyInvocable<
 void FakeSubscriptionStore::FailLoad(const absl::Status& status) {
   const MutexLock lock(mutex_);
   load_failure_ = status;
+}
+
+void FakeSubscriptionStore::Damage(const std::string& subscription, const std::string& damage) {
+  const MutexLock lock(mutex_);
+  states_[subscription].damage = damage;
 }
 
 void FakeSubscriptionStore::AnswerAtOnce(const absl::Status& status) {

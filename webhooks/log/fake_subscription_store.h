@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,9 @@ class FakeSubscriptionStore : public SubscriptionStore {
 
   // Makes Load return `status`, if it is an error.
   void FailLoad(const absl::Status& status);
+
+  // Simulates damage of a subscription's state on the disk.
+  void Damage(const std::string& subscription, const std::string& damage);
 
   // From now on, answers each change inside of Write, with `status` as Answer does. Answers the waiting changes too.
   void AnswerAtOnce(const absl::Status& status = absl::OkStatus());

@@ -61,6 +61,9 @@ struct SubscriptionState {
   // The keys that lag: every event of the key at or before this position is done or parked, and the later ones up to
   // `through` need not be.
   std::map<std::string, Position> lagging = {};
+  // Why the store cannot return the state: a part of it is damaged on the disk. The other members are then incomplete,
+  // and the subscription can only be removed. Empty if nothing is damaged.
+  std::string damage = {};
 
   friend bool operator==(const SubscriptionState&, const SubscriptionState&) = default;
 };
@@ -79,7 +82,7 @@ struct SubscriptionChange {
   // The same for the keys that lag.
   std::vector<std::string> erase_lagging = {};
   std::vector<std::pair<std::string, Position>> put_lagging = {};
-  // Removes the subscription with all its rows. All other members except the name are then empty.
+  // Removes the subscription with all its rows, if there are any. All other members except the name are then empty.
   bool remove = false;
 
   friend bool operator==(const SubscriptionChange&, const SubscriptionChange&) = default;
@@ -95,17 +98,17 @@ class SubscriptionStore {
   virtual ~SubscriptionStore() = default;
 
   // Returns the states of all subscriptions: with all changes that were acknowledged before, and perhaps with
-  // later ones. Blocks. Errors: kDataLoss, with the name of the subscription, if a row is damaged; kUnavailable if the
-  // store cannot be read.
+  // later ones. Damage of one subscription hides no other one: see SubscriptionState::damage. Blocks. Errors:
+  // kUnavailable if the store cannot be read; kDataLoss if it is damaged as a whole.
   virtual absl::StatusOr<SubscriptionStates> Load() = 0;
 
   // Applies a change. Calls `done` once: if it gets OK, the change is durable. Does not block. `done` runs on the
   // store's thread, or inside of Write if the store refuses the change without queueing it. It can call Write.
   //
-  // Errors: kNotFound if there is no such subscription and the change has no head; kResourceExhausted if the queue or
-  // the disk is full; kUnavailable if the store was closed or has failed, or if a write takes longer than
-  // kWriteHangsAfter. After an error, nothing of the change is applied. But if the disk failed, or if the process dies
-  // before the store has applied another change, the next start can find the change applied.
+  // Errors: kNotFound if there is no such subscription and the change has no head and removes nothing;
+  // kResourceExhausted if the queue or the disk is full; kUnavailable if the store was closed or has failed, or if a
+  // write takes longer than kWriteHangsAfter. After an error, nothing of the change is applied. But if the disk failed,
+  // or if the process dies before the store has applied another change, the next start can find the change applied.
   virtual void Write(SubscriptionChange change, absl::AnyInvocable<void(absl::Status)> done) = 0;
 };
 

@@ -34,12 +34,13 @@ SubscriptionChange CutBack(const std::string& name, const SubscriptionState& sta
   return change;
 }
 
-// Cuts all subscriptions back, in the current transaction.
+// Cuts all subscriptions back that are not damaged, in the current transaction.
 absl::Status CutSubscriptionsBack(SqliteConnection& connection, const LogState& log) {
   ABSL_ASSIGN_OR_RETURN(const SubscriptionStates states, LoadSubscriptions(connection, log.identity));
   if (states.empty()) return absl::OkStatus();
   ABSL_ASSIGN_OR_RETURN(SubscriptionTable table, SubscriptionTable::Open(connection, log.identity));
   for (const auto& [name, state] : states) {
+    if (!state.damage.empty()) continue;
     ABSL_RETURN_IF_ERROR(table.Apply(CutBack(name, state, log.end().position)));
   }
   return absl::OkStatus();

@@ -114,21 +114,25 @@ TEST_F(RestoredLogTest, SubscriptionsEndWithTheLogAndKeepEverythingBefore) {
   EXPECT_EQ(*log->subscriptions()->Load(), expected);
 }
 
-TEST_F(RestoredLogTest, DoesNotMarkALogWithADamagedSubscription) {
+TEST_F(RestoredLogTest, ADamagedSubscriptionStaysAsItIs) {
   std::unique_ptr<EventLog> log = Open();
   const LogIdentity before = log->identity();
-  ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = "payouts", .head = SubscriptionHead{}}),
-            absl::OkStatus());
+  for (const char* name : {"payouts", "audit"}) {
+    ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = name, .head = SubscriptionHead{.through = 3}}),
+              absl::OkStatus());
+  }
   log = nullptr;
   {
     absl::StatusOr<SqliteConnection> connection = SqliteConnection::Open(path_, SQLITE_OPEN_READWRITE, "");
-    ASSERT_EQ(connection->Run("UPDATE subscriptions SET reserved = 5"), absl::OkStatus());
+    ASSERT_EQ(connection->Run("UPDATE subscriptions SET reserved = 5 WHERE subscription = 'payouts'"),
+              absl::OkStatus());
   }
-  const absl::Status status = MarkLogAsRestored(path_);
-  EXPECT_EQ(status, absl::DataLossError(absl::StrCat("event log ", path_,
-                                                     ": the subscription \"payouts\" is damaged: its head has another"
-                                                     " checksum")));
-  EXPECT_EQ(Open()->identity().cursor_key, before.cursor_key);
+  EXPECT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
+  log = Open();
+  EXPECT_NE(log->identity().cursor_key, before.cursor_key);
+  const SubscriptionStates states = *log->subscriptions()->Load();
+  EXPECT_EQ(states.at("audit").head.through, 0) << "the log is empty";
+  EXPECT_EQ(states.at("payouts").damage, "its head has another checksum");
 }
 
 TEST_F(RestoredLogTest, DoesNotChangeALogThatIsOpen) {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/status/status_macros.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -51,9 +50,9 @@ ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, absl::s
   return checksum.Sum();
 }
 
-absl::Status Damaged(absl::string_view subscription, absl::string_view what) {
-  return absl::DataLossError(
-      absl::StrCat("the subscription \"", absl::CHexEscape(subscription), "\" is damaged: ", what));
+// Keeps the first damage that was found.
+void NoteDamage(SubscriptionState& state, std::string damage) {
+  if (state.damage.empty()) state.damage = std::move(damage);
 }
 
 absl::Status LoadHeads(const SqliteConnection& connection, const LogId& log, SubscriptionStates* states) {
@@ -71,10 +70,11 @@ absl::Status LoadHeads(const SqliteConnection& connection, const LogId& log, Sub
     head.reserved = read.Number(2);
     head.incarnation = read.Number(3);
     head.order = read.Number(4);
+    SubscriptionState& state = (*states)[subscription];
     if (read.Bytes(5) != BytesOf(ChecksumOf(log, subscription, head))) {
-      return Damaged(subscription, "its head has another checksum");
+      NoteDamage(state, "its head has another checksum");
     }
-    (*states)[subscription].head = head;
+    state.head = head;
   }
 }
 
@@ -92,14 +92,14 @@ absl::Status LoadRows(const SqliteConnection& connection, const LogId& log, Subs
     row.position = read.Number(1);
     row.mark = static_cast<EventMark>(read.Number(2));
     row.deliveries = read.Number(3);
-    row.max_deliveries = read.Number(4);
+    row.deliveries_before = read.Number(4);
     row.time = absl::FromUnixMicros(read.Number(5));
     row.reason = std::string(read.Bytes(6));
+    const auto [state, has_no_head] = states->try_emplace(std::string(subscription));
+    if (has_no_head) NoteDamage(state->second, "it has rows but no head");
     if (read.Bytes(7) != BytesOf(ChecksumOf(log, subscription, row))) {
-      return Damaged(subscription, absl::StrCat("the row of event ", row.position, " has another checksum"));
+      NoteDamage(state->second, absl::StrCat("the row of event ", row.position, " has another checksum"));
     }
-    const auto state = states->find(std::string(subscription));
-    if (state == states->end()) return Damaged(subscription, "it has rows but no head");
     state->second.rows.push_back(std::move(row));
   }
 }
@@ -114,11 +114,11 @@ absl::Status LoadKeys(const SqliteConnection& connection, const LogId& log, Subs
     const absl::string_view subscription = read.Bytes(0);
     const absl::string_view key = read.Bytes(1);
     const Position position = read.Number(2);
+    const auto [state, has_no_head] = states->try_emplace(std::string(subscription));
+    if (has_no_head) NoteDamage(state->second, "it has keys but no head");
     if (read.Bytes(3) != BytesOf(ChecksumOf(log, subscription, key, position))) {
-      return Damaged(subscription, "the row of a key has another checksum");
+      NoteDamage(state->second, "the row of a key has another checksum");
     }
-    const auto state = states->find(std::string(subscription));
-    if (state == states->end()) return Damaged(subscription, "it has keys but no head");
     state->second.lagging.emplace(std::string(key), position);
   }
 }
@@ -196,13 +196,13 @@ absl::StatusOr<SubscriptionTable> SubscriptionTable::Open(const SqliteConnection
 
 absl::Status SubscriptionTable::Apply(const SubscriptionChange& change) {
   const std::string& subscription = change.subscription;
+  if (change.remove) return Remove(subscription);
   if (change.head) {
     ABSL_RETURN_IF_ERROR(PutHead(subscription, *change.head));
   } else {
     ABSL_ASSIGN_OR_RETURN(const bool exists, Has(subscription));
     if (!exists) return absl::NotFoundError(absl::StrCat("there is no subscription \"", subscription, "\""));
   }
-  if (change.remove) return Remove(subscription);
   for (const Position position : change.erase) {
     erase_row_.BindText(1, subscription);
     erase_row_.Bind(2, position);

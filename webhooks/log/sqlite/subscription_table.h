@@ -27,8 +27,7 @@ extern const char kCreateSubscriptions[];
 absl::StatusOr<bool> HasSubscriptionTables(SqliteConnection& connection);
 
 // Reads all subscriptions of the log with this identity, within the current transaction. Returns none if the file does
-// not have the tables. Errors: kDataLoss, with the name of the subscription, if a row is damaged; those of
-// SqliteStatus.
+// not have the tables. See SubscriptionState::damage for damaged rows. Errors: those of SqliteStatus.
 absl::StatusOr<SubscriptionStates> LoadSubscriptions(SqliteConnection& connection, const LogIdentity& log);
 
 // Changes the tables through `connection`, which must outlive this object.

@@ -245,9 +245,7 @@ TEST_F(SubscriptionsTest, ADamagedSubscriptionIsNamedAndTheEventsRemainReadable)
   log_ = nullptr;
   Sql(options_.path, "UPDATE subscriptions SET position = 1");
   Open();
-  EXPECT_THAT(store().Load(), StatusIs(StatusCode::kDataLoss,
-                                       "the subscriptions cannot be read: the subscription \"payouts\" is damaged: "
-                                       "its head has another checksum"));
+  EXPECT_EQ(store().Load()->at("payouts").damage, "its head has another checksum");
   EXPECT_EQ(ReadAll(**log_->NewReader())->size(), 1);
   Store("b");
   log_ = nullptr;
