@@ -35,7 +35,7 @@ grpc::ByteBuffer EncodeDeliveries(const SubscriptionEnvironment& environment, ab
   for (const ServedSubscription::Sent& sent : batch) {
     WireWriter rest;
     rest.String(fields.delivery.token, tokens.Encode(sent.id));
-    rest.Varint(fields.delivery.delivery_count, static_cast<uint64_t>(sent.id.number));
+    rest.Varint(fields.delivery.delivery_count, static_cast<uint64_t>(sent.count));
     rest.Varint(fields.delivery.reason, fields.delivery.reasons.at(sent.reason));
     if (sent.out_of_order) rest.Varint(fields.delivery.retried_after_parking, 1);
     AppendWithEvent(fields.consume.deliveries, sent.event->field, rest.Take(), slices);

@@ -209,19 +209,26 @@ void ServedSubscription::ResumeSettles(Actions& actions) {
 }
 
 void ServedSubscription::RetryParked(const std::vector<Position>& positions, OnSettled done) {
-  Change(positions, &SharedSubscription::RetryParked, std::move(done));
+  Change(
+      positions,
+      [this](Position position)
+          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return machine_.RetryParked(position, options_.now()); },
+      std::move(done));
 }
 
 void ServedSubscription::SkipParked(const std::vector<Position>& positions, OnSettled done) {
-  Change(positions, &SharedSubscription::SkipParked, std::move(done));
+  Change(
+      positions,
+      [this](Position position) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return machine_.SkipParked(position); },
+      std::move(done));
 }
 
-void ServedSubscription::Change(const std::vector<Position>& positions, bool (SharedSubscription::*change)(Position),
+void ServedSubscription::Change(const std::vector<Position>& positions, absl::FunctionRef<bool(Position)> change,
                                 OnSettled done) {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::vector<size_t> unchanged;
     for (size_t i = 0; i < positions.size(); ++i) {
-      if (!(machine_.*change)(positions[i])) unchanged.push_back(i);
+      if (!change(positions[i])) unchanged.push_back(i);
     }
     After(
         machine_.changes().last(),
@@ -349,6 +356,7 @@ void ServedSubscription::Pass(ConsumerId id, Consumer& consumer, Actions& action
       bytes += size;
       batch.push_back({.event = event->second.event,
                        .id = {delivery.position, delivery.number, machine_.incarnation()},
+                       .count = delivery.count,
                        .reason = delivery.reason,
                        .out_of_order = delivery.out_of_order});
       event_bytes_ -= event->second.event->field.size();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -81,6 +82,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   struct Sent {
     std::shared_ptr<const EncodedEvent> event;
     DeliveryId id;
+    int64_t count = 0;  // see SharedSubscription::Delivery
     DeliveryReason reason = DeliveryReason::kFirst;
     bool out_of_order = false;
   };
@@ -216,7 +218,8 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // Calls `done` when the store has the write.
   void After(uint64_t write, OnWritten done, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAnswers(uint64_t write, const absl::Status& status, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Change(const std::vector<Position>& positions, bool (SharedSubscription::*change)(Position), OnSettled done);
+  // Reports the indexes of the positions for which `change` returns false.
+  void Change(const std::vector<Position>& positions, absl::FunctionRef<bool(Position)> change, OnSettled done);
 
   const Options options_;
   const EventSource::ReaderId reader_;

@@ -56,11 +56,7 @@ void SharedSubscription::Load(const SubscriptionState& state) {
         parked_[row.position] = {row.deliveries, row.time, row.reason};
         break;
       case EventMark::kRetried: {
-        Key& key = AddKeyOutOfOrder(row.position);
-        Item& item = unsettled_[row.position];
-        item.key = &key;
-        item.deliveries = row.deliveries;
-        item.max_deliveries = row.max_deliveries;
+        Item& item = AddOutOfOrder(row.position, row.deliveries, row.deliveries_before, row.time);
         item.is_of_before = true;
         Hold(row.position, item, unknown_until_);
         break;
@@ -85,8 +81,8 @@ size_t SharedSubscription::WantsEvents(Position latest) {
     if (!BeginLag()) return 0;
   }
   size_t places = 0;
-  for (const auto& [rank, id] : hungry_) {
-    places += static_cast<size_t>(-rank);
+  for (const Hunger& hunger : hungry_) {
+    places += hunger.places;
     if (places >= kMaxRead) return kMaxRead;
   }
   return places;
@@ -240,11 +236,11 @@ std::vector<SharedSubscription::Delivery> SharedSubscription::Assign(absl::Time 
   ConsumerId id = 0;
   for (size_t given = 0;; ++given) {
     const bool can_go_on =
-        id != 0 && consumers_.at(id).ranked != 0 && (!free_.empty() || !consumers_.at(id).own.empty());
+        id != 0 && consumers_.at(id).hunger.has_value() && (!free_.empty() || !consumers_.at(id).own.empty());
     if (given % in_a_row != 0 && can_go_on) {
       // The same consumer gets the next one.
     } else if (!free_.empty() && !hungry_.empty()) {
-      id = hungry_.begin()->second;
+      id = hungry_.begin()->consumer;
     } else if (!hungry_for_own_.empty()) {
       id = *hungry_for_own_.begin();
     } else {
@@ -272,11 +268,13 @@ SharedSubscription::Delivery SharedSubscription::Send(ConsumerId id, Key& key) {
   Item& item = unsettled_.at(position);
   TakeOut(key);
   if (key.consumer != id) SetConsumer(key, id);
+  consumers_.at(id).latest_delivery = ++latest_delivery_;
   ++item.deliveries;
   Delivery delivery;
   delivery.consumer = id;
   delivery.position = position;
   delivery.number = item.deliveries;
+  delivery.count = item.deliveries - item.deliveries_before;
   delivery.reason = item.reason;
   delivery.out_of_order = key.out_of_order;
   Hold(position, item, now_ + options_.settle_within);
@@ -332,7 +330,7 @@ SharedSubscription::Settled SharedSubscription::Settle(Position position, int64_
   Item& item = it->second;
   if (!item.held || item.deliveries != number) return {SettleResult::kSuperseded};
   Key& key = *item.key;
-  const absl::Time stored = item.stored;
+  const absl::Time stored = key.out_of_order ? absl::InfinitePast() : item.stored;
   bool must_write = true;
   switch (outcome) {
     case SettleOutcome::kDone:
@@ -407,19 +405,16 @@ void SharedSubscription::Tick(absl::Time now) {
 
 // --- Administration.
 
-bool SharedSubscription::RetryParked(Position position) {
+bool SharedSubscription::RetryParked(Position position, absl::Time now) {
+  now_ = now;
   const auto it = parked_.find(position);
   if (it == parked_.end()) return false;
-  Key& key = AddKeyOutOfOrder(position);
-  Item& item = unsettled_[position];
-  item.key = &key;
-  item.deliveries = it->second.deliveries;
-  item.max_deliveries = item.deliveries + options_.max_deliveries;
+  Item& item = AddOutOfOrder(position, it->second.deliveries, it->second.deliveries, now);
   item.reason = DeliveryReason::kUnparked;
-  key.waiting.insert(position);
+  item.key->waiting.insert(position);
   parked_.erase(it);
   PutRow(position, item);
-  Refresh(key);
+  Refresh(*item.key);
   return true;
 }
 
@@ -475,11 +470,12 @@ SharedSubscription::Stats SharedSubscription::stats() const {
   for (const Key* key : lagging_) stats.settled_through = std::min(stats.settled_through, key->lag->through);
   if (!parked_.empty()) stats.settled_through = std::min(stats.settled_through, parked_.begin()->first - 1);
   if (!unsettled_.empty()) stats.settled_through = std::min(stats.settled_through, unsettled_.begin()->first - 1);
-  // The time of an event that was parked before the start is not known.
-  for (const auto& [position, item] : unsettled_) {
-    if (item.stored == absl::InfinitePast()) continue;
-    stats.oldest = item.stored;
-    break;
+  const auto in_order = std::find_if(unsettled_.begin(), unsettled_.end(),
+                                     [](const auto& each) { return !each.second.key->out_of_order; });
+  if (in_order != unsettled_.end()) stats.oldest = in_order->second.stored;
+  if (!returned_.empty()) {
+    const absl::Time returned = returned_.begin()->first;
+    stats.oldest = std::min(stats.oldest.value_or(returned), returned);
   }
   return stats;
 }
@@ -500,10 +496,18 @@ SharedSubscription::Key& SharedSubscription::AddKey(const std::string& name) {
   return key;
 }
 
-SharedSubscription::Key& SharedSubscription::AddKeyOutOfOrder(Position position) {
+// Adds an event that was parked.
+SharedSubscription::Item& SharedSubscription::AddOutOfOrder(Position position, int64_t deliveries,
+                                                            int64_t deliveries_before, absl::Time returned) {
   Key& key = AddKey(NameOutOfOrder(position));
   key.out_of_order = true;
-  return key;
+  Item& item = unsettled_[position];
+  item.key = &key;
+  item.deliveries = deliveries;
+  item.deliveries_before = deliveries_before;
+  item.stored = returned;
+  returned_.insert({returned, position});
+  return item;
 }
 
 // Whether a lagging key may have one more known event.
@@ -553,6 +557,7 @@ void SharedSubscription::Remove(Position position) {
   TakeOut(key);
   key.waiting.erase(position);
   blocking_.erase(position);
+  if (key.out_of_order) returned_.erase({it->second.stored, position});
   unsettled_.erase(it);
   touched_.insert(&key);
 }
@@ -599,10 +604,13 @@ void SharedSubscription::KeepDone(Position position) {
 }
 
 void SharedSubscription::PutRow(Position position, const Item& item) {
-  changes_.Put({.position = position,
-                .mark = item.key->out_of_order ? EventMark::kRetried : EventMark::kSentAgain,
-                .deliveries = item.deliveries,
-                .max_deliveries = item.max_deliveries});
+  SubscriptionRow row = {.position = position, .mark = EventMark::kSentAgain, .deliveries = item.deliveries};
+  if (item.key->out_of_order) {
+    row.mark = EventMark::kRetried;
+    row.deliveries_before = item.deliveries_before;
+    row.time = item.stored;
+  }
+  changes_.Put(std::move(row));
 }
 
 // Sends all held events of the key again from `from` on.
@@ -670,10 +678,12 @@ void SharedSubscription::Rank(ConsumerId id) {
   Consumer& consumer = consumers_.at(id);
   const size_t places =
       consumer.receives && consumer.held < consumer.max_unsettled ? consumer.max_unsettled - consumer.held : 0;
-  if (places != consumer.ranked) {
-    if (consumer.ranked != 0) hungry_.erase({-static_cast<int64_t>(consumer.ranked), id});
-    if (places != 0) hungry_.insert({-static_cast<int64_t>(places), id});
-    consumer.ranked = places;
+  std::optional<Hunger> hunger;
+  if (places != 0) hunger = Hunger{places, consumer.latest_delivery, id};
+  if (hunger != consumer.hunger) {
+    if (consumer.hunger.has_value()) hungry_.erase(*consumer.hunger);
+    if (hunger.has_value()) hungry_.insert(*hunger);
+    consumer.hunger = hunger;
   }
   const bool for_own = places != 0 && !consumer.own.empty();
   if (for_own == consumer.is_ranked_for_own) return;
@@ -702,9 +712,9 @@ void SharedSubscription::Refresh(Key& key) {
   while (!key.waiting.empty()) {
     const Position first = *key.waiting.begin();
     const Item& item = unsettled_.at(first);
-    const int64_t most = item.max_deliveries != 0 ? item.max_deliveries : options_.max_deliveries;
-    if (item.deliveries >= most && CanPark()) {
-      Park(first, absl::StrCat("max_deliveries: it was delivered ", item.deliveries, " times"));
+    const int64_t count = item.deliveries - item.deliveries_before;
+    if (count >= options_.max_deliveries && CanPark()) {
+      Park(first, absl::StrCat("max_deliveries: it was delivered ", count, " times"));
       continue;
     }
     if (item.not_before > now_) return;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -70,6 +71,7 @@ class SharedSubscription {
     ConsumerId consumer = 0;
     Position position = 0;
     int64_t number = 0;  // how often the event has been sent, with this delivery
+    int64_t count = 0;   // the same, but since RetryParked if the event was parked
     DeliveryReason reason = DeliveryReason::kFirst;
     bool out_of_order = false;  // after it was parked
     uint64_t after_write = 0;   // must be sent after the store has this write; see UnwrittenChanges
@@ -97,7 +99,8 @@ class SharedSubscription {
     size_t lagging_keys = 0;
     // Every event up to here is settled, and none of them is parked.
     Position settled_through = 0;
-    // When the log stored the first event that is known and not settled; see ReadEvent.
+    // When the log stored the first event that is known and not settled; see ReadEvent. For an event that was parked:
+    // when RetryParked returned it.
     std::optional<absl::Time> oldest;
   };
 
@@ -148,7 +151,7 @@ class SharedSubscription {
   void SetReceiving(ConsumerId consumer, bool receives);
 
   // Returns new deliveries: no consumer gets more than `max_each`. The consumer with the most places gets the next
-  // `in_a_row` ones.
+  // `in_a_row` ones; of several such consumers, the one that has waited the longest.
   std::vector<Delivery> Assign(absl::Time now, size_t max_each, size_t in_a_row = 1);
 
   // Takes back a delivery that was not sent, as if Assign had not returned it. Later deliveries of the same key must
@@ -175,7 +178,7 @@ class SharedSubscription {
 
   const std::map<Position, Parked>& parked() const { return parked_; }
   // Return whether the event was parked. RetryParked sends it again, out of order and with a new count.
-  bool RetryParked(Position position);
+  bool RetryParked(Position position, absl::Time now);
   bool SkipParked(Position position);
   // Continues after `position`. Forgets all deliveries and what was settled out of order; keeps parked events.
   void Seek(Position position);
@@ -197,8 +200,8 @@ class SharedSubscription {
   struct Item {
     Key* key = nullptr;
     int64_t deliveries = 0;                    // how often it was sent
-    int64_t max_deliveries = 0;                // when it is parked; zero: Options::max_deliveries
-    absl::Time stored = absl::InfinitePast();  // see ReadEvent
+    int64_t deliveries_before = 0;             // of these, before it was parked
+    absl::Time stored = absl::InfinitePast();  // see ReadEvent; of a key out of order: when RetryParked returned it
     bool held = false;
     bool is_of_before = false;                       // held since before the start
     absl::Time until;                                // if held: the end of its time
@@ -228,6 +231,19 @@ class SharedSubscription {
     Position ready = 0;           // the position with which free_ or Consumer::own has the key; zero if neither has it
   };
 
+  // Orders consumers with places: the first one gets the next event.
+  struct Hunger {
+    size_t places = 0;
+    uint64_t latest_delivery = 0;
+    ConsumerId consumer = 0;
+
+    bool operator<(const Hunger& other) const {
+      return std::tie(other.places, latest_delivery, consumer) <
+             std::tie(places, other.latest_delivery, other.consumer);
+    }
+    bool operator==(const Hunger&) const = default;
+  };
+
   struct Consumer {
     size_t max_unsettled = 0;
     size_t held = 0;
@@ -235,13 +251,14 @@ class SharedSubscription {
     bool receives = false;
     std::set<Key*> keys;                      // of which it holds events
     std::set<std::pair<Position, Key*>> own;  // of these, the keys with a further event that it can get
-    size_t ranked = 0;                        // its places in hungry_; zero if it is not there
+    uint64_t latest_delivery = 0;             // a number that grows with each delivery of the subscription
+    std::optional<Hunger> hunger;             // its entry in hungry_
     bool is_ranked_for_own = false;           // whether hungry_for_own_ has it
   };
 
   void Load(const SubscriptionState& state);
   Key& AddKey(const std::string& name);
-  Key& AddKeyOutOfOrder(Position position);
+  Item& AddOutOfOrder(Position position, int64_t deliveries, int64_t deliveries_before, absl::Time returned);
   // The most events of a lagging key that are known: enough that its consumer need not wait for the log.
   size_t MaxKnown() const { return 2 * options_.max_unsettled_per_key; }
   bool HasRoom(const Key& key) const;
@@ -293,14 +310,16 @@ class SharedSubscription {
   std::set<Key*> touched_;  // may have become superfluous
   std::set<Key*> lagging_;
   std::map<Position, Item> unsettled_;
-  std::set<Position> blocking_;    // of unsettled_, those that `head_.through` waits for
-  std::map<Position, Key*> done_;  // Key::done of the keys that do not lag
+  std::set<std::pair<absl::Time, Position>> returned_;  // of unsettled_, those out of order; see Item::stored
+  std::set<Position> blocking_;                         // of unsettled_, those that `head_.through` waits for
+  std::map<Position, Key*> done_;                       // Key::done of the keys that do not lag
 
   std::map<ConsumerId, Consumer> consumers_;
   ConsumerId last_consumer_ = 0;
-  std::set<std::pair<Position, Key*>> free_;         // keys that nobody holds, with an event to send
-  std::set<std::pair<int64_t, ConsumerId>> hungry_;  // consumers with places, by their number, negated
-  std::set<ConsumerId> hungry_for_own_;              // of these, the consumers with an event in Consumer::own
+  uint64_t latest_delivery_ = 0;              // see Consumer
+  std::set<std::pair<Position, Key*>> free_;  // keys that nobody holds, with an event to send
+  std::set<Hunger> hungry_;                   // consumers with places
+  std::set<ConsumerId> hungry_for_own_;       // of these, the consumers with an event in Consumer::own
 
   std::set<std::pair<absl::Time, Position>> ends_;    // of held events
   std::set<std::pair<absl::Time, Position>> delays_;  // Item::not_before of events that wait

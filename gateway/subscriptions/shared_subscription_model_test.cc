@@ -68,12 +68,14 @@ struct ModelEvent {
   // How often the event was sent, at least and at most.
   int64_t sent = 0;
   int64_t sent_at_most = 0;
-  int64_t limit = kMaxDeliveries;
+  int64_t sent_before_parking = 0;
   bool held = false;
   bool may_be_held = false;  // the subscription believes it, but no consumer got the event
   ConsumerId consumer = 0;
   absl::Time until;
   absl::Time not_before = absl::InfinitePast();
+
+  int64_t limit() const { return sent_before_parking + kMaxDeliveries; }
 };
 
 // One delivery that a consumer got, perhaps long ago.
@@ -243,7 +245,8 @@ class History {
     ASSERT_FALSE(event.held);
     ASSERT_GT(delivery.number, event.sent);
     ASSERT_LE(delivery.number, event.sent_at_most + 1);
-    ASSERT_TRUE(delivery.number <= event.limit || has_been_full_);
+    ASSERT_EQ(delivery.count, delivery.number - event.sent_before_parking);
+    ASSERT_TRUE(delivery.count <= kMaxDeliveries || has_been_full_);
     ASSERT_EQ(delivery.out_of_order, event.retried);
     ASSERT_EQ(delivery.number == 1,
               delivery.reason == DeliveryReason::kFirst || delivery.reason == DeliveryReason::kSeek);
@@ -427,11 +430,11 @@ class History {
       event.is_written = false;
       acks_.emplace_back(position, subscription_->changes().last());
     } else {
-      ASSERT_TRUE(subscription_->RetryParked(position));
+      ASSERT_TRUE(subscription_->RetryParked(position, now_));
       event.state = ModelEvent::State::kOpen;
       event.retried = true;
       event.not_before = absl::InfinitePast();
-      event.limit = event.sent_at_most + kMaxDeliveries;
+      event.sent_before_parking = event.sent_at_most;
       event.is_written = false;
       acks_.emplace_back(position, subscription_->changes().last());
     }
@@ -458,7 +461,8 @@ class History {
       const bool is_retried = row != store_.rows().end() && row->second.mark == EventMark::kRetried;
       if (is_parked) {
         const bool is_retried = event.state == ModelEvent::State::kOpen && event.retried && event.is_written;
-        ASSERT_FALSE(is_retried && event.sent_at_most < event.limit) << "the retry of event " << position << " is lost";
+        ASSERT_FALSE(is_retried && event.sent_at_most < event.limit())
+            << "the retry of event " << position << " is lost";
         event.state = ModelEvent::State::kParked;
         event.retried = false;
         event.sent = event.sent_at_most = row->second.deliveries;
@@ -478,7 +482,7 @@ class History {
       event.state = is_done ? ModelEvent::State::kDone : ModelEvent::State::kOpen;
       if (is_done) continue;
       event.retried = is_retried;
-      event.limit = is_retried ? row->second.max_deliveries : kMaxDeliveries;
+      event.sent_before_parking = is_retried ? row->second.deliveries_before : 0;
       // It may have been sent, so it is held by an unknown consumer for a while.
       const bool may_be_sent = position <= std::min(state.head.reserved, latest_) || is_retried;
       event.sent_at_most = has_count ? row->second.deliveries : may_be_sent ? 1 : 0;
@@ -537,7 +541,7 @@ class History {
       }
       event.state = at <= position ? ModelEvent::State::kDone : ModelEvent::State::kOpen;
       event.retried = false;
-      event.limit = kMaxDeliveries;
+      event.sent_before_parking = 0;
       event.is_written = true;
       event.sent = event.sent_at_most = 0;
     }
@@ -564,7 +568,7 @@ class History {
       if (event.state == ModelEvent::State::kParked) continue;
       ASSERT_EQ(event.state, ModelEvent::State::kOpen) << "event " << position;
       ASSERT_FALSE(event.held) << "event " << position;
-      ASSERT_GE(event.sent_at_most, event.limit) << "event " << position << " is parked too early";
+      ASSERT_GE(event.sent_at_most, event.limit()) << "event " << position << " is parked too early";
       event.state = ModelEvent::State::kParked;
     }
     for (auto& [position, event] : events_) {

@@ -97,6 +97,21 @@ TEST_F(SharedSubscriptionTest, TheConsumerWithTheMostPlacesGetsTheNextEvent) {
   EXPECT_THAT(deliveries, SizeIs(4));
 }
 
+TEST_F(SharedSubscriptionTest, ConsumersWithEquallyManyPlacesTakeTurns) {
+  std::vector<SharedSubscription::ConsumerId> consumers;
+  for (int i = 0; i < 3; ++i) consumers.push_back(subscription_.AddConsumer(2));
+  std::vector<SharedSubscription::ConsumerId> order;
+  for (int i = 0; i < 6; ++i) {
+    for (const auto consumer : consumers) subscription_.SetReceiving(consumer, true);
+    Read({""});
+    for (const Delivery& delivery : subscription_.Assign(now_, 100)) {
+      order.push_back(delivery.consumer);
+      EXPECT_EQ(Settle(delivery), SettleResult::kSettled);
+    }
+  }
+  EXPECT_THAT(order, ElementsAre(consumers[0], consumers[1], consumers[2], consumers[0], consumers[1], consumers[2]));
+}
+
 TEST_F(SharedSubscriptionTest, AConsumerThatResumesAllEventsOfAKeyGetsTheNextOne) {
   const auto before = subscription_.AddConsumer(10);
   Read({"a", "a", "a"});
@@ -255,6 +270,42 @@ TEST_F(SharedSubscriptionTest, WithoutConsumersOnlyTheOldestEventIsRead) {
   subscription_.OnRead({{.position = 3, .key = "a", .stored = kStart}}, 3, now_);
   EXPECT_EQ(subscription_.WantsEvents(9), 0);
   EXPECT_EQ(subscription_.stats().oldest, kStart);
+}
+
+TEST_F(SharedSubscriptionTest, ARetriedEventIsCountedAgainAndParkedAgain) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a"});
+  EXPECT_EQ(Settle(Assign(consumer)[0], SettleOutcome::kPark), SettleResult::kSettled);
+  EXPECT_TRUE(subscription_.RetryParked(1, now_));
+  for (int count = 1; count <= 3; ++count) {
+    const auto sent = Assign(consumer);
+    ASSERT_THAT(sent, SizeIs(1));
+    EXPECT_TRUE(sent[0].out_of_order);
+    EXPECT_EQ(sent[0].count, count);
+    EXPECT_EQ(sent[0].number, 1 + count) << "a token of an earlier delivery must not become valid again";
+    EXPECT_EQ(Settle(sent[0], SettleOutcome::kRetry), SettleResult::kSettled);
+  }
+  ASSERT_TRUE(subscription_.parked().contains(1));
+  EXPECT_EQ(subscription_.parked().at(1).reason, "max_deliveries: it was delivered 3 times");
+  EXPECT_EQ(subscription_.parked().at(1).deliveries, 4);
+}
+
+TEST_F(SharedSubscriptionTest, ARetriedEventIsAsOldAsItsReturn) {
+  const auto consumer = subscription_.AddConsumer(10);
+  subscription_.OnRead({{.position = 1, .key = "a", .stored = kStart}}, 1, now_);
+  EXPECT_EQ(Settle(Assign(consumer)[0], SettleOutcome::kPark), SettleResult::kSettled);
+  EXPECT_EQ(subscription_.stats().oldest, std::nullopt);
+  Pass(absl::Hours(2));
+  EXPECT_TRUE(subscription_.RetryParked(1, now_));
+  const absl::Time returned = now_;
+  EXPECT_EQ(subscription_.stats().oldest, returned);
+  Pass(absl::Hours(1));
+  subscription_.OnRead({{.position = 2, .key = "a", .stored = now_}}, 2, now_);
+  EXPECT_EQ(subscription_.stats().oldest, returned);
+  SharedSubscription restarted(Options(), {.rows = subscription_.changes().Take("s").put}, 2, now_);
+  EXPECT_EQ(restarted.stats().oldest, returned);
+  for (const Delivery& delivery : Assign(consumer)) EXPECT_EQ(Settle(delivery), SettleResult::kSettled);
+  EXPECT_EQ(subscription_.stats().oldest, std::nullopt);
 }
 
 TEST_F(SharedSubscriptionTest, WithoutRoomForParkedEventsAnEventIsSentAgain) {

@@ -463,7 +463,7 @@ describe('the judge allows', () => {
       story.add('restart');
       story.add('listParked', { parked: { b1: PARKED } });
       story.add('retryParked', { events: { b1: 1 }, notParked: [] });
-      story.settle(story.deliver(stream, 'b1', 2, 'UNPARKED', /* retried= */ true));
+      story.settle(story.deliver(stream, 'b1', 1, 'UNPARKED', /* retried= */ true));
     },
     'that an event stays parked, and the next ones of its key follow': (story, stream) => {
       park(story, stream, 'a1');

@@ -46,10 +46,10 @@ enum class EventMark {
 struct SubscriptionRow {
   Position position = 0;
   EventMark mark = EventMark::kDone;
-  int64_t deliveries = 0;      // how often the event was sent; not used with kDone
-  int64_t max_deliveries = 0;  // kRetried: the number of deliveries after which the event is parked again
-  absl::Time time = {};        // kParked: when the event was parked, with a precision of microseconds
-  std::string reason = {};     // kParked: why the event was parked
+  int64_t deliveries = 0;         // how often the event was sent; not used with kDone
+  int64_t deliveries_before = 0;  // kRetried: how many of these were before the event was parked
+  absl::Time time = {};           // kParked, kRetried: since when it has this mark, with a precision of microseconds
+  std::string reason = {};        // kParked: why the event was parked
 
   friend bool operator==(const SubscriptionRow&, const SubscriptionRow&) = default;
 };

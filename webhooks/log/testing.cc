@@ -45,9 +45,11 @@ SubscriptionChange RandomChange(std::mt19937_64& random) {
   for (int left = below(5); left > 0; --left) {
     SubscriptionRow row = {.position = 1 + below(40), .mark = static_cast<EventMark>(1 + below(4))};
     row.deliveries = below(10);
-    if (row.mark == EventMark::kRetried) row.max_deliveries = below(20);
-    if (row.mark == EventMark::kParked) {
+    if (row.mark == EventMark::kRetried) row.deliveries_before = below(20);
+    if (row.mark == EventMark::kRetried || row.mark == EventMark::kParked) {
       row.time = absl::FromUnixMicros(1'700'000'000'000'000 + below(1'000'000));
+    }
+    if (row.mark == EventMark::kParked) {
       row.reason = std::string(static_cast<size_t>(below(256)), static_cast<char>('a' + below(26)));
     }
     change.put.push_back(row);

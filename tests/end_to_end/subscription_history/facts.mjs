@@ -143,15 +143,6 @@ export class Facts {
     return isListed || this.attemptsOf(event).some(isParking) || this.skips.some(({ events }) => event in events);
   }
 
-  /** The largest number of deliveries that an event may have at this moment. */
-  limitAt(event, at) {
-    const { maxDeliveries } = this.settings;
-    const limits = this.retries
-      .filter((call) => call.at < at && event in call.events && !call.notParked?.includes(event))
-      .map(({ events }) => events[event] + maxDeliveries);
-    return Math.max(maxDeliveries, ...limits);
-  }
-
   /** Whether the event may be settled or parked at this moment. */
   mayBeFinished({ id }, at) {
     if (this.trimmed.has(id) || this.isPassed(id, at) || this.isRetried(id, at)) return true;

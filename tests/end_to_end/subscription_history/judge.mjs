@@ -142,7 +142,7 @@ function faultOfReason(facts, event, before, delivery) {
         facts.trimmed.has(earlier.id) ||
         facts.deliveriesOf(earlier.id).some((again) => again.at > from && again.at < at) ||
         facts.attemptsOf(earlier.id).some(({ outcome, settle }) => outcome === 'RETRY' && settle.until > from) ||
-        facts.lastDelivery(earlier.id, at)?.count >= facts.limitAt(earlier.id, at);
+        facts.lastDelivery(earlier.id, at)?.count >= facts.settings.maxDeliveries;
       const causes = facts.earlierOf(event).filter((earlier) => !facts.isDone(earlier.id, from));
       return causes.some(mayBeSentAgain) ? undefined : 'no earlier event of its key was delivered again';
     }
@@ -163,11 +163,13 @@ function* judgeCounts(facts) {
     for (const [index, delivery] of deliveries.entries()) {
       const before = deliveries[index - 1];
       const isFirst = before?.epoch !== delivery.epoch;
-      const limit = facts.limitAt(event, delivery.at);
+      const limit = facts.settings.maxDeliveries;
       if (delivery.count > limit) yield `${nameOf(delivery)}: it should be parked after ${limit} deliveries`;
       if (isFirst && delivery.retried) continue;
       const known = isFirst ? 0 : before.count;
-      if (delivery.count <= known) yield `${nameOf(delivery)} (${delivery.reason}) followed after delivery ${known}`;
+      const mayBeUnparked = delivery.retried && !isFirst && facts.isUnparkedBetween(event, before.at, delivery.at);
+      if (delivery.count <= known && !mayBeUnparked)
+        yield `${nameOf(delivery)} (${delivery.reason}) followed after delivery ${known}`;
       const from = isFirst ? facts.beginOf(delivery.epoch) : before.at;
       const most = known + 1 + facts.losses(from, delivery.at);
       if (delivery.count > most) yield `${nameOf(delivery)}: at most ${most} deliveries are possible`;
@@ -184,7 +186,7 @@ function* judgeOrder(facts) {
       if (facts.mayBeFinished(earlier, delivery.at)) continue;
       const held = facts.lastDelivery(earlier.id, delivery.at);
       const count = held === undefined ? 0 : held.count + facts.losses(held.at, delivery.at);
-      if (count >= facts.limitAt(earlier.id, delivery.at)) continue; // the earlier event may be parked
+      if (count >= facts.settings.maxDeliveries) continue; // the earlier event may be parked
       const fault = faultOfOrder(delivery, held, `the earlier event ${earlier.id} of its key`);
       if (fault === undefined) continue;
       yield `${nameOf(delivery)} (${delivery.reason}): ${fault}`;

@@ -37,7 +37,7 @@ ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, const S
   checksum.Add(row.position);
   checksum.Add(static_cast<int64_t>(row.mark));
   checksum.Add(row.deliveries);
-  checksum.Add(row.max_deliveries);
+  checksum.Add(row.deliveries_before);
   checksum.Add(absl::ToUnixMicros(row.time));
   checksum.Add(row.reason);
   return checksum.Sum();
@@ -79,11 +79,12 @@ absl::Status LoadHeads(const SqliteConnection& connection, const LogId& log, Sub
 }
 
 absl::Status LoadRows(const SqliteConnection& connection, const LogId& log, SubscriptionStates* states) {
-  ABSL_ASSIGN_OR_RETURN(SqliteStatement read,
-                        SqliteStatement::Prepare(
-                            connection,
-                            "SELECT subscription, position, mark, deliveries, max_deliveries, time_us, reason, checksum"
-                            " FROM subscription_events ORDER BY subscription, position"));
+  ABSL_ASSIGN_OR_RETURN(
+      SqliteStatement read,
+      SqliteStatement::Prepare(
+          connection,
+          "SELECT subscription, position, mark, deliveries, deliveries_before, time_us, reason, checksum"
+          " FROM subscription_events ORDER BY subscription, position"));
   for (;;) {
     ABSL_ASSIGN_OR_RETURN(const bool found, read.Step());
     if (!found) return absl::OkStatus();
@@ -139,7 +140,7 @@ const char kCreateSubscriptions[] =
     " position INTEGER NOT NULL,"
     " mark INTEGER NOT NULL,"
     " deliveries INTEGER NOT NULL,"
-    " max_deliveries INTEGER NOT NULL,"
+    " deliveries_before INTEGER NOT NULL,"
     " time_us INTEGER NOT NULL,"
     " reason TEXT NOT NULL,"
     " checksum BLOB NOT NULL,"
@@ -179,7 +180,7 @@ absl::StatusOr<SubscriptionTable> SubscriptionTable::Open(const SqliteConnection
       {&table.erase_head_, "DELETE FROM subscriptions WHERE subscription = ?1"},
       {&table.put_row_,
        "INSERT OR REPLACE INTO subscription_events"
-       " (subscription, position, mark, deliveries, max_deliveries, time_us, reason, checksum)"
+       " (subscription, position, mark, deliveries, deliveries_before, time_us, reason, checksum)"
        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
       {&table.erase_row_, "DELETE FROM subscription_events WHERE subscription = ?1 AND position = ?2"},
       {&table.erase_rows_, "DELETE FROM subscription_events WHERE subscription = ?1"},
@@ -253,7 +254,7 @@ absl::Status SubscriptionTable::PutRow(absl::string_view subscription, const Sub
   put_row_.Bind(2, row.position);
   put_row_.Bind(3, static_cast<int64_t>(row.mark));
   put_row_.Bind(4, row.deliveries);
-  put_row_.Bind(5, row.max_deliveries);
+  put_row_.Bind(5, row.deliveries_before);
   put_row_.Bind(6, absl::ToUnixMicros(row.time));
   put_row_.BindText(7, row.reason);
   put_row_.BindBlob(8, BytesOf(checksum));
