@@ -1,6 +1,7 @@
 // Tests the judge of histories of shared subscriptions: it finds every kind of fault in made-up histories.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { excerpt } from './subscription_history/excerpt.mjs';
 import { judge } from './subscription_history/judge.mjs';
 import { Records } from './subscription_history/records.mjs';
 
@@ -90,6 +91,21 @@ const park = (story, stream, id) =>
  * Makes a history. Can return the events that are parked at its end.
  * @typedef {(story: Story, stream?: any) => object | void} Tell
  */
+
+test('an excerpt has the records about the events of a finding', () => {
+  const story = new Story();
+  const stream = story.consume('A');
+  const [first, second] = [story.deliver(stream, 'a1'), story.deliver(stream, 'b1')];
+  story.settle(first);
+  story.settle(second);
+  const lines = excerpt(story.history(), ['b1 is lost: nobody settled it as DONE']);
+  assert.deepEqual(
+    lines.map((line) => line.split(' ')[1]),
+    ['stream', 'delivery', 'settle', 'drained', 'listParked'],
+  );
+  assert.match(lines[1], /"event":"b1"/);
+  assert.match(lines[2], /"tokens":\["b1 1 A"\],"outcome":"DONE"/);
+});
 
 describe('the judge finds', () => {
   /** @type {Record<string, [Tell, string[]]>} */
@@ -437,6 +453,27 @@ describe('the judge allows', () => {
       story.settle(story.deliver(next, 'a2', 2, 'EARLIER_EVENT'));
       story.settle(story.deliver(next, 'b1', 1, 'SEEK'));
     },
+    'that a consumer leaves that had resumed another event of the key': (story, stream) => {
+      const first = story.deliver(stream, 'a1');
+      story.deliver(stream, 'a2');
+      story.settle(first, 'RETRY');
+      const again = story.deliver(story.consume('B'), 'a1', 2, 'RETRY');
+      story.add('restart');
+      story.end(story.consume('B', { held: [again] }), { left: true });
+      const other = story.consume('C');
+      story.settle(story.deliver(other, 'a1', 3, 'CONSUMER_LEFT'));
+      story.settle(story.deliver(other, 'a2', 2, 'CONSUMER_LEFT'));
+      story.handle(other, 'b1');
+    },
+    'that a delivery arrives after an earlier event of its key was delivered again': (story, stream) => {
+      story.handle(stream, 'b1');
+      story.settle(story.deliver(stream, 'a1'), 'RETRY');
+      const other = story.consume('B');
+      const again = story.deliver(other, 'a1', 2, 'RETRY');
+      story.deliver(stream, 'a2');
+      story.settle(again);
+      story.settle(story.deliver(other, 'a2', 2, 'EARLIER_EVENT'));
+    },
     'that a delivery is lost with its stream, and counted': (story, stream) => {
       story.handle(stream, 'a1', 'a2');
       story.deliver(stream, 'b1');
@@ -464,6 +501,21 @@ describe('the judge allows', () => {
       story.add('listParked', { parked: { b1: PARKED } });
       story.add('retryParked', { events: { b1: 1 }, notParked: [] });
       story.settle(story.deliver(stream, 'b1', 1, 'UNPARKED', /* retried= */ true));
+    },
+    'that an event is counted from 1 again after RetryParked': (story, stream) => {
+      story.handle(stream, 'a1', 'a2');
+      story.settle(story.deliver(stream, 'b1'), 'RETRY');
+      story.settle(story.deliver(story.consume('B'), 'b1', 2, 'RETRY'), 'PARK', { superseded: [], parkReason: 'no' });
+      story.add('retryParked', { events: { b1: 2 }, notParked: [] });
+      story.settle(story.deliver(stream, 'b1', 1, 'UNPARKED', /* retried= */ true), 'RETRY');
+      story.settle(story.deliver(stream, 'b1', 2, 'RETRY', /* retried= */ true));
+    },
+    'that the first delivery after RetryParked is lost with its stream': (story, stream) => {
+      story.handle(stream, 'a1', 'a2');
+      park(story, stream, 'b1');
+      story.add('retryParked', { events: { b1: 1 }, notParked: [] });
+      story.end(story.consume('B'), { left: true });
+      story.settle(story.deliver(stream, 'b1', 2, 'CONSUMER_LEFT', /* retried= */ true));
     },
     'that an event stays parked, and the next ones of its key follow': (story, stream) => {
       park(story, stream, 'a1');

@@ -10,6 +10,7 @@ import { HANG_MS } from './harness.mjs';
 import { makeSchedule } from './history/schedule.mjs';
 import { LONG, isSanitized } from './processes.mjs';
 import { Random } from './random.mjs';
+import { excerpt } from './subscription_history/excerpt.mjs';
 import { judge } from './subscription_history/judge.mjs';
 import { Round } from './subscription_history/round.mjs';
 import { STEPS, someOf } from './subscription_history/schedule.mjs';
@@ -36,7 +37,9 @@ describe('a shared subscription', { concurrency: CONCURRENCY }, () => {
       const count = (type) => steps.filter((step) => step.type === type).length;
       t.diagnostic(schedule.map(({ kind }) => kind).join(' '));
       t.diagnostic(`${count('delivery')} deliveries, ${count('settle')} settles, ${count('stream')} streams`);
-      assert.deepEqual(judge(history).slice(0, MAX_FINDINGS), []);
+      const findings = judge(history).slice(0, MAX_FINDINGS);
+      if (findings.length > 0) for (const line of excerpt(history, findings)) t.diagnostic(line);
+      assert.deepEqual(findings, []);
     });
   }
 });

@@ -58,7 +58,8 @@ export class Facts {
       other.event === late.event &&
       other.epoch === late.epoch &&
       other.stream !== late.stream &&
-      other.count > late.count;
+      other.count > late.count &&
+      !this.isCountedAnew(other, late);
     const isLate = (late) =>
       deliveries.some((other) => isBefore(late, other) && other.at < late.at && began.get(late.stream) < other.at);
     return new Set(deliveries.filter(isLate));
@@ -101,6 +102,17 @@ export class Facts {
     return lastOf(this.deliveriesOf(event).filter((delivery) => delivery.at < at && delivery.epoch === epoch));
   }
 
+  /**
+   * Whether a delivery was on its way when the gateway sent `again`, an earlier event of its key that its stream had
+   * delivered before. The gateway took back both, so the delivery is repeated too. Messages of two streams can cross.
+   */
+  hasCrossed(delivery, again) {
+    const isBefore = ({ stream, at, count }) => stream === delivery.stream && at < again.at && count < again.count;
+    const next = this.deliveriesOf(delivery.event).find(({ at }) => at > delivery.at);
+    const isTakenBack = ['EARLIER_EVENT', 'CONSUMER_LEFT'].includes(next?.reason);
+    return isTakenBack && this.deliveriesOf(again.event).some(isBefore);
+  }
+
   /** The earlier events of the same key that pass the filter. */
   earlierOf({ key, index }) {
     if (key === undefined) return [];
@@ -129,6 +141,11 @@ export class Facts {
     const names = ({ at, until, events, notParked = [] }) =>
       at < to && until > from && event in events && !notParked.includes(event);
     return this.retries.some(names) || this.skips.some(names);
+  }
+
+  /** Whether the deliveries of the event may have been counted from 1 again between two of them, after RetryParked. */
+  isCountedAnew(before, delivery) {
+    return delivery.retried && this.isUnparkedBetween(delivery.event, before.at, delivery.at);
   }
 
   /** Whether RetryParked returned the event to the subscription before this moment: it then has no order. */
@@ -173,5 +190,20 @@ export class Facts {
   /** Whether the client of this consumer cancelled a stream between these moments. */
   hasLeft(consumer, from, to) {
     return this.streams.some((stream) => stream.consumer === consumer && stream.left > from && stream.left < to);
+  }
+
+  /**
+   * Whether a consumer left between these moments that had resumed an event of this key: it then also holds the other
+   * events of the key that may have been sent.
+   */
+  hasLeftWithKey(key, from, to) {
+    const isOfKey = (token) => this.events.get(this.byToken.get(token).event)?.key === key;
+    return (
+      key !== undefined &&
+      this.streams.some(
+        ({ held, superseded = [], left }) =>
+          left > from && left < to && held.some((token) => isOfKey(token) && !superseded.includes(token)),
+      )
+    );
   }
 }

@@ -116,7 +116,8 @@ function faultOfReason(facts, event, before, delivery) {
   const from = isFirst ? facts.beginOf(epoch) : before.at;
   const attempts = facts.attemptsOf(delivery.event);
   // The delivery before this one may have been lost on its way.
-  const mayBeLost = (isFirst || count > before.count + 1) && facts.losses(from, at) > 0;
+  const isCountedAnew = isFirst || facts.isCountedAnew(before, delivery);
+  const mayBeLost = (isCountedAnew || count > before.count + 1) && facts.losses(from, at) > 0;
   switch (reason) {
     case 'FIRST':
       return isFirst && count === 1 ? undefined : 'it is not the first one';
@@ -134,13 +135,15 @@ function faultOfReason(facts, event, before, delivery) {
       if (mayBeLost || atMs >= facts.heldFromMs(before ?? delivery) + settleWithinMs - SLACK_MS) return;
       return 'the time of the delivery before was not over';
     case 'CONSUMER_LEFT':
-      if (mayBeLost || (before && facts.hasLeft(before.consumer, from, at))) return;
+      if (mayBeLost || facts.hasLeftWithKey(event.key, from, at)) return;
+      if (before && facts.hasLeft(before.consumer, from, at)) return;
       return `the consumer ${before?.consumer} had not left`;
     case 'EARLIER_EVENT': {
       const mayBeSentAgain = (earlier) =>
         facts.losses(from, at) > 0 ||
         facts.trimmed.has(earlier.id) ||
         facts.deliveriesOf(earlier.id).some((again) => again.at > from && again.at < at) ||
+        facts.deliveriesOf(earlier.id).some((again) => before !== undefined && facts.hasCrossed(before, again)) ||
         facts.attemptsOf(earlier.id).some(({ outcome, settle }) => outcome === 'RETRY' && settle.until > from) ||
         facts.lastDelivery(earlier.id, at)?.count >= facts.settings.maxDeliveries;
       const causes = facts.earlierOf(event).filter((earlier) => !facts.isDone(earlier.id, from));
@@ -167,9 +170,9 @@ function* judgeCounts(facts) {
       if (delivery.count > limit) yield `${nameOf(delivery)}: it should be parked after ${limit} deliveries`;
       if (isFirst && delivery.retried) continue;
       const known = isFirst ? 0 : before.count;
-      const mayBeUnparked = delivery.retried && !isFirst && facts.isUnparkedBetween(event, before.at, delivery.at);
-      if (delivery.count <= known && !mayBeUnparked)
+      if (delivery.count <= known && !facts.isCountedAnew(before, delivery)) {
         yield `${nameOf(delivery)} (${delivery.reason}) followed after delivery ${known}`;
+      }
       const from = isFirst ? facts.beginOf(delivery.epoch) : before.at;
       const most = known + 1 + facts.losses(from, delivery.at);
       if (delivery.count > most) yield `${nameOf(delivery)}: at most ${most} deliveries are possible`;
@@ -188,7 +191,7 @@ function* judgeOrder(facts) {
       const count = held === undefined ? 0 : held.count + facts.losses(held.at, delivery.at);
       if (count >= facts.settings.maxDeliveries) continue; // the earlier event may be parked
       const fault = faultOfOrder(delivery, held, `the earlier event ${earlier.id} of its key`);
-      if (fault === undefined) continue;
+      if (fault === undefined || (held !== undefined && facts.hasCrossed(delivery, held))) continue;
       yield `${nameOf(delivery)} (${delivery.reason}): ${fault}`;
       break;
     }
