@@ -309,15 +309,14 @@ export class Round {
     this.records.end(step, { notParked: cursors.map((cursor) => idOf.get(cursor)) });
   }
 
-  /** Resolves to the parked events: their counts, reasons and cursors by their ids. */
+  /** Resolves to the parked events that the log still has: their counts, reasons and cursors by their ids. */
   async listParked() {
     await this.layer.beforeList(this);
     const step = this.records.add('listParked', {});
     const { parked_events: events = [] } = await this.call('ListParked', { page_size: 1000 });
-    const parked = events.map(({ event, delivery_count: count, reason }) => [
-      event.event_id,
-      { count, reason, cursor: event.cursor },
-    ]);
+    const parked = events
+      .filter(({ event }) => event.event_id !== undefined)
+      .map(({ event, delivery_count: count, reason }) => [event.event_id, { count, reason, cursor: event.cursor }]);
     this.records.end(step, { parked: Object.fromEntries(parked) });
     return new Map(parked);
   }
