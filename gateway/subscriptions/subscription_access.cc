@@ -27,7 +27,7 @@ absl::Status Deny(absl::string_view name, const char* why, const KnownCaller& ca
 
 // Whether the config declares the subscription for the caller. The gateway need not serve it: it may only be about to,
 // or its state may be damaged.
-bool IsDeclared(absl::string_view name, const KnownCaller& caller) {
+bool IsDeclaredFor(const KnownCaller& caller, absl::string_view name) {
   return absl::c_any_of(caller.access->settings.subscriptions(), [&](const config::v1::Subscription& subscription) {
     return subscription.name() == name && absl::c_linear_search(subscription.callers(), caller.caller->name());
   });
@@ -55,7 +55,7 @@ absl::StatusOr<std::shared_ptr<const DeclaredSubscription>> FindSubscription(con
                                                                              const KnownCaller& caller,
                                                                              CallRecord& record) {
   std::shared_ptr<const DeclaredSubscription> found = set == nullptr ? nullptr : set->Find(name);
-  if (found == nullptr && IsDeclared(name, caller)) return LogUnavailable();
+  if (found == nullptr && IsDeclaredFor(caller, name)) return LogUnavailable();
   if (found == nullptr || !found->callers.contains(caller.caller->name())) {
     return SubscriptionNotFound(name, *caller.caller);
   }
