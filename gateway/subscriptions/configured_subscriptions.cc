@@ -234,13 +234,15 @@ absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(co
   entry.metrics = std::make_shared<SubscriptionMetrics>(*options_.metrics, config.name());
   ServedSubscription::Options options;
   options.name = config.name();
+  options.order = static_cast<ServedSubscription::Order>(state.head.order);
   options.settings = std::move(settings);
   options.source = options_.source;
   options.store = options_.store;
   options.now = options_.now;
   options.observers = ObserversOf(config.name(), entry.metrics);
-  entry.declared = DeclarationOf(config, std::make_shared<ServedSubscription>(std::move(options), state));
+  entry.declared = DeclarationOf(config, std::make_shared<ServedSubscription>(std::move(options)));
   entry.declared->served->Start();
+  entry.declared->served->OnHold(SoleHold(state, entry.declared->served->settle_within()));
   return entry;
 }
 
@@ -249,7 +251,7 @@ absl::StatusOr<SubscriptionState> ConfiguredSubscriptions::Create(const config::
   ABSL_ASSIGN_OR_RETURN(const Position start, StartOf(config, *reader));
   SubscriptionChange created;
   created.subscription = config.name();
-  created.head = {.through = start, .reserved = start, .order = config.order_by()};
+  created.head = HeadAt(start, config.order_by());
   ABSL_RETURN_IF_ERROR(Write(created));
   Log(Severity::kInfo, "subscription_created", {{"subscription", config.name()}, {"through", start}});
   SubscriptionState state;

@@ -95,7 +95,7 @@ TEST_F(ConfiguredSubscriptionsTest, ANewSubscriptionHasAPositionBeforeItsFirstCo
     store_.Write(removal, [](const absl::Status&) {});
     const auto subscriptions = Open();
     ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
-    EXPECT_EQ(store_.states().at("payouts").head.through, through) << start;
+    EXPECT_EQ(store_.states().at("payouts").head, HeadAt(through, 1)) << start;
   }
 }
 
@@ -104,7 +104,7 @@ TEST_F(ConfiguredSubscriptionsTest, AKnownSubscriptionContinuesAtItsPosition) {
   Configure({Payouts("latest")});
   SubscriptionChange change;
   change.subscription = "payouts";
-  change.head = SubscriptionHead{.through = 3, .reserved = 3, .order = 1};
+  change.head = HeadAt(3, 1);
   store_.Write(change, [](const absl::Status&) {});
   const auto subscriptions = Open();
   ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();

@@ -21,7 +21,7 @@ constexpr char kVersion = 1;
 constexpr size_t kNameAt = 1;
 constexpr size_t kNameBytes = 16;
 constexpr size_t kHiddenAt = kNameAt + kNameBytes;
-constexpr size_t kHiddenBytes = 3 * sizeof(int64_t);
+constexpr size_t kHiddenBytes = 1 + 3 * sizeof(int64_t);
 constexpr size_t kMacAt = kHiddenAt + kHiddenBytes;
 constexpr size_t kTokenBytes = kMacAt + kMacBytes;
 
@@ -50,6 +50,7 @@ DeliveryTokens::DeliveryTokens(const LogIdentity& log, absl::string_view subscri
 
 std::string DeliveryTokens::Encode(const DeliveryId& delivery) const {
   std::string token = begin_;
+  token.push_back(static_cast<char>(delivery.partition));
   for (const int64_t number : {delivery.position, delivery.number, delivery.incarnation}) {
     const std::array<char, 8> bytes = ToBigEndian(static_cast<uint64_t>(number));
     token.append(bytes.data(), bytes.size());
@@ -67,9 +68,12 @@ std::optional<DeliveryId> DeliveryTokens::Decode(absl::string_view token) const 
   const FullMac mac = MacOf(key_, absl::string_view(*bytes).substr(0, kMacAt));
   if (sodium_memcmp(mac.data(), bytes->data() + kMacAt, kMacBytes) != 0) return std::nullopt;
   const auto number = [&bytes](size_t index) {
-    return static_cast<int64_t>(FromBigEndian(bytes->data() + kHiddenAt + 8 * index));
+    return static_cast<int64_t>(FromBigEndian(bytes->data() + kHiddenAt + 1 + 8 * index));
   };
-  return DeliveryId{.position = number(0), .number = number(1), .incarnation = number(2)};
+  return DeliveryId{.partition = static_cast<unsigned char>((*bytes)[kHiddenAt]),
+                    .position = number(0),
+                    .number = number(1),
+                    .incarnation = number(2)};
 }
 
 absl::StatusOr<std::vector<DeliveryId>> ReadDeliveryTokens(const LogIdentity& log, absl::string_view subscription,

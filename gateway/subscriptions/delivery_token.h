@@ -18,10 +18,10 @@
 namespace stampgate {
 
 // The tokens of the deliveries of one subscription. A token is valid only for this subscription, this event log and the
-// log's current cursor key. It is the base64url encoding of six parts: a version; a name that is derived from the log's
-// id, the name of the subscription and the cursor key; the position, the number and the incarnation; and an HMAC over
-// the other parts. A mask hides the position, the number and the incarnation. All tokens have the same length, and
-// equal deliveries have equal tokens.
+// log's current cursor key. It is the base64url encoding of seven parts: a version; a name that is derived from the
+// log's id, the name of the subscription and the cursor key; the partition, the position, the number and the
+// incarnation; and an HMAC over the other parts. A mask hides the partition and the next three parts. All tokens have
+// the same length, and equal deliveries have equal tokens.
 class DeliveryTokens {
  public:
   // Derives what all tokens of the subscription share. Encoding or decoding a token costs about as much again.

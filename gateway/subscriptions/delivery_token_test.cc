@@ -25,12 +25,13 @@ LogIdentity LogNumber(uint8_t number) {
 }
 
 MATCHER_P(Is, expected, "") {
-  return arg.position == expected.position && arg.number == expected.number && arg.incarnation == expected.incarnation;
+  return arg.partition == expected.partition && arg.position == expected.position && arg.number == expected.number &&
+         arg.incarnation == expected.incarnation;
 }
 
-constexpr DeliveryId kDelivery = {.position = 258, .number = 3, .incarnation = 2};
+constexpr DeliveryId kDelivery = {.partition = 5, .position = 258, .number = 3, .incarnation = 2};
 
-constexpr char kToken[] = "ASYs3lEdjmNvkN5ve4lkkAovEaY8arMTbcS7tVC8HyrkwRRETWRRYfc3lpww71jxjXTIkfhpkXGn";
+constexpr char kToken[] = "ASYs3lEdjmNvkN5ve4lkkArQWxr7uzWuxiRJvIPMvGrGJ4GjEvq-eL983Uqzm79bwBlwNAnH4TFyAg";
 
 // kToken was computed with Python's modules hmac and base64.
 TEST(DeliveryTokenTest, ATokenHasTheDocumentedForm) {
@@ -45,7 +46,7 @@ TEST(DeliveryTokenTest, ATokenDoesNotShowItsPosition) {
     std::string bytes;
     ASSERT_TRUE(
         absl::WebSafeBase64Unescape(DeliveryTokens(LogNumber(16), "payouts").Encode({.position = position}), &bytes));
-    shown.insert(bytes.substr(17, 4));  // the upper half of the position, which is 0 for all these positions
+    shown.insert(bytes.substr(18, 4));  // the upper half of the position, which is 0 for all these positions
   }
   EXPECT_GT(shown.size(), 990u);
 }
@@ -57,7 +58,7 @@ TEST(DeliveryTokenTest, ADecodedTokenHasTheEncodedNumbers) {
     for (const DeliveryId& id :
          {DeliveryId{.position = number}, DeliveryId{.number = number}, DeliveryId{.incarnation = number}}) {
       const std::string token = DeliveryTokens(log, "payouts").Encode(id);
-      EXPECT_EQ(token.size(), 76u);
+      EXPECT_EQ(token.size(), 78u);
       EXPECT_THAT(DeliveryTokens(log, "payouts").Decode(token), Optional(Is(id)));
     }
   }
@@ -90,7 +91,7 @@ TEST(DeliveryTokenTest, ATextThatIsNotATokenIsNotDecoded) {
   const std::string token = DeliveryTokens(log, "payouts").Encode(kDelivery);
   for (const std::string& text :
        {std::string(), std::string("A"), token + "A", token + "=", token.substr(1), " " + token, token + "\n",
-        std::string(76, 'A'), std::string(76, '\0'), std::string(1 << 20, 'A'), EncodeCursor(log, {.position = 258})}) {
+        std::string(78, 'A'), std::string(78, '\0'), std::string(1 << 20, 'A'), EncodeCursor(log, {.position = 258})}) {
     EXPECT_EQ(DeliveryTokens(log, "payouts").Decode(text), std::nullopt) << text.size();
   }
   EXPECT_THAT(DecodeCursor(log, token), testing::StatusIs(absl::StatusCode::kInvalidArgument));

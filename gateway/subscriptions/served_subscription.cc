@@ -67,13 +67,12 @@ absl::Status TooManyParked() {
 
 }  // namespace
 
-ServedSubscription::ServedSubscription(Options options, const SubscriptionState& state)
+ServedSubscription::ServedSubscription(Options options)
     : options_(std::move(options)),
       reader_(options_.source->NewReaderId()),
       lagging_reader_(options_.source->NewReaderId()),
       fetcher_(options_.source->NewReaderId()),
-      machine_(options_.settings.limits, state, options_.source->latest(), options_.now()),
-      order_(static_cast<Order>(state.head.order)),
+      machine_(options_.settings.limits),
       filter_(options_.settings.filter),
       max_kept_bytes_(options_.settings.max_kept_bytes) {}
 
@@ -110,6 +109,50 @@ absl::Duration ServedSubscription::settle_within() const {
   return machine_.options().settle_within;
 }
 
+// --- Partitions.
+
+void ServedSubscription::OnHold(const Hold& hold) {
+  const Position latest = options_.source->latest();
+  Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const absl::Time now = options_.now();
+    bool has_lost = false;
+    for (const size_t partition : machine_.Held()) {
+      if (hold.number == hold_ && hold.partitions.contains(partition)) continue;
+      machine_.RemovePartition(partition);
+      leaving_partitions_.erase(partition);
+      has_lost = true;
+    }
+    if (has_lost) EndAnswers(std::numeric_limits<uint64_t>::max(), LogUnavailable(), actions);
+    hold_ = hold.number;
+    std::map<size_t, absl::Time> held_until;
+    for (const auto& [partition, sent_for] : hold.added) held_until[partition] = now + sent_for;
+    machine_.AddPartitions(held_until, hold.state, latest, now);
+    for (const size_t partition : machine_.Held()) {
+      if (leaving_partitions_.size() >= hold.excess) break;
+      if (leaving_partitions_.insert(partition).second) machine_.StopSending(partition);
+    }
+  });
+}
+
+HoldRenewal ServedSubscription::Renew() {
+  HoldRenewal renewal;
+  renewal.subscription = options_.name;
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const bool is_stored = !writing_ && !machine_.changes().CanTake();
+    for (const size_t partition : std::set<size_t>(leaving_partitions_)) {
+      if (!is_stored || !machine_.IsIdle(partition, options_.now())) continue;
+      machine_.RemovePartition(partition);
+      leaving_partitions_.erase(partition);
+      renewal.given[partition] = absl::ZeroDuration();
+    }
+    renewal.hold = hold_;
+    renewal.known = machine_.Held();
+    renewal.settle_within = machine_.options().settle_within;
+    renewal.consumers = static_cast<int64_t>(consumers_.size());
+  });
+  return renewal;
+}
+
 // --- Consumers.
 
 ServedSubscription::ConsumerId ServedSubscription::Join(size_t max_unsettled, const std::vector<DeliveryId>& held,
@@ -119,14 +162,17 @@ ServedSubscription::ConsumerId ServedSubscription::Join(size_t max_unsettled, co
     id = machine_.AddConsumer(max_unsettled);
     consumers_[id];
     for (size_t i = 0; i < held.size(); ++i) {
-      const SettleResult result = held[i].incarnation == machine_.incarnation()
-                                      ? machine_.Resume(id, held[i].position, held[i].number, options_.now())
-                                      : SettleResult::kSuperseded;
+      const SettleResult result =
+          held[i].incarnation == machine_.incarnation() ? Resume(id, held[i]) : SettleResult::kSuperseded;
       if (result == SettleResult::kNotReadYet) resumed_.emplace_back(id, held[i]);
       if (result == SettleResult::kSuperseded || result == SettleResult::kAlreadySettled) superseded->push_back(i);
     }
   });
   return id;
+}
+
+SettleResult ServedSubscription::Resume(ConsumerId id, const DeliveryId& held) {
+  return machine_.Resume(id, held.partition, held.position, held.number, options_.now());
 }
 
 void ServedSubscription::Next(ConsumerId id, absl::Time until, OnBatch on_batch) {
@@ -184,9 +230,11 @@ void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, Settl
       const DeliveryId& id = deliveries[i];
       SharedSubscription::Settled settled{SettleResult::kSuperseded};
       if (id.incarnation == machine_.incarnation()) {
-        settled = machine_.Settle(id.position, id.number, outcome, delay, reason, now);
+        settled = machine_.Settle(id.partition, id.position, id.number, outcome, delay, reason, now);
       }
-      if (settled.result == SettleResult::kNotReadYet) refusal.Update(NotReadYet());
+      if (settled.result == SettleResult::kNotReadYet || settled.result == SettleResult::kNotHeld) {
+        refusal.Update(NotReadYet());
+      }
       if (settled.result == SettleResult::kTooManyParked) refusal.Update(TooManyParked());
       if (settled.result == SettleResult::kSuperseded) superseded.push_back(i);
       if (settled.stored > absl::InfinitePast()) options_.observers.on_done(now - settled.stored);
@@ -355,7 +403,7 @@ void ServedSubscription::Pass(ConsumerId id, Consumer& consumer, Actions& action
       if (!batch.empty() && bytes + size > kMaxEventMessageBytes) break;
       bytes += size;
       batch.push_back({.event = event->second.event,
-                       .id = {delivery.position, delivery.number, machine_.incarnation()},
+                       .id = {delivery.partition, delivery.position, delivery.number, machine_.incarnation()},
                        .count = delivery.count,
                        .reason = delivery.reason,
                        .out_of_order = delivery.out_of_order});
@@ -375,7 +423,9 @@ void ServedSubscription::Pass(ConsumerId id, Consumer& consumer, Actions& action
 void ServedSubscription::BeginWrite(Actions& actions) {
   if (writing_ || !machine_.changes().CanTake() || options_.now() < retry_write_at_) return;
   writing_ = true;
-  actions.push_back([self = shared_from_this(), change = machine_.changes().Take(options_.name)]() mutable {
+  SubscriptionChange change = machine_.changes().Take(options_.name);
+  change.hold = hold_;
+  actions.push_back([self = shared_from_this(), change = std::move(change)]() mutable {
     self->options_.store->Write(std::move(change), [self](const absl::Status& status) { self->OnStored(status); });
   });
 }
@@ -465,16 +515,15 @@ void ServedSubscription::OnPage(Position after, absl::StatusOr<EventPage> page) 
   const Position latest = options_.source->latest();
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     reading_ = false;
-    if (!end_.ok() || after != machine_.read()) return;  // it has ended, or a Seek has moved it
+    if (!end_.ok()) return;
     if (!page.ok()) return FindMissing(after, page.status(), actions);
-    machine_.OnRead(Read(*page), page->through.position, options_.now());
+    machine_.OnRead(after, Read(*page), page->through.position, options_.now());
     is_far_ = latest - machine_.read() > kFar;
     Keep(*page);
     if (!machine_.HasRecovered()) return;
     ResumeSettles(actions);
     for (const auto& [id, held] : std::exchange(resumed_, {})) {
-      if (held.incarnation != machine_.incarnation()) continue;
-      machine_.Resume(id, held.position, held.number, options_.now());
+      if (held.incarnation == machine_.incarnation()) Resume(id, held);
     }
   });
 }
@@ -559,8 +608,8 @@ std::vector<SharedSubscription::ReadEvent> ServedSubscription::Read(const EventP
     SharedSubscription::ReadEvent& read = events.emplace_back();
     read.position = event->position;
     read.stored = event->commit_time;
-    if (order_ == Order::kActivity) read.key = event->activity_id;
-    if (order_ == Order::kOrganization) {
+    if (options_.order == Order::kActivity) read.key = event->activity_id;
+    if (options_.order == Order::kOrganization) {
       // The events without an organization have one key, too.
       read.key = absl::StrCat("organization ",
                               event->organization_id.empty() ? event->parent_organization_id : event->organization_id);

@@ -25,12 +25,14 @@
 #include "gateway/subscriptions/shared_subscription.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
+#include "webhooks/log/subscription_holds.h"
 #include "webhooks/log/subscription_store.h"
 
 namespace stampgate {
 
 // What a consumer must name to settle a delivery. The public token contains it.
 struct DeliveryId {
+  size_t partition = 0;  // of the event's key
   Position position = 0;
   int64_t number = 0;  // see SharedSubscription::Delivery
   int64_t incarnation = 0;
@@ -71,6 +73,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
 
   struct Options {
     std::string name;
+    Order order = Order::kNone;
     Settings settings;
     EventSource* source = nullptr;       // must outlive this
     SubscriptionStore* store = nullptr;  // must outlive this, and call no callback after Close has returned
@@ -103,10 +106,19 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
     Position latest = 0;  // of the log
   };
 
-  ServedSubscription(Options options, const SubscriptionState& state);
+  explicit ServedSubscription(Options options);
 
   // Begins to read. Must be called once, before any function below.
   void Start();
+
+  // --- Partitions. Only one thread at a time may call these.
+
+  // Serves the partitions of the hold from now on, and no other ones. Sends nothing more of as many partitions as are
+  // to be given back. If partitions were lost, everything that waits to be stored fails.
+  void OnHold(const Hold& hold);
+  // Returns the renewal of the hold. Its `given` are the partitions that are to be given back and of which no consumer
+  // holds an event any more: serves them no longer.
+  HoldRenewal Renew();
 
   // Applies other settings to all later reads and deliveries.
   void Use(const Settings& settings);
@@ -184,6 +196,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void Assign() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Passes the deliveries that are ready to the consumer's Next.
   void Pass(ConsumerId id, Consumer& consumer, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  SettleResult Resume(ConsumerId id, const DeliveryId& held) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   OnBatch TakeNext(ConsumerId id, Consumer& consumer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginWrite(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void BeginRead(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -206,7 +219,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // returns false: the process could end before one can.
   bool OnMissing(const LostEvents& missing, bool is_trimmed, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::vector<SharedSubscription::ReadEvent> Read(const EventPage& page) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<SharedSubscription::ReadEvent> Read(const EventPage& page) const;
   void Keep(const EventPage& page) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The most bytes of events that are read at once.
   size_t MaxReadBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return max_kept_bytes_ / 2; }
@@ -228,7 +241,8 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
 
   mutable Mutex mutex_;
   SharedSubscription machine_ ABSL_GUARDED_BY(mutex_);
-  Order order_ ABSL_GUARDED_BY(mutex_);
+  int64_t hold_ ABSL_GUARDED_BY(mutex_) = 0;                     // see Hold::number
+  std::set<size_t> leaving_partitions_ ABSL_GUARDED_BY(mutex_);  // that are to be given back
   std::shared_ptr<const EventFilter> filter_ ABSL_GUARDED_BY(mutex_);
   size_t max_kept_bytes_ ABSL_GUARDED_BY(mutex_);
   std::map<ConsumerId, Consumer> consumers_ ABSL_GUARDED_BY(mutex_);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,6 +21,7 @@
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/status.h"
 #include "webhooks/log/fake_subscription_store.h"
+#include "webhooks/log/partition.h"
 
 namespace stampgate {
 namespace {
@@ -69,6 +71,11 @@ std::vector<DeliveryId> IdsOf(const ServedSubscription::Batch& batch) {
   return ids;
 }
 
+const size_t kOdd = PartitionOf("=organization odd");
+const size_t kEven = PartitionOf("=organization even");
+
+std::set<size_t> AllPartitions() { return SoleHold({}, absl::ZeroDuration()).partitions; }
+
 // The events at even positions are of the organization "even", the others of "odd": two keys.
 class ServedSubscriptionTest : public ::testing::Test {
  protected:
@@ -88,6 +95,7 @@ class ServedSubscriptionTest : public ::testing::Test {
     feed_ = *EventFeed::Start(log_, *encoder_, 2, metrics_);
     ServedSubscription::Options options;
     options.name = "payouts";
+    options.order = ServedSubscription::Order::kOrganization;
     options.settings = settings_;
     options.source = feed_.get();
     options.store = &store_;
@@ -103,13 +111,12 @@ class ServedSubscriptionTest : public ::testing::Test {
     };
     options.observers.on_near_retention = [this] { ++near_retention_; };
     options.observers.on_not_stored = [](const absl::Status&) {};
-    const SubscriptionStates states = store_.states();
-    const auto state = states.find("payouts");
-    SubscriptionState initial;
-    initial.head.order = static_cast<int64_t>(ServedSubscription::Order::kOrganization);
-    subscription_ =
-        std::make_shared<ServedSubscription>(std::move(options), state == states.end() ? initial : state->second);
+    if (!store_.states().contains("payouts")) {
+      store_.Write({.subscription = "payouts", .head = SubscriptionHead{}}, [](const absl::Status&) {});
+    }
+    subscription_ = std::make_shared<ServedSubscription>(std::move(options));
     subscription_->Start();
+    subscription_->OnHold(SoleHold(store_.states().at("payouts"), settings_.limits.settle_within));
   }
 
   void Stop() {
@@ -121,6 +128,17 @@ class ServedSubscriptionTest : public ::testing::Test {
     feed_.reset();
     log_.SetOnGrowth([](Position) {});
     subscription_.reset();
+  }
+
+  // Returns a hold with these partitions, of which no consumer can hold an event. The subscription adds those that it
+  // does not have.
+  Hold HoldOf(int64_t number, const std::set<size_t>& partitions) {
+    const HoldRenewal renewal = subscription_->Renew();
+    Hold hold = {.number = number, .partitions = partitions, .state = store_.states().at("payouts")};
+    for (const size_t partition : partitions) {
+      if (number != renewal.hold || !renewal.known.contains(partition)) hold.added[partition] = absl::ZeroDuration();
+    }
+    return hold;
   }
 
   void Pass(absl::Duration time) {
@@ -186,7 +204,7 @@ TEST_F(ServedSubscriptionTest, AConsumerGetsTheEventsAndTheStoreTheirSettles) {
   EXPECT_THAT(PositionsOf(batch), ElementsAre(1, 2, 3, 4));
   EXPECT_EQ(batch.front().event->organization_id, "odd");
   EXPECT_THAT(*Settle(IdsOf(batch)).Wait(), IsEmpty());
-  EXPECT_EQ(store_.states().at("payouts").head.through, 4);
+  EXPECT_EQ(store_.states().at("payouts").head.partitions[0].through, 4);
   EXPECT_THAT(store_.states().at("payouts").rows, IsEmpty());
   subscription_->Leave(consumer, true);
 }
@@ -342,7 +360,71 @@ TEST_F(ServedSubscriptionTest, ASettleIsAnsweredOnlyWhenItIsStored) {
   Pass(absl::Seconds(2));
   store_.AnswerAll();
   EXPECT_THAT(*result.Wait(), IsEmpty());
-  EXPECT_EQ(store_.states().at("payouts").head.through, 1);
+  EXPECT_EQ(store_.states().at("payouts").head.partitions[0].through, 1);
+  store_.AnswerAtOnce();
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, EventsOfPartitionsThatAnotherGatewayHoldsAreItsOwn) {
+  subscription_->OnHold(HoldOf(2, {kOdd}));
+  log_.Grow(6);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 2);
+  EXPECT_THAT(PositionsOf(batch), ElementsAre(1, 3));
+  EXPECT_EQ(Settle({{.partition = kEven, .position = 2, .number = 1, .incarnation = 1}}).Wait().status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_THAT(*Settle(IdsOf(batch)).Wait(), IsEmpty());
+  EXPECT_THAT(PositionsOf(Take(consumer, 1)), ElementsAre(5));
+  subscription_->OnHold(HoldOf(2, {kOdd, kEven}));
+  EXPECT_THAT(PositionsOf(Take(consumer, 2)), ElementsAre(2, 4)) << "the log is read again for what was added";
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, APartitionIsGivenBackWhenNoConsumerHoldsItsEvents) {
+  log_.Grow(2);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 2);
+  Hold hold = HoldOf(1, AllPartitions());
+  hold.excess = kPartitions;
+  subscription_->OnHold(hold);
+  HoldRenewal renewal = subscription_->Renew();
+  EXPECT_FALSE(renewal.given.contains(kOdd));
+  EXPECT_FALSE(renewal.given.contains(kEven));
+  EXPECT_EQ(renewal.known.size() + renewal.given.size(), kPartitions);
+  EXPECT_EQ(renewal.hold, 1);
+  EXPECT_EQ(renewal.consumers, 1);
+  log_.Grow(2);
+  EXPECT_THAT(*Settle(IdsOf(batch)).Wait(), IsEmpty());
+  EXPECT_EQ(store_.states().at("payouts").head.partitions[kOdd], (PartitionProgress{.through = 2, .reserved = 1}));
+  renewal = subscription_->Renew();
+  EXPECT_EQ(renewal.given.size(), 2u);
+  EXPECT_EQ(renewal.given.at(kOdd), absl::ZeroDuration());
+  EXPECT_THAT(renewal.known, IsEmpty());
+  ComingBatch coming = Ask(consumer);
+  EXPECT_FALSE(coming.has_come()) << "nothing more is sent";
+  subscription_->CancelNext(consumer);
+  EXPECT_FALSE(coming.Wait().ok());
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, WhatWaitsForTheStoreFailsWithALostHold) {
+  log_.Grow(2);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 2);
+  store_.Hold();
+  ComingResult written = Settle({batch[0].id});
+  ComingResult gathered = Settle({batch[1].id});
+  EXPECT_FALSE(written.has_come());
+  subscription_->OnHold(HoldOf(2, {}));
+  EXPECT_EQ(written.Wait().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(gathered.Wait().status().code(), absl::StatusCode::kUnavailable);
+  store_.Answer(absl::AbortedError("the hold has ended"));
+  subscription_->OnHold(HoldOf(2, {kOdd}));
+  Pass(absl::Seconds(2));
+  for (const SubscriptionChange& change : store_.waiting()) {
+    EXPECT_EQ(change.hold, 2);
+    EXPECT_FALSE(change.progress.contains(kEven));
+  }
   store_.AnswerAtOnce();
   subscription_->Leave(consumer, true);
 }

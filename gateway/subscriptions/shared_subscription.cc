@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "webhooks/log/partition.h"
 
 namespace stampgate {
 namespace {
@@ -29,57 +30,140 @@ std::vector<Position> InRange(const std::map<Position, Value>& map, Position fir
 
 }  // namespace
 
-SharedSubscription::SharedSubscription(const Options& options, const SubscriptionState& state, Position latest,
-                                       absl::Time now)
-    : options_(options),
-      head_(state.head),
-      changes_(state.rows),
-      now_(now),
-      read_(head_.through),
-      sent_before_start_(std::min(head_.reserved, latest)),
-      unknown_until_(now + options.settle_within),
-      written_through_(head_.through),
-      safely_reserved_(head_.reserved) {
-  Load(state);
+// --- Partitions.
+
+void SharedSubscription::AddPartitions(const std::map<size_t, absl::Time>& held_until, const SubscriptionState& state,
+                                       Position latest, absl::Time now) {
+  now_ = now;
+  head_.incarnation = state.head.incarnation;
+  head_.order = state.head.order;
+  for (const auto& [number, until] : held_until) {
+    const PartitionProgress& progress = head_.partitions[number] = state.head.partitions[number];
+    Partition& partition = partitions_[number];
+    partition.number = number;
+    partition.read = partition.written_through = progress.through;
+    partition.sent_before_start = std::min(progress.reserved, latest);
+    partition.safely_reserved = progress.reserved;
+    partition.unknown_until = until;
+  }
+  Load(held_until, state);
 }
 
-void SharedSubscription::Load(const SubscriptionState& state) {
+void SharedSubscription::Load(const std::map<size_t, absl::Time>& added, const SubscriptionState& state) {
   for (const SubscriptionRow& row : state.rows) {
+    if (!added.contains(row.partition)) continue;
+    Partition& partition = partitions_.at(row.partition);
+    changes_.AddStored(row);
     switch (row.mark) {
       case EventMark::kDone:
-        done_unread_.insert(row.position);
+        partition.done_unread.insert(row.position);
         break;
       case EventMark::kSentAgain:
-        sent_again_unread_[row.position] = row.deliveries;
+        partition.sent_again_unread[row.position] = row.deliveries;
         break;
       case EventMark::kParked:
-        parked_[row.position] = {row.deliveries, row.time, row.reason};
+        parked_[row.position] = {row.partition, row.deliveries, row.time, row.reason};
         break;
       case EventMark::kRetried: {
-        Item& item = AddOutOfOrder(row.position, row.deliveries, row.deliveries_before, row.time);
-        item.is_of_before = true;
-        Hold(row.position, item, unknown_until_);
+        Item& item = AddOutOfOrder(partition, row.position, row.deliveries, row.deliveries_before, row.time);
+        item.key->waiting.insert(row.position);
+        if (now_ < partition.unknown_until) {
+          item.is_of_before = true;
+          Hold(row.position, item, partition.unknown_until);
+        } else {
+          item.reason = DeliveryReason::kGatewayRestarted;
+          Refresh(*item.key);
+        }
         break;
       }
     }
   }
   for (const auto& [name, through] : state.lagging) {
-    Key& key = AddKey(name);
+    const size_t partition = PartitionOf(name);
+    if (!added.contains(partition)) continue;
+    Key& key = AddKey(name, partitions_.at(partition));
     key.lag = Lag{through, /*is_reading=*/true, through};
     lagging_.insert(&key);
   }
 }
 
+std::set<size_t> SharedSubscription::Held() const {
+  std::set<size_t> held;
+  for (const auto& [number, partition] : partitions_) held.insert(number);
+  return held;
+}
+
+void SharedSubscription::StopSending(size_t number) { StopSending(partitions_.at(number)); }
+
+void SharedSubscription::StopSending(Partition& partition) {
+  partition.sends = false;
+  for (auto& [name, key] : keys_) {
+    if (key.partition == &partition) TakeOut(key);
+  }
+  Position& reserved = ProgressOf(partition).reserved;
+  const Position sent = std::max(partition.last_sent, partition.sent_before_start);
+  if (sent >= reserved) return;
+  reserved = sent;
+  WriteProgress();
+}
+
+bool SharedSubscription::IsIdle(size_t number, absl::Time now) const {
+  const Partition& partition = partitions_.at(number);
+  if (partition.held > 0) return false;
+  if (now >= partition.unknown_until) return true;
+  return HasRecovered(partition) && std::none_of(lagging_.begin(), lagging_.end(), [&](const Key* key) {
+           return key->partition == &partition && key->lag->is_reading && key->lag->read < partition.sent_before_start;
+         });
+}
+
+void SharedSubscription::RemovePartition(size_t number) {
+  for (const Position position : InRange(unsettled_, 1, std::numeric_limits<Position>::max())) {
+    if (unsettled_.at(position).key->partition->number == number) Remove(position);
+  }
+  std::erase_if(parked_, [number](const auto& entry) { return entry.second.partition == number; });
+  std::erase_if(lagging_, [number](const Key* key) { return key->partition->number == number; });
+  std::erase_if(touched_, [number](const Key* key) { return key->partition->number == number; });
+  std::erase_if(keys_, [number](const auto& entry) { return entry.second.partition->number == number; });
+  partitions_.erase(number);
+  changes_.Forget(number);
+}
+
 // --- What the owner reads.
 
+size_t SharedSubscription::Window() const {
+  size_t window = 0;
+  for (const auto& [number, partition] : partitions_) window += partition.blocking.size() + partition.done.size();
+  return window;
+}
+
+Position SharedSubscription::read() const {
+  Position read = partitions_.empty() ? 0 : std::numeric_limits<Position>::max();
+  for (const auto& [number, partition] : partitions_) read = std::min(read, partition.read);
+  return read;
+}
+
+bool SharedSubscription::HasRecovered() const {
+  return std::all_of(partitions_.begin(), partitions_.end(),
+                     [](const auto& each) { return HasRecovered(each.second); });
+}
+
 size_t SharedSubscription::WantsEvents(Position latest) {
-  if (read_ >= latest) return 0;
+  const Position read = this->read();
+  if (partitions_.empty() || read >= latest) return 0;
   if (!HasRecovered()) return kMaxRead;
   // Without an event that is not settled, it is not known how old the oldest one is.
-  if (hungry_.empty() || !free_.empty()) return blocking_.empty() ? 1 : 0;
-  while (blocking_.size() + done_.size() >= options_.max_window) {
+  if (hungry_.empty() || !free_.empty()) {
+    const bool is_known = std::any_of(partitions_.begin(), partitions_.end(),
+                                      [](const auto& each) { return !each.second.blocking.empty(); });
+    return is_known ? 0 : 1;
+  }
+  while (Window() >= options_.max_window) {
     if (!BeginLag()) return 0;
   }
+  // Most of the events that a partition lacks, and others do not, are of the others.
+  const bool is_uneven =
+      std::any_of(partitions_.begin(), partitions_.end(), [read](const auto& each) { return each.second.read > read; });
+  if (is_uneven) return kMaxRead;
   size_t places = 0;
   for (const Hunger& hunger : hungry_) {
     places += hunger.places;
@@ -88,10 +172,14 @@ size_t SharedSubscription::WantsEvents(Position latest) {
   return places;
 }
 
-void SharedSubscription::OnRead(const std::vector<ReadEvent>& events, Position through, absl::Time now) {
+void SharedSubscription::OnRead(Position after, const std::vector<ReadEvent>& events, Position through,
+                                absl::Time now) {
   now_ = now;
   for (const ReadEvent& event : events) {
-    Key& key = AddKey(NameOf(event));
+    const std::string name = NameOf(event);
+    const auto it = partitions_.find(PartitionOf(name));
+    if (it == partitions_.end() || it->second.read < after || it->second.read >= event.position) continue;
+    Key& key = AddKey(name, it->second);
     if (key.lag.has_value() && key.lag->is_reading) continue;
     if (IsKnown(event.position, key)) continue;
     if (key.lag.has_value() && !HasRoom(key)) {
@@ -101,8 +189,11 @@ void SharedSubscription::OnRead(const std::vector<ReadEvent>& events, Position t
     }
     Add(event, key);
   }
-  read_ = std::max(read_, through);
-  Advance(/*must_write=*/false);
+  for (auto& [number, partition] : partitions_) {
+    if (partition.read < after) continue;
+    partition.read = std::max(partition.read, through);
+    Advance(partition, /*must_write=*/false);
+  }
   Sweep();
 }
 
@@ -119,16 +210,16 @@ std::optional<Position> SharedSubscription::WantsLagging() const {
 void SharedSubscription::OnLaggingRead(Position after, const std::vector<ReadEvent>& events, Position through,
                                        absl::Time now) {
   now_ = now;
-  through = std::min(through, read_);
   std::set<Key*> reading;
   for (Key* key : lagging_) {
-    if (key->lag->is_reading && key->lag->read >= after && key->lag->read < through) reading.insert(key);
+    const Position end = std::min(through, key->partition->read);
+    if (key->lag->is_reading && key->lag->read >= after && key->lag->read < end) reading.insert(key);
   }
   for (const ReadEvent& event : events) {
     const auto found = keys_.find(NameOf(event));
-    if (event.position > through || found == keys_.end() || !reading.contains(&found->second)) continue;
+    if (found == keys_.end() || !reading.contains(&found->second)) continue;
     Key& key = found->second;
-    if (event.position <= key.lag->read) continue;
+    if (event.position <= key.lag->read || event.position > key.partition->read) continue;
     if (!IsKnown(event.position, key)) {
       if (!HasRoom(key)) {
         reading.erase(&key);
@@ -137,11 +228,11 @@ void SharedSubscription::OnLaggingRead(Position after, const std::vector<ReadEve
       Add(event, key);
     }
     // A key of one event has no further ones.
-    key.lag->read = event.key.empty() ? read_ : event.position;
+    key.lag->read = event.key.empty() ? key.partition->read : event.position;
   }
   for (Key* key : reading) {
-    key->lag->read = std::max(key->lag->read, through);
-    if (key->lag->read >= read_) key->lag->is_reading = false;
+    key->lag->read = std::max(key->lag->read, std::min(through, key->partition->read));
+    if (key->lag->read >= key->partition->read) key->lag->is_reading = false;
     AdvanceLag(*key);
   }
   Sweep();
@@ -161,19 +252,21 @@ std::vector<Position> SharedSubscription::OnLost(Position first, Position last) 
     changes_.Erase(position);
     lost.push_back(position);
   }
-  for (const Position position : InRange(sent_again_unread_, first, last)) {
-    sent_again_unread_.erase(position);
-    changes_.Erase(position);
-    lost.push_back(position);
+  for (auto& [number, partition] : partitions_) {
+    for (const Position position : InRange(partition.sent_again_unread, first, last)) {
+      partition.sent_again_unread.erase(position);
+      changes_.Erase(position);
+      lost.push_back(position);
+    }
+    if (first <= partition.read + 1) partition.read = std::max(partition.read, last);
   }
-  if (first <= read_ + 1) read_ = std::max(read_, last);
   for (Key* key : std::vector<Key*>(lagging_.begin(), lagging_.end())) {
     Lag& lag = *key->lag;
     if (lag.is_reading && first <= lag.read + 1) lag.read = std::max(lag.read, last);
-    if (lag.read >= read_) lag.is_reading = false;
+    if (lag.read >= key->partition->read) lag.is_reading = false;
     AdvanceLag(*key);
   }
-  Advance(/*must_write=*/true);
+  for (auto& [number, partition] : partitions_) Advance(partition, /*must_write=*/true);
   Sweep();
   return lost;
 }
@@ -205,11 +298,14 @@ void SharedSubscription::RemoveConsumer(ConsumerId id, bool gives_back, absl::Ti
   Sweep();
 }
 
-SettleResult SharedSubscription::Resume(ConsumerId id, Position position, int64_t number, absl::Time now) {
+SettleResult SharedSubscription::Resume(ConsumerId id, size_t partition, Position position, int64_t number,
+                                        absl::Time now) {
   now_ = now;
-  if (!HasRecovered()) return SettleResult::kNotReadYet;
+  const auto of = partitions_.find(partition);
+  if (of == partitions_.end()) return SettleResult::kNotHeld;
+  if (!HasRecovered(of->second)) return SettleResult::kNotReadYet;
   const auto it = unsettled_.find(position);
-  if (it == unsettled_.end()) return SettleUnknown(position, SettleOutcome::kExtend).result;
+  if (it == unsettled_.end()) return SettleUnknown(of->second, position, SettleOutcome::kExtend).result;
   Item& item = it->second;
   Key& key = *item.key;
   if (!item.held || item.deliveries != number || (key.consumer != 0 && key.consumer != id)) {
@@ -272,15 +368,17 @@ SharedSubscription::Delivery SharedSubscription::Send(ConsumerId id, Key& key) {
   ++item.deliveries;
   Delivery delivery;
   delivery.consumer = id;
+  delivery.partition = key.partition->number;
   delivery.position = position;
   delivery.number = item.deliveries;
   delivery.count = item.deliveries - item.deliveries_before;
   delivery.reason = item.reason;
   delivery.out_of_order = key.out_of_order;
   Hold(position, item, now_ + options_.settle_within);
-  last_sent_ = std::max(last_sent_, position);
+  Partition& partition = *key.partition;
+  partition.last_sent = std::max(partition.last_sent, position);
   if (item.deliveries == 1) {
-    delivery.after_write = Reserve(position);
+    delivery.after_write = Reserve(partition, position);
   } else {
     PutRow(position, item);
     delivery.after_write = changes_.next();
@@ -291,15 +389,27 @@ SharedSubscription::Delivery SharedSubscription::Send(ConsumerId id, Key& key) {
 
 // Reserves positions for first deliveries, before they are needed. Returns the write after which the event at
 // `position` can be sent.
-uint64_t SharedSubscription::Reserve(Position position) {
-  if (position + options_.reserve_step / 2 > head_.reserved) {
-    if (changes_.written() >= reserve_write_) safely_reserved_ = head_.reserved;
-    head_.reserved = position + options_.reserve_step;
-    changes_.SetHead(head_);
-    written_through_ = head_.through;
+uint64_t SharedSubscription::Reserve(Partition& partition, Position position) {
+  if (position + options_.reserve_step / 2 > ProgressOf(partition).reserved) {
+    const bool is_written = changes_.written() >= reserve_write_;
+    // The others will soon need it, too.
+    for (auto& [number, each] : partitions_) {
+      PartitionProgress& progress = ProgressOf(each);
+      if (is_written) each.safely_reserved = progress.reserved;
+      if (!each.sends) continue;
+      progress.reserved = std::max(progress.reserved, position + options_.reserve_step);
+    }
+    WriteProgress();
     reserve_write_ = changes_.next();
   }
-  return position <= safely_reserved_ ? 0 : reserve_write_;
+  return position <= partition.safely_reserved ? 0 : reserve_write_;
+}
+
+void SharedSubscription::WriteProgress() {
+  for (auto& [number, partition] : partitions_) {
+    partition.written_through = ProgressOf(partition).through;
+    changes_.SetProgress(number, ProgressOf(partition));
+  }
 }
 
 void SharedSubscription::GiveBack(Position position, int64_t number, absl::Time now) {
@@ -321,12 +431,15 @@ bool SharedSubscription::IsCurrent(Position position, int64_t number) const {
   return it != unsettled_.end() && it->second.held && it->second.deliveries == number;
 }
 
-SharedSubscription::Settled SharedSubscription::Settle(Position position, int64_t number, SettleOutcome outcome,
-                                                       absl::Duration delay, absl::string_view reason, absl::Time now) {
+SharedSubscription::Settled SharedSubscription::Settle(size_t partition, Position position, int64_t number,
+                                                       SettleOutcome outcome, absl::Duration delay,
+                                                       absl::string_view reason, absl::Time now) {
   now_ = now;
-  if (!HasRecovered()) return {SettleResult::kNotReadYet};
+  const auto of = partitions_.find(partition);
+  if (of == partitions_.end()) return {SettleResult::kNotHeld};
+  if (!HasRecovered(of->second)) return {SettleResult::kNotReadYet};
   const auto it = unsettled_.find(position);
-  if (it == unsettled_.end()) return SettleUnknown(position, outcome);
+  if (it == unsettled_.end()) return SettleUnknown(of->second, position, outcome);
   Item& item = it->second;
   if (!item.held || item.deliveries != number) return {SettleResult::kSuperseded};
   Key& key = *item.key;
@@ -363,18 +476,20 @@ SharedSubscription::Settled SharedSubscription::Settle(Position position, int64_
 
 // The result for an event that is not among those that are known and not settled. The store may not have its settle
 // yet.
-SharedSubscription::Settled SharedSubscription::SettleUnknown(Position position, SettleOutcome outcome) const {
+SharedSubscription::Settled SharedSubscription::SettleUnknown(const Partition& partition, Position position,
+                                                              SettleOutcome outcome) const {
   if (parked_.contains(position)) {
     return outcome == SettleOutcome::kPark ? Settled{SettleResult::kAlreadySettled, changes_.last()}
                                            : Settled{SettleResult::kSuperseded};
   }
-  const bool is_done = done_.contains(position) || done_unread_.contains(position);
-  if (!is_done && position <= sent_before_start_) {
-    const bool may_lag = std::any_of(lagging_.begin(), lagging_.end(),
-                                     [&](const Key* key) { return key->lag->is_reading && position > key->lag->read; });
+  const bool is_done = partition.done.contains(position) || partition.done_unread.contains(position);
+  if (!is_done && position <= partition.sent_before_start) {
+    const bool may_lag = std::any_of(lagging_.begin(), lagging_.end(), [&](const Key* key) {
+      return key->partition == &partition && key->lag->is_reading && position > key->lag->read;
+    });
     if (may_lag) return {SettleResult::kNotReadYet};
   }
-  if (position > read_ || outcome != SettleOutcome::kDone) return {SettleResult::kSuperseded};
+  if (position > partition.read || outcome != SettleOutcome::kDone) return {SettleResult::kSuperseded};
   return {SettleResult::kAlreadySettled, changes_.last()};
 }
 
@@ -409,7 +524,8 @@ bool SharedSubscription::RetryParked(Position position, absl::Time now) {
   now_ = now;
   const auto it = parked_.find(position);
   if (it == parked_.end()) return false;
-  Item& item = AddOutOfOrder(position, it->second.deliveries, it->second.deliveries, now);
+  Item& item =
+      AddOutOfOrder(partitions_.at(it->second.partition), position, it->second.deliveries, it->second.deliveries, now);
   item.reason = DeliveryReason::kUnparked;
   item.key->waiting.insert(position);
   parked_.erase(it);
@@ -419,9 +535,12 @@ bool SharedSubscription::RetryParked(Position position, absl::Time now) {
 }
 
 bool SharedSubscription::SkipParked(Position position) {
-  if (parked_.erase(position) == 0) return false;
-  KeepDone(position);
-  Advance(/*must_write=*/true);
+  const auto it = parked_.find(position);
+  if (it == parked_.end()) return false;
+  Partition& partition = partitions_.at(it->second.partition);
+  parked_.erase(it);
+  KeepDone(partition, position);
+  Advance(partition, /*must_write=*/true);
   return true;
 }
 
@@ -444,29 +563,35 @@ void SharedSubscription::Seek(Position position) {
     SetConsumer(key, 0);
     Refresh(key);
   }
-  for (const Position at : done_unread_) changes_.Erase(at);
-  for (const auto& [at, deliveries] : sent_again_unread_) changes_.Erase(at);
-  done_.clear();
-  done_unread_.clear();
-  sent_again_unread_.clear();
   lagging_.clear();
-  sought_from_ = std::max(sought_from_, read_);
-  head_ = {.through = position, .reserved = position, .incarnation = head_.incarnation + 1, .order = head_.order};
+  for (auto& [number, partition] : partitions_) {
+    for (const Position at : partition.done_unread) changes_.Erase(at);
+    for (const auto& [at, deliveries] : partition.sent_again_unread) changes_.Erase(at);
+    partition.done.clear();
+    partition.done_unread.clear();
+    partition.sent_again_unread.clear();
+    sought_from_ = std::max(sought_from_, partition.read);
+    ProgressOf(partition) = {.through = position, .reserved = position};
+    partition.read = partition.sent_before_start = partition.safely_reserved = partition.last_sent = position;
+  }
+  ++head_.incarnation;
   changes_.SetHead(head_);
-  read_ = sent_before_start_ = written_through_ = safely_reserved_ = last_sent_ = position;
+  WriteProgress();
   Sweep();
 }
 
 SharedSubscription::Stats SharedSubscription::stats() const {
   Stats stats;
-  stats.through = head_.through;
-  stats.read = read_;
+  stats.read = stats.through = read();
+  for (const auto& [number, partition] : partitions_) {
+    stats.through = std::min(stats.through, ProgressOf(partition).through);
+  }
   stats.unsettled = unsettled_.size();
   stats.held = ends_.size();
   stats.parked = parked_.size();
   stats.consumers = consumers_.size();
   stats.lagging_keys = lagging_.size();
-  stats.settled_through = head_.through;
+  stats.settled_through = stats.through;
   for (const Key* key : lagging_) stats.settled_through = std::min(stats.settled_through, key->lag->through);
   if (!parked_.empty()) stats.settled_through = std::min(stats.settled_through, parked_.begin()->first - 1);
   if (!unsettled_.empty()) stats.settled_through = std::min(stats.settled_through, unsettled_.begin()->first - 1);
@@ -481,25 +606,23 @@ SharedSubscription::Stats SharedSubscription::stats() const {
 }
 
 void SharedSubscription::Close() {
-  const Position sent = std::max(last_sent_, sent_before_start_);
-  if (sent >= head_.reserved) return;
-  head_.reserved = sent;
-  changes_.SetHead(head_);
+  for (auto& [number, partition] : partitions_) StopSending(partition);
 }
 
 // --- Events.
 
-SharedSubscription::Key& SharedSubscription::AddKey(const std::string& name) {
+SharedSubscription::Key& SharedSubscription::AddKey(const std::string& name, Partition& partition) {
   Key& key = keys_[name];
   key.name = name;
+  key.partition = &partition;
   touched_.insert(&key);
   return key;
 }
 
 // Adds an event that was parked.
-SharedSubscription::Item& SharedSubscription::AddOutOfOrder(Position position, int64_t deliveries,
+SharedSubscription::Item& SharedSubscription::AddOutOfOrder(Partition& partition, Position position, int64_t deliveries,
                                                             int64_t deliveries_before, absl::Time returned) {
-  Key& key = AddKey(NameOutOfOrder(position));
+  Key& key = AddKey(NameOutOfOrder(position), partition);
   key.out_of_order = true;
   Item& item = unsettled_[position];
   item.key = &key;
@@ -516,35 +639,36 @@ bool SharedSubscription::HasRoom(const Key& key) const { return key.waiting.size
 // Whether the event that was read need not be added: it is known already, settled or parked.
 bool SharedSubscription::IsKnown(Position position, Key& key) {
   if (unsettled_.contains(position) || parked_.contains(position) || key.done.contains(position)) return true;
-  if (done_unread_.erase(position) == 0) return false;
+  if (key.partition->done_unread.erase(position) == 0) return false;
   key.done.insert(position);
-  if (!key.lag.has_value()) done_[position] = &key;
+  if (!key.lag.has_value()) key.partition->done[position] = &key;
   return true;
 }
 
 void SharedSubscription::Add(const ReadEvent& event, Key& key) {
   const Position position = event.position;
+  Partition& partition = *key.partition;
   Item& item = unsettled_[position];
   item.key = &key;
   item.stored = event.stored;
-  if (const auto it = sent_again_unread_.find(position); it != sent_again_unread_.end()) {
+  if (const auto it = partition.sent_again_unread.find(position); it != partition.sent_again_unread.end()) {
     item.deliveries = it->second;
-    sent_again_unread_.erase(it);
-  } else if (position <= sent_before_start_) {
+    partition.sent_again_unread.erase(it);
+  } else if (position <= partition.sent_before_start) {
     item.deliveries = 1;
   }
-  if (!key.lag.has_value()) blocking_.insert(position);
+  if (!key.lag.has_value()) partition.blocking.insert(position);
   if (item.deliveries > 0) {
     item.reason = DeliveryReason::kGatewayRestarted;
   } else if (position <= sought_from_) {
     item.reason = DeliveryReason::kSeek;
   }
   // If an earlier event was taken from its consumer since the start, so was this one.
-  const bool is_held = item.deliveries > 0 && now_ < unknown_until_ && !key.was_sent_again;
+  const bool is_held = item.deliveries > 0 && now_ < partition.unknown_until && !key.was_sent_again;
   key.waiting.insert(position);
   if (is_held) {
     item.is_of_before = true;
-    Hold(position, item, unknown_until_);
+    Hold(position, item, partition.unknown_until);
   }
   Refresh(key);
 }
@@ -556,7 +680,7 @@ void SharedSubscription::Remove(Position position) {
   if (it->second.held) Release(position, it->second);
   TakeOut(key);
   key.waiting.erase(position);
-  blocking_.erase(position);
+  key.partition->blocking.erase(position);
   if (key.out_of_order) returned_.erase({it->second.stored, position});
   unsettled_.erase(it);
   touched_.insert(&key);
@@ -566,13 +690,13 @@ void SharedSubscription::Done(Position position) {
   Key& key = *unsettled_.at(position).key;
   Remove(position);
   if (key.out_of_order) {
-    KeepDone(position);
-    Advance(/*must_write=*/true);
+    KeepDone(*key.partition, position);
+    Advance(*key.partition, /*must_write=*/true);
     return;
   }
   key.done.insert(position);
-  if (!key.lag.has_value()) done_[position] = &key;
-  changes_.Put({.position = position, .mark = EventMark::kDone});
+  if (!key.lag.has_value()) key.partition->done[position] = &key;
+  changes_.Put({.position = position, .partition = key.partition->number, .mark = EventMark::kDone});
   AfterSettle(key);
   Refresh(key);
 }
@@ -581,9 +705,10 @@ void SharedSubscription::Park(Position position, absl::string_view reason) {
   const Item& item = unsettled_.at(position);
   Key& key = *item.key;
   Parked& parked = parked_[position];
-  parked = {item.deliveries, now_, std::string(reason)};
+  parked = {key.partition->number, item.deliveries, now_, std::string(reason)};
   newly_parked_.push_back(position);
   changes_.Put({.position = position,
+                .partition = parked.partition,
                 .mark = EventMark::kParked,
                 .deliveries = parked.deliveries,
                 .time = parked.time,
@@ -594,17 +719,20 @@ void SharedSubscription::Park(Position position, absl::string_view reason) {
 
 void SharedSubscription::AfterSettle(Key& key) {
   if (key.lag.has_value()) AdvanceLag(key);
-  Advance(/*must_write=*/true);
+  Advance(*key.partition, /*must_write=*/true);
 }
 
 // Remembers that an event is done whose key is not known, as long as it could be read again.
-void SharedSubscription::KeepDone(Position position) {
-  done_unread_.insert(position);
-  changes_.Put({.position = position, .mark = EventMark::kDone});
+void SharedSubscription::KeepDone(Partition& partition, Position position) {
+  partition.done_unread.insert(position);
+  changes_.Put({.position = position, .partition = partition.number, .mark = EventMark::kDone});
 }
 
 void SharedSubscription::PutRow(Position position, const Item& item) {
-  SubscriptionRow row = {.position = position, .mark = EventMark::kSentAgain, .deliveries = item.deliveries};
+  SubscriptionRow row = {.position = position,
+                         .partition = item.key->partition->number,
+                         .mark = EventMark::kSentAgain,
+                         .deliveries = item.deliveries};
   if (item.key->out_of_order) {
     row.mark = EventMark::kRetried;
     row.deliveries_before = item.deliveries_before;
@@ -631,6 +759,7 @@ void SharedSubscription::Hold(Position position, Item& item, absl::Time until) {
   key.held.insert(position);
   if (item.is_of_before) key.unsure.insert(position);
   if (item.deliveries > 1) ++key.held_again;
+  ++key.partition->held;
   if (key.consumer != 0) ++consumers_.at(key.consumer).held;
   item.held = true;
   item.until = until;
@@ -645,6 +774,7 @@ void SharedSubscription::Release(Position position, Item& item) {
   key.unsure.erase(position);
   key.waiting.insert(position);
   if (item.deliveries > 1) --key.held_again;
+  --key.partition->held;
   const ConsumerId id = key.consumer;
   if (id != 0) {
     --consumers_.at(id).held;
@@ -717,7 +847,7 @@ void SharedSubscription::Refresh(Key& key) {
       Park(first, absl::StrCat("max_deliveries: it was delivered ", count, " times"));
       continue;
     }
-    if (item.not_before > now_) return;
+    if (item.not_before > now_ || !key.partition->sends) return;
     if (key.held.empty()) {
       key.ready = first;
       free_.insert({first, &key});
@@ -733,38 +863,39 @@ void SharedSubscription::Refresh(Key& key) {
 
 // --- Positions.
 
-// Moves the head past what is settled. If not `must_write`, the change may be written later: after a start, the events
-// are only read again.
-void SharedSubscription::Advance(bool must_write) {
-  const Position through = blocking_.empty() ? read_ : *blocking_.begin() - 1;
-  if (through > head_.through) {
-    head_.through = through;
-    while (!done_.empty() && done_.begin()->first <= through) {
-      const auto [position, key] = *done_.begin();
+// Moves the partition's position past what is settled. If not `must_write`, the change may be written later: after a
+// start, the events are only read again.
+void SharedSubscription::Advance(Partition& partition, bool must_write) {
+  PartitionProgress& progress = ProgressOf(partition);
+  const Position through = partition.blocking.empty() ? partition.read : *partition.blocking.begin() - 1;
+  if (through > progress.through) {
+    progress.through = through;
+    while (!partition.done.empty() && partition.done.begin()->first <= through) {
+      const auto [position, key] = *partition.done.begin();
       key->done.erase(position);
       touched_.insert(key);
-      done_.erase(done_.begin());
+      partition.done.erase(partition.done.begin());
       changes_.Erase(position);
       must_write = true;
     }
   }
   if (lagging_.empty()) {
-    while (!done_unread_.empty() && *done_unread_.begin() <= head_.through) {
-      changes_.Erase(*done_unread_.begin());
-      done_unread_.erase(done_unread_.begin());
+    std::set<Position>& done_unread = partition.done_unread;
+    while (!done_unread.empty() && *done_unread.begin() <= progress.through) {
+      changes_.Erase(*done_unread.begin());
+      done_unread.erase(done_unread.begin());
       must_write = true;
     }
   }
-  if (must_write || head_.through - written_through_ >= options_.reserve_step) {
-    written_through_ = head_.through;
-    changes_.SetHead(head_);
-  }
+  if (must_write || progress.through - partition.written_through >= options_.reserve_step) WriteProgress();
 }
 
-// Moves the position of a lagging key past what is settled, at most to the head, which counts for the later events.
+// Moves the position of a lagging key past what is settled, at most to its partition's, which counts for the later
+// events.
 void SharedSubscription::AdvanceLag(Key& key) {
   Lag& lag = *key.lag;
-  Position through = std::min(lag.is_reading ? lag.read : read_, head_.through);
+  const Position head = ProgressOf(*key.partition).through;
+  Position through = std::min(lag.is_reading ? lag.read : key.partition->read, head);
   for (const std::set<Position>* positions : {&key.held, &key.waiting}) {
     if (!positions->empty()) through = std::min(through, *positions->begin() - 1);
   }
@@ -776,20 +907,25 @@ void SharedSubscription::AdvanceLag(Key& key) {
       key.done.erase(key.done.begin());
     }
   }
-  if (!lag.is_reading && lag.through >= head_.through) EndLag(key);
+  if (!lag.is_reading && lag.through >= head) EndLag(key);
 }
 
-// Makes the key of the event lag that the head waits for. Returns false if too many keys lag.
+// Makes the key of the first event lag that a partition waits for. Returns false if too many keys lag.
 bool SharedSubscription::BeginLag() {
-  if (blocking_.empty() || lagging_.size() >= options_.max_lagging_keys) return false;
-  const Position first = *blocking_.begin();
+  Position first = std::numeric_limits<Position>::max();
+  for (const auto& [number, each] : partitions_) {
+    if (!each.blocking.empty()) first = std::min(first, *each.blocking.begin());
+  }
+  if (first == std::numeric_limits<Position>::max() || lagging_.size() >= options_.max_lagging_keys) return false;
   Key& key = *unsettled_.at(first).key;
-  for (const Position position : key.done) done_.erase(position);
-  for (const Position position : key.held) blocking_.erase(position);
-  for (const Position position : key.waiting) blocking_.erase(position);
-  key.lag = Lag{.through = head_.through};
+  Partition& partition = *key.partition;
+  for (const Position position : key.done) partition.done.erase(position);
+  for (const Position position : key.held) partition.blocking.erase(position);
+  for (const Position position : key.waiting) partition.blocking.erase(position);
+  const Position through = ProgressOf(partition).through;
+  key.lag = Lag{.through = through};
   lagging_.insert(&key);
-  changes_.PutLagging(key.name, head_.through);
+  changes_.PutLagging(key.name, through);
   // Forgets events that the key cannot have as known ones: they are read again.
   while (key.waiting.size() + key.held.size() > MaxKnown() && !key.waiting.empty()) {
     const Position last = *key.waiting.rbegin();
@@ -799,7 +935,7 @@ bool SharedSubscription::BeginLag() {
     key.lag->read = last - 1;
   }
   Refresh(key);
-  Advance(/*must_write=*/true);
+  Advance(partition, /*must_write=*/true);
   AdvanceLag(key);
   return true;
 }
@@ -809,9 +945,10 @@ void SharedSubscription::EndLag(Key& key) {
   key.lag.reset();
   lagging_.erase(&key);
   changes_.EraseLagging(key.name);
-  blocking_.insert(key.held.begin(), key.held.end());
-  blocking_.insert(key.waiting.begin(), key.waiting.end());
-  for (const Position position : key.done) done_[position] = &key;
+  Partition& partition = *key.partition;
+  partition.blocking.insert(key.held.begin(), key.held.end());
+  partition.blocking.insert(key.waiting.begin(), key.waiting.end());
+  for (const Position position : key.done) partition.done[position] = &key;
   touched_.insert(&key);
 }
 

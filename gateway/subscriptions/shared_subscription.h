@@ -29,7 +29,8 @@ enum class SettleResult {
   kSettled,
   kAlreadySettled,  // the event is done, by this settle's delivery or by another one
   kSuperseded,      // the delivery is not the current one of the event, or the event is parked
-  kNotReadYet,      // the gateway was started, and has not read this event again
+  kNotReadYet,      // the partition was added, and this event of it was not read again
+  kNotHeld,         // another gateway holds the partition
   kTooManyParked,   // the event cannot be parked; the delivery stays current
 };
 
@@ -39,9 +40,13 @@ enum class SettleResult {
 // Of one key, one consumer at a time holds events, in the order of the log. An event that is sent again is sent alone:
 // the next ones of its key wait until it is settled. So an event that cannot be handled is parked alone.
 //
-// The log is read once, forward. The window has the events that were read and are not settled, and what was settled
-// out of order; its size is limited. If the first event of a full window is not settled, its key begins to lag: it gets
-// a position of its own, and the window passes it. The owner reads the further events of lagging keys separately.
+// The keys are divided into partitions. Several gateways can serve a subscription, each with some of the partitions: it
+// adds those that it holds, and ignores the events of the others.
+//
+// The log is read once, forward, and again for a partition that was added later. The window has the events that were
+// read and are not settled, and what was settled out of order; its size is limited. If the first event of a full window
+// is not settled, its key begins to lag: it gets a position of its own, and the window passes it. The owner reads the
+// further events of lagging keys separately.
 class SharedSubscription {
  public:
   using ConsumerId = uint64_t;
@@ -51,6 +56,7 @@ class SharedSubscription {
     int64_t max_deliveries = 0;
     size_t max_unsettled_per_key = 0;
     size_t max_window = 10000;
+    // A partition that is added can bring more lagging keys, and more parked events, than the next limits allow.
     size_t max_lagging_keys = 1000;
     // If so many events are parked, no further ones are: kPark is refused, and an event that was sent `max_deliveries`
     // times is sent again and again.
@@ -69,6 +75,7 @@ class SharedSubscription {
   // One sending of one event to one consumer. Together with the incarnation, position and number identify it.
   struct Delivery {
     ConsumerId consumer = 0;
+    size_t partition = 0;  // of the event's key
     Position position = 0;
     int64_t number = 0;  // how often the event has been sent, with this delivery
     int64_t count = 0;   // the same, but since RetryParked if the event was parked
@@ -78,6 +85,7 @@ class SharedSubscription {
   };
 
   struct Parked {
+    size_t partition = 0;
     int64_t deliveries = 0;
     absl::Time time;
     std::string reason;
@@ -89,6 +97,7 @@ class SharedSubscription {
     absl::Time stored = absl::InfinitePast();  // of an event that this settle has made done; see ReadEvent
   };
 
+  // About the partitions that were added.
   struct Stats {
     Position through = 0;  // every event up to here is settled, parked, or of a lagging key
     Position read = 0;     // the events up to here were read
@@ -104,9 +113,8 @@ class SharedSubscription {
     std::optional<absl::Time> oldest;
   };
 
-  // `state` is what the store has, and `latest` the log's latest position. Until `now` plus settle_within, events that
-  // may have been sent before belong to consumers that are unknown.
-  SharedSubscription(const Options& options, const SubscriptionState& state, Position latest, absl::Time now);
+  // Has no partition yet.
+  explicit SharedSubscription(const Options& options) : options_(options) {}
   SharedSubscription(const SharedSubscription&) = delete;
   SharedSubscription& operator=(const SharedSubscription&) = delete;
 
@@ -114,14 +122,34 @@ class SharedSubscription {
   void SetOptions(const Options& options) { options_ = options; }
   const Options& options() const { return options_; }
 
+  // --- Partitions.
+
+  // Adds partitions that it does not have. `state` is what the store has; its parts of other partitions are ignored. If
+  // it has partitions, `state` must have their incarnation. `latest` is the log's latest position. Until the time of
+  // its partition, an event that may have been sent before belongs to a consumer that is unknown.
+  void AddPartitions(const std::map<size_t, absl::Time>& held_until, const SubscriptionState& state, Position latest,
+                     absl::Time now);
+  bool Holds(size_t partition) const { return partitions_.contains(partition); }
+  // Returns the partitions that it has.
+  std::set<size_t> Held() const;
+  // Sends nothing of the partition from now on, and reserves no more of it than what was sent, so that who gets it next
+  // does not wait for consumers in vain. What consumers hold of it can be settled.
+  void StopSending(size_t partition);
+  // Whether no consumer can hold an event of the partition.
+  bool IsIdle(size_t partition, absl::Time now) const;
+  // Forgets the partition, with the changes of it that were not written.
+  void RemovePartition(size_t partition);
+
   // --- What the owner reads.
 
   // Returns how many events the owner must read after `read()`; zero if none. If the window is full, keys begin to lag.
   // The next call must follow OnRead.
   size_t WantsEvents(Position latest);
-  Position read() const { return read_; }
-  // Adds the events that were read after read(), up to `through`.
-  void OnRead(const std::vector<ReadEvent>& events, Position through, absl::Time now);
+  // Returns the position up to which the events of every partition were read; zero if it has no partition.
+  Position read() const;
+  // Adds the events that were read after `after`, up to `through`. Ignores those of partitions whose events between
+  // `after` and what was read before are unknown.
+  void OnRead(Position after, const std::vector<ReadEvent>& events, Position through, absl::Time now);
 
   // Returns the position after which the owner must read events of lagging keys, if any.
   std::optional<Position> WantsLagging() const;
@@ -132,8 +160,9 @@ class SharedSubscription {
   // and not settled, or parked.
   std::vector<Position> OnLost(Position first, Position last);
 
-  // Whether all events that may have been sent before the start were read again, except those of lagging keys.
-  bool HasRecovered() const { return read_ >= sent_before_start_; }
+  // Whether all events that may have been sent before their partitions were added were read again, except those of
+  // lagging keys.
+  bool HasRecovered() const;
 
   // --- Consumers.
 
@@ -146,7 +175,7 @@ class SharedSubscription {
   // time begins again. The other held events of the same key then belong to the consumer, too. It may not have got them
   // all: it gets no further event of the key until it has resumed or settled each, or its time is over. Returns
   // kSettled, or why the consumer does not have the event.
-  SettleResult Resume(ConsumerId consumer, Position position, int64_t number, absl::Time now);
+  SettleResult Resume(ConsumerId consumer, size_t partition, Position position, int64_t number, absl::Time now);
   // Whether the consumer can receive deliveries now. Assign resets this for each consumer that gets some.
   void SetReceiving(ConsumerId consumer, bool receives);
 
@@ -165,7 +194,7 @@ class SharedSubscription {
   bool IsCurrent(Position position, int64_t number) const;
 
   // `delay` is used by kRetry, `reason` by kPark.
-  Settled Settle(Position position, int64_t number, SettleOutcome outcome, absl::Duration delay,
+  Settled Settle(size_t partition, Position position, int64_t number, SettleOutcome outcome, absl::Duration delay,
                  absl::string_view reason, absl::Time now);
 
   // --- Time.
@@ -186,8 +215,7 @@ class SharedSubscription {
   // Returns the positions that were parked since the last call.
   std::vector<Position> TakeParked() { return std::exchange(newly_parked_, {}); }
 
-  // Reserves no more than what was sent, so that the next start does not wait for consumers in vain. No delivery may
-  // follow.
+  // Does StopSending for every partition.
   void Close();
 
   int64_t incarnation() const { return head_.incarnation; }
@@ -196,6 +224,22 @@ class SharedSubscription {
 
  private:
   struct Key;
+
+  struct Partition {
+    size_t number = 0;
+    Position read = 0;               // the events up to here were read
+    Position sent_before_start = 0;  // events up to here may have been sent before the partition was added
+    absl::Time unknown_until;        // until when the consumers that got them can settle them
+    Position written_through = 0;    // the `through` of the latest change of the head
+    Position safely_reserved = 0;    // the store has reserved the positions up to here
+    Position last_sent = 0;
+    bool sends = true;
+    size_t held = 0;                                // known events that consumers hold, or may hold
+    std::set<Position> blocking;                    // of unsettled_, those that its `through` waits for
+    std::map<Position, Key*> done;                  // Key::done of the keys that do not lag
+    std::set<Position> done_unread;                 // done, of a key that is not known
+    std::map<Position, int64_t> sent_again_unread;  // the deliveries of events that were not read since the start
+  };
 
   struct Item {
     Key* key = nullptr;
@@ -212,17 +256,18 @@ class SharedSubscription {
   // The progress of a lagging key.
   struct Lag {
     Position through = 0;     // every event of the key up to here is settled or parked
-    bool is_reading = false;  // whether the log has further events of the key up to read_ that are not known
+    bool is_reading = false;  // whether further events of the key, up to Partition::read, are not known
     Position read = 0;        // if is_reading: the events up to here are known
   };
 
   // What orders events. Only keys with events that are not settled, or that are settled out of order, exist.
   struct Key {
     std::string name;
+    Partition* partition = nullptr;
     std::set<Position> waiting;  // not settled and not held
     std::set<Position> held;     // all before those that wait
     std::set<Position> unsure;   // of `held`: not resumed since the start, or since the end of their stream
-    std::set<Position> done;     // settled before an earlier event of the key, or of the window
+    std::set<Position> done;     // settled before an earlier event of the key, or of the partition
     size_t held_again = 0;       // how many of `held` were sent more than once
     ConsumerId consumer = 0;     // of `held`; zero if it is unknown
     std::optional<Lag> lag;
@@ -256,9 +301,15 @@ class SharedSubscription {
     bool is_ranked_for_own = false;           // whether hungry_for_own_ has it
   };
 
-  void Load(const SubscriptionState& state);
-  Key& AddKey(const std::string& name);
-  Item& AddOutOfOrder(Position position, int64_t deliveries, int64_t deliveries_before, absl::Time returned);
+  PartitionProgress& ProgressOf(const Partition& partition) { return head_.partitions[partition.number]; }
+  const PartitionProgress& ProgressOf(const Partition& partition) const { return head_.partitions[partition.number]; }
+  static bool HasRecovered(const Partition& partition) { return partition.read >= partition.sent_before_start; }
+  void Load(const std::map<size_t, absl::Time>& added, const SubscriptionState& state);
+  Key& AddKey(const std::string& name, Partition& partition);
+  Item& AddOutOfOrder(Partition& partition, Position position, int64_t deliveries, int64_t deliveries_before,
+                      absl::Time returned);
+  // The size of the window.
+  size_t Window() const;
   // The most events of a lagging key that are known: enough that its consumer need not wait for the log.
   size_t MaxKnown() const { return 2 * options_.max_unsettled_per_key; }
   bool HasRoom(const Key& key) const;
@@ -272,47 +323,39 @@ class SharedSubscription {
   void Hold(Position position, Item& item, absl::Time until);
   void Release(Position position, Item& item);
   Delivery Send(ConsumerId id, Key& key);
-  uint64_t Reserve(Position position);
+  uint64_t Reserve(Partition& partition, Position position);
+  void WriteProgress();
+  void StopSending(Partition& partition);
   void PutRow(Position position, const Item& item);
-  void KeepDone(Position position);
+  void KeepDone(Partition& partition, Position position);
   void SetConsumer(Key& key, ConsumerId id);
   void Rank(ConsumerId id);
   void Refresh(Key& key);
   void TakeOut(Key& key);
   void AfterSettle(Key& key);
-  void Advance(bool must_write);
+  void Advance(Partition& partition, bool must_write);
   void AdvanceLag(Key& key);
   bool BeginLag();
   void EndLag(Key& key);
   void Sweep();
-  Settled SettleUnknown(Position position, SettleOutcome outcome) const;
+  Settled SettleUnknown(const Partition& partition, Position position, SettleOutcome outcome) const;
 
   Options options_;
-  SubscriptionHead head_;
+  SubscriptionHead head_;  // its parts of partitions that it does not have mean nothing
+  std::map<size_t, Partition> partitions_;
   UnwrittenChanges changes_;
-  absl::Time now_;  // of the latest call with a time
-  Position read_ = 0;
-  Position sent_before_start_ = 0;  // events up to here may have been sent before the start
-  absl::Time unknown_until_;        // until when consumers that got them before the start can settle them
-  Position written_through_ = 0;    // `head_.through` of the latest change
-  Position safely_reserved_ = 0;    // the store has reserved the positions up to here
-  uint64_t reserve_write_ = 0;      // the write that reserves those up to `head_.reserved`
-
-  Position last_sent_ = 0;
-  Position sought_from_ = 0;  // where the subscription had been before the latest Seek
+  absl::Time now_;              // of the latest call with a time
+  uint64_t reserve_write_ = 0;  // the write that reserves the positions that head_ has
+  Position sought_from_ = 0;    // where the subscription had been before the latest Seek
 
   std::map<Position, Parked> parked_;
   std::vector<Position> newly_parked_;
-  std::set<Position> done_unread_;                 // done, of a key that is not known
-  std::map<Position, int64_t> sent_again_unread_;  // the deliveries of events that were not read since the start
 
   std::unordered_map<std::string, Key> keys_;
   std::set<Key*> touched_;  // may have become superfluous
   std::set<Key*> lagging_;
   std::map<Position, Item> unsettled_;
   std::set<std::pair<absl::Time, Position>> returned_;  // of unsettled_, those out of order; see Item::stored
-  std::set<Position> blocking_;                         // of unsettled_, those that `head_.through` waits for
-  std::map<Position, Key*> done_;                       // Key::done of the keys that do not lag
 
   std::map<ConsumerId, Consumer> consumers_;
   ConsumerId last_consumer_ = 0;

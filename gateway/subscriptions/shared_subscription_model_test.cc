@@ -1,10 +1,13 @@
-// Compares random histories of a shared subscription with a naive model: which events may be sent to whom, and what a
-// settle returns. The histories contain crashes, writes that fail, lagging keys, lost events and seeks. With
-// STAMPGATE_LONG=1, the test has 20,000 histories instead of 500; STAMPGATE_SEED=... repeats one.
+// Compares random histories of a shared subscription at two gateways with a naive model: which events may be sent to
+// whom, and what a settle returns. The histories contain partitions that move, crashes, writes that fail, lagging keys,
+// lost events and seeks. With STAMPGATE_LONG=1, the test has 20,000 histories instead of 500; STAMPGATE_SEED=...
+// repeats one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -19,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gateway/subscriptions/shared_subscription.h"
+#include "webhooks/log/partition.h"
 
 namespace stampgate {
 namespace {
@@ -33,12 +37,29 @@ constexpr int64_t kMaxDeliveries = 3;
 // The store of one subscription.
 class Store {
  public:
-  void Apply(const SubscriptionChange& change) {
+  // Applies a change of a gateway that holds these partitions.
+  void Apply(const SubscriptionChange& change, const std::set<size_t>& held) {
     if (change.head.has_value()) head_ = *change.head;
-    for (const Position position : change.erase) rows_.erase(position);
-    for (const SubscriptionRow& row : change.put) rows_[row.position] = row;
-    for (const std::string& key : change.erase_lagging) lagging_.erase(key);
-    for (const auto& [key, position] : change.put_lagging) lagging_[key] = position;
+    for (const auto& [partition, progress] : change.progress) {
+      ASSERT_TRUE(held.contains(partition));
+      head_.partitions[partition] = progress;
+    }
+    for (const Position position : change.erase) {
+      const auto it = rows_.find(position);
+      if (it != rows_.end() && held.contains(it->second.partition)) rows_.erase(it);
+    }
+    for (const SubscriptionRow& row : change.put) {
+      ASSERT_TRUE(held.contains(row.partition)) << "event " << row.position;
+      rows_[row.position] = row;
+    }
+    for (const std::string& key : change.erase_lagging) {
+      ASSERT_TRUE(held.contains(PartitionOf(key)));
+      lagging_.erase(key);
+    }
+    for (const auto& [key, position] : change.put_lagging) {
+      ASSERT_TRUE(held.contains(PartitionOf(key)));
+      lagging_[key] = position;
+    }
   }
 
   SubscriptionState state() const {
@@ -80,17 +101,49 @@ struct ModelEvent {
 
 // One delivery that a consumer got, perhaps long ago.
 struct Token {
+  size_t partition;
   Position position;
   int64_t number;
 };
 
+// What a read of the log returns, some time after it began.
+struct Page {
+  Position after;
+  std::vector<ReadEvent> events;
+  Position through;
+};
+
+struct Gateway {
+  std::unique_ptr<SharedSubscription> subscription;
+  std::optional<SubscriptionChange> under_way;
+  std::map<ConsumerId, size_t> consumers;  // and their places
+  std::vector<Delivery> unsent;
+  std::vector<std::pair<Position, uint64_t>> acks;  // results that wait for a write
+  std::set<size_t> stopping;                        // partitions of which it sends nothing any more
+  std::optional<Page> page;                         // of the read in progress
+  std::optional<Page> lagging_page;                 // the same for lagging keys
+};
+
+std::string NameOf(Position position, const std::string& key) {
+  return key.empty() ? absl::StrCat("#", position) : absl::StrCat("=", key);
+}
+
 class History {
  public:
-  History(uint64_t seed, const SharedSubscription::Options& options) : random_(seed), options_(options) { Restart(); }
+  History(uint64_t seed, const SharedSubscription::Options& options) : random_(seed), options_(options) {
+    std::array<std::set<size_t>, 2> held;
+    for (size_t partition = 0; partition < kPartitions; ++partition) held[Pick(2)].insert(partition);
+    for (size_t i = 0; i < held.size(); ++i) {
+      g_ = &gateways_[i];
+      g_->subscription = std::make_unique<SharedSubscription>(options_);
+      Add(held[i], /*is_clean=*/true);
+    }
+  }
 
-  // Does one random step.
+  // Does one random step at one of the gateways.
   void Step() {
-    const int dice = Pick(100);
+    g_ = &gateways_[Pick(2)];
+    const int dice = Pick(104);
     if (dice < 18) {
       Append();
     } else if (dice < 32) {
@@ -119,14 +172,25 @@ class History {
       Lose();
     } else if (dice == 99 && Pick(3) == 0) {
       Seek();
+    } else if (dice == 100) {
+      StopSending();
+    } else if (dice == 101) {
+      Release();
+    } else if (dice == 102) {
+      Take();
     }
     Check();
   }
 
   // Consumers settle all events; fails if the subscription does not send one.
   void Drain() {
-    AddConsumer();
-    for (int round = 0; round < 2000 && HasOpen(); ++round) {
+    for (Gateway& gateway : gateways_) {
+      g_ = &gateway;
+      AddConsumer();
+      for (const size_t partition : std::exchange(gateway.stopping, {})) Move(partition, /*is_clean=*/false);
+    }
+    for (int round = 0; round < 4000 && HasOpen(); ++round) {
+      g_ = &gateways_[round % 2];
       Read();
       ReadLagging();
       Assign();
@@ -149,49 +213,61 @@ class History {
     events_[latest_].key = key == 0 ? "" : absl::StrCat("k", key < 4 ? 1 : key);
   }
 
-  std::vector<ReadEvent> After(Position after, size_t most, Position* through) const {
-    std::vector<ReadEvent> found;
-    *through = latest_;
+  Page After(Position after, size_t most) const {
+    Page page = {after, {}, latest_};
     for (auto it = events_.upper_bound(after); it != events_.end(); ++it) {
       if (it->second.state == ModelEvent::State::kLost) continue;
-      if (found.size() == most) {
-        *through = it->first - 1;
+      if (page.events.size() == most) {
+        page.through = it->first - 1;
         break;
       }
-      found.push_back({.position = it->first, .key = it->second.key});
+      page.events.push_back({.position = it->first, .key = it->second.key});
     }
-    return found;
+    return page;
   }
 
+  // Begins or ends a read.
   void Read() {
-    const size_t wanted = subscription_->WantsEvents(latest_);
-    if (wanted == 0) return;
-    Position through = 0;
-    const std::vector<ReadEvent> found = After(subscription_->read(), 1 + Pick(static_cast<int>(wanted)), &through);
-    subscription_->OnRead(found, through, now_);
+    if (!g_->page.has_value()) {
+      const size_t wanted = g_->subscription->WantsEvents(latest_);
+      if (wanted == 0) return;
+      g_->page = After(g_->subscription->read(), 1 + Pick(static_cast<int>(wanted)));
+      if (Pick(2) == 0) return;
+    }
+    const Page page = *std::exchange(g_->page, std::nullopt);
+    g_->subscription->OnRead(page.after, page.events, page.through, now_);
   }
 
   void ReadLagging() {
-    const std::optional<Position> after = subscription_->WantsLagging();
-    if (!after.has_value()) return;
-    Position through = 0;
-    const std::vector<ReadEvent> found = After(*after, 1 + Pick(10), &through);
-    subscription_->OnLaggingRead(*after, found, through, now_);
+    if (!g_->lagging_page.has_value()) {
+      const std::optional<Position> after = g_->subscription->WantsLagging();
+      if (!after.has_value()) return;
+      g_->lagging_page = After(*after, 1 + Pick(10));
+      if (Pick(2) == 0) return;
+    }
+    const Page page = *std::exchange(g_->lagging_page, std::nullopt);
+    g_->subscription->OnLaggingRead(page.after, page.events, page.through, now_);
     Adopt();
   }
 
   void AddConsumer() {
     const size_t places = 1 + Pick(8);
-    consumers_[subscription_->AddConsumer(places)] = places;
+    ConsumerId id = 0;
+    // A consumer of the one gateway has an even number, and one of the other gateway an odd one.
+    do {
+      id = g_->subscription->AddConsumer(places);
+      if (id % 2 != static_cast<size_t>(g_ - gateways_.data())) g_->subscription->RemoveConsumer(id, true, now_);
+    } while (id % 2 != static_cast<size_t>(g_ - gateways_.data()));
+    g_->consumers[id] = places;
   }
 
   void RemoveConsumer() {
-    if (consumers_.empty()) return;
-    auto it = consumers_.begin();
-    std::advance(it, Pick(static_cast<int>(consumers_.size())));
+    if (g_->consumers.empty()) return;
+    auto it = g_->consumers.begin();
+    std::advance(it, Pick(static_cast<int>(g_->consumers.size())));
     const ConsumerId id = it->first;
     const bool gives_back = Pick(2) == 0;
-    consumers_.erase(it);
+    g_->consumers.erase(it);
     GiveBackUnsent(id);
     for (auto& [position, event] : events_) {
       if (!event.held || event.consumer != id) continue;
@@ -202,7 +278,7 @@ class History {
         LoseDelivery(position);
       }
     }
-    subscription_->RemoveConsumer(id, gives_back, now_);
+    g_->subscription->RemoveConsumer(id, gives_back, now_);
   }
 
   // The latest delivery of an event has not arrived at its consumer.
@@ -215,22 +291,22 @@ class History {
 
   // The consumer has not got these deliveries.
   void GiveBackUnsent(ConsumerId id) {
-    for (auto delivery = unsent_.rbegin(); delivery != unsent_.rend(); ++delivery) {
-      if (delivery->consumer != id || !subscription_->IsCurrent(delivery->position, delivery->number)) continue;
-      subscription_->GiveBack(delivery->position, delivery->number, now_);
+    for (auto delivery = g_->unsent.rbegin(); delivery != g_->unsent.rend(); ++delivery) {
+      if (delivery->consumer != id || !g_->subscription->IsCurrent(delivery->position, delivery->number)) continue;
+      g_->subscription->GiveBack(delivery->position, delivery->number, now_);
       ModelEvent& event = events_.at(delivery->position);
       event.held = false;
       event.consumer = 0;
       --event.sent_at_most;
     }
-    std::erase_if(unsent_, [id](const Delivery& delivery) { return delivery.consumer == id; });
+    std::erase_if(g_->unsent, [id](const Delivery& delivery) { return delivery.consumer == id; });
   }
 
   void Assign() {
-    for (const auto& [id, places] : consumers_) {
-      if (Pick(4) != 0) subscription_->SetReceiving(id, true);
+    for (const auto& [id, places] : g_->consumers) {
+      if (Pick(4) != 0) g_->subscription->SetReceiving(id, true);
     }
-    for (const Delivery& delivery : subscription_->Assign(now_, 1 + Pick(4), 1 + Pick(3))) {
+    for (const Delivery& delivery : g_->subscription->Assign(now_, 1 + Pick(4), 1 + Pick(3))) {
       OnDelivery(delivery);
       if (testing::Test::HasFailure()) return;
     }
@@ -239,8 +315,11 @@ class History {
   void OnDelivery(const Delivery& delivery) {
     SCOPED_TRACE(absl::StrCat("delivery ", delivery.number, " of event ", delivery.position));
     ASSERT_TRUE(events_.contains(delivery.position));
-    ASSERT_TRUE(consumers_.contains(delivery.consumer));
+    ASSERT_TRUE(g_->consumers.contains(delivery.consumer));
     ModelEvent& event = events_.at(delivery.position);
+    ASSERT_EQ(delivery.partition, PartitionOf(NameOf(delivery.position, event.key)));
+    ASSERT_TRUE(g_->subscription->Holds(delivery.partition));
+    ASSERT_FALSE(g_->stopping.contains(delivery.partition));
     ASSERT_EQ(event.state, ModelEvent::State::kOpen);
     ASSERT_FALSE(event.held);
     ASSERT_GT(delivery.number, event.sent);
@@ -264,9 +343,9 @@ class History {
       ++held;
       if (!other.may_be_held && !other.retried && other.key == event.key) ++held_of_key;
     }
-    ASSERT_LE(held, consumers_.at(delivery.consumer));
+    ASSERT_LE(held, g_->consumers.at(delivery.consumer));
     if (!event.retried && !event.key.empty()) ASSERT_LE(held_of_key, options_.max_unsettled_per_key);
-    unsent_.push_back(delivery);
+    g_->unsent.push_back(delivery);
     SendWritten();
   }
 
@@ -274,7 +353,8 @@ class History {
     for (const auto& [position, other] : events_) {
       if (other.key != event.key || other.retried || position == delivery.position) continue;
       if (position < delivery.position) {
-        const bool is_settled = other.state != ModelEvent::State::kOpen || subscription_->parked().contains(position);
+        const bool is_settled =
+            other.state != ModelEvent::State::kOpen || g_->subscription->parked().contains(position);
         ASSERT_TRUE(is_settled || (other.held && !other.may_be_held && other.consumer == delivery.consumer))
             << "event " << position << " of the same key is not settled, and the consumer does not have it";
         ASSERT_TRUE(is_settled || (delivery.number == 1 && other.sent_at_most <= 1))
@@ -287,12 +367,12 @@ class History {
 
   // Consumers get the deliveries that may be sent now.
   void SendWritten() {
-    std::erase_if(unsent_, [&](const Delivery& delivery) {
-      if (delivery.after_write > subscription_->changes().written()) return false;
-      if (!subscription_->IsCurrent(delivery.position, delivery.number)) return true;
+    std::erase_if(g_->unsent, [&](const Delivery& delivery) {
+      if (delivery.after_write > g_->subscription->changes().written()) return false;
+      if (!g_->subscription->IsCurrent(delivery.position, delivery.number)) return true;
       ModelEvent& event = events_.at(delivery.position);
       event.sent = event.sent_at_most = delivery.number;
-      tokens_.push_back({delivery.position, delivery.number});
+      tokens_.push_back({delivery.partition, delivery.position, delivery.number});
       return true;
     });
   }
@@ -311,7 +391,8 @@ class History {
   void SettleAllHeld() {
     for (const Token& token : std::vector<Token>(tokens_)) {
       const ModelEvent& event = events_.at(token.position);
-      if (event.held && event.sent_at_most == token.number) SettleOne(token, SettleOutcome::kDone);
+      const bool is_here = g_->subscription->Holds(token.partition);
+      if (is_here && event.held && event.sent_at_most == token.number) SettleOne(token, SettleOutcome::kDone);
       if (testing::Test::HasFailure()) return;
     }
   }
@@ -319,8 +400,9 @@ class History {
   void SettleOne(const Token& token, SettleOutcome outcome) {
     ModelEvent& event = events_.at(token.position);
     const absl::Duration delay = Pick(2) == 0 ? absl::ZeroDuration() : absl::Seconds(Pick(20));
-    const bool is_full = subscription_->parked().size() >= options_.max_parked;
-    const auto settled = subscription_->Settle(token.position, token.number, outcome, delay, "asked", now_);
+    const bool is_full = g_->subscription->parked().size() >= options_.max_parked;
+    const auto settled =
+        g_->subscription->Settle(token.partition, token.position, token.number, outcome, delay, "asked", now_);
     const bool is_held = event.state == ModelEvent::State::kOpen && event.held && event.sent_at_most == token.number;
     SCOPED_TRACE(absl::StrCat("settle ", static_cast<int>(outcome), " of delivery ", token.number, " of event ",
                               token.position, " returns ", static_cast<int>(settled.result)));
@@ -338,6 +420,9 @@ class History {
       case SettleResult::kNotReadYet:
         ASSERT_TRUE(has_restarted_);
         return;
+      case SettleResult::kNotHeld:
+        ASSERT_FALSE(g_->subscription->Holds(token.partition));
+        return;
       case SettleResult::kTooManyParked:
         ASSERT_TRUE(is_held && is_full && outcome == SettleOutcome::kPark);
         return;
@@ -347,7 +432,7 @@ class History {
         event.state = ModelEvent::State::kDone;
         event.is_written = false;
         event.held = false;
-        acks_.emplace_back(token.position, settled.after_write);
+        g_->acks.emplace_back(token.position, settled.after_write);
         break;
       case SettleOutcome::kPark:
         event.state = ModelEvent::State::kParked;
@@ -378,8 +463,8 @@ class History {
   }
 
   void Acknowledge() {
-    std::erase_if(acks_, [&](const std::pair<Position, uint64_t>& ack) {
-      if (ack.second > subscription_->changes().written()) return false;
+    std::erase_if(g_->acks, [&](const std::pair<Position, uint64_t>& ack) {
+      if (ack.second > g_->subscription->changes().written()) return false;
       ModelEvent& event = events_.at(ack.first);
       event.is_written = true;
       return true;
@@ -388,22 +473,29 @@ class History {
 
   // Begins or ends a write.
   void Write() {
-    UnwrittenChanges& changes = subscription_->changes();
-    if (!under_way_.has_value()) {
-      if (changes.CanTake()) under_way_ = changes.Take("s");
+    UnwrittenChanges& changes = g_->subscription->changes();
+    if (!g_->under_way.has_value()) {
+      if (changes.CanTake()) g_->under_way = changes.Take("s");
       if (Pick(2) == 0) return;
     }
-    if (!under_way_.has_value()) return;
-    const bool succeeds = Pick(5) != 0;
-    if (succeeds) store_.Apply(*under_way_);
-    under_way_.reset();
-    changes.Finish(succeeds);
+    if (g_->under_way.has_value()) FinishWrite(Pick(5) != 0);
+  }
+
+  void FinishWrite(bool succeeds) {
+    if (succeeds) store_.Apply(*g_->under_way, g_->subscription->Held());
+    g_->under_way.reset();
+    g_->subscription->changes().Finish(succeeds);
     SendWritten();
     Acknowledge();
   }
 
   void WriteAll() {
-    while (under_way_.has_value() || subscription_->changes().CanTake()) Write();
+    while (g_->under_way.has_value() || g_->subscription->changes().CanTake()) Write();
+  }
+
+  // Whether the current gateway holds the event's partition.
+  bool IsHere(Position position, const ModelEvent& event) const {
+    return g_->subscription->Holds(PartitionOf(NameOf(position, event.key)));
   }
 
   void Pass(absl::Duration time) {
@@ -417,41 +509,94 @@ class History {
       if (first == 0) break;
       SendAgain(first);
     }
-    subscription_->Tick(now_);
+    for (Gateway& gateway : gateways_) gateway.subscription->Tick(now_);
   }
 
   void Administrate() {
-    if (subscription_->parked().empty()) return;
-    const Position position = subscription_->parked().begin()->first;
+    if (g_->subscription->parked().empty()) return;
+    const Position position = g_->subscription->parked().begin()->first;
     ModelEvent& event = events_.at(position);
     if (Pick(2) == 0) {
-      ASSERT_TRUE(subscription_->SkipParked(position));
+      ASSERT_TRUE(g_->subscription->SkipParked(position));
       event.state = ModelEvent::State::kDone;
       event.is_written = false;
-      acks_.emplace_back(position, subscription_->changes().last());
+      g_->acks.emplace_back(position, g_->subscription->changes().last());
     } else {
-      ASSERT_TRUE(subscription_->RetryParked(position, now_));
+      ASSERT_TRUE(g_->subscription->RetryParked(position, now_));
       event.state = ModelEvent::State::kOpen;
       event.retried = true;
       event.not_before = absl::InfinitePast();
       event.sent_before_parking = event.sent_at_most;
       event.is_written = false;
-      acks_.emplace_back(position, subscription_->changes().last());
+      g_->acks.emplace_back(position, g_->subscription->changes().last());
     }
   }
 
   // The gateway is killed and started again. The store can have the write that was in progress.
   void Restart() {
-    if (subscription_ != nullptr) {
-      has_restarted_ = true;
-      if (under_way_.has_value() && Pick(2) == 0) store_.Apply(*under_way_);
+    has_restarted_ = true;
+    const std::set<size_t> held = g_->subscription->Held();
+    if (g_->under_way.has_value() && Pick(2) == 0) store_.Apply(*g_->under_way, held);
+    *g_ = Gateway();
+    g_->subscription = std::make_unique<SharedSubscription>(options_);
+    Add(held, /*is_clean=*/false);
+  }
+
+  // Picks a partition that the gateway holds.
+  std::optional<size_t> PickHeld() {
+    const std::set<size_t> held = g_->subscription->Held();
+    if (held.empty()) return std::nullopt;
+    return *std::next(held.begin(), Pick(static_cast<int>(held.size())));
+  }
+
+  void StopSending() {
+    const std::optional<size_t> partition = PickHeld();
+    if (!partition.has_value()) return;
+    g_->subscription->StopSending(*partition);
+    g_->stopping.insert(*partition);
+  }
+
+  // Moves a partition to the other gateway of which the consumers hold nothing.
+  void Release() {
+    for (const size_t partition : std::set<size_t>(g_->stopping)) {
+      if (!g_->subscription->IsIdle(partition, now_)) continue;
+      while (g_->under_way.has_value() || g_->subscription->changes().CanTake()) Write();
+      if (testing::Test::HasFailure()) return;
+      g_->stopping.erase(partition);
+      return Move(partition, /*is_clean=*/true);
     }
-    under_way_.reset();
-    unsent_.clear();
-    acks_.clear();
-    consumers_.clear();
+  }
+
+  // The other gateway takes a partition, because this one was paused.
+  void Take() {
+    const std::optional<size_t> partition = PickHeld();
+    if (!partition.has_value()) return;
+    g_->stopping.erase(*partition);
+    Move(*partition, /*is_clean=*/false);
+  }
+
+  void Move(size_t partition, bool is_clean) {
+    has_restarted_ = true;
+    if (g_->under_way.has_value()) FinishWrite(Pick(2) == 0);
+    const auto is_of_it = [&](Position position) {
+      return PartitionOf(NameOf(position, events_.at(position).key)) == partition;
+    };
+    g_->subscription->RemovePartition(partition);
+    std::erase_if(g_->unsent, [&](const Delivery& delivery) { return delivery.partition == partition; });
+    std::erase_if(g_->acks, [&](const auto& ack) { return is_of_it(ack.first); });
+    Gateway* const before = g_;
+    g_ = g_ == &gateways_[0] ? &gateways_[1] : &gateways_[0];
+    Add({partition}, is_clean);
+    g_ = before;
+  }
+
+  // The gateway gets partitions, with what the store has. If they are clean, no consumer holds their events.
+  void Add(const std::set<size_t>& partitions, bool is_clean) {
     const SubscriptionState state = store_.state();
     for (auto& [position, event] : events_) {
+      const std::string name = NameOf(position, event.key);
+      const size_t partition = PartitionOf(name);
+      if (!partitions.contains(partition)) continue;
       const bool was_held = std::exchange(event.held, false) && !event.may_be_held;
       event.consumer = 0;
       event.not_before = absl::InfinitePast();
@@ -468,10 +613,10 @@ class History {
         event.sent = event.sent_at_most = row->second.deliveries;
         continue;
       }
-      const std::string name = event.key.empty() ? absl::StrCat("#", position) : absl::StrCat("=", event.key);
+      const PartitionProgress& progress = state.head.partitions[partition];
       const auto lagging = state.lagging.find(name);
       const bool has_passed =
-          position <= state.head.through && (lagging == state.lagging.end() || position <= lagging->second);
+          position <= progress.through && (lagging == state.lagging.end() || position <= lagging->second);
       const bool has_count = row != store_.rows().end() && row->second.mark != EventMark::kDone;
       const bool is_done = row != store_.rows().end() ? !has_count : has_passed;
       if (event.state == ModelEvent::State::kDone && event.is_written) {
@@ -484,25 +629,27 @@ class History {
       event.retried = is_retried;
       event.sent_before_parking = is_retried ? row->second.deliveries_before : 0;
       // It may have been sent, so it is held by an unknown consumer for a while.
-      const bool may_be_sent = position <= std::min(state.head.reserved, latest_) || is_retried;
+      const bool may_be_sent = position <= std::min(progress.reserved, latest_) || is_retried;
       event.sent_at_most = has_count ? row->second.deliveries : may_be_sent ? 1 : 0;
       ASSERT_GE(event.sent_at_most, event.sent) << "a delivery of event " << position << " is forgotten";
       event.sent = event.sent_at_most;
-      event.held = may_be_sent;
+      ASSERT_FALSE(was_held && is_clean) << "event " << position << " is held";
+      event.held = may_be_sent && !is_clean;
       event.may_be_held = !was_held;
       event.until = now_ + kSettleWithin;
     }
-    subscription_ = std::make_unique<SharedSubscription>(options_, state, latest_, now_);
+    std::map<size_t, absl::Time> held_until;
+    for (const size_t partition : partitions) held_until[partition] = is_clean ? now_ : now_ + kSettleWithin;
+    g_->subscription->AddPartitions(held_until, state, latest_, now_);
   }
 
   void Resume() {
-    if (tokens_.empty() || consumers_.empty()) return;
+    if (tokens_.empty() || g_->consumers.empty()) return;
     const Token token = tokens_[Pick(static_cast<int>(tokens_.size()))];
-    const ConsumerId id = consumers_.begin()->first;
+    const ConsumerId id = g_->consumers.begin()->first;
     ModelEvent& event = events_.at(token.position);
-    const bool was_current = subscription_->HasRecovered() && subscription_->IsCurrent(token.position, token.number);
-    subscription_->Resume(id, token.position, token.number, now_);
-    if (!was_current) return;
+    const SettleResult result = g_->subscription->Resume(id, token.partition, token.position, token.number, now_);
+    if (result != SettleResult::kSettled) return;
     ASSERT_EQ(event.state, ModelEvent::State::kOpen);
     if (event.consumer != 0 && event.consumer != id) return;
     event.held = true;
@@ -510,7 +657,7 @@ class History {
     event.until = now_ + kSettleWithin;
     event.consumer = id;
     // The consumer may now hold more than it has places for.
-    consumers_.at(id) += options_.max_unsettled_per_key;
+    g_->consumers.at(id) += options_.max_unsettled_per_key;
   }
 
   void Lose() {
@@ -522,16 +669,26 @@ class History {
       event.state = ModelEvent::State::kLost;
       event.held = false;
     }
-    subscription_->OnLost(first, last);
-    WriteAll();
+    for (Gateway& gateway : gateways_) {
+      g_ = &gateway;
+      g_->subscription->OnLost(first, last);
+      WriteAll();
+    }
   }
 
+  // The gateway takes all partitions first.
   void Seek() {
+    Gateway* const seeking = g_;
+    g_ = g_ == &gateways_[0] ? &gateways_[1] : &gateways_[0];
+    while (!g_->subscription->Held().empty()) Take();
+    g_ = seeking;
     const Position position = Pick(static_cast<int>(latest_) + 1);
-    subscription_->Seek(position);
+    g_->subscription->Seek(position);
+    g_->page.reset();
+    g_->lagging_page.reset();
     tokens_.clear();
-    unsent_.clear();
-    acks_.clear();
+    g_->unsent.clear();
+    g_->acks.clear();
     for (auto& [at, event] : events_) {
       event.held = false;
       event.not_before = absl::InfinitePast();
@@ -552,9 +709,10 @@ class History {
   void Adopt() {
     for (auto& [position, event] : events_) {
       if (!event.held || event.consumer == 0 || event.retried || event.key.empty()) continue;
+      if (!IsHere(position, event)) continue;
       for (auto& [at, other] : events_) {
         if (other.key == event.key && other.held && other.consumer == 0 && !other.retried &&
-            subscription_->IsCurrent(at, other.sent_at_most)) {
+            g_->subscription->IsCurrent(at, other.sent_at_most)) {
           other.consumer = event.consumer;
         }
       }
@@ -563,7 +721,16 @@ class History {
 
   // Compares what can be seen.
   void Check() {
-    for (const auto& [position, parked] : subscription_->parked()) {
+    Gateway* const current = g_;
+    for (Gateway& gateway : gateways_) {
+      g_ = &gateway;
+      CheckGateway();
+    }
+    g_ = current;
+  }
+
+  void CheckGateway() {
+    for (const auto& [position, parked] : g_->subscription->parked()) {
       ModelEvent& event = events_.at(position);
       if (event.state == ModelEvent::State::kParked) continue;
       ASSERT_EQ(event.state, ModelEvent::State::kOpen) << "event " << position;
@@ -572,17 +739,18 @@ class History {
       event.state = ModelEvent::State::kParked;
     }
     for (auto& [position, event] : events_) {
-      if (event.state != ModelEvent::State::kParked) continue;
-      ASSERT_TRUE(subscription_->parked().contains(position)) << "event " << position << " is not parked any more";
+      if (event.state != ModelEvent::State::kParked || !IsHere(position, event)) continue;
+      ASSERT_TRUE(g_->subscription->parked().contains(position)) << "event " << position << " is not parked any more";
       event.retried = false;
     }
     Adopt();
-    const auto stats = subscription_->stats();
-    ASSERT_LE(stats.lagging_keys, options_.max_lagging_keys);
-    ASSERT_LE(stats.parked, options_.max_parked);
-    if (stats.parked == options_.max_parked) has_been_full_ = true;
+    const auto stats = g_->subscription->stats();
+    ASSERT_LE(stats.lagging_keys, 2 * options_.max_lagging_keys);
+    ASSERT_LE(stats.parked, 2 * options_.max_parked);
+    if (stats.parked >= options_.max_parked) has_been_full_ = true;
     for (const auto& [position, event] : events_) {
-      if (event.held && event.consumer != 0) ASSERT_TRUE(subscription_->IsCurrent(position, event.sent_at_most));
+      if (!event.held || event.consumer == 0 || !IsHere(position, event)) continue;
+      ASSERT_TRUE(g_->subscription->IsCurrent(position, event.sent_at_most));
     }
   }
 
@@ -594,15 +762,12 @@ class History {
   std::mt19937_64 random_;
   const SharedSubscription::Options options_;
   Store store_;
-  std::unique_ptr<SharedSubscription> subscription_;
-  std::optional<SubscriptionChange> under_way_;
+  std::array<Gateway, 2> gateways_;
+  Gateway* g_ = nullptr;  // which does the current step
   absl::Time now_ = absl::FromUnixSeconds(1000);
   Position latest_ = 0;
   std::map<Position, ModelEvent> events_;
-  std::map<ConsumerId, size_t> consumers_;  // and their places
-  std::vector<Delivery> unsent_;
   std::vector<Token> tokens_;
-  std::vector<std::pair<Position, uint64_t>> acks_;  // results that wait for a write
   bool has_restarted_ = false;
   bool has_been_full_ = false;  // no further event could be parked, so one can have been sent too often
 };

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
+
+#include "webhooks/log/partition.h"
 
 namespace stampgate {
 namespace {
@@ -34,13 +37,21 @@ std::vector<Position> PositionsOf(const std::vector<Delivery>& deliveries) {
   return positions;
 }
 
+std::map<size_t, absl::Time> AllPartitions(absl::Time held_until) {
+  std::map<size_t, absl::Time> all;
+  for (size_t partition = 0; partition < kPartitions; ++partition) all[partition] = held_until;
+  return all;
+}
+
 class SharedSubscriptionTest : public ::testing::Test {
  protected:
+  SharedSubscriptionTest() { subscription_.AddPartitions(AllPartitions(kStart), {}, 0, kStart); }
+
   // Reads events with these keys, at the positions 1, 2, ...
   void Read(const std::vector<std::string>& keys) {
     std::vector<ReadEvent> events;
     for (const std::string& key : keys) events.push_back({.position = ++latest_, .key = key});
-    subscription_.OnRead(events, latest_, now_);
+    subscription_.OnRead(subscription_.read(), events, latest_, now_);
   }
 
   std::vector<Delivery> Assign(SharedSubscription::ConsumerId consumer) {
@@ -50,7 +61,8 @@ class SharedSubscriptionTest : public ::testing::Test {
 
   SettleResult Settle(const Delivery& delivery, SettleOutcome outcome = SettleOutcome::kDone,
                       absl::Duration delay = absl::ZeroDuration()) {
-    return subscription_.Settle(delivery.position, delivery.number, outcome, delay, "broken", now_).result;
+    return subscription_.Settle(delivery.partition, delivery.position, delivery.number, outcome, delay, "broken", now_)
+        .result;
   }
 
   void Pass(absl::Duration time) {
@@ -67,7 +79,7 @@ class SharedSubscriptionTest : public ::testing::Test {
 
   absl::Time now_ = kStart;
   Position latest_ = 0;
-  SharedSubscription subscription_{Options(), {}, 0, kStart};
+  SharedSubscription subscription_{Options()};
 };
 
 TEST_F(SharedSubscriptionTest, OneConsumerAtATimeHoldsEventsOfAKeyAndNotTooMany) {
@@ -120,7 +132,8 @@ TEST_F(SharedSubscriptionTest, AConsumerThatResumesAllEventsOfAKeyGetsTheNextOne
   subscription_.RemoveConsumer(before, /*gives_back=*/false, now_);
   const auto consumer = subscription_.AddConsumer(10);
   for (const Delivery& delivery : sent) {
-    EXPECT_EQ(subscription_.Resume(consumer, delivery.position, delivery.number, now_), SettleResult::kSettled);
+    EXPECT_EQ(subscription_.Resume(consumer, delivery.partition, delivery.position, delivery.number, now_),
+              SettleResult::kSettled);
   }
   EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
   EXPECT_THAT(PositionsOf(Assign(consumer)), ElementsAre(3));
@@ -133,7 +146,7 @@ TEST_F(SharedSubscriptionTest, AConsumerGetsNoEventBeforeOneOfItsKeyThatWasLostO
   ASSERT_THAT(PositionsOf(sent), ElementsAre(1, 2));
   subscription_.RemoveConsumer(before, /*gives_back=*/false, now_);
   const auto consumer = subscription_.AddConsumer(10);
-  EXPECT_EQ(subscription_.Resume(consumer, 1, 1, now_), SettleResult::kSettled);
+  EXPECT_EQ(subscription_.Resume(consumer, sent[0].partition, 1, 1, now_), SettleResult::kSettled);
   EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
   EXPECT_THAT(Assign(consumer), IsEmpty()) << "the consumer may not have got event 2";
   Pass(absl::Seconds(30));
@@ -209,25 +222,48 @@ TEST_F(SharedSubscriptionTest, AnExtensionBeginsTheTimeAgain) {
   EXPECT_FALSE(subscription_.IsCurrent(1, 1));
 }
 
-TEST_F(SharedSubscriptionTest, WhatIsSettledInOrderWritesOnlyTheHead) {
+TEST_F(SharedSubscriptionTest, WhatIsSettledInOrderWritesOnlyTheProgress) {
   const auto consumer = subscription_.AddConsumer(10);
   Read({"a", "b"});
   const auto sent = Assign(consumer);
   Write();
   EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
   const SubscriptionChange change = subscription_.changes().Take("s");
-  EXPECT_EQ(change.head->through, 1);
+  EXPECT_EQ(change.progress.at(sent[1].partition).through, 1);
   EXPECT_THAT(change.put, IsEmpty());
   EXPECT_THAT(change.erase, IsEmpty());
 }
 
+TEST_F(SharedSubscriptionTest, NothingIsReservedOfAPartitionThatIsGivenUp) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a"});
+  const auto sent = Assign(consumer);
+  Write();
+  subscription_.StopSending(sent[0].partition);
+  EXPECT_EQ(subscription_.changes().Take("s").progress.at(sent[0].partition).reserved, 1);
+  subscription_.changes().Finish(true);
+  for (int i = 0; i < 100; ++i) Read({"a", "b"});
+  const auto later = Assign(consumer);
+  ASSERT_THAT(later, SizeIs(2)) << "of b";
+  EXPECT_FALSE(subscription_.IsIdle(sent[0].partition, now_));
+  for (const Delivery& delivery : later) EXPECT_EQ(Settle(delivery), SettleResult::kSettled);
+  EXPECT_EQ(subscription_.changes().Take("s").progress.at(sent[0].partition).reserved, 1);
+  EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
+  EXPECT_TRUE(subscription_.IsIdle(sent[0].partition, now_));
+  subscription_.RemovePartition(sent[0].partition);
+  EXPECT_EQ(Settle(sent[0]), SettleResult::kNotHeld);
+}
+
+// The keys have one partition.
 TEST_F(SharedSubscriptionTest, AKeyThatBlocksAFullWindowLags) {
+  ASSERT_EQ(PartitionOf("=slow"), PartitionOf("=al"));
+  ASSERT_EQ(PartitionOf("=slow"), PartitionOf("=ar"));
   const auto blocked = subscription_.AddConsumer(1);
   Read({"slow", "slow", "slow", "slow"});
   const auto held = Assign(blocked);
   ASSERT_THAT(PositionsOf(held), ElementsAre(1));
   const auto consumer = subscription_.AddConsumer(10);
-  Read({"a", "b"});
+  Read({"al", "ar"});
   for (const Delivery& delivery : Assign(consumer)) EXPECT_EQ(Settle(delivery), SettleResult::kSettled);
   subscription_.SetReceiving(consumer, true);
   EXPECT_EQ(subscription_.stats().through, 0);
@@ -267,7 +303,7 @@ TEST_F(SharedSubscriptionTest, EventsOfALaggingKeyThatAreLeftOutAreReadAgain) {
 TEST_F(SharedSubscriptionTest, WithoutConsumersOnlyTheOldestEventIsRead) {
   EXPECT_EQ(subscription_.WantsEvents(0), 0);
   EXPECT_EQ(subscription_.WantsEvents(9), 1);
-  subscription_.OnRead({{.position = 3, .key = "a", .stored = kStart}}, 3, now_);
+  subscription_.OnRead(0, {{.position = 3, .key = "a", .stored = kStart}}, 3, now_);
   EXPECT_EQ(subscription_.WantsEvents(9), 0);
   EXPECT_EQ(subscription_.stats().oldest, kStart);
 }
@@ -292,7 +328,7 @@ TEST_F(SharedSubscriptionTest, ARetriedEventIsCountedAgainAndParkedAgain) {
 
 TEST_F(SharedSubscriptionTest, ARetriedEventIsAsOldAsItsReturn) {
   const auto consumer = subscription_.AddConsumer(10);
-  subscription_.OnRead({{.position = 1, .key = "a", .stored = kStart}}, 1, now_);
+  subscription_.OnRead(0, {{.position = 1, .key = "a", .stored = kStart}}, 1, now_);
   EXPECT_EQ(Settle(Assign(consumer)[0], SettleOutcome::kPark), SettleResult::kSettled);
   EXPECT_EQ(subscription_.stats().oldest, std::nullopt);
   Pass(absl::Hours(2));
@@ -300,9 +336,11 @@ TEST_F(SharedSubscriptionTest, ARetriedEventIsAsOldAsItsReturn) {
   const absl::Time returned = now_;
   EXPECT_EQ(subscription_.stats().oldest, returned);
   Pass(absl::Hours(1));
-  subscription_.OnRead({{.position = 2, .key = "a", .stored = now_}}, 2, now_);
+  subscription_.OnRead(1, {{.position = 2, .key = "a", .stored = now_}}, 2, now_);
   EXPECT_EQ(subscription_.stats().oldest, returned);
-  SharedSubscription restarted(Options(), {.rows = subscription_.changes().Take("s").put}, 2, now_);
+  SharedSubscription restarted(Options());
+  restarted.AddPartitions(AllPartitions(now_ + Options().settle_within),
+                          {.rows = subscription_.changes().Take("s").put}, 2, now_);
   EXPECT_EQ(restarted.stats().oldest, returned);
   for (const Delivery& delivery : Assign(consumer)) EXPECT_EQ(Settle(delivery), SettleResult::kSettled);
   EXPECT_EQ(subscription_.stats().oldest, std::nullopt);

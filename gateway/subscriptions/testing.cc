@@ -164,6 +164,7 @@ SubscriptionCallTest::~SubscriptionCallTest() {
 std::shared_ptr<ServedSubscription> SubscriptionCallTest::Serving(const std::string& name, EventSource& source) {
   ServedSubscription::Options options;
   options.name = name;
+  options.order = ServedSubscription::Order::kNone;
   options.settings.limits = {.settle_within = kSettleWithin, .max_deliveries = 3, .max_unsettled_per_key = 10};
   options.settings.filter = std::make_shared<const EventFilter>();
   options.source = &source;
@@ -175,11 +176,10 @@ std::shared_ptr<ServedSubscription> SubscriptionCallTest::Serving(const std::str
                        .on_near_retention = [] {},
                        .on_lost = [](const LostEvents&, size_t) {},
                        .on_not_stored = [](const absl::Status&) {}};
-  SubscriptionState state;
-  state.head.order = static_cast<int64_t>(ServedSubscription::Order::kNone);
-  store_.Write({.subscription = name, .head = state.head}, [](const absl::Status&) {});
-  auto served = std::make_shared<ServedSubscription>(std::move(options), state);
+  store_.Write({.subscription = name, .head = SubscriptionHead{}}, [](const absl::Status&) {});
+  auto served = std::make_shared<ServedSubscription>(std::move(options));
   served->Start();
+  served->OnHold(SoleHold({}, kSettleWithin));
   return served;
 }
 

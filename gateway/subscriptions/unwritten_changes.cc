@@ -2,20 +2,29 @@
 
 #include <utility>
 
+#include "webhooks/log/partition.h"
+
 namespace stampgate {
 
-UnwrittenChanges::UnwrittenChanges(const std::vector<SubscriptionRow>& rows) {
-  for (const SubscriptionRow& row : rows) stored_.insert(row.position);
+void UnwrittenChanges::Forget(size_t partition) {
+  for (Changes* changes : {&gathered_, under_way_.has_value() ? &*under_way_ : nullptr}) {
+    if (changes == nullptr) continue;
+    changes->progress.erase(partition);
+    std::erase_if(changes->rows, [partition](const auto& entry) { return entry.second.partition == partition; });
+    std::erase_if(changes->lagging, [partition](const auto& entry) { return PartitionOf(entry.first) == partition; });
+  }
+  std::erase_if(stored_, [partition](const auto& entry) { return entry.second == partition; });
 }
 
 void UnwrittenChanges::Put(SubscriptionRow row) {
   const Position position = row.position;
-  gathered_.rows[position] = std::move(row);
+  const size_t partition = row.partition;
+  gathered_.rows[position] = {partition, std::move(row)};
 }
 
 void UnwrittenChanges::Erase(Position position) {
-  if (stored_.contains(position)) {
-    gathered_.rows[position] = std::nullopt;
+  if (const auto it = stored_.find(position); it != stored_.end()) {
+    gathered_.rows[position] = {it->second, std::nullopt};
   } else {
     gathered_.rows.erase(position);
   }
@@ -25,10 +34,11 @@ SubscriptionChange UnwrittenChanges::Take(const std::string& subscription) {
   SubscriptionChange change;
   change.subscription = subscription;
   change.head = gathered_.head;
-  for (const auto& [position, row] : gathered_.rows) {
-    if (row.has_value()) {
-      change.put.push_back(*row);
-      stored_.insert(position);
+  change.progress = gathered_.progress;
+  for (const auto& [position, changed] : gathered_.rows) {
+    if (changed.row.has_value()) {
+      change.put.push_back(*changed.row);
+      stored_[position] = changed.partition;
     } else {
       change.erase.push_back(position);
       stored_.erase(position);
@@ -53,6 +63,7 @@ void UnwrittenChanges::Finish(bool written) {
     return;
   }
   if (!gathered_.head.has_value()) gathered_.head = failed.head;
+  gathered_.progress.merge(failed.progress);
   gathered_.rows.merge(failed.rows);
   gathered_.lagging.merge(failed.lagging);
 }

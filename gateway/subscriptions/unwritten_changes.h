@@ -2,11 +2,12 @@
 #ifndef STAMPGATE_GATEWAY_SUBSCRIPTIONS_UNWRITTEN_CHANGES_H_
 #define STAMPGATE_GATEWAY_SUBSCRIPTIONS_UNWRITTEN_CHANGES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <vector>
 
 #include "webhooks/log/event_log.h"
@@ -19,8 +20,10 @@ namespace stampgate {
 // Not thread-safe.
 class UnwrittenChanges {
  public:
-  // `rows` are those that the store has.
-  explicit UnwrittenChanges(const std::vector<SubscriptionRow>& rows);
+  // The store has this row.
+  void AddStored(const SubscriptionRow& row) { stored_[row.position] = row.partition; }
+  // Forgets the changes of a partition, also of a write that is in progress.
+  void Forget(size_t partition);
 
   uint64_t next() const { return next_; }
   uint64_t written() const { return written_; }
@@ -28,6 +31,7 @@ class UnwrittenChanges {
   uint64_t last() const { return gathered_.empty() ? next_ - 1 : next_; }
 
   void SetHead(const SubscriptionHead& head) { gathered_.head = head; }
+  void SetProgress(size_t partition, const PartitionProgress& progress) { gathered_.progress[partition] = progress; }
   void Put(SubscriptionRow row);
   void Erase(Position position);
   void PutLagging(const std::string& key, Position position) { gathered_.lagging[key] = position; }
@@ -43,20 +47,26 @@ class UnwrittenChanges {
   void Finish(bool written);
 
  private:
+  struct Row {
+    size_t partition = 0;
+    std::optional<SubscriptionRow> row;
+  };
+
   // For each row and key, what the store must have. Nothing: it must not have it.
   struct Changes {
     std::optional<SubscriptionHead> head;
-    std::map<Position, std::optional<SubscriptionRow>> rows;
+    std::map<size_t, PartitionProgress> progress;
+    std::map<Position, Row> rows;
     std::map<std::string, std::optional<Position>> lagging;
 
-    bool empty() const { return !head.has_value() && rows.empty() && lagging.empty(); }
+    bool empty() const { return !head.has_value() && progress.empty() && rows.empty() && lagging.empty(); }
   };
 
   Changes gathered_;
   std::optional<Changes> under_way_;
   // The rows that the store has, or may have after a write that failed. A row that comes and goes between two writes
   // costs nothing.
-  std::unordered_set<Position> stored_;
+  std::unordered_map<Position, size_t> stored_;  // with their partitions
   uint64_t next_ = 1;
   uint64_t written_ = 0;
 };

@@ -12,22 +12,23 @@ using ::testing::SizeIs;
 SubscriptionRow Done(Position position) { return {.position = position, .mark = EventMark::kDone}; }
 
 TEST(UnwrittenChangesTest, GathersWhileAWriteIsInProgress) {
-  UnwrittenChanges changes({});
+  UnwrittenChanges changes;
   EXPECT_FALSE(changes.CanTake());
   EXPECT_EQ(changes.last(), 0) << "there is nothing for which to wait";
   changes.Put(Done(7));
   EXPECT_EQ(changes.last(), 1);
   EXPECT_THAT(changes.Take("s").put, SizeIs(1));
-  changes.SetHead({.through = 8});
+  changes.SetHead(HeadAt(8));
   EXPECT_FALSE(changes.CanTake()) << "one write at a time";
   EXPECT_EQ(changes.last(), 2);
   changes.Finish(true);
   EXPECT_EQ(changes.written(), 1);
-  EXPECT_EQ(changes.Take("s").head->through, 8);
+  EXPECT_EQ(changes.Take("s").head, HeadAt(8));
 }
 
 TEST(UnwrittenChangesTest, ARowThatComesAndGoesBetweenTwoWritesCostsNothing) {
-  UnwrittenChanges changes({Done(3)});
+  UnwrittenChanges changes;
+  changes.AddStored(Done(3));
   changes.Put(Done(7));
   changes.Erase(7);
   EXPECT_FALSE(changes.CanTake());
@@ -36,8 +37,8 @@ TEST(UnwrittenChangesTest, ARowThatComesAndGoesBetweenTwoWritesCostsNothing) {
 }
 
 TEST(UnwrittenChangesTest, ALaterWriteContainsWhatFailed) {
-  UnwrittenChanges changes({});
-  changes.SetHead({.through = 1});
+  UnwrittenChanges changes;
+  changes.SetHead(HeadAt(1));
   changes.Put(Done(7));
   changes.Put(Done(8));
   changes.PutLagging("a", 1);
@@ -49,7 +50,7 @@ TEST(UnwrittenChangesTest, ALaterWriteContainsWhatFailed) {
   changes.Finish(false);
   EXPECT_EQ(changes.written(), 0);
   const SubscriptionChange change = changes.Take("s");
-  EXPECT_EQ(change.head->through, 1);
+  EXPECT_EQ(change.head, HeadAt(1));
   ASSERT_THAT(change.put, SizeIs(1));
   EXPECT_EQ(change.put[0].position, 7);
   EXPECT_THAT(change.erase, ElementsAre(8)) << "the write that failed may have taken effect";
@@ -57,6 +58,25 @@ TEST(UnwrittenChangesTest, ALaterWriteContainsWhatFailed) {
   EXPECT_THAT(change.erase_lagging, ElementsAre("b"));
   changes.Finish(true);
   EXPECT_EQ(changes.written(), 2);
+}
+
+TEST(UnwrittenChangesTest, APartitionIsForgottenAlsoIfItsWriteFailsLater) {
+  UnwrittenChanges changes;
+  changes.AddStored({.position = 1, .partition = 4});
+  changes.AddStored({.position = 2, .partition = 5});
+  changes.Put({.position = 3, .partition = 4});
+  changes.PutLagging("=a", 1);  // of partition 4
+  changes.Take("s");
+  changes.Erase(1);
+  changes.Erase(2);
+  changes.Put({.position = 4, .partition = 5});
+  changes.Forget(4);
+  changes.Finish(false);
+  const SubscriptionChange change = changes.Take("s");
+  EXPECT_THAT(change.erase, ElementsAre(2));
+  ASSERT_THAT(change.put, SizeIs(1));
+  EXPECT_EQ(change.put[0].position, 4);
+  EXPECT_THAT(change.put_lagging, ::testing::IsEmpty());
 }
 
 }  // namespace

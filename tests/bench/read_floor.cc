@@ -42,14 +42,14 @@ absl::Status Measure() {
   const absl::Duration cpu = ProcessCpu(0).value();
   int64_t events = 0;
   int commits = 0;
-  SubscriptionHead head;
+  Position through = 0;
   while (true) {
-    ABSL_ASSIGN_OR_RETURN(const EventReader::Batch batch, reader->Read({head.through, {}}, {}, {}));
+    ABSL_ASSIGN_OR_RETURN(const EventReader::Batch batch, reader->Read({through, {}}, {}, {}));
     if (batch.events.empty()) break;
     events += static_cast<int64_t>(batch.events.size());
-    head.through = batch.through;
+    through = batch.through;
     ABSL_RETURN_IF_ERROR(
-        Write(*log->subscriptions(), {.subscription = absl::GetFlag(FLAGS_subscription), .head = head}));
+        Write(*log->subscriptions(), {.subscription = absl::GetFlag(FLAGS_subscription), .head = HeadAt(through)}));
     ++commits;
   }
   std::printf("cpu_us=%.2f per_second=%.0f events=%lld events_per_commit=%.1f\n",

@@ -11,6 +11,7 @@ size_t QueuedBytes(const WaitingChange& waiting) {
   for (const SubscriptionRow& row : change.put) bytes += sizeof(SubscriptionRow) + row.reason.size();
   for (const std::string& key : change.erase_lagging) bytes += sizeof(std::string) + key.size();
   for (const auto& lagging : change.put_lagging) bytes += sizeof(lagging) + lagging.first.size();
+  for (const auto& answer : change.answers) bytes += sizeof(answer) + answer.second.size();
   return bytes;
 }
 

@@ -17,6 +17,7 @@ absl::Status ApplyChange(const SubscriptionChange& change, SubscriptionStates* s
   }
   SubscriptionState& state = (*states)[change.subscription];
   if (change.head) state.head = *change.head;
+  for (const auto& [partition, progress] : change.progress) state.head.partitions[partition] = progress;
   std::map<Position, SubscriptionRow> rows;
   for (SubscriptionRow& row : state.rows) rows[row.position] = std::move(row);
   for (const Position position : change.erase) rows.erase(position);

@@ -38,12 +38,20 @@ SubscriptionChange RandomChange(std::mt19937_64& random) {
     return change;
   }
   if (below(3) == 0) {
-    change.head = SubscriptionHead{
-        .through = below(1000), .reserved = below(5000), .incarnation = 1 + below(9), .order = below(4)};
+    SubscriptionHead& head = change.head.emplace();
+    for (PartitionProgress& progress : head.partitions) progress = {below(1000), below(5000)};
+    head.incarnation = 1 + below(9);
+    head.order = below(4);
+  }
+  for (int left = below(3); left > 0; --left) {
+    change.progress[static_cast<size_t>(below(kPartitions))] = {below(1000), below(5000)};
   }
   for (int left = below(4); left > 0; --left) change.erase.push_back(1 + below(40));
   for (int left = below(5); left > 0; --left) {
-    SubscriptionRow row = {.position = 1 + below(40), .mark = static_cast<EventMark>(1 + below(4))};
+    SubscriptionRow row;
+    row.position = 1 + below(40);
+    row.partition = static_cast<size_t>(below(kPartitions));
+    row.mark = static_cast<EventMark>(1 + below(4));
     row.deliveries = below(10);
     if (row.mark == EventMark::kRetried) row.deliveries_before = below(20);
     if (row.mark == EventMark::kRetried || row.mark == EventMark::kParked) {

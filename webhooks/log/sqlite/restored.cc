@@ -21,10 +21,11 @@ namespace {
 SubscriptionChange CutBack(const std::string& name, const SubscriptionState& state, Position end) {
   SubscriptionChange change;
   change.subscription = name;
-  SubscriptionHead head = state.head;
-  head.through = std::min(head.through, end);
-  head.reserved = std::min(head.reserved, end);
-  change.head = head;
+  change.head = state.head;
+  for (PartitionProgress& progress : change.head->partitions) {
+    progress.through = std::min(progress.through, end);
+    progress.reserved = std::min(progress.reserved, end);
+  }
   for (const SubscriptionRow& row : state.rows) {
     if (row.position > end) change.erase.push_back(row.position);
   }

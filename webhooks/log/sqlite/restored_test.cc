@@ -89,16 +89,18 @@ TEST_F(RestoredLogTest, SubscriptionsEndWithTheLogAndKeepEverythingBefore) {
   for (const char* id : {"a", "b", "c"}) {
     ASSERT_TRUE(AppendAndWait(*log, MakeVerifiedEvent(id, "{}")).ok());
   }
-  SubscriptionHead within = {.through = 2, .reserved = 3, .incarnation = 4};
+  SubscriptionHead within = HeadAt(2);
+  within.partitions[7].reserved = 3;
+  within.incarnation = 4;
   SubscriptionHead ahead = within;
-  ahead.reserved = 4000;
+  ahead.partitions[7].reserved = 4000;
   const std::vector<SubscriptionRow> rows = {{.position = 1, .mark = EventMark::kParked, .reason = "why"},
                                              {.position = 3, .mark = EventMark::kSentAgain, .deliveries = 2}};
   SubscriptionStore& store = *log->subscriptions();
   const std::vector<SubscriptionChange> changes = {
       {.subscription = "within", .head = within, .put = rows, .put_lagging = {{"key", 1}}},
       {.subscription = "ahead", .head = ahead, .put = {rows[0], rows[1], {.position = 4}}, .put_lagging = {{"key", 4}}},
-      {.subscription = "far", .head = SubscriptionHead{.through = 9, .reserved = 10}},
+      {.subscription = "far", .head = HeadAt(9)},
   };
   for (const SubscriptionChange& change : changes) {
     ASSERT_EQ(WriteAndWait(store, change), absl::OkStatus());
@@ -108,7 +110,7 @@ TEST_F(RestoredLogTest, SubscriptionsEndWithTheLogAndKeepEverythingBefore) {
   const SubscriptionStates expected = {
       {"within", {.head = within, .rows = rows, .lagging = {{"key", 1}}}},
       {"ahead", {.head = within, .rows = rows, .lagging = {{"key", 3}}}},
-      {"far", {.head = {.through = 3, .reserved = 3}}},
+      {"far", {.head = HeadAt(3)}},
   };
   log = Open();
   EXPECT_EQ(*log->subscriptions()->Load(), expected);
@@ -118,20 +120,19 @@ TEST_F(RestoredLogTest, ADamagedSubscriptionStaysAsItIs) {
   std::unique_ptr<EventLog> log = Open();
   const LogIdentity before = log->identity();
   for (const char* name : {"payouts", "audit"}) {
-    ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = name, .head = SubscriptionHead{.through = 3}}),
-              absl::OkStatus());
+    ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = name, .head = HeadAt(3)}), absl::OkStatus());
   }
   log = nullptr;
   {
     absl::StatusOr<SqliteConnection> connection = SqliteConnection::Open(path_, SQLITE_OPEN_READWRITE, "");
-    ASSERT_EQ(connection->Run("UPDATE subscriptions SET reserved = 5 WHERE subscription = 'payouts'"),
+    ASSERT_EQ(connection->Run("UPDATE subscriptions SET incarnation = 5 WHERE subscription = 'payouts'"),
               absl::OkStatus());
   }
   EXPECT_EQ(MarkLogAsRestored(path_), absl::OkStatus());
   log = Open();
   EXPECT_NE(log->identity().cursor_key, before.cursor_key);
   const SubscriptionStates states = *log->subscriptions()->Load();
-  EXPECT_EQ(states.at("audit").head.through, 0) << "the log is empty";
+  EXPECT_EQ(states.at("audit").head, HeadAt(0)) << "the log is empty";
   EXPECT_EQ(states.at("payouts").damage, "its head has another checksum");
 }
 

@@ -1,5 +1,6 @@
 #include "webhooks/log/sqlite/subscription_table.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/disk/big_endian.h"
 #include "base/disk/row_checksum.h"
 
 namespace stampgate {
@@ -23,10 +25,34 @@ RowChecksum BeginChecksum(const LogId& log, absl::string_view table, absl::strin
   return checksum;
 }
 
+constexpr size_t kProgressBytes = 2 * sizeof(int64_t);
+
+// The positions of the partitions, in the order of their numbers: `through` and `reserved` of each, as big-endian
+// numbers.
+std::string EncodePartitions(const SubscriptionHead& head) {
+  std::string bytes;
+  for (const PartitionProgress& progress : head.partitions) {
+    for (const Position position : {progress.through, progress.reserved}) {
+      const std::array<char, 8> number = ToBigEndian(static_cast<uint64_t>(position));
+      bytes.append(number.data(), number.size());
+    }
+  }
+  return bytes;
+}
+
+// Returns positions of 0 if the bytes are damaged.
+void DecodePartitions(absl::string_view bytes, SubscriptionHead& head) {
+  if (bytes.size() != head.partitions.size() * kProgressBytes) return;
+  for (PartitionProgress& progress : head.partitions) {
+    progress.through = static_cast<Position>(FromBigEndian(bytes.data()));
+    progress.reserved = static_cast<Position>(FromBigEndian(bytes.data() + sizeof(int64_t)));
+    bytes.remove_prefix(kProgressBytes);
+  }
+}
+
 ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, const SubscriptionHead& head) {
   RowChecksum checksum = BeginChecksum(log, "subscriptions", subscription);
-  checksum.Add(head.through);
-  checksum.Add(head.reserved);
+  checksum.Add(EncodePartitions(head));
   checksum.Add(head.incarnation);
   checksum.Add(head.order);
   return checksum.Sum();
@@ -35,6 +61,7 @@ ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, const S
 ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, const SubscriptionRow& row) {
   RowChecksum checksum = BeginChecksum(log, "subscription_events", subscription);
   checksum.Add(row.position);
+  checksum.Add(static_cast<int64_t>(row.partition));
   checksum.Add(static_cast<int64_t>(row.mark));
   checksum.Add(row.deliveries);
   checksum.Add(row.deliveries_before);
@@ -55,26 +82,25 @@ void NoteDamage(SubscriptionState& state, std::string damage) {
   if (state.damage.empty()) state.damage = std::move(damage);
 }
 
+// Reads the head in the current row of the statement. Returns whether its checksum is right.
+bool ReadHead(const SqliteStatement& row, const LogId& log, absl::string_view subscription, SubscriptionHead* head) {
+  DecodePartitions(row.Bytes(1), *head);
+  head->incarnation = row.Number(2);
+  head->order = row.Number(3);
+  return row.Bytes(4) == BytesOf(ChecksumOf(log, subscription, *head));
+}
+
 absl::Status LoadHeads(const SqliteConnection& connection, const LogId& log, SubscriptionStates* states) {
   ABSL_ASSIGN_OR_RETURN(
       SqliteStatement read,
       SqliteStatement::Prepare(
-          connection,
-          "SELECT subscription, position, reserved, incarnation, event_order, checksum FROM subscriptions"));
+          connection, "SELECT subscription, partitions, incarnation, event_order, checksum FROM subscriptions"));
   for (;;) {
     ABSL_ASSIGN_OR_RETURN(const bool row, read.Step());
     if (!row) return absl::OkStatus();
     const std::string subscription(read.Bytes(0));
-    SubscriptionHead head;
-    head.through = read.Number(1);
-    head.reserved = read.Number(2);
-    head.incarnation = read.Number(3);
-    head.order = read.Number(4);
     SubscriptionState& state = (*states)[subscription];
-    if (read.Bytes(5) != BytesOf(ChecksumOf(log, subscription, head))) {
-      NoteDamage(state, "its head has another checksum");
-    }
-    state.head = head;
+    if (!ReadHead(read, log, subscription, &state.head)) NoteDamage(state, "its head has another checksum");
   }
 }
 
@@ -83,7 +109,8 @@ absl::Status LoadRows(const SqliteConnection& connection, const LogId& log, Subs
       SqliteStatement read,
       SqliteStatement::Prepare(
           connection,
-          "SELECT subscription, position, mark, deliveries, deliveries_before, time_us, reason, checksum"
+          "SELECT subscription, position, event_partition, mark, deliveries, deliveries_before, time_us, reason,"
+          " checksum"
           " FROM subscription_events ORDER BY subscription, position"));
   for (;;) {
     ABSL_ASSIGN_OR_RETURN(const bool found, read.Step());
@@ -91,14 +118,15 @@ absl::Status LoadRows(const SqliteConnection& connection, const LogId& log, Subs
     const absl::string_view subscription = read.Bytes(0);
     SubscriptionRow row;
     row.position = read.Number(1);
-    row.mark = static_cast<EventMark>(read.Number(2));
-    row.deliveries = read.Number(3);
-    row.deliveries_before = read.Number(4);
-    row.time = absl::FromUnixMicros(read.Number(5));
-    row.reason = std::string(read.Bytes(6));
+    row.partition = static_cast<size_t>(read.Number(2));
+    row.mark = static_cast<EventMark>(read.Number(3));
+    row.deliveries = read.Number(4);
+    row.deliveries_before = read.Number(5);
+    row.time = absl::FromUnixMicros(read.Number(6));
+    row.reason = std::string(read.Bytes(7));
     const auto [state, has_no_head] = states->try_emplace(std::string(subscription));
     if (has_no_head) NoteDamage(state->second, "it has rows but no head");
-    if (read.Bytes(7) != BytesOf(ChecksumOf(log, subscription, row))) {
+    if (read.Bytes(8) != BytesOf(ChecksumOf(log, subscription, row))) {
       NoteDamage(state->second, absl::StrCat("the row of event ", row.position, " has another checksum"));
     }
     state->second.rows.push_back(std::move(row));
@@ -129,8 +157,7 @@ absl::Status LoadKeys(const SqliteConnection& connection, const LogId& log, Subs
 const char kCreateSubscriptions[] =
     "CREATE TABLE subscriptions ("
     " subscription TEXT PRIMARY KEY,"
-    " position INTEGER NOT NULL,"
-    " reserved INTEGER NOT NULL,"
+    " partitions BLOB NOT NULL,"
     " incarnation INTEGER NOT NULL,"
     " event_order INTEGER NOT NULL,"
     " checksum BLOB NOT NULL"
@@ -138,6 +165,7 @@ const char kCreateSubscriptions[] =
     "CREATE TABLE subscription_events ("
     " subscription TEXT NOT NULL,"
     " position INTEGER NOT NULL,"
+    " event_partition INTEGER NOT NULL,"
     " mark INTEGER NOT NULL,"
     " deliveries INTEGER NOT NULL,"
     " deliveries_before INTEGER NOT NULL,"
@@ -173,15 +201,17 @@ absl::StatusOr<SubscriptionTable> SubscriptionTable::Open(const SqliteConnection
   SubscriptionTable table;
   table.log_id_ = log.id;
   const std::pair<SqliteStatement*, const char*> statements[] = {
-      {&table.find_head_, "SELECT 1 FROM subscriptions WHERE subscription = ?1"},
+      {&table.find_head_,
+       "SELECT subscription, partitions, incarnation, event_order, checksum FROM subscriptions WHERE subscription = "
+       "?1"},
       {&table.put_head_,
-       "INSERT OR REPLACE INTO subscriptions (subscription, position, reserved, incarnation, event_order, checksum)"
-       " VALUES (?1, ?2, ?3, ?4, ?5, ?6)"},
+       "INSERT OR REPLACE INTO subscriptions (subscription, partitions, incarnation, event_order, checksum)"
+       " VALUES (?1, ?2, ?3, ?4, ?5)"},
       {&table.erase_head_, "DELETE FROM subscriptions WHERE subscription = ?1"},
       {&table.put_row_,
        "INSERT OR REPLACE INTO subscription_events"
-       " (subscription, position, mark, deliveries, deliveries_before, time_us, reason, checksum)"
-       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"},
+       " (subscription, position, event_partition, mark, deliveries, deliveries_before, time_us, reason, checksum)"
+       " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
       {&table.erase_row_, "DELETE FROM subscription_events WHERE subscription = ?1 AND position = ?2"},
       {&table.erase_rows_, "DELETE FROM subscription_events WHERE subscription = ?1"},
       {&table.put_key_,
@@ -198,12 +228,15 @@ absl::StatusOr<SubscriptionTable> SubscriptionTable::Open(const SqliteConnection
 absl::Status SubscriptionTable::Apply(const SubscriptionChange& change) {
   const std::string& subscription = change.subscription;
   if (change.remove) return Remove(subscription);
-  if (change.head) {
-    ABSL_RETURN_IF_ERROR(PutHead(subscription, *change.head));
-  } else {
-    ABSL_ASSIGN_OR_RETURN(const bool exists, Has(subscription));
-    if (!exists) return absl::NotFoundError(absl::StrCat("there is no subscription \"", subscription, "\""));
+  std::optional<SubscriptionHead> head = change.head;
+  if (!head.has_value()) {
+    ABSL_ASSIGN_OR_RETURN(head, FindHead(subscription));
+    if (!head) {
+      return absl::NotFoundError(absl::StrCat("there is no subscription \"", subscription, "\" with a sound head"));
+    }
   }
+  for (const auto& [partition, progress] : change.progress) head->partitions[partition] = progress;
+  if (change.head || !change.progress.empty()) ABSL_RETURN_IF_ERROR(PutHead(subscription, *head));
   for (const Position position : change.erase) {
     erase_row_.BindText(1, subscription);
     erase_row_.Bind(2, position);
@@ -223,10 +256,14 @@ absl::Status SubscriptionTable::Apply(const SubscriptionChange& change) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> SubscriptionTable::Has(absl::string_view subscription) {
+absl::StatusOr<std::optional<SubscriptionHead>> SubscriptionTable::FindHead(absl::string_view subscription) {
   SqliteReset reset(find_head_);
   find_head_.BindText(1, subscription);
-  return find_head_.Step();
+  ABSL_ASSIGN_OR_RETURN(const bool found, find_head_.Step());
+  if (!found) return std::nullopt;
+  SubscriptionHead head;
+  if (!ReadHead(find_head_, log_id_, subscription, &head)) return std::nullopt;
+  return head;
 }
 
 absl::Status SubscriptionTable::Remove(absl::string_view subscription) {
@@ -239,12 +276,12 @@ absl::Status SubscriptionTable::Remove(absl::string_view subscription) {
 
 absl::Status SubscriptionTable::PutHead(absl::string_view subscription, const SubscriptionHead& head) {
   const ChainDigest checksum = ChecksumOf(log_id_, subscription, head);
+  const std::string partitions = EncodePartitions(head);
   put_head_.BindText(1, subscription);
-  put_head_.Bind(2, head.through);
-  put_head_.Bind(3, head.reserved);
-  put_head_.Bind(4, head.incarnation);
-  put_head_.Bind(5, head.order);
-  put_head_.BindBlob(6, BytesOf(checksum));
+  put_head_.BindBlob(2, partitions);
+  put_head_.Bind(3, head.incarnation);
+  put_head_.Bind(4, head.order);
+  put_head_.BindBlob(5, BytesOf(checksum));
   return put_head_.Run();
 }
 
@@ -252,12 +289,13 @@ absl::Status SubscriptionTable::PutRow(absl::string_view subscription, const Sub
   const ChainDigest checksum = ChecksumOf(log_id_, subscription, row);
   put_row_.BindText(1, subscription);
   put_row_.Bind(2, row.position);
-  put_row_.Bind(3, static_cast<int64_t>(row.mark));
-  put_row_.Bind(4, row.deliveries);
-  put_row_.Bind(5, row.deliveries_before);
-  put_row_.Bind(6, absl::ToUnixMicros(row.time));
-  put_row_.BindText(7, row.reason);
-  put_row_.BindBlob(8, BytesOf(checksum));
+  put_row_.Bind(3, static_cast<int64_t>(row.partition));
+  put_row_.Bind(4, static_cast<int64_t>(row.mark));
+  put_row_.Bind(5, row.deliveries);
+  put_row_.Bind(6, row.deliveries_before);
+  put_row_.Bind(7, absl::ToUnixMicros(row.time));
+  put_row_.BindText(8, row.reason);
+  put_row_.BindBlob(9, BytesOf(checksum));
   return put_row_.Run();
 }
 

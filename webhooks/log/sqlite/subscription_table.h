@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,12 +37,14 @@ class SubscriptionTable {
   // Requires that the file has the tables. Errors: those of SqliteStatus.
   static absl::StatusOr<SubscriptionTable> Open(const SqliteConnection& connection, const LogIdentity& log);
 
-  // Applies a change within the current transaction. Errors: kNotFound, and nothing is changed, if there is no such
-  // subscription and the change has no head; those of SqliteStatus, after which the transaction must be rolled back.
+  // Applies a change within the current transaction. Errors: kNotFound, and nothing is changed, if the change has no
+  // head, and there is no such subscription or its head is damaged; those of SqliteStatus, after which the transaction
+  // must be rolled back.
   absl::Status Apply(const SubscriptionChange& change);
 
  private:
-  absl::StatusOr<bool> Has(absl::string_view subscription);
+  // Returns nothing if there is no head, or if it is damaged.
+  absl::StatusOr<std::optional<SubscriptionHead>> FindHead(absl::string_view subscription);
   absl::Status Remove(absl::string_view subscription);
   absl::Status PutHead(absl::string_view subscription, const SubscriptionHead& head);
   absl::Status PutRow(absl::string_view subscription, const SubscriptionRow& row);

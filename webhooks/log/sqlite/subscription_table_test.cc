@@ -22,7 +22,7 @@ using ::absl::StatusCode;
 using testing::StatusIs;
 
 SubscriptionChange Begin(const std::string& subscription, Position position = 0) {
-  return {.subscription = subscription, .head = SubscriptionHead{.through = position}};
+  return {.subscription = subscription, .head = HeadAt(position)};
 }
 
 SubscriptionRow Parked(Position position, const std::string& reason) {
@@ -72,9 +72,11 @@ TEST_F(SubscriptionTableTest, AFileWithoutTheTablesHasNoSubscriptions) {
 
 TEST_F(SubscriptionTableTest, AStateIsLoadedAsItWasWritten) {
   Create();
-  SubscriptionHead head = {.through = 17, .reserved = 4000, .incarnation = 3};
+  SubscriptionHead head = HeadAt(17);
+  head.partitions[15] = {.through = 19, .reserved = 4000};
+  head.incarnation = 3;
   const std::vector<SubscriptionRow> rows = {Parked(3, std::string("why\0\xff", 5)),
-                                             {.position = 18},
+                                             {.position = 18, .partition = 15},
                                              {.position = 20, .mark = EventMark::kSentAgain, .deliveries = 2},
                                              {.position = 21, .mark = EventMark::kRetried, .deliveries = 11}};
   Apply({.subscription = "payouts",
@@ -103,7 +105,7 @@ TEST_F(SubscriptionTableTest, BehavesLikeTheFake) {
 TEST_F(SubscriptionTableTest, AnUnknownSubscriptionGetsNoRows) {
   Create();
   EXPECT_THAT(table_.Apply({.subscription = "late", .put = {{.position = 1}}, .put_lagging = {{"key", 1}}}),
-              StatusIs(StatusCode::kNotFound, "there is no subscription \"late\""));
+              StatusIs(StatusCode::kNotFound, "there is no subscription \"late\" with a sound head"));
   EXPECT_EQ(table_.Apply({.subscription = "late", .remove = true}), absl::OkStatus());
   EXPECT_EQ(*Load(), SubscriptionStates());
 }
@@ -112,16 +114,16 @@ TEST_F(SubscriptionTableTest, EveryDamagedColumnIsDetected) {
   Create();
   Apply(Begin("other"));
   Apply({.subscription = "payouts",
-         .head = SubscriptionHead{.through = 2},
+         .head = HeadAt(2),
          .put = {Parked(4, "why"), Parked(5, "why")},
          .put_lagging = {{"key", 1}, {"key-2", 1}}});
   const SubscriptionStates before = *Load();
   for (const auto& [what, sql] : std::vector<std::pair<std::string, std::string>>{
-           {"its head has another checksum", "UPDATE subscriptions SET position = 3 WHERE subscription = 'payouts'"},
+           {"its head has another checksum",
+            "UPDATE subscriptions SET partitions = x'' WHERE subscription = 'payouts'"},
            {"its head has another checksum", "UPDATE subscriptions SET event_order = 3 WHERE subscription = 'payouts'"},
            {"its head has another checksum",
-            "UPDATE subscriptions SET position = position + 1 WHERE subscription = 'payouts'"},
-           {"its head has another checksum", "UPDATE subscriptions SET reserved = 3 WHERE subscription = 'payouts'"},
+            "UPDATE subscriptions SET partitions = zeroblob(256) WHERE subscription = 'payouts'"},
            {"its head has another checksum", "UPDATE subscriptions SET incarnation = 2 WHERE subscription = 'payouts'"},
            {"its head has another checksum", "UPDATE subscriptions SET checksum = x'' WHERE subscription = 'payouts'"},
            {"its head has another checksum",
@@ -131,6 +133,8 @@ TEST_F(SubscriptionTableTest, EveryDamagedColumnIsDetected) {
            {"it has keys but no head", "DELETE FROM subscriptions; DELETE FROM subscription_events"},
            {"the row of event 6 has another checksum",
             "UPDATE subscription_events SET position = 6 WHERE position = 5"},
+           {"the row of event 5 has another checksum",
+            "UPDATE subscription_events SET event_partition = 4 WHERE position = 5"},
            {"the row of event 5 has another checksum", "UPDATE subscription_events SET mark = 4 WHERE position = 5"},
            {"the row of event 5 has another checksum",
             "UPDATE subscription_events SET deliveries = 9 WHERE position = 5"},
@@ -158,6 +162,16 @@ TEST_F(SubscriptionTableTest, ARowOfAnotherSubscriptionOrLogIsDamaged) {
   EXPECT_EQ((*Load())["a"].damage, "");
   log_.id.fill(8);
   EXPECT_EQ((*Load())["a"].damage, "its head has another checksum");
+}
+
+// Otherwise a change of one partition would give what the damage has left a valid checksum.
+TEST_F(SubscriptionTableTest, ADamagedHeadGetsNoProgress) {
+  Create();
+  Apply(Begin("payouts", 5));
+  Sql("UPDATE subscriptions SET partitions = zeroblob(256)");
+  EXPECT_THAT(table_.Apply({.subscription = "payouts", .progress = {{3, {.through = 7}}}}),
+              StatusIs(StatusCode::kNotFound, "there is no subscription \"payouts\" with a sound head"));
+  EXPECT_EQ(Load()->at("payouts").damage, "its head has another checksum");
 }
 
 TEST_F(SubscriptionTableTest, WhatIsLeftOfADamagedSubscriptionCanBeRemoved) {

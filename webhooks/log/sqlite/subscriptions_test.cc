@@ -52,7 +52,7 @@ std::string Sql(const std::string& path, const std::string& sql) {
 }
 
 SubscriptionChange Begin(const std::string& subscription, Position position = 0) {
-  return {.subscription = subscription, .head = SubscriptionHead{.through = position}};
+  return {.subscription = subscription, .head = HeadAt(position)};
 }
 
 // The answers of several writes and appends, in the order of their arrival.
@@ -184,7 +184,7 @@ TEST_F(SubscriptionsTest, TheChangesOfAGroupApplyInTheirOrder) {
   });
   EXPECT_THAT(answers.Wait(7), ElementsAre("begin OK", "put OK", "unknown NOT_FOUND", "erase OK", "remove OK",
                                            "late NOT_FOUND", "begin OK"));
-  const SubscriptionStates expected = {{"first", {}}, {"a", {.head = {.through = 7}}}};
+  const SubscriptionStates expected = {{"first", {}}, {"a", {.head = HeadAt(7)}}};
   EXPECT_EQ(*store().Load(), expected);
 }
 
@@ -226,7 +226,7 @@ TEST_F(SubscriptionsTest, RetentionChangesNoSubscription) {
   Open();
   for (const char* id : {"a", "b", "c"}) Store(id);
   Write({.subscription = "payouts",
-         .head = SubscriptionHead{.through = 1},
+         .head = HeadAt(1),
          .put = {{.position = 2, .mark = EventMark::kParked}},
          .put_lagging = {{"key", 0}}});
   const SubscriptionStates before = *store().Load();
@@ -243,7 +243,7 @@ TEST_F(SubscriptionsTest, ADamagedSubscriptionIsNamedAndTheEventsRemainReadable)
   Store("a");
   Write(Begin("payouts"));
   log_ = nullptr;
-  Sql(options_.path, "UPDATE subscriptions SET position = 1");
+  Sql(options_.path, "UPDATE subscriptions SET incarnation = 9");
   Open();
   EXPECT_EQ(store().Load()->at("payouts").damage, "its head has another checksum");
   EXPECT_EQ(ReadAll(**log_->NewReader())->size(), 1);
@@ -365,7 +365,7 @@ TEST_F(LogOfVersion3Test, KeepsItsVersionUntilItGetsASubscription) {
   Write(Begin("payouts", 20));
   Store("newer");
   const SubscriptionStates states = *store().Load();
-  EXPECT_EQ(states, (SubscriptionStates{{"payouts", {.head = {.through = 20}}}}));
+  EXPECT_EQ(states, (SubscriptionStates{{"payouts", {.head = HeadAt(20)}}}));
   EXPECT_EQ(Version(), "4");
   Open();
   EXPECT_EQ(*store().Load(), states);
