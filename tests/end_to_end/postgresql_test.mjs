@@ -17,7 +17,7 @@ import { EARLIEST, Subscriber, idsOf, listAll } from './subscriber.mjs';
 const TIMEOUT = { timeout: 2 * HANG_MS };
 /** What the commands print about a new store. */
 const TABLES =
-  'schema stampgate: has the tables of version 3\n' +
+  'schema stampgate: has the tables of version 4\n' +
   'the store keeps events for 168h, at most 10737418240 bytes; ids of events for 720h; and idempotency keys for 24h\n' +
   'every new event must have a seal\n';
 
@@ -205,10 +205,10 @@ test('store migrate creates the tables, and store check examines them and the se
 
   const gateway = await stack.start({ migrate: false });
   await deliverTo(stack, gateway);
-  await postgres.sql('UPDATE stampgate.store SET version = 4');
+  await postgres.sql('UPDATE stampgate.store SET version = 5');
   const newer = await stack.command('check');
   const why =
-    "the store's tables have version 3, which programs since version 4 can use; this program uses version 3\n";
+    "the store's tables have version 4, which programs since version 5 can use; this program uses version 4\n";
   assert.deepEqual([newer.status, newer.stderr], [1, why]);
   assert.equal((await stack.command('migrate')).status, 1);
 });

@@ -7,8 +7,9 @@
 
 #include "absl/status/status_macros.h"
 #include "base/postgres/connection.h"
-#include "gateway/store/postgres/holder_secret.h"
-#include "gateway/store/postgres/lasting_connection.h"
+#include "base/postgres/holder_secret.h"
+#include "base/postgres/lasting_connection.h"
+#include "gateway/store/postgres/store_tables.h"
 
 namespace stampgate {
 namespace {
@@ -18,7 +19,7 @@ class PostgresQuotaStore final : public QuotaStore {
   explicit PostgresQuotaStore(PostgresQuotaStoreOptions options)
       : allow_single_server_(options.address.allow_single_server),
         now_(std::move(options.now)),
-        connection_(std::move(options.address)) {}
+        connection_(std::move(options.address), StepsOfThisProgram()) {}
 
   absl::StatusOr<QuotaBlock> Take(const QuotaLimit& limit, int64_t wanted) override {
     ABSL_ASSIGN_OR_RETURN(PostgresConnection * connection, connection_.Get());

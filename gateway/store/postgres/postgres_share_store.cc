@@ -8,9 +8,10 @@
 #include "absl/status/status_macros.h"
 #include "absl/strings/string_view.h"
 #include "base/postgres/connection.h"
+#include "base/postgres/holder_secret.h"
+#include "base/postgres/lasting_connection.h"
 #include "gateway/shares/rate_demand.h"
-#include "gateway/store/postgres/holder_secret.h"
-#include "gateway/store/postgres/lasting_connection.h"
+#include "gateway/store/postgres/store_tables.h"
 
 namespace stampgate {
 namespace {
@@ -84,7 +85,8 @@ PostgresAddress WithoutStandby(PostgresAddress address) {
 
 class PostgresShareStore final : public ShareStore {
  public:
-  explicit PostgresShareStore(const PostgresAddress& address) : connection_(WithoutStandby(address)) {}
+  explicit PostgresShareStore(const PostgresAddress& address)
+      : connection_(WithoutStandby(address), StepsOfThisProgram()) {}
 
   absl::StatusOr<ShareAnswer> Renew(const ShareRenewal& renewal) override {
     ABSL_ASSIGN_OR_RETURN(PostgresConnection * connection, connection_.Get());

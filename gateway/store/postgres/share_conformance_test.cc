@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/postgres/holder_secret.h"
 #include "base/postgres/test_server.h"
 #include "gateway/shares/memory_share_store.h"
 #include "gateway/shares/rate_demand.h"
 #include "gateway/shares/share_store.h"
-#include "gateway/store/postgres/holder_secret.h"
 #include "gateway/store/postgres/postgres_share_store.h"
 #include "gateway/store/postgres/store_tables.h"
 

@@ -21,7 +21,7 @@ StoreTables Seals() { return {{"", "", kSealV3Sql}, ""}; }
 
 const StoreSteps& StepsOfThisProgram() {
   static const StoreSteps& steps =
-      *new StoreSteps{{LogTables(), CallTables(), RateTables(), Seals()}, /*version=*/3, /*usable_since=*/1};
+      *new StoreSteps{{LogTables(), CallTables(), RateTables(), Seals()}, /*version=*/4, /*usable_since=*/1};
   return steps;
 }
 

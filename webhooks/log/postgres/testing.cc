@@ -10,7 +10,7 @@ constexpr char kSealed[] = "UPDATE bounds SET unsealed_through = 0 WHERE NOT EXI
 }  // namespace
 
 const StoreSteps& LogSteps() {
-  static const StoreSteps& steps = *new StoreSteps{{LogTables(), {{"", "", kSealed}, ""}}, /*version=*/3};
+  static const StoreSteps& steps = *new StoreSteps{{LogTables(), {{"", "", kSealed}, ""}}, /*version=*/4};
   return steps;
 }
 

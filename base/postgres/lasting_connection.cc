@@ -1,7 +1,6 @@
-#include "gateway/store/postgres/lasting_connection.h"
+#include "base/postgres/lasting_connection.h"
 
 #include "base/postgres/store_connection.h"
-#include "gateway/store/postgres/store_tables.h"
 
 namespace stampgate {
 namespace {
@@ -16,7 +15,7 @@ absl::StatusOr<PostgresConnection*> LastingConnection::Get() {
   if (PostgresConnection* open = GetIfOpen(); open != nullptr) return open;
   connection_ = nullptr;
   if (SteadyClock::now() < refuse_until_) return absl::UnavailableError("the server cannot be reached");
-  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(address_, StepsOfThisProgram());
+  absl::StatusOr<std::unique_ptr<PostgresConnection>> connection = ConnectToStore(address_, steps_);
   absl::Status status = connection.status();
   // A transaction whose COMMIT waits for the standby keeps its session on the server. So a new connection is not used
   // before the standby has answered.

@@ -1,6 +1,6 @@
 // A connection to the server of a store, which is opened again after it was lost.
-#ifndef STAMPGATE_GATEWAY_STORE_POSTGRES_LASTING_CONNECTION_H_
-#define STAMPGATE_GATEWAY_STORE_POSTGRES_LASTING_CONNECTION_H_
+#ifndef STAMPGATE_BASE_POSTGRES_LASTING_CONNECTION_H_
+#define STAMPGATE_BASE_POSTGRES_LASTING_CONNECTION_H_
 
 #include <chrono>
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/postgres/connection.h"
+#include "base/postgres/schema.h"
 #include "base/postgres/server_address.h"
 
 namespace stampgate {
@@ -15,8 +16,8 @@ namespace stampgate {
 // Only one thread at a time may use it.
 class LastingConnection {
  public:
-  // See ConnectToStore.
-  explicit LastingConnection(PostgresAddress address) : address_(std::move(address)) {}
+  // See ConnectToStore. `steps` must outlive this.
+  LastingConnection(PostgresAddress address, const StoreSteps& steps) : address_(std::move(address)), steps_(steps) {}
 
   // Returns the connection, which is valid until the next Get. Opens it if there is none; unless the address allows a
   // single server, a standby must then confirm a write. After a failed attempt, returns kUnavailable for a quarter of a
@@ -28,10 +29,11 @@ class LastingConnection {
 
  private:
   const PostgresAddress address_;
+  const StoreSteps& steps_;
   std::unique_ptr<PostgresConnection> connection_;
   std::chrono::steady_clock::time_point refuse_until_;
 };
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_STORE_POSTGRES_LASTING_CONNECTION_H_
+#endif  // STAMPGATE_BASE_POSTGRES_LASTING_CONNECTION_H_

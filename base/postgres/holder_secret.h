@@ -1,7 +1,7 @@
 // The secret under which a process holds leases, shares and quotas on a PostgreSQL server. All gateways have one role
 // on the server, and can read its tables, which have only the names of the holders.
-#ifndef STAMPGATE_GATEWAY_STORE_POSTGRES_HOLDER_SECRET_H_
-#define STAMPGATE_GATEWAY_STORE_POSTGRES_HOLDER_SECRET_H_
+#ifndef STAMPGATE_BASE_POSTGRES_HOLDER_SECRET_H_
+#define STAMPGATE_BASE_POSTGRES_HOLDER_SECRET_H_
 
 #include <string>
 
@@ -12,9 +12,9 @@ namespace stampgate {
 // Returns 32 random bytes.
 std::string NewHolderSecret();
 
-// Returns what the tables have of a secret: see name_of in calls_v3.sql.
+// Returns what the tables have of a secret: its SHA-256.
 std::string HolderNameOf(absl::string_view secret);
 
 }  // namespace stampgate
 
-#endif  // STAMPGATE_GATEWAY_STORE_POSTGRES_HOLDER_SECRET_H_
+#endif  // STAMPGATE_BASE_POSTGRES_HOLDER_SECRET_H_

@@ -1,4 +1,4 @@
-#include "gateway/store/postgres/holder_secret.h"
+#include "base/postgres/holder_secret.h"
 
 #include <sodium.h>
 

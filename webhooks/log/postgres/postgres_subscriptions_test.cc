@@ -1,0 +1,421 @@
+#include "webhooks/log/postgres/postgres_subscriptions.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "base/postgres/connection.h"
+#include "base/postgres/schema.h"
+#include "base/postgres/test_server.h"
+#include "base/testing/status_is.h"
+#include "webhooks/log/fake_subscription_store.h"
+#include "webhooks/log/partition.h"
+#include "webhooks/log/postgres/testing.h"
+#include "webhooks/log/testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::absl::StatusCode;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using testing::StatusIs;
+
+constexpr absl::Duration kSettleWithin = absl::Seconds(30);
+
+// One gateway with what it knows of the subscription "payouts".
+class Gateway {
+ public:
+  Gateway(const PostgresAddress& address, ServerClock now)
+      : subscriptions_(MakePostgresSubscriptions({.address = address, .steps = &LogSteps(), .now = std::move(now)})) {}
+
+  PostgresSubscriptions& operator*() { return *subscriptions_; }
+  PostgresSubscriptions* operator->() { return subscriptions_.get(); }
+
+  // Renews the hold as a gateway does that adds the new partitions.
+  Hold Renew(int64_t consumers = 1, const std::map<size_t, absl::Duration>& given = {}) {
+    for (const auto& [partition, sent_for] : given) known_.erase(partition);
+    const absl::StatusOr<Hold> hold = subscriptions_->Renew({.subscription = "payouts",
+                                                             .hold = hold_.number,
+                                                             .known = known_,
+                                                             .given = given,
+                                                             .settle_within = kSettleWithin,
+                                                             .consumers = consumers});
+    EXPECT_TRUE(hold.ok()) << hold.status();
+    if (!hold.ok()) return {};
+    hold_ = *hold;
+    known_ = hold->partitions;
+    return *hold;
+  }
+
+  absl::Status Write(SubscriptionChange change) {
+    change.subscription = "payouts";
+    change.hold = hold_.number;
+    return WriteAndWait(*subscriptions_, std::move(change));
+  }
+
+  int64_t hold() const { return hold_.number; }
+  const std::set<size_t>& partitions() const { return hold_.partitions; }
+
+ private:
+  std::unique_ptr<PostgresSubscriptions> subscriptions_;
+  Hold hold_;
+  std::set<size_t> known_;
+};
+
+class PostgresSubscriptionsTest : public ::testing::Test {
+ protected:
+  static constexpr PostgresVersion kVersion = PostgresVersion::k15;
+
+  Gateway NewGateway() {
+    return Gateway(address_, [this] { return now_; });
+  }
+
+  static SubscriptionDeclaration Payouts(int64_t version = 1, const std::string& settings = "settings") {
+    return {.subscription = "payouts", .order = 2, .start = 7, .version = version, .settings = settings};
+  }
+
+  void Pass(absl::Duration time) { now_ += time; }
+
+  absl::Time now_ = absl::FromUnixSeconds(1'800'000'000);
+  const PostgresAddress address_ = SharedServer(kVersion).NewStore(LogSteps());
+};
+
+TEST_F(PostgresSubscriptionsTest, ANewSubscriptionBeginsAtItsStartAndTheFirstGatewayGetsAllPartitions) {
+  Gateway gateway = NewGateway();
+  const absl::StatusOr<DeclaredSettings> declared = gateway->Declare(Payouts());
+  ASSERT_TRUE(declared.ok()) << declared.status();
+  EXPECT_TRUE(declared->is_new);
+  const Hold hold = gateway.Renew();
+  EXPECT_THAT(hold.partitions, SizeIs(kPartitions));
+  EXPECT_THAT(hold.added, SizeIs(kPartitions));
+  EXPECT_EQ(hold.added.at(3), absl::ZeroDuration()) << "no consumer can hold an event";
+  EXPECT_EQ(hold.state.head, HeadAt(7, 2));
+  EXPECT_EQ(hold.excess, 0u);
+  EXPECT_THAT(gateway.Renew().added, IsEmpty());
+}
+
+TEST_F(PostgresSubscriptionsTest, TheSettingsWithTheHighestVersionApply) {
+  Gateway first = NewGateway();
+  Gateway second = NewGateway();
+  ASSERT_TRUE(first->Declare(Payouts(2, "first")).ok());
+  absl::StatusOr<DeclaredSettings> declared = second->Declare(Payouts(2, "other"));
+  EXPECT_FALSE(declared->is_new);
+  EXPECT_EQ(declared->settings, "first") << "what has the same version came first";
+  EXPECT_EQ(second->Declare(Payouts(3, "other"))->settings, "other");
+  declared = first->Declare(Payouts(2, "first"));
+  EXPECT_EQ(declared->settings, "other");
+  EXPECT_EQ(declared->version, 3);
+}
+
+TEST_F(PostgresSubscriptionsTest, BehavesLikeTheFake) {
+  Gateway gateway = NewGateway();
+  ASSERT_TRUE(gateway->Declare(Payouts()).ok());
+  gateway.Renew();
+  SubscriptionStates states;
+  states["payouts"].head = HeadAt(7, 2);
+  std::mt19937_64 random(3);
+  for (int step = 0; step < 300; ++step) {
+    SubscriptionChange change = RandomChange(random);
+    change.subscription = "payouts";
+    change.head.reset();
+    change.remove = false;
+    // A gateway changes a row or a key only once in a change, and a row keeps its partition.
+    std::map<Position, SubscriptionRow> rows;
+    for (SubscriptionRow& row : change.put) {
+      row.partition = static_cast<size_t>(row.position) % kPartitions;
+      rows[row.position] = row;
+    }
+    change.put.clear();
+    for (const auto& [position, row] : rows) change.put.push_back(row);
+    const std::map<std::string, Position> keys(change.put_lagging.begin(), change.put_lagging.end());
+    change.put_lagging.assign(keys.begin(), keys.end());
+    for (auto& [partition, progress] : change.progress) {
+      progress.through = std::max(progress.through, states["payouts"].head.partitions[partition].through);
+    }
+    ASSERT_EQ(ApplyChange(change, &states), absl::OkStatus());
+    ASSERT_EQ(gateway.Write(change), absl::OkStatus());
+    if (step % 20 == 0) ASSERT_EQ(*gateway->Load(), states) << step;
+  }
+  ASSERT_EQ(*gateway->Load(), states);
+  Gateway other = NewGateway();
+  ASSERT_EQ(gateway->End("payouts", absl::Seconds(5)), absl::OkStatus());
+  const Hold hold = other.Renew();
+  EXPECT_EQ(hold.state, states["payouts"]) << "a gateway that takes the partitions gets the same state";
+  EXPECT_EQ(hold.added.at(15), absl::Seconds(5));
+  ASSERT_EQ(WriteAndWait(*other, {.subscription = "payouts", .remove = true}), absl::OkStatus());
+  EXPECT_THAT(*other->Load(), IsEmpty());
+}
+
+TEST_F(PostgresSubscriptionsTest, GatewaysWithConsumersDivideThePartitionsEvenly) {
+  std::vector<Gateway> gateways;
+  for (int i = 0; i < 3; ++i) gateways.push_back(NewGateway());
+  ASSERT_TRUE(gateways[0]->Declare(Payouts()).ok());
+  for (Gateway& gateway : gateways) gateway.Renew();
+  EXPECT_THAT(gateways[0].partitions(), SizeIs(kPartitions)) << "nobody takes a partition from a gateway that renews";
+  const size_t excess = gateways[0].Renew().excess;
+  EXPECT_TRUE(excess == 10 || excess == 11) << excess;
+  std::map<size_t, absl::Duration> given;
+  for (size_t partition = 0; partition < excess; ++partition) given[partition] = absl::ZeroDuration();
+  EXPECT_EQ(gateways[0].Renew(1, given).excess, 0u);
+  const Hold second = gateways[1].Renew();
+  EXPECT_EQ(second.added.size(), second.partitions.size());
+  gateways[2].Renew();
+  std::set<size_t> all;
+  for (Gateway& gateway : gateways) {
+    EXPECT_TRUE(gateway.partitions().size() == 5 || gateway.partitions().size() == 6);
+    all.insert(gateway.partitions().begin(), gateway.partitions().end());
+  }
+  EXPECT_THAT(all, SizeIs(kPartitions));
+  EXPECT_EQ(gateways[1].Renew(/*consumers=*/0).excess, gateways[1].partitions().size())
+      << "a gateway without consumers gives all back if others have some";
+  gateways[0].Renew(0);
+  for (Gateway* gateway : {&gateways[2], &gateways[0], &gateways[1]}) {
+    EXPECT_EQ(gateway->Renew(0).excess, 0u) << "without any consumer, all gateways keep theirs";
+  }
+}
+
+TEST_F(PostgresSubscriptionsTest, AGatewayThatWakesAfterItsHoldEndedChangesNothing) {
+  Gateway paused = NewGateway();
+  Gateway other = NewGateway();
+  ASSERT_TRUE(paused->Declare(Payouts()).ok());
+  paused.Renew();
+  ASSERT_EQ(paused.Write({.progress = {{3, {.through = 9, .reserved = 20}}}}), absl::OkStatus());
+  for (int i = 0; i < 5; ++i) {
+    other.Renew();
+    Pass(absl::Seconds(1));
+  }
+  EXPECT_THAT(other.partitions(), IsEmpty()) << "the hold lasts for 5 s";
+  const Hold taken = other.Renew();
+  EXPECT_THAT(taken.partitions, SizeIs(kPartitions));
+  EXPECT_EQ(taken.added.at(3), kSettleWithin);
+  EXPECT_EQ(taken.state.head.partitions[3], (PartitionProgress{.through = 9, .reserved = 20}));
+  EXPECT_THAT(paused.Write({.progress = {{3, {.through = 15, .reserved = 20}}}}),
+              StatusIs(StatusCode::kAborted, "the gateway does not hold the partitions any more"));
+  const int64_t before = paused.hold();
+  EXPECT_NE(paused.Renew().number, before);
+  EXPECT_THAT(paused.Write({.progress = {{3, {.through = 15, .reserved = 20}}}}),
+              StatusIs(StatusCode::kAborted, "the gateway does not hold the partitions any more"));
+  EXPECT_EQ(other->Load()->at("payouts").head.partitions[3].through, 9);
+}
+
+// Otherwise the first gateway that reaches a new primary would take all partitions from the others.
+TEST_F(PostgresSubscriptionsTest, AnOutageOfTheServerEndsNoHold) {
+  Gateway first = NewGateway();
+  Gateway second = NewGateway();
+  ASSERT_TRUE(first->Declare(Payouts()).ok());
+  first.Renew();
+  second.Renew();
+  Pass(absl::Minutes(1));
+  EXPECT_THAT(second.Renew().partitions, IsEmpty());
+  Pass(absl::Seconds(1));
+  EXPECT_THAT(second.Renew().partitions, IsEmpty());
+  EXPECT_THAT(first.Renew().partitions, SizeIs(kPartitions));
+  EXPECT_EQ(first.Write({.progress = {{3, {.through = 15, .reserved = 20}}}}), absl::OkStatus());
+}
+
+TEST_F(PostgresSubscriptionsTest, AStepOfTheServersClockEndsNoHold) {
+  Gateway first = NewGateway();
+  Gateway second = NewGateway();
+  ASSERT_TRUE(first->Declare(Payouts()).ok());
+  for (const absl::Duration step : {-absl::Hours(1), absl::Hours(1)}) {
+    const Hold before = first.Renew();
+    second.Renew();
+    Pass(step);
+    EXPECT_THAT(second.Renew().partitions, IsEmpty());
+    EXPECT_EQ(first.Renew().number, before.number);
+  }
+  // A gateway that is gone is gone one hour earlier, too.
+  Pass(-absl::Hours(1));
+  for (int i = 0; i < 7; ++i) {
+    second.Renew();
+    Pass(absl::Seconds(1));
+  }
+  EXPECT_THAT(second.partitions(), SizeIs(kPartitions));
+}
+
+TEST_F(PostgresSubscriptionsTest, AChangeThatConcernsAnotherPartitionIsRefusedAsAWhole) {
+  Gateway first = NewGateway();
+  Gateway second = NewGateway();
+  ASSERT_TRUE(first->Declare(Payouts()).ok());
+  first.Renew();
+  second.Renew();
+  first.Renew(1, {{PartitionOf("=a"), absl::ZeroDuration()}});
+  second.Renew();
+  ASSERT_THAT(second.partitions(), ElementsAre(PartitionOf("=a")));
+  const size_t theirs = PartitionOf("=a");
+  const size_t mine = theirs + 1;
+  ASSERT_EQ(second.Write({.put = {{.position = 9, .partition = theirs}}, .put_lagging = {{"=a", 8}}}),
+            absl::OkStatus());
+  const SubscriptionStates before = *first->Load();
+  for (SubscriptionChange change : std::vector<SubscriptionChange>{
+           {.progress = {{theirs, {.through = 15}}}},
+           {.put = {{.position = 9, .partition = theirs}}},
+           {.put_lagging = {{"=a", 12}}},
+       }) {
+    change.progress[mine] = {.through = 15};
+    EXPECT_THAT(first.Write(change),
+                StatusIs(StatusCode::kAborted, "the gateway does not hold the partitions any more"));
+  }
+  EXPECT_EQ(first.Write({.erase = {9}, .erase_lagging = {"=a"}}), absl::OkStatus());
+  EXPECT_EQ(first.Write({.put = {{.position = 9, .partition = mine, .mark = EventMark::kParked}}}), absl::OkStatus());
+  EXPECT_EQ(*first->Load(), before) << "a row keeps its partition";
+}
+
+TEST_F(PostgresSubscriptionsTest, ASeekEndsAllHoldsAndKeepsWhatIsParked) {
+  Gateway gateway = NewGateway();
+  ASSERT_TRUE(gateway->Declare(Payouts()).ok());
+  gateway.Renew();
+  const SubscriptionRow parked = {.position = 9, .partition = 1, .mark = EventMark::kParked, .reason = "why"};
+  ASSERT_EQ(gateway.Write({.progress = {{1, {.through = 9, .reserved = 90}}},
+                           .put = {parked, {.position = 10, .partition = 2}},
+                           .put_lagging = {{"=a", 8}}}),
+            absl::OkStatus());
+  ASSERT_EQ(gateway->Seek("payouts", 4), absl::OkStatus());
+  EXPECT_THAT(gateway.Write({.progress = {{1, {.through = 15}}}}), StatusIs(StatusCode::kAborted, ::testing::_));
+  const Hold hold = gateway.Renew();
+  SubscriptionState expected = {.head = HeadAt(4, 2), .rows = {parked}};
+  expected.head.incarnation = 2;
+  EXPECT_EQ(hold.state, expected);
+  EXPECT_THAT(hold.added, SizeIs(kPartitions));
+  EXPECT_THAT(gateway->Seek("late", 4), StatusIs(StatusCode::kFailedPrecondition, ::testing::_));
+}
+
+TEST_F(PostgresSubscriptionsTest, TheHolderAnswersARequestWithTheChangeThatCarriesItOut) {
+  Gateway holder = NewGateway();
+  Gateway asker = NewGateway();
+  ASSERT_TRUE(holder->Declare(Payouts()).ok());
+  holder.Renew();
+  const absl::StatusOr<int64_t> id = asker->Ask("payouts", 3, "settle 9");
+  ASSERT_TRUE(id.ok()) << id.status();
+  EXPECT_THAT(*asker->Requests(), IsEmpty());
+  const HolderRequest expected = {*id, "payouts", 3, "settle 9"};
+  EXPECT_THAT(*holder->Requests(), ElementsAre(expected));
+  EXPECT_THAT(*holder->Requests(), ElementsAre(expected)) << "until it is answered";
+  EXPECT_THAT(*asker->TakeAnswers(), IsEmpty());
+  ASSERT_EQ(holder.Write({.put = {{.position = 9, .partition = 3}}, .answers = {{*id, "settled"}}}), absl::OkStatus());
+  EXPECT_THAT(*holder->Requests(), IsEmpty());
+  EXPECT_THAT(*holder->TakeAnswers(), IsEmpty()) << "the answer is for the asker";
+  EXPECT_THAT(*asker->TakeAnswers(), ElementsAre(HolderAnswer{*id, "settled"}));
+  EXPECT_THAT(*asker->TakeAnswers(), IsEmpty());
+  EXPECT_THAT(asker->Ask("late", 3, "settle 9"), StatusIs(StatusCode::kNotFound, ::testing::_));
+}
+
+TEST_F(PostgresSubscriptionsTest, ARequestWithoutAnAnswerIsForgottenAfterAMinute) {
+  Gateway holder = NewGateway();
+  ASSERT_TRUE(holder->Declare(Payouts()).ok());
+  holder.Renew();
+  ASSERT_TRUE(holder->Ask("payouts", 3, "old").ok());
+  Pass(absl::Seconds(61));
+  const absl::StatusOr<int64_t> id = holder->Ask("payouts", 3, "new");
+  EXPECT_THAT(*holder->Requests(), ElementsAre(HolderRequest{*id, "payouts", 3, "new"}));
+}
+
+TEST_F(PostgresSubscriptionsTest, ARequestWakesTheHolder) {
+  Gateway holder = NewGateway();
+  Gateway asker = NewGateway();
+  ASSERT_TRUE(holder->Declare(Payouts()).ok());
+  holder.Renew();
+  std::promise<void> woken;
+  std::thread waiter([&] {
+    // A wait can end early, and each begins to listen before it waits.
+    while (holder->Requests()->empty()) holder->Await(std::chrono::steady_clock::now() + std::chrono::minutes(1));
+    woken.set_value();
+  });
+  ASSERT_TRUE(asker->Ask("payouts", 3, "settle 9").ok());
+  EXPECT_EQ(woken.get_future().wait_for(std::chrono::seconds(50)), std::future_status::ready);
+  waiter.join();
+  holder->Wake();
+  holder->Await(std::chrono::steady_clock::time_point::max());
+}
+
+TEST_F(PostgresSubscriptionsTest, TheLeastRightsAreEnoughAndAllowNoOtherChange) {
+  const std::string role = "gateway_" + address_.schema;
+  SharedServer(kVersion).Sql("CREATE ROLE " + role + " LOGIN");
+  ASSERT_TRUE(GrantStore(**PostgresConnection::Open(address_), address_.schema, role, LogSteps()).ok());
+  PostgresAddress address = address_;
+  address.user = role;
+  Gateway gateway(address, [this] { return now_; });
+  ASSERT_TRUE(gateway->Declare(Payouts()).ok());
+  gateway.Renew();
+  const absl::StatusOr<int64_t> id = gateway->Ask("payouts", 3, "settle 9");
+  ASSERT_TRUE(id.ok()) << id.status();
+  EXPECT_THAT(*gateway->Requests(), SizeIs(1));
+  ASSERT_EQ(gateway.Write({.progress = {{3, {.through = 9}}},
+                           .put = {{.position = 12, .partition = 3}},
+                           .put_lagging = {{"=a", 8}},
+                           .answers = {{*id, "settled"}}}),
+            absl::OkStatus());
+  EXPECT_THAT(*gateway->TakeAnswers(), SizeIs(1));
+  ASSERT_EQ(gateway->Seek("payouts", 20), absl::OkStatus());
+  ASSERT_EQ(gateway->End("payouts", absl::ZeroDuration()), absl::OkStatus());
+  const SubscriptionStates before = *gateway->Load();
+  std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address).value();
+  for (const char* sql :
+       {"UPDATE subscription_holds SET holder = 'x'",
+        "INSERT INTO subscription_events VALUES ('payouts', 9, 1, 1, 0, 0, 0, '')", "DELETE FROM subscription_keys",
+        "UPDATE subscriptions SET incarnation = 1", "DELETE FROM subscription_requests",
+        "SELECT move_partition('payouts', '', '', 1, 0)", "SELECT wake_gateways()", "TRUNCATE subscription_holds"}) {
+    EXPECT_THAT(connection->Run({{sql}}), StatusIs(StatusCode::kFailedPrecondition)) << sql;
+  }
+  // The tables have only the SHA-256 of a secret.
+  const absl::StatusOr<std::vector<PostgresResult>> changed =
+      connection->Run({{"SELECT change_subscription(false, h.holder, 'payouts', h.number, '{1}', '{99}', '{99}', '{}', "
+                        "'{}', '{}', '{}', '{}',"
+                        " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}') FROM subscription_holds h"}});
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  for (int i = 0; i < changed->front().rows(); ++i) EXPECT_EQ(changed->front().Number(i, 0), 0);
+  EXPECT_EQ(*gateway->Load(), before);
+}
+
+TEST_F(PostgresSubscriptionsTest, WithoutASynchronousStandbyNothingIsStored) {
+  Gateway single = NewGateway();
+  ASSERT_TRUE(single->Declare(Payouts()).ok());
+  PostgresAddress address = address_;
+  address.allow_single_server = false;
+  Gateway gateway(address, [this] { return now_; });
+  EXPECT_FALSE(gateway->Declare({.subscription = "other"}).ok());
+  EXPECT_FALSE(gateway->Renew({.subscription = "payouts"}).ok());
+  EXPECT_THAT(gateway.Write({.progress = {{1, {.through = 15}}}}), StatusIs(StatusCode::kUnavailable));
+  EXPECT_FALSE(single->Load()->contains("other"));
+}
+
+TEST_F(PostgresSubscriptionsTest, AHoldSurvivesARestartOfTheServer) {
+  TestPostgres server(kVersion);
+  Gateway gateway(server.NewStore(LogSteps()), [this] { return now_; });
+  ASSERT_TRUE(gateway->Declare(Payouts()).ok());
+  const Hold before = gateway.Renew();
+  ASSERT_EQ(gateway.Write({.progress = {{1, {.through = 15}}}}), absl::OkStatus());
+  server.Kill();
+  EXPECT_THAT(gateway.Write({.progress = {{1, {.through = 16}}}}), StatusIs(StatusCode::kUnavailable));
+  EXPECT_FALSE(gateway->Renew({.subscription = "payouts"}).ok());
+  server.Start();
+  EXPECT_TRUE(Eventually([&] { return gateway.Write({.progress = {{1, {.through = 17}}}}).ok(); }));
+  EXPECT_TRUE(Eventually([&] { return gateway->Requests().ok(); }));
+  EXPECT_EQ(gateway.Renew().number, before.number);
+  EXPECT_EQ(gateway->Load()->at("payouts").head.partitions[1].through, 17);
+}
+
+TEST_F(PostgresSubscriptionsTest, AnUnknownSubscriptionHasNoHold) {
+  Gateway gateway = NewGateway();
+  EXPECT_THAT(gateway->Renew({.subscription = "late"}), StatusIs(StatusCode::kNotFound, ::testing::_));
+  EXPECT_THAT(gateway.Write({.progress = {{1, {.through = 15}}}}), StatusIs(StatusCode::kAborted, ::testing::_));
+  EXPECT_THAT(gateway.Write({.head = HeadAt(1)}), StatusIs(StatusCode::kInvalidArgument, ::testing::_));
+  EXPECT_EQ(gateway->End("late", absl::ZeroDuration()), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace stampgate
