@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/feed/error.h"
 #include "gateway/feed/page.h"
+#include "gateway/subscriptions/settle_request.pb.h"
 #include "translate/error.h"
 
 namespace stampgate {
@@ -63,6 +64,29 @@ absl::Status NotReadYet() {
 absl::Status TooManyParked() {
   return ToStatus(GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_PARKED,
                                "the subscription cannot park further events: retry or skip parked ones"));
+}
+
+subscriptions::SettleRequest::Outcome ToRequest(SettleOutcome outcome) {
+  switch (outcome) {
+    case SettleOutcome::kDone:
+      return subscriptions::SettleRequest::OUTCOME_DONE;
+    case SettleOutcome::kRetry:
+      return subscriptions::SettleRequest::OUTCOME_RETRY;
+    case SettleOutcome::kPark:
+      return subscriptions::SettleRequest::OUTCOME_PARK;
+    case SettleOutcome::kExtend:
+      return subscriptions::SettleRequest::OUTCOME_EXTEND;
+  }
+  return subscriptions::SettleRequest::OUTCOME_UNSPECIFIED;
+}
+
+// Returns nothing for an outcome that this release does not know.
+std::optional<SettleOutcome> FromRequest(subscriptions::SettleRequest::Outcome requested) {
+  for (const SettleOutcome outcome :
+       {SettleOutcome::kDone, SettleOutcome::kRetry, SettleOutcome::kPark, SettleOutcome::kExtend}) {
+    if (ToRequest(outcome) == requested) return outcome;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -213,6 +237,33 @@ ServedSubscription::OnBatch ServedSubscription::TakeNext(ConsumerId id, Consumer
 
 // --- Settling.
 
+// Calls `done` when nothing refers to it any more.
+class ServedSubscription::SettleResults {
+ public:
+  explicit SettleResults(OnSettled done) : done_(std::move(done)) {}
+  ~SettleResults() {
+    const MutexLock lock(mutex_);
+    absl::c_sort(superseded_);
+    if (status_.ok()) {
+      done_(std::move(superseded_));
+    } else {
+      done_(status_);
+    }
+  }
+
+  void Add(const absl::Status& status, const std::vector<size_t>& superseded) {
+    const MutexLock lock(mutex_);
+    status_.Update(status);
+    superseded_.insert(superseded_.end(), superseded.begin(), superseded.end());
+  }
+
+ private:
+  Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  std::vector<size_t> superseded_ ABSL_GUARDED_BY(mutex_);
+  OnSettled done_;
+};
+
 void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
                                 const std::string& reason, OnSettled done) {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -222,32 +273,102 @@ void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, Settl
       });
       return;
     }
-    const absl::Time now = options_.now();
-    std::vector<size_t> superseded;
-    uint64_t after_write = 0;
-    absl::Status refusal;
-    for (size_t i = 0; i < deliveries.size(); ++i) {
-      const DeliveryId& id = deliveries[i];
-      SharedSubscription::Settled settled{SettleResult::kSuperseded};
-      if (id.incarnation == machine_.incarnation()) {
-        settled = machine_.Settle(id.partition, id.position, id.number, outcome, delay, reason, now);
-      }
-      if (settled.result == SettleResult::kNotReadYet || settled.result == SettleResult::kNotHeld) {
-        refusal.Update(NotReadYet());
-      }
-      if (settled.result == SettleResult::kTooManyParked) refusal.Update(TooManyParked());
-      if (settled.result == SettleResult::kSuperseded) superseded.push_back(i);
-      if (settled.stored > absl::InfinitePast()) options_.observers.on_done(now - settled.stored);
-      after_write = std::max(after_write, settled.after_write);
-    }
+    Outcome settled = SettleHere(deliveries, outcome, delay, reason);
+    if (settled.is_unread) settled.refusal.Update(NotReadYet());
+    auto results = std::make_shared<SettleResults>(std::move(done));
+    SettleElsewhere(deliveries, settled.elsewhere, outcome, delay, reason, results, actions);
     After(
-        after_write,
-        [refusal, superseded = std::move(superseded), done = std::move(done)](const absl::Status& status) mutable {
-          if (!status.ok()) return done(status);
-          if (!refusal.ok()) return done(refusal);
-          done(std::move(superseded));
+        settled.after_write,
+        [refusal = settled.refusal, superseded = std::move(settled.superseded), results](absl::Status status) {
+          status.Update(refusal);
+          results->Add(status, superseded);
         },
         actions);
+  });
+}
+
+ServedSubscription::Outcome ServedSubscription::SettleHere(const std::vector<DeliveryId>& deliveries,
+                                                           SettleOutcome outcome, absl::Duration delay,
+                                                           const std::string& reason) {
+  const absl::Time now = options_.now();
+  Outcome result;
+  for (size_t i = 0; i < deliveries.size(); ++i) {
+    const DeliveryId& id = deliveries[i];
+    if (!machine_.Holds(id.partition)) {
+      result.elsewhere.push_back(i);
+      continue;
+    }
+    SharedSubscription::Settled settled{SettleResult::kSuperseded};
+    if (id.incarnation == machine_.incarnation()) {
+      settled = machine_.Settle(id.partition, id.position, id.number, outcome, delay, reason, now);
+    }
+    if (settled.result == SettleResult::kNotReadYet) result.is_unread = true;
+    if (settled.result == SettleResult::kTooManyParked) result.refusal.Update(TooManyParked());
+    if (settled.result == SettleResult::kSuperseded) result.superseded.push_back(i);
+    if (settled.stored > absl::InfinitePast()) options_.observers.on_done(now - settled.stored);
+    result.after_write = std::max(result.after_write, settled.after_write);
+  }
+  return result;
+}
+
+void ServedSubscription::SettleElsewhere(const std::vector<DeliveryId>& deliveries, const std::vector<size_t>& indexes,
+                                         SettleOutcome outcome, absl::Duration delay, const std::string& reason,
+                                         const std::shared_ptr<SettleResults>& results, Actions& actions) {
+  if (indexes.empty()) return;
+  if (options_.ask == nullptr) return results->Add(LogUnavailable(), {});
+  std::map<size_t, std::vector<size_t>> by_partition;
+  for (const size_t index : indexes) by_partition[deliveries[index].partition].push_back(index);
+  for (auto& [partition, of_partition] : by_partition) {
+    subscriptions::SettleRequest request;
+    request.set_outcome(ToRequest(outcome));
+    request.set_delay_us(absl::ToInt64Microseconds(delay));
+    request.set_reason(reason);
+    for (const size_t index : of_partition) {
+      subscriptions::SettleRequest::Delivery& delivery = *request.add_deliveries();
+      delivery.set_position(deliveries[index].position);
+      delivery.set_number(deliveries[index].number);
+      delivery.set_incarnation(deliveries[index].incarnation);
+    }
+    actions.push_back([self = shared_from_this(), partition = partition, request = request.SerializeAsString(),
+                       of_partition = std::move(of_partition), results]() mutable {
+      self->options_.ask(partition, std::move(request),
+                         [of_partition = std::move(of_partition), results](const absl::StatusOr<std::string>& answer) {
+                           AddAnswer(answer, of_partition, *results);
+                         });
+    });
+  }
+}
+
+void ServedSubscription::AddAnswer(const absl::StatusOr<std::string>& answer, const std::vector<size_t>& indexes,
+                                   SettleResults& results) {
+  subscriptions::SettleAnswer parsed;
+  if (!answer.ok()) return results.Add(answer.status(), {});
+  if (!parsed.ParseFromString(*answer)) return results.Add(LogUnavailable(), {});
+  std::vector<size_t> superseded;
+  for (const uint32_t index : parsed.superseded()) {
+    if (index < indexes.size()) superseded.push_back(indexes[index]);
+  }
+  results.Add(parsed.too_many_parked() ? TooManyParked() : absl::OkStatus(), superseded);
+}
+
+void ServedSubscription::OnRequest(const HolderRequest& request) {
+  subscriptions::SettleRequest parsed;
+  // What is not understood, such as the outcome of a later release, is not answered: the asker gets UNAVAILABLE.
+  if (!parsed.ParseFromString(request.request)) return;
+  const std::optional<SettleOutcome> outcome = FromRequest(parsed.outcome());
+  if (!outcome.has_value()) return;
+  std::vector<DeliveryId> deliveries;
+  for (const subscriptions::SettleRequest::Delivery& delivery : parsed.deliveries()) {
+    deliveries.push_back({request.partition, delivery.position(), delivery.number(), delivery.incarnation()});
+  }
+  Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (!machine_.HasRecovered() || !machine_.Holds(request.partition)) return;
+    if (machine_.changes().HasAnswer(request.id)) return;
+    const Outcome settled = SettleHere(deliveries, *outcome, absl::Microseconds(parsed.delay_us()), parsed.reason());
+    subscriptions::SettleAnswer answer;
+    answer.mutable_superseded()->Assign(settled.superseded.begin(), settled.superseded.end());
+    answer.set_too_many_parked(!settled.refusal.ok());
+    machine_.changes().Answer(request.id, request.partition, answer.SerializeAsString());
   });
 }
 

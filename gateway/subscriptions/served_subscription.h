@@ -71,6 +71,11 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
     std::function<void(const absl::Status& why)> on_not_stored;
   };
 
+  // Passes a request to the gateway that holds the partition, and its answer to `done`. Errors: UNAVAILABLE
+  // (EVENT_LOG_UNAVAILABLE) if there is no answer in time; the holder can have carried out the request even then.
+  using Ask = std::function<void(size_t partition, std::string request,
+                                 absl::AnyInvocable<void(absl::StatusOr<std::string> answer)> done)>;
+
   struct Options {
     std::string name;
     Order order = Order::kNone;
@@ -78,6 +83,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
     EventSource* source = nullptr;       // must outlive this
     SubscriptionStore* store = nullptr;  // must outlive this, and call no callback after Close has returned
     std::function<absl::Time()> now;
+    Ask ask;  // null if no other gateway shares the store
     Observers observers;
   };
 
@@ -113,12 +119,16 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
 
   // --- Partitions. Only one thread at a time may call these.
 
-  // Serves the partitions of the hold from now on, and no other ones. Sends nothing more of as many partitions as are
-  // to be given back. If partitions were lost, everything that waits to be stored fails.
+  // Serves the partitions of the hold from now on, and no other ones. Sends nothing more of as many partitions as must
+  // be given back. If partitions were lost, everything that waits to be stored fails.
   void OnHold(const Hold& hold);
-  // Returns the renewal of the hold. Its `given` are the partitions that are to be given back and of which no consumer
+  // Returns the renewal of the hold. Its `given` are the partitions that must be given back and of which no consumer
   // holds an event any more: serves them no longer.
   HoldRenewal Renew();
+  // Carries out a request of another gateway, and answers it with the change that stores this. Does nothing if the
+  // partition is not held or not read yet, or if the answer to the request is not stored yet: the store returns the
+  // request again.
+  void OnRequest(const HolderRequest& request);
 
   // Applies other settings to all later reads and deliveries.
   void Use(const Settings& settings);
@@ -171,6 +181,9 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void Close(absl::AnyInvocable<void()> done);
 
  private:
+  // Gathers the results of several holders, of which one settle consists.
+  class SettleResults;
+
   // What must happen when the lock is free again.
   using Actions = std::vector<absl::AnyInvocable<void()>>;
   using Delivery = SharedSubscription::Delivery;
@@ -204,6 +217,24 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void BeginFetch(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ReadNext(EventSource::ReaderId reader, EventSource::Request request,
                 void (ServedSubscription::*on_page)(Position after, absl::StatusOr<EventPage> page), Actions& actions);
+
+  // What settling some deliveries has resulted in.
+  struct Outcome {
+    std::vector<size_t> superseded;  // the indexes
+    std::vector<size_t> elsewhere;   // the indexes of those whose partitions are not held
+    absl::Status refusal;
+    bool is_unread = false;  // whether a partition was not read yet
+    uint64_t after_write = 0;
+  };
+  Outcome SettleHere(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
+                     const std::string& reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Asks the holders to settle the deliveries at `indexes`.
+  void SettleElsewhere(const std::vector<DeliveryId>& deliveries, const std::vector<size_t>& indexes,
+                       SettleOutcome outcome, absl::Duration delay, const std::string& reason,
+                       const std::shared_ptr<SettleResults>& results, Actions& actions);
+
+  static void AddAnswer(const absl::StatusOr<std::string>& answer, const std::vector<size_t>& indexes,
+                        SettleResults& results);
 
   // Carries out the settles that wait for the recovery.
   void ResumeSettles(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -242,7 +273,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   mutable Mutex mutex_;
   SharedSubscription machine_ ABSL_GUARDED_BY(mutex_);
   int64_t hold_ ABSL_GUARDED_BY(mutex_) = 0;                     // see Hold::number
-  std::set<size_t> leaving_partitions_ ABSL_GUARDED_BY(mutex_);  // that are to be given back
+  std::set<size_t> leaving_partitions_ ABSL_GUARDED_BY(mutex_);  // that must be given back
   std::shared_ptr<const EventFilter> filter_ ABSL_GUARDED_BY(mutex_);
   size_t max_kept_bytes_ ABSL_GUARDED_BY(mutex_);
   std::map<ConsumerId, Consumer> consumers_ ABSL_GUARDED_BY(mutex_);

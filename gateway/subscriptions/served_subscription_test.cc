@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -90,9 +91,7 @@ class ServedSubscriptionTest : public ::testing::Test {
 
   ~ServedSubscriptionTest() override { Stop(); }
 
-  // Starts the subscription with what the store has.
-  void Start() {
-    feed_ = *EventFeed::Start(log_, *encoder_, 2, metrics_);
+  ServedSubscription::Options OptionsOf() {
     ServedSubscription::Options options;
     options.name = "payouts";
     options.order = ServedSubscription::Order::kOrganization;
@@ -111,20 +110,30 @@ class ServedSubscriptionTest : public ::testing::Test {
     };
     options.observers.on_near_retention = [this] { ++near_retention_; };
     options.observers.on_not_stored = [](const absl::Status&) {};
+    return options;
+  }
+
+  // Starts the subscription with what the store has.
+  void Start() {
+    feed_ = *EventFeed::Start(log_, *encoder_, 2, metrics_);
     if (!store_.states().contains("payouts")) {
       store_.Write({.subscription = "payouts", .head = SubscriptionHead{}}, [](const absl::Status&) {});
     }
-    subscription_ = std::make_shared<ServedSubscription>(std::move(options));
+    subscription_ = std::make_shared<ServedSubscription>(OptionsOf());
     subscription_->Start();
     subscription_->OnHold(SoleHold(store_.states().at("payouts"), settings_.limits.settle_within));
   }
 
+  static void End(ServedSubscription& subscription) {
+    subscription.End(absl::AbortedError("the gateway drains"));
+    std::promise<void> closed;
+    subscription.Close([&] { closed.set_value(); });
+    closed.get_future().wait();
+  }
+
   void Stop() {
     if (subscription_ == nullptr) return;
-    subscription_->End(absl::AbortedError("the gateway drains"));
-    std::promise<void> closed;
-    subscription_->Close([&] { closed.set_value(); });
-    closed.get_future().wait();
+    End(*subscription_);
     feed_.reset();
     log_.SetOnGrowth([](Position) {});
     subscription_.reset();
@@ -193,6 +202,9 @@ class ServedSubscriptionTest : public ::testing::Test {
   int64_t lost_count_ = 0;
   int near_retention_ = 0;
   std::vector<size_t> superseded_;
+  int64_t requests_ = 0;
+  std::vector<HolderRequest> asked_;
+  std::map<int64_t, absl::AnyInvocable<void(absl::StatusOr<std::string>)>> waiting_for_;
   std::unique_ptr<EventFeed> feed_;
   std::shared_ptr<ServedSubscription> subscription_;
 };
@@ -380,6 +392,62 @@ TEST_F(ServedSubscriptionTest, EventsOfPartitionsThatAnotherGatewayHoldsAreItsOw
   subscription_->Leave(consumer, true);
 }
 
+// The request goes to another subscription, which shares the store: the gateway that holds the partition.
+TEST_F(ServedSubscriptionTest, ASettleOfAnotherGatewaysPartitionIsCarriedOutThere) {
+  log_.Grow(4);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 4);
+  ServedSubscription::Options options = OptionsOf();
+  options.ask = [this](size_t partition, std::string request,
+                       absl::AnyInvocable<void(absl::StatusOr<std::string>)> done) {
+    asked_.push_back({++requests_, "payouts", partition, std::move(request)});
+    waiting_for_[requests_] = std::move(done);
+  };
+  const auto other = std::make_shared<ServedSubscription>(std::move(options));
+  other->Start();
+  other->OnHold({.number = 1});
+  std::vector<DeliveryId> ids = IdsOf(batch);
+  ids.push_back({.partition = kEven, .position = 8, .number = 7, .incarnation = 1});
+  ComingResult result;
+  other->Settle(ids, SettleOutcome::kDone, absl::ZeroDuration(), "", result.callback());
+  ASSERT_THAT(asked_, SizeIs(2)) << "one request for each partition";
+  store_.Hold();
+  for (const HolderRequest& request : asked_) {
+    subscription_->OnRequest(request);
+    subscription_->OnRequest(request);  // the store returns it until it is answered
+  }
+  EXPECT_FALSE(result.has_come());
+  store_.AnswerAtOnce();
+  std::map<int64_t, std::string> answers = store_.answers();
+  EXPECT_THAT(answers, SizeIs(2));
+  for (auto& [id, done] : waiting_for_) done(answers.at(id));
+  waiting_for_.clear();
+  EXPECT_THAT(*result.Wait(), ElementsAre(4)) << "the last delivery is not the current one";
+  EXPECT_EQ(subscription_->state().stats.through, 4);
+  ComingResult failed;
+  other->Settle(IdsOf(batch), SettleOutcome::kDone, absl::ZeroDuration(), "", failed.callback());
+  ASSERT_THAT(waiting_for_, SizeIs(2));
+  auto done = waiting_for_.begin();
+  done->second(absl::UnavailableError("no answer in time"));
+  (++done)->second("\xff");
+  waiting_for_.clear();
+  EXPECT_EQ(failed.Wait().status().code(), absl::StatusCode::kUnavailable);
+  End(*other);
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, ARequestThatCannotBeCarriedOutIsNotAnswered) {
+  log_.Grow(2);
+  const auto consumer = Join(10);
+  Take(consumer, 2);
+  subscription_->OnHold(HoldOf(1, {kOdd}));
+  subscription_->OnRequest({.id = 1, .subscription = "payouts", .partition = kEven, .request = ""});
+  subscription_->OnRequest({.id = 2, .subscription = "payouts", .partition = kOdd, .request = "\xff"});
+  subscription_->OnRequest({.id = 3, .subscription = "payouts", .partition = kOdd, .request = ""});
+  EXPECT_THAT(store_.answers(), IsEmpty());
+  subscription_->Leave(consumer, true);
+}
+
 TEST_F(ServedSubscriptionTest, APartitionIsGivenBackWhenNoConsumerHoldsItsEvents) {
   log_.Grow(2);
   const auto consumer = Join(10);
@@ -407,7 +475,7 @@ TEST_F(ServedSubscriptionTest, APartitionIsGivenBackWhenNoConsumerHoldsItsEvents
   subscription_->Leave(consumer, true);
 }
 
-TEST_F(ServedSubscriptionTest, WhatWaitsForTheStoreFailsWithALostHold) {
+TEST_F(ServedSubscriptionTest, SettlesThatTheStoreLacksFailWithALostHold) {
   log_.Grow(2);
   const auto consumer = Join(10);
   const auto batch = Take(consumer, 2);

@@ -591,6 +591,7 @@ SharedSubscription::Stats SharedSubscription::stats() const {
   stats.parked = parked_.size();
   stats.consumers = consumers_.size();
   stats.lagging_keys = lagging_.size();
+  stats.partitions = partitions_.size();
   stats.settled_through = stats.through;
   for (const Key* key : lagging_) stats.settled_through = std::min(stats.settled_through, key->lag->through);
   if (!parked_.empty()) stats.settled_through = std::min(stats.settled_through, parked_.begin()->first - 1);

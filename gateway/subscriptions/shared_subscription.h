@@ -106,6 +106,7 @@ class SharedSubscription {
     size_t parked = 0;
     size_t consumers = 0;
     size_t lagging_keys = 0;
+    size_t partitions = 0;
     // Every event up to here is settled, and none of them is parked.
     Position settled_through = 0;
     // When the log stored the first event that is known and not settled; see ReadEvent. For an event that was parked:

@@ -12,6 +12,7 @@ void UnwrittenChanges::Forget(size_t partition) {
     changes->progress.erase(partition);
     std::erase_if(changes->rows, [partition](const auto& entry) { return entry.second.partition == partition; });
     std::erase_if(changes->lagging, [partition](const auto& entry) { return PartitionOf(entry.first) == partition; });
+    std::erase_if(changes->answers, [partition](const auto& entry) { return entry.second.first == partition; });
   }
   std::erase_if(stored_, [partition](const auto& entry) { return entry.second == partition; });
 }
@@ -51,6 +52,7 @@ SubscriptionChange UnwrittenChanges::Take(const std::string& subscription) {
       change.erase_lagging.push_back(key);
     }
   }
+  for (const auto& [request, answer] : gathered_.answers) change.answers.emplace_back(request, answer.second);
   under_way_ = std::exchange(gathered_, {});
   ++next_;
   return change;
@@ -66,6 +68,7 @@ void UnwrittenChanges::Finish(bool written) {
   gathered_.progress.merge(failed.progress);
   gathered_.rows.merge(failed.rows);
   gathered_.lagging.merge(failed.lagging);
+  gathered_.answers.merge(failed.answers);
 }
 
 }  // namespace stampgate

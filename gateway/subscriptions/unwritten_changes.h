@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "webhooks/log/event_log.h"
@@ -36,6 +37,15 @@ class UnwrittenChanges {
   void Erase(Position position);
   void PutLagging(const std::string& key, Position position) { gathered_.lagging[key] = position; }
   void EraseLagging(const std::string& key) { gathered_.lagging[key] = std::nullopt; }
+  // Adds the answer to a request that concerns a partition: see subscription_holds.h.
+  void Answer(int64_t request, size_t partition, std::string answer) {
+    gathered_.answers[request] = {partition, std::move(answer)};
+  }
+
+  // Whether an answer to the request was added that the store does not have yet.
+  bool HasAnswer(int64_t request) const {
+    return gathered_.answers.contains(request) || (under_way_.has_value() && under_way_->answers.contains(request));
+  }
 
   // Whether Take would return a change: one was gathered, and no write is in progress.
   bool CanTake() const { return !under_way_.has_value() && !gathered_.empty(); }
@@ -58,8 +68,11 @@ class UnwrittenChanges {
     std::map<size_t, PartitionProgress> progress;
     std::map<Position, Row> rows;
     std::map<std::string, std::optional<Position>> lagging;
+    std::map<int64_t, std::pair<size_t, std::string>> answers;  // by request, with its partition
 
-    bool empty() const { return !head.has_value() && progress.empty() && rows.empty() && lagging.empty(); }
+    bool empty() const {
+      return !head.has_value() && progress.empty() && rows.empty() && lagging.empty() && answers.empty();
+    }
   };
 
   Changes gathered_;

@@ -66,17 +66,25 @@ TEST(UnwrittenChangesTest, APartitionIsForgottenAlsoIfItsWriteFailsLater) {
   changes.AddStored({.position = 2, .partition = 5});
   changes.Put({.position = 3, .partition = 4});
   changes.PutLagging("=a", 1);  // of partition 4
+  changes.Answer(71, 4, "settled");
   changes.Take("s");
+  EXPECT_TRUE(changes.HasAnswer(71));
   changes.Erase(1);
   changes.Erase(2);
   changes.Put({.position = 4, .partition = 5});
+  changes.Answer(72, 5, "settled");
   changes.Forget(4);
+  EXPECT_FALSE(changes.HasAnswer(71));
   changes.Finish(false);
   const SubscriptionChange change = changes.Take("s");
   EXPECT_THAT(change.erase, ElementsAre(2));
   ASSERT_THAT(change.put, SizeIs(1));
   EXPECT_EQ(change.put[0].position, 4);
   EXPECT_THAT(change.put_lagging, ::testing::IsEmpty());
+  EXPECT_THAT(change.answers, ElementsAre(::testing::Pair(72, "settled")));
+  EXPECT_TRUE(changes.HasAnswer(72));
+  changes.Finish(true);
+  EXPECT_FALSE(changes.HasAnswer(72));
 }
 
 }  // namespace

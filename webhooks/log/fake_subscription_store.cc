@@ -87,6 +87,7 @@ bool FakeSubscriptionStore::Answer(const absl::Status& status) {
     oldest = std::move(waiting_.front());
     waiting_.pop_front();
     if (status.ok()) outcome = ApplyChange(oldest.change, &states_);
+    if (outcome.ok()) answers_.insert(oldest.change.answers.begin(), oldest.change.answers.end());
   }
   oldest.done(outcome);
   return true;
@@ -102,6 +103,11 @@ void FakeSubscriptionStore::Crash(size_t applied) {
   const MutexLock lock(mutex_);
   lost.swap(waiting_);
   for (size_t i = 0; i < std::min(applied, lost.size()); ++i) ApplyChange(lost[i].change, &states_).IgnoreError();
+}
+
+std::map<int64_t, std::string> FakeSubscriptionStore::answers() const {
+  const MutexLock lock(mutex_);
+  return answers_;
 }
 
 SubscriptionStates FakeSubscriptionStore::states() const {

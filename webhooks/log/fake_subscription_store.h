@@ -3,7 +3,9 @@
 #define STAMPGATE_WEBHOOKS_LOG_FAKE_SUBSCRIPTION_STORE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +58,8 @@ class FakeSubscriptionStore : public SubscriptionStore {
 
   // Returns what is durable.
   SubscriptionStates states() const;
+  // Returns the answers to requests of other gateways.
+  std::map<int64_t, std::string> answers() const;
 
  private:
   struct Waiting {
@@ -65,6 +69,7 @@ class FakeSubscriptionStore : public SubscriptionStore {
 
   mutable Mutex mutex_;
   SubscriptionStates states_ ABSL_GUARDED_BY(mutex_);
+  std::map<int64_t, std::string> answers_ ABSL_GUARDED_BY(mutex_);
   std::deque<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   bool holds_ ABSL_GUARDED_BY(mutex_) = true;
   absl::Status answer_ ABSL_GUARDED_BY(mutex_);  // used if it does not hold changes

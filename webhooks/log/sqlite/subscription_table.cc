@@ -236,7 +236,9 @@ absl::Status SubscriptionTable::Apply(const SubscriptionChange& change) {
     }
   }
   for (const auto& [partition, progress] : change.progress) head->partitions[partition] = progress;
-  if (change.head || !change.progress.empty()) ABSL_RETURN_IF_ERROR(PutHead(subscription, *head));
+  if (change.head || !change.progress.empty()) {
+    ABSL_RETURN_IF_ERROR(PutHead(subscription, *head));
+  }
   for (const Position position : change.erase) {
     erase_row_.BindText(1, subscription);
     erase_row_.Bind(2, position);

@@ -1,0 +1,174 @@
+#include "gateway/subscriptions/hold_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <future>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "base/postgres/test_server.h"
+#include "gateway/feed/fake_log.h"
+#include "gateway/feed/feed.h"
+#include "gateway/feed/feed_metrics.h"
+#include "gateway/metrics/registry.h"
+#include "translate/testing/dynamic_message.h"
+#include "webhooks/log/postgres/postgres_subscriptions.h"
+#include "webhooks/log/postgres/testing.h"
+
+namespace stampgate {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr absl::Duration kSettleWithin = absl::Seconds(30);
+
+// A gateway with one consumer. All gateways have logs with the same events.
+class Gateway {
+ public:
+  explicit Gateway(const PostgresAddress& address, int events)
+      : subscriptions_(MakePostgresSubscriptions({.address = address, .steps = &LogSteps(), .now = absl::Now})),
+        keeper_(std::make_unique<HoldKeeper>(
+            HoldKeeper::Options{.holds = subscriptions_.get(), .on_not_renewed = [](const auto&, const auto&) {}})) {
+    log_.Grow(events);
+    feed_ = *EventFeed::Start(log_, *encoder_, 2, metrics_);
+    ServedSubscription::Options options;
+    options.name = "payouts";
+    options.settings.limits = {.settle_within = kSettleWithin, .max_deliveries = 3, .max_unsettled_per_key = 10};
+    options.settings.filter = std::make_shared<const EventFilter>();
+    options.source = feed_.get();
+    options.store = subscriptions_.get();
+    options.now = absl::Now;
+    options.ask = keeper_->AskerOf("payouts");
+    options.observers = {.on_delivery = [](DeliveryReason) {},
+                         .on_park = [](Position, int64_t, const std::string&) {},
+                         .on_done = [](absl::Duration) {},
+                         .on_near_retention = [] {},
+                         .on_lost = [](const LostEvents&, int64_t) {},
+                         .on_not_stored = [](const absl::Status&) {}};
+    served_ = std::make_shared<ServedSubscription>(std::move(options));
+    served_->Start();
+    std::vector<size_t> superseded;
+    consumer_ = served_->Join(1000, {}, &superseded);
+    keeper_->Add(served_);
+  }
+
+  ~Gateway() {
+    if (!is_killed_) {
+      served_->End(absl::AbortedError("the gateway drains"));
+      std::promise<void> closed;
+      served_->Close([&] { closed.set_value(); });
+      closed.get_future().wait();
+      keeper_->Remove("payouts");
+    }
+    keeper_.reset();
+    served_->End(absl::AbortedError("the gateway drains"));
+    subscriptions_->Close();
+    feed_.reset();
+    log_.SetOnGrowth([](Position) {});
+  }
+
+  // Without an end of its hold.
+  void Kill() { is_killed_ = true; }
+
+  // Adds what the gateway sends in a moment.
+  void Receive(std::vector<DeliveryId>* ids) {
+    std::promise<ServedSubscription::Batch> received;
+    served_->Next(consumer_, absl::Now() + absl::Milliseconds(50),
+                  [&](absl::StatusOr<ServedSubscription::Batch> batch) {
+                    received.set_value(batch.ok() ? *std::move(batch) : ServedSubscription::Batch());
+                  });
+    std::future<ServedSubscription::Batch> future = received.get_future();
+    while (future.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) served_->Tick();
+    for (const ServedSubscription::Sent& each : future.get()) ids->push_back(each.id);
+  }
+
+  absl::StatusOr<std::vector<size_t>> Settle(const std::vector<DeliveryId>& deliveries) {
+    std::promise<absl::StatusOr<std::vector<size_t>>> settled;
+    served_->Settle(deliveries, SettleOutcome::kDone, absl::ZeroDuration(), "",
+                    [&](absl::StatusOr<std::vector<size_t>> result) { settled.set_value(std::move(result)); });
+    return settled.get_future().get();
+  }
+
+  size_t partitions() { return served_->state().stats.partitions; }
+  SubscriptionStore& store() { return *subscriptions_; }
+
+ private:
+  MetricRegistry registry_;
+  FeedMetrics metrics_{registry_};
+  FakeEventLog log_;
+  std::unique_ptr<const EventEncoder> encoder_ =
+      *EventEncoder::Create(testing::Pool(), "Service", log_.identity(), metrics_);
+  std::unique_ptr<EventFeed> feed_;
+  std::unique_ptr<PostgresSubscriptions> subscriptions_;
+  std::unique_ptr<HoldKeeper> keeper_;
+  std::shared_ptr<ServedSubscription> served_;
+  ServedSubscription::ConsumerId consumer_ = 0;
+  bool is_killed_ = false;
+};
+
+class HoldKeeperTest : public ::testing::Test {
+ protected:
+  static constexpr int kEvents = 200;
+
+  HoldKeeperTest() {
+    const auto subscriptions = MakePostgresSubscriptions({.address = address_, .steps = &LogSteps(), .now = absl::Now});
+    EXPECT_TRUE(subscriptions->Declare({.subscription = "payouts"}).ok());
+  }
+
+  std::unique_ptr<Gateway> NewGateway() { return std::make_unique<Gateway>(address_, kEvents); }
+
+  const PostgresAddress address_ = SharedServer().NewStore(LogSteps());
+};
+
+TEST_F(HoldKeeperTest, TwoGatewaysDivideTheEventsAndEachSettlesThoseOfTheOther) {
+  const auto first = NewGateway();
+  ASSERT_TRUE(Eventually([&] { return first->partitions() == kPartitions; }));
+  const auto second = NewGateway();
+  ASSERT_TRUE(Eventually([&] { return second->partitions() == kPartitions / 2; }));
+  std::vector<DeliveryId> of_first;
+  std::vector<DeliveryId> of_second;
+  ASSERT_TRUE(Eventually([&] {
+    first->Receive(&of_first);
+    second->Receive(&of_second);
+    return of_first.size() + of_second.size() >= kEvents;
+  }));
+  std::set<Position> sent;
+  for (const DeliveryId& id : of_first) sent.insert(id.position);
+  for (const DeliveryId& id : of_second) sent.insert(id.position);
+  EXPECT_THAT(sent, SizeIs(kEvents)) << "each event is sent once";
+  EXPECT_THAT(of_second, Not(IsEmpty()));
+  EXPECT_THAT(*first->Settle(of_second), IsEmpty());
+  EXPECT_THAT(*second->Settle(of_first), IsEmpty());
+  const SubscriptionState state = first->store().Load()->at("payouts");
+  for (const PartitionProgress& progress : state.head.partitions) EXPECT_EQ(progress.through, kEvents);
+  EXPECT_THAT(state.rows, IsEmpty());
+}
+
+TEST_F(HoldKeeperTest, AGatewayGetsThePartitionsOfOneThatEndsOrIsGone) {
+  auto first = NewGateway();
+  auto second = NewGateway();
+  const auto third = NewGateway();
+  ASSERT_TRUE(Eventually([&] { return third->partitions() >= 5; }));
+  first.reset();
+  second->Kill();
+  second.reset();
+  ASSERT_TRUE(Eventually([&] { return third->partitions() == kPartitions; }));
+  std::vector<DeliveryId> ids;
+  ASSERT_TRUE(Eventually([&] {
+    third->Receive(&ids);
+    return ids.size() >= kEvents;
+  }));
+  EXPECT_THAT(*third->Settle(ids), IsEmpty());
+}
+
+}  // namespace
+}  // namespace stampgate
