@@ -154,9 +154,12 @@ export async function startGateways(t) {
 export async function breakConfig(gateway) {
   writeFileSync(gateway.configFile, 'nonsense: true');
   gateway.child.kill('SIGHUP');
-  const failed = async () => (await metricsOf(gateway)).get('stampgate_reloads_total{result="failed",what="config"}');
-  await until(async () => (await failed()) >= 3, 'the failed reload is counted several times');
+  await until(async () => (await failedReloads(gateway)) >= 3, 'the failed reload is counted several times');
 }
+
+/** Returns how often a reload of the config has failed. */
+export const failedReloads = async (gateway) =>
+  (await metricsOf(gateway)).get('stampgate_reloads_total{result="failed",what="config"}');
 
 /** Makes the next call to upstream end with this HTTP status. Calls, and returns the error. */
 export async function failAtUpstream({ simulator, gateway }, status) {

@@ -12,6 +12,7 @@ import { Subscriber } from '../end_to_end/subscriber.mjs';
 import {
   alertsOf,
   breakConfig,
+  failedReloads,
   failAtUpstream,
   ruleFile,
   namesIn,
@@ -225,6 +226,10 @@ describe('a real Prometheus', { timeout: 3 * HANG_MS }, async () => {
     assert.deepEqual(statuses, [200, 401, 400, 503, 503]);
     // A config is wrong, and the server of a store ends.
     await breakConfig(tls);
+    // Prometheus must see two counts of the failed reload.
+    await prometheus.scrapeAndEvaluate();
+    const seen = await failedReloads(tls);
+    await until(async () => (await failedReloads(tls)) > seen, 'the reload fails again');
     await postgres.stop();
     const isFailing = async (name) => (await metricsOf(shared)).get(name) === 1;
     await until(() => isFailing('stampgate_event_log_failing'), 'the event log fails');
