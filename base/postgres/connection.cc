@@ -331,7 +331,11 @@ absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::Run(const std::v
 
 absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::RunUntil(
     Time deadline, const std::vector<PostgresStatement>& statements) {
-  return Exchange(deadline, guard_, statements);
+  absl::StatusOr<std::vector<PostgresResult>> results = Exchange(deadline, guard_, statements);
+  // Ends the transaction, which the server keeps open after an error, and in which the guard would fail.
+  const bool failed = !results.ok() && usable_ && PQtransactionStatus(connection_.get()) != PQTRANS_IDLE;
+  if (failed) Exchange(steady_clock::now() + kRunTime, /*guard=*/{}, {{"ROLLBACK"}}).status().IgnoreError();
+  return results;
 }
 
 // Sends `guard` and `statements` together, and returns the results of `statements`.
@@ -403,12 +407,7 @@ absl::StatusOr<std::vector<PostgresResult>> PostgresConnection::RunTransaction(
                     {{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"}, {"SET LOCAL synchronous_commit = on"}});
   for (const char* sql : {kReadCommitTerms, "COMMIT", kReadCommitTerms}) statements.push_back({sql});
   absl::StatusOr<std::vector<PostgresResult>> results = RunUntil(deadline, statements);
-  if (!results.ok()) {
-    // Ends the transaction, which the server keeps open after an error, and in which the guard would fail.
-    const bool failed = usable_ && PQtransactionStatus(connection_.get()) != PQTRANS_IDLE;
-    if (failed) Exchange(steady_clock::now() + kRunTime, /*guard=*/{}, {{"ROLLBACK"}}).status().IgnoreError();
-    return results.status();
-  }
+  if (!results.ok()) return results.status();
   if (!warning_.empty()) return absl::UnavailableError(absl::StrCat("the server warns: ", OneLine(warning_)));
   const CommitTerms before = CommitTermsOf(*(results->end() - 3));
   *durable = CheckCommit(before, CommitTermsOf(results->back()), needs_standby_);

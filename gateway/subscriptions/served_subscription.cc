@@ -136,21 +136,21 @@ absl::Duration ServedSubscription::settle_within() const {
 // --- Partitions.
 
 void ServedSubscription::OnHold(const Hold& hold) {
-  const Position latest = options_.source->latest();
+  // The source can be late.
+  const Position latest = std::max(options_.source->latest(), hold.latest);
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const absl::Time now = options_.now();
     bool has_lost = false;
     for (const size_t partition : machine_.Held()) {
       if (hold.number == hold_ && hold.partitions.contains(partition)) continue;
-      machine_.RemovePartition(partition);
-      leaving_partitions_.erase(partition);
+      RemovePartition(partition);
       has_lost = true;
     }
     if (has_lost) EndAnswers(std::numeric_limits<uint64_t>::max(), LogUnavailable(), actions);
     hold_ = hold.number;
     std::map<size_t, absl::Time> held_until;
     for (const auto& [partition, sent_for] : hold.added) held_until[partition] = now + sent_for;
-    machine_.AddPartitions(held_until, hold.state, latest, now);
+    if (!held_until.empty()) machine_.AddPartitions(held_until, hold.state, latest, now);
     for (const size_t partition : machine_.Held()) {
       if (leaving_partitions_.size() >= hold.excess) break;
       if (leaving_partitions_.insert(partition).second) machine_.StopSending(partition);
@@ -158,15 +158,23 @@ void ServedSubscription::OnHold(const Hold& hold) {
   });
 }
 
+// What was assigned of the partition and not sent can become another gateway's, with the same numbers.
+void ServedSubscription::RemovePartition(size_t partition) {
+  machine_.RemovePartition(partition);
+  leaving_partitions_.erase(partition);
+  for (auto& [id, consumer] : consumers_) {
+    std::erase_if(consumer.assigned, [&](const Delivery& delivery) { return delivery.partition == partition; });
+    if (consumer.assigned.empty() && consumer.next != nullptr) machine_.SetReceiving(id, true);
+  }
+}
+
 HoldRenewal ServedSubscription::Renew() {
   HoldRenewal renewal;
   renewal.subscription = options_.name;
   Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    const bool is_stored = !writing_ && !machine_.changes().CanTake();
     for (const size_t partition : std::set<size_t>(leaving_partitions_)) {
-      if (!is_stored || !machine_.IsIdle(partition, options_.now())) continue;
-      machine_.RemovePartition(partition);
-      leaving_partitions_.erase(partition);
+      if (machine_.changes().Has(partition) || !machine_.IsIdle(partition, options_.now())) continue;
+      RemovePartition(partition);
       renewal.given[partition] = absl::ZeroDuration();
     }
     renewal.hold = hold_;
@@ -455,6 +463,7 @@ void ServedSubscription::Tick() {
 void ServedSubscription::OnTrimmed(const LogExtent& extent) {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     OnMissing({1, extent.earliest - 1, true}, /*is_trimmed=*/true, actions);
+    if (machine_.Held().empty()) return;
     const Position through = machine_.stats().settled_through;
     const bool is_near = extent.earliest > 1 && through < extent.latest &&
                          through - extent.earliest < (extent.latest - extent.earliest) / kNearRetention;
@@ -483,6 +492,11 @@ void ServedSubscription::Close(absl::AnyInvocable<void()> done) {
 
 void ServedSubscription::Pump(Actions& actions) {
   if (!started_) return;
+  if (machine_.HasRecovered()) ResumeSettles(actions);
+  // The read began after events that a partition lacks that was added later.
+  if (reading_ && machine_.read() < reading_after_) {
+    actions.push_back([self = shared_from_this()] { self->options_.source->Cancel(self->reader_); });
+  }
   if (end_.ok()) {
     Assign();
     for (auto& [id, consumer] : consumers_) Pass(id, consumer, actions);
@@ -596,7 +610,7 @@ void ServedSubscription::BeginRead(Actions& actions) {
   if (wanted == 0) return;
   reading_ = true;
   EventSource::Request request;
-  request.after.position = machine_.read();
+  request.after.position = reading_after_ = machine_.read();
   request.filter = filter_;
   request.limits.max_events = wanted;
   request.limits.max_bytes = MaxReadBytes();
@@ -703,6 +717,7 @@ void ServedSubscription::OnFoundMissing(const LostEvents& missing, bool is_trimm
 }
 
 bool ServedSubscription::OnMissing(const LostEvents& missing, bool is_trimmed, Actions& actions) {
+  if (machine_.Held().empty()) return true;
   const auto receiver =
       absl::c_find_if(consumers_, [](const auto& consumer) { return consumer.second.next != nullptr; });
   if (receiver == consumers_.end()) return false;

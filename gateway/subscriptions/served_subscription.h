@@ -205,6 +205,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // Calls `change` with the lock held, finds out what must happen next, and does it after the lock is free.
   template <typename Function>
   void Do(Function change);
+  void RemovePartition(size_t partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Pump(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Assign() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Passes the deliveries that are ready to the consumer's Next.
@@ -290,6 +291,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
+  Position reading_after_ ABSL_GUARDED_BY(mutex_) = 0;  // where the latest read began
   bool reading_lagging_ ABSL_GUARDED_BY(mutex_) = false;
   bool fetching_ ABSL_GUARDED_BY(mutex_) = false;
   bool is_far_ ABSL_GUARDED_BY(mutex_) = false;  // whether the log has many events that were not read

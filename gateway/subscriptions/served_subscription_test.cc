@@ -139,6 +139,16 @@ class ServedSubscriptionTest : public ::testing::Test {
     subscription_.reset();
   }
 
+  // Waits for a result whose owner ticks.
+  template <typename Result>
+  auto WaitAndTick(Result& coming) {
+    for (const auto end = std::chrono::steady_clock::now() + kHang;
+         !coming.has_come() && std::chrono::steady_clock::now() < end;) {
+      subscription_->Tick();
+    }
+    return coming.Wait();
+  }
+
   // Returns a hold with these partitions, of which no consumer can hold an event. The subscription adds those that it
   // does not have.
   Hold HoldOf(int64_t number, const std::set<size_t>& partitions) {
@@ -389,6 +399,81 @@ TEST_F(ServedSubscriptionTest, EventsOfPartitionsThatAnotherGatewayHoldsAreItsOw
   EXPECT_THAT(PositionsOf(Take(consumer, 1)), ElementsAre(5));
   subscription_->OnHold(HoldOf(2, {kOdd, kEven}));
   EXPECT_THAT(PositionsOf(Take(consumer, 2)), ElementsAre(2, 4)) << "the log is read again for what was added";
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, APartitionThatIsAddedIsReadAlsoWhileAReadWaits) {
+  subscription_->OnHold(HoldOf(2, {kOdd}));
+  log_.Grow(2);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 1);
+  ComingBatch coming = Ask(consumer);
+  Hold hold = HoldOf(2, {kOdd, kEven});
+  hold.state.head.partitions[kEven].reserved = 100;
+  subscription_->OnHold(hold);
+  ComingResult settled = Settle(IdsOf(batch));
+  EXPECT_THAT(PositionsOf(WaitAndTick(coming)), ElementsAre(2));
+  EXPECT_THAT(*WaitAndTick(settled), IsEmpty());
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, WithoutPartitionsNothingIsLost) {
+  subscription_->OnHold(HoldOf(2, {}));
+  log_.Grow(10);
+  const auto consumer = Join(10);
+  ComingBatch coming = Ask(consumer);
+  subscription_->OnTrimmed({.earliest = 5, .latest = 10});
+  EXPECT_FALSE(coming.has_come());
+  EXPECT_EQ(lost_count_, 0);
+  EXPECT_EQ(near_retention_, 0);
+  subscription_->Leave(consumer, true);
+}
+
+// Another gateway can have sent the event meanwhile, with the same number.
+TEST_F(ServedSubscriptionTest, AnUnsentDeliveryEndsWithItsHold) {
+  store_.Hold();
+  log_.Grow(1);
+  const auto consumer = Join(10);
+  ComingBatch first = Ask(consumer);
+  while (store_.waiting().empty()) subscription_->Tick();
+  subscription_->CancelNext(consumer);
+  subscription_->OnHold(HoldOf(2, {}));
+  store_.AnswerAll(absl::AbortedError("the hold has ended"));
+  Hold hold = HoldOf(3, {kOdd});
+  hold.state.head.partitions[kOdd].reserved = 100;
+  hold.added[kOdd] = kSettleWithin;
+  subscription_->OnHold(hold);
+  store_.AnswerAtOnce();
+  Pass(absl::Seconds(2));
+  while (subscription_->state().stats.held == 0) subscription_->Tick();
+  ComingBatch coming = Ask(consumer);
+  EXPECT_FALSE(coming.has_come()) << "a consumer of the other gateway holds it";
+  Pass(kSettleWithin);
+  const auto batch = WaitAndTick(coming);
+  ASSERT_THAT(PositionsOf(batch), ElementsAre(1));
+  EXPECT_EQ(batch->front().id.number, 2);
+  subscription_->Leave(consumer, true);
+}
+
+TEST_F(ServedSubscriptionTest, AnIdlePartitionIsGivenBackWhileOthersAreWritten) {
+  settings_.limits.max_unsettled_per_key = 20;
+  subscription_->Use(settings_);
+  log_.Grow(20);
+  const auto consumer = Join(20);
+  const auto batch = Take(consumer, 20);
+  Hold hold = HoldOf(1, AllPartitions());
+  hold.excess = 1;
+  subscription_->OnHold(hold);
+  store_.Hold();
+  std::vector<ComingResult> results;
+  size_t given = 0;
+  for (const DeliveryId& id : IdsOf(batch)) {
+    results.push_back(Settle({id}));
+    given += subscription_->Renew().given.size();
+    store_.Answer();  // the next write begins at once
+  }
+  EXPECT_EQ(given, 1u);
+  store_.AnswerAtOnce();
   subscription_->Leave(consumer, true);
 }
 

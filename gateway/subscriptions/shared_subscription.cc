@@ -104,7 +104,7 @@ void SharedSubscription::StopSending(Partition& partition) {
   const Position sent = std::max(partition.last_sent, partition.sent_before_start);
   if (sent >= reserved) return;
   reserved = sent;
-  WriteProgress();
+  WriteProgress(partition);
 }
 
 bool SharedSubscription::IsIdle(size_t number, absl::Time now) const {
@@ -132,14 +132,20 @@ void SharedSubscription::RemovePartition(size_t number) {
 
 size_t SharedSubscription::Window() const {
   size_t window = 0;
-  for (const auto& [number, partition] : partitions_) window += partition.blocking.size() + partition.done.size();
+  for (const auto& [number, partition] : partitions_) {
+    if (Reads(partition)) window += partition.blocking.size() + partition.done.size();
+  }
   return window;
 }
 
 Position SharedSubscription::read() const {
-  Position read = partitions_.empty() ? 0 : std::numeric_limits<Position>::max();
-  for (const auto& [number, partition] : partitions_) read = std::min(read, partition.read);
-  return read;
+  std::optional<Position> of_all;
+  std::optional<Position> of_reading;
+  for (const auto& [number, partition] : partitions_) {
+    of_all = std::min(of_all.value_or(partition.read), partition.read);
+    if (Reads(partition)) of_reading = std::min(of_reading.value_or(partition.read), partition.read);
+  }
+  return of_reading.value_or(of_all.value_or(0));
 }
 
 bool SharedSubscription::HasRecovered() const {
@@ -149,7 +155,9 @@ bool SharedSubscription::HasRecovered() const {
 
 size_t SharedSubscription::WantsEvents(Position latest) {
   const Position read = this->read();
-  if (partitions_.empty() || read >= latest) return 0;
+  const bool reads =
+      std::any_of(partitions_.begin(), partitions_.end(), [](const auto& each) { return Reads(each.second); });
+  if (!reads || read >= latest) return 0;
   if (!HasRecovered()) return kMaxRead;
   // Without an event that is not settled, it is not known how old the oldest one is.
   if (hungry_.empty() || !free_.empty()) {
@@ -178,7 +186,8 @@ void SharedSubscription::OnRead(Position after, const std::vector<ReadEvent>& ev
   for (const ReadEvent& event : events) {
     const std::string name = NameOf(event);
     const auto it = partitions_.find(PartitionOf(name));
-    if (it == partitions_.end() || it->second.read < after || it->second.read >= event.position) continue;
+    if (it == partitions_.end() || !Reads(it->second)) continue;
+    if (it->second.read < after || it->second.read >= event.position) continue;
     Key& key = AddKey(name, it->second);
     if (key.lag.has_value() && key.lag->is_reading) continue;
     if (IsKnown(event.position, key)) continue;
@@ -190,7 +199,7 @@ void SharedSubscription::OnRead(Position after, const std::vector<ReadEvent>& ev
     Add(event, key);
   }
   for (auto& [number, partition] : partitions_) {
-    if (partition.read < after) continue;
+    if (!Reads(partition) || partition.read < after) continue;
     partition.read = std::max(partition.read, through);
     Advance(partition, /*must_write=*/false);
   }
@@ -201,6 +210,7 @@ std::optional<Position> SharedSubscription::WantsLagging() const {
   std::optional<Position> after;
   for (const Key* key : lagging_) {
     // A read returns many events, so it begins only when many of them can be added.
+    if (key->lag->read >= key->partition->read || !HasRoom(*key)) continue;
     if (!key->lag->is_reading || 2 * key->waiting.size() > options_.max_unsettled_per_key) continue;
     if (!after.has_value() || key->lag->read < *after) after = key->lag->read;
   }
@@ -399,14 +409,15 @@ uint64_t SharedSubscription::Reserve(Partition& partition, Position position) {
       if (!each.sends) continue;
       progress.reserved = std::max(progress.reserved, position + options_.reserve_step);
     }
-    WriteProgress();
+    WriteProgress(partition);
     reserve_write_ = changes_.next();
   }
   return position <= partition.safely_reserved ? 0 : reserve_write_;
 }
 
-void SharedSubscription::WriteProgress() {
+void SharedSubscription::WriteProgress(const Partition& of) {
   for (auto& [number, partition] : partitions_) {
+    if (!partition.sends && &partition != &of) continue;  // it is given back when everything of it is written
     partition.written_through = ProgressOf(partition).through;
     changes_.SetProgress(number, ProgressOf(partition));
   }
@@ -576,7 +587,7 @@ void SharedSubscription::Seek(Position position) {
   }
   ++head_.incarnation;
   changes_.SetHead(head_);
-  WriteProgress();
+  for (auto& [number, partition] : partitions_) WriteProgress(partition);
   Sweep();
 }
 
@@ -888,7 +899,7 @@ void SharedSubscription::Advance(Partition& partition, bool must_write) {
       must_write = true;
     }
   }
-  if (must_write || progress.through - partition.written_through >= options_.reserve_step) WriteProgress();
+  if (must_write || progress.through - partition.written_through >= options_.reserve_step) WriteProgress(partition);
 }
 
 // Moves the position of a lagging key past what is settled, at most to its partition's, which counts for the later
@@ -915,7 +926,7 @@ void SharedSubscription::AdvanceLag(Key& key) {
 bool SharedSubscription::BeginLag() {
   Position first = std::numeric_limits<Position>::max();
   for (const auto& [number, each] : partitions_) {
-    if (!each.blocking.empty()) first = std::min(first, *each.blocking.begin());
+    if (Reads(each) && !each.blocking.empty()) first = std::min(first, *each.blocking.begin());
   }
   if (first == std::numeric_limits<Position>::max() || lagging_.size() >= options_.max_lagging_keys) return false;
   Key& key = *unsettled_.at(first).key;

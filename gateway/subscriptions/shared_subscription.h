@@ -146,7 +146,8 @@ class SharedSubscription {
   // Returns how many events the owner must read after `read()`; zero if none. If the window is full, keys begin to lag.
   // The next call must follow OnRead.
   size_t WantsEvents(Position latest);
-  // Returns the position up to which the events of every partition were read; zero if it has no partition.
+  // Returns the position up to which the events of every partition were read; zero if it has no partition. A partition
+  // of which nothing more is sent is not read any more.
   Position read() const;
   // Adds the events that were read after `after`, up to `through`. Ignores those of partitions whose events between
   // `after` and what was read before are unknown.
@@ -305,6 +306,8 @@ class SharedSubscription {
   PartitionProgress& ProgressOf(const Partition& partition) { return head_.partitions[partition.number]; }
   const PartitionProgress& ProgressOf(const Partition& partition) const { return head_.partitions[partition.number]; }
   static bool HasRecovered(const Partition& partition) { return partition.read >= partition.sent_before_start; }
+  // Whether further events of the partition must be read.
+  static bool Reads(const Partition& partition) { return partition.sends || !HasRecovered(partition); }
   void Load(const std::map<size_t, absl::Time>& added, const SubscriptionState& state);
   Key& AddKey(const std::string& name, Partition& partition);
   Item& AddOutOfOrder(Partition& partition, Position position, int64_t deliveries, int64_t deliveries_before,
@@ -325,7 +328,8 @@ class SharedSubscription {
   void Release(Position position, Item& item);
   Delivery Send(ConsumerId id, Key& key);
   uint64_t Reserve(Partition& partition, Position position);
-  void WriteProgress();
+  // Writes the progress of this partition, and of those of which events are sent.
+  void WriteProgress(const Partition& of);
   void StopSending(Partition& partition);
   void PutRow(Position position, const Item& item);
   void KeepDone(Partition& partition, Position position);

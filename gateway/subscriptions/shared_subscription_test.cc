@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -247,11 +248,34 @@ TEST_F(SharedSubscriptionTest, NothingIsReservedOfAPartitionThatIsGivenUp) {
   ASSERT_THAT(later, SizeIs(2)) << "of b";
   EXPECT_FALSE(subscription_.IsIdle(sent[0].partition, now_));
   for (const Delivery& delivery : later) EXPECT_EQ(Settle(delivery), SettleResult::kSettled);
-  EXPECT_EQ(subscription_.changes().Take("s").progress.at(sent[0].partition).reserved, 1);
+  EXPECT_FALSE(subscription_.changes().Take("s").progress.contains(sent[0].partition));
   EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
   EXPECT_TRUE(subscription_.IsIdle(sent[0].partition, now_));
   subscription_.RemovePartition(sent[0].partition);
   EXPECT_EQ(Settle(sent[0]), SettleResult::kNotHeld);
+}
+
+TEST_F(SharedSubscriptionTest, APartitionThatIsGivenUpFillsNoWindow) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"slow"});
+  const auto held = Assign(consumer);
+  ASSERT_THAT(held, SizeIs(1));
+  subscription_.StopSending(held[0].partition);
+  subscription_.SetReceiving(consumer, true);
+  for (int i = 0; i < 10; ++i) {
+    Read({"al", "ar"});  // of the same partition
+    ASSERT_GT(subscription_.WantsEvents(100), 0u) << i;
+  }
+  EXPECT_EQ(subscription_.stats().lagging_keys, 0u);
+}
+
+TEST_F(SharedSubscriptionTest, AKeyThatIsReadToTheEndWantsNoRead) {
+  SharedSubscription subscription(Options());
+  SubscriptionState state;
+  state.head = HeadAt(5);
+  state.lagging["=k"] = 5;
+  subscription.AddPartitions(AllPartitions(kStart), state, 20, kStart);
+  EXPECT_EQ(subscription.WantsLagging(), std::nullopt);
 }
 
 // The keys have one partition.

@@ -1,5 +1,6 @@
 #include "gateway/subscriptions/unwritten_changes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "webhooks/log/partition.h"
@@ -15,6 +16,19 @@ void UnwrittenChanges::Forget(size_t partition) {
     std::erase_if(changes->answers, [partition](const auto& entry) { return entry.second.first == partition; });
   }
   std::erase_if(stored_, [partition](const auto& entry) { return entry.second == partition; });
+}
+
+bool UnwrittenChanges::Has(size_t partition) const {
+  const auto has = [partition](const Changes& changes) {
+    return changes.head.has_value() || changes.progress.contains(partition) ||
+           std::any_of(changes.rows.begin(), changes.rows.end(),
+                       [&](const auto& entry) { return entry.second.partition == partition; }) ||
+           std::any_of(changes.lagging.begin(), changes.lagging.end(),
+                       [&](const auto& entry) { return PartitionOf(entry.first) == partition; }) ||
+           std::any_of(changes.answers.begin(), changes.answers.end(),
+                       [&](const auto& entry) { return entry.second.first == partition; });
+  };
+  return has(gathered_) || (under_way_.has_value() && has(*under_way_));
 }
 
 void UnwrittenChanges::Put(SubscriptionRow row) {

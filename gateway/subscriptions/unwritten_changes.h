@@ -26,6 +26,9 @@ class UnwrittenChanges {
   // Forgets the changes of a partition, also of a write that is in progress.
   void Forget(size_t partition);
 
+  // Whether the store may lack a change of the partition.
+  bool Has(size_t partition) const;
+
   uint64_t next() const { return next_; }
   uint64_t written() const { return written_; }
   // The latest write that contains something: the next one, if something is gathered.

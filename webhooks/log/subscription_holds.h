@@ -42,6 +42,8 @@ struct Hold {
   SubscriptionState state = {};
   // How many partitions the gateway must give back, because others have less than their part.
   size_t excess = 0;
+  // The log has events at least up to here: no gateway has sent an event after it.
+  Position latest = 0;
 
   friend bool operator==(const Hold&, const Hold&) = default;
 };

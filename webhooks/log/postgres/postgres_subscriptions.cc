@@ -113,6 +113,13 @@ SubscriptionRow ReadRow(const PostgresResult& result, int row, int column) {
   return read;
 }
 
+// Adds a row of subscription_keys, whose columns begin at `column`, unless it has another partition than its key.
+void ReadKey(const PostgresResult& result, int row, int column, SubscriptionState& state) {
+  const std::string key(result.Bytes(row, column));
+  if (FromTables(result.Number(row, column + 2)) != PartitionOf(key)) return;
+  state.lagging[key] = result.Number(row, column + 1);
+}
+
 // Writes how far a hold has come into the head.
 void ReadProgress(const std::vector<int64_t>& partitions, const std::vector<int64_t>& through,
                   const std::vector<int64_t>& reserved, SubscriptionHead& head) {
@@ -158,7 +165,7 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
                           {"SELECT subscription, partitions, through, reserved FROM subscription_holds"},
                           {absl::StrCat("SELECT subscription, ", kRowColumns,
                                         " FROM subscription_events ORDER BY subscription, position")},
-                          {"SELECT subscription, key, position FROM subscription_keys"}}));
+                          {"SELECT subscription, key, position, partition FROM subscription_keys"}}));
     SubscriptionStates states;
     const PostgresResult& heads = reading.results[0];
     for (int i = 0; i < heads.rows(); ++i) {
@@ -177,7 +184,7 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     }
     const PostgresResult& keys = reading.results[3];
     for (int i = 0; i < keys.rows(); ++i) {
-      states[std::string(keys.Bytes(i, 0))].lagging[std::string(keys.Bytes(i, 1))] = keys.Number(i, 2);
+      ReadKey(keys, i, 1, states[std::string(keys.Bytes(i, 0))]);
     }
     return states;
   }
@@ -246,11 +253,9 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
   }
 
   absl::StatusOr<std::vector<HolderRequest>> Requests() override {
-    ABSL_ASSIGN_OR_RETURN(const std::vector<PostgresResult> results,
-                          Run({{"SELECT r.id, r.subscription, r.partition, r.request FROM subscription_requests r"
-                                " JOIN subscription_holds h ON h.subscription = r.subscription AND h.holder = $1"
-                                " AND r.partition = ANY (h.partitions) WHERE r.answer IS NULL ORDER BY r.id",
-                                PostgresParameters().Bytes(HolderNameOf(secret_))}}));
+    ABSL_ASSIGN_OR_RETURN(
+        const std::vector<PostgresResult> results,
+        Run({{"SELECT id, of, in_partition, asked FROM requests_for($1)", PostgresParameters().Bytes(secret_)}}));
     const PostgresResult& rows = results.front();
     std::vector<HolderRequest> requests;
     for (int i = 0; i < rows.rows(); ++i) {
@@ -261,8 +266,13 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
   }
 
   absl::StatusOr<std::vector<HolderAnswer>> TakeAnswers() override {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<PostgresResult> new_answers,
+                          Run({{"SELECT FROM subscription_requests WHERE asker = $1 AND answer IS NOT NULL LIMIT 1",
+                                PostgresParameters().Bytes(HolderNameOf(secret_))}}));
+    if (new_answers.front().rows() == 0) return std::vector<HolderAnswer>();
+    // The server also shows changes that a standby may lack. This later write proves that it has them.
     ABSL_ASSIGN_OR_RETURN(const std::vector<PostgresResult> results,
-                          Run({{"SELECT asked, given FROM take_answers($1)", PostgresParameters().Bytes(secret_)}}));
+                          Commit({{"SELECT asked, given FROM take_answers($1)", PostgresParameters().Bytes(secret_)}}));
     const PostgresResult& rows = results.front();
     std::vector<HolderAnswer> answers;
     for (int i = 0; i < rows.rows(); ++i) answers.push_back({rows.Number(i, 0), std::string(rows.Bytes(i, 1))});
@@ -274,9 +284,7 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     absl::Status status = connection.status();
     if (status.ok()) {
       // A new connection listens to nothing, and to repeat LISTEN does no harm.
-      status = (*connection)
-                   ->Run({{absl::StrCat("LISTEN \"stampgate-subscriptions.", options_.address.schema, "\"")}})
-                   .status();
+      status = (*connection)->Run({{absl::StrCat("LISTEN \"stampgate-subs.", options_.address.schema, "\"")}}).status();
     }
     if (status.ok()) status = (*connection)->AwaitNotification(deadline, wake_);
     if (!status.ok()) WaitForWake(deadline);
@@ -291,7 +299,7 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
 
  private:
   // The columns of a renewal.
-  enum { kHold, kHeld, kThrough, kReserved, kSentFor, kLacks, kIncarnation, kOrder };
+  enum { kHold, kHeld, kThrough, kReserved, kSentFor, kLacks, kIncarnation, kOrder, kLatest };
 
   bool needs_standby() const { return !options_.address.allow_single_server; }
 
@@ -306,7 +314,8 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     }
     return {
         "SELECT r.hold, r.held, r.held_through, r.held_reserved, r.sent_for, r.lacks, r.current_incarnation,"
-        " s.event_order FROM renew_hold($1, $2, $3, $4, $5, $6, $7) r LEFT JOIN subscriptions s"
+        " s.event_order, (SELECT latest FROM log) FROM renew_hold($1, $2, $3, $4, $5, $6, $7) r LEFT JOIN "
+        "subscriptions s"
         " ON s.subscription = $2",
         PostgresParameters()
             .Bytes(secret_)
@@ -333,6 +342,7 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     hold.state.head.incarnation = row.Number(0, kIncarnation);
     hold.state.head.order = row.Number(0, kOrder);
     ReadProgress(held, row.Numbers(0, kThrough), row.Numbers(0, kReserved), hold.state.head);
+    hold.latest = row.Number(0, kLatest);
     hold.excess = static_cast<size_t>(std::max<int64_t>(-row.Number(0, kLacks), 0));
     return hold;
   }
@@ -357,16 +367,14 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
                 Renewal(renewal, /*takes=*/true),
                 {absl::StrCat("SELECT ", kRowColumns, " FROM subscription_events t", of_added, " ORDER BY position"),
                  parameters},
-                {absl::StrCat("SELECT key, position FROM subscription_keys t", of_added), parameters}}));
+                {absl::StrCat("SELECT key, position, partition FROM subscription_keys t", of_added), parameters}}));
     const PostgresResult& row = results[1];
     if (row.IsNull(0, kHold)) return absl::NotFoundError("there is no such subscription");
     // If another hold has begun since, the gateway knows nothing of it.
     if (row.Number(0, kHold) != before.number) return absl::AbortedError("the hold has ended meanwhile");
     Hold hold = ReadHold(row, renewal);
     for (int i = 0; i < results[2].rows(); ++i) hold.state.rows.push_back(ReadRow(results[2], i, 0));
-    for (int i = 0; i < results[3].rows(); ++i) {
-      hold.state.lagging[std::string(results[3].Bytes(i, 0))] = results[3].Number(i, 1);
-    }
+    for (int i = 0; i < results[3].rows(); ++i) ReadKey(results[3], i, 0, hold.state);
     return hold;
   }
 

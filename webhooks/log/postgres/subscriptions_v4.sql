@@ -7,13 +7,15 @@
 -- How long a hold lasts after its latest renewal.
 ALTER TABLE bounds ADD COLUMN hold_lasts_us bigint NOT NULL DEFAULT 5000000;
 
+-- The numbers of holds and of incarnations. A subscription that was deleted and is declared again uses none twice.
+CREATE SEQUENCE subscription_numbers;
+
 -- Partitions count from 1 here, as the elements of arrays.
 CREATE TABLE subscriptions (
   subscription bytea PRIMARY KEY,
   incarnation bigint NOT NULL,
   event_order bigint NOT NULL,
-  holds bigint NOT NULL DEFAULT 0,  -- how many holds there were: the latest one has this number
-  version bigint NOT NULL,          -- of the settings
+  version bigint NOT NULL,  -- of the settings
   settings bytea NOT NULL,
   CONSTRAINT subscriptions_have_bounds CHECK (octet_length(subscription) <= 256 AND octet_length(settings) <= 65536)
 );
@@ -34,7 +36,7 @@ CREATE TABLE subscription_holds (
   PRIMARY KEY (subscription, holder),
   CONSTRAINT holds_have_bounds CHECK (
     cardinality(partitions) <= 16 AND cardinality(through) = 16 AND cardinality(reserved) = 16 AND
-    cardinality(sent_until_us) = 16)
+    cardinality(sent_until_us) = 16 AND array_position(through || reserved || sent_until_us, NULL) IS NULL)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE subscription_events (
@@ -46,7 +48,7 @@ CREATE TABLE subscription_events (
   deliveries_before bigint NOT NULL,
   time_us bigint NOT NULL,
   reason bytea NOT NULL,
-  PRIMARY KEY (subscription, position),
+  PRIMARY KEY (subscription, partition, position),
   CONSTRAINT subscription_events_have_bounds CHECK (partition BETWEEN 1 AND 16 AND octet_length(reason) <= 4096)
 );
 
@@ -55,7 +57,7 @@ CREATE TABLE subscription_keys (
   key bytea NOT NULL,
   partition bigint NOT NULL,
   position bigint NOT NULL,
-  PRIMARY KEY (subscription, key),
+  PRIMARY KEY (subscription, partition, key),
   CONSTRAINT subscription_keys_have_bounds CHECK (partition BETWEEN 1 AND 16 AND octet_length(key) <= 8192)
 );
 
@@ -78,7 +80,7 @@ CREATE INDEX ON subscription_requests (asker);
 -- The channel that wakes the gateways whose partitions, requests or answers have changed. Each gateway looks once a
 -- second, too.
 CREATE FUNCTION wake_gateways() RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
-  SELECT pg_notify('stampgate-subscriptions.' || current_schema(), '')
+  SELECT pg_notify('stampgate-subs.' || current_schema(), '')
 $$;
 
 -- Creates a subscription at this position, unless it exists. Otherwise replaces its settings, if `new_version` is
@@ -89,8 +91,13 @@ CREATE FUNCTION declare_subscription(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
+  IF (SELECT count(*) FROM subscriptions) >= 1000 THEN
+    RAISE EXCEPTION 'the store has too many subscriptions' USING ERRCODE = 'SG008';
+  END IF;
   INSERT INTO subscriptions (subscription, incarnation, event_order, version, settings)
-    VALUES (this, 1, new_order, new_version, new_settings) ON CONFLICT DO NOTHING;
+    SELECT this, nextval('subscription_numbers'), new_order, new_version, new_settings
+      WHERE NOT EXISTS (SELECT FROM subscriptions s WHERE s.subscription = this)
+    ON CONFLICT DO NOTHING;
   is_new := FOUND;
   IF is_new THEN
     INSERT INTO subscription_holds VALUES (
@@ -132,7 +139,7 @@ CREATE FUNCTION renew_hold(
   OUT lacks bigint, OUT current_incarnation bigint
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
-  now_us CONSTANT bigint := server_us();
+  now_us bigint;
   me CONSTANT bytea := sha256(secret);
   lasts_us CONSTANT bigint := (SELECT hold_lasts_us FROM bounds);
   mine subscription_holds;
@@ -145,6 +152,7 @@ BEGIN
   -- Before the holds, so that no two gateways wait for each other.
   SELECT s.incarnation INTO current_incarnation FROM subscriptions s WHERE s.subscription = this FOR NO KEY UPDATE;
   IF NOT FOUND THEN RETURN; END IF;
+  now_us := server_us();  -- after the wait for the lock
   settle_within_us := least(greatest(settle_within_us, 0), 86400000000);
 
   -- A hold of the time after a step of the clock counts from now.
@@ -153,9 +161,16 @@ BEGIN
   SELECT h.* INTO mine FROM subscription_holds h WHERE h.subscription = this AND h.holder = me FOR UPDATE;
   IF NOT FOUND THEN
     IF (SELECT count(*) FROM subscription_holds h WHERE h.subscription = this) > 128 THEN
+      -- If each gateway ends before it can end a hold, the holds without a partition must not keep others away.
+      DELETE FROM subscription_holds h WHERE h.ctid = ANY (ARRAY(
+        SELECT o.ctid FROM subscription_holds o
+          WHERE o.subscription = this AND o.holder <> '' AND o.partitions = '{}' AND o.renewed_us <= now_us - lasts_us
+          FOR UPDATE SKIP LOCKED));
+    END IF;
+    IF (SELECT count(*) FROM subscription_holds h WHERE h.subscription = this) > 128 THEN
       RAISE EXCEPTION 'too many gateways serve the subscription' USING ERRCODE = 'SG005';
     END IF;
-    UPDATE subscriptions s SET holds = s.holds + 1 WHERE s.subscription = this RETURNING s.holds INTO hold;
+    hold := nextval('subscription_numbers');
     INSERT INTO subscription_holds VALUES (
       this, me, hold, '{}', array_fill(0::bigint, ARRAY[16]), array_fill(0::bigint, ARRAY[16]),
       array_fill(0::bigint, ARRAY[16]), now_us, now_us, new_consumers) RETURNING * INTO mine;
@@ -163,14 +178,15 @@ BEGIN
   ELSE
     UPDATE subscription_holds h
       SET renewed_us = now_us, consumers = new_consumers,
-        since_us = CASE WHEN h.renewed_us > now_us - lasts_us THEN h.since_us ELSE now_us END
+        since_us = CASE WHEN h.renewed_us > now_us - lasts_us / 2 THEN h.since_us ELSE now_us END
       WHERE h.subscription = this AND h.holder = me RETURNING * INTO mine;
   END IF;
 
   IF mine.since_us <= now_us - lasts_us THEN
     FOR other IN
       SELECT h.* FROM subscription_holds h
-        WHERE h.subscription = this AND h.holder NOT IN ('', me) AND h.renewed_us <= now_us - lasts_us FOR UPDATE
+        WHERE h.subscription = this AND h.holder NOT IN ('', me) AND h.renewed_us <= now_us - lasts_us
+        FOR UPDATE SKIP LOCKED
     LOOP
       FOREACH each IN ARRAY other.partitions LOOP
         PERFORM move_partition(this, other.holder, '', each, now_us + settle_within_us);
@@ -178,10 +194,16 @@ BEGIN
       DELETE FROM subscription_holds h WHERE h.subscription = this AND h.holder = other.holder;
       moved := true;
     END LOOP;
+    -- Whose hold is locked writes a change, and could not renew it: its time counts from the end of this write.
+    UPDATE subscription_holds h SET since_us = now_us
+      WHERE h.subscription = this AND h.holder = me AND EXISTS (
+        SELECT FROM subscription_holds o
+          WHERE o.subscription = this AND o.holder NOT IN ('', me) AND o.renewed_us <= now_us - lasts_us);
   END IF;
 
   FOR i IN 1 .. cardinality(given) LOOP
-    IF given[i] = ANY (mine.partitions) THEN
+    IF array_position(mine.partitions, given[i]) IS NOT NULL THEN
+      mine.partitions := array_remove(mine.partitions, given[i]);
       PERFORM move_partition(this, me, '', given[i]::integer, now_us + least(greatest(sent_for_us[i], 0), 86400000000));
       moved := true;
     END IF;
@@ -211,7 +233,9 @@ BEGIN
   held := mine.partitions;
   held_through := mine.through;
   held_reserved := mine.reserved;
-  sent_for := ARRAY(SELECT greatest(u - now_us, 0) FROM unnest(mine.sent_until_us) WITH ORDINALITY AS t (u, i) ORDER BY i);
+  -- After a step of the clock, not longer than consumers can hold events at all.
+  sent_for := ARRAY(SELECT least(greatest(u - now_us, 0), settle_within_us)
+                      FROM unnest(mine.sent_until_us) WITH ORDINALITY AS t (u, i) ORDER BY i);
   lacks := least(part - cardinality(mine.partitions), cardinality(other.partitions));
 END $$;
 
@@ -267,10 +291,9 @@ BEGIN
   IF cardinality(positions) > 0 THEN
     INSERT INTO subscription_events AS e
       SELECT this, * FROM unnest(positions, partitions_of, marks, all_deliveries, all_deliveries_before, times_us, reasons)
-      ON CONFLICT (subscription, position) DO UPDATE SET
+      ON CONFLICT (subscription, partition, position) DO UPDATE SET
         mark = excluded.mark, deliveries = excluded.deliveries, deliveries_before = excluded.deliveries_before,
-        time_us = excluded.time_us, reason = excluded.reason
-        WHERE e.partition = excluded.partition;
+        time_us = excluded.time_us, reason = excluded.reason;
   END IF;
   IF cardinality(erased_keys) > 0 THEN
     DELETE FROM subscription_keys k
@@ -279,7 +302,7 @@ BEGIN
   IF cardinality(keys) > 0 THEN
     INSERT INTO subscription_keys AS k
       SELECT this, * FROM unnest(keys, partitions_of_keys, positions_of_keys)
-      ON CONFLICT (subscription, key) DO UPDATE SET position = excluded.position WHERE k.partition = excluded.partition;
+      ON CONFLICT (subscription, partition, key) DO UPDATE SET position = excluded.position;
   END IF;
   IF cardinality(answered) > 0 THEN
     UPDATE subscription_requests r SET answer = a.answer FROM unnest(answered, answers) AS a (id, answer)
@@ -295,7 +318,7 @@ CREATE FUNCTION seek_subscription(needs_standby boolean, this bytea, start bigin
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
-  UPDATE subscriptions s SET incarnation = s.incarnation + 1 WHERE s.subscription = this;
+  UPDATE subscriptions s SET incarnation = nextval('subscription_numbers') WHERE s.subscription = this;
   IF NOT FOUND THEN RAISE EXCEPTION 'there is no such subscription' USING ERRCODE = 'SG006'; END IF;
   DELETE FROM subscription_holds h WHERE h.subscription = this AND h.holder <> '';
   UPDATE subscription_holds h
@@ -312,6 +335,9 @@ CREATE FUNCTION delete_subscription(needs_standby boolean, this bytea) RETURNS v
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
+  -- In the order of renew_hold; a change locks its hold before it refers to the subscription.
+  PERFORM FROM subscriptions s WHERE s.subscription = this FOR NO KEY UPDATE;
+  PERFORM FROM subscription_holds h WHERE h.subscription = this FOR UPDATE;
   DELETE FROM subscriptions s WHERE s.subscription = this;
   PERFORM wake_gateways();
 END $$;
@@ -328,25 +354,34 @@ BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
   -- Nobody waits for the answers of old requests.
   DELETE FROM subscription_requests r WHERE r.id = ANY (ARRAY(
-    SELECT o.id FROM subscription_requests o WHERE o.asked_us NOT BETWEEN now_us - 60000000 AND now_us
+    SELECT o.id FROM subscription_requests o WHERE o.asked_us NOT BETWEEN now_us - 60000000 AND now_us + 60000000
       ORDER BY o.id LIMIT 100 FOR UPDATE SKIP LOCKED));
   IF (SELECT count(*) FROM subscription_requests) >= most THEN
     RAISE EXCEPTION '% requests wait for an answer already', most USING ERRCODE = 'SG007';
   END IF;
   INSERT INTO subscription_requests (subscription, partition, asker, asked_us, request)
     SELECT s.subscription, this_partition, sha256(secret), now_us, new_request FROM subscriptions s
-      WHERE s.subscription = this
+      WHERE s.subscription = this FOR KEY SHARE
     RETURNING id INTO asked;
   PERFORM wake_gateways();
   RETURN asked;
 END $$;
 
+-- Returns the oldest requests that the gateway of `secret` can answer.
+CREATE FUNCTION requests_for(secret bytea) RETURNS TABLE (id bigint, of bytea, in_partition bigint, asked bytea)
+LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+  SELECT r.id, r.subscription, r.partition, r.request FROM subscription_requests r
+    JOIN subscription_holds h ON h.subscription = r.subscription AND r.partition = ANY (h.partitions)
+    WHERE h.holder = sha256(secret) AND r.answer IS NULL
+      AND r.asked_us BETWEEN (SELECT server_us()) - 60000000 AND (SELECT server_us()) + 60000000
+    ORDER BY r.id LIMIT 64
+$$;
+
 -- Returns the answers to the requests of the gateway of `secret`, and forgets these requests.
 CREATE FUNCTION take_answers(secret bytea) RETURNS TABLE (asked bigint, given bytea)
 LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-  SELECT set_config('synchronous_commit', 'off', true);
   DELETE FROM subscription_requests r WHERE r.asker = sha256(secret) AND r.answer IS NOT NULL RETURNING r.id, r.answer
 $$;
 
 REVOKE ALL ON FUNCTION wake_gateways, declare_subscription, move_partition, renew_hold, end_hold, change_subscription,
-  seek_subscription, delete_subscription, ask_holder, take_answers FROM PUBLIC;
+  seek_subscription, delete_subscription, ask_holder, requests_for, take_answers FROM PUBLIC;
