@@ -56,7 +56,6 @@ SubscriptionChange UnwrittenChanges::Take(const std::string& subscription) {
       stored_[position] = changed.partition;
     } else {
       change.erase.push_back(position);
-      stored_.erase(position);
     }
   }
   for (const auto& [key, position] : gathered_.lagging) {
@@ -73,16 +72,19 @@ SubscriptionChange UnwrittenChanges::Take(const std::string& subscription) {
 }
 
 void UnwrittenChanges::Finish(bool written) {
-  Changes failed = *std::exchange(under_way_, std::nullopt);
+  Changes taken = *std::exchange(under_way_, std::nullopt);
   if (written) {
     written_ = next_ - 1;
+    for (const auto& [position, changed] : taken.rows) {
+      if (!changed.row.has_value()) stored_.erase(position);
+    }
     return;
   }
-  if (!gathered_.head.has_value()) gathered_.head = failed.head;
-  gathered_.progress.merge(failed.progress);
-  gathered_.rows.merge(failed.rows);
-  gathered_.lagging.merge(failed.lagging);
-  gathered_.answers.merge(failed.answers);
+  if (!gathered_.head.has_value()) gathered_.head = taken.head;
+  gathered_.progress.merge(taken.progress);
+  gathered_.rows.merge(taken.rows);
+  gathered_.lagging.merge(taken.lagging);
+  gathered_.answers.merge(taken.answers);
 }
 
 }  // namespace stampgate

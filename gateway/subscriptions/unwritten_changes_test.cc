@@ -60,6 +60,21 @@ TEST(UnwrittenChangesTest, ALaterWriteContainsWhatFailed) {
   EXPECT_EQ(changes.written(), 2);
 }
 
+TEST(UnwrittenChangesTest, ARowIsErasedAlsoIfItComesAndGoesAfterAFailedErase) {
+  UnwrittenChanges changes;
+  changes.AddStored(Done(1));
+  changes.Erase(1);
+  changes.Take("s");
+  changes.Finish(false);
+  changes.Put(Done(1));
+  changes.Erase(1);
+  EXPECT_THAT(changes.Take("s").erase, ElementsAre(1));
+  changes.Finish(true);
+  changes.Put(Done(1));
+  changes.Erase(1);
+  EXPECT_FALSE(changes.CanTake());
+}
+
 TEST(UnwrittenChangesTest, APartitionIsForgottenAlsoIfItsWriteFailsLater) {
   UnwrittenChanges changes;
   changes.AddStored({.position = 1, .partition = 4});
