@@ -7,7 +7,7 @@
 -- How long a hold lasts after its latest renewal.
 ALTER TABLE bounds ADD COLUMN hold_lasts_us bigint NOT NULL DEFAULT 5000000;
 
--- The numbers of holds and of incarnations. A subscription that was deleted and is declared again uses none twice.
+-- The numbers of holds, incarnations and requests. A subscription that was deleted and is declared again uses none twice.
 CREATE SEQUENCE subscription_numbers;
 
 -- Partitions count from 1 here, as the elements of arrays.
@@ -64,7 +64,7 @@ CREATE TABLE subscription_keys (
 -- What a gateway asks the holder of a partition, because a consumer has asked it: to settle deliveries, or to change
 -- parked events. The holder answers with the change that carries it out.
 CREATE TABLE subscription_requests (
-  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id bigint PRIMARY KEY DEFAULT nextval('subscription_numbers'),
   subscription bytea NOT NULL REFERENCES subscriptions ON DELETE CASCADE,
   partition bigint NOT NULL,
   asker bytea NOT NULL,  -- the SHA-256 of its secret
