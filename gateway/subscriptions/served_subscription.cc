@@ -492,7 +492,12 @@ void ServedSubscription::Close(absl::AnyInvocable<void()> done) {
 
 void ServedSubscription::Pump(Actions& actions) {
   if (!started_) return;
-  if (machine_.HasRecovered()) ResumeSettles(actions);
+  if (machine_.HasRecovered()) {
+    ResumeSettles(actions);
+    for (const auto& [id, held] : std::exchange(resumed_, {})) {
+      if (held.incarnation == machine_.incarnation()) Resume(id, held);
+    }
+  }
   // The read began after events that a partition lacks that was added later.
   if (reading_ && machine_.read() < reading_after_) {
     actions.push_back([self = shared_from_this()] { self->options_.source->Cancel(self->reader_); });
@@ -655,11 +660,6 @@ void ServedSubscription::OnPage(Position after, absl::StatusOr<EventPage> page) 
     machine_.OnRead(after, Read(*page), page->through.position, options_.now());
     is_far_ = latest - machine_.read() > kFar;
     Keep(*page);
-    if (!machine_.HasRecovered()) return;
-    ResumeSettles(actions);
-    for (const auto& [id, held] : std::exchange(resumed_, {})) {
-      if (held.incarnation == machine_.incarnation()) Resume(id, held);
-    }
   });
 }
 
