@@ -426,7 +426,7 @@ absl::StatusOr<ParsedConfig> ParseConfig(const ConfigSnapshot& snapshot, Operati
   GrantOrganizations organizations = FindGrantOrganizations(
       config, snapshot.organizations, UseOf(snapshot.files, in_force), InForceOf(in_force), report);
   CheckSubscriptions(config, operations->set(), organizations.ids, report);
-  if (in_force != nullptr) WarnOfRemovedSubscriptions(**in_force, config, report);
+  if (in_force != nullptr) CompareSubscriptions(**in_force, config, report);
   ABSL_RETURN_IF_ERROR(report.ToStatus());
   return ParsedConfig{Config(std::move(config), std::move(operations), std::move(organizations), report.Warnings()),
                       std::move(signers), std::move(key_sets)};

@@ -12,9 +12,12 @@
 #include "gateway/callers/denial.h"
 #include "gateway/config/caller_rules.h"
 #include "gateway/config/organizations_file.h"
+#include "google/protobuf/util/message_differencer.h"
 
 namespace stampgate {
 namespace {
+
+using ::google::protobuf::util::MessageDifferencer;
 
 constexpr int kMostSubscriptions = 100;
 
@@ -42,10 +45,7 @@ class SubscriptionCheck {
 
  private:
   void CheckEventLog() {
-    if (config_.store().has_postgresql()) {
-      report_.Add("subscriptions",
-                  "needs an event log in an SQLite file: shared subscriptions do not work with store.postgresql yet");
-    } else if (!config_.has_store() && config_.events().file().empty()) {
+    if (!config_.has_store() && config_.events().file().empty()) {
       report_.Add("subscriptions", "needs store: without a store there is no event log");
     }
   }
@@ -170,16 +170,32 @@ void CheckSubscriptions(const config::v1::Config& config, const OperationSet& op
   SubscriptionCheck(config, operations, of_files, report).Run();
 }
 
-void WarnOfRemovedSubscriptions(const config::v1::Config& in_force, const config::v1::Config& config,
-                                ConfigReport& report) {
+void CompareSubscriptions(const config::v1::Config& in_force, const config::v1::Config& config, ConfigReport& report) {
   for (const config::v1::Subscription& old : in_force.subscriptions()) {
-    if (absl::c_any_of(config.subscriptions(), [&](const auto& each) { return each.name() == old.name(); })) continue;
-    report.Warn("subscriptions",
-                absl::StrCat("no longer has ", old.name(),
-                             ": the gateway keeps its position and its parked events until `stampgate subscriptions "
-                             "delete ",
-                             old.name(), "`"));
+    const auto& all = config.subscriptions();
+    const auto it = absl::c_find_if(all, [&](const auto& each) { return each.name() == old.name(); });
+    if (it == all.end()) {
+      report.Warn("subscriptions",
+                  absl::StrCat("no longer has ", old.name(),
+                               ": the gateway keeps its position and its parked events until `stampgate subscriptions "
+                               "delete ",
+                               old.name(), "`"));
+    } else if (config.store().has_postgresql() && it->version() <= old.version() &&
+               !MessageDifferencer::Equals(VersionedSettingsOf(*it), VersionedSettingsOf(old))) {
+      report.Add(absl::StrCat("subscriptions[", it - all.begin(), "].version"),
+                 absl::StrCat("must be greater than ", old.version(), ", because the settings have changed"));
+    }
   }
+}
+
+config::v1::Subscription VersionedSettingsOf(config::v1::Subscription subscription) {
+  subscription.clear_start();
+  subscription.clear_version();
+  for (auto* const list :
+       {subscription.mutable_callers(), subscription.mutable_organizations(), subscription.mutable_types()}) {
+    std::sort(list->begin(), list->end());
+  }
+  return subscription;
 }
 
 std::string DescribeSubscriptionChanges(const config::v1::Config& config) {

@@ -20,9 +20,13 @@ namespace stampgate {
 void CheckSubscriptions(const config::v1::Config& config, const OperationSet& operations,
                         const FileOrganizations& of_files, ConfigReport& report);
 
-// Warns of each subscription of `in_force`, the config that the gateway uses, that `config` no longer has.
-void WarnOfRemovedSubscriptions(const config::v1::Config& in_force, const config::v1::Config& config,
-                                ConfigReport& report);
+// Compares the subscriptions of `config` with those of `in_force`, the config that the gateway uses. Warns of each that
+// is missing. With a store that gateways share, settings that have changed must have a higher version.
+void CompareSubscriptions(const config::v1::Config& in_force, const config::v1::Config& config, ConfigReport& report);
+
+// Returns the settings of a subscription that have a version, in a form in which equal settings are equal: the order of
+// a list has no meaning, and neither has `start` of a subscription that exists.
+config::v1::Subscription VersionedSettingsOf(config::v1::Subscription subscription);
 
 // Returns a line for the operator about changes of subscriptions. Returns an empty text if there are none.
 std::string DescribeSubscriptionChanges(const config::v1::Config& config);

@@ -140,20 +140,37 @@ TEST(SubscriptionRulesTest, EventsAreOrderedByActivityOrOrganizationOrNotAtAll) 
   EXPECT_THAT(Report(Subscription("order_by: type")), EndsWith("must be one of activity, organization, none"));
 }
 
-TEST(SubscriptionRulesTest, SubscriptionsNeedAnEventLogInAnSqliteFile) {
+// Returns `store` of a config with a server. Several gateways can share it.
+std::string Server() {
+  const std::string folder = NewTestFolder();
+  PutTestFile(folder + "/key", std::string(64, 'a'));
+  return absl::StrCat(
+      "store: {postgresql: {hosts: ['127.0.0.1:5432'], database: d, user: u, plaintext: true, key_file: ", folder,
+      "/key}}");
+}
+
+TEST(SubscriptionRulesTest, SubscriptionsNeedAnEventLog) {
   const auto report = [](absl::string_view store) { return FaultsOf(TextOf(Subscription(""), store)); };
   EXPECT_EQ(report(kStore), "");
   EXPECT_EQ(report("events: {file: events.db}"), "");
+  EXPECT_EQ(report(Server()), "");
   EXPECT_EQ(report(""), "f:3:16: subscriptions: needs store: without a store there is no event log");
-  const std::string folder = NewTestFolder();
-  PutTestFile(folder + "/key", std::string(64, 'a'));
-  EXPECT_EQ(
-      report(absl::StrCat("store: {postgresql: {hosts: ['127.0.0.1:5432'], database: d, user: u, plaintext: true, "
-                          "key_file: ",
-                          folder, "/key}}")),
-      "f:3:16: subscriptions: needs an event log in an SQLite file: shared subscriptions do not work with "
-      "store.postgresql yet");
   EXPECT_EQ(FaultsOf(TextOf("", "")), "");
+}
+
+TEST(SubscriptionRulesTest, SettingsThatGatewaysShareHaveAHigherVersionWhenTheyChange) {
+  const std::string server = Server();
+  const auto reload = [](const std::string& before, const std::string& after, absl::string_view store) {
+    const absl::StatusOr<ParsedConfig> in_force = Parse(TextOf(Subscription(before), store));
+    const std::string text = TextOf(Subscription(after), store);
+    return std::string(Parse(text, "f", ConfigFiles::kAll, &in_force->config).status().message());
+  };
+  const std::string fault = "subscriptions[0].version: must be greater than 1, because the settings have changed";
+  EXPECT_THAT(reload("", "max_deliveries: 3", server), EndsWith(fault));
+  EXPECT_EQ(reload("", "max_deliveries: 3, version: 2", server), "");
+  EXPECT_EQ(reload("", "start: latest", server), "") << "a new subscription alone uses it";
+  EXPECT_EQ(reload("", "", server), "");
+  EXPECT_EQ(reload("", "max_deliveries: 3", kStore), "") << "one gateway alone uses a file";
 }
 
 TEST(SubscriptionRulesTest, TheCallersOfASubscriptionExist) {

@@ -45,6 +45,7 @@ absl::Status ServedEvents::Open(const config::v1::Config& config) {
   if (SubscriptionStore* const store = owner_->log().subscriptions(); store != nullptr) {
     ABSL_ASSIGN_OR_RETURN(subscriptions_, ConfiguredSubscriptions::Open({.log = &owner_->log(),
                                                                          .store = store,
+                                                                         .holds = owner_->log().holds(),
                                                                          .source = &owner_->feed(),
                                                                          .access = &options_.environment.access,
                                                                          .metrics = &options_.registry,

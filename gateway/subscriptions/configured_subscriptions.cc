@@ -30,8 +30,10 @@ constexpr absl::Duration kSlowWork = absl::Seconds(2);
 size_t Share(size_t most, size_t count) { return std::min(most, most * kMostFullSubscriptions / count); }
 
 // Returns the settings of one of `count` subscriptions.
-ServedSubscription::Settings SettingsOf(const config::v1::Subscription& config, size_t count) {
+ServedSubscription::Settings SettingsOf(const SettingsInForce::Settings& in_force, size_t count) {
+  const config::v1::Subscription& config = in_force.config;
   ServedSubscription::Settings settings;
+  settings.version = in_force.version;
   settings.limits.max_window = Share(settings.limits.max_window, count);
   settings.limits.max_parked = Share(settings.limits.max_parked, count);
   settings.max_kept_bytes = Share(settings.max_kept_bytes, count);
@@ -75,19 +77,16 @@ ServedSubscription::Observers ObserversOf(const std::string& name,
         {{"subscription", name}, {"first", lost.first}, {"last", lost.last}});
   };
   observers.on_not_stored = [metrics, name](const absl::Status& why) {
+    if (absl::IsAborted(why)) {
+      // The store works: another gateway has the partitions now, or somebody has called Seek.
+      Log(Severity::kInfo, "subscription_hold_ended", {{"subscription", name}});
+      return;
+    }
     metrics->failed_writes.Increment();
     Log(Severity::kWarning, "subscription_not_stored",
         {{"subscription", name}, {"message", std::string(why.message())}});
   };
   return observers;
-}
-
-// Returns when the store has answered, so that nothing of the subscription can change its state later.
-void EndAndClose(ServedSubscription& subscription, const absl::Status& why) {
-  subscription.End(why);
-  std::promise<void> closed;
-  subscription.Close([&] { closed.set_value(); });
-  closed.get_future().wait();
 }
 
 bool Declares(const Access& access, absl::string_view name) {
@@ -116,9 +115,30 @@ absl::StatusOr<Position> StartOf(const config::v1::Subscription& config, EventRe
 
 }  // namespace
 
+ConfiguredSubscriptions::ConfiguredSubscriptions(Options options)
+    : options_(std::move(options)),
+      not_served_(
+          options_.metrics->AddGauge("stampgate_subscriptions_not_served",
+                                     "Shared subscriptions that the config declares and the gateway does not serve.")) {
+  if (options_.holds == nullptr) return;
+  settings_.emplace([this](const SubscriptionDeclaration& declaration) { return keeper_->Declare(declaration); });
+  HoldKeeper::Options of_keeper;
+  of_keeper.holds = options_.holds;
+  of_keeper.on_not_renewed = [this](const std::string& name, const absl::Status& why) {
+    Log(Severity::kWarning, "subscription_not_held", {{"subscription", name}, {"message", std::string(why.message())}});
+    if (absl::IsNotFound(why)) settings_->ReportDeleted(name);
+  };
+  of_keeper.on_settings = [this](const std::string& name, const DeclaredSettings& settings) {
+    settings_->Report(name, settings);
+  };
+  keeper_.emplace(std::move(of_keeper));
+}
+
 absl::StatusOr<std::unique_ptr<ConfiguredSubscriptions>> ConfiguredSubscriptions::Open(Options options) {
   std::unique_ptr<ConfiguredSubscriptions> subscriptions(new ConfiguredSubscriptions(std::move(options)));
-  ABSL_RETURN_IF_ERROR(subscriptions->Apply());
+  const absl::Status status = subscriptions->Apply();
+  // A server can be away for a moment: Work tries again.
+  if (!status.ok() && (subscriptions->options_.holds == nullptr || !absl::IsUnavailable(status))) return status;
   subscriptions->task_.emplace("subscriptions", kTick, [self = subscriptions.get()] { self->Work(); });
   return subscriptions;
 }
@@ -161,32 +181,50 @@ void ConfiguredSubscriptions::Drain() {
 
 void ConfiguredSubscriptions::Close() {
   task_.reset();
-  for (const auto& [name, entry] : entries()) EndAndClose(*entry.declared->served, ShuttingDown());
+  for (const auto& [name, entry] : entries()) End(*entry.declared->served, ShuttingDown());
+  keeper_.reset();
   const MutexLock lock(mutex_);
   entries_.clear();
 }
 
+void ConfiguredSubscriptions::End(ServedSubscription& subscription, const absl::Status& why) {
+  subscription.End(why);
+  // When the store has answered, nothing of the subscription can change its state any more.
+  std::promise<void> closed;
+  subscription.Close([&] { closed.set_value(); });
+  closed.get_future().wait();
+  if (keeper_.has_value()) keeper_->Remove(subscription.name());
+}
+
 absl::Status ConfiguredSubscriptions::Apply() {
   const std::shared_ptr<const Access> access = options_.access->Get();
+  if (settings_.has_value() && settings_->Update()) applied_ = nullptr;
   if (access == applied_) return absl::OkStatus();
   const Entries before = entries();
   Entries after;
-  const absl::StatusOr<SubscriptionStates> stored = options_.store->Load();
+  absl::StatusOr<SubscriptionStates> stored = options_.store->Load();
   const auto count = static_cast<size_t>(access->settings.subscriptions_size());
   absl::Status status;
   for (const config::v1::Subscription& config : access->settings.subscriptions()) {
     const auto it = before.find(config.name());
-    if (it == before.end()) {
-      if (stored.ok() && IsDamaged(*stored, config.name())) continue;
-      const absl::StatusOr<Entry> begun =
-          stored.ok() ? Begin(config, SettingsOf(config, count), *stored) : stored.status();
-      if (begun.ok()) after[config.name()] = *begun;
-      status.Update(begun.status());
-      continue;
+    if (it == before.end() && stored.ok() && IsDamaged(*stored, config.name())) continue;
+    const absl::StatusOr<SettingsInForce::Settings> settings =
+        stored.ok() ? FindSettings(config, *stored) : stored.status();
+    status.Update(settings.status());
+    Entry entry = it == before.end() ? Entry() : it->second;
+    const bool has_other_order = settings.ok() && entry.declared != nullptr &&
+                                 static_cast<int64_t>(entry.declared->served->order()) != settings->order;
+    // Another gateway has deleted and declared it.
+    if (has_other_order) End(*entry.declared->served, absl::NotFoundError("the subscription was deleted"));
+    if (settings.ok() && (entry.declared == nullptr || has_other_order)) {
+      entry = Begin(*settings, count, *stored);
+    } else if (settings.ok()) {
+      entry.declared->served->Use(SettingsOf(*settings, count));
+      entry.declared = DeclarationOf(settings->config, entry.declared->served);
     }
-    const std::shared_ptr<ServedSubscription>& served = it->second.declared->served;
-    served->Use(SettingsOf(config, count));
-    after[config.name()] = {DeclarationOf(config, served), it->second.metrics};
+    if (entry.declared == nullptr) continue;
+    entry.metrics->settings_overruled.Set(settings.ok() && !settings->is_own ? 1 : 0);
+    after[config.name()] = entry;
   }
   {
     const MutexLock lock(mutex_);
@@ -195,7 +233,8 @@ absl::Status ConfiguredSubscriptions::Apply() {
   for (const auto& [name, entry] : before) {
     if (after.contains(name)) continue;
     Log(Severity::kWarning, "subscription_removed", {{"subscription", name}});
-    EndAndClose(*entry.declared->served, absl::NotFoundError("the config does not declare this subscription any more"));
+    End(*entry.declared->served, absl::NotFoundError("the config does not declare this subscription any more"));
+    if (settings_.has_value()) settings_->Forget(name);
   }
   not_served_.Set(static_cast<double>(count - after.size()));
   if (stored.ok()) KeepUndeclared(*stored, *access);
@@ -219,13 +258,25 @@ void ConfiguredSubscriptions::KeepUndeclared(const SubscriptionStates& stored, c
   undeclared_ = std::move(undeclared);
 }
 
-absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(const config::v1::Subscription& config,
-                                                                              ServedSubscription::Settings settings,
-                                                                              const SubscriptionStates& stored) {
-  const auto known = stored.find(config.name());
-  ABSL_ASSIGN_OR_RETURN(const SubscriptionState state,
-                        known == stored.end() ? Create(config) : absl::StatusOr<SubscriptionState>(known->second));
-  if (state.head.order != config.order_by()) {
+absl::StatusOr<SettingsInForce::Settings> ConfiguredSubscriptions::FindSettings(const config::v1::Subscription& config,
+                                                                                SubscriptionStates& stored) {
+  SettingsInForce::Settings settings;
+  if (settings_.has_value()) {
+    ABSL_ASSIGN_OR_RETURN(settings, settings_->Find(config, [&] { return FindStart(config); }));
+  } else {
+    if (!stored.contains(config.name())) {
+      ABSL_ASSIGN_OR_RETURN(stored[config.name()], Create(config));
+    }
+    settings.config = config;
+    settings.order = stored.at(config.name()).head.order;
+  }
+  return settings;
+}
+
+ConfiguredSubscriptions::Entry ConfiguredSubscriptions::Begin(const SettingsInForce::Settings& settings, size_t count,
+                                                              const SubscriptionStates& stored) {
+  const config::v1::Subscription& config = settings.config;
+  if (settings.order != config.order_by()) {
     Log(Severity::kWarning, "subscription_order_kept",
         {{"subscription", config.name()},
          {"message", "order_by of a subscription never changes; give the subscription another name"}});
@@ -234,21 +285,25 @@ absl::StatusOr<ConfiguredSubscriptions::Entry> ConfiguredSubscriptions::Begin(co
   entry.metrics = std::make_shared<SubscriptionMetrics>(*options_.metrics, config.name());
   ServedSubscription::Options options;
   options.name = config.name();
-  options.order = static_cast<ServedSubscription::Order>(state.head.order);
-  options.settings = std::move(settings);
+  options.order = static_cast<ServedSubscription::Order>(settings.order);
+  options.settings = SettingsOf(settings, count);
   options.source = options_.source;
   options.store = options_.store;
   options.now = options_.now;
+  if (keeper_.has_value()) options.peers = keeper_->PeersOf(config.name());
   options.observers = ObserversOf(config.name(), entry.metrics);
   entry.declared = DeclarationOf(config, std::make_shared<ServedSubscription>(std::move(options)));
   entry.declared->served->Start();
-  entry.declared->served->OnHold(SoleHold(state, entry.declared->served->settle_within()));
+  if (keeper_.has_value()) {
+    keeper_->Add(entry.declared->served);
+  } else {
+    entry.declared->served->OnHold(SoleHold(stored.at(config.name()), entry.declared->served->settle_within()));
+  }
   return entry;
 }
 
 absl::StatusOr<SubscriptionState> ConfiguredSubscriptions::Create(const config::v1::Subscription& config) {
-  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<EventReader> reader, options_.log->NewReader());
-  ABSL_ASSIGN_OR_RETURN(const Position start, StartOf(config, *reader));
+  ABSL_ASSIGN_OR_RETURN(const Position start, FindStart(config));
   SubscriptionChange created;
   created.subscription = config.name();
   created.head = HeadAt(start, config.order_by());
@@ -257,6 +312,11 @@ absl::StatusOr<SubscriptionState> ConfiguredSubscriptions::Create(const config::
   SubscriptionState state;
   state.head = *created.head;
   return state;
+}
+
+absl::StatusOr<Position> ConfiguredSubscriptions::FindStart(const config::v1::Subscription& config) {
+  ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<EventReader> reader, options_.log->NewReader());
+  return StartOf(config, *reader);
 }
 
 absl::Status ConfiguredSubscriptions::Write(SubscriptionChange change) {
@@ -278,7 +338,12 @@ absl::Status ConfiguredSubscriptions::DeleteState(const std::string& name) {
   SubscriptionChange removal;
   removal.subscription = name;
   removal.remove = true;
-  ABSL_RETURN_IF_ERROR(Write(std::move(removal)));
+  const absl::Status removed = Write(std::move(removal));
+  if (absl::IsFailedPrecondition(removed)) {
+    return ToStatus(GatewayError(absl::StatusCode::kFailedPrecondition, v1::ERROR_REASON_SUBSCRIPTION_DECLARED,
+                                 absl::StrCat("the config of another gateway declares the subscription ", name)));
+  }
+  ABSL_RETURN_IF_ERROR(removed);
   Log(Severity::kWarning, "subscription_deleted", {{"subscription", name}});
   const MutexLock lock(mutex_);
   undeclared_.erase(name);
@@ -332,15 +397,16 @@ void ConfiguredSubscriptions::LookForTrimmed(const Entries& entries) {
 void ConfiguredSubscriptions::Show(const Entries& entries) {
   for (const auto& [name, entry] : entries) {
     const ServedSubscription::State state = entry.declared->served->state();
-    const SharedSubscription::Stats& stats = state.stats;
+    const HoldReport& here = state.here;
     SubscriptionMetrics& metrics = *entry.metrics;
-    const absl::Duration age = stats.oldest.has_value() ? options_.now() - *stats.oldest : absl::ZeroDuration();
-    metrics.events_behind.Set(static_cast<double>(std::max<Position>(state.latest - stats.through, 0)));
+    const absl::Duration age = here.oldest.has_value() ? options_.now() - *here.oldest : absl::ZeroDuration();
+    metrics.events_behind.Set(static_cast<double>(std::max<Position>(state.latest - here.through, 0)));
     metrics.oldest_age.Set(std::max(absl::ToDoubleSeconds(age), 0.0));
-    metrics.unsettled.Set(static_cast<double>(stats.held));
-    metrics.parked.Set(static_cast<double>(stats.parked));
-    metrics.consumers.Set(static_cast<double>(stats.consumers));
-    metrics.lagging_keys.Set(static_cast<double>(stats.lagging_keys));
+    metrics.unsettled.Set(static_cast<double>(here.held));
+    metrics.parked.Set(static_cast<double>(here.parked));
+    metrics.consumers.Set(static_cast<double>(here.consumers));
+    metrics.lagging_keys.Set(static_cast<double>(here.lagging_keys));
+    metrics.partitions.Set(static_cast<double>(state.partitions));
   }
 }
 

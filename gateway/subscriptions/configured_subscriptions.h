@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_GATEWAY_SUBSCRIPTIONS_CONFIGURED_SUBSCRIPTIONS_H_
 #define STAMPGATE_GATEWAY_SUBSCRIPTIONS_CONFIGURED_SUBSCRIPTIONS_H_
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,11 +22,14 @@
 #include "gateway/feed/source.h"
 #include "gateway/metrics/registry.h"
 #include "gateway/process/periodic_task.h"
+#include "gateway/subscriptions/hold_keeper.h"
 #include "gateway/subscriptions/served_subscription.h"
+#include "gateway/subscriptions/settings_in_force.h"
 #include "gateway/subscriptions/subscription_metrics.h"
 #include "gateway/subscriptions/subscription_set.h"
 #include "stampgate/config/v1/config.pb.h"
 #include "webhooks/log/event_log.h"
+#include "webhooks/log/subscription_holds.h"
 #include "webhooks/log/subscription_store.h"
 
 namespace stampgate {
@@ -34,10 +38,11 @@ namespace stampgate {
 // deletes it.
 class ConfiguredSubscriptions : public SubscriptionSet {
  public:
-  // Each pointer is not null, and must outlive this.
+  // Each pointer except `holds` is not null, and must outlive this.
   struct Options {
     EventLog* log = nullptr;
     SubscriptionStore* store = nullptr;  // of `log`
+    SubscriptionHolds* holds = nullptr;  // of `log`; null if no other gateway can use it
     EventSource* source = nullptr;       // reads `log`
     const CurrentAccess* access = nullptr;
     MetricRegistry* metrics = nullptr;
@@ -45,8 +50,10 @@ class ConfiguredSubscriptions : public SubscriptionSet {
   };
 
   // Creates the subscriptions that the config in force declares: those that the store does not have begin where their
-  // `start` says. Leaves out those whose state is damaged, until their state was deleted. Blocks. Errors: those of
-  // SubscriptionStore::Load, EventLog::NewReader and EventReader, and of a write to the store.
+  // `start` says. With holds, the settings of other gateways can apply: see settings_in_force.h. Leaves out those whose
+  // state is damaged, until their state was deleted. Blocks. Errors: those of SubscriptionStore::Load,
+  // EventLog::NewReader and EventReader, and of a write to the store; with holds, kUnavailable is none: the
+  // subscriptions begin when the store answers.
   static absl::StatusOr<std::unique_ptr<ConfiguredSubscriptions>> Open(Options options);
   // Closes it.
   ~ConfiguredSubscriptions() override;
@@ -73,18 +80,19 @@ class ConfiguredSubscriptions : public SubscriptionSet {
     absl::AnyInvocable<void(absl::Status)> done;
   };
 
-  explicit ConfiguredSubscriptions(Options options)
-      : options_(std::move(options)),
-        not_served_(options_.metrics->AddGauge(
-            "stampgate_subscriptions_not_served",
-            "Shared subscriptions that the config declares and the gateway does not serve.")) {}
+  explicit ConfiguredSubscriptions(Options options);
 
   // Applies the config in force. Used by Open, and then only by the thread of `task_`, as are the next functions.
   absl::Status Apply();
-  // `stored` are the states that the store has.
-  absl::StatusOr<Entry> Begin(const config::v1::Subscription& config, ServedSubscription::Settings settings,
-                              const SubscriptionStates& stored);
+  // Returns the settings that apply. `stored` are the states that the store has. Creates the subscription if it has no
+  // state.
+  absl::StatusOr<SettingsInForce::Settings> FindSettings(const config::v1::Subscription& config,
+                                                         SubscriptionStates& stored);
+  // `count` is the number of all subscriptions.
+  Entry Begin(const SettingsInForce::Settings& settings, size_t count, const SubscriptionStates& stored);
   absl::StatusOr<SubscriptionState> Create(const config::v1::Subscription& config);
+  absl::StatusOr<Position> FindStart(const config::v1::Subscription& config);
+  void End(ServedSubscription& subscription, const absl::Status& why);
   void KeepUndeclared(const SubscriptionStates& stored, const Access& access);
   // Returns when the store has answered.
   absl::Status Write(SubscriptionChange change);
@@ -104,6 +112,9 @@ class ConfiguredSubscriptions : public SubscriptionSet {
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> undeclared_ ABSL_GUARDED_BY(mutex_);
   std::vector<Deletion> deletions_ ABSL_GUARDED_BY(mutex_);  // that Work has not begun
+  // These two are set if there are holds.
+  std::optional<SettingsInForce> settings_;  // used only as Apply
+  std::optional<HoldKeeper> keeper_;
   std::optional<PeriodicTask> task_;
 };
 

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
@@ -19,6 +22,7 @@
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/status.h"
 #include "webhooks/log/fake_subscription_store.h"
+#include "webhooks/log/subscription_holds.h"
 
 namespace stampgate {
 namespace {
@@ -40,6 +44,27 @@ config::v1::Subscription Payouts(const std::string& start = "earliest") {
   subscription.set_max_unsettled_per_key(64);
   return subscription;
 }
+
+// What gateways share, while the server is away.
+class AbsentHolds : public SubscriptionHolds {
+ public:
+  absl::StatusOr<DeclaredSettings> Declare(const SubscriptionDeclaration&) override { return kAway; }
+  absl::StatusOr<Hold> Renew(const HoldRenewal&) override { return kAway; }
+  absl::Status End(const std::string&, absl::Duration) override { return kAway; }
+  absl::Status Seek(const std::string&, Position) override { return kAway; }
+  absl::StatusOr<int64_t> Ask(const std::string&, size_t, const std::string&) override { return kAway; }
+  absl::StatusOr<std::vector<HolderRequest>> Requests() override { return kAway; }
+  absl::StatusOr<std::vector<HolderAnswer>> TakeAnswers() override { return kAway; }
+  absl::StatusOr<std::vector<SubscriptionRow>> Parked(const std::string&, Position, size_t) override { return kAway; }
+  absl::StatusOr<std::vector<SubscriptionRow>> ParkedAt(const std::string&, const std::vector<Position>&) override {
+    return kAway;
+  }
+  void Await(std::chrono::steady_clock::time_point) override {}
+  void Wake() override {}
+
+ private:
+  const absl::Status kAway = absl::UnavailableError("the server is away");
+};
 
 class ConfiguredSubscriptionsTest : public ::testing::Test {
  protected:
@@ -112,7 +137,7 @@ TEST_F(ConfiguredSubscriptionsTest, AKnownSubscriptionContinuesAtItsPosition) {
   ASSERT_NE(declared, nullptr);
   EXPECT_TRUE(declared->callers.contains("service"));
   EXPECT_TRUE(declared->organizations.contains("even"));
-  EXPECT_EQ(declared->served->state().stats.through, 3);
+  EXPECT_EQ(declared->served->state().all.through, 3);
   EXPECT_EQ((*subscriptions)->Find("others"), nullptr);
   EXPECT_THAT((*subscriptions)->All(), SizeIs(1));
 }
@@ -123,6 +148,22 @@ TEST_F(ConfiguredSubscriptionsTest, DoesNotOpenIfTheStoreCannotBeReadOrWritten) 
   EXPECT_EQ(Open().status().code(), absl::StatusCode::kResourceExhausted);
   store_.FailLoad(absl::DataLossError("damaged"));
   EXPECT_EQ(Open().status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(ConfiguredSubscriptionsTest, OpensWhileTheSharedServerIsAway) {
+  Configure({Payouts()});
+  AbsentHolds holds;
+  const auto subscriptions =
+      ConfiguredSubscriptions::Open({.log = &log_,
+                                     .store = &store_,
+                                     .holds = &holds,
+                                     .source = feed_.get(),
+                                     .access = &access_,
+                                     .metrics = &registry_,
+                                     .now = [this] { return absl::FromUnixSeconds(seconds_++); }});
+  ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+  EXPECT_EQ((*subscriptions)->Find("payouts"), nullptr) << "it begins when the server answers";
+  EXPECT_THAT(registry_.Render(), HasSubstr("\nstampgate_subscriptions_not_served 1\n"));
 }
 
 TEST_F(ConfiguredSubscriptionsTest, AReloadBeginsAndEndsSubscriptions) {
@@ -179,7 +220,7 @@ TEST_F(ConfiguredSubscriptionsTest, ADamagedSubscriptionHidesNoOtherAndBeginsAga
   while (!Delete(**subscriptions, "payouts").ok()) std::this_thread::yield();
   Configure({Payouts("latest"), other});
   while ((*subscriptions)->Find("payouts") == nullptr) std::this_thread::yield();
-  EXPECT_EQ((*subscriptions)->Find("payouts")->served->state().stats.through, 9);
+  EXPECT_EQ((*subscriptions)->Find("payouts")->served->state().all.through, 9);
   while (!absl::StrContains(registry_.Render(), "\nstampgate_subscriptions_not_served 0\n")) std::this_thread::yield();
 }
 
@@ -212,7 +253,7 @@ TEST_F(ConfiguredSubscriptionsTest, ASubscriptionThatAReloadRemovedCanBeDeletedA
   EXPECT_FALSE(store_.states().contains("payouts"));
   Configure({Payouts("earliest")});
   while ((*subscriptions)->Find("payouts") == nullptr) std::this_thread::yield();
-  EXPECT_LT((*subscriptions)->Find("payouts")->served->state().stats.through, 9) << "it begins at the log's start";
+  EXPECT_LT((*subscriptions)->Find("payouts")->served->state().all.through, 9) << "it begins at the log's start";
 }
 
 TEST_F(ConfiguredSubscriptionsTest, ADeletionThatTheStoreDoesNotWriteChangesNothing) {

@@ -153,7 +153,7 @@ class ConsumeCallTest : public SubscriptionCallTest {
 
 TEST_F(ConsumeCallTest, TheFirstMessageHasNoDeliveriesAndTheOthersHaveThem) {
   TestConsumer& consumer = Start();
-  EXPECT_EQ(payouts_->state().stats.consumers, 1u);
+  EXPECT_EQ(payouts_->state().all.consumers, 1);
   const Message first = consumer.Receive();
   EXPECT_THAT(first.events, IsEmpty());
   EXPECT_THAT(first.superseded, IsEmpty());
@@ -163,7 +163,7 @@ TEST_F(ConsumeCallTest, TheFirstMessageHasNoDeliveriesAndTheOthersHaveThem) {
   EXPECT_THAT(message.counts, ElementsAre("1", "1", "1", "1"));
   EXPECT_EQ(message.reasons[0], "DELIVERY_REASON_FIRST");
   for (const std::string& token : message.tokens) Done(token);
-  EXPECT_EQ(payouts_->state().stats.through, 4);
+  EXPECT_EQ(payouts_->state().all.through, 4);
   Leave(consumer);
 }
 
@@ -213,7 +213,7 @@ TEST_F(ConsumeCallTest, ARedeliveryHasItsCountAndReason) {
 
 TEST_F(ConsumeCallTest, AnEventThatWasParkedIsMarked) {
   Park(1);
-  payouts_->RetryParked({1}, [](const auto&) {});
+  payouts_->ChangeParked({1}, ParkedChange::kRetry, [](const auto&) {});
   TestConsumer& consumer = Consuming("max_unsettled: 1");
   const auto response = testing::MessageIn("stampgate.v1.ConsumeResponse", consumer.output_.Take());
   EXPECT_EQ(ValueAt(*response, "deliveries.0.retried_after_parking"), "true");
@@ -232,7 +232,7 @@ TEST_F(ConsumeCallTest, AConsumerKeepsTheEventsOfItsTokensAndLearnsWhichItHasLos
   EXPECT_THAT(ReceiveAll(consumer).events, ElementsAre("event-3")) << "it holds event 2 already";
   Elapse(kSettleWithin - absl::Seconds(1));
   Done(kept);
-  EXPECT_EQ(payouts_->state().stats.through, 2);
+  EXPECT_EQ(payouts_->state().all.through, 2);
   Leave(consumer);
 }
 
@@ -441,7 +441,7 @@ TEST_F(ConsumeCallTest, AConsumerThatHasLeftGetsNoEvents) {
   TestConsumer& consumer = Consuming();
   ReceiveAll(consumer);
   Leave(consumer);
-  EXPECT_EQ(payouts_->state().stats.consumers, 1u) << "it is not known yet how it has left";
+  EXPECT_EQ(payouts_->state().all.consumers, 1) << "it is not known yet how it has left";
   log_.Grow(5);
   const auto taken = Take(9);
   ASSERT_THAT(taken, SizeIs(1));
@@ -466,7 +466,7 @@ TEST_F(ConsumeCallTest, AConsumerWhoseConnectionIsLostHoldsItsEventsUntilTheirTi
   Elapse(absl::FromChrono(Departures::kWait));
   EXPECT_THAT(Take(9), IsEmpty());
   Done(message.tokens[0]);
-  EXPECT_EQ(payouts_->state().stats.through, 1) << "its tokens stay valid";
+  EXPECT_EQ(payouts_->state().all.through, 1) << "its tokens stay valid";
   Elapse(kSettleWithin);
   const auto again = Take(9);
   ASSERT_THAT(again, SizeIs(3));
@@ -584,7 +584,7 @@ TEST_F(ConsumeCallTest, CancelsAtAnyMomentEndEachCallOnce) {
   done = true;
   owner.join();
   EXPECT_EQ(slots.taken(), 0u);
-  EXPECT_EQ(served->state().stats.consumers, 0u);
+  EXPECT_EQ(served->state().all.consumers, 0);
   EXPECT_THAT(lines(), SizeIs(kThreads * kRounds));
   served->End(absl::AbortedError("the test ends"));
   served->Close([] {});

@@ -53,14 +53,14 @@ void WriteSubscription(const SubscriptionEnvironment& environment, absl::string_
   const WireWriter::Mark mark = out.Begin(environment.messages.responses().subscriptions);
   out.String(fields.name, name);
   out.String(fields.cursor, EncodeCursor(log.identity, through));
-  write(fields.events_behind, static_cast<uint64_t>(std::max<Position>(state.latest - state.stats.through, 0)));
-  if (state.stats.oldest.has_value()) {
-    WriteTime(log.encoder->fields(), fields.oldest_unsettled_time, *state.stats.oldest, out);
+  write(fields.events_behind, static_cast<uint64_t>(std::max<Position>(state.latest - state.all.through, 0)));
+  if (state.all.oldest.has_value()) {
+    WriteTime(log.encoder->fields(), fields.oldest_unsettled_time, *state.all.oldest, out);
   }
-  write(fields.unsettled, state.stats.held);
-  write(fields.parked, state.stats.parked);
-  write(fields.consumers, state.stats.consumers);
-  write(fields.lagging_keys, state.stats.lagging_keys);
+  write(fields.unsettled, static_cast<uint64_t>(state.all.held));
+  write(fields.parked, static_cast<uint64_t>(state.all.parked));
+  write(fields.consumers, static_cast<uint64_t>(state.all.consumers));
+  write(fields.lagging_keys, static_cast<uint64_t>(state.all.lagging_keys));
   out.End(mark);
 }
 

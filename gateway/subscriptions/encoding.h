@@ -29,7 +29,7 @@ void WriteTime(const EventFields& fields, int field, absl::Time time, WireWriter
 grpc::ByteBuffer EncodeDeliveries(const SubscriptionEnvironment& environment, absl::string_view subscription,
                                   const ServedSubscription::Batch& batch);
 
-// Writes the state of a subscription. `through` is the point at `state.stats.through`.
+// Writes the state of a subscription. `through` is the point at `state.all.through`.
 void WriteSubscription(const SubscriptionEnvironment& environment, absl::string_view name,
                        const ServedSubscription::State& state, const LogPoint& through, WireWriter& out);
 

@@ -15,6 +15,10 @@ constexpr std::chrono::seconds kRenewEach(1);
 // A gateway that is gone loses its partitions sooner.
 constexpr std::chrono::seconds kAnswerWithin(15);
 
+absl::StatusOr<std::vector<SubscriptionRow>> ToCaller(absl::StatusOr<std::vector<SubscriptionRow>> rows) {
+  return rows.ok() ? std::move(rows) : LogUnavailable();
+}
+
 }  // namespace
 
 HoldKeeper::HoldKeeper(Options options)
@@ -25,8 +29,13 @@ HoldKeeper::~HoldKeeper() {
     const MutexLock lock(mutex_);
     ends_ = true;
   }
-  options_.holds->Wake();
+  WakeThread();
   thread_.join();
+}
+
+void HoldKeeper::WakeThread() {
+  changed_.WakeAll();
+  options_.holds->Wake();
 }
 
 void HoldKeeper::Add(std::shared_ptr<ServedSubscription> subscription) {
@@ -36,30 +45,66 @@ void HoldKeeper::Add(std::shared_ptr<ServedSubscription> subscription) {
     served_[name] = std::move(subscription);
     has_new_ = true;
   }
-  options_.holds->Wake();
+  WakeThread();
 }
 
 void HoldKeeper::Remove(const std::string& name) {
-  std::promise<void> removed;
+  std::shared_ptr<ServedSubscription> subscription;
   {
     const MutexLock lock(mutex_);
     const auto it = served_.find(name);
     if (it == served_.end()) return;
-    removals_.push_back({std::move(it->second), [&removed] { removed.set_value(); }});
+    subscription = std::move(it->second);
     served_.erase(it);
   }
-  options_.holds->Wake();
+  std::promise<void> removed;
+  Post([&] {
+    NoteFailure(name, options_.holds->End(name, subscription->settle_within()));
+    failures_.erase(name);
+    removed.set_value();
+  });
   removed.get_future().wait();
 }
 
-ServedSubscription::Ask HoldKeeper::AskerOf(const std::string& name) {
-  return [this, name](size_t partition, std::string request, OnAnswer done) {
+absl::StatusOr<DeclaredSettings> HoldKeeper::Declare(const SubscriptionDeclaration& declaration) {
+  std::promise<absl::StatusOr<DeclaredSettings>> declared;
+  Post([&] { declared.set_value(options_.holds->Declare(declaration)); });
+  return declared.get_future().get();
+}
+
+ServedSubscription::Peers HoldKeeper::PeersOf(const std::string& name) {
+  ServedSubscription::Peers peers;
+  peers.ask = [this, name](size_t partition, std::string request, OnAnswer done) {
     {
       const MutexLock lock(mutex_);
       questions_.push_back({name, partition, std::move(request), std::move(done), Clock::now() + kAnswerWithin});
     }
-    options_.holds->Wake();
+    WakeThread();
   };
+  peers.seek = [this, name](Position position, absl::AnyInvocable<void(absl::Status)> done) {
+    Post([this, name, position, done = std::move(done)]() mutable {
+      if (!options_.holds->Seek(name, position).ok()) return done(LogUnavailable());
+      const auto current = served();
+      const auto it = current.find(name);
+      const bool is_known = it == current.end() || Renew(*it->second);
+      done(is_known ? absl::OkStatus() : LogUnavailable());
+    });
+  };
+  peers.parked = [this, name](Position after, size_t most) {
+    return ToCaller(options_.holds->Parked(name, after, most));
+  };
+  peers.parked_at = [this, name](const std::vector<Position>& positions) {
+    return ToCaller(options_.holds->ParkedAt(name, positions));
+  };
+  return peers;
+}
+
+void HoldKeeper::Post(absl::AnyInvocable<void()> task) {
+  {
+    const MutexLock lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  WakeThread();
 }
 
 std::map<std::string, std::shared_ptr<ServedSubscription>> HoldKeeper::served() const {
@@ -69,34 +114,32 @@ std::map<std::string, std::shared_ptr<ServedSubscription>> HoldKeeper::served() 
 
 void HoldKeeper::Run() {
   for (;;) {
-    EndRemoved();
+    RunPosted();
     AskNew();
     RenewAll();
     Exchange();
     {
       const MutexLock lock(mutex_);
+      // Without a subscription, the keeper does not use the store.
+      while (!ends_ && served_.empty() && tasks_.empty() && questions_.empty() && asked_.empty()) changed_.Wait(mutex_);
       if (ends_) break;
     }
     options_.holds->Await(renew_at_);
   }
-  EndRemoved();
+  RunPosted();
   const MutexLock lock(mutex_);
   for (auto& [id, question] : asked_) questions_.push_back(std::move(question));
   for (Question& question : questions_) question.done(LogUnavailable());
   questions_.clear();
 }
 
-void HoldKeeper::EndRemoved() {
-  std::vector<Removal> removals;
+void HoldKeeper::RunPosted() {
+  std::vector<absl::AnyInvocable<void()>> tasks;
   {
     const MutexLock lock(mutex_);
-    removals.swap(removals_);
+    tasks.swap(tasks_);
   }
-  for (Removal& removal : removals) {
-    const absl::Status ended = options_.holds->End(removal.subscription->name(), removal.subscription->settle_within());
-    if (!ended.ok()) options_.on_not_renewed(removal.subscription->name(), ended);
-    removal.done();
-  }
+  for (auto& task : tasks) task();
 }
 
 void HoldKeeper::AskNew() {
@@ -108,7 +151,10 @@ void HoldKeeper::AskNew() {
   for (Question& question : questions) {
     const absl::StatusOr<int64_t> id = options_.holds->Ask(question.subscription, question.partition, question.request);
     if (id.ok()) {
-      asked_.emplace(*id, std::move(question));
+      Question& asked = asked_[*id];
+      // The server has lost the earlier request with this id.
+      if (asked.done != nullptr) asked.done(LogUnavailable());
+      asked = std::move(question);
     } else {
       question.done(LogUnavailable());
     }
@@ -121,23 +167,35 @@ void HoldKeeper::RenewAll() {
     if (!std::exchange(has_new_, false) && Clock::now() < renew_at_) return;
   }
   renew_at_ = Clock::now() + kRenewEach;
-  for (const auto& [name, subscription] : served()) {
-    const absl::StatusOr<Hold> hold = options_.holds->Renew(subscription->Renew());
-    if (hold.ok()) {
-      subscription->OnHold(*hold);
-    } else {
-      options_.on_not_renewed(name, hold.status());
-    }
+  for (const auto& [name, subscription] : served()) Renew(*subscription);
+}
+
+bool HoldKeeper::Renew(ServedSubscription& subscription) {
+  absl::StatusOr<Hold> hold = options_.holds->Renew(subscription.Renew());
+  if (hold.ok() && hold->state.head.order != static_cast<int64_t>(subscription.order())) {
+    hold = absl::NotFoundError("the subscription was deleted, and declared again with another order_by");
   }
+  NoteFailure(subscription.name(), hold.status());
+  if (!hold.ok()) return false;
+  subscription.OnHold(*hold);
+  if (hold->settings.has_value()) options_.on_settings(subscription.name(), *hold->settings);
+  return true;
+}
+
+void HoldKeeper::NoteFailure(const std::string& name, const absl::Status& status) {
+  absl::Status& failure = failures_[name];
+  if (!status.ok() && (status != failure || absl::IsNotFound(status))) options_.on_not_renewed(name, status);
+  failure = status;
 }
 
 // If the store does not answer, the next call comes soon.
 void HoldKeeper::Exchange() {
-  const auto current = served();
-  if (const auto requests = options_.holds->Requests(); requests.ok()) {
-    for (const HolderRequest& request : *requests) {
-      const auto it = current.find(request.subscription);
-      if (it != current.end()) it->second->OnRequest(request);
+  if (const auto current = served(); !current.empty()) {
+    if (const auto requests = options_.holds->Requests(); requests.ok()) {
+      for (const HolderRequest& request : *requests) {
+        const auto it = current.find(request.subscription);
+        if (it != current.end()) it->second->OnRequest(request);
+      }
     }
   }
   if (asked_.empty()) return;

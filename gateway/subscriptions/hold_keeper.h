@@ -26,8 +26,11 @@ class HoldKeeper {
  public:
   struct Options {
     SubscriptionHolds* holds = nullptr;  // must outlive this
-    // Reports that a hold was not renewed. Called on the keeper's thread, each time.
+    // These are called on the keeper's thread. This reports that a hold was not renewed, or not ended, for another
+    // reason than the time before, or that there is no such subscription.
     std::function<void(const std::string& subscription, const absl::Status& why)> on_not_renewed;
+    // Passes the settings of a subscription that differ from those that the gateway uses, each second.
+    std::function<void(const std::string& subscription, const DeclaredSettings& settings)> on_settings;
   };
 
   explicit HoldKeeper(Options options);
@@ -43,9 +46,11 @@ class HoldKeeper {
   // Blocks until the store has answered.
   void Remove(const std::string& name);
 
-  // Returns what passes the requests of this subscription to other gateways. It must not be used after the keeper has
-  // ended.
-  ServedSubscription::Ask AskerOf(const std::string& name);
+  // See SubscriptionHolds. Blocks until the store has answered.
+  absl::StatusOr<DeclaredSettings> Declare(const SubscriptionDeclaration& declaration);
+
+  // Returns what the subscription does with the other gateways. It must not be used after the keeper has ended.
+  ServedSubscription::Peers PeersOf(const std::string& name);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -58,29 +63,32 @@ class HoldKeeper {
     OnAnswer done;
     Clock::time_point until;
   };
-  struct Removal {
-    std::shared_ptr<ServedSubscription> subscription;
-    absl::AnyInvocable<void()> done;
-  };
-
   void Run();
+  void WakeThread();
+  // Lets the thread run a function.
+  void Post(absl::AnyInvocable<void()> task);
+  void RunPosted();
   void RenewAll();
+  // Returns whether the subscription has its hold now.
+  bool Renew(ServedSubscription& subscription);
+  void NoteFailure(const std::string& name, const absl::Status& status);
   void AskNew();
-  void EndRemoved();
   void Exchange();
 
   std::map<std::string, std::shared_ptr<ServedSubscription>> served() const;
 
   const Options options_;
-  std::map<int64_t, Question> asked_;  // by the ids of the requests; used only by the thread
-  Clock::time_point renew_at_;         // used only by the thread
+  std::map<int64_t, Question> asked_;             // by the ids of the requests; used only by the thread
+  Clock::time_point renew_at_;                    // used only by the thread
+  std::map<std::string, absl::Status> failures_;  // of the latest renewals; used only by the thread
 
   mutable Mutex mutex_;
+  Condition changed_;  // of what the mutex guards
   bool ends_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_new_ ABSL_GUARDED_BY(mutex_) = false;  // a subscription whose hold was not renewed yet
   std::map<std::string, std::shared_ptr<ServedSubscription>> served_ ABSL_GUARDED_BY(mutex_);
   std::vector<Question> questions_ ABSL_GUARDED_BY(mutex_);  // that the thread has not asked yet
-  std::vector<Removal> removals_ ABSL_GUARDED_BY(mutex_);
+  std::vector<absl::AnyInvocable<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -36,8 +36,9 @@ class Gateway {
  public:
   explicit Gateway(const PostgresAddress& address, int events)
       : subscriptions_(MakePostgresSubscriptions({.address = address, .steps = &LogSteps(), .now = absl::Now})),
-        keeper_(std::make_unique<HoldKeeper>(
-            HoldKeeper::Options{.holds = subscriptions_.get(), .on_not_renewed = [](const auto&, const auto&) {}})) {
+        keeper_(std::make_unique<HoldKeeper>(HoldKeeper::Options{.holds = subscriptions_.get(),
+                                                                 .on_not_renewed = [](const auto&, const auto&) {},
+                                                                 .on_settings = [](const auto&, const auto&) {}})) {
     log_.Grow(events);
     feed_ = *EventFeed::Start(log_, *encoder_, 2, metrics_);
     ServedSubscription::Options options;
@@ -47,7 +48,7 @@ class Gateway {
     options.source = feed_.get();
     options.store = subscriptions_.get();
     options.now = absl::Now;
-    options.ask = keeper_->AskerOf("payouts");
+    options.peers = keeper_->PeersOf("payouts");
     options.observers = {.on_delivery = [](DeliveryReason) {},
                          .on_park = [](Position, int64_t, const std::string&) {},
                          .on_done = [](absl::Duration) {},
@@ -98,7 +99,8 @@ class Gateway {
     return settled.get_future().get();
   }
 
-  size_t partitions() { return served_->state().stats.partitions; }
+  size_t partitions() { return served_->state().partitions; }
+  ServedSubscription& served() { return *served_; }
   SubscriptionStore& store() { return *subscriptions_; }
 
  private:
@@ -121,7 +123,7 @@ class HoldKeeperTest : public ::testing::Test {
 
   HoldKeeperTest() {
     const auto subscriptions = MakePostgresSubscriptions({.address = address_, .steps = &LogSteps(), .now = absl::Now});
-    EXPECT_TRUE(subscriptions->Declare({.subscription = "payouts"}).ok());
+    EXPECT_TRUE(subscriptions->Declare({.subscription = "payouts", .order = 3}).ok());
   }
 
   std::unique_ptr<Gateway> NewGateway() { return std::make_unique<Gateway>(address_, kEvents); }

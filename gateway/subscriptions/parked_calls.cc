@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status_macros.h"
 #include "absl/status/statusor.h"
 #include "gateway/events/request.h"
 #include "gateway/feed/encoder.h"
@@ -55,7 +56,8 @@ std::string EncodeParked(const UnaryCall& call, const SharedSubscription::Parked
 absl::StatusOr<grpc::ByteBuffer> EncodePage(const UnaryCall& call, Position after, size_t page_size,
                                             EventReader& reader) {
   const SubscriptionResponses::ListParked& fields = call.environment().messages.responses().list_parked;
-  std::vector<ServedSubscription::ParkedEvent> parked = call.subscription().Parked(after, page_size + 1);
+  ABSL_ASSIGN_OR_RETURN(std::vector<ServedSubscription::ParkedEvent> parked,
+                        call.subscription().Parked(after, page_size + 1));
   bool at_end = parked.size() <= page_size;
   if (!at_end) parked.pop_back();
   std::vector<grpc::Slice> slices;
@@ -94,10 +96,7 @@ void ListPage(const std::shared_ptr<UnaryCall>& call) {
   call->Run([call, after, page_size](EventReader& reader) { call->End(EncodePage(*call, after, page_size, reader)); });
 }
 
-using ChangeParked = void (ServedSubscription::*)(const std::vector<Position>& positions,
-                                                  ServedSubscription::OnSettled done);
-
-void Change(const std::shared_ptr<UnaryCall>& call, const FieldPlan& field, ChangeParked change) {
+void Change(const std::shared_ptr<UnaryCall>& call, const FieldPlan& field, ParkedChange change) {
   std::vector<Cursor> cursors;
   for (const FieldValue& value : call->request().Values(field)) {
     const absl::StatusOr<Cursor> cursor = ReadCursor(call->log().identity, value.text());
@@ -111,24 +110,25 @@ void Change(const std::shared_ptr<UnaryCall>& call, const FieldPlan& field, Chan
       const absl::StatusOr<ChainDigest> digest = reader.DigestAt(cursor.position);
       positions.push_back(digest.ok() && !cursor.Fits(*digest) ? 0 : cursor.position);
     }
-    (call->subscription().*change)(positions, [call, &field](absl::StatusOr<std::vector<size_t>> not_parked) {
-      if (!not_parked.ok()) return call->End(not_parked.status());
-      WireWriter out;
-      for (const size_t index : *not_parked) {
-        out.String(call->environment().messages.responses().not_parked_cursors,
-                   call->request().Values(field)[index].text());
-      }
-      call->Respond(out.Take());
-    });
+    call->subscription().ChangeParked(positions, change,
+                                      [call, &field](const absl::StatusOr<std::vector<size_t>>& not_parked) {
+                                        if (!not_parked.ok()) return call->End(not_parked.status());
+                                        WireWriter out;
+                                        for (const size_t index : *not_parked) {
+                                          out.String(call->environment().messages.responses().not_parked_cursors,
+                                                     call->request().Values(field)[index].text());
+                                        }
+                                        call->Respond(out.Take());
+                                      });
   });
 }
 
 void Retry(const std::shared_ptr<UnaryCall>& call) {
-  Change(call, *call->environment().messages.retry_parked().cursors, &ServedSubscription::RetryParked);
+  Change(call, *call->environment().messages.retry_parked().cursors, ParkedChange::kRetry);
 }
 
 void Skip(const std::shared_ptr<UnaryCall>& call) {
-  Change(call, *call->environment().messages.skip_parked().cursors, &ServedSubscription::SkipParked);
+  Change(call, *call->environment().messages.skip_parked().cursors, ParkedChange::kSkip);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ TEST_F(ParkedCallsTest, AnEventThatTheLogCannotReadHasOnlyItsCursor) {
   EXPECT_EQ(ValueAt(*Response("ListParkedResponse"), "parked_events.1.reason"), "broken");
   Skip({cursor});
   EXPECT_THAT(NotParked("SkipParkedResponse"), IsEmpty());
-  EXPECT_THAT(payouts_->Parked(0, 9), SizeIs(1));
+  EXPECT_THAT(*payouts_->Parked(0, 9), SizeIs(1));
 }
 
 // A reload can take an organization away from the subscription and from the caller, while events of it are parked.
@@ -191,14 +191,14 @@ TEST_F(ParkedCallsTest, ACursorOfAnotherEventAtThePositionNamesNoParkedEvent) {
   const std::string cursor = EncodeCursorAt({1, FakeEventLog::DigestOf(2)});
   Skip({cursor});
   EXPECT_THAT(NotParked("SkipParkedResponse"), ElementsAre(cursor));
-  EXPECT_THAT(payouts_->Parked(0, 9), SizeIs(1));
+  EXPECT_THAT(*payouts_->Parked(0, 9), SizeIs(1));
 }
 
 TEST_F(ParkedCallsTest, AnInvalidCursorChangesNothing) {
   Park(1);
   Skip({CursorAt(1), "x"});
   EXPECT_EQ(Reason(), "CURSOR_INVALID");
-  EXPECT_THAT(payouts_->Parked(0, 9), SizeIs(1));
+  EXPECT_THAT(*payouts_->Parked(0, 9), SizeIs(1));
   List("cursor: 'x'");
   EXPECT_EQ(Reason(), "CURSOR_INVALID");
 }
@@ -209,7 +209,7 @@ TEST_F(ParkedCallsTest, AGrantOfTheClassEventsAllowsRetriesButNotSkips) {
   Skip({CursorAt(1)});
   EXPECT_THAT(Error(), StatusIs(Code::kPermissionDenied));
   EXPECT_EQ(DetailsOf(Error()).metadata["method"], "SubscriptionService/SkipParked");
-  EXPECT_THAT(payouts_->Parked(0, 9), SizeIs(1));
+  EXPECT_THAT(*payouts_->Parked(0, 9), SizeIs(1));
   Retry({CursorAt(1)});
   EXPECT_THAT(NotParked("RetryParkedResponse"), IsEmpty());
 }

@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "gateway/feed/error.h"
 #include "gateway/feed/page.h"
-#include "gateway/subscriptions/settle_request.pb.h"
 #include "translate/error.h"
 
 namespace stampgate {
@@ -31,6 +30,9 @@ constexpr Position kNearRetention = 5;
 
 // How long a read waits for new events. It then begins again.
 constexpr absl::Duration kPatience = absl::Hours(1);
+
+// How long a hold lasts after the renewal began: less than in the store. Afterwards, others can have the partitions.
+constexpr std::chrono::milliseconds kHoldLasts(4500);
 
 // When a failed read or write is tried again.
 constexpr absl::Duration kRetryAfter = absl::Seconds(1);
@@ -66,29 +68,6 @@ absl::Status TooManyParked() {
                                "the subscription cannot park further events: retry or skip parked ones"));
 }
 
-subscriptions::SettleRequest::Outcome ToRequest(SettleOutcome outcome) {
-  switch (outcome) {
-    case SettleOutcome::kDone:
-      return subscriptions::SettleRequest::OUTCOME_DONE;
-    case SettleOutcome::kRetry:
-      return subscriptions::SettleRequest::OUTCOME_RETRY;
-    case SettleOutcome::kPark:
-      return subscriptions::SettleRequest::OUTCOME_PARK;
-    case SettleOutcome::kExtend:
-      return subscriptions::SettleRequest::OUTCOME_EXTEND;
-  }
-  return subscriptions::SettleRequest::OUTCOME_UNSPECIFIED;
-}
-
-// Returns nothing for an outcome that this release does not know.
-std::optional<SettleOutcome> FromRequest(subscriptions::SettleRequest::Outcome requested) {
-  for (const SettleOutcome outcome :
-       {SettleOutcome::kDone, SettleOutcome::kRetry, SettleOutcome::kPark, SettleOutcome::kExtend}) {
-    if (ToRequest(outcome) == requested) return outcome;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 ServedSubscription::ServedSubscription(Options options)
@@ -97,6 +76,7 @@ ServedSubscription::ServedSubscription(Options options)
       lagging_reader_(options_.source->NewReaderId()),
       fetcher_(options_.source->NewReaderId()),
       machine_(options_.settings.limits),
+      settings_version_(options_.settings.version),
       filter_(options_.settings.filter),
       max_kept_bytes_(options_.settings.max_kept_bytes) {}
 
@@ -121,6 +101,7 @@ void ServedSubscription::Use(const Settings& settings) {
     machine_.SetOptions(settings.limits);
     has_other_filter =
         filter_->organization_ids != settings.filter->organization_ids || filter_->types != settings.filter->types;
+    settings_version_ = settings.version;
     filter_ = settings.filter;
     max_kept_bytes_ = settings.max_kept_bytes;
   });
@@ -148,9 +129,17 @@ void ServedSubscription::OnHold(const Hold& hold) {
     }
     if (has_lost) EndAnswers(std::numeric_limits<uint64_t>::max(), LogUnavailable(), actions);
     hold_ = hold.number;
+    others_ = hold.others;
+    machine_.NoteSeek(hold.sought_from);
     std::map<size_t, absl::Time> held_until;
     for (const auto& [partition, sent_for] : hold.added) held_until[partition] = now + sent_for;
     if (!held_until.empty()) machine_.AddPartitions(held_until, hold.state, latest, now);
+    if (options_.peers.has_value()) fresh_until_ = renewal_began_ + kHoldLasts;
+    while (leaving_partitions_.size() > hold.excess) {
+      const size_t partition = *leaving_partitions_.begin();
+      leaving_partitions_.erase(partition);
+      machine_.ResumeSending(partition);
+    }
     for (const size_t partition : machine_.Held()) {
       if (leaving_partitions_.size() >= hold.excess) break;
       if (leaving_partitions_.insert(partition).second) machine_.StopSending(partition);
@@ -177,10 +166,12 @@ HoldRenewal ServedSubscription::Renew() {
       RemovePartition(partition);
       renewal.given[partition] = absl::ZeroDuration();
     }
+    renewal_began_ = SteadyClock::now();
     renewal.hold = hold_;
     renewal.known = machine_.Held();
     renewal.settle_within = machine_.options().settle_within;
-    renewal.consumers = static_cast<int64_t>(consumers_.size());
+    renewal.settings_version = settings_version_;
+    renewal.report = Here();
   });
   return renewal;
 }
@@ -194,6 +185,8 @@ ServedSubscription::ConsumerId ServedSubscription::Join(size_t max_unsettled, co
     id = machine_.AddConsumer(max_unsettled);
     consumers_[id];
     for (size_t i = 0; i < held.size(); ++i) {
+      // Only its holder knows a delivery, and it learns of a seek up to a second later.
+      if (!machine_.Holds(held[i].partition) || held[i].incarnation > machine_.incarnation() || !IsFresh()) continue;
       const SettleResult result =
           held[i].incarnation == machine_.incarnation() ? Resume(id, held[i]) : SettleResult::kSuperseded;
       if (result == SettleResult::kNotReadYet) resumed_.emplace_back(id, held[i]);
@@ -246,29 +239,48 @@ ServedSubscription::OnBatch ServedSubscription::TakeNext(ConsumerId id, Consumer
 // --- Settling.
 
 // Calls `done` when nothing refers to it any more.
-class ServedSubscription::SettleResults {
+class ServedSubscription::Results {
  public:
-  explicit SettleResults(OnSettled done) : done_(std::move(done)) {}
-  ~SettleResults() {
+  explicit Results(OnSettled done) : done_(std::move(done)) {}
+  ~Results() {
     const MutexLock lock(mutex_);
-    absl::c_sort(superseded_);
+    absl::c_sort(refused_);
+    // An answer that has not come means nothing.
+    if (expected_ > 0) status_.Update(LogUnavailable());
     if (status_.ok()) {
-      done_(std::move(superseded_));
+      done_(std::move(refused_));
     } else {
       done_(status_);
     }
   }
 
-  void Add(const absl::Status& status, const std::vector<size_t>& superseded) {
+  // An answer will come, and has come.
+  void Expect() {
+    const MutexLock lock(mutex_);
+    ++expected_;
+  }
+  void Count() {
+    const MutexLock lock(mutex_);
+    --expected_;
+  }
+
+  void Add(const absl::Status& status) {
     const MutexLock lock(mutex_);
     status_.Update(status);
-    superseded_.insert(superseded_.end(), superseded.begin(), superseded.end());
+  }
+
+  void Add(const TaskResult& result) {
+    const MutexLock lock(mutex_);
+    if (result.not_read_yet) status_.Update(NotReadYet());
+    if (result.too_many_parked) status_.Update(TooManyParked());
+    refused_.insert(refused_.end(), result.refused.begin(), result.refused.end());
   }
 
  private:
   Mutex mutex_;
+  int expected_ ABSL_GUARDED_BY(mutex_) = 0;  // answers
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  std::vector<size_t> superseded_ ABSL_GUARDED_BY(mutex_);
+  std::vector<size_t> refused_ ABSL_GUARDED_BY(mutex_);
   OnSettled done_;
 };
 
@@ -281,102 +293,101 @@ void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, Settl
       });
       return;
     }
-    Outcome settled = SettleHere(deliveries, outcome, delay, reason);
-    if (settled.is_unread) settled.refusal.Update(NotReadYet());
-    auto results = std::make_shared<SettleResults>(std::move(done));
-    SettleElsewhere(deliveries, settled.elsewhere, outcome, delay, reason, results, actions);
-    After(
-        settled.after_write,
-        [refusal = settled.refusal, superseded = std::move(settled.superseded), results](absl::Status status) {
-          status.Update(refusal);
-          results->Add(status, superseded);
-        },
-        actions);
+    auto results = std::make_shared<Results>(std::move(done));
+    Outcome settled = Carry(SettleTask{deliveries, outcome, delay, reason});
+    for (const size_t index : settled.result.refused) ProveHold(deliveries[index].partition, settled);
+    std::map<size_t, std::vector<size_t>> by_partition;
+    for (const size_t index : settled.elsewhere) by_partition[deliveries[index].partition].push_back(index);
+    for (auto& [partition, indexes] : by_partition) {
+      SettleTask task = {{}, outcome, delay, reason};
+      for (const size_t index : indexes) task.deliveries.push_back(deliveries[index]);
+      AskHolder(partition, task, std::move(indexes), results, actions);
+    }
+    Report(std::move(settled), results, actions);
   });
 }
 
-ServedSubscription::Outcome ServedSubscription::SettleHere(const std::vector<DeliveryId>& deliveries,
-                                                           SettleOutcome outcome, absl::Duration delay,
-                                                           const std::string& reason) {
+ServedSubscription::Outcome ServedSubscription::Carry(const SettleTask& task) {
   const absl::Time now = options_.now();
-  Outcome result;
-  for (size_t i = 0; i < deliveries.size(); ++i) {
-    const DeliveryId& id = deliveries[i];
+  Outcome outcome;
+  for (size_t i = 0; i < task.deliveries.size(); ++i) {
+    const DeliveryId& id = task.deliveries[i];
     if (!machine_.Holds(id.partition)) {
-      result.elsewhere.push_back(i);
+      outcome.elsewhere.push_back(i);
       continue;
     }
     SharedSubscription::Settled settled{SettleResult::kSuperseded};
     if (id.incarnation == machine_.incarnation()) {
-      settled = machine_.Settle(id.partition, id.position, id.number, outcome, delay, reason, now);
+      settled = machine_.Settle(id.partition, id.position, id.number, task.outcome, task.delay, task.reason, now);
     }
-    if (settled.result == SettleResult::kNotReadYet) result.is_unread = true;
-    if (settled.result == SettleResult::kTooManyParked) result.refusal.Update(TooManyParked());
-    if (settled.result == SettleResult::kSuperseded) result.superseded.push_back(i);
+    if (settled.result == SettleResult::kNotReadYet) outcome.result.not_read_yet = true;
+    if (settled.result == SettleResult::kTooManyParked) outcome.result.too_many_parked = true;
+    if (settled.result == SettleResult::kSuperseded) outcome.result.refused.push_back(i);
     if (settled.stored > absl::InfinitePast()) options_.observers.on_done(now - settled.stored);
-    result.after_write = std::max(result.after_write, settled.after_write);
+    outcome.after_write = std::max(outcome.after_write, settled.after_write);
   }
-  return result;
+  return outcome;
 }
 
-void ServedSubscription::SettleElsewhere(const std::vector<DeliveryId>& deliveries, const std::vector<size_t>& indexes,
-                                         SettleOutcome outcome, absl::Duration delay, const std::string& reason,
-                                         const std::shared_ptr<SettleResults>& results, Actions& actions) {
-  if (indexes.empty()) return;
-  if (options_.ask == nullptr) return results->Add(LogUnavailable(), {});
-  std::map<size_t, std::vector<size_t>> by_partition;
-  for (const size_t index : indexes) by_partition[deliveries[index].partition].push_back(index);
-  for (auto& [partition, of_partition] : by_partition) {
-    subscriptions::SettleRequest request;
-    request.set_outcome(ToRequest(outcome));
-    request.set_delay_us(absl::ToInt64Microseconds(delay));
-    request.set_reason(reason);
-    for (const size_t index : of_partition) {
-      subscriptions::SettleRequest::Delivery& delivery = *request.add_deliveries();
-      delivery.set_position(deliveries[index].position);
-      delivery.set_number(deliveries[index].number);
-      delivery.set_incarnation(deliveries[index].incarnation);
-    }
-    actions.push_back([self = shared_from_this(), partition = partition, request = request.SerializeAsString(),
-                       of_partition = std::move(of_partition), results]() mutable {
-      self->options_.ask(partition, std::move(request),
-                         [of_partition = std::move(of_partition), results](const absl::StatusOr<std::string>& answer) {
-                           AddAnswer(answer, of_partition, *results);
-                         });
-    });
+ServedSubscription::Outcome ServedSubscription::Carry(const ParkedTask& task) {
+  Outcome outcome;
+  for (size_t i = 0; i < task.positions.size(); ++i) {
+    const bool was_parked = task.change == ParkedChange::kRetry
+                                ? machine_.RetryParked(task.positions[i], options_.now())
+                                : machine_.SkipParked(task.positions[i]);
+    if (!was_parked) outcome.result.refused.push_back(i);
   }
+  outcome.after_write = machine_.changes().last();
+  return outcome;
 }
 
-void ServedSubscription::AddAnswer(const absl::StatusOr<std::string>& answer, const std::vector<size_t>& indexes,
-                                   SettleResults& results) {
-  subscriptions::SettleAnswer parsed;
-  if (!answer.ok()) return results.Add(answer.status(), {});
-  if (!parsed.ParseFromString(*answer)) return results.Add(LogUnavailable(), {});
-  std::vector<size_t> superseded;
-  for (const uint32_t index : parsed.superseded()) {
-    if (index < indexes.size()) superseded.push_back(indexes[index]);
-  }
-  results.Add(parsed.too_many_parked() ? TooManyParked() : absl::OkStatus(), superseded);
+// A gateway that was paused can believe that it has a partition, and know only earlier deliveries. So a refusal waits
+// for a write, which the store refuses if the hold has ended.
+void ServedSubscription::ProveHold(size_t partition, Outcome& outcome) {
+  if (!options_.peers.has_value()) return;
+  machine_.WriteProgressOf(partition);
+  outcome.after_write = std::max(outcome.after_write, machine_.changes().last());
+}
+
+void ServedSubscription::Report(Outcome outcome, const std::shared_ptr<Results>& results, Actions& actions) {
+  After(
+      outcome.after_write,
+      [result = std::move(outcome.result), results](const absl::Status& status) {
+        results->Add(status);
+        results->Add(result);
+      },
+      actions);
+}
+
+void ServedSubscription::AskHolder(size_t partition, const HolderTask& task, std::vector<size_t> indexes,
+                                   const std::shared_ptr<Results>& results, Actions& actions) {
+  if (!options_.peers.has_value()) return results->Add(LogUnavailable());
+  results->Expect();
+  auto on_answer = [indexes = std::move(indexes), results](const absl::StatusOr<std::string>& answer) {
+    results->Count();
+    if (!answer.ok()) return results->Add(answer.status());
+    std::optional<TaskResult> result = DecodeResult(*answer);
+    if (!result.has_value()) return results->Add(LogUnavailable());
+    std::erase_if(result->refused, [&](size_t index) { return index >= indexes.size(); });
+    for (size_t& index : result->refused) index = indexes[index];
+    results->Add(*result);
+  };
+  actions.push_back(
+      [self = shared_from_this(), partition, request = EncodeTask(task), on_answer = std::move(on_answer)]() mutable {
+        self->options_.peers->ask(partition, std::move(request), std::move(on_answer));
+      });
 }
 
 void ServedSubscription::OnRequest(const HolderRequest& request) {
-  subscriptions::SettleRequest parsed;
-  // What is not understood, such as the outcome of a later release, is not answered: the asker gets UNAVAILABLE.
-  if (!parsed.ParseFromString(request.request)) return;
-  const std::optional<SettleOutcome> outcome = FromRequest(parsed.outcome());
-  if (!outcome.has_value()) return;
-  std::vector<DeliveryId> deliveries;
-  for (const subscriptions::SettleRequest::Delivery& delivery : parsed.deliveries()) {
-    deliveries.push_back({request.partition, delivery.position(), delivery.number(), delivery.incarnation()});
-  }
+  // What is not understood is not answered: the asker gets UNAVAILABLE.
+  const std::optional<HolderTask> task = DecodeTask(request.request, request.partition);
+  if (!task.has_value()) return;
   Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!machine_.HasRecovered() || !machine_.Holds(request.partition)) return;
     if (machine_.changes().HasAnswer(request.id)) return;
-    const Outcome settled = SettleHere(deliveries, *outcome, absl::Microseconds(parsed.delay_us()), parsed.reason());
-    subscriptions::SettleAnswer answer;
-    answer.mutable_superseded()->Assign(settled.superseded.begin(), settled.superseded.end());
-    answer.set_too_many_parked(!settled.refusal.ok());
-    machine_.changes().Answer(request.id, request.partition, answer.SerializeAsString());
+    const Outcome outcome =
+        std::visit([this](const auto& each) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return Carry(each); }, *task);
+    machine_.changes().Answer(request.id, request.partition, EncodeResult(outcome.result));
   });
 }
 
@@ -385,39 +396,63 @@ void ServedSubscription::ResumeSettles(Actions& actions) {
   after_recovery_.clear();
 }
 
-void ServedSubscription::RetryParked(const std::vector<Position>& positions, OnSettled done) {
-  Change(
-      positions,
-      [this](Position position)
-          ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return machine_.RetryParked(position, options_.now()); },
-      std::move(done));
-}
+// --- Administration.
 
-void ServedSubscription::SkipParked(const std::vector<Position>& positions, OnSettled done) {
-  Change(
-      positions,
-      [this](Position position) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return machine_.SkipParked(position); },
-      std::move(done));
-}
-
-void ServedSubscription::Change(const std::vector<Position>& positions, absl::FunctionRef<bool(Position)> change,
-                                OnSettled done) {
+void ServedSubscription::ChangeParked(const std::vector<Position>& positions, ParkedChange change, OnSettled done) {
+  std::map<Position, size_t> partitions;
+  if (options_.peers.has_value()) {
+    const absl::StatusOr<std::vector<SubscriptionRow>> rows = options_.peers->parked_at(positions);
+    if (!rows.ok()) return done(rows.status());
+    for (const SubscriptionRow& row : *rows) partitions[row.position] = row.partition;
+  }
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::vector<size_t> unchanged;
+    auto results = std::make_shared<Results>(std::move(done));
+    std::map<size_t, std::vector<size_t>> by_partition;
+    ParkedTask here = {{}, change};
+    std::vector<size_t> indexes_here;
     for (size_t i = 0; i < positions.size(); ++i) {
-      if (!change(positions[i])) unchanged.push_back(i);
+      const auto partition = partitions.find(positions[i]);
+      if (partition != partitions.end() && !machine_.Holds(partition->second)) {
+        by_partition[partition->second].push_back(i);
+      } else {
+        here.positions.push_back(positions[i]);
+        indexes_here.push_back(i);
+      }
     }
-    After(
-        machine_.changes().last(),
-        [unchanged = std::move(unchanged), done = std::move(done)](const absl::Status& status) mutable {
-          if (!status.ok()) return done(status);
-          done(std::move(unchanged));
-        },
-        actions);
+    Outcome outcome = Carry(here);
+    for (size_t& index : outcome.result.refused) {
+      index = indexes_here[index];
+      const auto partition = partitions.find(positions[index]);
+      if (partition != partitions.end()) ProveHold(partition->second, outcome);
+    }
+    for (auto& [partition, indexes] : by_partition) {
+      ParkedTask task = {{}, change};
+      for (const size_t index : indexes) task.positions.push_back(positions[index]);
+      AskHolder(partition, task, std::move(indexes), results, actions);
+    }
+    Report(std::move(outcome), results, actions);
   });
 }
 
+absl::StatusOr<std::vector<ServedSubscription::ParkedEvent>> ServedSubscription::Parked(Position after,
+                                                                                        size_t most) const {
+  std::vector<ParkedEvent> parked;
+  if (options_.peers.has_value()) {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<SubscriptionRow> rows, options_.peers->parked(after, most));
+    for (const SubscriptionRow& row : rows) {
+      parked.push_back({row.position, {row.partition, row.deliveries, row.time, row.reason}});
+    }
+    return parked;
+  }
+  const MutexLock lock(mutex_);
+  for (auto it = machine_.parked().upper_bound(after); it != machine_.parked().end() && parked.size() < most; ++it) {
+    parked.push_back({it->first, it->second});
+  }
+  return parked;
+}
+
 void ServedSubscription::Seek(Position position, absl::AnyInvocable<void(absl::Status)> done) {
+  if (options_.peers.has_value()) return options_.peers->seek(position, std::move(done));
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     machine_.Seek(position);
     events_.clear();
@@ -431,19 +466,34 @@ void ServedSubscription::Seek(Position position, absl::AnyInvocable<void(absl::S
   });
 }
 
-std::vector<ServedSubscription::ParkedEvent> ServedSubscription::Parked(Position after, size_t most) const {
-  const MutexLock lock(mutex_);
-  std::vector<ParkedEvent> parked;
-  for (auto it = machine_.parked().upper_bound(after); it != machine_.parked().end() && parked.size() < most; ++it) {
-    parked.push_back({it->first, it->second});
-  }
-  return parked;
-}
-
 ServedSubscription::State ServedSubscription::state() const {
   const Position latest = options_.source->latest();
   const MutexLock lock(mutex_);
-  return {machine_.stats(), latest};
+  State state = {.here = Here(), .latest = latest, .partitions = machine_.stats().partitions};
+  state.all = state.here;
+  state.all.through = std::min(state.all.through, others_.through);
+  if (state.all.through == HoldReport().through) state.all.through = 0;  // not known yet
+  state.all.consumers += others_.consumers;
+  state.all.held += others_.held;
+  state.all.parked += others_.parked;
+  state.all.lagging_keys += others_.lagging_keys;
+  if (others_.oldest.has_value() && (!state.all.oldest.has_value() || *others_.oldest < *state.all.oldest)) {
+    state.all.oldest = others_.oldest;
+  }
+  return state;
+}
+
+// Returns the report of the partitions that are held.
+HoldReport ServedSubscription::Here() const {
+  const SharedSubscription::Stats stats = machine_.stats();
+  HoldReport report;
+  if (stats.partitions > 0) report.through = stats.through;
+  report.consumers = static_cast<int64_t>(stats.consumers);
+  report.held = static_cast<int64_t>(stats.held);
+  report.parked = static_cast<int64_t>(stats.parked);
+  report.lagging_keys = static_cast<int64_t>(stats.lagging_keys);
+  report.oldest = stats.oldest;
+  return report;
 }
 
 // --- The owner.
@@ -503,8 +553,10 @@ void ServedSubscription::Pump(Actions& actions) {
     actions.push_back([self = shared_from_this()] { self->options_.source->Cancel(self->reader_); });
   }
   if (end_.ok()) {
-    Assign();
-    for (auto& [id, consumer] : consumers_) Pass(id, consumer, actions);
+    if (IsFresh()) {
+      Assign();
+      for (auto& [id, consumer] : consumers_) Pass(id, consumer, actions);
+    }
     BeginRead(actions);
     BeginLaggingRead(actions);
     BeginFetch(actions);

@@ -2,6 +2,7 @@
 #ifndef STAMPGATE_GATEWAY_SUBSCRIPTIONS_SERVED_SUBSCRIPTION_H_
 #define STAMPGATE_GATEWAY_SUBSCRIPTIONS_SERVED_SUBSCRIPTION_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -22,6 +23,9 @@
 #include "base/threads/mutex.h"
 #include "gateway/feed/encoder.h"
 #include "gateway/feed/source.h"
+#include "gateway/subscriptions/delivery_id.h"
+#include "gateway/subscriptions/delivery_reason.h"
+#include "gateway/subscriptions/holder_task.h"
 #include "gateway/subscriptions/shared_subscription.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
@@ -29,14 +33,6 @@
 #include "webhooks/log/subscription_store.h"
 
 namespace stampgate {
-
-// What a consumer must name to settle a delivery. The public token contains it.
-struct DeliveryId {
-  size_t partition = 0;  // of the event's key
-  Position position = 0;
-  int64_t number = 0;  // see SharedSubscription::Delivery
-  int64_t incarnation = 0;
-};
 
 // Must be made with std::make_shared. Thread-safe. No function blocks. Each callback is called once, on any thread, but
 // not before the function that gets it has released its locks; it must not block.
@@ -49,6 +45,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
 
   // What the config says about a subscription, apart from its start.
   struct Settings {
+    int64_t version = 0;  // of these settings; see SubscriptionDeclaration
     SharedSubscription::Options limits;
     // How many bytes of events that were read are kept until their consumers receive them. If they are full, the
     // subscription reads nothing, since busy consumers receive theirs soon. It drops those whose consumers are slow,
@@ -71,10 +68,20 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
     std::function<void(const absl::Status& why)> on_not_stored;
   };
 
-  // Passes a request to the gateway that holds the partition, and its answer to `done`. Errors: UNAVAILABLE
-  // (EVENT_LOG_UNAVAILABLE) if there is no answer in time; the holder can have carried out the request even then.
-  using Ask = std::function<void(size_t partition, std::string request,
-                                 absl::AnyInvocable<void(absl::StatusOr<std::string> answer)> done)>;
+  // What the gateways that share the store do together. Each function calls `done` once. Errors, also those that it
+  // gets: UNAVAILABLE (EVENT_LOG_UNAVAILABLE), also if there is no answer in time; what was asked can have been carried
+  // out even then. Thread-safe.
+  struct Peers {
+    // Passes a request to the gateway that holds the partition, and its answer to `done`.
+    std::function<void(size_t partition, std::string request,
+                       absl::AnyInvocable<void(absl::StatusOr<std::string> answer)> done)>
+        ask;
+    // See SubscriptionHolds::Seek. Calls `done` when OnHold has got what applies then.
+    std::function<void(Position position, absl::AnyInvocable<void(absl::Status)> done)> seek;
+    // See SubscriptionHolds. These block.
+    std::function<absl::StatusOr<std::vector<SubscriptionRow>>(Position after, size_t most)> parked;
+    std::function<absl::StatusOr<std::vector<SubscriptionRow>>(const std::vector<Position>& positions)> parked_at;
+  };
 
   struct Options {
     std::string name;
@@ -83,7 +90,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
     EventSource* source = nullptr;       // must outlive this
     SubscriptionStore* store = nullptr;  // must outlive this, and call no callback after Close has returned
     std::function<absl::Time()> now;
-    Ask ask;  // null if no other gateway shares the store
+    std::optional<Peers> peers;  // not set if no other gateway shares the store
     Observers observers;
   };
 
@@ -108,8 +115,10 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   };
 
   struct State {
-    SharedSubscription::Stats stats;
-    Position latest = 0;  // of the log
+    HoldReport all = {};    // of all partitions
+    HoldReport here = {};   // of those that this gateway holds
+    Position latest = 0;    // of the log
+    size_t partitions = 0;  // that this gateway holds
   };
 
   explicit ServedSubscription(Options options);
@@ -134,6 +143,7 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void Use(const Settings& settings);
 
   const std::string& name() const { return options_.name; }
+  Order order() const { return options_.order; }
   // Of the settings that apply now.
   absl::Duration settle_within() const;
 
@@ -159,14 +169,15 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void Settle(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
               const std::string& reason, OnSettled done);
 
-  // --- Administration. `done` gets the indexes of the positions that were not parked, when the change is durable.
-  // Errors: those of Settle.
-  void RetryParked(const std::vector<Position>& positions, OnSettled done);
-  void SkipParked(const std::vector<Position>& positions, OnSettled done);
+  // --- Administration, of all partitions: with peers, also of those that others hold. The first two block with peers.
+
+  // `done` gets the indexes of the positions that were not parked, when the change is durable. Errors: those of Settle.
+  void ChangeParked(const std::vector<Position>& positions, ParkedChange change, OnSettled done);
+  // Returns at most `most` parked events after `after`. Errors: UNAVAILABLE (EVENT_LOG_UNAVAILABLE).
+  absl::StatusOr<std::vector<ParkedEvent>> Parked(Position after, size_t most) const;
   void Seek(Position position, absl::AnyInvocable<void(absl::Status)> done);
 
-  // Returns at most `most` parked events after `after`.
-  std::vector<ParkedEvent> Parked(Position after, size_t most) const;
+  // What others have reported is up to two seconds old.
   State state() const;
 
   // --- The owner calls these.
@@ -181,9 +192,10 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void Close(absl::AnyInvocable<void()> done);
 
  private:
-  // Gathers the results of several holders, of which one settle consists.
-  class SettleResults;
+  // Gathers the results of several holders, of which one call consists.
+  class Results;
 
+  using SteadyClock = std::chrono::steady_clock;
   // What must happen when the lock is free again.
   using Actions = std::vector<absl::AnyInvocable<void()>>;
   using Delivery = SharedSubscription::Delivery;
@@ -205,6 +217,9 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // Calls `change` with the lock held, finds out what must happen next, and does it after the lock is free.
   template <typename Function>
   void Do(Function change);
+  // Whether the hold was renewed in time. If not, it can have ended, so nothing is sent.
+  bool IsFresh() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return SteadyClock::now() < fresh_until_; }
+  HoldReport Here() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RemovePartition(size_t partition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Pump(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Assign() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -219,23 +234,23 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void ReadNext(EventSource::ReaderId reader, EventSource::Request request,
                 void (ServedSubscription::*on_page)(Position after, absl::StatusOr<EventPage> page), Actions& actions);
 
-  // What settling some deliveries has resulted in.
+  // What carrying out a task for the partitions that are held has resulted in.
   struct Outcome {
-    std::vector<size_t> superseded;  // the indexes
-    std::vector<size_t> elsewhere;   // the indexes of those whose partitions are not held
-    absl::Status refusal;
-    bool is_unread = false;  // whether a partition was not read yet
+    TaskResult result;
+    std::vector<size_t> elsewhere;  // the indexes of the deliveries whose partitions are not held
     uint64_t after_write = 0;
   };
-  Outcome SettleHere(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
-                     const std::string& reason) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Asks the holders to settle the deliveries at `indexes`.
-  void SettleElsewhere(const std::vector<DeliveryId>& deliveries, const std::vector<size_t>& indexes,
-                       SettleOutcome outcome, absl::Duration delay, const std::string& reason,
-                       const std::shared_ptr<SettleResults>& results, Actions& actions);
-
-  static void AddAnswer(const absl::StatusOr<std::string>& answer, const std::vector<size_t>& indexes,
-                        SettleResults& results);
+  Outcome Carry(const SettleTask& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Outcome Carry(const ParkedTask& task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Lets the outcome wait until the store has confirmed that the partition is still held.
+  void ProveHold(size_t partition, Outcome& outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Adds the outcome to the results when it is durable.
+  void Report(Outcome outcome, const std::shared_ptr<Results>& results, Actions& actions)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Asks the holder of the partition to carry out the task. `indexes` are those of the task's deliveries or positions
+  // in the results.
+  void AskHolder(size_t partition, const HolderTask& task, std::vector<size_t> indexes,
+                 const std::shared_ptr<Results>& results, Actions& actions);
 
   // Carries out the settles that wait for the recovery.
   void ResumeSettles(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -263,9 +278,6 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // Calls `done` when the store has the write.
   void After(uint64_t write, OnWritten done, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAnswers(uint64_t write, const absl::Status& status, Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Reports the indexes of the positions for which `change` returns false.
-  void Change(const std::vector<Position>& positions, absl::FunctionRef<bool(Position)> change, OnSettled done);
-
   const Options options_;
   const EventSource::ReaderId reader_;
   const EventSource::ReaderId lagging_reader_;
@@ -273,8 +285,12 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
 
   mutable Mutex mutex_;
   SharedSubscription machine_ ABSL_GUARDED_BY(mutex_);
-  int64_t hold_ ABSL_GUARDED_BY(mutex_) = 0;                     // see Hold::number
+  int64_t hold_ ABSL_GUARDED_BY(mutex_) = 0;  // see Hold::number
+  SteadyClock::time_point renewal_began_ ABSL_GUARDED_BY(mutex_);
+  SteadyClock::time_point fresh_until_ ABSL_GUARDED_BY(mutex_) = SteadyClock::time_point::max();
+  HoldReport others_ ABSL_GUARDED_BY(mutex_);                    // see Hold
   std::set<size_t> leaving_partitions_ ABSL_GUARDED_BY(mutex_);  // that must be given back
+  int64_t settings_version_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const EventFilter> filter_ ABSL_GUARDED_BY(mutex_);
   size_t max_kept_bytes_ ABSL_GUARDED_BY(mutex_);
   std::map<ConsumerId, Consumer> consumers_ ABSL_GUARDED_BY(mutex_);

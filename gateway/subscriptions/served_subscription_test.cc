@@ -445,7 +445,7 @@ TEST_F(ServedSubscriptionTest, AnUnsentDeliveryEndsWithItsHold) {
   subscription_->OnHold(hold);
   store_.AnswerAtOnce();
   Pass(absl::Seconds(2));
-  while (subscription_->state().stats.held == 0) subscription_->Tick();
+  while (subscription_->state().all.held == 0) subscription_->Tick();
   ComingBatch coming = Ask(consumer);
   EXPECT_FALSE(coming.has_come()) << "a consumer of the other gateway holds it";
   Pass(kSettleWithin);
@@ -477,14 +477,63 @@ TEST_F(ServedSubscriptionTest, AnIdlePartitionIsGivenBackWhileOthersAreWritten) 
   subscription_->Leave(consumer, true);
 }
 
+// A gateway that was paused does not know the later deliveries of the gateway that has the partition now.
+TEST_F(ServedSubscriptionTest, WithPeersARefusalWaitsForTheStoreToConfirmTheHold) {
+  log_.Grow(2);
+  ServedSubscription::Options options = OptionsOf();
+  options.peers.emplace();
+  const auto paused = std::make_shared<ServedSubscription>(std::move(options));
+  paused->Start();
+  paused->OnHold(SoleHold({}, absl::ZeroDuration()));
+  store_.Hold();
+  const DeliveryId later = {.partition = kEven, .position = 2, .number = 7, .incarnation = 1};
+  const DeliveryId after_seek = {.partition = kEven, .position = 2, .number = 1, .incarnation = 5};
+  for (const DeliveryId& id : {later, after_seek}) {
+    for (const bool has_hold : {false, true}) {
+      ComingResult result;
+      paused->Settle({id}, SettleOutcome::kDone, absl::ZeroDuration(), "", result.callback());
+      while (store_.waiting().empty()) paused->Tick();
+      EXPECT_FALSE(result.has_come());
+      EXPECT_FALSE(store_.waiting().front().progress.empty()) << "the store refuses it if the hold has ended";
+      store_.Answer(has_hold ? absl::OkStatus() : absl::AbortedError("the hold has ended"));
+      if (has_hold) {
+        EXPECT_THAT(*result.Wait(), ElementsAre(0));
+      } else {
+        EXPECT_EQ(result.Wait().status().code(), absl::StatusCode::kUnavailable);
+        Pass(absl::Seconds(1));  // then the store is asked again
+      }
+    }
+  }
+  store_.AnswerAtOnce();
+  paused->End(absl::AbortedError("the gateway drains"));
+  std::promise<void> closed;
+  paused->Close([&] { closed.set_value(); });
+  closed.get_future().wait();
+}
+
+// The gateway learns of a seek when it renews its hold.
+TEST_F(ServedSubscriptionTest, AConsumerLosesNoTokenOfALaterIncarnationOrOfAPartitionThatIsElsewhere) {
+  const auto superseded = [this](std::vector<DeliveryId> held) {
+    std::vector<size_t> indexes;
+    subscription_->Leave(subscription_->Join(10, held, &indexes), /*gives_back=*/true);
+    return indexes;
+  };
+  const DeliveryId before_seek = {.partition = kEven, .position = 2, .number = 1, .incarnation = 0};
+  DeliveryId after_seek = before_seek;
+  after_seek.incarnation = 2;
+  EXPECT_THAT(superseded({after_seek, before_seek}), ElementsAre(1));
+  subscription_->OnHold(HoldOf(2, {kOdd}));
+  EXPECT_THAT(superseded({after_seek, before_seek}), IsEmpty());
+}
+
 // The request goes to another subscription, which shares the store: the gateway that holds the partition.
 TEST_F(ServedSubscriptionTest, ASettleOfAnotherGatewaysPartitionIsCarriedOutThere) {
   log_.Grow(4);
   const auto consumer = Join(10);
   const auto batch = Take(consumer, 4);
   ServedSubscription::Options options = OptionsOf();
-  options.ask = [this](size_t partition, std::string request,
-                       absl::AnyInvocable<void(absl::StatusOr<std::string>)> done) {
+  options.peers.emplace().ask = [this](size_t partition, std::string request,
+                                       absl::AnyInvocable<void(absl::StatusOr<std::string>)> done) {
     asked_.push_back({++requests_, "payouts", partition, std::move(request)});
     waiting_for_[requests_] = std::move(done);
   };
@@ -508,7 +557,7 @@ TEST_F(ServedSubscriptionTest, ASettleOfAnotherGatewaysPartitionIsCarriedOutTher
   for (auto& [id, done] : waiting_for_) done(answers.at(id));
   waiting_for_.clear();
   EXPECT_THAT(*result.Wait(), ElementsAre(4)) << "the last delivery is not the current one";
-  EXPECT_EQ(subscription_->state().stats.through, 4);
+  EXPECT_EQ(subscription_->state().all.through, 4);
   ComingResult failed;
   other->Settle(IdsOf(batch), SettleOutcome::kDone, absl::ZeroDuration(), "", failed.callback());
   ASSERT_THAT(waiting_for_, SizeIs(2));
@@ -517,6 +566,17 @@ TEST_F(ServedSubscriptionTest, ASettleOfAnotherGatewaysPartitionIsCarriedOutTher
   (++done)->second("\xff");
   waiting_for_.clear();
   EXPECT_EQ(failed.Wait().status().code(), absl::StatusCode::kUnavailable);
+  // The holder has not read the events again; or the answer never comes.
+  for (const bool is_answered : {true, false}) {
+    ComingResult unknown;
+    other->Settle(IdsOf(batch), SettleOutcome::kDone, absl::ZeroDuration(), "", unknown.callback());
+    ASSERT_THAT(waiting_for_, SizeIs(2));
+    for (auto& [id, answer] : waiting_for_) {
+      if (is_answered) answer(EncodeResult({{}, false, /*not_read_yet=*/true}));
+    }
+    waiting_for_.clear();
+    EXPECT_EQ(unknown.Wait().status().code(), absl::StatusCode::kUnavailable);
+  }
   End(*other);
   subscription_->Leave(consumer, true);
 }
@@ -533,6 +593,22 @@ TEST_F(ServedSubscriptionTest, ARequestThatCannotBeCarriedOutIsNotAnswered) {
   subscription_->Leave(consumer, true);
 }
 
+TEST_F(ServedSubscriptionTest, APartitionThatNobodyWantsAnyMoreIsServedAgain) {
+  log_.Grow(2);
+  const auto consumer = Join(10);
+  const auto batch = Take(consumer, 2);
+  Hold hold = HoldOf(1, AllPartitions());
+  hold.excess = kPartitions;
+  subscription_->OnHold(hold);
+  hold.excess = 0;
+  subscription_->OnHold(hold);
+  log_.Grow(4);
+  Take(consumer, 2);
+  EXPECT_THAT(*Settle(IdsOf(batch)).Wait(), IsEmpty());
+  EXPECT_THAT(subscription_->Renew().given, IsEmpty());
+  subscription_->Leave(consumer, true);
+}
+
 TEST_F(ServedSubscriptionTest, APartitionIsGivenBackWhenNoConsumerHoldsItsEvents) {
   log_.Grow(2);
   const auto consumer = Join(10);
@@ -545,7 +621,7 @@ TEST_F(ServedSubscriptionTest, APartitionIsGivenBackWhenNoConsumerHoldsItsEvents
   EXPECT_FALSE(renewal.given.contains(kEven));
   EXPECT_EQ(renewal.known.size() + renewal.given.size(), kPartitions);
   EXPECT_EQ(renewal.hold, 1);
-  EXPECT_EQ(renewal.consumers, 1);
+  EXPECT_EQ(renewal.report.consumers, 1);
   log_.Grow(2);
   EXPECT_THAT(*Settle(IdsOf(batch)).Wait(), IsEmpty());
   EXPECT_EQ(store_.states().at("payouts").head.partitions[kOdd], (PartitionProgress{.through = 2, .reserved = 1}));
@@ -598,12 +674,12 @@ TEST_F(ServedSubscriptionTest, AnEventIsParkedAfterItsLastDelivery) {
     }
   }
   EXPECT_THAT(parked_, ElementsAre(::testing::Pair(1, HasSubstr("max_deliveries"))));
-  ASSERT_THAT(subscription_->Parked(0, 10), SizeIs(1));
+  ASSERT_THAT(*subscription_->Parked(0, 10), SizeIs(1));
   ComingResult retried;
-  subscription_->RetryParked({1, 2}, retried.callback());
+  subscription_->ChangeParked({1, 2}, ParkedChange::kRetry, retried.callback());
   EXPECT_THAT(*retried.Wait(), ElementsAre(1)) << "event 2 is not parked";
   bool is_sent = false;
-  while (!is_sent || subscription_->state().stats.through < 3) {
+  while (!is_sent || subscription_->state().all.through < 3) {
     const auto batch = Next(consumer);
     ASSERT_TRUE(batch.ok());
     for (const auto& sent : *batch) {
@@ -624,8 +700,8 @@ TEST_F(ServedSubscriptionTest, AnEventThatCannotBeParkedIsAnErrorAndTheOthersAre
   const absl::Status status = Settle(IdsOf(batch), SettleOutcome::kPark).Wait().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(testing::DetailsOf(status).reason, "TOO_MANY_PARKED");
-  EXPECT_THAT(subscription_->Parked(0, 10), SizeIs(1));
-  EXPECT_EQ(subscription_->state().stats.unsettled, 1u);
+  EXPECT_THAT(*subscription_->Parked(0, 10), SizeIs(1));
+  EXPECT_EQ(subscription_->state().all.held, 1);
   subscription_->Leave(consumer, true);
 }
 
@@ -643,7 +719,7 @@ TEST_F(ServedSubscriptionTest, ReadsEventsThatAreLargerThanWhatItKeeps) {
     taken += batch->size();
     EXPECT_TRUE(Settle(IdsOf(*batch)).Wait().ok());
   }
-  EXPECT_EQ(subscription_->state().stats.through, 100);
+  EXPECT_EQ(subscription_->state().all.through, 100);
   subscription_->Leave(consumer, true);
 }
 
@@ -765,8 +841,8 @@ TEST_F(ServedSubscriptionTest, ForgetsHeldAndParkedEventsThatRetentionHasDeleted
   ComingBatch next = Ask(consumer);
   subscription_->OnTrimmed({.earliest = 3, .latest = 4});
   EXPECT_EQ(next.Wait().status().code(), absl::StatusCode::kOutOfRange);
-  EXPECT_THAT(subscription_->Parked(0, 10), IsEmpty());
-  EXPECT_EQ(subscription_->state().stats.unsettled, 2);
+  EXPECT_THAT(*subscription_->Parked(0, 10), IsEmpty());
+  EXPECT_EQ(subscription_->state().all.held, 2);
   subscription_->OnTrimmed({.earliest = 3, .latest = 4});
   EXPECT_THAT(lost_, SizeIs(1)) << "it reports them once";
   EXPECT_EQ(lost_count_, 2);
@@ -792,7 +868,7 @@ TEST_F(ServedSubscriptionTest, RetentionIsNearToAParkedEventToo) {
   EXPECT_TRUE(Settle({batch.back().id}, SettleOutcome::kPark).Wait().ok());
   batch.pop_back();
   EXPECT_TRUE(Settle(IdsOf(batch)).Wait().ok());
-  EXPECT_EQ(subscription_->state().stats.through, 3);
+  EXPECT_EQ(subscription_->state().all.through, 3);
   subscription_->OnTrimmed({.earliest = 2, .latest = 100});
   EXPECT_EQ(near_retention_, 1);
   subscription_->Leave(consumer, true);

@@ -54,7 +54,7 @@ TEST_F(SettleCallTest, ADoneEventIsNotDeliveredAgain) {
   ASSERT_THAT(taken, SizeIs(2));
   Settle({TokenOf(taken[0]), TokenOf(taken[1])}, "DONE");
   EXPECT_THAT(Superseded(), IsEmpty());
-  EXPECT_EQ(payouts_->state().stats.through, 2);
+  EXPECT_EQ(payouts_->state().all.through, 2);
   Elapse(kSettleWithin);
   const auto later = Take(4);
   ASSERT_THAT(later, SizeIs(2));
@@ -116,7 +116,7 @@ TEST_F(SettleCallTest, AParkedEventHasItsReason) {
   Settle(absl::StrCat("subscription: 'payouts' tokens: '", TokenOf(taken[0]),
                       "' outcome: SETTLE_OUTCOME_PARK park_reason: 'no such account'"));
   EXPECT_THAT(Superseded(), IsEmpty());
-  const auto parked = payouts_->Parked(0, 9);
+  const auto parked = *payouts_->Parked(0, 9);
   ASSERT_THAT(parked, SizeIs(1));
   EXPECT_EQ(parked[0].parked.reason, "no such account");
 }
@@ -137,7 +137,7 @@ TEST_F(SettleCallTest, ATokenThatWasNotMadeForTheSubscriptionIsAnErrorAndNothing
   EXPECT_THAT(Error(), StatusIs(Code::kInvalidArgument));
   EXPECT_EQ(Reason(), "DELIVERY_TOKEN_INVALID");
   EXPECT_THAT(std::string(Error().message()), HasSubstr("tokens[1]"));
-  EXPECT_EQ(payouts_->state().stats.through, 0);
+  EXPECT_EQ(payouts_->state().all.through, 0);
 }
 
 TEST_F(SettleCallTest, ARequestThatBreaksTheRulesOfItsFieldsIsRejected) {
@@ -199,7 +199,7 @@ TEST_F(SettleCallTest, TheRequestCountsInTheMemoryOfItsConnection) {
   memory_.TakeAllBut(10);
   Settle({TokenOf(taken[0])}, "DONE");
   EXPECT_EQ(Reason(), "TOO_MUCH_MEMORY");
-  EXPECT_EQ(payouts_->state().stats.through, 0);
+  EXPECT_EQ(payouts_->state().all.through, 0);
 }
 
 // Otherwise the limit of recorded calls that send nothing upstream would limit how fast a consumer settles.

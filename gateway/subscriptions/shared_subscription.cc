@@ -95,6 +95,16 @@ std::set<size_t> SharedSubscription::Held() const {
 
 void SharedSubscription::StopSending(size_t number) { StopSending(partitions_.at(number)); }
 
+void SharedSubscription::ResumeSending(size_t number) {
+  Partition& partition = partitions_.at(number);
+  partition.sends = true;
+  // The store has reserved no less, whether or not it has the write of StopSending.
+  partition.safely_reserved = ProgressOf(partition).reserved;
+  for (auto& [name, key] : keys_) {
+    if (key.partition == &partition) Refresh(key);
+  }
+}
+
 void SharedSubscription::StopSending(Partition& partition) {
   partition.sends = false;
   for (auto& [name, key] : keys_) {

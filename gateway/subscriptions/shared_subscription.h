@@ -136,8 +136,12 @@ class SharedSubscription {
   // Sends nothing of the partition from now on, and reserves no more of it than what was sent, so that who gets it next
   // does not wait for consumers in vain. What consumers hold of it can be settled.
   void StopSending(size_t partition);
+  // Sends events of the partition again after StopSending.
+  void ResumeSending(size_t partition);
   // Whether no consumer can hold an event of the partition.
   bool IsIdle(size_t partition, absl::Time now) const;
+  // Writes how far the partition has come, also if the store has that already.
+  void WriteProgressOf(size_t partition) { WriteProgress(partitions_.at(partition)); }
   // Forgets the partition, with the changes of it that were not written.
   void RemovePartition(size_t partition);
 
@@ -213,6 +217,10 @@ class SharedSubscription {
   bool SkipParked(Position position);
   // Continues after `position`. Forgets all deliveries and what was settled out of order; keeps parked events.
   void Seek(Position position);
+
+  // Events up to here that were not sent since their partitions were added can have been sent before somebody has moved
+  // the subscription back.
+  void NoteSeek(Position sought_from) { sought_from_ = std::max(sought_from_, sought_from); }
 
   // Returns the positions that were parked since the last call.
   std::vector<Position> TakeParked() { return std::exchange(newly_parked_, {}); }

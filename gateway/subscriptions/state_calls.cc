@@ -17,7 +17,7 @@ namespace {
 
 void WriteState(const UnaryCall& call, const ServedSubscription& subscription, EventReader& reader, WireWriter& out) {
   const ServedSubscription::State state = subscription.state();
-  WriteSubscription(call.environment(), subscription.name(), state, PointAt(reader, state.stats.through), out);
+  WriteSubscription(call.environment(), subscription.name(), state, PointAt(reader, state.all.through), out);
 }
 
 void GetOne(const std::shared_ptr<UnaryCall>& call) {
@@ -58,7 +58,7 @@ void Seek(const std::shared_ptr<UnaryCall>& call) {
       if (!status.ok()) return call->End(status);
       const ServedSubscription::State state = call->subscription().state();
       // Without its digest, a point that the subscription has already reached is valid, too.
-      const Position through = state.stats.through;
+      const Position through = state.all.through;
       WireWriter out;
       WriteSubscription(call->environment(), call->subscription().name(), state,
                         through == point.position ? point : LogPoint{through, {}}, out);

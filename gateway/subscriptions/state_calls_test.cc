@@ -111,7 +111,7 @@ TEST_F(StateCallsTest, EachMethodNeedsAGrantOfItsOwn) {
   EXPECT_EQ(Reason(), "DENIED_BY_POLICY");
   EXPECT_EQ(DetailsOf(Error()).metadata["method"], "SubscriptionService/Seek");
   EXPECT_EQ(DetailsOf(Error()).metadata["policy_class"], "dangerous");
-  EXPECT_EQ(payouts_->state().stats.through, 0);
+  EXPECT_EQ(payouts_->state().all.through, 0);
 }
 
 TEST_F(StateCallsTest, AGrantOfTheClassEventsDoesNotAllowSeek) {
@@ -273,7 +273,7 @@ TEST_F(AuditedSeekTest, NothingMovesIfTheAuditLogCannotBeWritten) {
   calls_.Fail(FaultyCalls::Call::kWrite, ENOSPC);
   SeekToTheEnd();
   EXPECT_EQ(Reason(), "AUDIT_UNAVAILABLE");
-  EXPECT_EQ(payouts_->state().stats.through, 0);
+  EXPECT_EQ(payouts_->state().all.through, 0);
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 
 namespace stampgate {
 
-// The metrics of one subscription, each with the label `subscription`. Thread-safe. The registry must outlive this.
+// The metrics of one subscription, each with the label `subscription`. The gauges are about what this gateway has: the
+// sum or, for a time or a distance, the maximum over all gateways is that of the subscription. Thread-safe. The
+// registry must outlive this.
 class SubscriptionMetrics {
   // These two initialize the other members.
   MetricRegistry& registry_;
@@ -46,6 +48,12 @@ class SubscriptionMetrics {
   Gauge& consumers = registry_.AddGauge("stampgate_subscription_consumers", "Streams of consumers.", name_);
   Gauge& lagging_keys = registry_.AddGauge("stampgate_subscription_lagging_keys",
                                            "Keys with a position of their own; at most 1000.", name_);
+  Gauge& partitions =
+      registry_.AddGauge("stampgate_subscription_partitions",
+                         "Partitions that this gateway has, of 16 that all gateways have together.", name_);
+  Gauge& settings_overruled = registry_.AddGauge(
+      "stampgate_subscription_settings_overruled",
+      "1 if the settings of another gateway's config apply, which differ from those of this gateway.", name_);
 };
 
 }  // namespace stampgate

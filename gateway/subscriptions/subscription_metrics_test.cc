@@ -33,6 +33,8 @@ TEST(SubscriptionMetricsTest, EachSeriesNamesTheSubscription) {
           R"(gauge stampgate_subscription_lagging_keys{subscription="payouts"})",
           R"(gauge stampgate_subscription_oldest_age_seconds{subscription="payouts"})",
           R"(gauge stampgate_subscription_parked_events{subscription="payouts"})",
+          R"(gauge stampgate_subscription_partitions{subscription="payouts"})",
+          R"(gauge stampgate_subscription_settings_overruled{subscription="payouts"})",
           R"(gauge stampgate_subscription_unsettled_events{subscription="payouts"})",
           R"(histogram stampgate_subscription_done_seconds{subscription="payouts"})"));
   metrics.deliveries[DeliveryReason::kRetry].Increment();

@@ -156,7 +156,7 @@ SubscriptionCallTest::~SubscriptionCallTest() {
   bool is_closed = false;
   payouts_->Close([&is_closed] { is_closed = true; });
   EXPECT_TRUE(is_closed);
-  EXPECT_EQ(payouts_->state().stats.consumers, 0u) << "each consumer leaves";
+  EXPECT_EQ(payouts_->state().all.consumers, 0) << "each consumer leaves";
   step_source_.End();
   served_.source = &source_;
 }

@@ -250,6 +250,11 @@ const FAULTS = [
   },
   { alert: 'StampgateSubscriptionNotServed', series: { stampgate_subscriptions_not_served: becomes(1) } },
   {
+    alert: 'StampgateSubscriptionSettingsOverruled',
+    series: { 'stampgate_subscription_settings_overruled{subscription="payouts"}': becomes(1) },
+    labels: { subscription: 'payouts' },
+  },
+  {
     alert: 'StampgateDeliverySignaturesInvalid',
     series: { [deliveries('invalid_signature')]: becomes(1) },
     labels: { outcome: 'invalid_signature' },

@@ -275,7 +275,7 @@ describe('the dashboard', () => {
       assert.ok(fieldConfig.defaults.unit, title);
       assert.deepEqual(
         targets.map(({ refId }) => refId),
-        ['A', 'B', 'C'].slice(0, targets.length),
+        ['A', 'B', 'C', 'D', 'E'].slice(0, targets.length),
         title,
       );
       for (const { expr } of targets) {

@@ -10,7 +10,7 @@ export const subscriptionConfig = (settings = {}) => ({
 
 /** A stream of Consume. */
 export class Consumer {
-  /** The first message. @type {{deliveries: any[], superseded_tokens: string[]}} */
+  /** The first message. @type {{deliveries: any[], superseded_tokens: string[], settle_within_ms?: number}} */
   first;
   #messages;
   #deliveries = [];
@@ -50,8 +50,8 @@ export class Consumer {
   }
 
   /** Settles deliveries. Resolves to the tokens that were superseded. */
-  async settle(deliveries, outcome = 'DONE', more = {}) {
-    const { superseded_tokens = [] } = await this.gateway.call('SubscriptionService/Settle', {
+  async settle(deliveries, outcome = 'DONE', more = {}, gateway = this.gateway) {
+    const { superseded_tokens = [] } = await gateway.call('SubscriptionService/Settle', {
       subscription: 'payouts',
       tokens: deliveries.map(({ token }) => token),
       outcome: `SETTLE_OUTCOME_${outcome}`,

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { PostgresServer } from '../postgresql/cluster.mjs';
 import { Pool } from '../postgresql/pool.mjs';
 import { ask, metricsOf, statusOf } from './admin_port.mjs';
+import { Consumer, subscriptionConfig } from './consumer.mjs';
 import { deliver } from './event_stack.mjs';
 import { QUERY, SUBMIT, described } from './failures.mjs';
 import { HANG_MS, WEBHOOK_PATH, run } from './harness.mjs';
@@ -352,7 +353,7 @@ test(
 );
 
 test(
-  'a gateway with all that uses the store holds seven sessions of the server, as the page states',
+  'a gateway with all that uses the store holds nine sessions of the server, as the page states',
   TIMEOUT,
   async (t) => {
     const postgres = await PostgresServer.create(t);
@@ -361,8 +362,11 @@ test(
       { requests: 1000, per: '24h' },
     ];
     const store = { hosts: [postgres.host], allow_single_server: true };
-    const stack = await SharedLogStack.prepare(t, store, { config: { admission: { rates, max_wait: '30s' } } });
+    const stack = await SharedLogStack.prepare(t, store, {
+      config: { admission: { rates, max_wait: '30s' }, ...subscriptionConfig() },
+    });
     const gateway = await stack.start();
+    const consumer = await Consumer.start(gateway);
     const subscribers = await Promise.all(Array.from({ length: 5 }, () => Subscriber.start(gateway)));
     for (let round = 0; round < 5; ++round) {
       const submit = (_, i) => {
@@ -373,11 +377,13 @@ test(
         ...Array.from({ length: 20 }, () => deliverTo(stack, gateway)),
         ...Array.from({ length: 10 }, submit).map((request) => gateway.call(SUBMIT.method, request)),
         ...Array.from({ length: 10 }, () => listAll(gateway)),
+        consumer.deliveries(20).then((deliveries) => consumer.settle(deliveries)),
       ]);
     }
     // A gateway that has just connected may have one more for a moment.
     const count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'stampgate'";
-    await until(async () => (await postgres.sql(count)) === '7', 'the gateway has seven sessions');
+    await until(async () => (await postgres.sql(count)) === '9', 'the gateway has nine sessions');
+    await consumer.leave();
     for (const subscriber of subscribers) await subscriber.leave();
   },
 );

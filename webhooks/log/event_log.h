@@ -149,6 +149,7 @@ class EventReader {
   virtual absl::Status Confirm() { return absl::OkStatus(); }
 };
 
+class SubscriptionHolds;
 class SubscriptionStore;
 
 // Stores events. Thread-safe.
@@ -180,6 +181,10 @@ class EventLog {
   // Returns the store of the shared subscriptions to this log, which lives as long as the log, or null if the log
   // cannot store any.
   virtual SubscriptionStore* subscriptions() { return nullptr; }
+
+  // Returns that through which the gateways that share the log divide its subscriptions. It lives as long as the log.
+  // Null if no other gateway can use the log.
+  virtual SubscriptionHolds* holds() { return nullptr; }
 
   // Returns how long the current write to the disk or the server has taken so far, or zero if no write is in progress.
   virtual absl::Duration WriteUnderWay() const = 0;

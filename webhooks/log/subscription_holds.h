@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +20,30 @@
 
 namespace stampgate {
 
+// What is known of some of the partitions of a subscription: those of a gateway, or all others.
+struct HoldReport {
+  // Every event of the partitions up to here is settled, parked, or of a lagging key. The maximum if there are no
+  // partitions.
+  Position through = std::numeric_limits<Position>::max();
+  int64_t consumers = 0;
+  int64_t held = 0;  // events that consumers hold
+  int64_t parked = 0;
+  int64_t lagging_keys = 0;
+  std::optional<absl::Time> oldest = {};  // see SharedSubscription::Stats; with a precision of microseconds
+
+  friend bool operator==(const HoldReport&, const HoldReport&) = default;
+};
+
+// What applies after a declaration.
+struct DeclaredSettings {
+  bool is_new = false;
+  int64_t version = 0;
+  std::string settings = {};
+  int64_t order = 0;
+
+  friend bool operator==(const DeclaredSettings&, const DeclaredSettings&) = default;
+};
+
 // What a gateway states about a subscription that it serves.
 struct HoldRenewal {
   std::string subscription = {};
@@ -28,7 +54,8 @@ struct HoldRenewal {
   std::map<size_t, absl::Duration> given = {};
   // How long consumers can hold events of partitions that are taken from a gateway that is gone.
   absl::Duration settle_within = {};
-  int64_t consumers = 0;
+  int64_t settings_version = 0;  // of the settings that the gateway uses
+  HoldReport report = {};
 };
 
 // The partitions of a subscription that a gateway has until the hold ends. The store refuses a change of another
@@ -44,6 +71,12 @@ struct Hold {
   size_t excess = 0;
   // The log has events at least up to here: no gateway has sent an event after it.
   Position latest = 0;
+  // Events up to here that are sent now can have been sent before somebody called Seek.
+  Position sought_from = 0;
+  // The settings of the subscription, if they have another version than those that the gateway uses.
+  std::optional<DeclaredSettings> settings = {};
+  // What the other gateways have reported, and what the store has of the partitions that nobody holds.
+  HoldReport others = {};
 
   friend bool operator==(const Hold&, const Hold&) = default;
 };
@@ -67,14 +100,6 @@ struct SubscriptionDeclaration {
   std::string settings = {};  // only the user of the store understands it
 };
 
-// What applies after a declaration.
-struct DeclaredSettings {
-  bool is_new = false;
-  int64_t version = 0;
-  std::string settings = {};
-  int64_t order = 0;
-};
-
 // What a gateway asks the one that has a partition.
 struct HolderRequest {
   int64_t id = 0;
@@ -92,9 +117,9 @@ struct HolderAnswer {
   friend bool operator==(const HolderAnswer&, const HolderAnswer&) = default;
 };
 
-// All functions except Wake must be called on one thread. They block until the store has answered. Errors, also where
-// nothing else is said: kUnavailable if the store does not answer; kFailedPrecondition if somebody must change a
-// setting or a right.
+// All functions that are not said to be thread-safe must be called on one thread. They block until the store has
+// answered. Errors, also where nothing else is said: kUnavailable if the store does not answer; kFailedPrecondition if
+// somebody must change a setting or a right.
 class SubscriptionHolds {
  public:
   virtual ~SubscriptionHolds() = default;
@@ -111,6 +136,7 @@ class SubscriptionHolds {
   virtual absl::Status End(const std::string& subscription, absl::Duration sent_for) = 0;
 
   // Continues the subscription after `position`, with another incarnation, and ends all holds. Parked events stay.
+  // Errors: kNotFound if there is no such subscription.
   virtual absl::Status Seek(const std::string& subscription, Position position) = 0;
 
   // Asks the gateway that has the partition, and returns the id of the request. After a minute without an answer, it is
@@ -123,9 +149,16 @@ class SubscriptionHolds {
   // Returns new answers to the gateway's requests. Each is returned once.
   virtual absl::StatusOr<std::vector<HolderAnswer>> TakeAnswers() = 0;
 
+  // Returns at most `most` rows of parked events after `after`, in order. Thread-safe.
+  virtual absl::StatusOr<std::vector<SubscriptionRow>> Parked(const std::string& subscription, Position after,
+                                                              size_t most) = 0;
+  // Returns the rows of those of the positions that have parked events, in order. Thread-safe.
+  virtual absl::StatusOr<std::vector<SubscriptionRow>> ParkedAt(const std::string& subscription,
+                                                                const std::vector<Position>& positions) = 0;
+
   // Waits until there can be something new for this gateway, until Wake is called, or until `deadline`.
   virtual void Await(std::chrono::steady_clock::time_point deadline) = 0;
-  // Ends Await, or the next one. Can be called on any thread.
+  // Ends Await, or the next one. Does not block. Thread-safe.
   virtual void Wake() = 0;
 };
 

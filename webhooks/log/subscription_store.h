@@ -135,7 +135,8 @@ class SubscriptionStore {
   // store's thread, or inside of Write if the store refuses the change without queueing it. It can call Write.
   //
   // Errors: kNotFound if there is no such subscription and the change has no head and removes nothing; kAborted if the
-  // hold has ended, or does not have a partition; kResourceExhausted if the queue or the disk is full; kUnavailable if
+  // hold has ended, or does not have a partition; kFailedPrecondition if the change removes the subscription and
+  // another gateway serves it; kResourceExhausted if the queue or the disk is full; kUnavailable if
   // the store was closed or has failed, or if a write takes longer than kWriteHangsAfter. After an error, nothing of
   // the change is applied. But if the disk failed, or if the process dies before the store has applied another change,
   // the next start can find the change applied.

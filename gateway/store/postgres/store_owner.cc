@@ -28,7 +28,8 @@ absl::Status SealStore(PostgresConnection& connection) { return connection.Commi
 
 absl::Status MarkServerAsRestored(PostgresConnection& connection) {
   ABSL_RETURN_IF_ERROR(CheckStore(connection, StepsOfThisProgram()));
-  const absl::Status status = connection.Commit({{"SELECT repair_store()"}}).status();
+  const absl::Status status =
+      connection.Commit({{"SELECT repair_store()"}, {"SELECT cut_subscriptions_back()"}}).status();
   if (!absl::IsUnavailable(status)) return status;
   return absl::UnavailableError(
       absl::StrCat(status.message(), "; start the standbys first, and run this command again"));

@@ -26,6 +26,7 @@
 #include "webhooks/log/postgres/event_seal.h"
 #include "webhooks/log/postgres/growth.h"
 #include "webhooks/log/postgres/postgres_reader.h"
+#include "webhooks/log/postgres/postgres_subscriptions.h"
 #include "webhooks/log/postgres/sealed_key.h"
 #include "webhooks/log/row.h"
 #include "webhooks/log/state.h"
@@ -123,6 +124,10 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
         growth_(std::make_shared<LogGrowth>(head.end)),
         wake_listener_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         connection_(std::move(connection)),
+        subscriptions_(MakePostgresSubscriptions({.address = options_.address,
+                                                  .steps = options_.steps,
+                                                  .max_queued_bytes = options_.max_queued_bytes,
+                                                  .now = options_.now})),
         writer_({.thread_name = "event-log",
                  .subject = "the event log",
                  .medium = "the event log's server",
@@ -155,9 +160,13 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
 
   const LogIdentity& identity() const override { return identity_; }
 
+  SubscriptionStore* subscriptions() override { return subscriptions_.get(); }
+  SubscriptionHolds* holds() override { return subscriptions_.get(); }
+
   absl::Duration WriteUnderWay() const override { return writer_.under_way(); }
 
   void Close() override {
+    subscriptions_->Close();
     writer_.Close();
     const uint64_t one = 1;
     (void)!write(wake_listener_, &one, sizeof(one));
@@ -339,9 +348,10 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
   const PostgresEventLogOptions options_;
   const LogIdentity identity_;
   const EventSeals seals_;
-  const std::shared_ptr<LogGrowth> growth_;               // of the durable events
-  const int wake_listener_;                               // an eventfd
-  std::unique_ptr<PostgresConnection> connection_;        // used only by the writer's thread
+  const std::shared_ptr<LogGrowth> growth_;         // of the durable events
+  const int wake_listener_;                         // an eventfd
+  std::unique_ptr<PostgresConnection> connection_;  // used only by the writer's thread
+  const std::unique_ptr<PostgresSubscriptions> subscriptions_;
   std::vector<WaitingEvent> batch_;                       // used only by the writer's thread
   absl::Status status_;                                   // of the writer's last use of the server
   SteadyClock::time_point trim_at_ = SteadyClock::now();  // used only by the writer's thread

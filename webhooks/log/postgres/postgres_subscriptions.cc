@@ -23,21 +23,18 @@
 #include "base/postgres/connection.h"
 #include "base/postgres/holder_secret.h"
 #include "base/postgres/lasting_connection.h"
+#include "base/postgres/store_connection.h"
 #include "base/threads/commit_thread.h"
 #include "base/threads/mutex.h"
 #include "webhooks/log/change_queue.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/event_queue.h"
-#include "webhooks/log/partition.h"
+#include "webhooks/log/postgres/subscription_rows.h"
 
 namespace stampgate {
 namespace {
 
 constexpr absl::Duration kRetry = absl::Milliseconds(250);
-
-// The tables count partitions from 1.
-int64_t ToTables(size_t partition) { return static_cast<int64_t>(partition) + 1; }
-size_t FromTables(int64_t partition) { return static_cast<size_t>(partition - 1); }
 
 std::vector<absl::string_view> Views(const std::vector<std::string>& texts) { return {texts.begin(), texts.end()}; }
 
@@ -50,21 +47,6 @@ PostgresParameters ArgumentsOf(const SubscriptionChange& change, bool needs_stan
     parts.push_back(ToTables(partition));
     through.push_back(progress.through);
     reserved.push_back(progress.reserved);
-  }
-  const auto column = [&change](auto of) {
-    std::vector<int64_t> values;
-    for (const SubscriptionRow& row : change.put) values.push_back(of(row));
-    return values;
-  };
-  std::vector<absl::string_view> reasons;
-  for (const SubscriptionRow& row : change.put) reasons.push_back(row.reason);
-  std::vector<absl::string_view> keys;
-  std::vector<int64_t> partitions_of_keys;
-  std::vector<int64_t> positions_of_keys;
-  for (const auto& [key, position] : change.put_lagging) {
-    keys.push_back(key);
-    partitions_of_keys.push_back(ToTables(PartitionOf(key)));
-    positions_of_keys.push_back(position);
   }
   std::vector<int64_t> answered;
   std::vector<absl::string_view> answers;
@@ -80,55 +62,12 @@ PostgresParameters ArgumentsOf(const SubscriptionChange& change, bool needs_stan
       .Bigints(parts)
       .Bigints(through)
       .Bigints(reserved)
-      .Bigints(change.erase)
-      .Bigints(column([](const SubscriptionRow& row) { return row.position; }))
-      .Bigints(column([](const SubscriptionRow& row) { return ToTables(row.partition); }))
-      .Bigints(column([](const SubscriptionRow& row) { return static_cast<int64_t>(row.mark); }))
-      .Bigints(column([](const SubscriptionRow& row) { return row.deliveries; }))
-      .Bigints(column([](const SubscriptionRow& row) { return row.deliveries_before; }))
-      .Bigints(column([](const SubscriptionRow& row) { return absl::ToUnixMicros(row.time); }))
-      .ByteArrays(reasons)
-      .ByteArrays(Views(change.erase_lagging))
-      .ByteArrays(keys)
-      .Bigints(partitions_of_keys)
-      .Bigints(positions_of_keys)
-      .Bigints(answered)
-      .ByteArrays(answers);
+      .Bigints(change.erase);
+  AddRows(change.put, arguments);
+  arguments.ByteArrays(Views(change.erase_lagging));
+  AddKeys(change.put_lagging, arguments);
+  arguments.Bigints(answered).ByteArrays(answers);
   return arguments;
-}
-
-// How the queries below name the columns that ReadRow reads.
-constexpr char kRowColumns[] = "position, partition, mark, deliveries, deliveries_before, time_us, reason";
-
-// Reads a row of subscription_events, whose columns begin at `column`.
-SubscriptionRow ReadRow(const PostgresResult& result, int row, int column) {
-  SubscriptionRow read;
-  read.position = result.Number(row, column);
-  read.partition = FromTables(result.Number(row, column + 1));
-  read.mark = static_cast<EventMark>(result.Number(row, column + 2));
-  read.deliveries = result.Number(row, column + 3);
-  read.deliveries_before = result.Number(row, column + 4);
-  read.time = absl::FromUnixMicros(result.Number(row, column + 5));
-  read.reason = std::string(result.Bytes(row, column + 6));
-  return read;
-}
-
-// Adds a row of subscription_keys, whose columns begin at `column`, unless it has another partition than its key.
-void ReadKey(const PostgresResult& result, int row, int column, SubscriptionState& state) {
-  const std::string key(result.Bytes(row, column));
-  if (FromTables(result.Number(row, column + 2)) != PartitionOf(key)) return;
-  state.lagging[key] = result.Number(row, column + 1);
-}
-
-// Writes how far a hold has come into the head.
-void ReadProgress(const std::vector<int64_t>& partitions, const std::vector<int64_t>& through,
-                  const std::vector<int64_t>& reserved, SubscriptionHead& head) {
-  for (const int64_t number : partitions) {
-    const size_t partition = FromTables(number);
-    if (partition < kPartitions && through.size() == kPartitions && reserved.size() == kPartitions) {
-      head.partitions[partition] = {through[partition], reserved[partition]};
-    }
-  }
 }
 
 class Subscriptions final : public PostgresSubscriptions, private CommitThread::Owner {
@@ -138,7 +77,6 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         writing_(options_.address, *options_.steps),
         holding_(options_.address, *options_.steps),
-        loading_(options_.address, *options_.steps),
         writer_({.thread_name = "subscriptions",
                  .subject = "the shared subscriptions",
                  .medium = "the server of the shared subscriptions"},
@@ -157,36 +95,8 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
   // --- The store.
 
   absl::StatusOr<SubscriptionStates> Load() override {
-    const MutexLock lock(loading_mutex_);
-    ABSL_ASSIGN_OR_RETURN(PostgresConnection * connection, loading_.Get());
-    ABSL_ASSIGN_OR_RETURN(
-        const PostgresConnection::Reading reading,
-        connection->Read({{"SELECT subscription, incarnation, event_order FROM subscriptions"},
-                          {"SELECT subscription, partitions, through, reserved FROM subscription_holds"},
-                          {absl::StrCat("SELECT subscription, ", kRowColumns,
-                                        " FROM subscription_events ORDER BY subscription, position")},
-                          {"SELECT subscription, key, position, partition FROM subscription_keys"}}));
-    SubscriptionStates states;
-    const PostgresResult& heads = reading.results[0];
-    for (int i = 0; i < heads.rows(); ++i) {
-      SubscriptionHead& head = states[std::string(heads.Bytes(i, 0))].head;
-      head.incarnation = heads.Number(i, 1);
-      head.order = heads.Number(i, 2);
-    }
-    const PostgresResult& holds = reading.results[1];
-    for (int i = 0; i < holds.rows(); ++i) {
-      ReadProgress(holds.Numbers(i, 1), holds.Numbers(i, 2), holds.Numbers(i, 3),
-                   states[std::string(holds.Bytes(i, 0))].head);
-    }
-    const PostgresResult& rows = reading.results[2];
-    for (int i = 0; i < rows.rows(); ++i) {
-      states[std::string(rows.Bytes(i, 0))].rows.push_back(ReadRow(rows, i, 1));
-    }
-    const PostgresResult& keys = reading.results[3];
-    for (int i = 0; i < keys.rows(); ++i) {
-      ReadKey(keys, i, 1, states[std::string(keys.Bytes(i, 0))]);
-    }
-    return states;
+    ABSL_ASSIGN_OR_RETURN(const PostgresConnection::Reading reading, Read(QueriesOfStates()));
+    return ReadStates(reading.results);
   }
 
   void Write(SubscriptionChange change, absl::AnyInvocable<void(absl::Status)> done) override {
@@ -222,12 +132,20 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
                                                                             {"SET LOCAL synchronous_commit = off"},
                                                                             {"SET LOCAL lock_timeout = '1s'"},
                                                                             Renewal(renewal, /*takes=*/false),
+                                                                            OtherSettings(renewal),
                                                                             {"COMMIT"}}));
     const PostgresResult& row = results[3];
     if (row.IsNull(0, kHold)) return absl::NotFoundError("there is no such subscription");
     Hold hold = ReadHold(row, renewal);
-    if (row.Number(0, kLacks) <= 0 && hold.added.empty()) return hold;
-    return Take(renewal, hold);
+    if (row.Number(0, kLacks) > 0 || !hold.added.empty()) {
+      ABSL_ASSIGN_OR_RETURN(hold, Take(renewal, hold));
+    }
+    if (results[4].rows() == 1) {
+      hold.settings = {.version = results[4].Number(0, 0),
+                       .settings = std::string(results[4].Bytes(0, 1)),
+                       .order = hold.state.head.order};
+    }
+    return hold;
   }
 
   absl::Status End(const std::string& subscription, absl::Duration sent_for) override {
@@ -238,9 +156,27 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
   }
 
   absl::Status Seek(const std::string& subscription, Position position) override {
-    return Commit({{"SELECT seek_subscription($1, $2, $3)",
-                    PostgresParameters().Bool(needs_standby()).Bytes(subscription).Bigint(position)}})
-        .status();
+    ABSL_ASSIGN_OR_RETURN(const std::vector<PostgresResult> results,
+                          Commit({{"SELECT seek_subscription($1, $2, $3)",
+                                   PostgresParameters().Bool(needs_standby()).Bytes(subscription).Bigint(position)}}));
+    if (results.front().Number(0, 0) == 0) return absl::NotFoundError("there is no such subscription");
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<SubscriptionRow>> Parked(const std::string& subscription, Position after,
+                                                      size_t most) override {
+    return ReadRows({absl::StrCat("SELECT ", kRowColumns,
+                                  " FROM subscription_events WHERE subscription = $1 AND mark = 3 AND position > $2"
+                                  " ORDER BY position LIMIT $3"),
+                     PostgresParameters().Bytes(subscription).Bigint(after).Bigint(static_cast<int64_t>(most))});
+  }
+
+  absl::StatusOr<std::vector<SubscriptionRow>> ParkedAt(const std::string& subscription,
+                                                        const std::vector<Position>& positions) override {
+    return ReadRows({absl::StrCat("SELECT ", kRowColumns,
+                                  " FROM subscription_events WHERE subscription = $1 AND mark = 3"
+                                  " AND position = ANY ($2) ORDER BY position"),
+                     PostgresParameters().Bytes(subscription).Bigints(positions)});
   }
 
   absl::StatusOr<int64_t> Ask(const std::string& subscription, size_t partition, const std::string& request) override {
@@ -299,7 +235,7 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
 
  private:
   // The columns of a renewal.
-  enum { kHold, kHeld, kThrough, kReserved, kSentFor, kLacks, kIncarnation, kOrder, kLatest };
+  enum { kHold, kHeld, kThrough, kReserved, kSentFor, kLacks, kIncarnation, kOthers, kOrder, kSoughtFrom, kLatest };
 
   bool needs_standby() const { return !options_.address.allow_single_server; }
 
@@ -312,11 +248,11 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
         sent_for_us.push_back(absl::ToInt64Microseconds(sent_for));
       }
     }
+    const HoldReport& report = renewal.report;
     return {
-        "SELECT r.hold, r.held, r.held_through, r.held_reserved, r.sent_for, r.lacks, r.current_incarnation,"
-        " s.event_order, (SELECT latest FROM log) FROM renew_hold($1, $2, $3, $4, $5, $6, $7) r LEFT JOIN "
-        "subscriptions s"
-        " ON s.subscription = $2",
+        "SELECT r.hold, r.held, r.held_through, r.held_reserved, r.sent_for, r.lacks, r.current_incarnation, r.others,"
+        " s.event_order, s.sought_from, (SELECT latest FROM log) FROM renew_hold($1, $2, $3, $4, $5, $6, $7, $8) r"
+        " LEFT JOIN subscriptions s ON s.subscription = $2",
         PostgresParameters()
             .Bytes(secret_)
             .Bytes(renewal.subscription)
@@ -324,7 +260,14 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
             .Bigints(sent_for_us)
             .Bigint(absl::ToInt64Microseconds(renewal.settle_within))
             .Bool(takes)
-            .Bigint(renewal.consumers)};
+            .Bigint(report.consumers)
+            .Bigints({report.through, report.held, report.parked, report.lagging_keys,
+                      report.oldest.has_value() ? absl::ToUnixMicros(*report.oldest) : 0})};
+  }
+
+  static PostgresStatement OtherSettings(const HoldRenewal& renewal) {
+    return {"SELECT version, settings FROM subscriptions WHERE subscription = $1 AND version <> $2",
+            PostgresParameters().Bytes(renewal.subscription).Bigint(renewal.settings_version)};
   }
 
   static Hold ReadHold(const PostgresResult& row, const HoldRenewal& renewal) {
@@ -343,8 +286,39 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     hold.state.head.order = row.Number(0, kOrder);
     ReadProgress(held, row.Numbers(0, kThrough), row.Numbers(0, kReserved), hold.state.head);
     hold.latest = row.Number(0, kLatest);
+    hold.sought_from = row.Number(0, kSoughtFrom);
+    hold.others = ReadReport(row.Numbers(0, kOthers));
     hold.excess = static_cast<size_t>(std::max<int64_t>(-row.Number(0, kLacks), 0));
     return hold;
+  }
+
+  // Reads the column `others` of a renewal.
+  static HoldReport ReadReport(const std::vector<int64_t>& others) {
+    HoldReport report;
+    if (others.size() != 6) return report;
+    report.through = others[0];
+    report.consumers = others[1];
+    report.held = others[2];
+    report.parked = others[3];
+    report.lagging_keys = others[4];
+    if (others[5] != 0) report.oldest = absl::FromUnixMicros(others[5]);
+    return report;
+  }
+
+  // Reads on a connection of its own: such reads are rare, and any thread can want one.
+  absl::StatusOr<PostgresConnection::Reading> Read(std::vector<PostgresStatement> statements) const {
+    ABSL_ASSIGN_OR_RETURN(const std::unique_ptr<PostgresConnection> connection,
+                          ConnectToStore(options_.address, *options_.steps));
+    return connection->Read(std::move(statements));
+  }
+
+  absl::StatusOr<std::vector<SubscriptionRow>> ReadRows(PostgresStatement statement) {
+    std::vector<PostgresStatement> statements;
+    statements.push_back(std::move(statement));
+    ABSL_ASSIGN_OR_RETURN(const PostgresConnection::Reading reading, Read(std::move(statements)));
+    std::vector<SubscriptionRow> rows;
+    for (int i = 0; i < reading.results[0].rows(); ++i) rows.push_back(ReadRow(reading.results[0], i, 0));
+    return rows;
   }
 
   // Takes partitions, and reads the state of those that the gateway does not know. When the transaction is durable, so
@@ -389,10 +363,11 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
   }
 
   void WaitForWake(std::chrono::steady_clock::time_point deadline) {
-    const auto left = deadline - std::chrono::steady_clock::now();
-    const auto wait = std::min<std::chrono::steady_clock::duration>(left, absl::ToChronoMilliseconds(kRetry));
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    // With a negative time, poll waits forever.
+    const auto wait = std::clamp(left, std::chrono::milliseconds(0), absl::ToChronoMilliseconds(kRetry));
     pollfd wake = {wake_, POLLIN, 0};
-    poll(&wake, 1, static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(wait).count()));
+    poll(&wake, 1, static_cast<int>(wait.count()));
   }
 
   // --- The writer's thread.
@@ -434,8 +409,8 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     for (const WaitingChange& waiting : batch) {
       const SubscriptionChange& change = waiting.change;
       if (change.remove) {
-        statements.push_back({"SELECT delete_subscription($1, $2)",
-                              PostgresParameters().Bool(needs_standby()).Bytes(change.subscription)});
+        statements.push_back({"SELECT delete_subscription($1, $2, $3)",
+                              PostgresParameters().Bool(needs_standby()).Bytes(secret_).Bytes(change.subscription)});
       } else {
         statements.push_back(
             {"SELECT change_subscription($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,"
@@ -449,8 +424,10 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     for (size_t i = 0; i < batch.size(); ++i) {
       if (!results.ok()) {
         outcomes.push_back(CannotStore(results.status()));
-      } else if (!batch[i].change.remove && (*results)[i].Number(0, 0) == 0) {
-        outcomes.push_back(absl::AbortedError("the gateway does not hold the partitions any more"));
+      } else if ((*results)[i].Number(0, 0) == 0) {
+        outcomes.push_back(batch[i].change.remove
+                               ? absl::FailedPreconditionError("another gateway serves the subscription")
+                               : absl::AbortedError("the gateway does not hold the partitions any more"));
       } else {
         outcomes.emplace_back();
       }
@@ -460,11 +437,9 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
 
   const PostgresSubscriptionsOptions options_;
   const std::string secret_ = NewHolderSecret();
-  const int wake_;             // an eventfd
-  LastingConnection writing_;  // used only by the writer's thread
-  LastingConnection holding_;  // used only by the thread that calls the functions of SubscriptionHolds
-  Mutex loading_mutex_;
-  LastingConnection loading_ ABSL_GUARDED_BY(loading_mutex_);
+  const int wake_;                    // an eventfd
+  LastingConnection writing_;         // used only by the writer's thread
+  LastingConnection holding_;         // used only by the thread that calls the functions of SubscriptionHolds
   std::vector<WaitingChange> batch_;  // used only by the writer's thread
   CommitThread writer_;
   ChangeQueue queue_ ABSL_GUARDED_BY(writer_.mutex());

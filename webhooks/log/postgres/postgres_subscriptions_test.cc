@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/postgres/connection.h"
 #include "base/postgres/schema.h"
@@ -53,7 +54,7 @@ class Gateway {
                                                              .known = known_,
                                                              .given = given,
                                                              .settle_within = kSettleWithin,
-                                                             .consumers = consumers});
+                                                             .report = {.consumers = consumers}});
     EXPECT_TRUE(hold.ok()) << hold.status();
     if (!hold.ok()) return {};
     hold_ = *hold;
@@ -249,7 +250,10 @@ TEST_F(PostgresSubscriptionsTest, ASubscriptionThatWasDeletedAndDeclaredAgainIsA
   Gateway second = NewGateway();
   ASSERT_TRUE(first->Declare(Payouts()).ok());
   const Hold before = first.Renew();
-  ASSERT_EQ(WriteAndWait(*second, {.subscription = "payouts", .remove = true}), absl::OkStatus());
+  EXPECT_THAT(WriteAndWait(*second, {.subscription = "payouts", .remove = true}),
+              StatusIs(StatusCode::kFailedPrecondition, "another gateway serves the subscription"));
+  Pass(absl::Seconds(6));
+  ASSERT_EQ(WriteAndWait(*second, {.subscription = "payouts", .remove = true}), absl::OkStatus()) << "it has paused";
   ASSERT_TRUE(second->Declare(Payouts()).ok());
   EXPECT_THAT(first.Write({.progress = {{1, {.through = 15}}}}), StatusIs(StatusCode::kAborted, ::testing::_));
   const Hold after = first.Renew();
@@ -262,7 +266,8 @@ TEST_F(PostgresSubscriptionsTest, ManyGatewaysThatEndSoonKeepNoOtherOneAway) {
   Gateway gateway = NewGateway();
   ASSERT_TRUE(gateway->Declare(Payouts()).ok());
   const std::string renewals =
-      "SELECT renew_hold(i::text::bytea, 'payouts', '{}', '{}', 0, true, 1) FROM generate_series(1, 128) i";
+      "SELECT renew_hold(i::text::bytea, 'payouts', '{}', '{}', 0, true, 1, '{0,0,0,0,0}') FROM generate_series(1, "
+      "128) i";
   const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address_).value();
   ASSERT_EQ(RunAt([this] { return now_; }, *connection, {{renewals}}).status(), absl::OkStatus());
   EXPECT_FALSE(gateway->Renew({.subscription = "payouts"}).ok()) << "128 gateways at a time";
@@ -277,7 +282,7 @@ TEST_F(PostgresSubscriptionsTest, ArraysThatNoGatewayHasMadeAreRefused) {
   const std::string change =
       "SELECT change_subscription(false, 'x', 'payouts', h.number, '{1}', %s, '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
       " '{}', '{}', '{}', '{}', '{}', '{}', '{}') FROM subscription_holds h WHERE h.holder <> ''";
-  const std::string renew = "SELECT * FROM renew_hold('x', 'payouts', %s, 0, true, 1)";
+  const std::string renew = "SELECT * FROM renew_hold('x', 'payouts', %s, 0, true, 1, '{0,0,0,0,0}')";
   const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address_).value();
   const auto run = [&](const std::string& sql, const std::string& arrays) {
     std::string statement = sql;
@@ -360,7 +365,120 @@ TEST_F(PostgresSubscriptionsTest, ASeekEndsAllHoldsAndKeepsWhatIsParked) {
   EXPECT_GT(hold.state.head.incarnation, before.state.head.incarnation);
   EXPECT_EQ(hold.state, expected);
   EXPECT_THAT(hold.added, SizeIs(kPartitions));
-  EXPECT_THAT(gateway->Seek("late", 4), StatusIs(StatusCode::kFailedPrecondition, ::testing::_));
+  EXPECT_EQ(hold.sought_from, 90) << "this store has no log, in whose end it could see that less was sent";
+  EXPECT_THAT(gateway->Seek("late", 4), StatusIs(StatusCode::kNotFound, ::testing::_));
+}
+
+TEST_F(PostgresSubscriptionsTest, AGatewayLearnsWhatOthersHave) {
+  Gateway first = NewGateway();
+  Gateway second = NewGateway();
+  ASSERT_TRUE(first->Declare(Payouts()).ok());
+  EXPECT_EQ(second->Renew({.subscription = "payouts", .report = {.consumers = 1}})->others, HoldReport())
+      << "it has all partitions";
+  ASSERT_EQ(second->End("payouts", absl::ZeroDuration()), absl::OkStatus());
+  HoldReport report = {.consumers = 2, .held = 30, .parked = 4, .lagging_keys = 5, .oldest = now_ - absl::Seconds(9)};
+  report.through = 12;
+  ASSERT_TRUE(first->Renew({.subscription = "payouts", .report = report}).ok());
+  EXPECT_EQ(second->Renew({.subscription = "payouts", .report = {.consumers = 1}})->others, report);
+  ASSERT_EQ(first->End("payouts", absl::ZeroDuration()), absl::OkStatus());
+  EXPECT_EQ(second->Renew({.subscription = "payouts"})->others, HoldReport());
+}
+
+TEST_F(PostgresSubscriptionsTest, AGatewayLearnsTheStateOfPartitionsWithoutAHolder) {
+  Gateway first = NewGateway();
+  Gateway second = NewGateway();
+  ASSERT_TRUE(first->Declare(Payouts()).ok());
+  const Hold hold = first.Renew();
+  SubscriptionChange change = {.put_lagging = {{"=a", 8}}};
+  for (const size_t partition : hold.partitions) {
+    change.progress[partition].through = 9 + static_cast<Position>(partition);
+    change.put.push_back({.position = 100 + static_cast<Position>(partition),
+                          .partition = partition,
+                          .mark = partition < 3 ? EventMark::kParked : EventMark::kDone});
+  }
+  ASSERT_EQ(first.Write(change), absl::OkStatus());
+  ASSERT_EQ(first->End("payouts", absl::ZeroDuration()), absl::OkStatus());
+  // A gateway without consumers takes no partition if another gateway has consumers.
+  Gateway third = NewGateway();
+  third.Renew();
+  std::map<size_t, absl::Duration> given;
+  for (const size_t partition : third.partitions()) given[partition] = absl::ZeroDuration();
+  third.Renew(/*consumers=*/1, given);
+  SharedServer(kVersion).Sql(
+      "SELECT move_partition('payouts', holder, '', 2, 0) FROM subscription_holds"
+      " WHERE partitions @> '{2}' AND holder <> ''",
+      address_.schema);
+  const HoldReport others = second->Renew({.subscription = "payouts"})->others;
+  EXPECT_EQ(others.through, 10);
+  EXPECT_EQ(others.parked, 1);
+}
+
+TEST_F(PostgresSubscriptionsTest, AGatewayLearnsOtherSettings) {
+  Gateway first = NewGateway();
+  Gateway second = NewGateway();
+  ASSERT_TRUE(first->Declare(Payouts(3, "three")).ok());
+  const auto renew = [&](int64_t version) {
+    return first->Renew({.subscription = "payouts", .settings_version = version})->settings;
+  };
+  EXPECT_FALSE(renew(3).has_value());
+  ASSERT_TRUE(second->Declare(Payouts(4, "four")).ok());
+  EXPECT_EQ(renew(3), (DeclaredSettings{.version = 4, .settings = "four", .order = 2}));
+  EXPECT_FALSE(renew(4).has_value());
+}
+
+TEST_F(PostgresSubscriptionsTest, AwaitEndsAtItsDeadlineWithoutAServerToo) {
+  PostgresAddress nowhere = address_;
+  nowhere.hosts = {::testing::TempDir() + "nowhere:5432"};
+  Gateway gateway(nowhere, [this] { return now_; });
+  gateway->Await(std::chrono::steady_clock::now() - std::chrono::seconds(1));
+  gateway->Await(std::chrono::steady_clock::now());
+  gateway->Await(std::chrono::steady_clock::now() + std::chrono::milliseconds(10));
+  gateway->Wake();
+  gateway->Await(std::chrono::steady_clock::time_point::max());
+}
+
+TEST_F(PostgresSubscriptionsTest, ParkedEventsOfAllPartitionsAreListed) {
+  Gateway holder = NewGateway();
+  Gateway other = NewGateway();
+  ASSERT_TRUE(holder->Declare(Payouts()).ok());
+  holder.Renew();
+  std::vector<SubscriptionRow> parked;
+  SubscriptionChange change;
+  for (size_t i = 0; i < kPartitions; ++i) {
+    parked.push_back({.position = 10 + static_cast<Position>(i),
+                      .partition = kPartitions - 1 - i,
+                      .mark = EventMark::kParked,
+                      .deliveries = 3,
+                      .time = absl::FromUnixMicros(7),
+                      .reason = "why"});
+  }
+  change.put = parked;
+  change.put.push_back({.position = 40, .partition = 1, .mark = EventMark::kRetried});
+  ASSERT_EQ(holder.Write(change), absl::OkStatus());
+  EXPECT_EQ(*other->Parked("payouts", 0, 100), parked);
+  EXPECT_THAT(*other->Parked("payouts", 11, 2), ElementsAre(parked[2], parked[3]));
+  EXPECT_THAT(*other->Parked("late", 0, 100), IsEmpty());
+  EXPECT_THAT(*other->ParkedAt("payouts", {40, 25, 9, 10}), ElementsAre(parked.front(), parked.back()));
+  EXPECT_THAT(*other->ParkedAt("payouts", {}), IsEmpty());
+}
+
+TEST_F(PostgresSubscriptionsTest, AfterARestoreNoSubscriptionIsAheadOfTheLog) {
+  Gateway gateway = NewGateway();
+  ASSERT_TRUE(gateway->Declare(Payouts()).ok());
+  const Hold before = gateway.Renew();
+  const SubscriptionRow parked = {.position = 0, .partition = 1, .mark = EventMark::kParked, .reason = "why"};
+  ASSERT_EQ(gateway.Write({.progress = {{1, {.through = 9, .reserved = 90}}},
+                           .put = {parked, {.position = 10, .partition = 2}},
+                           .put_lagging = {{"=a", 8}}}),
+            absl::OkStatus());
+  SharedServer(kVersion).Sql("SELECT cut_subscriptions_back()", address_.schema);
+  EXPECT_THAT(gateway.Write({.progress = {{1, {.through = 15}}}}), StatusIs(StatusCode::kAborted, ::testing::_));
+  const Hold hold = gateway.Renew();
+  SubscriptionState expected = {.head = HeadAt(0, 2), .rows = {parked}, .lagging = {{"=a", 0}}};
+  expected.head.incarnation = hold.state.head.incarnation;
+  EXPECT_GT(hold.state.head.incarnation, 1'000'000'000) << "later than any number of the time after the copy";
+  EXPECT_EQ(hold.state, expected);
+  EXPECT_EQ(hold.added.at(3), absl::ZeroDuration()) << "what consumers hold is superseded";
 }
 
 TEST_F(PostgresSubscriptionsTest, TheHolderAnswersARequestWithTheChangeThatCarriesItOut) {
@@ -465,7 +583,7 @@ TEST_F(PostgresSubscriptionsTest, WithoutASynchronousStandbyNothingIsStored) {
   const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address_).value();
   for (const char* sql :
        {"SELECT declare_subscription(true, 'other', 1, 0, 1, '')", "SELECT seek_subscription(true, 'payouts', 1)",
-        "SELECT delete_subscription(true, 'payouts')",
+        "SELECT delete_subscription(true, 'x', 'payouts')",
         "SELECT change_subscription(true, 'x', 'payouts', 1, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
         " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"}) {
     EXPECT_THAT(connection->Run({{sql}}),
@@ -495,6 +613,67 @@ TEST_F(PostgresSubscriptionsTest, AnUnknownSubscriptionHasNoHold) {
   EXPECT_THAT(gateway.Write({.progress = {{1, {.through = 15}}}}), StatusIs(StatusCode::kAborted, ::testing::_));
   EXPECT_THAT(gateway.Write({.head = HeadAt(1)}), StatusIs(StatusCode::kInvalidArgument, ::testing::_));
   EXPECT_EQ(gateway->End("late", absl::ZeroDuration()), absl::OkStatus());
+}
+
+// A primary with a synchronous standby, and two gateways that know both.
+class PostgresSubscriptionsStandbyTest : public ::testing::Test {
+ protected:
+  static constexpr PostgresVersion kVersion = PostgresVersion::k15;
+
+  PostgresSubscriptionsStandbyTest() {
+    primary_.Set("synchronous_standby_names", "'standby'");
+    address_.hosts.push_back(standby_.address(address_.schema).hosts.front());
+    address_.allow_single_server = false;
+  }
+
+  Gateway NewGateway() { return Gateway(address_, absl::Now); }
+
+  TestPostgres primary_{kVersion};
+  PostgresAddress address_ = primary_.NewStore(LogSteps());
+  TestPostgres standby_{primary_, "standby"};
+};
+
+TEST_F(PostgresSubscriptionsStandbyTest, WhatWasAcknowledgedSurvivesTheLossOfThePrimary) {
+  Gateway gateway = NewGateway();
+  ASSERT_TRUE(gateway->Declare({.subscription = "payouts", .start = 7, .version = 1}).ok());
+  const Hold before = gateway.Renew();
+  ASSERT_EQ(
+      gateway.Write({.progress = {{3, {.through = 20, .reserved = 40}}}, .put = {{.position = 25, .partition = 3}}}),
+      absl::OkStatus());
+  const SubscriptionState state = gateway->Load()->at("payouts");
+  primary_.Kill();
+  standby_.Promote();
+  standby_.Set("synchronous_standby_names", "''");
+  PostgresAddress single = standby_.address(address_.schema);
+  single.allow_single_server = true;
+  Gateway other(single, absl::Now);
+  EXPECT_EQ(other->Load()->at("payouts"), state);
+  // The hold was durable with the partitions that it took, so the gateway that has survived still has them.
+  other.Renew();
+  EXPECT_THAT(other.partitions(), IsEmpty());
+}
+
+TEST_F(PostgresSubscriptionsStandbyTest, WhileNoStandbyAnswersFewSessionsOfAGatewayWait) {
+  Gateway first = NewGateway();
+  Gateway second = NewGateway();
+  ASSERT_TRUE(first->Declare({.subscription = "payouts", .start = 7, .version = 1}).ok());
+  first.Renew();
+  standby_.Pause();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 2; ++i) {
+    callers.emplace_back([&] {
+      for (Position through = 20; through < 22; ++through) {
+        EXPECT_FALSE(first.Write({.progress = {{3, {.through = through, .reserved = 40}}}}).ok());
+      }
+    });
+  }
+  callers.emplace_back([&] {
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(second->Seek("payouts", 9).ok());
+  });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_LE(primary_.WaitingCommits(), 4) << "two of each gateway";
+  standby_.Continue();
+  EXPECT_TRUE(Eventually([&] { return second->Seek("payouts", 9).ok(); }));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ CREATE TABLE subscriptions (
   event_order bigint NOT NULL,
   version bigint NOT NULL,  -- of the settings
   settings bytea NOT NULL,
+  sought_from bigint NOT NULL DEFAULT 0,  -- events up to here can have been sent before a seek
   CONSTRAINT subscriptions_have_bounds CHECK (octet_length(subscription) <= 256 AND octet_length(settings) <= 65536)
 );
 
@@ -33,10 +34,13 @@ CREATE TABLE subscription_holds (
   since_us bigint NOT NULL,         -- since when it was renewed in time
   renewed_us bigint NOT NULL,
   consumers bigint NOT NULL,
+  report bigint[] NOT NULL,  -- through, held events, parked events, lagging keys, oldest_us or 0; see HoldReport
   PRIMARY KEY (subscription, holder),
   CONSTRAINT holds_have_bounds CHECK (
     cardinality(partitions) <= 16 AND cardinality(through) = 16 AND cardinality(reserved) = 16 AND
-    cardinality(sent_until_us) = 16 AND array_position(through || reserved || sent_until_us, NULL) IS NULL)
+    cardinality(sent_until_us) = 16 AND cardinality(report) = 5 AND
+    array_position(through || reserved || sent_until_us || report, NULL) IS NULL AND
+    consumers BETWEEN 0 AND 1000000000 AND 0 <= ALL (report) AND 1000000000 >= ALL (report[2:4]))
 ) WITH (fillfactor = 50);
 
 CREATE TABLE subscription_events (
@@ -91,7 +95,11 @@ CREATE FUNCTION declare_subscription(
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
-  IF (SELECT count(*) FROM subscriptions) >= 1000 THEN
+  IF new_version > 1000000000 THEN
+    RAISE EXCEPTION 'no config can have such a version' USING ERRCODE = 'SG009';
+  END IF;
+  start := least(greatest(start, 0), (SELECT latest FROM log));
+  IF (SELECT count(*) FROM subscriptions s WHERE s.subscription <> this) >= 1000 THEN
     RAISE EXCEPTION 'the store has too many subscriptions' USING ERRCODE = 'SG008';
   END IF;
   INSERT INTO subscriptions (subscription, incarnation, event_order, version, settings)
@@ -102,7 +110,7 @@ BEGIN
   IF is_new THEN
     INSERT INTO subscription_holds VALUES (
       this, '', 0, ARRAY(SELECT generate_series(1::bigint, 16)), array_fill(start, ARRAY[16]), array_fill(start, ARRAY[16]),
-      array_fill(0::bigint, ARRAY[16]), 0, 0, 0);
+      array_fill(0::bigint, ARRAY[16]), 0, 0, 0, array_fill(0::bigint, ARRAY[5]));
   ELSE
     UPDATE subscriptions s SET version = new_version, settings = new_settings
       WHERE s.subscription = this AND s.version < new_version;
@@ -131,12 +139,13 @@ END $$;
 -- events for `sent_for_us` more; then takes partitions that nobody holds, if `takes`, up to the gateway's part. Before,
 -- ends the other holds that were not renewed in time. This hold must have been renewed in time for as long: otherwise
 -- the server may have been gone. Returns the hold; how many partitions it could take, or has too many if the number is
--- negative. Returns NULL if there is no such subscription.
+-- negative; and of the other holds and the partitions that nobody holds: through, consumers, held events, parked events,
+-- lagging keys, oldest_us or 0. Returns NULL if there is no such subscription.
 CREATE FUNCTION renew_hold(
   secret bytea, this bytea, given bigint[], sent_for_us bigint[], settle_within_us bigint, takes boolean,
-  new_consumers bigint,
+  new_consumers bigint, new_report bigint[],
   OUT hold bigint, OUT held bigint[], OUT held_through bigint[], OUT held_reserved bigint[], OUT sent_for bigint[],
-  OUT lacks bigint, OUT current_incarnation bigint
+  OUT lacks bigint, OUT current_incarnation bigint, OUT others bigint[]
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
   now_us bigint;
@@ -173,11 +182,11 @@ BEGIN
     hold := nextval('subscription_numbers');
     INSERT INTO subscription_holds VALUES (
       this, me, hold, '{}', array_fill(0::bigint, ARRAY[16]), array_fill(0::bigint, ARRAY[16]),
-      array_fill(0::bigint, ARRAY[16]), now_us, now_us, new_consumers) RETURNING * INTO mine;
+      array_fill(0::bigint, ARRAY[16]), now_us, now_us, new_consumers, new_report) RETURNING * INTO mine;
     moved := true;
   ELSE
     UPDATE subscription_holds h
-      SET renewed_us = now_us, consumers = new_consumers,
+      SET renewed_us = now_us, consumers = new_consumers, report = new_report,
         since_us = CASE WHEN h.renewed_us > now_us - lasts_us / 2 THEN h.since_us ELSE now_us END
       WHERE h.subscription = this AND h.holder = me RETURNING * INTO mine;
   END IF;
@@ -237,6 +246,19 @@ BEGIN
   sent_for := ARRAY(SELECT least(greatest(u - now_us, 0), settle_within_us)
                       FROM unnest(mine.sent_until_us) WITH ORDINALITY AS t (u, i) ORDER BY i);
   lacks := least(part - cardinality(mine.partitions), cardinality(other.partitions));
+
+  SELECT ARRAY[
+      coalesce(min(h.report[1]), 9223372036854775807), coalesce(sum(h.consumers), 0)::bigint,
+      coalesce(sum(h.report[2]), 0)::bigint, coalesce(sum(h.report[3]), 0)::bigint,
+      coalesce(sum(h.report[4]), 0)::bigint, coalesce(min(nullif(h.report[5], 0)), 0)]
+    INTO others FROM subscription_holds h WHERE h.subscription = this AND h.holder NOT IN ('', me);
+  IF cardinality(other.partitions) > 0 THEN
+    others[1] := least(others[1], (SELECT min(other.through[p]) FROM unnest(other.partitions) AS p));
+    others[4] := others[4] + (SELECT count(*) FROM subscription_events e
+      WHERE e.subscription = this AND e.partition = ANY (other.partitions) AND e.mark = 3);
+    others[5] := others[5] + (SELECT count(*) FROM subscription_keys k
+      WHERE k.subscription = this AND k.partition = ANY (other.partitions));
+  END IF;
 END $$;
 
 -- Ends the hold of the gateway of `secret`. Consumers can hold events of its partitions for `sent_for_us` more.
@@ -313,13 +335,19 @@ BEGIN
 END $$;
 
 -- Continues a subscription after `start`, with another incarnation. All holds end. Parked events stay, and those that
--- were parked and must be sent again.
-CREATE FUNCTION seek_subscription(needs_standby boolean, this bytea, start bigint) RETURNS void
+-- were parked and must be sent again. Returns false if there is no such subscription.
+CREATE FUNCTION seek_subscription(needs_standby boolean, this bytea, start bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
-  UPDATE subscriptions s SET incarnation = nextval('subscription_numbers') WHERE s.subscription = this;
-  IF NOT FOUND THEN RAISE EXCEPTION 'there is no such subscription' USING ERRCODE = 'SG006'; END IF;
+  start := least(greatest(start, 0), (SELECT latest FROM log));
+  UPDATE subscriptions s
+    SET incarnation = nextval('subscription_numbers'),
+      sought_from = greatest(s.sought_from, least(
+        (SELECT latest FROM log),
+        (SELECT max(r) FROM subscription_holds h, unnest(h.reserved) AS r WHERE h.subscription = this)))
+    WHERE s.subscription = this;
+  IF NOT FOUND THEN RETURN false; END IF;
   DELETE FROM subscription_holds h WHERE h.subscription = this AND h.holder <> '';
   UPDATE subscription_holds h
     SET partitions = ARRAY(SELECT generate_series(1::bigint, 16)), through = array_fill(start, ARRAY[16]),
@@ -328,18 +356,48 @@ BEGIN
   DELETE FROM subscription_events e WHERE e.subscription = this AND e.mark NOT IN (3, 4);
   DELETE FROM subscription_keys k WHERE k.subscription = this;
   PERFORM wake_gateways();
+  RETURN true;
 END $$;
 
--- Deletes a subscription with everything that belongs to it.
-CREATE FUNCTION delete_subscription(needs_standby boolean, this bytea) RETURNS void
+-- Deletes a subscription with everything that belongs to it. Returns false, and deletes nothing, if another gateway than
+-- that of `secret` serves it.
+CREATE FUNCTION delete_subscription(needs_standby boolean, secret bytea, this bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
   -- In the order of renew_hold; a change locks its hold before it refers to the subscription.
   PERFORM FROM subscriptions s WHERE s.subscription = this FOR NO KEY UPDATE;
   PERFORM FROM subscription_holds h WHERE h.subscription = this FOR UPDATE;
+  IF EXISTS (
+    SELECT FROM subscription_holds h
+      WHERE h.subscription = this AND h.holder NOT IN ('', coalesce(sha256(secret), ''))
+        AND h.renewed_us > server_us() - (SELECT hold_lasts_us FROM bounds)) THEN
+    RETURN false;
+  END IF;
   DELETE FROM subscriptions s WHERE s.subscription = this;
   PERFORM wake_gateways();
+  RETURN true;
+END $$;
+
+-- For the owner of the store, when it was restored to an earlier state: no subscription is ahead of the log, and what
+-- consumers have received since then is superseded. No gateway may be connected.
+CREATE FUNCTION cut_subscriptions_back() RETURNS void LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+  end_of_log CONSTANT bigint := coalesce((SELECT latest FROM log), 0);
+BEGIN
+  -- No number of the time after the copy is used again.
+  PERFORM setval('subscription_numbers', greatest(nextval('subscription_numbers'), server_us()));
+  UPDATE subscriptions SET incarnation = nextval('subscription_numbers'), sought_from = least(sought_from, end_of_log);
+  PERFORM move_partition(h.subscription, h.holder, '', p::integer, 0)
+    FROM subscription_holds h, unnest(h.partitions) AS p WHERE h.holder <> '';
+  DELETE FROM subscription_holds WHERE holder <> '';
+  UPDATE subscription_holds
+    SET through = ARRAY(SELECT least(t, end_of_log) FROM unnest(through) WITH ORDINALITY AS a (t, i) ORDER BY i),
+      reserved = ARRAY(SELECT least(r, end_of_log) FROM unnest(reserved) WITH ORDINALITY AS a (r, i) ORDER BY i),
+      sent_until_us = array_fill(0::bigint, ARRAY[16]);
+  DELETE FROM subscription_events WHERE position > end_of_log;
+  UPDATE subscription_keys SET position = end_of_log WHERE position > end_of_log;
+  DELETE FROM subscription_requests;
 END $$;
 
 -- Asks the holder of a partition. Returns the id of the request, or NULL if there is no such subscription. Waits for no
@@ -384,4 +442,4 @@ LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 $$;
 
 REVOKE ALL ON FUNCTION wake_gateways, declare_subscription, move_partition, renew_hold, end_hold, change_subscription,
-  seek_subscription, delete_subscription, ask_holder, requests_for, take_answers FROM PUBLIC;
+  seek_subscription, delete_subscription, cut_subscriptions_back, ask_holder, requests_for, take_answers FROM PUBLIC;
