@@ -274,17 +274,18 @@ Example
 )"},
     {"store copy", R"(stampgate store copy --from FILE --to FILE
 
-Copies a store from SQLite files to a PostgreSQL server, or back: the event log with its positions, the idempotency
-keys, and the timestamps that are used up. Every cursor remains valid, the log recognizes the repetition of an event,
-and a submit that is repeated with its idempotency key is not carried out again. Stop all gateways before. Afterwards
-start them with the other config only; a gateway with the old config would continue an old copy. Changes nothing in the
-store that it reads, except that it repairs files as the start of a gateway does.
+Copies a store from SQLite files to a PostgreSQL server, or back: the event log with its positions, the shared
+subscriptions, the idempotency keys, and the timestamps that are used up. Every cursor remains valid, the log recognizes
+the repetition of an event, consumers settle what they received before, and a submit that is repeated with its
+idempotency key is not carried out again. Stop all gateways before. Afterwards start them with the other config only; a
+gateway with the old config would continue an old copy. Changes nothing in the store that it reads, except that it
+repairs files as the start of a gateway does.
 
 The other store must be new: its files must not exist, or its tables must be empty. On the server, the role of the
 config must own the tables, as for store migrate. From the first file or table on until the copy has ended, gateways and
 other copies refuse the new store. If the copy is interrupted, they refuse what it has left: delete the new files, also
-those whose names end with -copying, or drop the schema, and start again. A log with damaged or lost events, or with
-shared subscriptions, is not copied.
+those whose names end with -copying, or drop the schema, and start again. A log with damaged or lost events, or with a
+damaged subscription, is not copied.
 
   --from FILE    required: the config with the store that exists
   --to FILE      required: the config with the new store

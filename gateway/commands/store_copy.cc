@@ -111,7 +111,7 @@ class StoreCopy {
       ABSL_ASSIGN_OR_RETURN(std::unique_ptr<CallTarget> created, CreateSqliteCallTarget(calls_, absl::Now()));
       keys = std::move(created);
     }
-    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogTarget> target, CreateSqliteLogTarget(events_));
+    ABSL_ASSIGN_OR_RETURN(std::unique_ptr<LogTarget> target, CreateSqliteLogTarget(events_, log.state().identity));
     if (keys != nullptr) {
       ABSL_RETURN_IF_ERROR(CopyKeys(calls, *keys));
     }

@@ -8,7 +8,8 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { binary } from '../paths.mjs';
 import { PostgresServer } from '../postgresql/cluster.mjs';
-import { ORGANIZATION } from '../simulator/testing.mjs';
+import { ORGANIZATION, subOrganization } from '../simulator/testing.mjs';
+import { Consumer, stateOf, subscriptionConfig } from './consumer.mjs';
 import { deliver } from './event_stack.mjs';
 import { Gateway, HANG_MS, run } from './harness.mjs';
 import { LONG } from './processes.mjs';
@@ -19,10 +20,11 @@ const TIMEOUT = { timeout: 2 * HANG_MS };
 const stampgate = binary('gateway/stampgate');
 const METHOD = 'OrganizationService/UpdateOrganizationName';
 
-/** A simulator, a server, and configs of gateways with a store in files and on the server. */
-async function prepare(t) {
+/** A simulator, a server, and configs of gateways with a store in files and on the server. All have `config`, too. */
+async function prepare(t, config) {
   const postgres = await PostgresServer.create(t);
-  const stack = await SharedLogStack.prepare(t, { hosts: [postgres.host], allow_single_server: true });
+  const store = { hosts: [postgres.host], allow_single_server: true };
+  const stack = await SharedLogStack.prepare(t, store, { config });
   stack.simulator.webhooks.change({ maxAttempts: 1 });
   const onServer = stack.config();
   const inFiles = (name) => {
@@ -83,6 +85,9 @@ async function withGateway({ folder }, config, use) {
   }
 }
 
+/** The ids of the events of deliveries. */
+const delivered = (deliveries) => idsOf(deliveries.map(({ event }) => event));
+
 const bodiesOf = ({ simulator }) =>
   simulator
     .requests()
@@ -140,6 +145,55 @@ test('a moved store keeps events, cursors, idempotency keys and timestamps', TIM
   assert.equal(back.status, 0, back.stderr);
   assert.match(back.stdout, /^events: 7\nidempotency keys: 2\n/);
   await withGateway(stack, second, (gateway) => check(gateway)());
+});
+
+test('a moved store keeps what consumers have settled, parked and received', TIMEOUT, async (t) => {
+  const { stack, onServer, inFiles } = await prepare(t, subscriptionConfig({ settle_within: '300s' }));
+  let organizations = 0;
+  const send = async ({ webhookUrl: url }) => {
+    const organizationId = subOrganization(organizations++);
+    const { status, eventId } = await deliver(stack.simulator, { url, organizationId });
+    assert.equal(status, 200);
+    return eventId;
+  };
+
+  const first = inFiles('first');
+  const { settled, parked, held } = await withGateway(stack, first, async (gateway) => {
+    const ids = [];
+    for (let i = 0; i < 5; ++i) ids.push(await send(gateway));
+    const consumer = await Consumer.start(gateway, { max_unsettled: 10 });
+    const deliveries = await consumer.deliveries(ids.length);
+    assert.deepEqual(delivered(deliveries), ids);
+    // The last one, because the events before it are not settled.
+    assert.deepEqual(await consumer.settle(deliveries.slice(4)), []);
+    assert.deepEqual(await consumer.settle([deliveries[0]], 'PARK', { park_reason: 'broken' }), []);
+    return { settled: deliveries[4], parked: ids[0], held: deliveries.slice(1, 4) };
+  });
+
+  /** The consumer settles `old`, which it received before the copy, and gets only what is new. */
+  const check = (old, left) => async (gateway) => {
+    const consumer = await Consumer.start(gateway, { max_unsettled: 10 });
+    assert.deepEqual(await consumer.settle([old]), []);
+    const id = await send(gateway);
+    const deliveries = await consumer.deliveries(1);
+    assert.deepEqual(delivered(deliveries), [id]);
+    assert.deepEqual(await consumer.settle([...deliveries, settled, old]), [], 'they are settled');
+    const { parked_events: events } = await gateway.call('SubscriptionService/ListParked', { subscription: 'payouts' });
+    assert.deepEqual(
+      events.map(({ event, reason }) => [event.event_id, reason]),
+      [[parked, 'broken']],
+    );
+    const { unsettled = 0, parked: count } = await stateOf(gateway);
+    assert.deepEqual([Number(unsettled), Number(count)], [left, 1]);
+  };
+
+  const there = await copy(stack, first, onServer);
+  assert.equal(there.status, 0, there.stderr);
+  await withGateway(stack, onServer, check(held[0], 2));
+  const second = inFiles('second');
+  const back = await copy(stack, onServer, second);
+  assert.equal(back.status, 0, back.stderr);
+  await withGateway(stack, second, check(held[1], 1));
 });
 
 test('a store in use is neither the source nor the target of a copy', TIMEOUT, async (t) => {

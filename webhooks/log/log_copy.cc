@@ -62,6 +62,8 @@ absl::Status CopyLog(LogSource& source, LogTarget& target, const std::function<v
   if (end.digest != state.latest_digest) {
     return absl::DataLossError(absl::StrCat("event ", end.position, " is not the one that the log has stored last"));
   }
+  ABSL_ASSIGN_OR_RETURN(const SubscriptionStates subscriptions, source.Subscriptions());
+  ABSL_RETURN_IF_ERROR(target.AddSubscriptions(subscriptions));
   return target.Finish(state);
 }
 

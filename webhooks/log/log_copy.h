@@ -1,8 +1,8 @@
-// Copies an event log to another engine, with its positions, digests, cursors and ids.
+// Copies an event log to another engine, with its positions, digests, cursors, ids and shared subscriptions.
 //
 // The copy is the same log: it has the id, the key of the cursors and the digests of the original, so that each cursor
-// remains valid. The ids of events remain for as long as they would have in the original. Shared subscriptions are not
-// copied: a log that has them cannot be a source.
+// remains valid. The ids of events remain for as long as they would have in the original. Shared subscriptions continue
+// as after a restart of the gateway: what is settled stays settled, and consumers can settle what they hold.
 #ifndef STAMPGATE_WEBHOOKS_LOG_LOG_COPY_H_
 #define STAMPGATE_WEBHOOKS_LOG_LOG_COPY_H_
 
@@ -17,6 +17,7 @@
 #include "webhooks/log/row.h"
 #include "webhooks/log/state.h"
 #include "webhooks/log/stored_id.h"
+#include "webhooks/log/subscription_store.h"
 
 namespace stampgate {
 
@@ -31,6 +32,9 @@ class LogSource {
   // Returns ids of positions after `after`, in the order of the positions, at most a few thousand. Returns none if
   // there are no later ids. Errors: kFailedPrecondition if an id cannot be copied; those of the engine.
   virtual absl::StatusOr<std::vector<StoredId>> IdsAfter(Position after) = 0;
+
+  // Returns all shared subscriptions. None of them is damaged. Errors: those of the engine.
+  virtual absl::StatusOr<SubscriptionStates> Subscriptions() = 0;
 };
 
 // An event as a row. The views are valid during LogTarget::AddEvents.
@@ -49,6 +53,9 @@ class LogTarget {
   // Both functions get their entries in the order of the positions. All ids come before the first event.
   virtual absl::Status AddIds(const std::vector<StoredId>& ids) = 0;
   virtual absl::Status AddEvents(const std::vector<CopiedEvent>& events) = 0;
+
+  // Gets all shared subscriptions, after the last event. Errors: kFailedPrecondition if the engine cannot store one.
+  virtual absl::Status AddSubscriptions(const SubscriptionStates& states) = 0;
 
   // Gives the log this state.
   virtual absl::Status Finish(const LogState& state) = 0;

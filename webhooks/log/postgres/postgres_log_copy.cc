@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,16 +10,26 @@
 
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "webhooks/log/postgres/event_seal.h"
 #include "webhooks/log/postgres/growth.h"
 #include "webhooks/log/postgres/postgres_reader.h"
 #include "webhooks/log/postgres/sealed_key.h"
+#include "webhooks/log/postgres/subscription_rows.h"
+#include "webhooks/log/subscription_store.h"
 
 namespace stampgate {
 namespace {
 
 // How many positions one statement searches for ids.
 constexpr Position kIdsPerBatch = 2000;
+
+// How many rows of a subscription one transaction stores. A server must store it within a few seconds.
+constexpr size_t kRowsPerBatch = 500;
+
+// The bounds of subscriptions_v4.sql.
+constexpr size_t kMostReasonBytes = 4096;
+constexpr size_t kMostKeyBytes = 8192;
 
 // The number of parts of a log: see trim_log in log_v1.sql.
 constexpr Position kParts = 16;
@@ -80,6 +91,11 @@ class PostgresLogSource final : public LogSource {
     return ids;
   }
 
+  absl::StatusOr<SubscriptionStates> Subscriptions() override {
+    ABSL_ASSIGN_OR_RETURN(const PostgresConnection::Reading reading, connection_.Read(QueriesOfStates()));
+    return ReadStates(reading.results);
+  }
+
  private:
   PostgresConnection& connection_;
   LogState state_;
@@ -110,6 +126,21 @@ class Columns {
  private:
   PostgresParameters& parameters_;
 };
+
+absl::Status CheckBounds(const std::string& name, const SubscriptionState& state) {
+  const auto too_long = [&name](absl::string_view what, size_t most) {
+    return absl::FailedPreconditionError(absl::StrCat("the shared subscription ", name, " has a ", what,
+                                                      " of more than ", most,
+                                                      " bytes, which a store on PostgreSQL cannot have"));
+  };
+  for (const SubscriptionRow& row : state.rows) {
+    if (row.reason.size() > kMostReasonBytes) return too_long("reason", kMostReasonBytes);
+  }
+  for (const auto& [key, position] : state.lagging) {
+    if (key.size() > kMostKeyBytes) return too_long("key", kMostKeyBytes);
+  }
+  return absl::OkStatus();
+}
 
 class PostgresLogTarget final : public LogTarget {
  public:
@@ -183,6 +214,22 @@ class PostgresLogTarget final : public LogTarget {
         .status();
   }
 
+  absl::Status AddSubscriptions(const SubscriptionStates& states) override {
+    for (const auto& [name, state] : states) {
+      ABSL_RETURN_IF_ERROR(CheckBounds(name, state));
+    }
+    for (const auto& [name, state] : states) {
+      ABSL_RETURN_IF_ERROR(AddHead(name, state.head));
+      ABSL_RETURN_IF_ERROR(
+          InBatches(name, state.rows,
+                    "INSERT INTO subscription_events SELECT $1, * FROM unnest($2, $3, $4, $5, $6, $7, $8)", AddRows));
+      const std::vector<std::pair<std::string, Position>> keys(state.lagging.begin(), state.lagging.end());
+      ABSL_RETURN_IF_ERROR(
+          InBatches(name, keys, "INSERT INTO subscription_keys SELECT $1, * FROM unnest($2, $3, $4)", AddKeys));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Finish(const LogState& state) override {
     std::vector<PostgresStatement> statements;
     const size_t current = parts_.size() - 1;
@@ -232,6 +279,45 @@ class PostgresLogTarget final : public LogTarget {
     int64_t ended_age_us = 0;
     ChainDigest digest = {};  // of the last event
   };
+
+  // Creates a subscription whose partitions nobody holds.
+  absl::Status AddHead(const std::string& name, const SubscriptionHead& head) {
+    std::vector<int64_t> through;
+    std::vector<int64_t> reserved;
+    for (const PartitionProgress& progress : head.partitions) {
+      through.push_back(progress.through);
+      reserved.push_back(progress.reserved);
+    }
+    return connection_
+        .Commit(
+            // Each gateway's declaration replaces these settings.
+            {{"SELECT declare_subscription(false, $1, $2, 0, -1, '')",
+              PostgresParameters().Bytes(name).Bigint(head.order)},
+             {"UPDATE subscriptions SET incarnation = $2 WHERE subscription = $1",
+              PostgresParameters().Bytes(name).Bigint(head.incarnation)},
+             // Consumers can hold events that were sent before the copy. Nobody knows when a gateway will start: the
+             // time of the settings counts from when it takes the partition, because renew_hold cuts a longer time.
+             {"UPDATE subscription_holds SET through = $2, reserved = $3, sent_until_us = array_fill($4, ARRAY[16])"
+              " WHERE subscription = $1 AND holder = ''",
+              PostgresParameters().Bytes(name).Bigints(through).Bigints(reserved).Bigint(
+                  std::numeric_limits<int64_t>::max())},
+             // The server uses no number of the source again: tokens of another incarnation would count as valid.
+             {"SELECT setval('subscription_numbers', greatest(nextval('subscription_numbers'), $1))",
+              PostgresParameters().Bigint(head.incarnation)}})
+        .status();
+  }
+
+  // Runs `insert`, whose first parameter is the name, for all rows. `add` adds the other parameters.
+  template <typename Row, typename Add>
+  absl::Status InBatches(const std::string& name, const std::vector<Row>& rows, const char* insert, Add add) {
+    for (size_t first = 0; first < rows.size(); first += kRowsPerBatch) {
+      PostgresParameters parameters;
+      parameters.Bytes(name);
+      add(absl::MakeConstSpan(rows).subspan(first, kRowsPerBatch), parameters);
+      ABSL_RETURN_IF_ERROR(connection_.Commit({{insert, std::move(parameters)}}).status());
+    }
+    return absl::OkStatus();
+  }
 
   static int64_t AsNumber(size_t part) { return static_cast<int64_t>(part); }
 

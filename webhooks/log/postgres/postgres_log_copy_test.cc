@@ -9,17 +9,20 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/postgres/schema.h"
 #include "base/postgres/test_server.h"
 #include "base/secret/symmetric_key.h"
+#include "base/testing/status_is.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/postgres/postgres_event_log.h"
 #include "webhooks/log/postgres/testing.h"
 #include "webhooks/log/sqlite/sqlite_event_log.h"
 #include "webhooks/log/sqlite/sqlite_log_copy.h"
+#include "webhooks/log/subscription_holds.h"
 #include "webhooks/log/subscription_store.h"
 #include "webhooks/log/testing.h"
 #include "webhooks/verification/testing.h"
@@ -28,6 +31,7 @@ namespace stampgate {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::StatusIs;
 
 constexpr int kEvents = 40;
 
@@ -58,10 +62,10 @@ std::vector<std::string> Seen(const absl::StatusOr<std::vector<LoggedEvent>>& ev
   return texts;
 }
 
-class PostgresLogCopyTest : public testing::Test {
+class PostgresLogCopyTest : public ::testing::Test {
  protected:
   PostgresLogCopyTest() {
-    std::string folder = absl::StrCat(testing::TempDir(), "/copy-XXXXXX");
+    std::string folder = absl::StrCat(::testing::TempDir(), "/copy-XXXXXX");
     folder_ = mkdtemp(folder.data());
     file_ = folder_ + "/events";
   }
@@ -142,7 +146,7 @@ class PostgresLogCopyTest : public testing::Test {
     const std::unique_ptr<PostgresConnection> connection = Connect();
     absl::StatusOr<std::unique_ptr<LogSource>> source = OpenPostgresLogSource(*connection, store_, key_);
     if (!source.ok()) return source.status();
-    absl::StatusOr<std::unique_ptr<LogTarget>> target = CreateSqliteLogTarget(file_);
+    absl::StatusOr<std::unique_ptr<LogTarget>> target = CreateSqliteLogTarget(file_, (*source)->state().identity);
     if (!target.ok()) return target.status();
     if (absl::Status status = CopyLog(**source, **target, [](Position) {}); !status.ok()) return status;
     return OpenCopiedLog(file_);
@@ -305,29 +309,105 @@ TEST_F(PostgresLogCopyTest, AFileThatAGatewayUsesCannotBeCopied) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("another process has"));
 }
 
-TEST_F(PostgresLogCopyTest, AFileWithSubscriptionsIsNotCopiedAndTheStoreRemainsUsable) {
+// Changes that create two subscriptions with every kind of row. "payouts" has more rows than one transaction stores.
+std::vector<SubscriptionChange> ChangesOfSubscriptions() {
+  SubscriptionHead head = HeadAt(7, /*order=*/1);
+  for (size_t partition = 0; partition < kPartitions; ++partition) {
+    const auto number = static_cast<Position>(partition);
+    head.partitions[partition] = {.through = number, .reserved = 5000 + number};
+  }
+  head.incarnation = 1200;
+  const absl::Time time = kStart + absl::Microseconds(1);
+  SubscriptionChange payouts = {.subscription = "payouts", .head = head};
+  payouts.put = {
+      {.position = 3, .partition = 15},
+      {.position = 4, .partition = 0, .mark = EventMark::kSentAgain, .deliveries = 3},
+      {.position = 5,
+       .partition = 7,
+       .mark = EventMark::kParked,
+       .deliveries = 10,
+       .time = time,
+       .reason = "br\xFFken"},
+      {.position = 6,
+       .partition = 8,
+       .mark = EventMark::kRetried,
+       .deliveries = 12,
+       .deliveries_before = 10,
+       .time = time + absl::Hours(1)},
+  };
+  for (Position position = 100; position < 1100; ++position) payouts.put.push_back({.position = position});
+  payouts.put_lagging = {{"org-1", 17}, {std::string("\0\xFF", 2), 18}};
+  return {std::move(payouts), {.subscription = "audit", .head = HeadAt(0)}};
+}
+
+TEST_F(PostgresLogCopyTest, SharedSubscriptionsContinueInACopyInBothDirections) {
+  SubscriptionStates states;
   {
     const std::unique_ptr<EventLog> log = OpenFile();
-    Store(*log, 1, 2);
-    for (const char* name : {"payouts", "audit"}) {
-      ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = name, .head = SubscriptionHead{}}),
-                absl::OkStatus());
+    Store(*log, 1, 3);
+    for (const SubscriptionChange& change : ChangesOfSubscriptions()) {
+      ASSERT_EQ(WriteAndWait(*log->subscriptions(), change), absl::OkStatus());
     }
+    states = *log->subscriptions()->Load();
   }
-  EXPECT_EQ(CopyToServer(),
-            absl::FailedPreconditionError(absl::StrCat("event log ", file_,
-                                                       ": it has the shared subscriptions audit, payouts, which a store"
-                                                       " on PostgreSQL cannot have yet")));
+  ASSERT_EQ(CopyToServer(), absl::OkStatus());
+  {
+    const std::unique_ptr<EventLog> log = OpenStore();
+    EXPECT_EQ(*log->subscriptions()->Load(), states);
+    const DeclaredSettings declared = {.version = 0, .settings = "settings", .order = 1};
+    EXPECT_EQ(*log->holds()->Declare(
+                  {.subscription = "payouts", .order = 2, .start = 3, .version = 0, .settings = "settings"}),
+              declared);
+
+    // Consumers can settle what they held, as long as after a restart of the gateway that had the file.
+    Pass(absl::Hours(100));
+    const Hold hold = *log->holds()->Renew({.subscription = "payouts", .settle_within = absl::Seconds(30)});
+    EXPECT_EQ(hold.added, SoleHold({}, absl::Seconds(30)).added);
+    EXPECT_EQ(hold.state, states["payouts"]);
+
+    // No token of a later subscription is one of the source.
+    ASSERT_TRUE(log->holds()->Declare({.subscription = "new"}).ok());
+    EXPECT_GT(log->subscriptions()->Load()->at("new").head.incarnation, 1200);
+
+    ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = "payouts",
+                                                   .progress = {{3, {.through = 30, .reserved = 31}}},
+                                                   .erase = {4},
+                                                   .hold = hold.number}),
+              absl::OkStatus());
+    states = *log->subscriptions()->Load();
+    EXPECT_EQ(states["payouts"].head.partitions[3].through, 30);
+  }
+  DeleteFile();
+  ASSERT_EQ(CopyToFile(), absl::OkStatus());
+  EXPECT_EQ(*OpenFile()->subscriptions()->Load(), states);
+}
+
+TEST_F(PostgresLogCopyTest, AFileWithADamagedSubscriptionIsNotCopiedAndTheStoreRemainsUsable) {
+  {
+    const std::unique_ptr<EventLog> log = OpenFile();
+    ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = "payouts", .head = SubscriptionHead{}}),
+              absl::OkStatus());
+  }
+  Sql("UPDATE subscriptions SET incarnation = 5");
+  EXPECT_THAT(CopyToServer(),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("the shared subscription payouts is damaged")));
   EXPECT_EQ(TryToOpenStore().status(), absl::OkStatus());
-  store_ = SharedServer().NewStore(LogSteps(), kBounds);
-  {
-    const std::unique_ptr<EventLog> log = OpenFile();
-    for (const char* name : {"payouts", "audit"}) {
-      ASSERT_EQ(WriteAndWait(*log->subscriptions(), {.subscription = name, .remove = true}), absl::OkStatus());
-    }
+}
+
+TEST_F(PostgresLogCopyTest, ASubscriptionThatTheServerCannotStoreIsNotCopied) {
+  const SubscriptionRow row = {.position = 1, .mark = EventMark::kParked, .reason = std::string(4097, 'a')};
+  for (const auto& [change, what] : std::vector<std::pair<SubscriptionChange, std::string>>{
+           {{.subscription = "payouts", .head = HeadAt(0), .put = {row}}, "a reason of more than 4096 bytes"},
+           {{.subscription = "payouts", .head = HeadAt(0), .put_lagging = {{std::string(8193, 'a'), 1}}},
+            "a key of more than 8192 bytes"},
+       }) {
+    DeleteFile();
+    store_ = SharedServer().NewStore(LogSteps(), kBounds);
+    ASSERT_EQ(WriteAndWait(*OpenFile()->subscriptions(), change), absl::OkStatus());
+    EXPECT_THAT(CopyToServer(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                                         absl::StrCat("the shared subscription payouts has ", what,
+                                                      ", which a store on PostgreSQL cannot have")));
   }
-  EXPECT_EQ(CopyToServer(), absl::OkStatus());
-  EXPECT_EQ(OpenStore()->subscriptions(), nullptr);
 }
 
 TEST_F(PostgresLogCopyTest, TheKeyOfTheStoreIsNecessary) {

@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "absl/status/status_macros.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "base/disk/disk.h"
 #include "base/disk/exclusive_file.h"
 #include "base/disk/mark_file.h"
 #include "base/disk/sqlite.h"
 #include "webhooks/log/sqlite/event_table.h"
+#include "webhooks/log/sqlite/migration.h"
 #include "webhooks/log/sqlite/reader.h"
 #include "webhooks/log/sqlite/recovery.h"
 #include "webhooks/log/sqlite/schema.h"
@@ -42,7 +43,7 @@ class SqliteLogSource final : public LogSource {
     const absl::Status recovered = RecoverLog(options.safeguards, {}, now, *reader, *writer);
     if (!recovered.ok()) return recovered;
     ABSL_ASSIGN_OR_RETURN(SqliteConnection connection, OpenLogFileToRead(path, /*vfs=*/""));
-    ABSL_RETURN_IF_ERROR(RefuseSubscriptions(connection, writer->state().identity));
+    ABSL_ASSIGN_OR_RETURN(SubscriptionStates subscriptions, ReadSubscriptions(connection, writer->state().identity));
     ABSL_ASSIGN_OR_RETURN(
         SqliteStatement ids,
         SqliteStatement::Prepare(
@@ -52,6 +53,7 @@ class SqliteLogSource final : public LogSource {
     source->state_ = writer->state();
     source->reader_ = std::move(reader);
     source->ids_ = std::move(ids);
+    source->subscriptions_ = std::move(subscriptions);
     return source;
   }
 
@@ -84,15 +86,20 @@ class SqliteLogSource final : public LogSource {
     }
   }
 
+  absl::StatusOr<SubscriptionStates> Subscriptions() override { return subscriptions_; }
+
  private:
-  // A store on PostgreSQL, which is the only target of a file's copy, has no tables for subscriptions yet.
-  static absl::Status RefuseSubscriptions(SqliteConnection& connection, const LogIdentity& log) {
-    ABSL_ASSIGN_OR_RETURN(const SubscriptionStates states, LoadSubscriptions(connection, log));
-    if (states.empty()) return absl::OkStatus();
-    const std::string names =
-        absl::StrJoin(states, ", ", [](std::string* text, const auto& state) { absl::StrAppend(text, state.first); });
-    return absl::FailedPreconditionError(
-        absl::StrCat("it has the shared subscriptions ", names, ", which a store on PostgreSQL cannot have yet"));
+  // Reads the subscriptions before a copy begins, so that damage leaves its target unused.
+  static absl::StatusOr<SubscriptionStates> ReadSubscriptions(SqliteConnection& connection, const LogIdentity& log) {
+    ABSL_ASSIGN_OR_RETURN(SubscriptionStates states, LoadSubscriptions(connection, log));
+    for (const auto& [name, state] : states) {
+      if (state.damage.empty()) continue;
+      return absl::DataLossError(
+          absl::StrCat("the shared subscription ", absl::CHexEscape(name), " is damaged: ", state.damage,
+                       "; start the gateway without it in the config, and run `stampgate subscriptions delete ",
+                       absl::CHexEscape(name), "`"));
+    }
+    return states;
   }
 
   SqliteLogSource(ExclusiveFile file, SqliteConnection connection)
@@ -103,16 +110,17 @@ class SqliteLogSource final : public LogSource {
   LogState state_;
   std::unique_ptr<LogReader> reader_;
   SqliteStatement ids_;
+  SubscriptionStates subscriptions_;
 };
 
 class SqliteLogTarget final : public LogTarget {
  public:
-  static absl::StatusOr<std::unique_ptr<LogTarget>> Create(const std::string& path) {
+  static absl::StatusOr<std::unique_ptr<LogTarget>> Create(const std::string& path, const LogIdentity& log) {
     ABSL_ASSIGN_OR_RETURN(ExclusiveFile file, ClaimLogFileForCopy(path));
     ABSL_ASSIGN_OR_RETURN(SqliteConnection connection, OpenLogFileToWrite(path, /*vfs=*/"", /*synchronous_full=*/true));
     ABSL_ASSIGN_OR_RETURN(EventTable table, EventTable::Open(connection));
     return std::unique_ptr<LogTarget>(
-        new SqliteLogTarget(path, std::move(file), std::move(connection), std::move(table)));
+        new SqliteLogTarget(path, log, std::move(file), std::move(connection), std::move(table)));
   }
 
   absl::Status AddIds(const std::vector<StoredId>& ids) override {
@@ -133,6 +141,22 @@ class SqliteLogTarget final : public LogTarget {
     });
   }
 
+  // Without subscriptions, the file keeps the version that earlier releases can use.
+  absl::Status AddSubscriptions(const SubscriptionStates& states) override {
+    if (states.empty()) return absl::OkStatus();
+    return InTransaction([this, &states]() -> absl::Status {
+      ABSL_RETURN_IF_ERROR(MigrateFromVersion3(connection_));
+      ABSL_ASSIGN_OR_RETURN(SubscriptionTable table, SubscriptionTable::Open(connection_, log_));
+      for (const auto& [name, state] : states) {
+        ABSL_RETURN_IF_ERROR(table.Apply({.subscription = name,
+                                          .head = state.head,
+                                          .put = state.rows,
+                                          .put_lagging = {state.lagging.begin(), state.lagging.end()}}));
+      }
+      return absl::OkStatus();
+    });
+  }
+
   absl::Status Finish(const LogState& state) override {
     ABSL_ASSIGN_OR_RETURN(MarkFile marks, MarkFile::Open(path_ + "-mark", state.identity.id, Disk::System()));
     const absl::Status status = marks.Replace({static_cast<uint64_t>(state.latest), state.latest_digest});
@@ -145,8 +169,13 @@ class SqliteLogTarget final : public LogTarget {
   }
 
  private:
-  SqliteLogTarget(std::string path, ExclusiveFile file, SqliteConnection connection, EventTable table)
-      : path_(std::move(path)), file_(std::move(file)), connection_(std::move(connection)), table_(std::move(table)) {}
+  SqliteLogTarget(std::string path, const LogIdentity& log, ExclusiveFile file, SqliteConnection connection,
+                  EventTable table)
+      : path_(std::move(path)),
+        log_(log),
+        file_(std::move(file)),
+        connection_(std::move(connection)),
+        table_(std::move(table)) {}
 
   // After an error, nobody uses the file.
   template <typename Change>
@@ -157,6 +186,7 @@ class SqliteLogTarget final : public LogTarget {
   }
 
   const std::string path_;
+  const LogIdentity log_;
   const ExclusiveFile file_;
   SqliteConnection connection_;
   EventTable table_;
@@ -174,8 +204,8 @@ absl::StatusOr<std::unique_ptr<LogSource>> OpenSqliteLogSource(const std::string
   return source;
 }
 
-absl::StatusOr<std::unique_ptr<LogTarget>> CreateSqliteLogTarget(const std::string& path) {
-  absl::StatusOr<std::unique_ptr<LogTarget>> target = SqliteLogTarget::Create(path);
+absl::StatusOr<std::unique_ptr<LogTarget>> CreateSqliteLogTarget(const std::string& path, const LogIdentity& log) {
+  absl::StatusOr<std::unique_ptr<LogTarget>> target = SqliteLogTarget::Create(path, log);
   if (!target.ok()) return WithPath(path, target.status());
   return target;
 }

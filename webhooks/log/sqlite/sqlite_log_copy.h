@@ -8,19 +8,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "webhooks/log/event_log.h"
 #include "webhooks/log/log_copy.h"
 
 namespace stampgate {
 
 // Opens the log in the file `path`, as the start of a gateway does, but without retention. Errors: kFailedPrecondition
-// if the file is not an event log, if a gateway has it open, or if it has shared subscriptions, because no target of a
-// copy can have them yet; kDataLoss if one of these is damaged; those of RecoverLog. LogSource::IdsAfter returns
-// kFailedPrecondition for an id of an old version, which has no scope.
+// if the file is not an event log, or if a gateway has it open; kDataLoss if a shared subscription is damaged; those of
+// RecoverLog. LogSource::IdsAfter returns kFailedPrecondition for an id of an old version, which has no scope.
 absl::StatusOr<std::unique_ptr<LogSource>> OpenSqliteLogSource(const std::string& path, absl::Time now);
 
-// Creates the file `path`. Until OpenCopiedLog, no gateway can open it. Errors: kFailedPrecondition if there is a file,
-// or a copy to it has not ended; kUnavailable if it cannot be created.
-absl::StatusOr<std::unique_ptr<LogTarget>> CreateSqliteLogTarget(const std::string& path);
+// Creates the file `path` for the log with this identity. Until OpenCopiedLog, no gateway can open it. Errors:
+// kFailedPrecondition if there is a file, or a copy to it has not ended; kUnavailable if it cannot be created.
+absl::StatusOr<std::unique_ptr<LogTarget>> CreateSqliteLogTarget(const std::string& path, const LogIdentity& log);
 
 // Lets gateways open the copied log. Call it after LogTarget::Finish. Errors: those of EndCopy.
 absl::Status OpenCopiedLog(const std::string& path);
