@@ -12,21 +12,12 @@ import { until } from './processes.mjs';
 import { Random } from './random.mjs';
 import { Scene, emptySettingWhileCommitsWait } from './shared_log_scene.mjs';
 import { SharedLogStack } from './shared_log_stack.mjs';
+import { alter } from './stored_functions.mjs';
 import { idsOf, listAll } from './subscriber.mjs';
 
 const TIMEOUT = { timeout: 2 * HANG_MS };
 const ONE_SERVER = { size: 1, confirmations: 0, gateways: 2 };
 const METHOD = 'OrganizationService/UpdateOrganizationName';
-
-/** Replaces texts in the source of a function of the store. Each text must occur. */
-async function alter(server, name, replacements) {
-  let source = await server.sql(`SELECT pg_get_functiondef('stampgate.${name}'::regproc)`);
-  for (const [from, to] of replacements) {
-    assert.ok(source.includes(from), `${name} contains: ${from}`);
-    source = source.replaceAll(from, to);
-  }
-  await server.sql(source);
-}
 
 /** The judge's findings about a scene whose subscribers have perhaps ended. */
 async function findingsOf(scene) {

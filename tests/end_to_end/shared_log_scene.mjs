@@ -34,7 +34,7 @@ export const PROGRESS = 40;
 const SUBMITS_PROGRESS = 10;
 
 /** One gateway process after another, on a machine of its own. A Follower uses it as its stack. */
-class Slot {
+export class Slot {
   /** The result of the latest delivery; see Courier.attempt(). @type {number | string | undefined} */
   lastStatus;
   #up;

@@ -7,7 +7,7 @@ import { makeSchedule } from './history/schedule.mjs';
 import { Random } from './random.mjs';
 import { FAULTY_LAYERS } from './subscription_history/faulty_layers.mjs';
 import { judge } from './subscription_history/judge.mjs';
-import { Round } from './subscription_history/round.mjs';
+import { FileRound } from './subscription_history/file_round.mjs';
 import { STEPS } from './subscription_history/schedule.mjs';
 
 const ROUNDS = 5;
@@ -31,7 +31,7 @@ describe('the judge finds a gateway that', { concurrency: 3 }, () => {
       for (; number < ROUNDS && !found.some((one) => EXPECTED[name].test(one)); ++number) {
         const random = new Random(t);
         random.seed += ` control ${number}`;
-        const round = await Round.make(t, random, make());
+        const round = await FileRound.make(t, random, make());
         found.push(...judge(await round.run(makeSchedule(random, KINDS, 1, STEPS))));
       }
       t.diagnostic(`round ${number}: ${found.slice(0, 3).join('; ')}`);

@@ -12,7 +12,7 @@ import { LONG, isSanitized } from './processes.mjs';
 import { Random } from './random.mjs';
 import { excerpt } from './subscription_history/excerpt.mjs';
 import { judge } from './subscription_history/judge.mjs';
-import { Round } from './subscription_history/round.mjs';
+import { FileRound } from './subscription_history/file_round.mjs';
 import { STEPS, someOf } from './subscription_history/schedule.mjs';
 
 const KINDS = process.env.STAMPGATE_STEPS?.split(',') ?? Object.keys(STEPS);
@@ -31,7 +31,7 @@ describe('a shared subscription', { concurrency: CONCURRENCY }, () => {
       const random = new Random(t);
       random.seed += ` round ${number}`;
       const schedule = makeSchedule(random, someOf(random, KINDS, STEPS_OF_ROUND), 1, STEPS);
-      const round = await Round.make(t, random);
+      const round = await FileRound.make(t, random);
       const history = await round.run(schedule);
       const { steps } = history;
       const count = (type) => steps.filter((step) => step.type === type).length;

@@ -10,6 +10,9 @@ const nameOf = (number) => Object.keys(code).find((name) => code[name] === numbe
 /** How often each way of settling is chosen, in percent. The rest settles twice at the same time. */
 const WAYS = { done: 60, retry: 10, park: 5, extend: 6, forget: 4, late: 8 };
 
+/** The most milliseconds between two settles, unless the round has another number. */
+export const SETTLE_INTERVAL_MS = 6;
+
 export class RandomConsumer {
   /** @type {import('./round.mjs').Round} */
   round;
@@ -103,7 +106,8 @@ export class RandomConsumer {
       ...(!this.#isHonest && random.below(6) === 0 && { deadlineMs: 100 + random.below(400) }),
     };
     this.#streams += 1;
-    const stream = records.add('stream', { consumer: name, stream: `${name}${this.#streams}`, held, max_unsettled });
+    const about = { consumer: name, stream: `${name}${this.#streams}`, gateway: round.numberOf(gateway) };
+    const stream = records.add('stream', { ...about, held, max_unsettled });
     this.#current = stream;
     const request = { subscription: SUBSCRIPTION, max_unsettled, held_tokens: held };
     try {
@@ -141,7 +145,7 @@ export class RandomConsumer {
       settled.catch(() => {});
       // One settle in three overlaps with the next one.
       if (random.below(3) !== 0) await settled;
-      await pause(random.below(6));
+      await pause(random.below(this.#isHonest ? SETTLE_INTERVAL_MS : round.settleIntervalMs));
     }
   }
 

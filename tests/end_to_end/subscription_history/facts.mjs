@@ -3,6 +3,9 @@
 /** Outcomes after which an event is not delivered again. */
 const FINAL = ['DONE', 'PARK'];
 
+/** Times of consumers and of the gateway differ by less than this, unless the settings have another limit. */
+const SLACK_MS = 3000;
+
 const lastOf = (list) => list.at(-1);
 
 /** Maps each key to its values, in order. */
@@ -20,11 +23,15 @@ export class Facts {
   /** @param {import('./judge.mjs').History} history */
   constructor({ steps, log, settings }) {
     this.settings = settings;
+    this.slackMs = settings.slackMs ?? SLACK_MS;
     const of = (type) => steps.filter((step) => step.type === type);
     this.seeks = of('seek');
     this.settles = of('settle');
     this.streams = of('stream');
     this.restarts = of('restart');
+    this.lapses = of('lapse');
+    this.timeSteps = [...of('passTime'), ...of('retention')];
+    this.gateways = new Map(this.streams.map(({ stream, gateway }) => [stream, gateway]));
     this.retries = of('retryParked');
     this.skips = of('skipParked');
     this.listings = of('listParked');
@@ -33,9 +40,11 @@ export class Facts {
     this.trimmed = new Set(this.retentions.flatMap(({ events }) => events));
     this.events = new Map(log.map((event, index) => [event.id, this.#eventOf(event, index)]));
     const deliveries = of('delivery').map((delivery) => ({ ...delivery, epoch: this.epochAt(delivery.at) }));
-    this.byToken = new Map(deliveries.map((delivery) => [delivery.token, delivery]));
     this.late = this.#lateOf(deliveries);
     this.deliveries = deliveries.filter((delivery) => !this.late.has(delivery));
+    // Two gateways can send an event with the same token during a lapse: the delivery that counts comes last.
+    this.byToken = new Map([...this.late, ...this.deliveries].map((delivery) => [delivery.token, delivery]));
+    this.consumersOf = groupBy(deliveries, ({ token }) => token);
     this.byEvent = groupBy(this.deliveries, ({ event }) => event);
     this.attempts = groupBy(this.#attempts(), ({ event }) => event);
     this.byKey = groupBy(this.events.values(), ({ key }) => key);
@@ -50,7 +59,8 @@ export class Facts {
 
   /**
    * The deliveries that arrived after a later delivery of the same event, on a stream that had begun before. They count
-   * as lost.
+   * as lost. So do those of a gateway that does not know that another one has the partition and sends the event too: it
+   * keeps nobody from sending, and nobody can settle what only it has sent.
    */
   #lateOf(deliveries) {
     const began = new Map(this.streams.map(({ stream, at }) => [stream, at]));
@@ -62,7 +72,18 @@ export class Facts {
       !this.isCountedAnew(other, late);
     const isLate = (late) =>
       deliveries.some((other) => isBefore(late, other) && other.at < late.at && began.get(late.stream) < other.at);
-    return new Set(deliveries.filter(isLate));
+    const isOfTwo = (late, other) =>
+      (isBefore(late, other) && other.at < late.at) ||
+      (other.token === late.token && other !== late && (other.at < late.at || !this.isInLapse(other)));
+    const isOfLapse = (late) => this.isInLapse(late) && deliveries.some((other) => isOfTwo(late, other));
+    return new Set(deliveries.filter((delivery) => isLate(delivery) || isOfLapse(delivery)));
+  }
+
+  /** Whether the gateway of a delivery may not have known that others had its partitions. */
+  isInLapse({ stream, at }) {
+    const isOf = ({ gateway = this.gateways.get(stream), ...lapse }) =>
+      gateway === this.gateways.get(stream) && lapse.at < at && lapse.until > at;
+    return this.lapses.some(isOf);
   }
 
   /** Each token of each settle: what the call did to the event. */
@@ -129,11 +150,16 @@ export class Facts {
     return lastOf(this.seeks.filter((seek) => seek.at < at))?.passes.includes(event) ?? false;
   }
 
-  /** How many deliveries between these moments can have been lost on their way to a consumer. */
+  /**
+   * How many deliveries between these moments can have been lost on their way to a consumer, or were not sent because
+   * their time was over before they were written.
+   */
   losses(from, to) {
     const isBetween = (at) => at > from && at < to;
     const ended = this.streams.filter(({ until }) => isBetween(until)).length;
-    return ended + this.restarts.filter(({ until }) => isBetween(until)).length + this.late.size;
+    // On a server, a write can take longer than any step waits.
+    const unsent = this.settings.isShared ? this.timeSteps.filter(({ at }) => isBetween(at)).length : 0;
+    return ended + this.restarts.filter(({ until }) => isBetween(until)).length + this.late.size + unsent;
   }
 
   /** Whether a call that changes parked events, and began between these moments, names the event. */
@@ -187,9 +213,10 @@ export class Facts {
     return Math.max(delivery.atMs, ...extensions);
   }
 
-  /** Whether the client of this consumer cancelled a stream between these moments. */
-  hasLeft(consumer, from, to) {
-    return this.streams.some((stream) => stream.consumer === consumer && stream.left > from && stream.left < to);
+  /** Whether the client of a consumer that got this delivery cancelled a stream between these moments. */
+  hasLeft({ token }, from, to) {
+    const consumers = this.consumersOf.get(token).map(({ consumer }) => consumer);
+    return this.streams.some(({ consumer, left }) => consumers.includes(consumer) && left > from && left < to);
   }
 
   /**

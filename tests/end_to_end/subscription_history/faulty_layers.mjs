@@ -1,5 +1,5 @@
 // Layers between consumers and the gateway that break promises, so that a test shows that the judge finds it. Each
-// function returns options for Round.make().
+// function returns options for FileRound.make().
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** The time after which a settle is sent that was answered too early. */

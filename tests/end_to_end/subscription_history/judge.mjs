@@ -3,8 +3,25 @@
 import { Facts } from './facts.mjs';
 
 /**
- * The settings of the subscription. Without `types`, all events pass the filter.
- * @typedef {{orderBy: string, types: string[], maxDeliveries: number, settleWithinMs: number}} Settings
+ * The settings of the subscription. Without `types`, all events pass the filter. `isShared`: several gateways serve it
+ * on one store. `slackMs`: by how much times of consumers and of the gateways can differ.
+ *
+ * With several gateways, the judge allows in addition:
+ * - A gateway knows only of the partitions that it holds: it need not report that a held token of another one is
+ *   superseded. The holder still refuses the token when it is settled.
+ * - Partitions move between the gateways whenever consumers come and go, which no consumer sees. The new holder knows
+ *   up to which event the one before may have sent, but not which of these it has sent: an event that was not sent
+ *   counts as sent once. An event that waits then, because it was given back, has the reason GATEWAY_RESTARTED.
+ * - A gateway that was stopped or cut off for longer than a hold can send, until it has renewed its hold, what others
+ *   send too: see Facts.isInLapse. Such a delivery need not be in order. It can be settled only as the holder's own: a
+ *   token that is not the last one of its event is refused also then.
+ * @typedef {object} Settings
+ * @property {string} orderBy
+ * @property {string[]} types
+ * @property {number} maxDeliveries
+ * @property {number} settleWithinMs
+ * @property {boolean} [isShared]
+ * @property {number} [slackMs]
  */
 
 /**
@@ -15,9 +32,6 @@ import { Facts } from './facts.mjs';
  * @property {Settings} settings
  * @property {string[]} faults other faults: unexpected ends of the process
  */
-
-/** Times of consumers and of the gateway differ by less than this. */
-const SLACK_MS = 3000;
 
 /** How a stream may end. The first word of an ending is the code. */
 const ENDINGS = [
@@ -36,6 +50,9 @@ const FAILURES = [
   'UNAVAILABLE EVENT_LOG_UNAVAILABLE',
   'NOT_FOUND SUBSCRIPTION_NOT_FOUND',
 ];
+
+/** How often an event that was not sent counts as sent after its partition has moved to another gateway. */
+const UNSENT = 1;
 
 /** @returns {string[]} the broken promises, one sentence each; empty if the gateway kept all. */
 export function judge(history) {
@@ -132,11 +149,13 @@ function faultOfReason(facts, event, before, delivery) {
       return attempts.some(isRetry) ? undefined : 'nobody had settled the delivery before as RETRY';
     }
     case 'TIMEOUT':
-      if (mayBeLost || atMs >= facts.heldFromMs(before ?? delivery) + settleWithinMs - SLACK_MS) return;
+      if (mayBeLost || atMs >= facts.heldFromMs(before ?? delivery) + settleWithinMs - facts.slackMs) return;
+      // The clocks of several gateways step one after another: the delivery before was made before the step of its own.
+      if (facts.settings.isShared && facts.timeSteps.some((step) => step.at > from && step.at < at)) return;
       return 'the time of the delivery before was not over';
     case 'CONSUMER_LEFT':
       if (mayBeLost || facts.hasLeftWithKey(event.key, from, at)) return;
-      if (before && facts.hasLeft(before.consumer, from, at)) return;
+      if (before && facts.hasLeft(before, from, at)) return;
       return `the consumer ${before?.consumer} had not left`;
     case 'EARLIER_EVENT': {
       const mayBeSentAgain = (earlier) =>
@@ -151,13 +170,21 @@ function faultOfReason(facts, event, before, delivery) {
     }
     case 'GATEWAY_RESTARTED': {
       const restarts = facts.restarts.filter((one) => one.at < at && one.until > from);
+      if (restarts.some((one) => atMs >= one.atMs + settleWithinMs - facts.slackMs)) return;
+      if (facts.settings.isShared && mayHaveMoved(facts, event, before, delivery)) return;
       if (restarts.length === 0) return 'the gateway had not restarted since the delivery before';
-      if (restarts.some((one) => atMs >= one.atMs + settleWithinMs - SLACK_MS)) return;
       return 'the time after the restart was not over';
     }
     default:
       return 'there is no such reason';
   }
+}
+
+/** Whether nobody held the event, so that its partition can have moved to another gateway. */
+function mayHaveMoved(facts, event, before, delivery) {
+  if (before?.epoch !== delivery.epoch && delivery.count <= 1 + UNSENT) return true;
+  const isValid = (reason) => faultOfReason(facts, event, before, { ...delivery, reason }) === undefined;
+  return ['RETRY', 'TIMEOUT', 'CONSUMER_LEFT', 'EARLIER_EVENT', 'UNPARKED'].some(isValid);
 }
 
 /** Deliveries are counted across restarts, and there are at most `max_deliveries`. */
@@ -174,7 +201,7 @@ function* judgeCounts(facts) {
         yield `${nameOf(delivery)} (${delivery.reason}) followed after delivery ${known}`;
       }
       const from = isFirst ? facts.beginOf(delivery.epoch) : before.at;
-      const most = known + 1 + facts.losses(from, delivery.at);
+      const most = known + 1 + facts.losses(from, delivery.at) + (facts.settings.isShared && known === 0 ? UNSENT : 0);
       if (delivery.count > most) yield `${nameOf(delivery)}: at most ${most} deliveries are possible`;
     }
   }
@@ -184,10 +211,11 @@ function* judgeCounts(facts) {
 function* judgeOrder(facts) {
   for (const delivery of facts.deliveries) {
     const event = facts.events.get(delivery.event);
-    if (event === undefined || delivery.retried) continue;
+    if (event === undefined || delivery.retried || facts.isInLapse(delivery)) continue;
     for (const earlier of facts.earlierOf(event)) {
       if (facts.mayBeFinished(earlier, delivery.at)) continue;
       const held = facts.lastDelivery(earlier.id, delivery.at);
+      if (held !== undefined && facts.isInLapse(held)) continue;
       const count = held === undefined ? 0 : held.count + facts.losses(held.at, delivery.at);
       if (count >= facts.settings.maxDeliveries) continue; // the earlier event may be parked
       const fault = faultOfOrder(delivery, held, `the earlier event ${earlier.id} of its key`);
@@ -229,7 +257,7 @@ function* judgeTokens(facts) {
       if (superseded.includes(token)) {
         if (!isHeld(facts, delivery, { at, atMs, until: joined })) continue;
         yield `stream ${stream} reported ${nameOf(delivery)} as superseded, although the consumer held it`;
-      } else if (isSuperseded(facts, delivery, at) || facts.isDone(delivery.event, at)) {
+      } else if (!facts.settings.isShared && (isSuperseded(facts, delivery, at) || facts.isDone(delivery.event, at))) {
         yield `stream ${stream} did not report that ${nameOf(delivery)} was superseded`;
       }
     }
@@ -238,7 +266,9 @@ function* judgeTokens(facts) {
 
 /** Whether it was certain at this moment that the token of a delivery is not valid. */
 function isSuperseded(facts, delivery, at) {
-  const isLater = (other) => other.at > delivery.at && other.at < at;
+  const isLate = facts.late.has(delivery);
+  const isLater = (other) =>
+    other.at < at && (isLate ? other.epoch === delivery.epoch && other.count > delivery.count : other.at > delivery.at);
   return (
     facts.deliveriesOf(delivery.event).some(isLater) ||
     facts.seeks.some((seek) => seek.at > delivery.at && seek.until < at)
@@ -267,8 +297,9 @@ function isSettledSame(facts, { settle, token, event, epoch, outcome }) {
 function isHeld(facts, delivery, { at, atMs, until }) {
   const event = facts.events.get(delivery.event);
   if (event === undefined || facts.trimmed.has(event.id) || facts.isSoughtBetween(delivery.at, until)) return false;
+  if (facts.late.has(delivery)) return false;
   if (facts.deliveriesOf(event.id).some((other) => other.at > delivery.at && other.at < until)) return false;
-  if (facts.hasLeft(delivery.consumer, delivery.at, until)) return false;
+  if (facts.hasLeft(delivery, delivery.at, until)) return false;
   const mayBeSettled = ({ token, outcome, settle }) =>
     token === delivery.token && outcome !== 'EXTEND' && settle.at !== at && settle.at < until;
   if (facts.attemptsOf(event.id).some(mayBeSettled)) return false;
@@ -283,11 +314,11 @@ function isHeld(facts, delivery, { at, atMs, until }) {
  */
 function mayBeAgain(facts, event, { delivery, at, atMs }) {
   // The delivery may have been on its way when the call ended.
-  const isRetry = ({ outcome, settle }) => outcome === 'RETRY' && settle.atMs > delivery.atMs - SLACK_MS;
+  const isRetry = ({ outcome, settle }) => outcome === 'RETRY' && settle.atMs > delivery.atMs - facts.slackMs;
   if (facts.attemptsOf(event).some(isRetry)) return true;
   if (facts.isDone(event, at)) return false;
   const last = facts.lastDelivery(event, at);
-  return last === undefined || atMs >= facts.heldFromMs(last) + facts.settings.settleWithinMs - SLACK_MS;
+  return last === undefined || atMs >= facts.heldFromMs(last) + facts.settings.settleWithinMs - facts.slackMs;
 }
 
 /** Parked events stay parked, and have a reason. */

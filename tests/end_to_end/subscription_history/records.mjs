@@ -3,14 +3,16 @@
 /**
  * What one party did or observed. A call has one record, for its begin and its end. Each type has members of its own:
  *
- * - `stream`: a call of Consume, with `consumer`, `stream`, `held` (tokens) and, after the first message, `joined` and
- *   `superseded`. `until` is its end, with `ending`. `left` is set if the client itself cancelled it
+ * - `stream`: a call of Consume, with `consumer`, `stream`, `gateway`, `held` (tokens) and, after the first message,
+ *   `joined` and `superseded`. `until` is its end, with `ending`. `left` is set if the client itself cancelled it
  * - `delivery`: `consumer`, `stream`, `event`, `token`, `count`, `reason`, `retried`
  * - `settle`: `tokens`, `outcome`, `parkReason`, and `superseded` or, if the outcome is unknown, `error`
  * - `seek`: `passes`, the ids of the events before the new place
  * - `retryParked`, `skipParked`: `events`, which maps ids to numbers of deliveries, and `notParked`
  * - `listParked`: `parked`, which maps ids to `{count, reason}`
- * - `restart`: the gateway or the subscription ends, and is there again at `until`
+ * - `restart`: the gateway or the subscription ends, and is there again at `until`. With several gateways: others can
+ *   have taken the partitions of a gateway meanwhile
+ * - `lapse`: a gateway, or any of them if there is no `gateway`, may not know that others have its partitions
  * - `retention`: `events`, the ids of the events that the log does not have any more
  * - `passTime`: `ms`, by which the clock has stepped
  * - `drained`: `isDrained`, whether honest consumers have settled everything at the end

@@ -1,6 +1,6 @@
-// The kinds of steps in a round of subscription_history_test.
+// The kinds of steps in the rounds of subscription_history_test and postgresql_subscription_history_test.
 
-/** Every kind of step, with its random options. */
+/** Every kind of step with one gateway, with its random options. */
 export const STEPS = {
   /** SIGKILL, and a new process. */
   kill: () => ({}),
@@ -30,6 +30,40 @@ export const STEPS = {
   retention: () => ({}),
   /** A reload takes the subscription from its callers, or removes it, and another one restores it. */
   reload: (random) => ({ removes: random.pick(['caller', 'subscription']) }),
+};
+
+const { passTime, cancel, lose, crash, retryParked, skipParked, seek, retention } = STEPS;
+const anyGateway = (random) => random.below(3);
+/** In half of the cases, others take the partitions of a gateway before its next process starts. */
+const down = (random) => ({ index: anyGateway(random), downMs: random.pick([0, 6500]) });
+
+/**
+ * Every kind of step with several gateways on a cluster of servers: the steps that take long, because a hold must end
+ * or a server must be copied.
+ */
+export const LONG_SHARED_STEPS = {
+  /** SIGKILL, and a new process. */
+  kill: down,
+  /** SIGSTOP for longer than a hold, and SIGCONT. Meanwhile, `settle_within` can be over. */
+  pause: (random) => ({ index: anyGateway(random), passesMs: random.pick([0, 31_000]) }),
+  /** A gateway cannot reach the store for longer than a hold. */
+  cutOff: (random) => ({ index: anyGateway(random) }),
+  /** A standby becomes the primary, because the primary is lost, or because it was stopped and wakes afterwards. */
+  killPrimary: () => ({}),
+  wakeOldPrimary: (random) => ({ aloneMs: random.pick([1500, 7000]) }),
+  /** SIGTERM: the process drains. */
+  terminate: down,
+};
+
+/** The steps that take less. */
+export const SHORT_SHARED_STEPS = {
+  /** A gateway does not get the responses to some COMMITs. */
+  cutCommits: (random) => ({ index: anyGateway(random) }),
+  /** The clock of the servers steps: forward by less than what the judge allows, or back. */
+  serverClock: (random) => ({ ms: random.pick([-20_000, -6000, 6000]) }),
+  /** A reload of one gateway. */
+  reload: (random) => ({ index: anyGateway(random), removes: random.pick(['caller', 'subscription']) }),
+  ...{ passTime, cancel, lose, crash, retryParked, skipParked, seek, retention },
 };
 
 /** The number of consumers. */
