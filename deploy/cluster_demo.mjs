@@ -2,6 +2,8 @@
 //
 //   node deploy/cluster_demo.mjs [--once]
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Consumer, stateOf, subscriptionConfig } from '../tests/end_to_end/consumer.mjs';
 import { deliver } from '../tests/end_to_end/event_stack.mjs';
 import { until } from '../tests/end_to_end/processes.mjs';
 import { SharedLogStack } from '../tests/end_to_end/shared_log_stack.mjs';
@@ -30,6 +32,57 @@ function expect(what, holds) {
 /** The events that were acknowledged, and the submits that were carried out, so far. */
 const events = [];
 const submits = [];
+
+/** How often the consumers of the shared subscription have handled each event. */
+const handled = new Map();
+
+/** A consumer of the shared subscription, which consumes at another gateway if it loses the present one. */
+class Worker {
+  #dies = false;
+
+  /** `gateways` are those that run; others can be added and removed. */
+  constructor(name, gateways) {
+    this.name = name;
+    this.gateways = gateways;
+    this.end = this.#run();
+  }
+
+  /** Handles one more event, and ends before it settles it. */
+  async die() {
+    this.#dies = true;
+    await this.end;
+  }
+
+  async #run() {
+    for (let number = 0; ; ++number) {
+      /** @type {Consumer | undefined} */
+      let consumer;
+      try {
+        consumer = await Consumer.start(this.gateways[number % this.gateways.length]);
+        for (;;) {
+          const [delivery] = await consumer.deliveries(1);
+          const id = delivery.event.event_id;
+          handled.set(id, (handled.get(id) ?? 0) + 1);
+          if (this.#dies) return consumer.call.cancel();
+          await consumer.settle([delivery]);
+        }
+      } catch {
+        consumer?.call.cancel();
+        await pause(100);
+      }
+    }
+  }
+}
+
+/** Waits until each event was handled and settled. */
+async function checkHandled(gateway) {
+  await until(async () => {
+    const state = await stateOf(gateway).catch(() => undefined);
+    return state !== undefined && !Number(state.events_behind ?? 0) && events.every((id) => handled.has(id));
+  }, 'the consumers have handled and settled each event');
+  const times = [...handled.values()].reduce((sum, count) => sum + count, 0);
+  console.log(`  the consumers have handled ${events.length} events, ${times} times in all`);
+}
 
 /** Delivers an event to a gateway. Repeats it as upstream does, until a gateway acknowledges it. */
 async function deliverOne({ simulator }, gateway) {
@@ -77,6 +130,7 @@ async function check(gateways) {
     }
     console.log(`  ${gateway.name} has all ${events.length} events, and the activity of all ${submits.length} submits`);
   }
+  await checkHandled(gateways[0]);
 }
 
 /** Delivers, submits and checks after a fault. */
@@ -100,7 +154,8 @@ async function demonstrate() {
   for (const server of cluster.servers) console.log(`  ${server.name}: ${server.host}`);
 
   step('Starting the upstream simulator, and three gateways with one store');
-  const stack = await SharedLogStack.prepare(scope, { hosts: cluster.hosts });
+  const config = subscriptionConfig({ settle_within: '5s', order_by: 'none' });
+  const stack = await SharedLogStack.prepare(scope, { hosts: cluster.hosts }, { config });
   stack.simulator.webhooks.change({ maxAttempts: 1 });
   const gateways = [];
   for (const name of ['gateway-1', 'gateway-2', 'gateway-3']) await startGateway(stack, gateways, name);
@@ -112,6 +167,19 @@ async function demonstrate() {
   expect('the subscriber got another event', received === events[0]);
   await subscriber.leave();
   console.log(`  a subscriber of gateway-3 received ${received}`);
+
+  step('The consumers of a shared subscription divide the events');
+  const [first] = ['consumer-1', 'consumer-2'].map((name) => new Worker(name, gateways));
+  await checkHandled(gateways[0]);
+
+  step('A consumer dies after it has handled an event, and before it has settled it');
+  let isDead = false;
+  first.die().then(() => (isDead = true));
+  while (!isDead) {
+    await deliverOne(stack, gateways[0]);
+    await until(() => handled.size === events.length, 'a consumer has handled the event');
+  }
+  await checkHandled(gateways[0]);
 
   step('A submit that one gateway carried out is repeated at another');
   await submitOne(gateways[0]);
