@@ -6,8 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Gateway, run } from '../end_to_end/harness.mjs';
 import { SharedLogStack } from '../end_to_end/shared_log_stack.mjs';
-import { binary, root } from '../paths.mjs';
+import { binary } from '../paths.mjs';
 import { PostgresCluster } from '../postgresql/cluster.mjs';
+import { heading, median, row, writeBody } from './tables.mjs';
 
 const quick = process.argv.includes('--quick');
 const ROUNDS = quick ? 1 : 5;
@@ -40,20 +41,9 @@ async function measure(program, args) {
   return valuesOf(stdout);
 }
 
-const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
-
 /** The median of each value of the results. */
 const medians = (results) =>
   Object.fromEntries(Object.keys(results[0]).map((name) => [name, median(results.map((result) => result[name]))]));
-
-const row = (title, values, digits = 0) => {
-  const shown = values.map((value) => (value === undefined ? '' : value.toFixed(digits)).padStart(12));
-  console.log(`  ${title.padEnd(52)}${shown.join('')}`);
-};
-const heading = (title, columns) => {
-  console.log(`\n${title}`);
-  console.log(`  ${''.padEnd(52)}${columns.map((column) => String(column).padStart(12)).join('')}`);
-};
 
 /** Sends deliveries to the gateways, each over its share of the connections. Resolves to their sum. */
 async function deliver(gateways, body, connections, count) {
@@ -163,15 +153,7 @@ async function fill(stack, body) {
 async function main() {
   const cluster = await PostgresCluster.create(scope, { size: 2 });
   const stack = await SharedLogStack.prepare(scope, { hosts: cluster.hosts });
-  const body = join(stack.folder, 'event.json');
-  const activity = readFileSync(join(root, 'tests/bench/activity.json'), 'utf8');
-  writeFileSync(
-    body,
-    activity
-      .replace(/^\{"activity":/, '')
-      .replace(/\}\s*$/, '')
-      .replaceAll('\n', ''),
-  );
+  const body = writeBody(stack.folder);
   const bytes = readFileSync(body).length;
   const many = { max_subscribers: 1000, max_subscribers_per_caller: 1000 };
   const start = (config) =>
