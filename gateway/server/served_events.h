@@ -87,7 +87,7 @@ class ServedEvents {
   Departures departures_;
   PeriodicTask look_{"departures", kLookInterval, [this] { departures_.Look(); }};
   const SubscriptionEnvironment closed_subscriptions_;
-  std::unique_ptr<ConfiguredSubscriptions> subscriptions_;  // null as long as the log is not open, or on a server
+  std::unique_ptr<ConfiguredSubscriptions> subscriptions_;  // null as long as the log is not open
   std::optional<SubscriptionEnvironment> open_subscriptions_;
   std::atomic<const SubscriptionEnvironment*> subscription_environment_ = &closed_subscriptions_;
   StorePreparation preparation_;      // used only by late_
