@@ -584,6 +584,7 @@ void ServedSubscription::Assign() {
 
 void ServedSubscription::Pass(ConsumerId id, Consumer& consumer, Actions& actions) {
   if (consumer.next == nullptr || consumer.assigned.empty()) return;
+  const absl::Time now = options_.now();
   Batch batch;
   size_t bytes = 0;
   while (!consumer.assigned.empty()) {
@@ -594,6 +595,7 @@ void ServedSubscription::Pass(ConsumerId id, Consumer& consumer, Actions& action
       const size_t size = event->second.event->field.size() + kMessageOverheadBytes;
       if (!batch.empty() && bytes + size > kMaxEventMessageBytes) break;
       bytes += size;
+      machine_.OnSent(delivery.position, now);
       batch.push_back({.event = event->second.event,
                        .id = {delivery.partition, delivery.position, delivery.number, machine_.incarnation()},
                        .count = delivery.count,

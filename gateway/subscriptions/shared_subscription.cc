@@ -12,6 +12,9 @@ namespace {
 // The most events that are read at once: some for each of many consumers, so that a message has more than one of them.
 constexpr size_t kMaxRead = 512;
 
+// For how long a reservation is enough.
+constexpr absl::Duration kReserveFor = absl::Seconds(1);
+
 // The names of keys that are not from outside.
 std::string NameOfOne(Position position) { return absl::StrCat("#", position); }
 std::string NameOutOfOrder(Position position) { return absl::StrCat("!", position); }
@@ -331,9 +334,7 @@ SettleResult SharedSubscription::Resume(ConsumerId id, size_t partition, Positio
   if (!item.held || item.deliveries != number || (key.consumer != 0 && key.consumer != id)) {
     return SettleResult::kSuperseded;
   }
-  ends_.erase({item.until, position});
-  item.until = now + options_.settle_within;
-  ends_.insert({item.until, position});
+  BeginTime(position);
   if (key.consumer == 0) SetConsumer(key, id);
   key.unsure.erase(position);
   Refresh(key);
@@ -410,19 +411,29 @@ SharedSubscription::Delivery SharedSubscription::Send(ConsumerId id, Key& key) {
 // Reserves positions for first deliveries, before they are needed. Returns the write after which the event at
 // `position` can be sent.
 uint64_t SharedSubscription::Reserve(Partition& partition, Position position) {
-  if (position + options_.reserve_step / 2 > ProgressOf(partition).reserved) {
+  if (position + reserve_step_ / 2 > ProgressOf(partition).reserved) {
+    AdaptReserveStep();
     const bool is_written = changes_.written() >= reserve_write_;
     // The others will soon need it, too.
     for (auto& [number, each] : partitions_) {
       PartitionProgress& progress = ProgressOf(each);
       if (is_written) each.safely_reserved = progress.reserved;
       if (!each.sends) continue;
-      progress.reserved = std::max(progress.reserved, position + options_.reserve_step);
+      progress.reserved = std::max(progress.reserved, position + reserve_step_);
     }
     WriteProgress(partition);
     reserve_write_ = changes_.next();
   }
   return position <= partition.safely_reserved ? 0 : reserve_write_;
+}
+
+// Nobody knows whether what was reserved was sent when a gateway is gone, so its consumers may have it until its time
+// is over. A small step reserves little that was not sent, and a large one costs few writes.
+void SharedSubscription::AdaptReserveStep() {
+  const absl::Duration lasted = now_ - std::exchange(reserved_at_, now_);
+  if (lasted < kReserveFor / 2) reserve_step_ *= 2;
+  if (lasted > kReserveFor * 2) reserve_step_ /= 2;
+  reserve_step_ = std::clamp(reserve_step_, options_.min_reserve_step, options_.max_reserve_step);
 }
 
 void SharedSubscription::WriteProgress(const Partition& of) {
@@ -440,6 +451,18 @@ void SharedSubscription::GiveBack(Position position, int64_t number, absl::Time 
   Release(position, item);
   --item.deliveries;
   Refresh(*item.key);
+}
+
+void SharedSubscription::OnSent(Position position, absl::Time now) {
+  now_ = now;
+  BeginTime(position);
+}
+
+void SharedSubscription::BeginTime(Position position) {
+  Item& item = unsettled_.at(position);
+  ends_.erase({item.until, position});
+  item.until = now_ + options_.settle_within;
+  ends_.insert({item.until, position});
 }
 
 bool SharedSubscription::IsWaiting(Position position) const {
@@ -484,9 +507,7 @@ SharedSubscription::Settled SharedSubscription::Settle(size_t partition, Positio
       must_write = parked_.contains(position);
       break;
     case SettleOutcome::kExtend:
-      ends_.erase({item.until, position});
-      item.until = now + options_.settle_within;
-      ends_.insert({item.until, position});
+      BeginTime(position);
       must_write = false;
       break;
   }
@@ -909,7 +930,7 @@ void SharedSubscription::Advance(Partition& partition, bool must_write) {
       must_write = true;
     }
   }
-  if (must_write || progress.through - partition.written_through >= options_.reserve_step) WriteProgress(partition);
+  if (must_write || progress.through - partition.written_through >= options_.max_reserve_step) WriteProgress(partition);
 }
 
 // Moves the position of a lagging key past what is settled, at most to its partition's, which counts for the later

@@ -61,8 +61,10 @@ class SharedSubscription {
     // If so many events are parked, no further ones are: kPark is refused, and an event that was sent `max_deliveries`
     // times is sent again and again.
     size_t max_parked = 10000;
-    // How many positions are reserved ahead for deliveries; see SubscriptionHead::reserved.
-    Position reserve_step = 4096;
+    // How many positions are reserved ahead for deliveries; see SubscriptionHead::reserved. Between these numbers, it
+    // is what the subscription sends in about a second.
+    Position min_reserve_step = 64;
+    Position max_reserve_step = 4096;
   };
 
   // An event of the log that passes the filter.
@@ -188,6 +190,9 @@ class SharedSubscription {
   // Returns new deliveries: no consumer gets more than `max_each`. The consumer with the most places gets the next
   // `in_a_row` ones; of several such consumers, the one that has waited the longest.
   std::vector<Delivery> Assign(absl::Time now, size_t max_each, size_t in_a_row = 1);
+
+  // The delivery, which is current, is sent only now: the consumer's time begins again.
+  void OnSent(Position position, absl::Time now);
 
   // Takes back a delivery that was not sent, as if Assign had not returned it. Later deliveries of the same key must
   // have been taken back before.
@@ -334,8 +339,11 @@ class SharedSubscription {
   void SendAgain(Key& key, Position from, DeliveryReason reason, DeliveryReason of_others);
   void Hold(Position position, Item& item, absl::Time until);
   void Release(Position position, Item& item);
+  // The time of the event's consumer begins now.
+  void BeginTime(Position position);
   Delivery Send(ConsumerId id, Key& key);
   uint64_t Reserve(Partition& partition, Position position);
+  void AdaptReserveStep();
   // Writes the progress of this partition, and of those of which events are sent.
   void WriteProgress(const Partition& of);
   void StopSending(Partition& partition);
@@ -357,9 +365,11 @@ class SharedSubscription {
   SubscriptionHead head_;  // its parts of partitions that it does not have mean nothing
   std::map<size_t, Partition> partitions_;
   UnwrittenChanges changes_;
-  absl::Time now_;              // of the latest call with a time
-  uint64_t reserve_write_ = 0;  // the write that reserves the positions that head_ has
-  Position sought_from_ = 0;    // where the subscription had been before the latest Seek
+  absl::Time now_;                                 // of the latest call with a time
+  uint64_t reserve_write_ = 0;                     // the write that reserves the positions that head_ has
+  Position reserve_step_ = 0;                      // of this write
+  absl::Time reserved_at_ = absl::InfinitePast();  // when
+  Position sought_from_ = 0;                       // where the subscription had been before the latest Seek
 
   std::map<Position, Parked> parked_;
   std::vector<Position> newly_parked_;

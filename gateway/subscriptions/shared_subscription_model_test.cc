@@ -786,7 +786,8 @@ TEST(SharedSubscriptionModelTest, BehavesAsTheModel) {
     options.max_unsettled_per_key = 1 + seed % 3;
     options.max_window = 4 + seed % 7;
     options.max_lagging_keys = 1 + seed % 4;
-    options.reserve_step = 1 + seed % 9;
+    options.min_reserve_step = 1 + seed % 3;
+    options.max_reserve_step = 3 + seed % 7;
     if (seed % 2 == 0) options.max_parked = 1 + seed % 3;
     History history(seed, options);
     for (int step = 0; step < 200; ++step) {

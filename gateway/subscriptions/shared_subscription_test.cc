@@ -29,7 +29,8 @@ SharedSubscription::Options Options() {
           .max_unsettled_per_key = 2,
           .max_window = 6,
           .max_lagging_keys = 2,
-          .reserve_step = 100};
+          .min_reserve_step = 100,
+          .max_reserve_step = 100};
 }
 
 std::vector<Position> PositionsOf(const std::vector<Delivery>& deliveries) {
@@ -233,6 +234,57 @@ TEST_F(SharedSubscriptionTest, WhatIsSettledInOrderWritesOnlyTheProgress) {
   EXPECT_EQ(change.progress.at(sent[1].partition).through, 1);
   EXPECT_THAT(change.put, IsEmpty());
   EXPECT_THAT(change.erase, IsEmpty());
+}
+
+// A write, or another event of the same message, can take long.
+TEST_F(SharedSubscriptionTest, TheTimeOfAConsumerBeginsWhenTheEventIsSent) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a", "b"});
+  const auto sent = Assign(consumer);
+  ASSERT_THAT(sent, SizeIs(2));
+  Pass(absl::Seconds(29));
+  subscription_.OnSent(sent[0].position, now_);
+  Pass(absl::Seconds(29));
+  EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
+  EXPECT_EQ(Settle(sent[1]), SettleResult::kSuperseded);
+}
+
+// What is reserved and not sent waits in vain for its consumers when the gateway is gone; see Partition::unknown_until.
+TEST_F(SharedSubscriptionTest, ReservesAheadWhatItSendsInAboutASecond) {
+  SharedSubscription::Options options = Options();
+  options.max_window = 1'000'000;
+  options.settle_within = absl::Hours(24);
+  options.min_reserve_step = 64;
+  options.max_reserve_step = 4096;
+  subscription_.SetOptions(options);
+  const auto consumer = subscription_.AddConsumer(1'000'000);
+  struct Rate {
+    absl::Duration interval;  // between events
+    int events;
+    Position max_ahead;
+    int max_writes;
+  };
+  for (const Rate& rate :
+       {Rate{absl::Milliseconds(100), 600, 64, 20}, Rate{absl::Milliseconds(1), 20'000, 4000, 50},
+        Rate{absl::Microseconds(10), 100'000, 4096, 60}, Rate{absl::Milliseconds(100), 5'000, 64, 200}}) {
+    SCOPED_TRACE(rate.interval);
+    int writes = 0;
+    Position reserved = 0;
+    for (int i = 0; i < rate.events; ++i) {
+      Pass(rate.interval);
+      Read({""});
+      ASSERT_THAT(Assign(consumer), SizeIs(1));
+      if (!subscription_.changes().CanTake()) continue;
+      ++writes;
+      for (const auto& [partition, progress] : subscription_.changes().Take("s").progress) {
+        reserved = std::max(reserved, progress.reserved);
+      }
+      subscription_.changes().Finish(true);
+    }
+    EXPECT_GE(reserved, latest_);
+    EXPECT_LE(reserved - latest_, rate.max_ahead);
+    EXPECT_LE(writes, rate.max_writes);
+  }
 }
 
 TEST_F(SharedSubscriptionTest, NothingIsReservedOfAPartitionThatIsGivenUp) {
