@@ -500,20 +500,20 @@ absl::Status PostgresConnection::Receive(size_t count, Time deadline, std::vecto
   }
 }
 
-absl::Status PostgresConnection::AwaitNotification(Time deadline, int wake) {
+absl::StatusOr<std::set<std::string>> PostgresConnection::AwaitNotification(Time deadline, int wake) {
   if (!usable_) return absl::UnavailableError("the connection is lost");
-  bool notified = false;
-  const auto take = [this, &notified] {
+  std::set<std::string> payloads;
+  const auto take = [this, &payloads] {
     while (PGnotify* notification = PQnotifies(connection_.get())) {
+      if (notification->be_pid != process_) payloads.insert(notification->extra);
       PQfreemem(notification);
-      notified = true;
     }
   };
   take();  // those that arrived with the responses of the last Run
-  if (notified || !Await(PQsocket(connection_.get()), POLLIN, wake, deadline)) return absl::OkStatus();
+  if (!payloads.empty() || !Await(PQsocket(connection_.get()), POLLIN, wake, deadline)) return payloads;
   if (PQconsumeInput(connection_.get()) != 1) return Lost(PQerrorMessage(connection_.get()));
   take();
-  return absl::OkStatus();
+  return payloads;
 }
 
 absl::Status PostgresConnection::Lost(absl::string_view why) {

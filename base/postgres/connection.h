@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -114,8 +115,9 @@ class PostgresConnection {
   absl::Status Prove();
 
   // Waits until the server sends a notification of LISTEN, until `deadline`, or until `wake`, a file descriptor, can be
-  // read. Discards the notifications. Errors: kUnavailable.
-  absl::Status AwaitNotification(std::chrono::steady_clock::time_point deadline, int wake);
+  // read. Returns the payloads of the notifications that other sessions have caused since the last call. Errors:
+  // kUnavailable.
+  absl::StatusOr<std::set<std::string>> AwaitNotification(std::chrono::steady_clock::time_point deadline, int wake);
 
   // Returns whether a later Run can succeed.
   bool usable() const { return usable_ && !IsOutdated(); }

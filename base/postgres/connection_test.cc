@@ -25,6 +25,7 @@
 namespace stampgate {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
@@ -191,9 +192,10 @@ TEST(PostgresConnectionTest, ANotificationEndsTheWait) {
   const std::unique_ptr<PostgresConnection> listener = Open();
   const std::unique_ptr<PostgresConnection> sender = Open();
   ASSERT_TRUE(listener->Run({{"LISTEN channel"}}).ok());
-  ASSERT_TRUE(sender->Run({{"NOTIFY channel"}}).ok());
+  ASSERT_TRUE(listener->Run({{"NOTIFY channel, 'own'"}}).ok());
+  ASSERT_TRUE(sender->Run({{"NOTIFY channel, 'of another session'"}}).ok());
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-  EXPECT_TRUE(listener->AwaitNotification(deadline, /*wake=*/-1).ok());
+  EXPECT_THAT(*listener->AwaitNotification(deadline, /*wake=*/-1), ElementsAre("of another session"));
   EXPECT_LT(std::chrono::steady_clock::now(), deadline);
   EXPECT_EQ(listener->Run({{"SELECT 1"}})->front().Number(0, 0), 1);
 }

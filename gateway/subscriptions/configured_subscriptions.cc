@@ -128,6 +128,7 @@ ConfiguredSubscriptions::ConfiguredSubscriptions(Options options)
     Log(Severity::kWarning, "subscription_not_held", {{"subscription", name}, {"message", std::string(why.message())}});
     if (absl::IsNotFound(why)) settings_->ReportDeleted(name);
   };
+  of_keeper.on_other_incarnation = [this](const std::string& name) { settings_->ReportDeleted(name); };
   of_keeper.on_settings = [this](const std::string& name, const DeclaredSettings& settings) {
     settings_->Report(name, settings);
   };
@@ -196,13 +197,21 @@ void ConfiguredSubscriptions::End(ServedSubscription& subscription, const absl::
   if (keeper_.has_value()) keeper_->Remove(subscription.name());
 }
 
+absl::StatusOr<SubscriptionStates> ConfiguredSubscriptions::Stored() {
+  if (options_.holds == nullptr) return options_.store->Load();
+  ABSL_ASSIGN_OR_RETURN(const std::set<std::string> names, options_.holds->Names());
+  SubscriptionStates states;
+  for (const std::string& name : names) states[name];
+  return states;
+}
+
 absl::Status ConfiguredSubscriptions::Apply() {
   const std::shared_ptr<const Access> access = options_.access->Get();
   if (settings_.has_value() && settings_->Update()) applied_ = nullptr;
   if (access == applied_) return absl::OkStatus();
   const Entries before = entries();
   Entries after;
-  absl::StatusOr<SubscriptionStates> stored = options_.store->Load();
+  absl::StatusOr<SubscriptionStates> stored = Stored();
   const auto count = static_cast<size_t>(access->settings.subscriptions_size());
   absl::Status status;
   for (const config::v1::Subscription& config : access->settings.subscriptions()) {
@@ -330,7 +339,7 @@ absl::Status ConfiguredSubscriptions::DeleteState(const std::string& name) {
     return ToStatus(GatewayError(absl::StatusCode::kFailedPrecondition, v1::ERROR_REASON_SUBSCRIPTION_DECLARED,
                                  absl::StrCat("the gateway's config declares the subscription ", name)));
   }
-  ABSL_ASSIGN_OR_RETURN(const SubscriptionStates stored, options_.store->Load());
+  ABSL_ASSIGN_OR_RETURN(const SubscriptionStates stored, Stored());
   if (!stored.contains(name)) {
     return ToStatus(GatewayError(absl::StatusCode::kNotFound, v1::ERROR_REASON_SUBSCRIPTION_NOT_FOUND,
                                  absl::StrCat("the gateway keeps no state of a subscription ", name)));
@@ -340,8 +349,9 @@ absl::Status ConfiguredSubscriptions::DeleteState(const std::string& name) {
   removal.remove = true;
   const absl::Status removed = Write(std::move(removal));
   if (absl::IsFailedPrecondition(removed)) {
-    return ToStatus(GatewayError(absl::StatusCode::kFailedPrecondition, v1::ERROR_REASON_SUBSCRIPTION_DECLARED,
-                                 absl::StrCat("the config of another gateway declares the subscription ", name)));
+    return ToStatus(
+        GatewayError(absl::StatusCode::kFailedPrecondition, v1::ERROR_REASON_SUBSCRIPTION_DECLARED,
+                     absl::StrCat("a gateway serves the subscription ", name, ", or has done so a moment ago")));
   }
   ABSL_RETURN_IF_ERROR(removed);
   Log(Severity::kWarning, "subscription_deleted", {{"subscription", name}});

@@ -82,6 +82,8 @@ class ConfiguredSubscriptions : public SubscriptionSet {
 
   explicit ConfiguredSubscriptions(Options options);
 
+  // Returns what the store has. With holds, only the names count, because each hold brings the state of its partitions.
+  absl::StatusOr<SubscriptionStates> Stored();
   // Applies the config in force. Used by Open, and then only by the thread of `task_`, as are the next functions.
   absl::Status Apply();
   // Returns the settings that apply. `stored` are the states that the store has. Creates the subscription if it has no

@@ -15,14 +15,15 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "gateway/config/subscription_rules.h"
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/feed.h"
 #include "gateway/feed/feed_metrics.h"
 #include "gateway/metrics/registry.h"
 #include "translate/testing/dynamic_message.h"
 #include "translate/testing/status.h"
+#include "webhooks/log/fake_subscription_holds.h"
 #include "webhooks/log/fake_subscription_store.h"
-#include "webhooks/log/subscription_holds.h"
 
 namespace stampgate {
 namespace {
@@ -45,27 +46,6 @@ config::v1::Subscription Payouts(const std::string& start = "earliest") {
   return subscription;
 }
 
-// What gateways share, while the server is away.
-class AbsentHolds : public SubscriptionHolds {
- public:
-  absl::StatusOr<DeclaredSettings> Declare(const SubscriptionDeclaration&) override { return kAway; }
-  absl::StatusOr<Hold> Renew(const HoldRenewal&) override { return kAway; }
-  absl::Status End(const std::string&, absl::Duration) override { return kAway; }
-  absl::Status Seek(const std::string&, Position) override { return kAway; }
-  absl::StatusOr<int64_t> Ask(const std::string&, size_t, const std::string&) override { return kAway; }
-  absl::StatusOr<std::vector<HolderRequest>> Requests() override { return kAway; }
-  absl::StatusOr<std::vector<HolderAnswer>> TakeAnswers() override { return kAway; }
-  absl::StatusOr<std::vector<SubscriptionRow>> Parked(const std::string&, Position, size_t) override { return kAway; }
-  absl::StatusOr<std::vector<SubscriptionRow>> ParkedAt(const std::string&, const std::vector<Position>&) override {
-    return kAway;
-  }
-  void Await(std::chrono::steady_clock::time_point) override {}
-  void Wake() override {}
-
- private:
-  const absl::Status kAway = absl::UnavailableError("the server is away");
-};
-
 class ConfiguredSubscriptionsTest : public ::testing::Test {
  protected:
   ConfiguredSubscriptionsTest() { store_.AnswerAtOnce(); }
@@ -76,9 +56,11 @@ class ConfiguredSubscriptionsTest : public ::testing::Test {
     access_.Set(std::move(access));
   }
 
-  absl::StatusOr<std::unique_ptr<ConfiguredSubscriptions>> Open() {
+  // `holds` is not null if other gateways share the store.
+  absl::StatusOr<std::unique_ptr<ConfiguredSubscriptions>> Open(SubscriptionHolds* holds = nullptr) {
     return ConfiguredSubscriptions::Open({.log = &log_,
                                           .store = &store_,
+                                          .holds = holds,
                                           .source = feed_.get(),
                                           .access = &access_,
                                           .metrics = &registry_,
@@ -152,18 +134,43 @@ TEST_F(ConfiguredSubscriptionsTest, DoesNotOpenIfTheStoreCannotBeReadOrWritten) 
 
 TEST_F(ConfiguredSubscriptionsTest, OpensWhileTheSharedServerIsAway) {
   Configure({Payouts()});
-  AbsentHolds holds;
-  const auto subscriptions =
-      ConfiguredSubscriptions::Open({.log = &log_,
-                                     .store = &store_,
-                                     .holds = &holds,
-                                     .source = feed_.get(),
-                                     .access = &access_,
-                                     .metrics = &registry_,
-                                     .now = [this] { return absl::FromUnixSeconds(seconds_++); }});
+  FakeSubscriptionHolds holds;
+  holds.Fail(absl::UnavailableError("the server is away"));
+  const auto subscriptions = Open(&holds);
   ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
   EXPECT_EQ((*subscriptions)->Find("payouts"), nullptr) << "it begins when the server answers";
   EXPECT_THAT(registry_.Render(), HasSubstr("\nstampgate_subscriptions_not_served 1\n"));
+}
+
+// While this gateway was cut off, another one has deleted the subscription, and declared it with the same version.
+TEST_F(ConfiguredSubscriptionsTest, ASubscriptionThatWasDeletedAndDeclaredAgainHasTheNewSettings) {
+  Configure({Payouts()});
+  FakeSubscriptionHolds holds;
+  Hold hold = {.number = 1};
+  hold.state.head.order = config::v1::ORDER_BY_ACTIVITY;
+  holds.Give(hold);
+  const auto subscriptions = Open(&holds);
+  ASSERT_TRUE(subscriptions.ok()) << subscriptions.status();
+  const auto before = (*subscriptions)->Find("payouts");
+  while (holds.renewals() == 0) std::this_thread::yield();
+  config::v1::Subscription other = Payouts();
+  other.clear_callers();
+  other.add_callers("another service");
+  DeclaredSettings declared;
+  declared.version = other.version();
+  declared.settings = VersionedSettingsOf(other).SerializeAsString();
+  declared.order = config::v1::ORDER_BY_ACTIVITY;
+  holds.Replace("payouts", declared);
+  hold.state.head.incarnation = 2;
+  holds.Give(hold);
+  while ((*subscriptions)->Find("payouts")->callers.contains("service")) std::this_thread::yield();
+  EXPECT_THAT((*subscriptions)->Find("payouts")->callers, ElementsAre("another service"));
+  EXPECT_EQ((*subscriptions)->Find("payouts")->served, before->served) << "it continues";
+  declared.order = hold.state.head.order = config::v1::ORDER_BY_ORGANIZATION;
+  holds.Replace("payouts", declared);
+  holds.Give(hold);
+  while ((*subscriptions)->Find("payouts")->served == before->served) std::this_thread::yield();
+  EXPECT_EQ((*subscriptions)->Find("payouts")->served->order(), ServedSubscription::Order::kOrganization);
 }
 
 TEST_F(ConfiguredSubscriptionsTest, AReloadBeginsAndEndsSubscriptions) {

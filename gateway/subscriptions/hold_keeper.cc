@@ -11,9 +11,8 @@ namespace stampgate {
 namespace {
 
 constexpr std::chrono::seconds kRenewEach(1);
-
-// A gateway that is gone loses its partitions sooner.
-constexpr std::chrono::seconds kAnswerWithin(15);
+// When many holds change, each wakes all gateways.
+constexpr std::chrono::milliseconds kRenewAtMostEach(50);
 
 absl::StatusOr<std::vector<SubscriptionRow>> ToCaller(absl::StatusOr<std::vector<SubscriptionRow>> rows) {
   return rows.ok() ? std::move(rows) : LogUnavailable();
@@ -61,6 +60,7 @@ void HoldKeeper::Remove(const std::string& name) {
   Post([&] {
     NoteFailure(name, options_.holds->End(name, subscription->settle_within()));
     failures_.erase(name);
+    incarnations_.erase(name);
     removed.set_value();
   });
   removed.get_future().wait();
@@ -77,7 +77,8 @@ ServedSubscription::Peers HoldKeeper::PeersOf(const std::string& name) {
   peers.ask = [this, name](size_t partition, std::string request, OnAnswer done) {
     {
       const MutexLock lock(mutex_);
-      questions_.push_back({name, partition, std::move(request), std::move(done), Clock::now() + kAnswerWithin});
+      questions_.push_back(
+          {name, partition, std::move(request), std::move(done), Clock::now() + options_.answer_within});
     }
     WakeThread();
   };
@@ -124,7 +125,7 @@ void HoldKeeper::Run() {
       while (!ends_ && served_.empty() && tasks_.empty() && questions_.empty() && asked_.empty()) changed_.Wait(mutex_);
       if (ends_) break;
     }
-    options_.holds->Await(renew_at_);
+    if (options_.holds->Await(renew_at_)) renew_at_ = std::min(renew_at_, renewed_at_ + kRenewAtMostEach);
   }
   RunPosted();
   const MutexLock lock(mutex_);
@@ -166,7 +167,8 @@ void HoldKeeper::RenewAll() {
     const MutexLock lock(mutex_);
     if (!std::exchange(has_new_, false) && Clock::now() < renew_at_) return;
   }
-  renew_at_ = Clock::now() + kRenewEach;
+  renewed_at_ = Clock::now();
+  renew_at_ = renewed_at_ + kRenewEach;
   for (const auto& [name, subscription] : served()) Renew(*subscription);
 }
 
@@ -178,6 +180,9 @@ bool HoldKeeper::Renew(ServedSubscription& subscription) {
   NoteFailure(subscription.name(), hold.status());
   if (!hold.ok()) return false;
   subscription.OnHold(*hold);
+  const int64_t incarnation = hold->state.head.incarnation;
+  const auto known = incarnations_.emplace(subscription.name(), incarnation).first;
+  if (std::exchange(known->second, incarnation) != incarnation) options_.on_other_incarnation(subscription.name());
   if (hold->settings.has_value()) options_.on_settings(subscription.name(), *hold->settings);
   return true;
 }
@@ -199,14 +204,17 @@ void HoldKeeper::Exchange() {
     }
   }
   if (asked_.empty()) return;
-  if (const auto answers = options_.holds->TakeAnswers(); answers.ok()) {
+  // Many answers must not delay the renewals.
+  do {
+    const auto answers = options_.holds->TakeAnswers();
+    if (!answers.ok() || answers->empty()) break;
     for (const HolderAnswer& answer : *answers) {
       const auto it = asked_.find(answer.id);
       if (it == asked_.end()) continue;
       it->second.done(answer.answer);
       asked_.erase(it);
     }
-  }
+  } while (Clock::now() < renew_at_);
   const Clock::time_point now = Clock::now();
   for (auto it = asked_.begin(); it != asked_.end();) {
     if (it->second.until > now) {

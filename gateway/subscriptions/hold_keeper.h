@@ -26,9 +26,14 @@ class HoldKeeper {
  public:
   struct Options {
     SubscriptionHolds* holds = nullptr;  // must outlive this
+    // How long an answer may take. A gateway that is gone loses its partitions sooner.
+    std::chrono::steady_clock::duration answer_within = std::chrono::seconds(15);
     // These are called on the keeper's thread. This reports that a hold was not renewed, or not ended, for another
     // reason than the time before, or that there is no such subscription.
     std::function<void(const std::string& subscription, const absl::Status& why)> on_not_renewed;
+    // Reports that the subscription has another incarnation than the time before: somebody has called Seek, or has
+    // deleted it and declared it again.
+    std::function<void(const std::string& subscription)> on_other_incarnation;
     // Passes the settings of a subscription that differ from those that the gateway uses, each second.
     std::function<void(const std::string& subscription, const DeclaredSettings& settings)> on_settings;
   };
@@ -79,8 +84,10 @@ class HoldKeeper {
 
   const Options options_;
   std::map<int64_t, Question> asked_;             // by the ids of the requests; used only by the thread
+  Clock::time_point renewed_at_;                  // used only by the thread
   Clock::time_point renew_at_;                    // used only by the thread
   std::map<std::string, absl::Status> failures_;  // of the latest renewals; used only by the thread
+  std::map<std::string, int64_t> incarnations_;   // also of them
 
   mutable Mutex mutex_;
   Condition changed_;  // of what the mutex guards

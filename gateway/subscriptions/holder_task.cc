@@ -100,9 +100,16 @@ std::string EncodeResult(const TaskResult& result) {
   return answer.SerializeAsString();
 }
 
+std::string NotUnderstood() {
+  subscriptions::HolderAnswer answer;
+  answer.set_not_understood(true);
+  return answer.SerializeAsString();
+}
+
 std::optional<TaskResult> DecodeResult(absl::string_view answer) {
   subscriptions::HolderAnswer parsed;
   if (!parsed.ParseFromArray(answer.data(), static_cast<int>(answer.size()))) return std::nullopt;
+  if (parsed.not_understood()) return std::nullopt;
   return TaskResult{
       {parsed.refused().begin(), parsed.refused().end()}, parsed.too_many_parked(), parsed.not_read_yet()};
 }

@@ -55,6 +55,9 @@ std::optional<HolderTask> DecodeTask(absl::string_view request, size_t partition
 
 // Returns the result as the text of an answer.
 std::string EncodeResult(const TaskResult& result);
+// Returns the answer to a request that DecodeTask does not understand.
+std::string NotUnderstood();
+// Returns nothing if the holder has not understood the request, or if this release does not understand the answer.
 std::optional<TaskResult> DecodeResult(absl::string_view answer);
 
 }  // namespace stampgate

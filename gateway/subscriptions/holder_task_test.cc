@@ -50,6 +50,7 @@ TEST(HolderTaskTest, AResultIsReadAsItWasWritten) {
   EXPECT_EQ(DecodeResult(EncodeResult(result)), result);
   EXPECT_EQ(DecodeResult(EncodeResult({})), TaskResult());
   EXPECT_EQ(DecodeResult("\xff"), std::nullopt);
+  EXPECT_EQ(DecodeResult(NotUnderstood()), std::nullopt);
 }
 
 }  // namespace

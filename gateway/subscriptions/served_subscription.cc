@@ -58,16 +58,6 @@ absl::Status MissingError(const LostEvents& missing, bool is_trimmed) {
       absl::StrCat("the event log ", missing.gone ? "has lost " : "cannot read ", range, what)));
 }
 
-absl::Status NotReadYet() {
-  return ToStatus(GatewayError(absl::StatusCode::kUnavailable, v1::ERROR_REASON_EVENT_LOG_UNAVAILABLE,
-                               "the gateway was started, and has not read the event again"));
-}
-
-absl::Status TooManyParked() {
-  return ToStatus(GatewayError(absl::StatusCode::kResourceExhausted, v1::ERROR_REASON_TOO_MANY_PARKED,
-                               "the subscription cannot park further events: retry or skip parked ones"));
-}
-
 }  // namespace
 
 ServedSubscription::ServedSubscription(Options options)
@@ -238,54 +228,8 @@ ServedSubscription::OnBatch ServedSubscription::TakeNext(ConsumerId id, Consumer
 
 // --- Settling.
 
-// Calls `done` when nothing refers to it any more.
-class ServedSubscription::Results {
- public:
-  explicit Results(OnSettled done) : done_(std::move(done)) {}
-  ~Results() {
-    const MutexLock lock(mutex_);
-    absl::c_sort(refused_);
-    // An answer that has not come means nothing.
-    if (expected_ > 0) status_.Update(LogUnavailable());
-    if (status_.ok()) {
-      done_(std::move(refused_));
-    } else {
-      done_(status_);
-    }
-  }
-
-  // An answer will come, and has come.
-  void Expect() {
-    const MutexLock lock(mutex_);
-    ++expected_;
-  }
-  void Count() {
-    const MutexLock lock(mutex_);
-    --expected_;
-  }
-
-  void Add(const absl::Status& status) {
-    const MutexLock lock(mutex_);
-    status_.Update(status);
-  }
-
-  void Add(const TaskResult& result) {
-    const MutexLock lock(mutex_);
-    if (result.not_read_yet) status_.Update(NotReadYet());
-    if (result.too_many_parked) status_.Update(TooManyParked());
-    refused_.insert(refused_.end(), result.refused.begin(), result.refused.end());
-  }
-
- private:
-  Mutex mutex_;
-  int expected_ ABSL_GUARDED_BY(mutex_) = 0;  // answers
-  absl::Status status_ ABSL_GUARDED_BY(mutex_);
-  std::vector<size_t> refused_ ABSL_GUARDED_BY(mutex_);
-  OnSettled done_;
-};
-
 void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
-                                const std::string& reason, OnSettled done) {
+                                const std::string& reason, OnTaskResults done) {
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!machine_.HasRecovered() && end_.ok() && !report_waits_) {
       after_recovery_.push_back([=, self = shared_from_this(), done = std::move(done)]() mutable {
@@ -293,9 +237,14 @@ void ServedSubscription::Settle(const std::vector<DeliveryId>& deliveries, Settl
       });
       return;
     }
-    auto results = std::make_shared<Results>(std::move(done));
+    auto results = std::make_shared<TaskResults>(std::move(done));
     Outcome settled = Carry(SettleTask{deliveries, outcome, delay, reason});
     for (const size_t index : settled.result.refused) ProveHold(deliveries[index].partition, settled);
+    if (outcome == SettleOutcome::kExtend) {
+      for (const DeliveryId& id : deliveries) {
+        if (machine_.Holds(id.partition)) ProveHold(id.partition, settled);
+      }
+    }
     std::map<size_t, std::vector<size_t>> by_partition;
     for (const size_t index : settled.elsewhere) by_partition[deliveries[index].partition].push_back(index);
     for (auto& [partition, indexes] : by_partition) {
@@ -341,15 +290,15 @@ ServedSubscription::Outcome ServedSubscription::Carry(const ParkedTask& task) {
   return outcome;
 }
 
-// A gateway that was paused can believe that it has a partition, and know only earlier deliveries. So a refusal waits
-// for a write, which the store refuses if the hold has ended.
+// A gateway that was paused can believe that it has a partition, and know only earlier deliveries. So what writes
+// nothing else, a refusal or an extension, waits for a write, which the store refuses if the hold has ended.
 void ServedSubscription::ProveHold(size_t partition, Outcome& outcome) {
   if (!options_.peers.has_value()) return;
   machine_.WriteProgressOf(partition);
   outcome.after_write = std::max(outcome.after_write, machine_.changes().last());
 }
 
-void ServedSubscription::Report(Outcome outcome, const std::shared_ptr<Results>& results, Actions& actions) {
+void ServedSubscription::Report(Outcome outcome, const std::shared_ptr<TaskResults>& results, Actions& actions) {
   After(
       outcome.after_write,
       [result = std::move(outcome.result), results](const absl::Status& status) {
@@ -360,17 +309,11 @@ void ServedSubscription::Report(Outcome outcome, const std::shared_ptr<Results>&
 }
 
 void ServedSubscription::AskHolder(size_t partition, const HolderTask& task, std::vector<size_t> indexes,
-                                   const std::shared_ptr<Results>& results, Actions& actions) {
+                                   const std::shared_ptr<TaskResults>& results, Actions& actions) {
   if (!options_.peers.has_value()) return results->Add(LogUnavailable());
   results->Expect();
   auto on_answer = [indexes = std::move(indexes), results](const absl::StatusOr<std::string>& answer) {
-    results->Count();
-    if (!answer.ok()) return results->Add(answer.status());
-    std::optional<TaskResult> result = DecodeResult(*answer);
-    if (!result.has_value()) return results->Add(LogUnavailable());
-    std::erase_if(result->refused, [&](size_t index) { return index >= indexes.size(); });
-    for (size_t& index : result->refused) index = indexes[index];
-    results->Add(*result);
+    results->AddAnswer(answer, indexes);
   };
   actions.push_back(
       [self = shared_from_this(), partition, request = EncodeTask(task), on_answer = std::move(on_answer)]() mutable {
@@ -379,15 +322,17 @@ void ServedSubscription::AskHolder(size_t partition, const HolderTask& task, std
 }
 
 void ServedSubscription::OnRequest(const HolderRequest& request) {
-  // What is not understood is not answered: the asker gets UNAVAILABLE.
   const std::optional<HolderTask> task = DecodeTask(request.request, request.partition);
-  if (!task.has_value()) return;
   Do([&](Actions&) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!machine_.HasRecovered() || !machine_.Holds(request.partition)) return;
+    if (!machine_.Holds(request.partition) || (!machine_.HasRecovered() && !report_waits_)) return;
     if (machine_.changes().HasAnswer(request.id)) return;
-    const Outcome outcome =
-        std::visit([this](const auto& each) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return Carry(each); }, *task);
-    machine_.changes().Answer(request.id, request.partition, EncodeResult(outcome.result));
+    std::string answer = NotUnderstood();
+    if (task.has_value()) {
+      const Outcome outcome =
+          std::visit([this](const auto& each) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return Carry(each); }, *task);
+      answer = EncodeResult(outcome.result);
+    }
+    machine_.changes().Answer(request.id, request.partition, std::move(answer));
   });
 }
 
@@ -398,7 +343,7 @@ void ServedSubscription::ResumeSettles(Actions& actions) {
 
 // --- Administration.
 
-void ServedSubscription::ChangeParked(const std::vector<Position>& positions, ParkedChange change, OnSettled done) {
+void ServedSubscription::ChangeParked(const std::vector<Position>& positions, ParkedChange change, OnTaskResults done) {
   std::map<Position, size_t> partitions;
   if (options_.peers.has_value()) {
     const absl::StatusOr<std::vector<SubscriptionRow>> rows = options_.peers->parked_at(positions);
@@ -406,7 +351,7 @@ void ServedSubscription::ChangeParked(const std::vector<Position>& positions, Pa
     for (const SubscriptionRow& row : *rows) partitions[row.position] = row.partition;
   }
   Do([&](Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    auto results = std::make_shared<Results>(std::move(done));
+    auto results = std::make_shared<TaskResults>(std::move(done));
     std::map<size_t, std::vector<size_t>> by_partition;
     ParkedTask here = {{}, change};
     std::vector<size_t> indexes_here;

@@ -27,6 +27,7 @@
 #include "gateway/subscriptions/delivery_reason.h"
 #include "gateway/subscriptions/holder_task.h"
 #include "gateway/subscriptions/shared_subscription.h"
+#include "gateway/subscriptions/task_results.h"
 #include "webhooks/log/event_filter.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/subscription_holds.h"
@@ -162,17 +163,14 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // If `gives_back`, the consumer's events are sent again at once; otherwise, when their time is over.
   void Leave(ConsumerId consumer, bool gives_back);
 
-  // --- Settling. `done` gets the indexes of superseded deliveries when the rest is durable. Errors: UNAVAILABLE
-  // (EVENT_LOG_UNAVAILABLE) if the store cannot write, or if the events were not read again since the start;
-  // RESOURCE_EXHAUSTED (TOO_MANY_PARKED) if an event cannot be parked. The other deliveries are settled even then.
-  using OnSettled = absl::AnyInvocable<void(absl::StatusOr<std::vector<size_t>>)>;
+  // --- Settling. `done` gets the indexes of superseded deliveries when the rest is durable.
   void Settle(const std::vector<DeliveryId>& deliveries, SettleOutcome outcome, absl::Duration delay,
-              const std::string& reason, OnSettled done);
+              const std::string& reason, OnTaskResults done);
 
   // --- Administration, of all partitions: with peers, also of those that others hold. The first two block with peers.
 
-  // `done` gets the indexes of the positions that were not parked, when the change is durable. Errors: those of Settle.
-  void ChangeParked(const std::vector<Position>& positions, ParkedChange change, OnSettled done);
+  // `done` gets the indexes of the positions that were not parked, when the change is durable.
+  void ChangeParked(const std::vector<Position>& positions, ParkedChange change, OnTaskResults done);
   // Returns at most `most` parked events after `after`. Errors: UNAVAILABLE (EVENT_LOG_UNAVAILABLE).
   absl::StatusOr<std::vector<ParkedEvent>> Parked(Position after, size_t most) const;
   void Seek(Position position, absl::AnyInvocable<void(absl::Status)> done);
@@ -192,9 +190,6 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   void Close(absl::AnyInvocable<void()> done);
 
  private:
-  // Gathers the results of several holders, of which one call consists.
-  class Results;
-
   using SteadyClock = std::chrono::steady_clock;
   // What must happen when the lock is free again.
   using Actions = std::vector<absl::AnyInvocable<void()>>;
@@ -245,12 +240,12 @@ class ServedSubscription : public std::enable_shared_from_this<ServedSubscriptio
   // Lets the outcome wait until the store has confirmed that the partition is still held.
   void ProveHold(size_t partition, Outcome& outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Adds the outcome to the results when it is durable.
-  void Report(Outcome outcome, const std::shared_ptr<Results>& results, Actions& actions)
+  void Report(Outcome outcome, const std::shared_ptr<TaskResults>& results, Actions& actions)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Asks the holder of the partition to carry out the task. `indexes` are those of the task's deliveries or positions
   // in the results.
   void AskHolder(size_t partition, const HolderTask& task, std::vector<size_t> indexes,
-                 const std::shared_ptr<Results>& results, Actions& actions);
+                 const std::shared_ptr<TaskResults>& results, Actions& actions);
 
   // Carries out the settles that wait for the recovery.
   void ResumeSettles(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

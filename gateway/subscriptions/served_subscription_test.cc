@@ -478,26 +478,33 @@ TEST_F(ServedSubscriptionTest, AnIdlePartitionIsGivenBackWhileOthersAreWritten) 
 }
 
 // A gateway that was paused does not know the later deliveries of the gateway that has the partition now.
-TEST_F(ServedSubscriptionTest, WithPeersARefusalWaitsForTheStoreToConfirmTheHold) {
+TEST_F(ServedSubscriptionTest, WithPeersARefusalOrAnExtensionWaitsForTheStoreToConfirmTheHold) {
   log_.Grow(2);
   ServedSubscription::Options options = OptionsOf();
   options.peers.emplace();
   const auto paused = std::make_shared<ServedSubscription>(std::move(options));
   paused->Start();
+  paused->Renew();
   paused->OnHold(SoleHold({}, absl::ZeroDuration()));
+  const auto consumer = paused->Join(10, {}, &superseded_);
+  ComingBatch coming;
+  paused->Next(consumer, absl::InfiniteFuture(), coming.callback());
+  const DeliveryId current = coming.Wait()->front().id;
   store_.Hold();
   const DeliveryId later = {.partition = kEven, .position = 2, .number = 7, .incarnation = 1};
   const DeliveryId after_seek = {.partition = kEven, .position = 2, .number = 1, .incarnation = 5};
-  for (const DeliveryId& id : {later, after_seek}) {
+  for (const DeliveryId& id : {later, after_seek, current}) {
+    const bool extends = id.position == current.position;
     for (const bool has_hold : {false, true}) {
       ComingResult result;
-      paused->Settle({id}, SettleOutcome::kDone, absl::ZeroDuration(), "", result.callback());
+      paused->Settle({id}, extends ? SettleOutcome::kExtend : SettleOutcome::kDone, absl::ZeroDuration(), "",
+                     result.callback());
       while (store_.waiting().empty()) paused->Tick();
       EXPECT_FALSE(result.has_come());
       EXPECT_FALSE(store_.waiting().front().progress.empty()) << "the store refuses it if the hold has ended";
       store_.Answer(has_hold ? absl::OkStatus() : absl::AbortedError("the hold has ended"));
       if (has_hold) {
-        EXPECT_THAT(*result.Wait(), ElementsAre(0));
+        EXPECT_THAT(*result.Wait(), SizeIs(extends ? 0 : 1));
       } else {
         EXPECT_EQ(result.Wait().status().code(), absl::StatusCode::kUnavailable);
         Pass(absl::Seconds(1));  // then the store is asked again
@@ -505,10 +512,8 @@ TEST_F(ServedSubscriptionTest, WithPeersARefusalWaitsForTheStoreToConfirmTheHold
     }
   }
   store_.AnswerAtOnce();
-  paused->End(absl::AbortedError("the gateway drains"));
-  std::promise<void> closed;
-  paused->Close([&] { closed.set_value(); });
-  closed.get_future().wait();
+  paused->Leave(consumer, /*gives_back=*/true);
+  End(*paused);
 }
 
 // The gateway learns of a seek when it renews its hold.
@@ -581,7 +586,7 @@ TEST_F(ServedSubscriptionTest, ASettleOfAnotherGatewaysPartitionIsCarriedOutTher
   subscription_->Leave(consumer, true);
 }
 
-TEST_F(ServedSubscriptionTest, ARequestThatCannotBeCarriedOutIsNotAnswered) {
+TEST_F(ServedSubscriptionTest, ARequestForAnotherPartitionIsNotAnsweredAndOneThatIsNotUnderstoodIs) {
   log_.Grow(2);
   const auto consumer = Join(10);
   Take(consumer, 2);
@@ -589,7 +594,9 @@ TEST_F(ServedSubscriptionTest, ARequestThatCannotBeCarriedOutIsNotAnswered) {
   subscription_->OnRequest({.id = 1, .subscription = "payouts", .partition = kEven, .request = ""});
   subscription_->OnRequest({.id = 2, .subscription = "payouts", .partition = kOdd, .request = "\xff"});
   subscription_->OnRequest({.id = 3, .subscription = "payouts", .partition = kOdd, .request = ""});
-  EXPECT_THAT(store_.answers(), IsEmpty());
+  const std::map<int64_t, std::string> answers = store_.answers();
+  EXPECT_THAT(answers, SizeIs(2));
+  for (const int64_t id : {2, 3}) EXPECT_EQ(DecodeResult(answers.at(id)), std::nullopt) << id;
   subscription_->Leave(consumer, true);
 }
 

@@ -44,7 +44,9 @@ void LogOverruled(const config::v1::Subscription& own, int64_t version) {
 
 void SettingsInForce::Report(const std::string& name, const DeclaredSettings& settings) {
   const MutexLock lock(mutex_);
-  reports_[name] = settings;
+  const auto [it, is_new] = reports_.try_emplace(name, settings);
+  // After a deletion, the settings are those that Find gets.
+  if (!is_new && it->second.has_value()) it->second = settings;
 }
 
 void SettingsInForce::ReportDeleted(const std::string& name) {

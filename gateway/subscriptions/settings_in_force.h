@@ -37,7 +37,7 @@ class SettingsInForce {
 
   // The store has these settings now. Thread-safe.
   void Report(const std::string& name, const DeclaredSettings& settings);
-  // The store does not have the subscription any more. Thread-safe.
+  // The store does not have the subscription any more, or perhaps another one with this name. Thread-safe.
   void ReportDeleted(const std::string& name);
   // Takes what was reported. Returns whether Find returns something else now.
   bool Update();

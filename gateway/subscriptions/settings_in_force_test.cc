@@ -131,6 +131,18 @@ TEST_F(SettingsInForceTest, ASubscriptionThatWasDeletedIsDeclaredAgain) {
   EXPECT_THAT(declared_, SizeIs(2));
 }
 
+// Another gateway can have declared it with a lower version, before this gateway reports either.
+TEST_F(SettingsInForceTest, ADeletionCountsMoreThanSettingsThatAreReportedAfterIt) {
+  SettingsInForce gateway(declare_);
+  Find(gateway, Payouts(/*version=*/2));
+  stored_.version = 1;
+  gateway.ReportDeleted("payouts");
+  gateway.Report("payouts", stored_);
+  EXPECT_TRUE(gateway.Update());
+  EXPECT_TRUE(Find(gateway, Payouts(2)).is_own);
+  EXPECT_EQ(stored_.version, 2);
+}
+
 TEST_F(SettingsInForceTest, SettingsOfAnotherReleaseHaveTheDefaultsOfThisOne) {
   SettingsInForce gateway(declare_);
   config::v1::Subscription earlier;

@@ -146,9 +146,11 @@ class SubscriptionHolds {
   // Returns the requests for the partitions that the gateway has, in the order in which they were made. A request is
   // returned until a change has answered it.
   virtual absl::StatusOr<std::vector<HolderRequest>> Requests() = 0;
-  // Returns new answers to the gateway's requests. Each is returned once.
+  // Returns some new answers to the gateway's requests. Each is returned once.
   virtual absl::StatusOr<std::vector<HolderAnswer>> TakeAnswers() = 0;
 
+  // Returns the names of all subscriptions. Thread-safe.
+  virtual absl::StatusOr<std::set<std::string>> Names() = 0;
   // Returns at most `most` rows of parked events after `after`, in order. Thread-safe.
   virtual absl::StatusOr<std::vector<SubscriptionRow>> Parked(const std::string& subscription, Position after,
                                                               size_t most) = 0;
@@ -156,8 +158,9 @@ class SubscriptionHolds {
   virtual absl::StatusOr<std::vector<SubscriptionRow>> ParkedAt(const std::string& subscription,
                                                                 const std::vector<Position>& positions) = 0;
 
-  // Waits until there can be something new for this gateway, until Wake is called, or until `deadline`.
-  virtual void Await(std::chrono::steady_clock::time_point deadline) = 0;
+  // Waits until there can be something new for this gateway, until Wake is called, or until `deadline`. Returns whether
+  // the next Renew can return something new.
+  virtual bool Await(std::chrono::steady_clock::time_point deadline) = 0;
   // Ends Await, or the next one. Does not block. Thread-safe.
   virtual void Wake() = 0;
 };

@@ -135,9 +135,9 @@ class SubscriptionStore {
   // store's thread, or inside of Write if the store refuses the change without queueing it. It can call Write.
   //
   // Errors: kNotFound if there is no such subscription and the change has no head and removes nothing; kAborted if the
-  // hold has ended, or does not have a partition; kFailedPrecondition if the change removes the subscription and
-  // another gateway serves it; kResourceExhausted if the queue or the disk is full; kUnavailable if
-  // the store was closed or has failed, or if a write takes longer than kWriteHangsAfter. After an error, nothing of
+  // hold has ended, or does not have a partition; kFailedPrecondition if the change removes the subscription and a
+  // gateway of those that share the store serves it; kResourceExhausted if the queue or the disk is full; kUnavailable
+  // if the store was closed or has failed, or if a write takes longer than kWriteHangsAfter. After an error, nothing of
   // the change is applied. But if the disk failed, or if the process dies before the store has applied another change,
   // the next start can find the change applied.
   virtual void Write(SubscriptionChange change, absl::AnyInvocable<void(absl::Status)> done) = 0;

@@ -298,7 +298,7 @@ class PostgresEventLog final : public EventLog, private CommitThread::Owner {
       }
       absl::Status status =
           connection == nullptr ? absl::UnavailableError("") : CompareEnd(*connection, /*listen=*/true);
-      if (status.ok()) status = connection->AwaitNotification(SteadyClock::now() + kPoll, wake_listener_);
+      if (status.ok()) status = connection->AwaitNotification(SteadyClock::now() + kPoll, wake_listener_).status();
       if (status.ok()) continue;
       connection = nullptr;
       Probe();

@@ -39,7 +39,8 @@ constexpr absl::Duration kRetry = absl::Milliseconds(250);
 std::vector<absl::string_view> Views(const std::vector<std::string>& texts) { return {texts.begin(), texts.end()}; }
 
 // The arguments of the function change_subscription of subscriptions_v4.sql.
-PostgresParameters ArgumentsOf(const SubscriptionChange& change, bool needs_standby, absl::string_view secret) {
+PostgresParameters ArgumentsOf(const SubscriptionChange& change, bool needs_standby, absl::string_view secret,
+                               int64_t number) {
   std::vector<int64_t> parts;
   std::vector<int64_t> through;
   std::vector<int64_t> reserved;
@@ -57,6 +58,7 @@ PostgresParameters ArgumentsOf(const SubscriptionChange& change, bool needs_stan
   PostgresParameters arguments;
   arguments.Bool(needs_standby)
       .Bytes(secret)
+      .Bigint(number)
       .Bytes(change.subscription)
       .Bigint(change.hold)
       .Bigints(parts)
@@ -163,6 +165,14 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::set<std::string>> Names() override {
+    ABSL_ASSIGN_OR_RETURN(const PostgresConnection::Reading reading,
+                          Read({{"SELECT subscription FROM subscriptions"}}));
+    std::set<std::string> names;
+    for (int i = 0; i < reading.results[0].rows(); ++i) names.emplace(reading.results[0].Bytes(i, 0));
+    return names;
+  }
+
   absl::StatusOr<std::vector<SubscriptionRow>> Parked(const std::string& subscription, Position after,
                                                       size_t most) override {
     return ReadRows({absl::StrCat("SELECT ", kRowColumns,
@@ -215,17 +225,12 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     return answers;
   }
 
-  void Await(std::chrono::steady_clock::time_point deadline) override {
-    const absl::StatusOr<PostgresConnection*> connection = holding_.Get();
-    absl::Status status = connection.status();
-    if (status.ok()) {
-      // A new connection listens to nothing, and to repeat LISTEN does no harm.
-      status = (*connection)->Run({{absl::StrCat("LISTEN \"stampgate-subs.", options_.address.schema, "\"")}}).status();
-    }
-    if (status.ok()) status = (*connection)->AwaitNotification(deadline, wake_);
-    if (!status.ok()) WaitForWake(deadline);
+  bool Await(std::chrono::steady_clock::time_point deadline) override {
+    const absl::StatusOr<std::set<std::string>> changed = AwaitChange(deadline);
+    if (!changed.ok()) WaitForWake(deadline);
     uint64_t wakes = 0;
     (void)!read(wake_, &wakes, sizeof(wakes));
+    return changed.ok() && changed->contains("hold");
   }
 
   void Wake() override {
@@ -239,7 +244,7 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
 
   bool needs_standby() const { return !options_.address.allow_single_server; }
 
-  PostgresStatement Renewal(const HoldRenewal& renewal, bool takes) const {
+  PostgresStatement Renewal(const HoldRenewal& renewal, bool takes) {
     std::vector<int64_t> given;
     std::vector<int64_t> sent_for_us;
     if (!takes) {
@@ -251,10 +256,11 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     const HoldReport& report = renewal.report;
     return {
         "SELECT r.hold, r.held, r.held_through, r.held_reserved, r.sent_for, r.lacks, r.current_incarnation, r.others,"
-        " s.event_order, s.sought_from, (SELECT latest FROM log) FROM renew_hold($1, $2, $3, $4, $5, $6, $7, $8) r"
-        " LEFT JOIN subscriptions s ON s.subscription = $2",
+        " s.event_order, s.sought_from, (SELECT latest FROM log) FROM renew_hold($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+        " r LEFT JOIN subscriptions s ON s.subscription = $3",
         PostgresParameters()
             .Bytes(secret_)
+            .Bigint(++renewals_)
             .Bytes(renewal.subscription)
             .Bigints(given)
             .Bigints(sent_for_us)
@@ -362,6 +368,14 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     return RunAt(options_.now, *connection, std::move(statements));
   }
 
+  absl::StatusOr<std::set<std::string>> AwaitChange(std::chrono::steady_clock::time_point deadline) {
+    ABSL_ASSIGN_OR_RETURN(PostgresConnection * connection, holding_.Get());
+    // A new connection listens to nothing, and to repeat LISTEN does no harm.
+    ABSL_RETURN_IF_ERROR(
+        connection->Run({{absl::StrCat("LISTEN \"stampgate-subs.", options_.address.schema, "\"")}}).status());
+    return connection->AwaitNotification(deadline, wake_);
+  }
+
   void WaitForWake(std::chrono::steady_clock::time_point deadline) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     // With a negative time, poll waits forever.
@@ -409,13 +423,13 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
     for (const WaitingChange& waiting : batch) {
       const SubscriptionChange& change = waiting.change;
       if (change.remove) {
-        statements.push_back({"SELECT delete_subscription($1, $2, $3)",
-                              PostgresParameters().Bool(needs_standby()).Bytes(secret_).Bytes(change.subscription)});
+        statements.push_back({"SELECT delete_subscription($1, $2)",
+                              PostgresParameters().Bool(needs_standby()).Bytes(change.subscription)});
       } else {
         statements.push_back(
             {"SELECT change_subscription($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,"
-             " $15, $16, $17, $18, $19, $20, $21)",
-             ArgumentsOf(change, needs_standby(), secret_)});
+             " $15, $16, $17, $18, $19, $20, $21, $22)",
+             ArgumentsOf(change, needs_standby(), secret_, ++changes_)});
       }
     }
     const absl::StatusOr<std::vector<PostgresResult>> results =
@@ -426,7 +440,7 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
         outcomes.push_back(CannotStore(results.status()));
       } else if ((*results)[i].Number(0, 0) == 0) {
         outcomes.push_back(batch[i].change.remove
-                               ? absl::FailedPreconditionError("another gateway serves the subscription")
+                               ? absl::FailedPreconditionError("a gateway serves the subscription")
                                : absl::AbortedError("the gateway does not hold the partitions any more"));
       } else {
         outcomes.emplace_back();
@@ -437,9 +451,12 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
 
   const PostgresSubscriptionsOptions options_;
   const std::string secret_ = NewHolderSecret();
-  const int wake_;                    // an eventfd
-  LastingConnection writing_;         // used only by the writer's thread
-  LastingConnection holding_;         // used only by the thread that calls the functions of SubscriptionHolds
+  const int wake_;             // an eventfd
+  LastingConnection writing_;  // used only by the writer's thread
+  LastingConnection holding_;  // used only by the thread that calls the functions of SubscriptionHolds
+  // The numbers of the latest ones that the gateway has sent, each used only by the thread of its connection.
+  int64_t changes_ = 0;
+  int64_t renewals_ = 0;
   std::vector<WaitingChange> batch_;  // used only by the writer's thread
   CommitThread writer_;
   ChangeQueue queue_ ABSL_GUARDED_BY(writer_.mutex());

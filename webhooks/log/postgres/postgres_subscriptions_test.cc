@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/postgres/connection.h"
@@ -115,6 +116,7 @@ TEST_F(PostgresSubscriptionsTest, TheSettingsWithTheHighestVersionApply) {
   ASSERT_TRUE(first->Declare(Payouts(2, "first")).ok());
   absl::StatusOr<DeclaredSettings> declared = second->Declare(Payouts(2, "other"));
   EXPECT_FALSE(declared->is_new);
+  EXPECT_THAT(*second->Names(), ElementsAre("payouts"));
   EXPECT_EQ(declared->settings, "first") << "what has the same version came first";
   EXPECT_EQ(second->Declare(Payouts(3, "other"))->settings, "other");
   declared = first->Declare(Payouts(2, "first"));
@@ -157,6 +159,7 @@ TEST_F(PostgresSubscriptionsTest, BehavesLikeTheFake) {
   const Hold hold = other.Renew();
   EXPECT_EQ(hold.state, states["payouts"]) << "a gateway that takes the partitions gets the same state";
   EXPECT_EQ(hold.added.at(15), absl::Seconds(5));
+  ASSERT_EQ(other->End("payouts", absl::ZeroDuration()), absl::OkStatus());
   ASSERT_EQ(WriteAndWait(*other, {.subscription = "payouts", .remove = true}), absl::OkStatus());
   EXPECT_THAT(*other->Load(), IsEmpty());
 }
@@ -251,7 +254,9 @@ TEST_F(PostgresSubscriptionsTest, ASubscriptionThatWasDeletedAndDeclaredAgainIsA
   ASSERT_TRUE(first->Declare(Payouts()).ok());
   const Hold before = first.Renew();
   EXPECT_THAT(WriteAndWait(*second, {.subscription = "payouts", .remove = true}),
-              StatusIs(StatusCode::kFailedPrecondition, "another gateway serves the subscription"));
+              StatusIs(StatusCode::kFailedPrecondition, "a gateway serves the subscription"));
+  EXPECT_THAT(WriteAndWait(*first, {.subscription = "payouts", .remove = true}),
+              StatusIs(StatusCode::kFailedPrecondition, "a gateway serves the subscription"));
   Pass(absl::Seconds(6));
   ASSERT_EQ(WriteAndWait(*second, {.subscription = "payouts", .remove = true}), absl::OkStatus()) << "it has paused";
   ASSERT_TRUE(second->Declare(Payouts()).ok());
@@ -266,7 +271,7 @@ TEST_F(PostgresSubscriptionsTest, ManyGatewaysThatEndSoonKeepNoOtherOneAway) {
   Gateway gateway = NewGateway();
   ASSERT_TRUE(gateway->Declare(Payouts()).ok());
   const std::string renewals =
-      "SELECT renew_hold(i::text::bytea, 'payouts', '{}', '{}', 0, true, 1, '{0,0,0,0,0}') FROM generate_series(1, "
+      "SELECT renew_hold(i::text::bytea, 1, 'payouts', '{}', '{}', 0, true, 1, '{0,0,0,0,0}') FROM generate_series(1, "
       "128) i";
   const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address_).value();
   ASSERT_EQ(RunAt([this] { return now_; }, *connection, {{renewals}}).status(), absl::OkStatus());
@@ -280,9 +285,11 @@ TEST_F(PostgresSubscriptionsTest, ArraysThatNoGatewayHasMadeAreRefused) {
   Gateway gateway = NewGateway();
   ASSERT_TRUE(gateway->Declare(Payouts()).ok());
   const std::string change =
-      "SELECT change_subscription(false, 'x', 'payouts', h.number, '{1}', %s, '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
+      "SELECT change_subscription(false, 'x', 1, 'payouts', h.number, '{1}', %s, '{}', '{}', '{}', '{}', '{}', '{}', "
+      "'{}',"
       " '{}', '{}', '{}', '{}', '{}', '{}', '{}') FROM subscription_holds h WHERE h.holder <> ''";
-  const std::string renew = "SELECT * FROM renew_hold('x', 'payouts', %s, 0, true, 1, '{0,0,0,0,0}')";
+  const std::string renew =
+      "SELECT * FROM renew_hold('x', nextval('subscription_numbers'), 'payouts', %s, 0, true, 1, '{0,0,0,0,0}')";
   const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address_).value();
   const auto run = [&](const std::string& sql, const std::string& arrays) {
     std::string statement = sql;
@@ -346,6 +353,50 @@ TEST_F(PostgresSubscriptionsTest, AChangeThatConcernsAnotherPartitionIsRefusedAs
   }
   EXPECT_EQ(first.Write({.erase = {9}, .erase_lagging = {"=a"}}), absl::OkStatus());
   EXPECT_EQ(*first->Load(), before);
+}
+
+// A server that stops between two statements, or a pool, can carry out what its gateway has given up and sent again.
+TEST_F(PostgresSubscriptionsTest, WhatTheServerCarriesOutLateIsRefused) {
+  Gateway gateway = NewGateway();
+  ASSERT_TRUE(gateway->Declare(Payouts()).ok());
+  const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address_).value();
+  const auto run = [&](const std::string& sql) { return RunAt([this] { return now_; }, *connection, {{sql}}); };
+  const auto renew = [&](int number, const std::string& given) {
+    return run(absl::StrCat("SELECT cardinality(held) FROM renew_hold('x', ", number, ", 'payouts', ", given,
+                            ", 0, true, 1, '{0,0,0,0,0}')"));
+  };
+  const auto reserve = [&](int number, Position position) {
+    return run(absl::StrCat("SELECT change_subscription(false, 'x', ", number,
+                            ", 'payouts', h.number, '{1}', '{9}', '{", position,
+                            "}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"
+                            " FROM subscription_holds h WHERE h.holder <> ''"));
+  };
+  EXPECT_EQ(renew(5, "'{}', '{}'")->front().Number(0, 0), 16);
+  EXPECT_EQ(renew(7, "'{}', '{}'")->front().Number(0, 0), 16);
+  for (const int late : {4, 6, 7}) {
+    EXPECT_THAT(renew(late, "'{1}', '{0}'"),
+                StatusIs(StatusCode::kFailedPrecondition, ::testing::HasSubstr("has renewed the hold again since")));
+  }
+  EXPECT_EQ(reserve(2, 20)->front().Number(0, 0), 1);
+  EXPECT_EQ(reserve(4, 40)->front().Number(0, 0), 1);
+  for (const int late : {1, 3, 4}) EXPECT_EQ(reserve(late, 10)->front().Number(0, 0), 0);
+  EXPECT_EQ(gateway->Load()->at("payouts").head.partitions[0], (PartitionProgress{.through = 9, .reserved = 40}));
+}
+
+TEST_F(PostgresSubscriptionsTest, AKeyOfAnyLengthLags) {
+  Gateway gateway = NewGateway();
+  ASSERT_TRUE(gateway->Declare(Payouts()).ok());
+  gateway.Renew();
+  // Random bytes, because the server compresses others.
+  std::mt19937_64 random(4);
+  std::string key = "=";
+  while (key.size() < 8192) key.push_back(static_cast<char>(random()));
+  ASSERT_EQ(gateway.Write({.put_lagging = {{key, 8}, {"=a", 8}}}), absl::OkStatus());
+  ASSERT_EQ(gateway.Write({.put_lagging = {{key, 12}}}), absl::OkStatus());
+  EXPECT_THAT(gateway->Load()->at("payouts").lagging,
+              ::testing::UnorderedElementsAre(::testing::Pair(key, 12), ::testing::Pair("=a", 8)));
+  ASSERT_EQ(gateway.Write({.erase_lagging = {key}}), absl::OkStatus());
+  EXPECT_THAT(gateway->Load()->at("payouts").lagging, ElementsAre(::testing::Pair("=a", 8)));
 }
 
 TEST_F(PostgresSubscriptionsTest, ASeekEndsAllHoldsAndKeepsWhatIsParked) {
@@ -501,6 +552,27 @@ TEST_F(PostgresSubscriptionsTest, TheHolderAnswersARequestWithTheChangeThatCarri
   EXPECT_THAT(asker->Ask("late", 3, "settle 9"), StatusIs(StatusCode::kNotFound, ::testing::_));
 }
 
+TEST_F(PostgresSubscriptionsTest, ManyAnswersAreTakenInSeveralCalls) {
+  Gateway holder = NewGateway();
+  Gateway asker = NewGateway();
+  ASSERT_TRUE(holder->Declare(Payouts()).ok());
+  holder.Renew();
+  std::set<int64_t> asked;
+  for (int i = 0; i < 100; ++i) asked.insert(*asker->Ask("payouts", 3, "settle 9"));
+  for (std::vector<HolderRequest> requests = *holder->Requests(); !requests.empty(); requests = *holder->Requests()) {
+    SubscriptionChange change;
+    for (const HolderRequest& request : requests) change.answers.emplace_back(request.id, "settled");
+    ASSERT_EQ(holder.Write(change), absl::OkStatus());
+  }
+  std::set<int64_t> answered;
+  for (const size_t expected : {64, 36, 0}) {
+    const std::vector<HolderAnswer> answers = *asker->TakeAnswers();
+    EXPECT_THAT(answers, SizeIs(expected));
+    for (const HolderAnswer& answer : answers) answered.insert(answer.id);
+  }
+  EXPECT_EQ(answered, asked);
+}
+
 TEST_F(PostgresSubscriptionsTest, ARequestWithoutAnAnswerIsForgottenAfterAMinute) {
   Gateway holder = NewGateway();
   ASSERT_TRUE(holder->Declare(Payouts()).ok());
@@ -531,6 +603,30 @@ TEST_F(PostgresSubscriptionsTest, ARequestWakesTheHolder) {
   holder->Await(std::chrono::steady_clock::time_point::max());
 }
 
+// Otherwise partitions would move, and a Seek would become known, up to a second later.
+TEST_F(PostgresSubscriptionsTest, AChangeOfAHoldIsAReasonToRenew) {
+  Gateway first = NewGateway();
+  Gateway second = NewGateway();
+  ASSERT_TRUE(first->Declare(Payouts()).ok());
+  first.Renew();
+  const auto await = [&] { return first->Await(std::chrono::steady_clock::now() + std::chrono::minutes(1)); };
+  first->Await(std::chrono::steady_clock::now());  // listens from now on
+  second.Renew();
+  EXPECT_TRUE(await()) << "another gateway wants partitions";
+  ASSERT_EQ(second->Seek("payouts", 9), absl::OkStatus());
+  EXPECT_TRUE(await());
+  first.Renew();
+  second.Renew();
+  EXPECT_TRUE(await());
+  ASSERT_TRUE(second->Declare(Payouts(/*version=*/2)).ok());
+  EXPECT_TRUE(await()) << "other settings";
+  ASSERT_TRUE(second->Ask("payouts", 3, "settle 9").ok());
+  EXPECT_FALSE(await());
+  ASSERT_EQ(first.Write({.progress = {{1, {.through = 9}}}}), absl::OkStatus());
+  second.Renew();
+  EXPECT_FALSE(first->Await(std::chrono::steady_clock::now()));
+}
+
 TEST_F(PostgresSubscriptionsTest, TheLeastRightsAreEnoughAndAllowNoOtherChange) {
   const std::string role = "gateway_" + address_.schema;
   SharedServer(kVersion).Sql("CREATE ROLE " + role + " LOGIN");
@@ -553,18 +649,18 @@ TEST_F(PostgresSubscriptionsTest, TheLeastRightsAreEnoughAndAllowNoOtherChange) 
   ASSERT_EQ(gateway->End("payouts", absl::ZeroDuration()), absl::OkStatus());
   const SubscriptionStates before = *gateway->Load();
   std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address).value();
-  for (const char* sql :
-       {"UPDATE subscription_holds SET holder = 'x'",
-        "INSERT INTO subscription_events VALUES ('payouts', 9, 1, 1, 0, 0, 0, '')", "DELETE FROM subscription_keys",
-        "UPDATE subscriptions SET incarnation = 1", "DELETE FROM subscription_requests",
-        "SELECT move_partition('payouts', '', '', 1, 0)", "SELECT wake_gateways()", "TRUNCATE subscription_holds"}) {
+  for (const char* sql : {"UPDATE subscription_holds SET holder = 'x'",
+                          "INSERT INTO subscription_events VALUES ('payouts', 9, 1, 1, 0, 0, 0, '')",
+                          "DELETE FROM subscription_keys", "UPDATE subscriptions SET incarnation = 1",
+                          "DELETE FROM subscription_requests", "SELECT move_partition('payouts', '', '', 1, 0)",
+                          "SELECT wake_gateways('hold')", "TRUNCATE subscription_holds"}) {
     EXPECT_THAT(connection->Run({{sql}}), StatusIs(StatusCode::kFailedPrecondition)) << sql;
   }
   // The tables have only the SHA-256 of a secret.
-  const absl::StatusOr<std::vector<PostgresResult>> changed =
-      connection->Run({{"SELECT change_subscription(false, h.holder, 'payouts', h.number, '{1}', '{99}', '{99}', '{}', "
-                        "'{}', '{}', '{}', '{}',"
-                        " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}') FROM subscription_holds h"}});
+  const absl::StatusOr<std::vector<PostgresResult>> changed = connection->Run(
+      {{"SELECT change_subscription(false, h.holder, 1, 'payouts', h.number, '{1}', '{99}', '{99}', '{}', "
+        "'{}', '{}', '{}', '{}',"
+        " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}') FROM subscription_holds h"}});
   ASSERT_TRUE(changed.ok()) << changed.status();
   for (int i = 0; i < changed->front().rows(); ++i) EXPECT_EQ(changed->front().Number(i, 0), 0);
   EXPECT_EQ(*gateway->Load(), before);
@@ -583,8 +679,8 @@ TEST_F(PostgresSubscriptionsTest, WithoutASynchronousStandbyNothingIsStored) {
   const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address_).value();
   for (const char* sql :
        {"SELECT declare_subscription(true, 'other', 1, 0, 1, '')", "SELECT seek_subscription(true, 'payouts', 1)",
-        "SELECT delete_subscription(true, 'x', 'payouts')",
-        "SELECT change_subscription(true, 'x', 'payouts', 1, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
+        "SELECT delete_subscription(true, 'payouts')",
+        "SELECT change_subscription(true, 'x', 1, 'payouts', 1, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
         " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"}) {
     EXPECT_THAT(connection->Run({{sql}}),
                 StatusIs(StatusCode::kFailedPrecondition, ::testing::HasSubstr("requires no synchronous standby")));

@@ -35,6 +35,10 @@ CREATE TABLE subscription_holds (
   renewed_us bigint NOT NULL,
   consumers bigint NOT NULL,
   report bigint[] NOT NULL,  -- through, held events, parked events, lagging keys, oldest_us or 0; see HoldReport
+  -- The greatest numbers of changes and renewals that were applied. What the server carries out late, when its gateway
+  -- has given up and tried again, is refused.
+  latest_change bigint NOT NULL DEFAULT 0,
+  latest_renewal bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (subscription, holder),
   CONSTRAINT holds_have_bounds CHECK (
     cardinality(partitions) <= 16 AND cardinality(through) = 16 AND cardinality(reserved) = 16 AND
@@ -61,9 +65,11 @@ CREATE TABLE subscription_keys (
   key bytea NOT NULL,
   partition bigint NOT NULL,
   position bigint NOT NULL,
-  PRIMARY KEY (subscription, partition, key),
   CONSTRAINT subscription_keys_have_bounds CHECK (partition BETWEEN 1 AND 16 AND octet_length(key) <= 8192)
 );
+-- A long key does not fit into an index. Logical replication must then send whole rows.
+CREATE UNIQUE INDEX ON subscription_keys (subscription, partition, sha256(key));
+ALTER TABLE subscription_keys REPLICA IDENTITY FULL;
 
 -- What a gateway asks the holder of a partition, because a consumer has asked it: to settle deliveries, or to change
 -- parked events. The holder answers with the change that carries it out.
@@ -81,10 +87,10 @@ CREATE TABLE subscription_requests (
 CREATE INDEX ON subscription_requests (subscription, partition) WHERE answer IS NULL;
 CREATE INDEX ON subscription_requests (asker);
 
--- The channel that wakes the gateways whose partitions, requests or answers have changed. Each gateway looks once a
--- second, too.
-CREATE FUNCTION wake_gateways() RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
-  SELECT pg_notify('stampgate-subs.' || current_schema(), '')
+-- Wakes the gateways. `changed` is 'hold' if a hold or a subscription has changed, and 'request' if there is a new request
+-- or answer. Each gateway looks once a second, too.
+CREATE FUNCTION wake_gateways(changed text) RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
+  SELECT pg_notify('stampgate-subs.' || current_schema(), changed)
 $$;
 
 -- Creates a subscription at this position, unless it exists. Otherwise replaces its settings, if `new_version` is
@@ -114,7 +120,7 @@ BEGIN
   ELSE
     UPDATE subscriptions s SET version = new_version, settings = new_settings
       WHERE s.subscription = this AND s.version < new_version;
-    IF FOUND THEN PERFORM wake_gateways(); END IF;
+    IF FOUND THEN PERFORM wake_gateways('hold'); END IF;
   END IF;
   SELECT s.version, s.settings, s.event_order INTO STRICT applied_version, applied_settings, applied_order
     FROM subscriptions s WHERE s.subscription = this;
@@ -135,15 +141,16 @@ BEGIN
     WHERE h.subscription = this AND h.holder = to_holder;
 END $$;
 
--- Renews the hold of the gateway of `secret`, or begins one. Gives back `given` partitions, of which consumers can hold
--- events for `sent_for_us` more; then takes partitions that nobody holds, if `takes`, up to the gateway's part. Before,
--- ends the other holds that were not renewed in time. This hold must have been renewed in time for as long: otherwise
--- the server may have been gone. Returns the hold; how many partitions it could take, or has too many if the number is
--- negative; and of the other holds and the partitions that nobody holds: through, consumers, held events, parked events,
--- lagging keys, oldest_us or 0. Returns NULL if there is no such subscription.
+-- Renews the hold of the gateway of `secret`, or begins one. The number of a renewal must be greater than those of all
+-- renewals of the hold before. Gives back `given` partitions, of which consumers can hold events for `sent_for_us` more.
+-- Then takes partitions that nobody holds, if `takes`, up to the gateway's part. Before, ends the other holds that were
+-- not renewed in time. This hold must have been renewed in time for as long: otherwise the server may have been gone.
+-- Returns the hold; how many partitions it could take, or has too many if the number is negative; and of the other holds
+-- and the partitions that nobody holds: through, consumers, held events, parked events, lagging keys, oldest_us or 0.
+-- Returns NULL if there is no such subscription.
 CREATE FUNCTION renew_hold(
-  secret bytea, this bytea, given bigint[], sent_for_us bigint[], settle_within_us bigint, takes boolean,
-  new_consumers bigint, new_report bigint[],
+  secret bytea, this_renewal bigint, this bytea, given bigint[], sent_for_us bigint[], settle_within_us bigint,
+  takes boolean, new_consumers bigint, new_report bigint[],
   OUT hold bigint, OUT held bigint[], OUT held_through bigint[], OUT held_reserved bigint[], OUT sent_for bigint[],
   OUT lacks bigint, OUT current_incarnation bigint, OUT others bigint[]
 ) LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -182,11 +189,13 @@ BEGIN
     hold := nextval('subscription_numbers');
     INSERT INTO subscription_holds VALUES (
       this, me, hold, '{}', array_fill(0::bigint, ARRAY[16]), array_fill(0::bigint, ARRAY[16]),
-      array_fill(0::bigint, ARRAY[16]), now_us, now_us, new_consumers, new_report) RETURNING * INTO mine;
+      array_fill(0::bigint, ARRAY[16]), now_us, now_us, new_consumers, new_report, 0, this_renewal) RETURNING * INTO mine;
     moved := true;
+  ELSIF this_renewal <= mine.latest_renewal THEN
+    RAISE EXCEPTION 'the gateway has renewed the hold again since' USING ERRCODE = 'SG010';
   ELSE
     UPDATE subscription_holds h
-      SET renewed_us = now_us, consumers = new_consumers, report = new_report,
+      SET renewed_us = now_us, consumers = new_consumers, report = new_report, latest_renewal = this_renewal,
         since_us = CASE WHEN h.renewed_us > now_us - lasts_us / 2 THEN h.since_us ELSE now_us END
       WHERE h.subscription = this AND h.holder = me RETURNING * INTO mine;
   END IF;
@@ -232,12 +241,12 @@ BEGIN
   IF takes AND cardinality(mine.partitions) < part THEN
     FOREACH each IN ARRAY other.partitions[1 : part - cardinality(mine.partitions)] LOOP
       PERFORM move_partition(this, '', me, each, other.sent_until_us[each]);
+      moved := true;
     END LOOP;
     SELECT h.* INTO STRICT mine FROM subscription_holds h WHERE h.subscription = this AND h.holder = me;
     SELECT h.* INTO STRICT other FROM subscription_holds h WHERE h.subscription = this AND h.holder = '';
-    moved := true;
   END IF;
-  IF moved THEN PERFORM wake_gateways(); END IF;
+  IF moved THEN PERFORM wake_gateways('hold'); END IF;
   hold := mine.number;
   held := mine.partitions;
   held_through := mine.through;
@@ -276,13 +285,14 @@ BEGIN
                            server_us() + least(greatest(sent_for_us, 0), 86400000000));
   END LOOP;
   DELETE FROM subscription_holds h WHERE h.subscription = this AND h.holder = mine.holder;
-  PERFORM wake_gateways();
+  PERFORM wake_gateways('hold');
 END $$;
 
 -- Applies a change of a subscription, if the hold `this_hold` of the gateway of `secret` has not ended and has all
--- partitions that the change concerns. Otherwise changes nothing, and returns false. See SubscriptionChange.
+-- partitions that the change concerns, and if its number is greater than those of all changes before. Otherwise changes
+-- nothing, and returns false. See SubscriptionChange.
 CREATE FUNCTION change_subscription(
-  needs_standby boolean, secret bytea, this bytea, this_hold bigint,
+  needs_standby boolean, secret bytea, this_change bigint, this bytea, this_hold bigint,
   parts bigint[], new_through bigint[], new_reserved bigint[],
   erased bigint[],
   positions bigint[], partitions_of bigint[], marks bigint[], all_deliveries bigint[], all_deliveries_before bigint[],
@@ -296,7 +306,8 @@ BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
   SELECT h.* INTO mine FROM subscription_holds h
     WHERE h.subscription = this AND h.holder = sha256(secret) AND h.number = this_hold FOR UPDATE;
-  IF NOT FOUND OR NOT (parts || partitions_of || partitions_of_keys) <@ mine.partitions THEN
+  IF NOT FOUND OR this_change <= mine.latest_change
+      OR NOT (parts || partitions_of || partitions_of_keys) <@ mine.partitions THEN
     RETURN false;
   END IF;
   FOR i IN 1 .. cardinality(parts) LOOP
@@ -304,7 +315,7 @@ BEGIN
     mine.reserved[parts[i]::integer] := new_reserved[i];
   END LOOP;
   -- Also writes the row if nothing moves: the commit then waits until the standby has what was read before.
-  UPDATE subscription_holds h SET through = mine.through, reserved = mine.reserved
+  UPDATE subscription_holds h SET through = mine.through, reserved = mine.reserved, latest_change = this_change
     WHERE h.subscription = this AND h.holder = mine.holder;
   IF cardinality(erased) > 0 THEN
     DELETE FROM subscription_events e
@@ -319,17 +330,18 @@ BEGIN
   END IF;
   IF cardinality(erased_keys) > 0 THEN
     DELETE FROM subscription_keys k
-      WHERE k.subscription = this AND k.key = ANY (erased_keys) AND k.partition = ANY (mine.partitions);
+      WHERE k.subscription = this AND k.partition = ANY (mine.partitions)
+        AND sha256(k.key) = ANY (ARRAY(SELECT sha256(e) FROM unnest(erased_keys) AS e));
   END IF;
   IF cardinality(keys) > 0 THEN
     INSERT INTO subscription_keys AS k
       SELECT this, * FROM unnest(keys, partitions_of_keys, positions_of_keys)
-      ON CONFLICT (subscription, partition, key) DO UPDATE SET position = excluded.position;
+      ON CONFLICT (subscription, partition, sha256(key)) DO UPDATE SET position = excluded.position;
   END IF;
   IF cardinality(answered) > 0 THEN
     UPDATE subscription_requests r SET answer = a.answer FROM unnest(answered, answers) AS a (id, answer)
       WHERE r.id = a.id AND r.subscription = this AND r.partition = ANY (mine.partitions) AND r.answer IS NULL;
-    PERFORM wake_gateways();
+    PERFORM wake_gateways('request');
   END IF;
   RETURN true;
 END $$;
@@ -341,13 +353,16 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
   start := least(greatest(start, 0), (SELECT latest FROM log));
+  PERFORM FROM subscriptions s WHERE s.subscription = this FOR NO KEY UPDATE;
+  IF NOT FOUND THEN RETURN false; END IF;
+  -- Until these locks, a gateway could reserve more, and send it.
+  PERFORM FROM subscription_holds h WHERE h.subscription = this FOR UPDATE;
   UPDATE subscriptions s
     SET incarnation = nextval('subscription_numbers'),
       sought_from = greatest(s.sought_from, least(
         (SELECT latest FROM log),
         (SELECT max(r) FROM subscription_holds h, unnest(h.reserved) AS r WHERE h.subscription = this)))
     WHERE s.subscription = this;
-  IF NOT FOUND THEN RETURN false; END IF;
   DELETE FROM subscription_holds h WHERE h.subscription = this AND h.holder <> '';
   UPDATE subscription_holds h
     SET partitions = ARRAY(SELECT generate_series(1::bigint, 16)), through = array_fill(start, ARRAY[16]),
@@ -355,27 +370,28 @@ BEGIN
     WHERE h.subscription = this AND h.holder = '';
   DELETE FROM subscription_events e WHERE e.subscription = this AND e.mark NOT IN (3, 4);
   DELETE FROM subscription_keys k WHERE k.subscription = this;
-  PERFORM wake_gateways();
+  PERFORM wake_gateways('hold');
   RETURN true;
 END $$;
 
--- Deletes a subscription with everything that belongs to it. Returns false, and deletes nothing, if another gateway than
--- that of `secret` serves it.
-CREATE FUNCTION delete_subscription(needs_standby boolean, secret bytea, this bytea) RETURNS boolean
+-- Deletes a subscription with everything that belongs to it. Returns false, and deletes nothing, if a gateway serves it.
+CREATE FUNCTION delete_subscription(needs_standby boolean, this bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
   -- In the order of renew_hold; a change locks its hold before it refers to the subscription.
   PERFORM FROM subscriptions s WHERE s.subscription = this FOR NO KEY UPDATE;
   PERFORM FROM subscription_holds h WHERE h.subscription = this FOR UPDATE;
+  -- As in renew_hold: after a step of the clock, a hold counts from now.
+  UPDATE subscription_holds h SET renewed_us = server_us() WHERE h.subscription = this AND h.renewed_us > server_us();
   IF EXISTS (
     SELECT FROM subscription_holds h
-      WHERE h.subscription = this AND h.holder NOT IN ('', coalesce(sha256(secret), ''))
+      WHERE h.subscription = this AND h.holder <> ''
         AND h.renewed_us > server_us() - (SELECT hold_lasts_us FROM bounds)) THEN
     RETURN false;
   END IF;
   DELETE FROM subscriptions s WHERE s.subscription = this;
-  PERFORM wake_gateways();
+  PERFORM wake_gateways('hold');
   RETURN true;
 END $$;
 
@@ -421,7 +437,7 @@ BEGIN
     SELECT s.subscription, this_partition, sha256(secret), now_us, new_request FROM subscriptions s
       WHERE s.subscription = this FOR KEY SHARE
     RETURNING id INTO asked;
-  PERFORM wake_gateways();
+  PERFORM wake_gateways('request');
   RETURN asked;
 END $$;
 
@@ -435,10 +451,12 @@ LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
     ORDER BY r.id LIMIT 64
 $$;
 
--- Returns the answers to the requests of the gateway of `secret`, and forgets these requests.
+-- Returns answers to the requests of the gateway of `secret`, and forgets these requests.
 CREATE FUNCTION take_answers(secret bytea) RETURNS TABLE (asked bigint, given bytea)
 LANGUAGE sql SECURITY DEFINER SET search_path FROM CURRENT AS $$
-  DELETE FROM subscription_requests r WHERE r.asker = sha256(secret) AND r.answer IS NOT NULL RETURNING r.id, r.answer
+  DELETE FROM subscription_requests r WHERE r.id = ANY (ARRAY(
+    SELECT o.id FROM subscription_requests o WHERE o.asker = sha256(secret) AND o.answer IS NOT NULL
+      ORDER BY o.id LIMIT 64 FOR UPDATE)) RETURNING r.id, r.answer
 $$;
 
 REVOKE ALL ON FUNCTION wake_gateways, declare_subscription, move_partition, renew_hold, end_hold, change_subscription,
