@@ -255,7 +255,7 @@ describe('several gateways', { concurrency: 2 }, () => {
       second.call('SubscriptionService/DeleteSubscription', { subscription: 'payouts' }).catch(described);
     const { reason, message } = await remove();
     assert.equal(reason, 'SUBSCRIPTION_DECLARED');
-    assert.match(message, /the config of another gateway declares the subscription payouts/);
+    assert.match(message, /a gateway serves the subscription payouts/);
     await stack.stop(first);
     assert.deepEqual(await remove(), {});
   });

@@ -175,4 +175,16 @@ export class Fleet {
     };
     await until(areRenewed, 'each gateway has renewed its hold');
   }
+
+  /** Resolves when no partition belongs to a gateway that is gone. */
+  async divided() {
+    const { primary } = this.cluster;
+    const since = await primary.sql('SELECT stampgate.server_us()');
+    const gone = `SELECT count(*) FROM stampgate.subscription_holds
+      WHERE holder <> '' AND partitions <> '{}' AND renewed_us <= ${since}`;
+    await until(async () => {
+      await pause(LOOK_MS);
+      return (await primary.sql(gone)) === '0';
+    }, 'gateways have taken the partitions of those that are gone');
+  }
 }

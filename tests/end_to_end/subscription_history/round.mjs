@@ -201,6 +201,9 @@ export class Round {
   /** Waits until a Seek has its effect at each gateway. */
   async sought() {}
 
+  /** Resolves when the gateways serve the whole subscription again. */
+  async allServed() {}
+
   /** Makes the gateway apply retention, which it does when it stores an event. */
   async trim() {
     await this.#send({ type: 'other', organizationId: subOrganization(0) });
@@ -353,6 +356,7 @@ export class Round {
 
   /** Lets honest consumers settle everything. */
   async #finish() {
+    await this.allServed();
     for (const consumer of this.consumers) consumer.beHonest();
     const isDrained = await this.#drain();
 

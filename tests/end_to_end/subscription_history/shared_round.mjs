@@ -127,6 +127,11 @@ export class SharedRound extends Round {
     await pause(RENEWED_MS);
   }
 
+  /** A gateway takes the partitions of a killed one when it has renewed its hold for 5 s without a step of the clock. */
+  allServed() {
+    return this.stack.divided();
+  }
+
   /** Applies retention, as each gateway does every 10 s. A part of the log is deleted when its last event is old. */
   async trim() {
     await isOk(this.stack.cluster.primary.sql("SET lock_timeout = '300ms'; SELECT stampgate.trim_events()"));
