@@ -126,9 +126,9 @@ ConfiguredSubscriptions::ConfiguredSubscriptions(Options options)
   of_keeper.holds = options_.holds;
   of_keeper.on_not_renewed = [this](const std::string& name, const absl::Status& why) {
     Log(Severity::kWarning, "subscription_not_held", {{"subscription", name}, {"message", std::string(why.message())}});
-    if (absl::IsNotFound(why)) settings_->ReportDeleted(name);
+    if (absl::IsNotFound(why)) settings_->DeclareAgain(name);
   };
-  of_keeper.on_other_incarnation = [this](const std::string& name) { settings_->ReportDeleted(name); };
+  of_keeper.on_other_incarnation = [this](const std::string& name) { settings_->DeclareAgain(name); };
   of_keeper.on_settings = [this](const std::string& name, const DeclaredSettings& settings) {
     settings_->Report(name, settings);
   };

@@ -45,11 +45,11 @@ void LogOverruled(const config::v1::Subscription& own, int64_t version) {
 void SettingsInForce::Report(const std::string& name, const DeclaredSettings& settings) {
   const MutexLock lock(mutex_);
   const auto [it, is_new] = reports_.try_emplace(name, settings);
-  // After a deletion, the settings are those that Find gets.
+  // Otherwise the settings are those that the declaration returns.
   if (!is_new && it->second.has_value()) it->second = settings;
 }
 
-void SettingsInForce::ReportDeleted(const std::string& name) {
+void SettingsInForce::DeclareAgain(const std::string& name) {
   const MutexLock lock(mutex_);
   reports_[name] = std::nullopt;
 }

@@ -37,8 +37,9 @@ class SettingsInForce {
 
   // The store has these settings now. Thread-safe.
   void Report(const std::string& name, const DeclaredSettings& settings);
-  // The store does not have the subscription any more, or perhaps another one with this name. Thread-safe.
-  void ReportDeleted(const std::string& name);
+  // From now on, Find declares the subscription again: the store may have none with this name, or another one.
+  // Thread-safe.
+  void DeclareAgain(const std::string& name);
   // Takes what was reported. Returns whether Find returns something else now.
   bool Update();
 
@@ -61,7 +62,7 @@ class SettingsInForce {
   const Declare declare_;
   std::map<std::string, Declaration> declarations_;
   Mutex mutex_;
-  // By the names; nothing for a subscription that was deleted.
+  // By the names; nothing for a subscription that must be declared again.
   std::map<std::string, std::optional<DeclaredSettings>> reports_ ABSL_GUARDED_BY(mutex_);
 };
 

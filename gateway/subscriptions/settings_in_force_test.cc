@@ -125,18 +125,18 @@ TEST_F(SettingsInForceTest, WhatTheStoreReportsAppliesFromThenOn) {
 TEST_F(SettingsInForceTest, ASubscriptionThatWasDeletedIsDeclaredAgain) {
   SettingsInForce gateway(declare_);
   Find(gateway, Payouts(1));
-  gateway.ReportDeleted("payouts");
+  gateway.DeclareAgain("payouts");
   EXPECT_TRUE(gateway.Update());
   Find(gateway, Payouts(1));
   EXPECT_THAT(declared_, SizeIs(2));
 }
 
 // Another gateway can have declared it with a lower version, before this gateway reports either.
-TEST_F(SettingsInForceTest, ADeletionCountsMoreThanSettingsThatAreReportedAfterIt) {
+TEST_F(SettingsInForceTest, ADeclarationCountsMoreThanSettingsThatAreReportedBeforeIt) {
   SettingsInForce gateway(declare_);
   Find(gateway, Payouts(/*version=*/2));
   stored_.version = 1;
-  gateway.ReportDeleted("payouts");
+  gateway.DeclareAgain("payouts");
   gateway.Report("payouts", stored_);
   EXPECT_TRUE(gateway.Update());
   EXPECT_TRUE(Find(gateway, Payouts(2)).is_own);
