@@ -820,6 +820,21 @@ TEST_F(ServedSubscriptionTest, AReportOfMissingEventsOutlivesARestartIfThereIsNo
   subscription_->Leave(consumer, true);
 }
 
+TEST_F(ServedSubscriptionTest, NoEventIsParkedBecauseTheStoreDoesNotAnswer) {
+  log_.Grow(1);
+  const auto consumer = Join(10);
+  EXPECT_TRUE(Settle(IdsOf(*Next(consumer)), SettleOutcome::kRetry).Wait().ok());
+  store_.AnswerAtOnce(absl::UnavailableError("the disk is full"));
+  ComingBatch again = Ask(consumer);
+  for (int i = 0; i < 3; ++i) Pass(kSettleWithin + absl::Seconds(1));
+  EXPECT_FALSE(again.has_come());
+  EXPECT_THAT(parked_, IsEmpty());
+  store_.AnswerAtOnce();
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(WaitAndTick(again)->front().count, 2);
+  subscription_->Leave(consumer, true);
+}
+
 TEST_F(ServedSubscriptionTest, ADeliveryThatWasNotSentDoesNotCount) {
   settings_.limits.max_deliveries = 1;
   subscription_->Use(settings_);

@@ -62,13 +62,13 @@ void SharedSubscription::Load(const std::map<size_t, absl::Time>& added, const S
         partition.done_unread.insert(row.position);
         break;
       case EventMark::kSentAgain:
-        partition.sent_again_unread[row.position] = row.deliveries;
+        partition.sent_again_unread[row.position] = {row.deliveries, row.deliveries_before};
         break;
       case EventMark::kParked:
         parked_[row.position] = {row.partition, row.deliveries, row.time, row.reason};
         break;
       case EventMark::kRetried: {
-        Item& item = AddOutOfOrder(partition, row.position, row.deliveries, row.deliveries_before, row.time);
+        Item& item = AddOutOfOrder(partition, row.position, {row.deliveries, row.deliveries_before}, row.time);
         item.key->waiting.insert(row.position);
         if (now_ < partition.unknown_until) {
           item.is_of_before = true;
@@ -331,7 +331,7 @@ SettleResult SharedSubscription::Resume(ConsumerId id, size_t partition, Positio
   if (it == unsettled_.end()) return SettleUnknown(of->second, position, SettleOutcome::kExtend).result;
   Item& item = it->second;
   Key& key = *item.key;
-  if (!item.held || item.deliveries != number || (key.consumer != 0 && key.consumer != id)) {
+  if (!item.held || item.count.deliveries != number || (key.consumer != 0 && key.consumer != id)) {
     return SettleResult::kSuperseded;
   }
   BeginTime(position);
@@ -386,19 +386,20 @@ SharedSubscription::Delivery SharedSubscription::Send(ConsumerId id, Key& key) {
   TakeOut(key);
   if (key.consumer != id) SetConsumer(key, id);
   consumers_.at(id).latest_delivery = ++latest_delivery_;
-  ++item.deliveries;
+  ++item.count.deliveries;
+  item.is_unsent = true;
   Delivery delivery;
   delivery.consumer = id;
   delivery.partition = key.partition->number;
   delivery.position = position;
-  delivery.number = item.deliveries;
-  delivery.count = item.deliveries - item.deliveries_before;
+  delivery.number = item.count.deliveries;
+  delivery.count = item.count.deliveries - item.count.deliveries_before;
   delivery.reason = item.reason;
   delivery.out_of_order = key.out_of_order;
   Hold(position, item, now_ + options_.settle_within);
   Partition& partition = *key.partition;
   partition.last_sent = std::max(partition.last_sent, position);
-  if (item.deliveries == 1) {
+  if (item.count.deliveries == 1) {
     delivery.after_write = Reserve(partition, position);
   } else {
     PutRow(position, item);
@@ -449,12 +450,13 @@ void SharedSubscription::GiveBack(Position position, int64_t number, absl::Time 
   if (!IsCurrent(position, number)) return;
   Item& item = unsettled_.at(position);
   Release(position, item);
-  --item.deliveries;
+  --item.count.deliveries;
   Refresh(*item.key);
 }
 
 void SharedSubscription::OnSent(Position position, absl::Time now) {
   now_ = now;
+  unsettled_.at(position).is_unsent = false;
   BeginTime(position);
 }
 
@@ -472,7 +474,7 @@ bool SharedSubscription::IsWaiting(Position position) const {
 
 bool SharedSubscription::IsCurrent(Position position, int64_t number) const {
   const auto it = unsettled_.find(position);
-  return it != unsettled_.end() && it->second.held && it->second.deliveries == number;
+  return it != unsettled_.end() && it->second.held && it->second.count.deliveries == number;
 }
 
 SharedSubscription::Settled SharedSubscription::Settle(size_t partition, Position position, int64_t number,
@@ -485,7 +487,7 @@ SharedSubscription::Settled SharedSubscription::Settle(size_t partition, Positio
   const auto it = unsettled_.find(position);
   if (it == unsettled_.end()) return SettleUnknown(of->second, position, outcome);
   Item& item = it->second;
-  if (!item.held || item.deliveries != number) return {SettleResult::kSuperseded};
+  if (!item.held || item.count.deliveries != number) return {SettleResult::kSuperseded};
   Key& key = *item.key;
   const absl::Time stored = key.out_of_order ? absl::InfinitePast() : item.stored;
   bool must_write = true;
@@ -566,8 +568,8 @@ bool SharedSubscription::RetryParked(Position position, absl::Time now) {
   now_ = now;
   const auto it = parked_.find(position);
   if (it == parked_.end()) return false;
-  Item& item =
-      AddOutOfOrder(partitions_.at(it->second.partition), position, it->second.deliveries, it->second.deliveries, now);
+  const Count count = {it->second.deliveries, it->second.deliveries};
+  Item& item = AddOutOfOrder(partitions_.at(it->second.partition), position, count, now);
   item.reason = DeliveryReason::kUnparked;
   item.key->waiting.insert(position);
   parked_.erase(it);
@@ -663,14 +665,13 @@ SharedSubscription::Key& SharedSubscription::AddKey(const std::string& name, Par
 }
 
 // Adds an event that was parked.
-SharedSubscription::Item& SharedSubscription::AddOutOfOrder(Partition& partition, Position position, int64_t deliveries,
-                                                            int64_t deliveries_before, absl::Time returned) {
+SharedSubscription::Item& SharedSubscription::AddOutOfOrder(Partition& partition, Position position, const Count& count,
+                                                            absl::Time returned) {
   Key& key = AddKey(NameOutOfOrder(position), partition);
   key.out_of_order = true;
   Item& item = unsettled_[position];
   item.key = &key;
-  item.deliveries = deliveries;
-  item.deliveries_before = deliveries_before;
+  item.count = count;
   item.stored = returned;
   returned_.insert({returned, position});
   return item;
@@ -695,19 +696,19 @@ void SharedSubscription::Add(const ReadEvent& event, Key& key) {
   item.key = &key;
   item.stored = event.stored;
   if (const auto it = partition.sent_again_unread.find(position); it != partition.sent_again_unread.end()) {
-    item.deliveries = it->second;
+    item.count = it->second;
     partition.sent_again_unread.erase(it);
   } else if (position <= partition.sent_before_start) {
-    item.deliveries = 1;
+    item.count.deliveries = 1;
   }
   if (!key.lag.has_value()) partition.blocking.insert(position);
-  if (item.deliveries > 0) {
+  if (item.count.deliveries > 0) {
     item.reason = DeliveryReason::kGatewayRestarted;
   } else if (position <= sought_from_) {
     item.reason = DeliveryReason::kSeek;
   }
   // If an earlier event was taken from its consumer since the start, so was this one.
-  const bool is_held = item.deliveries > 0 && now_ < partition.unknown_until && !key.was_sent_again;
+  const bool is_held = item.count.deliveries > 0 && now_ < partition.unknown_until && !key.was_sent_again;
   key.waiting.insert(position);
   if (is_held) {
     item.is_of_before = true;
@@ -748,7 +749,7 @@ void SharedSubscription::Park(Position position, absl::string_view reason) {
   const Item& item = unsettled_.at(position);
   Key& key = *item.key;
   Parked& parked = parked_[position];
-  parked = {key.partition->number, item.deliveries, now_, std::string(reason)};
+  parked = {key.partition->number, item.count.deliveries, now_, std::string(reason)};
   newly_parked_.push_back(position);
   changes_.Put({.position = position,
                 .partition = parked.partition,
@@ -775,10 +776,10 @@ void SharedSubscription::PutRow(Position position, const Item& item) {
   SubscriptionRow row = {.position = position,
                          .partition = item.key->partition->number,
                          .mark = EventMark::kSentAgain,
-                         .deliveries = item.deliveries};
+                         .deliveries = item.count.deliveries,
+                         .deliveries_before = item.count.deliveries_before};
   if (item.key->out_of_order) {
     row.mark = EventMark::kRetried;
-    row.deliveries_before = item.deliveries_before;
     row.time = item.stored;
   }
   changes_.Put(std::move(row));
@@ -790,8 +791,12 @@ void SharedSubscription::SendAgain(Key& key, Position from, DeliveryReason reaso
   const std::vector<Position> again(key.held.lower_bound(from), key.held.end());
   for (const Position position : again) {
     Item& item = unsettled_.at(position);
+    if (item.is_unsent) {
+      ++item.count.deliveries_before;
+    } else {
+      item.reason = position == from ? reason : of_others;
+    }
     Release(position, item);
-    item.reason = position == from ? reason : of_others;
   }
   Refresh(key);
 }
@@ -801,7 +806,7 @@ void SharedSubscription::Hold(Position position, Item& item, absl::Time until) {
   key.waiting.erase(position);
   key.held.insert(position);
   if (item.is_of_before) key.unsure.insert(position);
-  if (item.deliveries > 1) ++key.held_again;
+  if (item.count.deliveries > 1) ++key.held_again;
   ++key.partition->held;
   if (key.consumer != 0) ++consumers_.at(key.consumer).held;
   item.held = true;
@@ -816,7 +821,7 @@ void SharedSubscription::Release(Position position, Item& item) {
   key.held.erase(position);
   key.unsure.erase(position);
   key.waiting.insert(position);
-  if (item.deliveries > 1) --key.held_again;
+  if (item.count.deliveries > 1) --key.held_again;
   --key.partition->held;
   const ConsumerId id = key.consumer;
   if (id != 0) {
@@ -827,6 +832,7 @@ void SharedSubscription::Release(Position position, Item& item) {
   ends_.erase({item.until, position});
   item.held = false;
   item.is_of_before = false;
+  item.is_unsent = false;
 }
 
 // The consumer of the key's held events, which are counted for it.
@@ -885,7 +891,7 @@ void SharedSubscription::Refresh(Key& key) {
   while (!key.waiting.empty()) {
     const Position first = *key.waiting.begin();
     const Item& item = unsettled_.at(first);
-    const int64_t count = item.deliveries - item.deliveries_before;
+    const int64_t count = item.count.deliveries - item.count.deliveries_before;
     if (count >= options_.max_deliveries && CanPark()) {
       Park(first, absl::StrCat("max_deliveries: it was delivered ", count, " times"));
       continue;
@@ -895,7 +901,7 @@ void SharedSubscription::Refresh(Key& key) {
       key.ready = first;
       free_.insert({first, &key});
     } else if (key.consumer != 0 && key.unsure.empty() && key.held.size() < options_.max_unsettled_per_key &&
-               item.deliveries == 0 && key.held_again == 0) {
+               item.count.deliveries == 0 && key.held_again == 0) {
       key.ready = first;
       consumers_.at(key.consumer).own.insert({first, &key});
       Rank(key.consumer);
@@ -972,7 +978,7 @@ bool SharedSubscription::BeginLag() {
   // Forgets events that the key cannot have as known ones: they are read again.
   while (key.waiting.size() + key.held.size() > MaxKnown() && !key.waiting.empty()) {
     const Position last = *key.waiting.rbegin();
-    if (unsettled_.at(last).deliveries > 0) break;
+    if (unsettled_.at(last).count.deliveries > 0) break;
     Remove(last);
     key.lag->is_reading = true;
     key.lag->read = last - 1;

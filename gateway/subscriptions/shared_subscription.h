@@ -80,7 +80,7 @@ class SharedSubscription {
     size_t partition = 0;  // of the event's key
     Position position = 0;
     int64_t number = 0;  // how often the event has been sent, with this delivery
-    int64_t count = 0;   // the same, but since RetryParked if the event was parked
+    int64_t count = 0;   // how often consumers can have received it, since RetryParked if the event was parked
     DeliveryReason reason = DeliveryReason::kFirst;
     bool out_of_order = false;  // after it was parked
     uint64_t after_write = 0;   // must be sent after the store has this write; see UnwrittenChanges
@@ -191,7 +191,8 @@ class SharedSubscription {
   // `in_a_row` ones; of several such consumers, the one that has waited the longest.
   std::vector<Delivery> Assign(absl::Time now, size_t max_each, size_t in_a_row = 1);
 
-  // The delivery, which is current, is sent only now: the consumer's time begins again.
+  // The delivery, which is current, is sent only now: the consumer's time begins again. A delivery that is superseded
+  // before does not count.
   void OnSent(Position position, absl::Time now);
 
   // Takes back a delivery that was not sent, as if Assign had not returned it. Later deliveries of the same key must
@@ -240,6 +241,12 @@ class SharedSubscription {
  private:
   struct Key;
 
+  struct Count {
+    int64_t deliveries = 0;  // how often the event was sent
+    // Of these, those that do not count: before it was parked, or assigned to a consumer and not sent.
+    int64_t deliveries_before = 0;
+  };
+
   struct Partition {
     size_t number = 0;
     Position read = 0;               // the events up to here were read
@@ -249,20 +256,20 @@ class SharedSubscription {
     Position safely_reserved = 0;    // the store has reserved the positions up to here
     Position last_sent = 0;
     bool sends = true;
-    size_t held = 0;                                // known events that consumers hold, or may hold
-    std::set<Position> blocking;                    // of unsettled_, those that its `through` waits for
-    std::map<Position, Key*> done;                  // Key::done of the keys that do not lag
-    std::set<Position> done_unread;                 // done, of a key that is not known
-    std::map<Position, int64_t> sent_again_unread;  // the deliveries of events that were not read since the start
+    size_t held = 0;                              // known events that consumers hold, or may hold
+    std::set<Position> blocking;                  // of unsettled_, those that its `through` waits for
+    std::map<Position, Key*> done;                // Key::done of the keys that do not lag
+    std::set<Position> done_unread;               // done, of a key that is not known
+    std::map<Position, Count> sent_again_unread;  // of events that were not read since the start
   };
 
   struct Item {
     Key* key = nullptr;
-    int64_t deliveries = 0;                    // how often it was sent
-    int64_t deliveries_before = 0;             // of these, before it was parked
+    Count count;
     absl::Time stored = absl::InfinitePast();  // see ReadEvent; of a key out of order: when RetryParked returned it
     bool held = false;
     bool is_of_before = false;                       // held since before the start
+    bool is_unsent = false;                          // held by a consumer to which it was not sent yet
     absl::Time until;                                // if held: the end of its time
     absl::Time not_before = absl::InfinitePast();    // because of a RETRY's delay
     DeliveryReason reason = DeliveryReason::kFirst;  // of the next delivery
@@ -323,8 +330,7 @@ class SharedSubscription {
   static bool Reads(const Partition& partition) { return partition.sends || !HasRecovered(partition); }
   void Load(const std::map<size_t, absl::Time>& added, const SubscriptionState& state);
   Key& AddKey(const std::string& name, Partition& partition);
-  Item& AddOutOfOrder(Partition& partition, Position position, int64_t deliveries, int64_t deliveries_before,
-                      absl::Time returned);
+  Item& AddOutOfOrder(Partition& partition, Position position, const Count& count, absl::Time returned);
   // The size of the window.
   size_t Window() const;
   // The most events of a lagging key that are known: enough that its consumer need not wait for the log.

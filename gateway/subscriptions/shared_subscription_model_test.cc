@@ -89,14 +89,15 @@ struct ModelEvent {
   // How often the event was sent, at least and at most.
   int64_t sent = 0;
   int64_t sent_at_most = 0;
-  int64_t sent_before_parking = 0;
+  int64_t do_not_count = 0;  // of these, those before it was parked, and those that were assigned and not sent
   bool held = false;
+  bool is_unsent = false;    // held, but not sent yet
   bool may_be_held = false;  // the subscription believes it, but no consumer got the event
   ConsumerId consumer = 0;
   absl::Time until;
   absl::Time not_before = absl::InfinitePast();
 
-  int64_t limit() const { return sent_before_parking + kMaxDeliveries; }
+  int64_t limit() const { return do_not_count + kMaxDeliveries; }
 };
 
 // One delivery that a consumer got, perhaps long ago.
@@ -295,7 +296,7 @@ class History {
       if (delivery->consumer != id || !g_->subscription->IsCurrent(delivery->position, delivery->number)) continue;
       g_->subscription->GiveBack(delivery->position, delivery->number, now_);
       ModelEvent& event = events_.at(delivery->position);
-      event.held = false;
+      event.held = event.is_unsent = false;
       event.consumer = 0;
       --event.sent_at_most;
     }
@@ -324,14 +325,15 @@ class History {
     ASSERT_FALSE(event.held);
     ASSERT_GT(delivery.number, event.sent);
     ASSERT_LE(delivery.number, event.sent_at_most + 1);
-    ASSERT_EQ(delivery.count, delivery.number - event.sent_before_parking);
+    ASSERT_EQ(delivery.count, delivery.number - event.do_not_count);
     ASSERT_TRUE(delivery.count <= kMaxDeliveries || has_been_full_);
     ASSERT_EQ(delivery.out_of_order, event.retried);
-    ASSERT_EQ(delivery.number == 1,
+    ASSERT_EQ(delivery.count == 1 && !event.retried,
               delivery.reason == DeliveryReason::kFirst || delivery.reason == DeliveryReason::kSeek);
     ASSERT_LE(event.not_before, now_);
     if (!event.retried && !event.key.empty()) CheckOrder(delivery, event);
     event.held = true;
+    event.is_unsent = true;
     event.may_be_held = false;
     event.consumer = delivery.consumer;
     event.until = now_ + kSettleWithin;
@@ -371,6 +373,9 @@ class History {
       if (delivery.after_write > g_->subscription->changes().written()) return false;
       if (!g_->subscription->IsCurrent(delivery.position, delivery.number)) return true;
       ModelEvent& event = events_.at(delivery.position);
+      g_->subscription->OnSent(delivery.position, now_);
+      event.is_unsent = false;
+      event.until = now_ + kSettleWithin;
       event.sent = event.sent_at_most = delivery.number;
       tokens_.push_back({delivery.partition, delivery.position, delivery.number});
       return true;
@@ -455,11 +460,16 @@ class History {
   // The event and the held ones after it of its key wait.
   void SendAgain(Position from) {
     ModelEvent& event = events_.at(from);
-    event.held = false;
+    Release(event);
     if (event.retried || event.key.empty()) return;
     for (auto it = events_.upper_bound(from); it != events_.end(); ++it) {
-      if (it->second.key == event.key && !it->second.retried) it->second.held = false;
+      if (it->second.key == event.key && !it->second.retried && it->second.held) Release(it->second);
     }
+  }
+
+  static void Release(ModelEvent& event) {
+    event.held = false;
+    if (std::exchange(event.is_unsent, false)) ++event.do_not_count;
   }
 
   void Acknowledge() {
@@ -526,7 +536,7 @@ class History {
       event.state = ModelEvent::State::kOpen;
       event.retried = true;
       event.not_before = absl::InfinitePast();
-      event.sent_before_parking = event.sent_at_most;
+      event.do_not_count = event.sent_at_most;
       event.is_written = false;
       g_->acks.emplace_back(position, g_->subscription->changes().last());
     }
@@ -599,6 +609,7 @@ class History {
       if (!partitions.contains(partition)) continue;
       const bool was_held = std::exchange(event.held, false) && !event.may_be_held;
       event.consumer = 0;
+      event.is_unsent = false;
       event.not_before = absl::InfinitePast();
       if (event.state == ModelEvent::State::kLost) continue;
       const auto row = store_.rows().find(position);
@@ -627,7 +638,7 @@ class History {
       event.state = is_done ? ModelEvent::State::kDone : ModelEvent::State::kOpen;
       if (is_done) continue;
       event.retried = is_retried;
-      event.sent_before_parking = is_retried ? row->second.deliveries_before : 0;
+      event.do_not_count = has_count ? row->second.deliveries_before : 0;
       // It may have been sent, so it is held by an unknown consumer for a while.
       const bool may_be_sent = position <= std::min(progress.reserved, latest_) || is_retried;
       event.sent_at_most = has_count ? row->second.deliveries : may_be_sent ? 1 : 0;
@@ -690,7 +701,7 @@ class History {
     g_->unsent.clear();
     g_->acks.clear();
     for (auto& [at, event] : events_) {
-      event.held = false;
+      event.held = event.is_unsent = false;
       event.not_before = absl::InfinitePast();
       const bool is_retried = event.retried && event.state == ModelEvent::State::kOpen;
       if (is_retried || event.state == ModelEvent::State::kParked || event.state == ModelEvent::State::kLost) {
@@ -698,7 +709,7 @@ class History {
       }
       event.state = at <= position ? ModelEvent::State::kDone : ModelEvent::State::kOpen;
       event.retried = false;
-      event.sent_before_parking = 0;
+      event.do_not_count = 0;
       event.is_written = true;
       event.sent = event.sent_at_most = 0;
     }

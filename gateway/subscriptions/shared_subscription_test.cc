@@ -56,9 +56,16 @@ class SharedSubscriptionTest : public ::testing::Test {
     subscription_.OnRead(subscription_.read(), events, latest_, now_);
   }
 
-  std::vector<Delivery> Assign(SharedSubscription::ConsumerId consumer) {
+  std::vector<Delivery> AssignUnsent(SharedSubscription::ConsumerId consumer) {
     subscription_.SetReceiving(consumer, true);
     return subscription_.Assign(now_, 100);
+  }
+
+  // Also sends them.
+  std::vector<Delivery> Assign(SharedSubscription::ConsumerId consumer) {
+    const std::vector<Delivery> deliveries = AssignUnsent(consumer);
+    for (const Delivery& delivery : deliveries) subscription_.OnSent(delivery.position, now_);
+    return deliveries;
   }
 
   SettleResult Settle(const Delivery& delivery, SettleOutcome outcome = SettleOutcome::kDone,
@@ -240,13 +247,49 @@ TEST_F(SharedSubscriptionTest, WhatIsSettledInOrderWritesOnlyTheProgress) {
 TEST_F(SharedSubscriptionTest, TheTimeOfAConsumerBeginsWhenTheEventIsSent) {
   const auto consumer = subscription_.AddConsumer(10);
   Read({"a", "b"});
-  const auto sent = Assign(consumer);
+  const auto sent = AssignUnsent(consumer);
   ASSERT_THAT(sent, SizeIs(2));
   Pass(absl::Seconds(29));
   subscription_.OnSent(sent[0].position, now_);
   Pass(absl::Seconds(29));
   EXPECT_EQ(Settle(sent[0]), SettleResult::kSettled);
   EXPECT_EQ(Settle(sent[1]), SettleResult::kSuperseded);
+}
+
+// When the store does not answer for long, events wait for it, and nobody has failed to handle them.
+TEST_F(SharedSubscriptionTest, ADeliveryThatIsNeverSentDoesNotCount) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a"});
+  for (int64_t number = 1; number <= 10; ++number) {
+    const auto unsent = AssignUnsent(consumer);
+    ASSERT_THAT(unsent, SizeIs(1));
+    EXPECT_EQ(unsent[0].number, number);
+    EXPECT_EQ(unsent[0].count, 1);
+    EXPECT_EQ(unsent[0].reason, DeliveryReason::kFirst);
+    Pass(absl::Seconds(31));
+  }
+  SharedSubscription restarted(Options());
+  restarted.AddPartitions(AllPartitions(now_), {.rows = subscription_.changes().Take("s").put}, 1, now_);
+  restarted.OnRead(0, {{.position = 1, .key = "a"}}, 1, now_);
+  restarted.SetReceiving(restarted.AddConsumer(1), true);
+  const auto again = restarted.Assign(now_, 1);
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].number, 11);
+  EXPECT_EQ(again[0].count, 2) << "nobody knows whether the gateway that is gone has sent it";
+}
+
+TEST_F(SharedSubscriptionTest, ADeliveryThatIsNotSentDoesNotCountWhenAnEarlierEventIsSentAgain) {
+  const auto consumer = subscription_.AddConsumer(10);
+  Read({"a", "a"});
+  const auto sent = AssignUnsent(consumer);
+  ASSERT_THAT(sent, SizeIs(2));
+  subscription_.OnSent(1, now_);
+  EXPECT_EQ(Settle(sent[0], SettleOutcome::kRetry), SettleResult::kSettled);
+  EXPECT_EQ(Settle(Assign(consumer)[0]), SettleResult::kSettled);
+  const auto second = Assign(consumer);
+  ASSERT_THAT(PositionsOf(second), ElementsAre(2));
+  EXPECT_EQ(second[0].count, 1);
+  EXPECT_EQ(second[0].reason, DeliveryReason::kFirst);
 }
 
 // What is reserved and not sent waits in vain for its consumers when the gateway is gone; see Partition::unknown_until.

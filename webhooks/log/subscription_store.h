@@ -70,7 +70,7 @@ struct SubscriptionRow {
   size_t partition = 0;  // of the event's key
   EventMark mark = EventMark::kDone;
   int64_t deliveries = 0;         // how often the event was sent; not used with kDone
-  int64_t deliveries_before = 0;  // kRetried: how many of these were before the event was parked
+  int64_t deliveries_before = 0;  // of these, those that do not count: see SharedSubscription::Delivery
   absl::Time time = {};           // kParked, kRetried: since when it has this mark, with a precision of microseconds
   std::string reason = {};        // kParked: why the event was parked
 
