@@ -158,10 +158,17 @@ class Subscriptions final : public PostgresSubscriptions, private CommitThread::
   }
 
   absl::Status Seek(const std::string& subscription, Position position) override {
+    ABSL_ASSIGN_OR_RETURN(const std::vector<PostgresResult> before,
+                          Run({{"SELECT incarnation FROM subscriptions WHERE subscription = $1",
+                                PostgresParameters().Bytes(subscription)}}));
+    if (before.front().rows() == 0) return absl::NotFoundError("there is no such subscription");
     ABSL_ASSIGN_OR_RETURN(const std::vector<PostgresResult> results,
-                          Commit({{"SELECT seek_subscription($1, $2, $3)",
-                                   PostgresParameters().Bool(needs_standby()).Bytes(subscription).Bigint(position)}}));
-    if (results.front().Number(0, 0) == 0) return absl::NotFoundError("there is no such subscription");
+                          Commit({{"SELECT seek_subscription($1, $2, $3, $4)", PostgresParameters()
+                                                                                   .Bool(needs_standby())
+                                                                                   .Bytes(subscription)
+                                                                                   .Bigint(before.front().Number(0, 0))
+                                                                                   .Bigint(position)}}));
+    if (results.front().Number(0, 0) == 0) return absl::AbortedError("the subscription was moved meanwhile");
     return absl::OkStatus();
   }
 

@@ -384,6 +384,11 @@ TEST_F(PostgresSubscriptionsTest, WhatTheServerCarriesOutLateIsRefused) {
   EXPECT_EQ(reserve(4, 40)->front().Number(0, 0), 1);
   for (const int late : {1, 3, 4}) EXPECT_EQ(reserve(late, 10)->front().Number(0, 0), 0);
   EXPECT_EQ(gateway->Load()->at("payouts").head.partitions[0], (PartitionProgress{.through = 9, .reserved = 40}));
+  const int64_t incarnation = gateway->Load()->at("payouts").head.incarnation;
+  ASSERT_EQ(gateway->Seek("payouts", 4), absl::OkStatus());
+  const std::string late = absl::StrCat("SELECT seek_subscription(false, 'payouts', ", incarnation, ", 20)");
+  EXPECT_EQ(run(late)->front().Number(0, 0), 0);
+  EXPECT_EQ(gateway->Load()->at("payouts").head.partitions[0], (PartitionProgress{.through = 4, .reserved = 4}));
 }
 
 TEST_F(PostgresSubscriptionsTest, AKeyOfAnyLengthLags) {
@@ -681,7 +686,7 @@ TEST_F(PostgresSubscriptionsTest, WithoutASynchronousStandbyNothingIsStored) {
   EXPECT_FALSE(single->Load()->contains("other"));
   const std::unique_ptr<PostgresConnection> connection = PostgresConnection::Open(address_).value();
   for (const char* sql :
-       {"SELECT declare_subscription(true, 'other', 1, 0, 1, '')", "SELECT seek_subscription(true, 'payouts', 1)",
+       {"SELECT declare_subscription(true, 'other', 1, 0, 1, '')", "SELECT seek_subscription(true, 'payouts', 1, 1)",
         "SELECT delete_subscription(true, 'payouts')",
         "SELECT change_subscription(true, 'x', 1, 'payouts', 1, '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}',"
         " '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')"}) {

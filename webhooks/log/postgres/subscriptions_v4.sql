@@ -1,13 +1,14 @@
 -- Version 4 of the event log: shared subscriptions, which several gateways serve. See subscription_store.h.
 --
 -- Each partition of a subscription belongs to a hold: that of a gateway, or nobody's. A change of a gateway names its
--- hold, and is refused if the hold has ended, or if it does not have the partition. So time decides when others may take
--- a partition from a gateway, but never who may change it: a gateway that wakes after any pause changes nothing.
+-- hold, and is refused if the hold has ended, or if it does not have the partition. So time decides when others may
+-- take a partition from a gateway, but never who may change it: a gateway that wakes after any pause changes nothing.
 
 -- How long a hold lasts after its latest renewal.
 ALTER TABLE bounds ADD COLUMN hold_lasts_us bigint NOT NULL DEFAULT 5000000;
 
--- The numbers of holds, incarnations and requests. A subscription that was deleted and is declared again uses none twice.
+-- The numbers of holds, incarnations and requests. A subscription that was deleted and is declared again uses none
+-- twice.
 CREATE SEQUENCE subscription_numbers;
 
 -- Partitions count from 1 here, as the elements of arrays.
@@ -87,8 +88,8 @@ CREATE TABLE subscription_requests (
 CREATE INDEX ON subscription_requests (subscription, partition) WHERE answer IS NULL;
 CREATE INDEX ON subscription_requests (asker);
 
--- Wakes the gateways. `changed` is 'hold' if a hold or a subscription has changed, and 'request' if there is a new request
--- or answer. Each gateway looks once a second, too.
+-- Wakes the gateways. `changed` is 'hold' if a hold or a subscription has changed, and 'request' if there is a new
+-- request or answer. Each gateway looks once a second, too.
 CREATE FUNCTION wake_gateways(changed text) RETURNS void LANGUAGE sql SET search_path FROM CURRENT AS $$
   SELECT pg_notify('stampgate-subs.' || current_schema(), changed)
 $$;
@@ -115,8 +116,8 @@ BEGIN
   is_new := FOUND;
   IF is_new THEN
     INSERT INTO subscription_holds VALUES (
-      this, '', 0, ARRAY(SELECT generate_series(1::bigint, 16)), array_fill(start, ARRAY[16]), array_fill(start, ARRAY[16]),
-      array_fill(0::bigint, ARRAY[16]), 0, 0, 0, array_fill(0::bigint, ARRAY[5]));
+      this, '', 0, ARRAY(SELECT generate_series(1::bigint, 16)), array_fill(start, ARRAY[16]),
+      array_fill(start, ARRAY[16]), array_fill(0::bigint, ARRAY[16]), 0, 0, 0, array_fill(0::bigint, ARRAY[5]));
   ELSE
     UPDATE subscriptions s SET version = new_version, settings = new_settings
       WHERE s.subscription = this AND s.version < new_version;
@@ -142,12 +143,14 @@ BEGIN
 END $$;
 
 -- Renews the hold of the gateway of `secret`, or begins one. The number of a renewal must be greater than those of all
--- renewals of the hold before. Gives back `given` partitions, of which consumers can hold events for `sent_for_us` more.
--- Then takes partitions that nobody holds, if `takes`, up to the gateway's part. Before, ends the other holds that were
--- not renewed in time. This hold must have been renewed in time for as long: otherwise the server may have been gone.
--- Returns the hold; how many partitions it could take, or has too many if the number is negative; and of the other holds
--- and the partitions that nobody holds: through, consumers, held events, parked events, lagging keys, oldest_us or 0.
--- Returns NULL if there is no such subscription.
+-- renewals of the hold before. Gives back `given` partitions, of which consumers can hold events for `sent_for_us`
+-- more. Then takes partitions that nobody holds, if `takes`, up to the gateway's part. Before, ends the other holds
+-- that were not renewed in time. This hold must have been renewed in time for as long: otherwise the server may have
+-- been gone.
+--
+-- Returns the hold; how many partitions it could take, or has too many if the number is negative; and of the other
+-- holds and the partitions that nobody holds: through, consumers, held events, parked events, lagging keys, oldest_us
+-- or 0. Returns NULL if there is no such subscription.
 CREATE FUNCTION renew_hold(
   secret bytea, this_renewal bigint, this bytea, given bigint[], sent_for_us bigint[], settle_within_us bigint,
   takes boolean, new_consumers bigint, new_report bigint[],
@@ -189,7 +192,8 @@ BEGIN
     hold := nextval('subscription_numbers');
     INSERT INTO subscription_holds VALUES (
       this, me, hold, '{}', array_fill(0::bigint, ARRAY[16]), array_fill(0::bigint, ARRAY[16]),
-      array_fill(0::bigint, ARRAY[16]), now_us, now_us, new_consumers, new_report, 0, this_renewal) RETURNING * INTO mine;
+      array_fill(0::bigint, ARRAY[16]), now_us, now_us, new_consumers, new_report, 0, this_renewal)
+      RETURNING * INTO mine;
     moved := true;
   ELSIF this_renewal <= mine.latest_renewal THEN
     RAISE EXCEPTION 'the gateway has renewed the hold again since' USING ERRCODE = 'SG010';
@@ -323,7 +327,8 @@ BEGIN
   END IF;
   IF cardinality(positions) > 0 THEN
     INSERT INTO subscription_events AS e
-      SELECT this, * FROM unnest(positions, partitions_of, marks, all_deliveries, all_deliveries_before, times_us, reasons)
+      SELECT this, * FROM unnest(
+        positions, partitions_of, marks, all_deliveries, all_deliveries_before, times_us, reasons)
       ON CONFLICT (subscription, partition, position) DO UPDATE SET
         mark = excluded.mark, deliveries = excluded.deliveries, deliveries_before = excluded.deliveries_before,
         time_us = excluded.time_us, reason = excluded.reason;
@@ -347,13 +352,14 @@ BEGIN
 END $$;
 
 -- Continues a subscription after `start`, with another incarnation. All holds end. Parked events stay, and those that
--- were parked and must be sent again. Returns false if there is no such subscription.
-CREATE FUNCTION seek_subscription(needs_standby boolean, this bytea, start bigint) RETURNS boolean
+-- were parked and must be sent again. Returns false, and changes nothing, if the subscription has another incarnation
+-- than `before`: the server can carry out late what its gateway has given up, and after a later seek it is void.
+CREATE FUNCTION seek_subscription(needs_standby boolean, this bytea, before bigint, start bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
   IF needs_standby THEN PERFORM require_standby(); END IF;
   start := least(greatest(start, 0), (SELECT latest FROM log));
-  PERFORM FROM subscriptions s WHERE s.subscription = this FOR NO KEY UPDATE;
+  PERFORM FROM subscriptions s WHERE s.subscription = this AND s.incarnation = before FOR NO KEY UPDATE;
   IF NOT FOUND THEN RETURN false; END IF;
   -- Until these locks, a gateway could reserve more, and send it.
   PERFORM FROM subscription_holds h WHERE h.subscription = this FOR UPDATE;
@@ -374,7 +380,8 @@ BEGIN
   RETURN true;
 END $$;
 
--- Deletes a subscription with everything that belongs to it. Returns false, and deletes nothing, if a gateway serves it.
+-- Deletes a subscription with everything that belongs to it. Returns false, and deletes nothing, if a gateway serves
+-- it.
 CREATE FUNCTION delete_subscription(needs_standby boolean, this bytea) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 BEGIN
@@ -426,6 +433,9 @@ DECLARE
   asked bigint;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
+  -- Before the requests, as delete_subscription, so that no two of them wait for each other.
+  PERFORM FROM subscriptions s WHERE s.subscription = this FOR KEY SHARE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
   -- Nobody waits for the answers of old requests.
   DELETE FROM subscription_requests r WHERE r.id = ANY (ARRAY(
     SELECT o.id FROM subscription_requests o WHERE o.asked_us NOT BETWEEN now_us - 60000000 AND now_us + 60000000
@@ -434,9 +444,7 @@ BEGIN
     RAISE EXCEPTION '% requests wait for an answer already', most USING ERRCODE = 'SG007';
   END IF;
   INSERT INTO subscription_requests (subscription, partition, asker, asked_us, request)
-    SELECT s.subscription, this_partition, sha256(secret), now_us, new_request FROM subscriptions s
-      WHERE s.subscription = this FOR KEY SHARE
-    RETURNING id INTO asked;
+    VALUES (this, this_partition, sha256(secret), now_us, new_request) RETURNING id INTO asked;
   PERFORM wake_gateways('request');
   RETURN asked;
 END $$;
