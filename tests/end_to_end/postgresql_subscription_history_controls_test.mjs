@@ -43,7 +43,7 @@ const FAULTS = {
     spoils: {
       ask_holder: [
         ['asker, asked_us, request)', 'asker, asked_us, request, answer)'],
-        ['now_us, new_request FROM', "now_us, new_request, ''::bytea FROM"],
+        ['now_us, new_request)', "now_us, new_request, ''::bytea)"],
       ],
     },
     kinds: ['passTime', 'passTime', 'crash'],
