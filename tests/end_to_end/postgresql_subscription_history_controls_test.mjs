@@ -59,7 +59,7 @@ const FAULTS = {
   },
   'lets a gateway send at once what a lost one has sent': {
     spoils: { renew_hold: [['each, now_us + settle_within_us', 'each, now_us']] },
-    kinds: ['kill', 'kill'],
+    kinds: ['kill', 'kill', 'kill', 'kill'],
     finds: /the time after the restart was not over/,
   },
 };
