@@ -523,7 +523,6 @@ void ServedSubscription::Pump(Actions& actions) {
 void ServedSubscription::Assign() {
   for (const Delivery& delivery : machine_.Assign(options_.now(), kMaxAssigned, is_far_ ? kInARow : 1)) {
     consumers_.at(delivery.consumer).assigned.push_back(delivery);
-    options_.observers.on_delivery(delivery.reason);
   }
 }
 
@@ -541,6 +540,7 @@ void ServedSubscription::Pass(ConsumerId id, Consumer& consumer, Actions& action
       if (!batch.empty() && bytes + size > kMaxEventMessageBytes) break;
       bytes += size;
       machine_.OnSent(delivery.position, now);
+      options_.observers.on_delivery(delivery.reason);
       batch.push_back({.event = event->second.event,
                        .id = {delivery.partition, delivery.position, delivery.number, machine_.incarnation()},
                        .count = delivery.count,

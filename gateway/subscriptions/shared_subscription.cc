@@ -62,19 +62,20 @@ void SharedSubscription::Load(const std::map<size_t, absl::Time>& added, const S
         partition.done_unread.insert(row.position);
         break;
       case EventMark::kSentAgain:
-        partition.sent_again_unread[row.position] = {row.deliveries, row.deliveries_before};
+        partition.sent_again_unread[row.position] = {row.deliveries, row.uncounted};
         break;
       case EventMark::kParked:
         parked_[row.position] = {row.partition, row.deliveries, row.time, row.reason};
         break;
       case EventMark::kRetried: {
-        Item& item = AddOutOfOrder(partition, row.position, {row.deliveries, row.deliveries_before}, row.time);
+        Item& item = AddOutOfOrder(partition, row.position, {row.deliveries, row.uncounted}, row.time);
         item.key->waiting.insert(row.position);
-        if (now_ < partition.unknown_until) {
+        const bool may_be_sent = item.count.counted() > 0;
+        if (may_be_sent && now_ < partition.unknown_until) {
           item.is_of_before = true;
           Hold(row.position, item, partition.unknown_until);
         } else {
-          item.reason = DeliveryReason::kGatewayRestarted;
+          item.reason = may_be_sent ? DeliveryReason::kGatewayRestarted : DeliveryReason::kUnparked;
           Refresh(*item.key);
         }
         break;
@@ -173,7 +174,7 @@ size_t SharedSubscription::WantsEvents(Position latest) {
   if (!reads || read >= latest) return 0;
   if (!HasRecovered()) return kMaxRead;
   // Without an event that is not settled, it is not known how old the oldest one is.
-  if (hungry_.empty() || !free_.empty()) {
+  if (dispatcher_.Places(1) == 0 || dispatcher_.HasFree()) {
     const bool is_known = std::any_of(partitions_.begin(), partitions_.end(),
                                       [](const auto& each) { return !each.second.blocking.empty(); });
     return is_known ? 0 : 1;
@@ -185,12 +186,7 @@ size_t SharedSubscription::WantsEvents(Position latest) {
   const bool is_uneven =
       std::any_of(partitions_.begin(), partitions_.end(), [read](const auto& each) { return each.second.read > read; });
   if (is_uneven) return kMaxRead;
-  size_t places = 0;
-  for (const Hunger& hunger : hungry_) {
-    places += hunger.places;
-    if (places >= kMaxRead) return kMaxRead;
-  }
-  return places;
+  return dispatcher_.Places(kMaxRead);
 }
 
 void SharedSubscription::OnRead(Position after, const std::vector<ReadEvent>& events, Position through,
@@ -297,17 +293,15 @@ std::vector<Position> SharedSubscription::OnLost(Position first, Position last) 
 // --- Consumers.
 
 SharedSubscription::ConsumerId SharedSubscription::AddConsumer(size_t max_unsettled) {
-  const ConsumerId id = ++last_consumer_;
-  consumers_[id].max_unsettled = max_unsettled;
+  const ConsumerId id = dispatcher_.AddConsumer(max_unsettled);
+  consumers_[id];
   return id;
 }
 
 void SharedSubscription::RemoveConsumer(ConsumerId id, bool gives_back, absl::Time now) {
   now_ = now;
-  Consumer& consumer = consumers_.at(id);
-  consumer.receives = false;
-  const std::set<Key*> keys = consumer.keys;
-  for (Key* key : keys) {
+  dispatcher_.SetReceiving(id, false);
+  for (Key* key : std::set<Key*>(consumers_.at(id))) {
     if (gives_back) {
       SendAgain(*key, *key->held.begin(), DeliveryReason::kConsumerLeft, DeliveryReason::kConsumerLeft);
     } else {
@@ -316,7 +310,7 @@ void SharedSubscription::RemoveConsumer(ConsumerId id, bool gives_back, absl::Ti
       key->unsure = key->held;
     }
   }
-  Rank(id);
+  dispatcher_.RemoveConsumer(id);
   consumers_.erase(id);
   Sweep();
 }
@@ -341,59 +335,31 @@ SettleResult SharedSubscription::Resume(ConsumerId id, size_t partition, Positio
   return SettleResult::kSettled;
 }
 
-void SharedSubscription::SetReceiving(ConsumerId id, bool receives) {
-  consumers_.at(id).receives = receives;
-  Rank(id);
-}
+void SharedSubscription::SetReceiving(ConsumerId id, bool receives) { dispatcher_.SetReceiving(id, receives); }
 
 std::vector<SharedSubscription::Delivery> SharedSubscription::Assign(absl::Time now, size_t max_each, size_t in_a_row) {
   now_ = now;
   std::vector<Delivery> deliveries;
-  std::set<ConsumerId> served;
-  ConsumerId id = 0;
-  for (size_t given = 0;; ++given) {
-    const bool can_go_on =
-        id != 0 && consumers_.at(id).hunger.has_value() && (!free_.empty() || !consumers_.at(id).own.empty());
-    if (given % in_a_row != 0 && can_go_on) {
-      // The same consumer gets the next one.
-    } else if (!free_.empty() && !hungry_.empty()) {
-      id = hungry_.begin()->consumer;
-    } else if (!hungry_for_own_.empty()) {
-      id = *hungry_for_own_.begin();
-    } else {
-      break;
-    }
-    Consumer& consumer = consumers_.at(id);
-    const bool takes_own =
-        !consumer.own.empty() && (free_.empty() || consumer.own.begin()->first < free_.begin()->first);
-    Key& key = takes_own ? *consumer.own.begin()->second : *free_.begin()->second;
-    deliveries.push_back(Send(id, key));
-    served.insert(id);
-    if (++consumer.assigned >= max_each) consumer.receives = false;
-    Rank(id);
-  }
-  for (const ConsumerId id : served) {
-    consumers_.at(id).assigned = 0;
-    consumers_.at(id).receives = false;
-    Rank(id);
-  }
+  dispatcher_.BeginRound(max_each, in_a_row);
+  while (const std::optional<Dispatcher::Turn> turn = dispatcher_.Next()) deliveries.push_back(Send(*turn));
+  dispatcher_.EndRound();
   return deliveries;
 }
 
-SharedSubscription::Delivery SharedSubscription::Send(ConsumerId id, Key& key) {
-  const Position position = *key.waiting.begin();
+SharedSubscription::Delivery SharedSubscription::Send(const Dispatcher::Turn& turn) {
+  const Position position = turn.position;
   Item& item = unsettled_.at(position);
+  Key& key = *item.key;
   TakeOut(key);
-  if (key.consumer != id) SetConsumer(key, id);
-  consumers_.at(id).latest_delivery = ++latest_delivery_;
+  SetConsumer(key, turn.consumer);
   ++item.count.deliveries;
   item.is_unsent = true;
   Delivery delivery;
-  delivery.consumer = id;
+  delivery.consumer = turn.consumer;
   delivery.partition = key.partition->number;
   delivery.position = position;
   delivery.number = item.count.deliveries;
-  delivery.count = item.count.deliveries - item.count.deliveries_before;
+  delivery.count = item.count.counted();
   delivery.reason = item.reason;
   delivery.out_of_order = key.out_of_order;
   Hold(position, item, now_ + options_.settle_within);
@@ -451,6 +417,7 @@ void SharedSubscription::GiveBack(Position position, int64_t number, absl::Time 
   Item& item = unsettled_.at(position);
   Release(position, item);
   --item.count.deliveries;
+  if (item.count.deliveries > 0) PutRow(position, item);
   Refresh(*item.key);
 }
 
@@ -595,6 +562,7 @@ void SharedSubscription::Seek(Position position) {
       Remove(at);
       changes_.Erase(at);
     } else if (item.held) {
+      if (item.is_unsent) ++item.count.uncounted;
       Release(at, item);
       item.reason = DeliveryReason::kUnparked;
     }
@@ -702,13 +670,14 @@ void SharedSubscription::Add(const ReadEvent& event, Key& key) {
     item.count.deliveries = 1;
   }
   if (!key.lag.has_value()) partition.blocking.insert(position);
-  if (item.count.deliveries > 0) {
+  const bool may_be_sent = item.count.counted() > 0;
+  if (may_be_sent) {
     item.reason = DeliveryReason::kGatewayRestarted;
   } else if (position <= sought_from_) {
     item.reason = DeliveryReason::kSeek;
   }
   // If an earlier event was taken from its consumer since the start, so was this one.
-  const bool is_held = item.count.deliveries > 0 && now_ < partition.unknown_until && !key.was_sent_again;
+  const bool is_held = may_be_sent && now_ < partition.unknown_until && !key.was_sent_again;
   key.waiting.insert(position);
   if (is_held) {
     item.is_of_before = true;
@@ -777,7 +746,7 @@ void SharedSubscription::PutRow(Position position, const Item& item) {
                          .partition = item.key->partition->number,
                          .mark = EventMark::kSentAgain,
                          .deliveries = item.count.deliveries,
-                         .deliveries_before = item.count.deliveries_before};
+                         .uncounted = item.count.uncounted};
   if (item.key->out_of_order) {
     row.mark = EventMark::kRetried;
     row.time = item.stored;
@@ -792,7 +761,8 @@ void SharedSubscription::SendAgain(Key& key, Position from, DeliveryReason reaso
   for (const Position position : again) {
     Item& item = unsettled_.at(position);
     if (item.is_unsent) {
-      ++item.count.deliveries_before;
+      ++item.count.uncounted;
+      PutRow(position, item);
     } else {
       item.reason = position == from ? reason : of_others;
     }
@@ -808,7 +778,7 @@ void SharedSubscription::Hold(Position position, Item& item, absl::Time until) {
   if (item.is_of_before) key.unsure.insert(position);
   if (item.count.deliveries > 1) ++key.held_again;
   ++key.partition->held;
-  if (key.consumer != 0) ++consumers_.at(key.consumer).held;
+  if (key.consumer != 0) dispatcher_.AddHeld(key.consumer, 1);
   item.held = true;
   item.until = until;
   ends_.insert({until, position});
@@ -823,11 +793,7 @@ void SharedSubscription::Release(Position position, Item& item) {
   key.waiting.insert(position);
   if (item.count.deliveries > 1) --key.held_again;
   --key.partition->held;
-  const ConsumerId id = key.consumer;
-  if (id != 0) {
-    --consumers_.at(id).held;
-    Rank(id);
-  }
+  if (key.consumer != 0) dispatcher_.AddHeld(key.consumer, -1);
   if (key.held.empty()) SetConsumer(key, 0);
   ends_.erase({item.until, position});
   item.held = false;
@@ -838,50 +804,21 @@ void SharedSubscription::Release(Position position, Item& item) {
 // The consumer of the key's held events, which are counted for it.
 void SharedSubscription::SetConsumer(Key& key, ConsumerId id) {
   if (key.consumer == id) return;
+  const auto held = static_cast<int64_t>(key.held.size());
   if (key.consumer != 0) {
-    Consumer& before = consumers_.at(key.consumer);
-    before.keys.erase(&key);
-    before.held -= key.held.size();
-    Rank(key.consumer);
+    consumers_.at(key.consumer).erase(&key);
+    dispatcher_.AddHeld(key.consumer, -held);
   }
   key.consumer = id;
   if (id != 0) {
-    consumers_.at(id).keys.insert(&key);
-    consumers_.at(id).held += key.held.size();
-    Rank(id);
+    consumers_.at(id).insert(&key);
+    dispatcher_.AddHeld(id, held);
   }
 }
 
-// Brings the consumer's entries in the hungry ones up to date.
-void SharedSubscription::Rank(ConsumerId id) {
-  Consumer& consumer = consumers_.at(id);
-  const size_t places =
-      consumer.receives && consumer.held < consumer.max_unsettled ? consumer.max_unsettled - consumer.held : 0;
-  std::optional<Hunger> hunger;
-  if (places != 0) hunger = Hunger{places, consumer.latest_delivery, id};
-  if (hunger != consumer.hunger) {
-    if (consumer.hunger.has_value()) hungry_.erase(*consumer.hunger);
-    if (hunger.has_value()) hungry_.insert(*hunger);
-    consumer.hunger = hunger;
-  }
-  const bool for_own = places != 0 && !consumer.own.empty();
-  if (for_own == consumer.is_ranked_for_own) return;
-  consumer.is_ranked_for_own = for_own;
-  if (for_own) {
-    hungry_for_own_.insert(id);
-  } else {
-    hungry_for_own_.erase(id);
-  }
-}
-
-// Takes the key out of the keys with an event to send.
+// Offers no event of the key any more.
 void SharedSubscription::TakeOut(Key& key) {
-  if (key.ready == 0) return;
-  const std::pair<Position, Key*> entry(key.ready, &key);
-  key.ready = 0;
-  if (free_.erase(entry) != 0) return;
-  consumers_.at(key.consumer).own.erase(entry);
-  Rank(key.consumer);
+  if (key.ready != 0) dispatcher_.Withdraw(std::exchange(key.ready, 0), key.consumer);
 }
 
 // Finds out whether the key has an event to send now.
@@ -891,21 +828,18 @@ void SharedSubscription::Refresh(Key& key) {
   while (!key.waiting.empty()) {
     const Position first = *key.waiting.begin();
     const Item& item = unsettled_.at(first);
-    const int64_t count = item.count.deliveries - item.count.deliveries_before;
+    const int64_t count = item.count.counted();
     if (count >= options_.max_deliveries && CanPark()) {
       Park(first, absl::StrCat("max_deliveries: it was delivered ", count, " times"));
       continue;
     }
     if (item.not_before > now_ || !key.partition->sends) return;
-    if (key.held.empty()) {
-      key.ready = first;
-      free_.insert({first, &key});
-    } else if (key.consumer != 0 && key.unsure.empty() && key.held.size() < options_.max_unsettled_per_key &&
-               item.count.deliveries == 0 && key.held_again == 0) {
-      key.ready = first;
-      consumers_.at(key.consumer).own.insert({first, &key});
-      Rank(key.consumer);
-    }
+    const bool follows_held = key.consumer != 0 && key.unsure.empty() &&
+                              key.held.size() < options_.max_unsettled_per_key && item.count.deliveries == 0 &&
+                              key.held_again == 0;
+    if (!key.held.empty() && !follows_held) return;
+    key.ready = first;
+    dispatcher_.Offer(first, key.held.empty() ? 0 : key.consumer);
     return;
   }
 }

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "gateway/subscriptions/delivery_reason.h"
+#include "gateway/subscriptions/dispatcher.h"
 #include "gateway/subscriptions/unwritten_changes.h"
 #include "webhooks/log/event_log.h"
 #include "webhooks/log/subscription_store.h"
@@ -49,7 +49,7 @@ enum class SettleResult {
 // further events of lagging keys separately.
 class SharedSubscription {
  public:
-  using ConsumerId = uint64_t;
+  using ConsumerId = Dispatcher::ConsumerId;
 
   struct Options {
     absl::Duration settle_within;
@@ -79,8 +79,8 @@ class SharedSubscription {
     ConsumerId consumer = 0;
     size_t partition = 0;  // of the event's key
     Position position = 0;
-    int64_t number = 0;  // how often the event has been sent, with this delivery
-    int64_t count = 0;   // how often consumers can have received it, since RetryParked if the event was parked
+    int64_t number = 0;  // how often the event was assigned to a consumer, with this delivery
+    int64_t count = 0;   // the same, without those that were not sent or that were before RetryParked
     DeliveryReason reason = DeliveryReason::kFirst;
     bool out_of_order = false;  // after it was parked
     uint64_t after_write = 0;   // must be sent after the store has this write; see UnwrittenChanges
@@ -191,8 +191,7 @@ class SharedSubscription {
   // `in_a_row` ones; of several such consumers, the one that has waited the longest.
   std::vector<Delivery> Assign(absl::Time now, size_t max_each, size_t in_a_row = 1);
 
-  // The delivery, which is current, is sent only now: the consumer's time begins again. A delivery that is superseded
-  // before does not count.
+  // The delivery, which is current, is sent now: it counts, and the consumer's time begins again.
   void OnSent(Position position, absl::Time now);
 
   // Takes back a delivery that was not sent, as if Assign had not returned it. Later deliveries of the same key must
@@ -242,9 +241,10 @@ class SharedSubscription {
   struct Key;
 
   struct Count {
-    int64_t deliveries = 0;  // how often the event was sent
-    // Of these, those that do not count: before it was parked, or assigned to a consumer and not sent.
-    int64_t deliveries_before = 0;
+    int64_t deliveries = 0;  // how often the event was assigned to a consumer
+    int64_t uncounted = 0;   // see SubscriptionRow
+
+    int64_t counted() const { return deliveries - uncounted; }
   };
 
   struct Partition {
@@ -290,37 +290,12 @@ class SharedSubscription {
     std::set<Position> held;     // all before those that wait
     std::set<Position> unsure;   // of `held`: not resumed since the start, or since the end of their stream
     std::set<Position> done;     // settled before an earlier event of the key, or of the partition
-    size_t held_again = 0;       // how many of `held` were sent more than once
+    size_t held_again = 0;       // how many of `held` were assigned more than once
     ConsumerId consumer = 0;     // of `held`; zero if it is unknown
     std::optional<Lag> lag;
     bool was_sent_again = false;  // since the start
     bool out_of_order = false;    // the key of one event that was parked
-    Position ready = 0;           // the position with which free_ or Consumer::own has the key; zero if neither has it
-  };
-
-  // Orders consumers with places: the first one gets the next event.
-  struct Hunger {
-    size_t places = 0;
-    uint64_t latest_delivery = 0;
-    ConsumerId consumer = 0;
-
-    bool operator<(const Hunger& other) const {
-      return std::tie(other.places, latest_delivery, consumer) <
-             std::tie(places, other.latest_delivery, other.consumer);
-    }
-    bool operator==(const Hunger&) const = default;
-  };
-
-  struct Consumer {
-    size_t max_unsettled = 0;
-    size_t held = 0;
-    size_t assigned = 0;  // by the current Assign
-    bool receives = false;
-    std::set<Key*> keys;                      // of which it holds events
-    std::set<std::pair<Position, Key*>> own;  // of these, the keys with a further event that it can get
-    uint64_t latest_delivery = 0;             // a number that grows with each delivery of the subscription
-    std::optional<Hunger> hunger;             // its entry in hungry_
-    bool is_ranked_for_own = false;           // whether hungry_for_own_ has it
+    Position ready = 0;           // the event of it that is offered to consumers; zero if none is
   };
 
   PartitionProgress& ProgressOf(const Partition& partition) { return head_.partitions[partition.number]; }
@@ -347,7 +322,7 @@ class SharedSubscription {
   void Release(Position position, Item& item);
   // The time of the event's consumer begins now.
   void BeginTime(Position position);
-  Delivery Send(ConsumerId id, Key& key);
+  Delivery Send(const Dispatcher::Turn& turn);
   uint64_t Reserve(Partition& partition, Position position);
   void AdaptReserveStep();
   // Writes the progress of this partition, and of those of which events are sent.
@@ -356,7 +331,6 @@ class SharedSubscription {
   void PutRow(Position position, const Item& item);
   void KeepDone(Partition& partition, Position position);
   void SetConsumer(Key& key, ConsumerId id);
-  void Rank(ConsumerId id);
   void Refresh(Key& key);
   void TakeOut(Key& key);
   void AfterSettle(Key& key);
@@ -386,12 +360,8 @@ class SharedSubscription {
   std::map<Position, Item> unsettled_;
   std::set<std::pair<absl::Time, Position>> returned_;  // of unsettled_, those out of order; see Item::stored
 
-  std::map<ConsumerId, Consumer> consumers_;
-  ConsumerId last_consumer_ = 0;
-  uint64_t latest_delivery_ = 0;              // see Consumer
-  std::set<std::pair<Position, Key*>> free_;  // keys that nobody holds, with an event to send
-  std::set<Hunger> hungry_;                   // consumers with places
-  std::set<ConsumerId> hungry_for_own_;       // of these, the consumers with an event in Consumer::own
+  Dispatcher dispatcher_;
+  std::map<ConsumerId, std::set<Key*>> consumers_;  // and the keys of which each holds events
 
   std::set<std::pair<absl::Time, Position>> ends_;    // of held events
   std::set<std::pair<absl::Time, Position>> delays_;  // Item::not_before of events that wait

@@ -89,7 +89,7 @@ struct ModelEvent {
   // How often the event was sent, at least and at most.
   int64_t sent = 0;
   int64_t sent_at_most = 0;
-  int64_t do_not_count = 0;  // of these, those before it was parked, and those that were assigned and not sent
+  int64_t uncounted = 0;  // of these, those before it was parked, and those that were assigned and not sent
   bool held = false;
   bool is_unsent = false;    // held, but not sent yet
   bool may_be_held = false;  // the subscription believes it, but no consumer got the event
@@ -97,7 +97,7 @@ struct ModelEvent {
   absl::Time until;
   absl::Time not_before = absl::InfinitePast();
 
-  int64_t limit() const { return do_not_count + kMaxDeliveries; }
+  int64_t limit() const { return uncounted + kMaxDeliveries; }
 };
 
 // One delivery that a consumer got, perhaps long ago.
@@ -325,7 +325,7 @@ class History {
     ASSERT_FALSE(event.held);
     ASSERT_GT(delivery.number, event.sent);
     ASSERT_LE(delivery.number, event.sent_at_most + 1);
-    ASSERT_EQ(delivery.count, delivery.number - event.do_not_count);
+    ASSERT_EQ(delivery.count, delivery.number - event.uncounted);
     ASSERT_TRUE(delivery.count <= kMaxDeliveries || has_been_full_);
     ASSERT_EQ(delivery.out_of_order, event.retried);
     ASSERT_EQ(delivery.count == 1 && !event.retried,
@@ -469,7 +469,7 @@ class History {
 
   static void Release(ModelEvent& event) {
     event.held = false;
-    if (std::exchange(event.is_unsent, false)) ++event.do_not_count;
+    if (std::exchange(event.is_unsent, false)) ++event.uncounted;
   }
 
   void Acknowledge() {
@@ -536,7 +536,7 @@ class History {
       event.state = ModelEvent::State::kOpen;
       event.retried = true;
       event.not_before = absl::InfinitePast();
-      event.do_not_count = event.sent_at_most;
+      event.uncounted = event.sent_at_most;
       event.is_written = false;
       g_->acks.emplace_back(position, g_->subscription->changes().last());
     }
@@ -638,14 +638,14 @@ class History {
       event.state = is_done ? ModelEvent::State::kDone : ModelEvent::State::kOpen;
       if (is_done) continue;
       event.retried = is_retried;
-      event.do_not_count = has_count ? row->second.deliveries_before : 0;
+      event.uncounted = has_count ? row->second.uncounted : 0;
       // It may have been sent, so it is held by an unknown consumer for a while.
       const bool may_be_sent = position <= std::min(progress.reserved, latest_) || is_retried;
       event.sent_at_most = has_count ? row->second.deliveries : may_be_sent ? 1 : 0;
       ASSERT_GE(event.sent_at_most, event.sent) << "a delivery of event " << position << " is forgotten";
       event.sent = event.sent_at_most;
       ASSERT_FALSE(was_held && is_clean) << "event " << position << " is held";
-      event.held = may_be_sent && !is_clean;
+      event.held = may_be_sent && !is_clean && event.sent_at_most > event.uncounted;
       event.may_be_held = !was_held;
       event.until = now_ + kSettleWithin;
     }
@@ -701,7 +701,7 @@ class History {
     g_->unsent.clear();
     g_->acks.clear();
     for (auto& [at, event] : events_) {
-      event.held = event.is_unsent = false;
+      Release(event);
       event.not_before = absl::InfinitePast();
       const bool is_retried = event.retried && event.state == ModelEvent::State::kOpen;
       if (is_retried || event.state == ModelEvent::State::kParked || event.state == ModelEvent::State::kLost) {
@@ -709,7 +709,7 @@ class History {
       }
       event.state = at <= position ? ModelEvent::State::kDone : ModelEvent::State::kOpen;
       event.retried = false;
-      event.do_not_count = 0;
+      event.uncounted = 0;
       event.is_written = true;
       event.sent = event.sent_at_most = 0;
     }

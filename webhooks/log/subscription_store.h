@@ -58,7 +58,7 @@ inline SubscriptionHead HeadAt(Position position, int64_t order = 0) {
 // What the store knows about an event of a subscription. The values are those in the store: never change them.
 enum class EventMark {
   kDone = 1,       // settled, although its partition's or its key's position is before it
-  kSentAgain = 2,  // not settled, and sent more than once
+  kSentAgain = 2,  // not settled, and assigned to consumers more than once, or not sent then
   kParked = 3,     // set aside
   kRetried = 4,    // was parked, and must be sent again, out of order
 };
@@ -69,10 +69,10 @@ struct SubscriptionRow {
   Position position = 0;
   size_t partition = 0;  // of the event's key
   EventMark mark = EventMark::kDone;
-  int64_t deliveries = 0;         // how often the event was sent; not used with kDone
-  int64_t deliveries_before = 0;  // of these, those that do not count: see SharedSubscription::Delivery
-  absl::Time time = {};           // kParked, kRetried: since when it has this mark, with a precision of microseconds
-  std::string reason = {};        // kParked: why the event was parked
+  int64_t deliveries = 0;   // how often the event was assigned to a consumer; not used with kDone
+  int64_t uncounted = 0;    // of these, those that do not count: before it was parked, or never sent
+  absl::Time time = {};     // kParked, kRetried: since when it has this mark, with a precision of microseconds
+  std::string reason = {};  // kParked: why the event was parked
 
   friend bool operator==(const SubscriptionRow&, const SubscriptionRow&) = default;
 };

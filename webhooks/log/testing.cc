@@ -53,7 +53,7 @@ SubscriptionChange RandomChange(std::mt19937_64& random) {
     row.partition = static_cast<size_t>(below(kPartitions));
     row.mark = static_cast<EventMark>(1 + below(4));
     row.deliveries = below(10);
-    if (row.mark == EventMark::kRetried) row.deliveries_before = below(20);
+    if (row.mark == EventMark::kSentAgain || row.mark == EventMark::kRetried) row.uncounted = below(20);
     if (row.mark == EventMark::kRetried || row.mark == EventMark::kParked) {
       row.time = absl::FromUnixMicros(1'700'000'000'000'000 + below(1'000'000));
     }

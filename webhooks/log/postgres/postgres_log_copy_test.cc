@@ -332,7 +332,7 @@ std::vector<SubscriptionChange> ChangesOfSubscriptions() {
        .partition = 8,
        .mark = EventMark::kRetried,
        .deliveries = 12,
-       .deliveries_before = 10,
+       .uncounted = 10,
        .time = time + absl::Hours(1)},
   };
   for (Position position = 100; position < 1100; ++position) payouts.put.push_back({.position = position});

@@ -13,7 +13,7 @@ SubscriptionRow ReadRow(const PostgresResult& result, int row, int column) {
   read.partition = FromTables(result.Number(row, column + 1));
   read.mark = static_cast<EventMark>(result.Number(row, column + 2));
   read.deliveries = result.Number(row, column + 3);
-  read.deliveries_before = result.Number(row, column + 4);
+  read.uncounted = result.Number(row, column + 4);
   read.time = absl::FromUnixMicros(result.Number(row, column + 5));
   read.reason = std::string(result.Bytes(row, column + 6));
   return read;
@@ -79,7 +79,7 @@ void AddRows(absl::Span<const SubscriptionRow> rows, PostgresParameters& paramet
       .Bigints(column([](const SubscriptionRow& row) { return ToTables(row.partition); }))
       .Bigints(column([](const SubscriptionRow& row) { return static_cast<int64_t>(row.mark); }))
       .Bigints(column([](const SubscriptionRow& row) { return row.deliveries; }))
-      .Bigints(column([](const SubscriptionRow& row) { return row.deliveries_before; }))
+      .Bigints(column([](const SubscriptionRow& row) { return row.uncounted; }))
       .Bigints(column([](const SubscriptionRow& row) { return absl::ToUnixMicros(row.time); }))
       .ByteArrays(reasons);
 }

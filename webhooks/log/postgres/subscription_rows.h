@@ -22,7 +22,7 @@ inline int64_t ToTables(size_t partition) { return static_cast<int64_t>(partitio
 inline size_t FromTables(int64_t partition) { return static_cast<size_t>(partition - 1); }
 
 // How a query of subscription_events names the columns that ReadRow reads.
-inline constexpr char kRowColumns[] = "position, partition, mark, deliveries, deliveries_before, time_us, reason";
+inline constexpr char kRowColumns[] = "position, partition, mark, deliveries, uncounted, time_us, reason";
 
 // Reads a row of subscription_events, whose columns begin at `column`.
 SubscriptionRow ReadRow(const PostgresResult& result, int row, int column);

@@ -54,7 +54,7 @@ CREATE TABLE subscription_events (
   partition bigint NOT NULL,
   mark bigint NOT NULL,
   deliveries bigint NOT NULL,
-  deliveries_before bigint NOT NULL,
+  uncounted bigint NOT NULL,
   time_us bigint NOT NULL,
   reason bytea NOT NULL,
   PRIMARY KEY (subscription, partition, position),
@@ -299,7 +299,7 @@ CREATE FUNCTION change_subscription(
   needs_standby boolean, secret bytea, this_change bigint, this bytea, this_hold bigint,
   parts bigint[], new_through bigint[], new_reserved bigint[],
   erased bigint[],
-  positions bigint[], partitions_of bigint[], marks bigint[], all_deliveries bigint[], all_deliveries_before bigint[],
+  positions bigint[], partitions_of bigint[], marks bigint[], all_deliveries bigint[], all_uncounted bigint[],
   times_us bigint[], reasons bytea[],
   erased_keys bytea[], keys bytea[], partitions_of_keys bigint[], positions_of_keys bigint[],
   answered bigint[], answers bytea[]
@@ -328,9 +328,9 @@ BEGIN
   IF cardinality(positions) > 0 THEN
     INSERT INTO subscription_events AS e
       SELECT this, * FROM unnest(
-        positions, partitions_of, marks, all_deliveries, all_deliveries_before, times_us, reasons)
+        positions, partitions_of, marks, all_deliveries, all_uncounted, times_us, reasons)
       ON CONFLICT (subscription, partition, position) DO UPDATE SET
-        mark = excluded.mark, deliveries = excluded.deliveries, deliveries_before = excluded.deliveries_before,
+        mark = excluded.mark, deliveries = excluded.deliveries, uncounted = excluded.uncounted,
         time_us = excluded.time_us, reason = excluded.reason;
   END IF;
   IF cardinality(erased_keys) > 0 THEN
@@ -433,7 +433,7 @@ DECLARE
   asked bigint;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
-  -- Before the requests, as delete_subscription, so that no two of them wait for each other.
+  -- In the order of delete_subscription, so that the two do not wait for each other.
   PERFORM FROM subscriptions s WHERE s.subscription = this FOR KEY SHARE;
   IF NOT FOUND THEN RETURN NULL; END IF;
   -- Nobody waits for the answers of old requests.

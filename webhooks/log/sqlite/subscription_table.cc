@@ -64,7 +64,7 @@ ChainDigest ChecksumOf(const LogId& log, absl::string_view subscription, const S
   checksum.Add(static_cast<int64_t>(row.partition));
   checksum.Add(static_cast<int64_t>(row.mark));
   checksum.Add(row.deliveries);
-  checksum.Add(row.deliveries_before);
+  checksum.Add(row.uncounted);
   checksum.Add(absl::ToUnixMicros(row.time));
   checksum.Add(row.reason);
   return checksum.Sum();
@@ -109,7 +109,7 @@ absl::Status LoadRows(const SqliteConnection& connection, const LogId& log, Subs
       SqliteStatement read,
       SqliteStatement::Prepare(
           connection,
-          "SELECT subscription, position, event_partition, mark, deliveries, deliveries_before, time_us, reason,"
+          "SELECT subscription, position, event_partition, mark, deliveries, uncounted, time_us, reason,"
           " checksum"
           " FROM subscription_events ORDER BY subscription, position"));
   for (;;) {
@@ -121,7 +121,7 @@ absl::Status LoadRows(const SqliteConnection& connection, const LogId& log, Subs
     row.partition = static_cast<size_t>(read.Number(2));
     row.mark = static_cast<EventMark>(read.Number(3));
     row.deliveries = read.Number(4);
-    row.deliveries_before = read.Number(5);
+    row.uncounted = read.Number(5);
     row.time = absl::FromUnixMicros(read.Number(6));
     row.reason = std::string(read.Bytes(7));
     const auto [state, has_no_head] = states->try_emplace(std::string(subscription));
@@ -168,7 +168,7 @@ const char kCreateSubscriptions[] =
     " event_partition INTEGER NOT NULL,"
     " mark INTEGER NOT NULL,"
     " deliveries INTEGER NOT NULL,"
-    " deliveries_before INTEGER NOT NULL,"
+    " uncounted INTEGER NOT NULL,"
     " time_us INTEGER NOT NULL,"
     " reason TEXT NOT NULL,"
     " checksum BLOB NOT NULL,"
@@ -210,7 +210,7 @@ absl::StatusOr<SubscriptionTable> SubscriptionTable::Open(const SqliteConnection
       {&table.erase_head_, "DELETE FROM subscriptions WHERE subscription = ?1"},
       {&table.put_row_,
        "INSERT OR REPLACE INTO subscription_events"
-       " (subscription, position, event_partition, mark, deliveries, deliveries_before, time_us, reason, checksum)"
+       " (subscription, position, event_partition, mark, deliveries, uncounted, time_us, reason, checksum)"
        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"},
       {&table.erase_row_, "DELETE FROM subscription_events WHERE subscription = ?1 AND position = ?2"},
       {&table.erase_rows_, "DELETE FROM subscription_events WHERE subscription = ?1"},
@@ -294,7 +294,7 @@ absl::Status SubscriptionTable::PutRow(absl::string_view subscription, const Sub
   put_row_.Bind(3, static_cast<int64_t>(row.partition));
   put_row_.Bind(4, static_cast<int64_t>(row.mark));
   put_row_.Bind(5, row.deliveries);
-  put_row_.Bind(6, row.deliveries_before);
+  put_row_.Bind(6, row.uncounted);
   put_row_.Bind(7, absl::ToUnixMicros(row.time));
   put_row_.BindText(8, row.reason);
   put_row_.BindBlob(9, BytesOf(checksum));
