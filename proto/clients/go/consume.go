@@ -85,7 +85,12 @@ func Consume(ctx context.Context, client stampgatev1.SubscriptionServiceClient, 
 		if err != nil {
 			return err
 		}
-		if err := c.settle(ctx, delivery, handle(handling, delivery)); err != nil {
+		if c.isDoubtful() {
+			err = c.confirm(ctx)
+		} else {
+			err = c.settle(ctx, delivery, handle(handling, delivery))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -103,6 +108,12 @@ type consumer struct {
 
 	mutex sync.Mutex
 	held  []*stampgatev1.Delivery // in the order of arrival: the first one is handled
+	// within is the time to settle an event.
+	within time.Duration
+	// Deliveries that arrive before doubtUntil can have been sent before the latest RETRY, which has ended those of its
+	// key.
+	doubtUntil  time.Time
+	hasDoubtful bool
 }
 
 // receive makes one call, and receives its deliveries.
@@ -119,13 +130,19 @@ func (c *consumer) receive(ctx context.Context) error {
 		}
 		c.repetitions = repetitions{}
 		c.drop(response.GetSupersededTokens())
+		within := cmp.Or(time.Duration(response.GetSettleWithinMs())*time.Millisecond, defaultSettleWithin)
 		c.mutex.Lock()
 		c.held = append(c.held, response.GetDeliveries()...)
+		if len(response.GetDeliveries()) > 0 && time.Now().Before(c.doubtUntil) {
+			c.hasDoubtful = true
+		}
+		if isFirst {
+			c.within = within
+		}
 		c.mutex.Unlock()
 		if isFirst {
-			within := time.Duration(response.GetSettleWithinMs()) * time.Millisecond
 			select {
-			case c.settleWithin <- cmp.Or(within, defaultSettleWithin):
+			case c.settleWithin <- within:
 			case <-ctx.Done():
 			}
 		}
@@ -157,17 +174,37 @@ func (c *consumer) next(ctx context.Context, ended <-chan error) (*stampgatev1.D
 // settle settles a delivery whose handler has returned failure.
 func (c *consumer) settle(ctx context.Context, delivery *stampgatev1.Delivery, failure error) error {
 	request := c.outcome(delivery, failure)
+	isRetry := request.GetOutcome() == stampgatev1.SettleOutcome_SETTLE_OUTCOME_RETRY
+	if isRetry {
+		c.mutex.Lock()
+		c.doubtUntil = time.Now().Add(c.within)
+		c.mutex.Unlock()
+	}
 	superseded, err := c.repeatSettle(ctx, request)
 	if err != nil {
 		return err
 	}
 	c.drop(superseded)
 	c.remove(delivery.GetToken())
-	if request.GetOutcome() != stampgatev1.SettleOutcome_SETTLE_OUTCOME_RETRY && len(superseded) == 0 {
+	if !isRetry && len(superseded) == 0 {
 		return nil
 	}
-	// With this event, the consumer has lost the later ones of its key. The gateway states which ones these are.
-	superseded, err = c.repeatSettle(ctx, c.requestForHeld(stampgatev1.SettleOutcome_SETTLE_OUTCOME_EXTEND))
+	// With this event, the consumer has lost the later ones of its key.
+	return c.confirm(ctx)
+}
+
+func (c *consumer) isDoubtful() bool {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	return c.hasDoubtful
+}
+
+// confirm drops what the consumer holds, as far as the gateway states that it is no longer valid.
+func (c *consumer) confirm(ctx context.Context) error {
+	c.mutex.Lock()
+	c.hasDoubtful = false
+	c.mutex.Unlock()
+	superseded, err := c.repeatSettle(ctx, c.requestForHeld(stampgatev1.SettleOutcome_SETTLE_OUTCOME_EXTEND))
 	c.drop(superseded)
 	return err
 }

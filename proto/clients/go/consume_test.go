@@ -237,6 +237,22 @@ func TestAfterARetryTheLaterEventsOfTheKeyAreNotHandled(t *testing.T) {
 	checkEqual(t, settles(h.gateway), []string{"RETRY[token a]", check, check, "DONE[token c]"})
 }
 
+func TestALaterEventOfTheKeyThatWasOnItsWayAtTheRetryIsNotHandled(t *testing.T) {
+	h := &handler{gateway: stampgatetest.New(t)}
+	logs(t)
+	h.gateway.Answer(settle, settled, lost("b"), settled)
+	h.gateway.Answer(consume, stream(&stampgate.Error{Code: codes.Unavailable}, deliveries(1, "a")),
+		stream(deniedCall(), deliveries(1, "b"), deliveries(1, "c")))
+	h.handle = func(_ context.Context, id string) error {
+		if id == "a" {
+			return errors.New("no connection")
+		}
+		return nil
+	}
+	checkDenied(t, h.consume(t.Context(), nil))
+	checkEqual(t, h.handled, []string{"a", "c"})
+}
+
 func TestAfterAnEventIsLostTheLaterEventsOfItsKeyAreNotHandled(t *testing.T) {
 	h, lines := &handler{gateway: stampgatetest.New(t)}, logs(t)
 	h.gateway.Answer(settle, lost("a"), lost("b"))

@@ -161,6 +161,20 @@ test('a consumer does not handle the later events of the key after a retry', asy
   assert.deepEqual(settled(), [['RETRY', token('a')], check, check, ['DONE', token('c')]]);
 });
 
+test('a consumer does not handle a later event of the key that was on its way at the retry', async (t) => {
+  const streams = [
+    [first(), message('a'), broken()],
+    [first(), message('b'), message('c'), denied()],
+  ];
+  const { handled, run, settled } = await consuming(t, streams, [{}, lost('b'), {}]);
+  const fail = ({ event }) => {
+    if (event.eventId === 'a') throw new Error('no connection');
+  };
+  await assert.rejects(run(fail), { reason: 'DENIED_BY_POLICY' });
+  assert.deepEqual(handled, ['a', 'c']);
+  assert.deepEqual(settled().at(-1), ['DONE', token('c')]);
+});
+
 test('a consumer does not handle the later events of the key after it has lost an event', async (t) => {
   const { handled, logged, run, settled } = await consuming(
     t,

@@ -171,6 +171,29 @@ class ConsumeTest(unittest.TestCase):
         self.assertEqual(self.handled, ['a', 'c'])
         self.assertEqual(self.settles(), [('RETRY', ['token a']), check, check, ('DONE', ['token c'])])
 
+    def test_a_later_event_of_the_key_that_was_on_its_way_at_the_retry_is_not_handled(self):
+        retried = threading.Event()
+
+        def crossing(_):
+            yield from (FIRST, message('a'))
+            self.assertTrue(retried.wait(LIMIT))
+            yield from (message('b'), message('c'), DENIED)
+
+        def settle(request):
+            if request.outcome == subscriptions_pb2.SETTLE_OUTCOME_RETRY:
+                retried.set()
+            is_extension = request.outcome == subscriptions_pb2.SETTLE_OUTCOME_EXTEND
+            return SettleResponse(superseded_tokens=superseded('b') if is_extension else [])
+
+        def fail_first(delivery):
+            if delivery.event.event_id == 'a':
+                raise OSError
+
+        self.gateway.answers(CONSUME, crossing)
+        self.gateway.answers(SETTLE, settle)
+        self.consume_until_denied(fail_first, retry_delay=0)
+        self.assertEqual(self.handled, ['a', 'c'])
+
     def test_after_an_event_is_lost_the_later_events_of_its_key_are_not_handled(self):
         self.gateway.answers(CONSUME, [FIRST, message('a', 'b'), DENIED])
         lost = [SettleResponse(superseded_tokens=superseded(name)) for name in 'ab']

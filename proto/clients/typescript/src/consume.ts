@@ -92,6 +92,12 @@ class Consumer {
   #ended: Failure | undefined;
   /** The time between extensions of the held events: a failed try leaves time for another one. */
   #extendEveryMs = Infinity;
+  /**
+   * Deliveries that arrive before this time can have been sent before the latest RETRY, which has ended those of its
+   * key.
+   */
+  #doubtUntilMs = -Infinity;
+  #hasDoubtful = false;
   /** Runs from the first message of the first stream on. */
   nextExtension: NodeJS.Timeout | undefined;
 
@@ -120,6 +126,7 @@ class Consumer {
       for await (const message of resumed(this.gateway, SubscriptionService.method.consume, next, { signal })) {
         this.#drop(message.supersededTokens);
         for (const delivery of message.deliveries) this.#held.set(delivery.token, delivery);
+        if (message.deliveries.length > 0 && performance.now() < this.#doubtUntilMs) this.#hasDoubtful = true;
         if (isFirst) this.#settleWithin(message.settleWithinMs || DEFAULT_SETTLE_WITHIN_MS);
         isFirst = false;
         this.wake();
@@ -133,6 +140,10 @@ class Consumer {
   /** The delivery to handle next. Undefined if the consumer must stop. */
   async next(): Promise<Delivery | undefined> {
     while (!this.#signal?.aborted) {
+      if (this.#hasDoubtful) {
+        await this.#confirm();
+        continue;
+      }
       const [first] = this.#held.values();
       if (first) return first;
       if (this.#ended) throw this.#ended.error;
@@ -144,12 +155,19 @@ class Consumer {
   /** Settles a delivery whose handler has returned or failed. */
   async settle(delivery: Delivery, failure?: Failure): Promise<void> {
     const settled = this.#outcome(delivery, failure);
+    if (settled.outcome === SettleOutcome.RETRY) this.#doubtUntilMs = performance.now() + 3 * this.#extendEveryMs;
     const superseded = await this.#repeatSettle([delivery.token], settled);
     if (!superseded) return;
     this.#drop(superseded);
     this.#held.delete(delivery.token);
     if (settled.outcome !== SettleOutcome.RETRY && superseded.length === 0) return;
-    // With this event, the consumer has lost the later ones of its key. The gateway states which ones these are.
+    // With this event, the consumer has lost the later ones of its key.
+    await this.#confirm();
+  }
+
+  /** Drops what the consumer holds, as far as the gateway states that it is no longer valid. */
+  async #confirm(): Promise<void> {
+    this.#hasDoubtful = false;
     const tokens = [...this.#held.keys()];
     if (tokens.length > 0) this.#drop((await this.#repeatSettle(tokens, { outcome: SettleOutcome.EXTEND })) ?? []);
   }

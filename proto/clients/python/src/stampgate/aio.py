@@ -143,12 +143,13 @@ async def consume(
                     return receiving.result()
                 await arrived.wait()
                 continue
-            failure = None
-            try:
-                await handle(delivery)
-            except Exception as raised:
-                failure = raised
-            consumer.handled(delivery, failure)
+            if not consumer.must_confirm():
+                failure = None
+                try:
+                    await handle(delivery)
+                except Exception as raised:
+                    failure = raised
+                consumer.handled(delivery, failure)
             while (settle := consumer.settle(stop)) is not None:
                 with consumer.settling():
                     await asyncio.sleep(consumer.settle_delay)

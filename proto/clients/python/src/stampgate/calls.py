@@ -126,12 +126,13 @@ def consume(
     consumer = Consumer(stub, subscription, max_unsettled, retry_delay)
     with _Threads(stub, consumer) as threads:
         while (delivery := threads.next(stop)) is not None:
-            failure = None
-            try:
-                handle(delivery)
-            except Exception as raised:
-                failure = raised
-            consumer.handled(delivery, failure)
+            if not consumer.must_confirm():
+                failure = None
+                try:
+                    handle(delivery)
+                except Exception as raised:
+                    failure = raised
+                consumer.handled(delivery, failure)
             while (settle := consumer.settle(stop)) is not None:
                 with consumer.settling():
                     time.sleep(consumer.settle_delay)

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import math
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -62,6 +63,10 @@ class Consumer(ResumedStream):
         # The deliveries by their tokens, in the order of arrival. The first one is the one that is handled.
         self._held: dict[str, Delivery] = {}
         self._lock = threading.Lock()
+        # Deliveries that arrive before this time can have been sent before the latest RETRY, which has ended those of
+        # its key.
+        self._doubt_until = -math.inf
+        self._has_doubtful = False
         self._is_first_message = True
 
     @contextlib.contextmanager
@@ -79,6 +84,8 @@ class Consumer(ResumedStream):
         self._drop(message.superseded_tokens)
         with self._lock:
             self._held.update((delivery.token, delivery) for delivery in message.deliveries)
+            if message.deliveries and time.monotonic() < self._doubt_until:
+                self._has_doubtful = True
         before = self.extend_every
         if self._is_first_message:
             self.extend_every = (message.settle_within_ms or _DEFAULT_SETTLE_WITHIN_MS) / 3000
@@ -89,6 +96,16 @@ class Consumer(ResumedStream):
         """The delivery to handle next. None if the consumer holds none."""
         with self._lock:
             return next(iter(self._held.values()), None)
+
+    def must_confirm(self) -> bool:
+        """Whether the gateway must confirm what the consumer holds before it handles the next delivery.
+
+        If so, makes the settle for this.
+        """
+        if self._has_doubtful:
+            self._confirm()
+            return True
+        return False
 
     def handled(self, delivery: Delivery, failure: Exception | None) -> None:
         """Makes the settle of a delivery whose handler has returned, or has raised `failure`."""
@@ -101,6 +118,7 @@ class Consumer(ResumedStream):
             _log.warning('event %s is parked: %s', delivery.event.event_id, failure.reason)
         else:
             delay_ms = 1000 * self._retry_delay * 2.0 ** min(delivery.delivery_count - 1, 32)
+            self._doubt_until = time.monotonic() + 3 * self.extend_every
             settle.outcome = SETTLE_OUTCOME_RETRY
             settle.retry_delay_ms = min(round(delay_ms), _LONGEST_RETRY_DELAY_MS)
             _log.warning(
@@ -142,7 +160,7 @@ class Consumer(ResumedStream):
                 self._held.pop(token, None)
         # With this event, the consumer has lost the later ones of its key. The gateway states which ones these are.
         if settle.outcome == SETTLE_OUTCOME_RETRY or response.superseded_tokens:
-            self._settle = self.extension()
+            self._confirm()
 
     def extension(self) -> SettleRequest | None:
         """The settle that extends everything that the consumer holds. None if it holds nothing."""
@@ -166,6 +184,11 @@ class Consumer(ResumedStream):
     def extended(self, response: SettleResponse) -> None:
         """Drops the events that the gateway could not extend."""
         self._drop(response.superseded_tokens)
+
+    def _confirm(self) -> None:
+        """Makes the settle with whose response the gateway states which of the held deliveries are no longer valid."""
+        self._has_doubtful = False
+        self._settle = self.extension()
 
     def _settle_held(self, outcome: SettleOutcome.ValueType) -> SettleRequest | None:
         with self._lock:
