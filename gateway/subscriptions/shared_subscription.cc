@@ -415,6 +415,7 @@ void SharedSubscription::GiveBack(Position position, int64_t number, absl::Time 
   now_ = now;
   if (!IsCurrent(position, number)) return;
   Item& item = unsettled_.at(position);
+  item.is_unsent = false;
   Release(position, item);
   --item.count.deliveries;
   if (item.count.deliveries > 0) PutRow(position, item);
@@ -562,7 +563,6 @@ void SharedSubscription::Seek(Position position) {
       Remove(at);
       changes_.Erase(at);
     } else if (item.held) {
-      if (item.is_unsent) ++item.count.uncounted;
       Release(at, item);
       item.reason = DeliveryReason::kUnparked;
     }
@@ -690,6 +690,7 @@ void SharedSubscription::Add(const ReadEvent& event, Key& key) {
 void SharedSubscription::Remove(Position position) {
   const auto it = unsettled_.find(position);
   Key& key = *it->second.key;
+  it->second.is_unsent = false;  // nothing is left to count
   if (it->second.held) Release(position, it->second);
   TakeOut(key);
   key.waiting.erase(position);
@@ -760,12 +761,7 @@ void SharedSubscription::SendAgain(Key& key, Position from, DeliveryReason reaso
   const std::vector<Position> again(key.held.lower_bound(from), key.held.end());
   for (const Position position : again) {
     Item& item = unsettled_.at(position);
-    if (item.is_unsent) {
-      ++item.count.uncounted;
-      PutRow(position, item);
-    } else {
-      item.reason = position == from ? reason : of_others;
-    }
+    if (!item.is_unsent) item.reason = position == from ? reason : of_others;
     Release(position, item);
   }
   Refresh(key);
@@ -784,7 +780,7 @@ void SharedSubscription::Hold(Position position, Item& item, absl::Time until) {
   ends_.insert({until, position});
 }
 
-// Makes a held event wait.
+// Makes a held event wait. If it was not sent, its delivery does not count.
 void SharedSubscription::Release(Position position, Item& item) {
   Key& key = *item.key;
   TakeOut(key);
@@ -798,7 +794,10 @@ void SharedSubscription::Release(Position position, Item& item) {
   ends_.erase({item.until, position});
   item.held = false;
   item.is_of_before = false;
-  item.is_unsent = false;
+  if (std::exchange(item.is_unsent, false)) {
+    ++item.count.uncounted;
+    PutRow(position, item);
+  }
 }
 
 // The consumer of the key's held events, which are counted for it.

@@ -248,6 +248,8 @@ TEST_F(SharedSubscriptionTest, ADeliveryThatIsTakenBackOrSoughtAwayDoesNotCount)
   EXPECT_TRUE(subscription_.RetryParked(1, now_));
   ASSERT_THAT(AssignUnsent(consumer), SizeIs(1));
   subscription_.Seek(1);
+  EXPECT_EQ(subscription_.changes().Take("s").put.back().uncounted, 2) << "the next gateway must know it, too";
+  subscription_.changes().Finish(true);
   const auto unsent = AssignUnsent(consumer);
   ASSERT_THAT(unsent, SizeIs(1));
   EXPECT_EQ(unsent[0].number, 3);

@@ -136,8 +136,7 @@ class SubscriptionHolds {
   virtual absl::Status End(const std::string& subscription, absl::Duration sent_for) = 0;
 
   // Continues the subscription after `position`, with another incarnation, and ends all holds. Parked events stay.
-  // Errors: kNotFound if there is no such subscription; kAborted if the
-  // subscription was moved or deleted meanwhile.
+  // Errors: kNotFound if there is no such subscription; kAborted if it was moved or deleted meanwhile.
   virtual absl::Status Seek(const std::string& subscription, Position position) = 0;
 
   // Asks the gateway that has the partition, and returns the id of the request. After a minute without an answer, it is

@@ -58,7 +58,7 @@ inline SubscriptionHead HeadAt(Position position, int64_t order = 0) {
 // What the store knows about an event of a subscription. The values are those in the store: never change them.
 enum class EventMark {
   kDone = 1,       // settled, although its partition's or its key's position is before it
-  kSentAgain = 2,  // not settled, and assigned to consumers more than once, or not sent then
+  kSentAgain = 2,  // not settled; assigned to consumers more than once, or once and not sent
   kParked = 3,     // set aside
   kRetried = 4,    // was parked, and must be sent again, out of order
 };

@@ -85,6 +85,14 @@ func (h *handler) consume(ctx context.Context, options *stampgate.ConsumeOptions
 	}, options)
 }
 
+// failsForA fails for event a.
+func failsForA(_ context.Context, id string) error {
+	if id == "a" {
+		return errors.New("no connection")
+	}
+	return nil
+}
+
 func checkDenied(t *testing.T, err error) {
 	t.Helper()
 	var got *stampgate.Error
@@ -225,12 +233,7 @@ func TestAfterARetryTheLaterEventsOfTheKeyAreNotHandled(t *testing.T) {
 	logs(t)
 	h.gateway.Answer(settle, settled, late, lost("b"), settled)
 	h.gateway.Answer(consume, stream(deniedCall(), deliveries(1, "a", "b", "c")))
-	h.handle = func(_ context.Context, id string) error {
-		if id == "a" {
-			return errors.New("no connection")
-		}
-		return nil
-	}
+	h.handle = failsForA
 	checkDenied(t, h.consume(t.Context(), nil))
 	checkEqual(t, h.handled, []string{"a", "c"})
 	const check = "EXTEND[token b token c]"
@@ -243,12 +246,7 @@ func TestALaterEventOfTheKeyThatWasOnItsWayAtTheRetryIsNotHandled(t *testing.T) 
 	h.gateway.Answer(settle, settled, lost("b"), settled)
 	h.gateway.Answer(consume, stream(&stampgate.Error{Code: codes.Unavailable}, deliveries(1, "a")),
 		stream(deniedCall(), deliveries(1, "b"), deliveries(1, "c")))
-	h.handle = func(_ context.Context, id string) error {
-		if id == "a" {
-			return errors.New("no connection")
-		}
-		return nil
-	}
+	h.handle = failsForA
 	checkDenied(t, h.consume(t.Context(), nil))
 	checkEqual(t, h.handled, []string{"a", "c"})
 }

@@ -129,6 +129,38 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         await self.consumes()(handle, stop=stop)
         self.assertEqual(self.settles(), [('PARK', 'a'), ('DONE', 'b')])
 
+    async def test_a_later_event_of_the_key_that_was_on_its_way_at_the_retry_is_not_handled(self):
+        retried, ended, handled, stop = threading.Event(), threading.Event(), [], asyncio.Event()
+        self.addCleanup(ended.set)
+
+        def delivered(name):
+            event = events_pb2.Event(event_id=name)
+            return ConsumeResponse(deliveries=[subscriptions_pb2.Delivery(event=event, token=name, delivery_count=1)])
+
+        def crossing(_):
+            yield from (ConsumeResponse(settle_within_ms=30_000), delivered('a'))
+            retried.wait(20)
+            yield from (delivered('b'), delivered('c'))
+            yield from iter(ended.wait, True)
+
+        def settle(request):
+            if request.outcome == subscriptions_pb2.SETTLE_OUTCOME_RETRY:
+                retried.set()
+            is_extension = request.outcome == subscriptions_pb2.SETTLE_OUTCOME_EXTEND
+            return SettleResponse(superseded_tokens=['b'] if is_extension else [])
+
+        async def handle(delivery):
+            handled.append(delivery.event.event_id)
+            if handled == ['a']:
+                raise OSError
+            stop.set()
+
+        consume = self.consumes()
+        self.gateway.answers('SubscriptionService/Consume', crossing)
+        self.gateway.answers('SubscriptionService/Settle', settle)
+        await asyncio.wait_for(consume(handle, stop=stop), 20)
+        self.assertEqual(handled, ['a', 'c'])
+
     async def test_stop_ends_a_consumer_that_waits(self):
         stop = asyncio.Event()
 
