@@ -143,7 +143,7 @@ std::optional<MemoryBound> MemoryHolder::Reserve(int64_t bytes) {
   } else if (identity_->bytes > Reservable(limits.max_bytes_per_identity)) {
     exceeded = MemoryBound::kIdentity;
   } else if (account_->bytes_ > Reservable(limits.max_bytes) &&
-             (!account_->MakesRoomFor(*identity_) || account_->bytes_ > limits.max_bytes)) {
+             (!account_->MakesRoomFor(*identity_) || account_->bytes_ > BoundOfAll())) {
     exceeded = MemoryBound::kAll;
   }
   if (exceeded.has_value()) Release(bytes);
@@ -164,11 +164,12 @@ void MemoryHolder::Close() {
 }
 
 bool MemoryHolder::MustPause() const {
-  const MemoryAccount::Limits& limits = account_->limits_;
-  if (identity_->bytes > limits.max_bytes_per_identity) return true;
-  const int64_t bound =
-      identity_->bytes > account_->Share() ? limits.max_bytes : limits.max_bytes + limits.max_bytes / 8;
-  return account_->bytes_ > bound;
+  return identity_->bytes > account_->limits_.max_bytes_per_identity || account_->bytes_ > BoundOfAll();
+}
+
+int64_t MemoryHolder::BoundOfAll() const {
+  const int64_t max_bytes = account_->limits_.max_bytes;
+  return identity_->bytes > account_->Share() ? max_bytes : max_bytes + max_bytes / 8;
 }
 
 }  // namespace stampgate

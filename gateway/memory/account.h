@@ -32,12 +32,12 @@ class MemoryHolder;
 //
 // What calls hold is reserved before, and a call that gets no memory ends with an error. What has arrived is counted
 // afterwards, and if it exceeds a bound, a connection ends: the one that holds the most. Therefore reservations leave
-// an eighth of each bound to what arrives.
+// an eighth of each bound to what arrives, except while connections that have begun to end hold it.
 //
 // A caller alone may use the whole account. If several identities hold something, each has a share: what calls can
 // reserve, divided by their number, but at least Limits::least_share. If the account is used up, an identity within its
-// share still gets memory, and the identities that hold the most lose their largest connections. It gets none only if
-// no identity holds more than its share, because so many have the least share.
+// share still gets memory, and the identities that hold the most lose their largest connections. Reserve() names the
+// two cases in which it gets none; no identity holds more than its share if so many have the least share.
 class MemoryAccount : public std::enable_shared_from_this<MemoryAccount> {
  public:
   static constexpr int64_t kConnectionBytes = 65536;
@@ -117,8 +117,8 @@ class MemoryHolder {
   std::optional<MemoryBound> Check();
 
   // Adds `bytes`. If more than seven eighths of a bound would be used, adds nothing, and returns the bound. An identity
-  // within its share gets memory up to the bound of all: it is refused only while connections that have begun to end
-  // still hold so much, or if no identity holds more than its share.
+  // within its share gets memory up to an eighth above the bound of all: it is refused only while connections that have
+  // begun to end still hold so much, or if no identity holds more than its share.
   std::optional<MemoryBound> Reserve(int64_t bytes);
 
   // Subtracts `bytes`, which were reserved.
@@ -133,7 +133,7 @@ class MemoryHolder {
 
   // Whether the connection must not read for a moment, because connections that have begun to end still hold memory:
   // its identity, or all connections, hold more than their bound. An identity within its share pauses only if all hold
-  // an eighth more.
+  // an eighth more: identities above their shares, which have paused then, cannot keep memory from it.
   bool MustPause() const;
 
   const MemoryAccount::Limits& limits() const { return account_->limits(); }
@@ -145,6 +145,8 @@ class MemoryHolder {
                absl::AnyInvocable<void(MemoryBound)> on_excess);
 
   void Add(int64_t bytes);
+  // What all may hold, while connections that have begun to end still hold memory, before this identity must wait.
+  int64_t BoundOfAll() const;
 
   const std::shared_ptr<MemoryAccount> account_;
   const std::shared_ptr<MemoryAccount::Identity> identity_;

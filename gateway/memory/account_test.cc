@@ -279,7 +279,7 @@ TEST_F(MemoryAccountTest, WithManyIdentitiesEachMayUseTheLeastShare) {
   for (const auto& client : clients) Close(*client);
 }
 
-TEST_F(MemoryAccountTest, NobodyGetsMoreThanTheBoundOfAll) {
+TEST_F(MemoryAccountTest, WithinItsShareAnIdentityGetsAnEighthMoreThanTheBoundOfAll) {
   auto ending = Open("a");
   auto other = Open("b");
   auto small = Open("c");
@@ -287,12 +287,13 @@ TEST_F(MemoryAccountTest, NobodyGetsMoreThanTheBoundOfAll) {
   EXPECT_EQ(Hold(*other, 100), std::nullopt);
   ending->holder->BeginToEnd();
   EXPECT_EQ(Reserve(*small, 85), std::nullopt);
-  EXPECT_EQ(Reserve(*small, 2), std::nullopt);
   auto last = Open("d");
-  EXPECT_EQ(Reserve(*last, 12), std::nullopt);
-  EXPECT_EQ(Reserve(*last, 2), MemoryBound::kAll);  // 301 together
+  EXPECT_EQ(Reserve(*last, 14), std::nullopt);       // 299 together, and a share is 65
+  EXPECT_EQ(Reserve(*small, 2), MemoryBound::kAll);  // above its share
+  EXPECT_EQ(Reserve(*last, 38), std::nullopt);       // 337 together
+  EXPECT_EQ(Reserve(*last, 1), MemoryBound::kAll);
   Close(*ending);
-  EXPECT_EQ(Reserve(*last, 2), std::nullopt);
+  EXPECT_EQ(Reserve(*last, 1), std::nullopt);
   for (Client* client : {other.get(), small.get(), last.get()}) Close(*client);
 }
 
