@@ -1,13 +1,14 @@
 // A gRPC client of the gateway, built from proto/ at run time.
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { installed, root } from '../paths.mjs';
 import { load } from './packages.mjs';
 
 /** @type {typeof import('@grpc/grpc-js')} */
 const grpc = load('@grpc/grpc-js');
-/** @type {typeof import('@grpc/proto-loader')} */
-const protoLoader = load('@grpc/proto-loader');
+/** @type {typeof import('protobufjs')} */
+const protobuf = load('protobufjs');
+load('protobufjs/ext/descriptor');
 
 const tools = installed('tools', 'third_party/npm/package-lock.json');
 const includes = [join(root, 'proto'), join(tools, 'node_modules/google-proto-files')];
@@ -15,31 +16,64 @@ const includes = [join(root, 'proto'), join(tools, 'node_modules/google-proto-fi
 /**
  * The form of decoded messages: with proto field names, with 64-bit numbers and enums as text, without absent fields.
  */
-const form = { keepCase: true, longs: String, enums: String, defaults: false, oneofs: false };
+const form = { longs: String, enums: String, bytes: Buffer };
 
-function loadDefinitions(folder, files) {
-  return protoLoader.loadSync(files, { ...form, includeDirs: [...includes, folder] });
+/**
+ * Reads protos. `files` and what they import are paths relative to `folder` or to the folders of the API's protos.
+ * @param {string[]} files
+ * @param {{folder?: string} & import('protobufjs').IParseOptions} [options]
+ */
+function loadTypes(files, { folder = includes[0], ...options } = {}) {
+  const types = new protobuf.Root();
+  const folders = [folder, includes[0], dirname(load.resolve('protobufjs')), includes[1]];
+  types.resolvePath = (origin, target) =>
+    folders.map((each) => join(each, target)).find((path) => existsSync(path)) ?? target;
+  return types.loadSync(files, { keepCase: true, ...options });
 }
 
-const protoFiles = readdirSync(join(root, 'proto/stampgate/v1')).map((name) => `stampgate/v1/${name}`);
-const ours = loadDefinitions(includes[0], protoFiles);
+/** Returns all services in a namespace. */
+const servicesIn = (namespace) =>
+  (namespace.nestedArray ?? []).flatMap((one) => (one instanceof protobuf.Service ? [one] : servicesIn(one)));
+
+/** Returns the definition of a method for grpc-js. Looks up the messages when the method is called first. */
+function definitionOf(method) {
+  return {
+    path: `/${method.parent.fullName.slice(1)}/${method.name}`,
+    requestStream: Boolean(method.requestStream),
+    responseStream: Boolean(method.responseStream),
+    requestSerialize(request) {
+      const { resolvedRequestType: type } = method.resolve();
+      return Buffer.from(type.encode(type.fromObject(request)).finish());
+    },
+    responseDeserialize(bytes) {
+      const { resolvedResponseType: type } = method.resolve();
+      return type.toObject(type.decode(bytes), form);
+    },
+  };
+}
 
 /** Maps "Service/Method" to the definition of the method. */
-function methodsOf(definitions) {
-  const services = Object.values(definitions).filter(({ format }) => !format); // the others are messages and enums
-  return new Map(services.flatMap((one) => Object.values(one)).map((one) => [one.path.split('.').pop(), one]));
-}
+const methodsOf = (types) =>
+  new Map(
+    servicesIn(types).flatMap(({ name, methodsArray }) =>
+      methodsArray.map((method) => [`${name}/${method.name}`, definitionOf(method)]),
+    ),
+  );
+
+const protoFiles = readdirSync(join(root, 'proto/stampgate/v1')).map((name) => `stampgate/v1/${name}`);
 
 /** The definitions of all methods of the API and of the protos that addProtos() adds, by "Service/Method". */
-export const methods = methodsOf(ours);
+export const methods = methodsOf(loadTypes(protoFiles));
 
 /** Adds the services of more protos to `methods`. `files` are paths relative to `folder`. */
 export function addProtos(folder, files) {
-  for (const [name, method] of methodsOf(loadDefinitions(folder, files))) methods.set(name, method);
+  for (const [name, method] of methodsOf(loadTypes(files, { folder }))) methods.set(name, method);
 }
 
 /** The definitions of all methods in a serialized FileDescriptorSet, by "Service/Method". call() accepts them too. */
-export const methodsIn = (descriptors) => methodsOf(protoLoader.loadFileDescriptorSetFromBuffer(descriptors, form));
+export const methodsIn = (descriptors) =>
+  // @ts-ignore protobufjs/ext/descriptor adds this function.
+  methodsOf(protobuf.Root.fromDescriptor(descriptors).resolveAll());
 
 /**
  * Opens a channel. Without `tls` the channel is plaintext. With TLS, `tls.ca` is the CA certificate; `tls` may also
@@ -140,26 +174,11 @@ function withDetails(error) {
   return error;
 }
 
-// protobufjs decodes the details of errors, because proto-loader decodes only requests and responses, and drops unknown
-// fields.
-/** @type {typeof import('protobufjs')} */
-const protobuf = load('protobufjs');
-
-function loadTypes(files, options = {}) {
-  const types = new protobuf.Root();
-  const folderOf = (target) => {
-    if (target.startsWith('google/protobuf/')) return dirname(load.resolve('protobufjs'));
-    return target.startsWith('stampgate/') ? includes[0] : includes[1];
-  };
-  types.resolvePath = (origin, target) => join(folderOf(target), target);
-  return types.loadSync(files, { keepCase: true, ...options });
-}
-
 const detailTypes = loadTypes(['google/rpc/status.proto', 'google/rpc/error_details.proto']);
 
 function decode(type, bytes) {
   const found = detailTypes.lookupType(type);
-  return found.toObject(found.decode(bytes), { longs: String, enums: String, bytes: Buffer });
+  return found.toObject(found.decode(bytes), form);
 }
 
 /** Returns the services of the API, with options and comments, as protobufjs represents them. */

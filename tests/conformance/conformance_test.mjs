@@ -60,6 +60,7 @@ describe('the judge finds a driver that', { timeout: LIMIT_MS }, () => {
     'handles an event twice': 'a consumer handles every event once, in order',
     'accepts every event': 'an event of upstream passes the verification, and a changed one does not',
     'takes a pending activity for a completed one': 'an activity that needs consensus is pending',
+    'ends with an error': 'a submit returns the result of its activity',
     'takes an unknown outcome for a refusal': 'a submit whose repetition upstream refuses has an unknown outcome',
   };
   const liar = fileURLToPath(new URL('drivers/reference/lying_driver.mjs', import.meta.url));

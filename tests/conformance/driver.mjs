@@ -71,6 +71,12 @@ export class Driver {
     }
   }
 
+  /** Returns the lines that the driver has printed and nobody has read, and forgets what it has written as errors. */
+  takeRest() {
+    this.#errors = '';
+    return this.#lines.splice(0);
+  }
+
   /** Sends a command that the driver answers with one line. */
   async ask(command) {
     this.send(command);

@@ -1,4 +1,5 @@
 // Runs cases with the drivers of the languages, several at a time, and collects the results.
+import { Driver } from './driver.mjs';
 import { Scene } from './scene.mjs';
 import { Ending, startStack } from './stacks.mjs';
 
@@ -56,6 +57,37 @@ class Stacks {
   }
 }
 
+/** The driver that cases of one worker use one after the other, until one of them fails. */
+export class SharedDriver {
+  #program;
+  /** @type {Driver | undefined} */
+  #idle;
+
+  /** @param {Language['program']} program */
+  constructor(program) {
+    this.#program = program;
+  }
+
+  /** Returns a driver that is not connected. The case must give it back, or end it. */
+  take() {
+    const driver = this.#idle ?? new Driver(this.#program);
+    this.#idle = undefined;
+    return driver;
+  }
+
+  /** @param {Driver} driver it has closed its connection */
+  giveBack(driver) {
+    this.#idle = driver;
+  }
+
+  /** Ends the driver, if it is given back. Resolves to a fault if it does not end by itself, with status 0. */
+  async end() {
+    const ending = (await this.#idle?.end()) ?? 0;
+    this.#idle = undefined;
+    return ending === 0 ? undefined : `the driver ended with ${ending}`;
+  }
+}
+
 /**
  * Runs the cases with each language.
  * @param {Language[]} languages
@@ -75,15 +107,24 @@ export async function judge(languages, cases, report = () => {}) {
 /** Runs cases from the list until none is left. */
 async function work(language, left, report) {
   const stacks = new Stacks();
-  for (let theCase; (theCase = left.shift()) !== undefined;) {
-    report(theCase, language, await faultOf(language, theCase, stacks));
+  const driver = new SharedDriver(language.program);
+  for (let theCase = left.shift(); theCase !== undefined;) {
+    const isKilled = theCase.steps.some(({ kill }) => kill === 'driver');
+    const own = isKilled ? new SharedDriver(language.program) : driver;
+    const fault = await faultOf(own, theCase, stacks);
+    const next = left.shift();
+    const ending = isKilled || next === undefined ? await own.end() : undefined;
+    report(theCase, language, fault ?? ending);
+    theCase = next;
   }
+  await driver.end();
   await stacks.end();
 }
 
-async function faultOf({ program }, theCase, stacks) {
+/** Plays the case. Resolves to its first fault. */
+async function faultOf(driver, theCase, stacks) {
   const { stack, giveBack, discard = giveBack } = await stacks.take(theCase);
-  const fault = await new Scene(program, stack, theCase).play();
+  const fault = await new Scene(driver, stack, theCase).play();
   try {
     // A failed case may leave the stack in any state.
     await (fault === undefined ? giveBack() : discard());

@@ -7,7 +7,7 @@ import { SUBMIT, failureOf } from '../end_to_end/failures.mjs';
 import { stampKeyOf } from '../end_to_end/policy_callers.mjs';
 import { until } from '../end_to_end/processes.mjs';
 import { apiKeyNamed, submit } from '../simulator/testing.mjs';
-import { Driver, LINE_TIMEOUT_MS } from './driver.mjs';
+import { LINE_TIMEOUT_MS } from './driver.mjs';
 import { difference, filled, shown } from './matching.mjs';
 import { Proxy } from './proxy.mjs';
 
@@ -36,10 +36,11 @@ function check(expected, actual) {
 
 export class Scene {
   #values = new Map();
-  #program;
+  /** @type {import('./judge.mjs').SharedDriver} */
+  #shared;
   #stack;
   #case;
-  /** @type {Driver} */
+  /** @type {import('./driver.mjs').Driver | undefined} */
   #driver;
   /** @type {Proxy | undefined} */
   #proxy;
@@ -47,12 +48,12 @@ export class Scene {
   #events = 0;
 
   /**
-   * @param {{command: string[], env?: NodeJS.ProcessEnv}} program the driver
+   * @param {import('./judge.mjs').SharedDriver} shared gets the driver back if the driver passes
    * @param {any} stack
    * @param {import('./judge.mjs').Case} theCase
    */
-  constructor(program, stack, theCase) {
-    this.#program = program;
+  constructor(shared, stack, theCase) {
+    this.#shared = shared;
     this.#stack = stack;
     this.#case = theCase;
   }
@@ -77,7 +78,9 @@ export class Scene {
       }
       place = 'the end';
       check({ ok: true }, await this.#driver.ask({ do: 'close' }));
-      check(0, await this.#driver.end());
+      check([], this.#driver.takeRest());
+      this.#shared.giveBack(this.#driver);
+      this.#driver = undefined;
       return undefined;
     } catch (error) {
       const noise = this.#driver?.errors ? `\n    the driver's standard error: ${this.#driver.errors.trimEnd()}` : '';
@@ -248,7 +251,7 @@ export class Scene {
       await stack.start();
       return;
     }
-    this.#driver = new Driver(this.#program);
+    this.#driver = this.#shared.take();
     const { through, deadline_ms = 20_000, max_response_bytes, address, token = false } = this.#case.connect ?? {};
     const connect = {
       do: 'connect',

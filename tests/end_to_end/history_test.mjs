@@ -1,7 +1,7 @@
 // Runs random sequences of faults while callers, senders and subscribers use the gateway. Afterwards a judge checks the
 // records of the callers, senders and subscribers.
 //
-// With STAMPGATE_LONG=1 the test uses 500 rounds instead of 10. STAMPGATE_SEED=... chooses other sequences.
+// With STAMPGATE_LONG=1 the test uses 500 rounds instead of 6. STAMPGATE_SEED=... chooses other sequences.
 // STAMPGATE_ROUND=n runs only round n, and STAMPGATE_ROUND=n-m rounds n to m. STAMPGATE_STEPS=kill,clock uses only
 // these kinds of steps.
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import { Random } from './random.mjs';
 /** Whether the gateway has a call store. */
 const WITH_STORE = true;
 const KINDS = process.env.STAMPGATE_STEPS?.split(',') ?? Object.keys(STEPS);
-const ROUNDS = LONG ? 500 : isSanitized() ? 3 : 10;
+const ROUNDS = LONG ? 500 : isSanitized() ? 3 : 6;
 const MORE_STEPS = 2;
 /** The maximum number of printed findings. One fault usually causes several. */
 const MAX_FINDINGS = 20;

@@ -1,7 +1,7 @@
 // Runs random sequences of faults while consumers of a shared subscription receive and settle events. Afterwards a judge
 // compares what they observed with the promises of SubscriptionService.
 //
-// With STAMPGATE_LONG=1 the test uses 500 rounds instead of 30. STAMPGATE_SEED=... chooses other sequences.
+// With STAMPGATE_LONG=1 the test uses 500 rounds instead of 12. STAMPGATE_SEED=... chooses other sequences.
 // STAMPGATE_ROUND=n runs only round n, and STAMPGATE_ROUND=n-m rounds n to m. STAMPGATE_STEPS=kill,seek uses only these
 // kinds of steps.
 import assert from 'node:assert/strict';
@@ -16,7 +16,7 @@ import { FileRound } from './subscription_history/file_round.mjs';
 import { STEPS, someOf } from './subscription_history/schedule.mjs';
 
 const KINDS = process.env.STAMPGATE_STEPS?.split(',') ?? Object.keys(STEPS);
-const ROUNDS = LONG ? 500 : isSanitized() ? 5 : 30;
+const ROUNDS = LONG ? 500 : isSanitized() ? 5 : 12;
 /** Rounds mostly wait, so several run at the same time. */
 const CONCURRENCY = 4;
 const STEPS_OF_ROUND = 7;

@@ -218,8 +218,8 @@ func (c command) carryOut(ctx context.Context, cancel context.CancelFunc) line {
 
 func main() {
 	commands := json.NewDecoder(os.Stdin)
-	for c := (command{}); c.Do != "close"; {
-		c = command{}
+	for {
+		var c command
 		if commands.Decode(&c) != nil {
 			return
 		}

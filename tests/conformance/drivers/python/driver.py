@@ -157,6 +157,7 @@ class Driver:
 
     def close(self):
         self.channel.close()
+        asyncio.run_coroutine_threadsafe(self.aio_channel.close(), self.loop).result()
         return {'ok': True}
 
 
@@ -173,5 +174,3 @@ for line in sys.stdin:
     except ERRORS as error:
         outcome = error_of(error)
     write(outcome if driver.id is None else {'id': driver.id, **outcome})
-    if do == 'close':
-        break

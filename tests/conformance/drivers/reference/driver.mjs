@@ -233,7 +233,11 @@ const COMMANDS = {
   },
   wait: async ({ id }) => ({ id, ...(await started.get(id).ended) }),
   cancel: ({ id }) => (started.get(id).sent.cancel(), { id, ok: true }),
-  close: () => (channels.client?.close(), { ok: true }),
+  close() {
+    channels.client?.close();
+    channels = { text: '', client: undefined };
+    return { ok: true };
+  },
 };
 
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -241,6 +245,5 @@ const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 for await (const line of createInterface({ input: process.stdin })) {
   const command = JSON.parse(line);
   print(await COMMANDS[command.do](command));
-  if (command.do === 'close') break;
 }
 process.exit(0);

@@ -67,6 +67,7 @@ const LIES = {
   'takes a pending activity for a completed one': {
     line: ({ pending, ...line }) => (pending ? { ...line, result: {} } : line),
   },
+  'ends with an error': { status: 1 },
   'takes an unknown outcome for a refusal': {
     line: ({ outcome_unknown: unknown, ...line }) =>
       unknown ? { ...line, error: { code: 'PERMISSION_DENIED', message: 'no' } } : line,
@@ -74,7 +75,7 @@ const LIES = {
 };
 
 const same = (value) => value;
-const { command = same, line = same } = LIES[process.argv[2]];
+const { command = same, line = same, status } = LIES[process.argv[2]];
 const write = (stream, values) => [values].flat().forEach((value) => stream.write(`${JSON.stringify(value)}\n`));
 
 const reference = spawn(process.execPath, [fileURLToPath(new URL('driver.mjs', import.meta.url))], {
@@ -82,5 +83,7 @@ const reference = spawn(process.execPath, [fileURLToPath(new URL('driver.mjs', i
 });
 const send = (commands) => write(reference.stdin, commands);
 createInterface({ input: reference.stdout }).on('line', (text) => write(process.stdout, line(JSON.parse(text), send)));
-createInterface({ input: process.stdin }).on('line', (text) => send(command(JSON.parse(text))));
-reference.on('close', (status) => process.exit(status));
+createInterface({ input: process.stdin })
+  .on('line', (text) => send(command(JSON.parse(text))))
+  .on('close', () => reference.stdin.end());
+reference.on('close', (ending) => process.exit(status ?? ending));

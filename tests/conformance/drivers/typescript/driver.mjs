@@ -169,6 +169,4 @@ const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
 for await (const line of createInterface({ input: process.stdin })) {
   const command = JSON.parse(line);
   print({ id: command.id, ...(await COMMANDS[command.do](command)) });
-  if (command.do === 'close') break;
 }
-process.stdin.destroy();
