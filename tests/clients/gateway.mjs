@@ -13,9 +13,7 @@ load('protobufjs/ext/descriptor');
 const tools = installed('tools', 'third_party/npm/package-lock.json');
 const includes = [join(root, 'proto'), join(tools, 'node_modules/google-proto-files')];
 
-/**
- * The form of decoded messages: with proto field names, with 64-bit numbers and enums as text, without absent fields.
- */
+/** The form of decoded messages: 64-bit numbers and enums are text, and absent fields are absent. */
 const form = { longs: String, enums: String, bytes: Buffer };
 
 /**

@@ -109,15 +109,15 @@ async function work(language, left, report) {
   const stacks = new Stacks();
   const driver = new SharedDriver(language.program);
   for (let theCase = left.shift(); theCase !== undefined;) {
+    // A driver that is killed never ends by itself, so that it could not show what its earlier cases have left over.
     const isKilled = theCase.steps.some(({ kill }) => kill === 'driver');
     const own = isKilled ? new SharedDriver(language.program) : driver;
     const fault = await faultOf(own, theCase, stacks);
     const next = left.shift();
-    const ending = isKilled || next === undefined ? await own.end() : undefined;
-    report(theCase, language, fault ?? ending);
+    const endings = [isKilled && (await own.end()), next === undefined && (await driver.end())];
+    report(theCase, language, [fault, ...endings].find(Boolean));
     theCase = next;
   }
-  await driver.end();
   await stacks.end();
 }
 

@@ -42,6 +42,7 @@ function drawn(seed, kinds, number, count) {
   return Array.from({ length: count }, (_, i) => card(number * count + i));
 }
 
+/** The kinds of steps of a round. */
 function kindsOf(number, seed) {
   if (CHOSEN !== undefined) return drawn(seed, CHOSEN, number, LONG_STEPS + SHORT_STEPS);
   return [
