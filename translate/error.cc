@@ -6,6 +6,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "base/time/duration.h"
 #include "google/rpc/error_details.pb.h"
 #include "translate/wire/serialize.h"
 
@@ -69,9 +70,7 @@ absl::Status StatusWith(const Error& error, size_t violation_count) {
   }
   if (error.retry_delay.has_value()) {
     google::rpc::RetryInfo retry;
-    const int64_t nanos = absl::ToInt64Nanoseconds(*error.retry_delay);
-    retry.mutable_retry_delay()->set_seconds(nanos / 1'000'000'000);
-    retry.mutable_retry_delay()->set_nanos(static_cast<int32_t>(nanos % 1'000'000'000));
+    *retry.mutable_retry_delay() = ToProto(*error.retry_delay);
     SetDetail(retry, status);
   }
   return status;

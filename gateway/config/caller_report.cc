@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "gateway/callers/description.h"
-#include "gateway/config/caller_rules.h"
+#include "gateway/config/rules/caller_rules.h"
 #include "gateway/policy/key_ring.h"
 #include "gateway/policy/organization_set.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/http/tls_files.h"
-#include "gateway/config/grant_organizations.h"
+#include "gateway/config/rules/grant_organizations.h"
 #include "gateway/config/snapshot.h"
 #include "gateway/tokens/key_set.h"
 #include "stamp/signer.h"

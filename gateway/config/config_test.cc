@@ -18,7 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "gateway/config/duration.h"
+#include "base/time/duration.h"
 #include "gateway/config/testing.h"
 #include "gateway/policy/testing.h"
 #include "google/protobuf/descriptor.h"

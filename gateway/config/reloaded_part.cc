@@ -1,7 +1,7 @@
 #include "gateway/config/reloaded_part.h"
 
 #include "absl/strings/str_cat.h"
-#include "gateway/config/setting_rule.h"
+#include "gateway/config/settings/setting_rule.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
 

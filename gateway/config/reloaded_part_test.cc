@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "gateway/config/named_files.h"
+#include "gateway/config/settings/named_files.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "translate/testing/operations.h"
 

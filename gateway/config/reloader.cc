@@ -9,7 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "gateway/config/duration.h"
+#include "base/time/duration.h"
 #include "gateway/config/reloaded_part.h"
 
 namespace stampgate {

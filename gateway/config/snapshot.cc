@@ -8,8 +8,8 @@
 #include "absl/strings/string_view.h"
 #include "base/secret/file.h"
 #include "base/secret/sha256.h"
-#include "gateway/config/organizations_file.h"
-#include "gateway/config/yaml_reader.h"
+#include "gateway/config/settings/organizations_file.h"
+#include "gateway/config/settings/yaml_reader.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {

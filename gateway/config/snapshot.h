@@ -23,8 +23,8 @@
 #include "base/secret/file_contents.h"
 #include "base/secret/settled_file.h"
 #include "base/secret/watched_file.h"
-#include "gateway/config/grant_organizations.h"
-#include "gateway/config/named_files.h"
+#include "gateway/config/rules/grant_organizations.h"
+#include "gateway/config/settings/named_files.h"
 
 namespace stampgate {
 

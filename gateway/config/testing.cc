@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "gateway/config/organizations_file.h"
-#include "gateway/config/yaml_reader.h"
+#include "gateway/config/settings/organizations_file.h"
+#include "gateway/config/settings/yaml_reader.h"
 #include "stampgate/config/v1/config.pb.h"
 
 namespace stampgate {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/secret/bytes.h"
-#include "gateway/config/named_files.h"
+#include "gateway/config/settings/named_files.h"
 #include "gateway/config/snapshot.h"
 
 namespace stampgate {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/config/duration.h"
+#include "base/time/duration.h"
 
 namespace stampgate {
 namespace {

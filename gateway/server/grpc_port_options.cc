@@ -5,13 +5,13 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "base/time/duration.h"
 #include "gateway/audit/record.h"
 #include "gateway/callers/peer.h"
 #include "gateway/calls/call_lines.h"
 #include "gateway/calls/descriptors_line.h"
 #include "gateway/calls/handshake_line.h"
-#include "gateway/config/duration.h"
-#include "gateway/config/memory_rules.h"
+#include "gateway/config/rules/memory_rules.h"
 #include "gateway/grpc_port/excess.h"
 #include "gateway/memory/account.h"
 #include "gateway/process/descriptor_limit.h"

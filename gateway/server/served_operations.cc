@@ -5,7 +5,7 @@
 #include "absl/status/status_macros.h"
 #include "absl/time/clock.h"
 #include "base/threads/core_count.h"
-#include "gateway/config/duration.h"
+#include "base/time/duration.h"
 #include "gateway/process/log.h"
 #include "gateway/process/random.h"
 #include "gateway/process/steady_now.h"

@@ -15,9 +15,9 @@
 
 #include "absl/status/status_macros.h"
 #include "absl/time/time.h"
+#include "base/time/duration.h"
 #include "gateway/admission/admission.h"
 #include "gateway/callers/peer_registry.h"
-#include "gateway/config/duration.h"
 #include "gateway/deliveries/log_opening.h"
 #include "gateway/events/environment.h"
 #include "gateway/events/messages.h"
@@ -35,8 +35,8 @@
 #include "gateway/server/served_operations.h"
 #include "gateway/server/service_health.h"
 #include "gateway/server/store_preparation.h"
-#include "gateway/subscriptions/messages.h"
-#include "gateway/subscriptions/service.h"
+#include "gateway/subscriptions/calls/messages.h"
+#include "gateway/subscriptions/calls/service.h"
 #include "gateway/upstream/client.h"
 #include "translate/operation_table.h"
 

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gateway/config/duration.h"
-#include "gateway/config/named_files.h"
+#include "base/time/duration.h"
+#include "gateway/config/settings/named_files.h"
 #include "gateway/process/log.h"
 #include "gateway/process/random.h"
 #include "gateway/telemetry/telemetry_metrics.h"

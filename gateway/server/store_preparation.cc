@@ -10,8 +10,8 @@
 #include "base/postgres/connection.h"
 #include "base/postgres/schema.h"
 #include "base/postgres/store_bounds.h"
-#include "gateway/config/store_address.h"
-#include "gateway/config/store_bounds.h"
+#include "gateway/config/settings/store_address.h"
+#include "gateway/config/settings/store_bounds.h"
 #include "gateway/process/log.h"
 #include "gateway/store/postgres/store_tables.h"
 

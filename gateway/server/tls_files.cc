@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gateway/config/named_files.h"
 #include "gateway/config/reloader.h"
+#include "gateway/config/settings/named_files.h"
 
 namespace stampgate {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "gateway/config/subscription_rules.h"
+#include "gateway/config/rules/subscription_rules.h"
 #include "gateway/feed/fake_log.h"
 #include "gateway/feed/feed.h"
 #include "gateway/feed/feed_metrics.h"

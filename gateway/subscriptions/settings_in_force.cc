@@ -2,8 +2,8 @@
 
 #include "absl/status/status_macros.h"
 #include "absl/strings/str_cat.h"
-#include "gateway/config/defaults.h"
-#include "gateway/config/subscription_rules.h"
+#include "gateway/config/rules/subscription_rules.h"
+#include "gateway/config/settings/defaults.h"
 #include "gateway/process/log.h"
 #include "google/protobuf/util/message_differencer.h"
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gateway/config/defaults.h"
+#include "gateway/config/settings/defaults.h"
 
 namespace stampgate {
 namespace {

@@ -9,6 +9,9 @@ import { fileURLToPath } from 'node:url';
 
 const TOP = ['base', 'gateway', 'stamp', 'translate', 'webhooks'];
 
+/** Every folder may use this one, so the tables do not list who does. */
+const EVERYWHERE = 'base/time';
+
 /**
  * Reads the C++ files, BUILD files and pages of the folders in TOP: a map from a path below `root` to the file's text.
  */
@@ -275,7 +278,7 @@ function graphsOf(files, rules, faults) {
       if (inTest || isForTests(unit)) continue;
       if (isForTests(other)) faults.push(`${path} includes ${included}, which is for tests`);
       add(units, unit, other);
-      if (dirname(other) !== dirname(path)) add(folders, dirname(path), dirname(other));
+      if (![dirname(path), EVERYWHERE].includes(dirname(other))) add(folders, dirname(path), dirname(other));
     }
   }
   return { units, folders };

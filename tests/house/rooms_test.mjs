@@ -40,6 +40,14 @@ describe('the check of the folders', () => {
     );
   });
 
+  it('reports no include of the folder that every folder may use', () => {
+    const faults = faultsWith('gateway/policy/grant.cc', including('base/time/duration.h'));
+    assert.ok(
+      faults.every((fault) => fault.endsWith('which its rule does not name')),
+      faults.join('\n'),
+    );
+  });
+
   it('reports a cycle of files within a folder', () => {
     const faults = faultsWith('gateway/audit/record.cc', including('gateway/audit/log.h'));
     assert.ok(

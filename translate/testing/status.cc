@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/time/duration.h"
 #include "google/rpc/error_details.pb.h"
 #include "translate/error.h"
 
@@ -23,8 +24,7 @@ Details DetailsOf(const absl::Status& status) {
         details.violations.emplace_back(violation.field(), violation.description());
       }
     } else if (any.UnpackTo(&retry)) {
-      details.retry_delay =
-          absl::Seconds(retry.retry_delay().seconds()) + absl::Nanoseconds(retry.retry_delay().nanos());
+      details.retry_delay = ToDuration(retry.retry_delay());
     } else {
       ADD_FAILURE() << "the status has a detail of an unknown type: " << any.type_url();
     }
