@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gateway/calls/trace_context.h"
-#include "gateway/operations/operation_call.h"
+#include "gateway/operations/operation_call_testing.h"
 #include "gateway/operations/testing.h"
 #include "gateway/telemetry/traced_call.h"
 #include "gateway/telemetry/tracer.h"
@@ -27,11 +27,6 @@ using ::testing::SizeIs;
 using Cause = TransportFailure::Cause;
 
 constexpr char kTraceparent[] = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-constexpr char kGet[] = R"pb(organization_id: "o" policy_id: "p")pb";
-constexpr char kPolicy[] = R"({"policy":{"policyId":"p","policyName":"n","effect":"EFFECT_ALLOW","notes":""}})";
-constexpr char kCreate[] = R"pb(organization_id: "o"
-                                parameters { policies { policy_name: "n" effect: EFFECT_ALLOW notes: "" } })pb";
-constexpr char kActivity[] = R"({"activity":{"id":"a-1","organizationId":"o","status":"ACTIVITY_STATUS_COMPLETED"}})";
 
 class OperationCallSpansTest : public CallTest {
  protected:

@@ -29,6 +29,20 @@ namespace {
 constexpr absl::StatusCode kFull = absl::StatusCode::kResourceExhausted;
 constexpr absl::StatusCode kGone = absl::StatusCode::kUnavailable;
 
+// At which writes a disk becomes full or fails, and after which steps of a history the power fails. With a sanitizer,
+// each takes five times as long as without.
+#ifdef STAMPGATE_SANITIZED
+constexpr int kFullStride = 5;
+constexpr int kWriteStride = 9;
+constexpr size_t kCutStride = 20;
+constexpr size_t kControlStride = 20;
+#else
+constexpr int kFullStride = 1;
+constexpr int kWriteStride = 2;
+constexpr size_t kCutStride = 3;
+constexpr size_t kControlStride = 7;
+#endif
+
 SqliteEventLogOptions OptionsFor(TestDisk& disk) {
   SqliteEventLogOptions options;
   options.path = "/events";
@@ -135,11 +149,11 @@ std::vector<SubscriptionChange> RandomChanges(std::mt19937_64& random, int count
   return changes;
 }
 
-// The disk becomes full at the nth write of a run, for each n. If n is odd, writes within the files' existing size
-// still succeed.
+// The disk becomes full at the nth write of a run, for each `kFullStride`th n. If n is odd, writes within the files'
+// existing size still succeed.
 TEST(FullDiskTest, RefusedChangesAreNotAppliedAndAcknowledgedOnesAre) {
   int refused = 0;
-  for (int n = 1; n <= 150; ++n) {
+  for (int n = 1; n <= 150; n += kFullStride) {
     SCOPED_TRACE(absl::StrCat("disk full at write ", n));
     TestDisk disk;
     Sender sender(disk);
@@ -170,7 +184,7 @@ TEST(FullDiskTest, RefusedChangesAreNotAppliedAndAcknowledgedOnesAre) {
     EXPECT_EQ(send(3), 0);
     if (testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(refused, 500);  // proves that the disk was full
+  EXPECT_GT(refused, 500 / kFullStride);  // proves that the disk was full
 }
 
 // In this test, no file can grow. A change that erases rows still fits, because SQLite overwrites the write-ahead log
@@ -204,10 +218,10 @@ TEST(FullDiskTest, ErasingRowsMakesSpace) {
 
 // Runs a log on a disk that fails once, at the nth write or sync. Expects that the store acknowledges nothing after the
 // failure. Increases n until a run ends without a failure.
-void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail) {
+void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail, int stride) {
   const Story story(60);
   int n = 1;
-  for (;; n += 2) {
+  for (;; n += stride) {
     SCOPED_TRACE(absl::StrCat("failure ", n));
     ASSERT_LT(n, 2000);
     TestDisk disk;
@@ -232,15 +246,16 @@ void ExpectAFailureIsTheEnd(const std::function<void(TestDisk&, int)>& fail) {
     EXPECT_NE(story.Find(sender.Load(), acknowledged), std::nullopt) << acknowledged;
     if (over || testing::Test::HasFailure()) break;
   }
-  EXPECT_GT(n, 20);
+  EXPECT_GT(n, 20 * stride);
 }
 
 TEST(FailingDiskTest, AfterAFailedSyncTheStoreAcknowledgesNothing) {
-  ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailSync(n, /*seed=*/static_cast<uint64_t>(n)); });
+  ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailSync(n, /*seed=*/static_cast<uint64_t>(n)); },
+                         /*stride=*/2);
 }
 
 TEST(FailingDiskTest, AfterAFailedWriteTheStoreAcknowledgesNothing) {
-  ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailWrite(n); });
+  ExpectAFailureIsTheEnd([](TestDisk& disk, int n) { disk.FailWrite(n); }, kWriteStride);
 }
 
 // How many changes were acknowledged, at one step of the disk's history.
@@ -391,21 +406,15 @@ Result CutEverywhere(bool synchronous_full, size_t stride) {
   return result;
 }
 
-#ifdef STAMPGATE_SANITIZED
-constexpr size_t kStride = 20;
-#else
-constexpr size_t kStride = 3;
-#endif
-
 TEST(PowerCutTest, NoAcknowledgedChangeIsLostReorderedOrHalfApplied) {
-  const Result result = CutEverywhere(/*synchronous_full=*/true, kStride);
-  EXPECT_GE(result.cuts, 600 / static_cast<int>(kStride));
+  const Result result = CutEverywhere(/*synchronous_full=*/true, kCutStride);
+  EXPECT_GE(result.cuts, 600 / static_cast<int>(kCutStride));
   EXPECT_EQ(result.problems, std::vector<std::string>());
 }
 
 // Negative control: without a sync at each commit, the test finds lost changes and no other problems.
 TEST(PowerCutTest, ChangesAreLostIfCommitsAreNotSynced) {
-  const Result result = CutEverywhere(/*synchronous_full=*/false, /*stride=*/7);
+  const Result result = CutEverywhere(/*synchronous_full=*/false, kControlStride);
   EXPECT_GT(result.losses, 10);
   EXPECT_EQ(result.problems.size(), static_cast<size_t>(result.losses));
 }
