@@ -1,3 +1,4 @@
+// Tests what a call of an operation writes to the audit log, and in which order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

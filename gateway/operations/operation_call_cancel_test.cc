@@ -1,3 +1,4 @@
+// Tests callers that leave, at every moment of a call of an operation.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Tests submits with idempotency keys.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

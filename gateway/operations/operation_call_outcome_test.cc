@@ -1,3 +1,4 @@
+// Tests the status that a caller gets for each outcome of upstream, and outcomes that arrive after the reply.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Tests a subscription whose events are damaged, lost or deleted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

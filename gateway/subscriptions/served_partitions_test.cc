@@ -1,3 +1,4 @@
+// Tests subscriptions whose partitions several gateways share.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Tests how the client uses connections, with and without TLS.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Tests how calls of the client end: at their deadline, if they are cancelled, and at a shutdown.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Tests how calls of the client share lanes, connections and loops.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// Tests an event log whose file is damaged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

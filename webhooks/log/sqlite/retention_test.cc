@@ -1,3 +1,4 @@
+// Tests which events and ids retention deletes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
