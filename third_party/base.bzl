@@ -95,6 +95,10 @@ ROOT = "{root}"
 
 # Abseil's libraries, as options of the linker.
 ABSL = {absl}
+
+# The options with which the linker finds gRPC, and the libraries that it consists of, as archives, and the shared
+# libraries that these need.
+STATIC = {static}
 """
 
 # Returns the package root.
@@ -140,7 +144,15 @@ def _base_impl(ctx):
         link_flags = repr(link_flags),
         root = root,
     ))
-    ctx.file("base.bzl", _CONSTANTS.format(absl = repr(absl), root = root))
+    static = []
+    if root:
+        # The targets of gRPC, Protocol Buffers and Abseil name the other archives.
+        static = ["-L%s/usr/lib/static" % root] + sorted([
+            "-l" + path.basename[len("lib"):-len(".a")]
+            for path in ctx.path(root + "/usr/lib/static").readdir()
+            if not path.basename.startswith(("libabsl_", "libgpr", "libgrpc", "libprotobuf"))
+        ]) + ["-lssl", "-lcrypto", "-lz"]
+    ctx.file("base.bzl", _CONSTANTS.format(absl = repr(absl), root = root, static = repr(static)))
 
 base_repository = repository_rule(
     implementation = _base_impl,

@@ -1,14 +1,17 @@
-// Prints the list of the image's software, as SPDX 2.3 in JSON: node sbom.mjs BINARY IMAGE_BINARY RECORDS PACKAGE...
+// Prints the list of the image's software, as SPDX 2.3 in JSON:
+//
+//   node sbom.mjs BINARY IMAGE_BINARY RECORDS SHIPPED COMPILED_IN
 //
 // BINARY runs on this machine, and IMAGE_BINARY is the same program as it is in the image. RECORDS is a folder with
-// Debian's record of each package. The list contains IMAGE_BINARY, the Debian packages that the arguments name, and the
-// packages whose headers or protos are compiled into the binary. The output does not depend on the time or the machine.
+// Debian's record of each package. SHIPPED names the Debian packages whose files are in the image, and COMPILED_IN
+// those that are compiled into the binary, both with spaces between the names. The list contains these, IMAGE_BINARY,
+// and the npm package whose protos are compiled into the binary. The output does not depend on the time or the machine.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checksumOf, listOf, locatedBy, relate, spdxPackage } from './spdx.mjs';
 
-const [binary, imageBinary, records, ...names] = process.argv.slice(2);
+const [binary, imageBinary, records, ...lists] = process.argv.slice(2);
 const ours = new URL('../../', import.meta.url);
 
 function debianPackages(packages) {
@@ -43,11 +46,8 @@ const stampgate = spdxPackage('stampgate', 'stampgate', version, {
   primaryPackagePurpose: 'APPLICATION',
   ...checksumOf(imageBinary),
 });
-const shipped = debianPackages(names);
-// Two packages are compiled into the binary: Boost, for its HTTP parser in headers; and an npm package with the protos
-// of google.rpc.
-const boost = readdirSync(records).find((name) => /^libboost[0-9.]+-dev$/.test(name));
-const compiledIn = [...debianPackages([boost]), npmPackage('google-proto-files')];
+const [shipped, archives] = lists.map((names) => debianPackages(names.split(' ')));
+const compiledIn = [...archives, npmPackage('google-proto-files')];
 
 console.log(
   listOf(`stampgate-${version}`, {

@@ -246,7 +246,9 @@ test('the check finds a library of another ABI in the real package root', { time
   const copy = join(scratch(t), 'root');
   const libraries = join(copy, 'usr/lib/x86_64-linux-gnu');
   const realLibraries = join(real, 'usr/lib/x86_64-linux-gnu');
+  const archives = join(copy, 'usr/lib/static');
   mkdirSync(libraries, { recursive: true });
+  mkdirSync(archives);
   for (const name of readdirSync(join(real, 'usr')).filter((each) => each !== 'lib')) {
     symlinkSync(join(real, 'usr', name), join(copy, 'usr', name));
   }
@@ -254,6 +256,14 @@ test('the check finds a library of another ABI in the real package root', { time
   symlinkSync('usr/lib64', join(copy, 'lib64'));
   symlinkSync(join(real, 'usr/lib/gcc'), join(copy, 'usr/lib/gcc'));
   for (const name of readdirSync(realLibraries)) symlinkSync(join(realLibraries, name), join(libraries, name));
+  // These two are scripts of the linker, whose paths are in the root only if the files are.
+  for (const name of ['libc.so', 'libm.so']) {
+    rmSync(join(libraries, name));
+    copyFileSync(join(realLibraries, name), join(libraries, name));
+  }
+  for (const name of readdirSync(join(real, 'usr/lib/static'))) {
+    symlinkSync(join(real, 'usr/lib/static', name), join(archives, name));
+  }
   const check = () => run(['--check', copy], { command: INSTALL, hangMs: 3 * HANG_MS });
   assert.equal((await check()).status, 0, 'the copy is right');
 
@@ -283,4 +293,12 @@ test('the check finds a library of another ABI in the real package root', { time
     rmSync(library);
     symlinkSync(join(realLibraries, name), library);
   }
+
+  // An archive without functions.
+  const archive = join(archives, 'libcares.a');
+  rmSync(archive);
+  writeFileSync(archive, '!<arch>\n');
+  const { status, stderr } = await check();
+  assert.equal(status, 1);
+  assert.match(stderr, /undefined symbol: ares_/);
 });
