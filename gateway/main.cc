@@ -22,6 +22,7 @@
 #include "gateway/grpc_port/grpc_experiments.h"
 #include "gateway/process/free_memory.h"
 #include "gateway/process/hardening.h"
+#include "gateway/process/huge_pages.h"
 #include "gateway/process/library_logs.h"
 #include "gateway/server/serve.h"
 #include "gateway/server/version.h"
@@ -34,6 +35,7 @@ int Main(int argc, char** argv) {
   const bool serve = line.ok() && line->command == CommandLine::Command::kServe;
   if (absl::Status status = HardenProcess(); !status.ok()) return serve ? FailToStart(status) : Fail(status);
   LimitThreadCaches();
+  if (serve) AdviseHugePages();
   SilenceLibraries();
   ChooseGrpcExperiments();
   // libcurl would write the keys of every TLS session to the file that this variable names.
