@@ -21,7 +21,8 @@ void LimitThreadCaches();
 
 // If the heap has more than kKeptFreeBytes free bytes, returns all its free pages to the system. By itself, tcmalloc
 // returns them slowly, and only while the program frees other memory. For 800 MB this takes about 60 ms, in which
-// threads that allocate memory can have to wait.
+// threads that allocate memory can have to wait. In huge pages, the kernel can keep or fill the returned memory; see
+// huge_pages.h.
 void ReturnFreeMemory();
 
 }  // namespace stampgate

@@ -1,8 +1,8 @@
 // The process's memory contains each key once, and not at all after the key was replaced. Other processes cannot read
-// this memory.
+// this memory. A part of the heap has huge pages.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { binary } from '../paths.mjs';
@@ -119,6 +119,14 @@ describe('the process', { timeout: HANG_MS }, () => {
     assert.match(of('status'), /^NoNewPrivs:\t1$/m);
     assert.match(of('status'), /^Umask:\t0077$/m);
     assert.match(of('limits'), /^Max core file size +0 +0 /m);
+  });
+
+  const skipHuge =
+    (isSanitized() && 'a sanitizer has its own heap') ||
+    (!existsSync('/sys/kernel/mm/transparent_hugepage') && 'the kernel has no huge pages');
+  test('has advised the kernel to use huge pages for its heap', { skip: skipHuge }, async (t) => {
+    const { gateway } = await startStack(t);
+    assert.match(readFileSync(`/proc/${gateway.child.pid}/smaps`, 'utf8'), /^VmFlags:.* hg\b/m);
   });
 
   const skip = isSanitized() && 'a sanitizer handles the signal';
